@@ -1,0 +1,58 @@
+/* How a kernel of the portable pack is declared and finds its place, for OpenCL C 1.2 and for CUDA C.
+ * A tensor arrives as two parameters, the region's base and an offset in bytes (GANTRY_SPAN_...); GANTRY_IN and GANTRY_OUT make the
+ * typed pointer. Work-item numbers are 64-bit. At most one GANTRY_SPAN_LOCAL in a kernel, as its last parameter. */
+#if defined(__CUDACC__)
+
+#define GANTRY_KERNEL extern "C" __global__ void
+#define GANTRY_GLOBAL
+#define GANTRY_CONSTANT static __device__ const
+#define GANTRY_LOCAL_ARRAY(T_, name, n) __shared__ T_ name[n]
+#define GANTRY_LOCAL_POINTER(T_) T_ *
+/* The dynamic shared memory of the launch; the parameter only keeps the argument list alike. */
+extern __shared__ ulong gantry_shared_memory[];
+#define GANTRY_SPAN_LOCAL(name) const ulong name##_bytes
+#define GANTRY_LOCAL(T_, name) ((T_ *)gantry_shared_memory)
+
+#define GANTRY_LOCAL_ID(d) ((GANTRY_LONG)((d) == 0 ? threadIdx.x : (d) == 1 ? threadIdx.y : threadIdx.z))
+#define GANTRY_LOCAL_SIZE(d) ((GANTRY_LONG)((d) == 0 ? blockDim.x : (d) == 1 ? blockDim.y : blockDim.z))
+#define GANTRY_GROUP_ID(d) ((GANTRY_LONG)((d) == 0 ? blockIdx.x : (d) == 1 ? blockIdx.y : blockIdx.z))
+#define GANTRY_GROUP_COUNT(d) ((GANTRY_LONG)((d) == 0 ? gridDim.x : (d) == 1 ? gridDim.y : gridDim.z))
+#define GANTRY_GLOBAL_ID(d) (GANTRY_GROUP_ID(d) * GANTRY_LOCAL_SIZE(d) + GANTRY_LOCAL_ID(d))
+#define GANTRY_GLOBAL_SIZE(d) (GANTRY_GROUP_COUNT(d) * GANTRY_LOCAL_SIZE(d))
+#define GANTRY_BARRIER() __syncthreads()
+
+#else
+
+#define GANTRY_KERNEL __kernel void
+#define GANTRY_GLOBAL __global
+#define GANTRY_CONSTANT __constant
+#define GANTRY_LOCAL_ARRAY(T_, name, n) __local T_ name[n]
+#define GANTRY_LOCAL_POINTER(T_) __local T_ *
+#define GANTRY_SPAN_LOCAL(name) __local uchar *name##_local
+#define GANTRY_LOCAL(T_, name) ((__local T_ *)name##_local)
+
+#define GANTRY_LOCAL_ID(d) ((GANTRY_LONG)get_local_id(d))
+#define GANTRY_LOCAL_SIZE(d) ((GANTRY_LONG)get_local_size(d))
+#define GANTRY_GROUP_ID(d) ((GANTRY_LONG)get_group_id(d))
+#define GANTRY_GROUP_COUNT(d) ((GANTRY_LONG)get_num_groups(d))
+#define GANTRY_GLOBAL_ID(d) ((GANTRY_LONG)get_global_id(d))
+#define GANTRY_GLOBAL_SIZE(d) ((GANTRY_LONG)get_global_size(d))
+#define GANTRY_BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+
+#endif
+
+#define GANTRY_SPAN_IN(name) GANTRY_GLOBAL const uchar *name##_base, const ulong name##_offset
+#define GANTRY_SPAN_OUT(name) GANTRY_GLOBAL uchar *name##_base, const ulong name##_offset
+#define GANTRY_IN(T_, name) ((GANTRY_GLOBAL const T_ *)(name##_base + name##_offset))
+#define GANTRY_OUT(T_, name) ((GANTRY_GLOBAL T_ *)(name##_base + name##_offset))
+
+/* The fault slot (a GANTRY_SPAN_OUT): 16 bytes {uint code; uint input; 64-bit position}. Offenders race; each of them is a true answer
+ * as long as all of one launch give the same code and input. */
+#define GANTRY_FAULT_INDEX_OUT_OF_RANGE 1u
+#define GANTRY_FAULT_DIVISION_BY_ZERO 2u
+#define GANTRY_FAULT(name, code_, input_, position_)                            \
+    do {                                                                        \
+        GANTRY_OUT(uint, name)[0] = (uint)(code_);                              \
+        GANTRY_OUT(uint, name)[1] = (uint)(input_);                             \
+        GANTRY_OUT(GANTRY_LONG, name)[1] = (GANTRY_LONG)(position_);            \
+    } while (0)

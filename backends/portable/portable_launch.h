@@ -1,0 +1,51 @@
+/* Short forms for the host side of a portable kernel: arguments of a launch and 1-D launches. No state, no allocation.
+ *
+ * Owner: arguments point into the caller's values, which must live until the launch slot returns. Threads: thread-safe. */
+#ifndef GANTRY_PORTABLE_LAUNCH_H
+#define GANTRY_PORTABLE_LAUNCH_H
+
+#include "portable/kernel_types.h"
+
+/* Work-items of a 1-D work-group: one of the short list of local sizes that kernels of the pack use. */
+#define GANTRY_K_LOCAL 64u
+
+static inline gantry_launch_arg_t gantry_k_span(const gantry_arg_t *arg)
+{
+    gantry_launch_arg_t out = {.kind = GANTRY_LAUNCH_SPAN, .size_bytes = 0, .as = {.span = arg->span}};
+    return out;
+}
+
+/* A span that is not a tensor's: scratch, the fault slot. */
+static inline gantry_launch_arg_t gantry_k_raw_span(gantry_span_t span)
+{
+    gantry_launch_arg_t out = {.kind = GANTRY_LAUNCH_SPAN, .size_bytes = 0, .as = {.span = span}};
+    return out;
+}
+
+static inline gantry_launch_arg_t gantry_k_scalar(const void *value, uint32_t size_bytes)
+{
+    gantry_launch_arg_t out = {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = size_bytes, .as = {.value = value}};
+    return out;
+}
+
+static inline gantry_launch_arg_t gantry_k_local(uint32_t size_bytes)
+{
+    gantry_launch_arg_t out = {.kind = GANTRY_LAUNCH_LOCAL, .size_bytes = size_bytes, .as = {.value = NULL}};
+    return out;
+}
+
+/* Launches at least `items` work-items in groups of `local`; the text's tail test drops those beyond. */
+static inline int32_t gantry_k_launch_1d(gantry_op_call_t *call, gantry_backend_kernel_t *kernel, uint64_t items, uint32_t local,
+                                         const gantry_launch_arg_t *args, uint32_t arg_count)
+{
+    uint64_t groups = (items + local - 1) / local;
+    gantry_launch_t launch = {.struct_size = sizeof launch,
+                              .dimensions = 1,
+                              .global_size = {groups * local, 1, 1},
+                              .local_size = {local, 1, 1},
+                              .args = args,
+                              .arg_count = arg_count};
+    return call->services->launch(call, kernel, &launch);
+}
+
+#endif

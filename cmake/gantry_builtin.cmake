@@ -1,0 +1,25 @@
+# Writes the list of backends and kernel packs that are linked into the library.
+set(GANTRY_BUILTIN_SOURCE ${CMAKE_BINARY_DIR}/generated/builtin_modules.c)
+set(declarations "")
+set(backends "")
+set(packs "")
+foreach(name IN LISTS GANTRY_BUILTIN_BACKENDS)
+  string(APPEND declarations "int32_t gantry_backend_query_${name}(uint32_t max_abi, const gantry_backend_t **out_backend);\n")
+  string(APPEND backends "    {\"${name}\", gantry_backend_query_${name}},\n")
+endforeach()
+foreach(name IN LISTS GANTRY_BUILTIN_PACKS)
+  string(APPEND declarations "int32_t gantry_pack_query_${name}(uint32_t max_abi, const gantry_kernel_pack_t **out_pack);\n")
+  string(APPEND packs "    gantry_pack_query_${name},\n")
+endforeach()
+file(CONFIGURE OUTPUT ${GANTRY_BUILTIN_SOURCE} CONTENT [[
+#include "backend/builtin.h"
+
+@declarations@
+const gantry__builtin_backend_t gantry__builtin_backends[] = {
+@backends@};
+const size_t gantry__builtin_backend_count = sizeof gantry__builtin_backends / sizeof gantry__builtin_backends[0];
+
+const gantry_kernel_pack_query_fn gantry__builtin_packs[] = {
+@packs@};
+const size_t gantry__builtin_pack_count = sizeof gantry__builtin_packs / sizeof gantry__builtin_packs[0];
+]] @ONLY)

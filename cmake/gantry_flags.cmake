@@ -1,0 +1,18 @@
+# One set of warnings and floating-point rules for every target.
+function(gantry_target_flags target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
+                         -ffp-contract=off)
+  if(GANTRY_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+endfunction()
+
+if(GANTRY_SANITIZE STREQUAL "address")
+  add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined -g)
+  add_link_options(-fsanitize=address,undefined)
+elseif(GANTRY_SANITIZE STREQUAL "thread")
+  add_compile_options(-fsanitize=thread -g)
+  add_link_options(-fsanitize=thread)
+elseif(NOT GANTRY_SANITIZE STREQUAL "")
+  message(FATAL_ERROR "GANTRY_SANITIZE is \"${GANTRY_SANITIZE}\"; accepted are address, thread, or nothing")
+endif()

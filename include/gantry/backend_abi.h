@@ -1,0 +1,373 @@
+/* The binary interface between Gantry's core and a backend module. Stands alone: it includes nothing of Gantry.
+ *
+ * A backend presents physical devices, their memory, streams, events, transfers and (optionally) programs and kernels. It never
+ * sees a tensor, a scope or an allocator. The core owns every object it asked a backend to make and gives it back in reverse order.
+ *
+ * Rules of the interface
+ * - A module exports one symbol, gantry_backend_query, which returns constant data and touches no driver.
+ * - Every struct begins with struct_size, set by its maker to sizeof. Slots are only ever appended. A reader looks at a slot only
+ *   when it lies inside struct_size (GANTRY_ABI_HAS). An out-struct carries the caller's struct_size and is never written beyond it.
+ * - Fixed-width integers only; text is UTF-8, owned by whoever filled it, valid as long as the object that carries it.
+ * - Arrays of structs travel as arrays of pointers, so that a struct may grow.
+ * - A slot returns 0 or one of Gantry's status codes (status.h); the text goes through host->set_error before it returns.
+ * - "required" slots are never NULL; for an "optional" one the default is stated.
+ * - Threads: query and open are init-only; device_info is thread-safe after open; stream slots are externally synchronised per stream;
+ *   all others are thread-safe. No slot is called with a lock of the core held but the one that orders submissions on a stream. */
+#ifndef GANTRY_BACKEND_ABI_H
+#define GANTRY_BACKEND_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GANTRY_ABI_VERSION 1u
+
+/* True when the struct that p points to was made by someone who knew the slot. */
+#define GANTRY_ABI_HAS(p, slot) ((p)->struct_size >= offsetof(__typeof__(*(p)), slot) + sizeof((p)->slot))
+
+/* Each backend defines these as its own; the core only holds pointers. */
+typedef struct gantry_backend_instance_t gantry_backend_instance_t;
+typedef struct gantry_backend_device_t gantry_backend_device_t;
+typedef struct gantry_backend_stream_t gantry_backend_stream_t;
+typedef struct gantry_backend_event_t gantry_backend_event_t;
+typedef struct gantry_backend_program_t gantry_backend_program_t;
+typedef struct gantry_backend_kernel_t gantry_backend_kernel_t;
+
+typedef struct gantry_op_call_t gantry_op_call_t;
+typedef struct gantry_kernel_def_t gantry_kernel_def_t;
+
+/* ---- memory is named by spans only ---- */
+
+/* A piece of device memory taken from the driver; the backend's own number, 0 is none. On a device whose info has
+ * GANTRY_DEVICE_HOST_ADDRESSABLE it is the address of the first byte. */
+typedef uint64_t gantry_region_t;
+
+typedef struct gantry_span_t {
+    gantry_region_t region;
+    uint64_t offset_bytes;
+    uint64_t size_bytes;
+} gantry_span_t;
+
+/* ---- what the core gives a backend ---- */
+
+enum { GANTRY_LOG_DEBUG = 0, GANTRY_LOG_INFO = 1, GANTRY_LOG_WARNING = 2, GANTRY_LOG_ERROR = 3 };
+
+typedef struct gantry_host_t {
+    uint32_t struct_size;
+    uint32_t abi_version; /* the core's */
+    void *self;           /* first argument of every slot below */
+    void (*log)(void *self, int32_t level, const char *text);
+    /* Keeps the failure's text for the calling thread and returns code. domain names who failed ("OpenCL", "CUDA", "errno");
+     * native_code is that one's own number. text names the object, its value and what is accepted. */
+    int32_t (*set_error)(void *self, int32_t code, const char *domain, int64_t native_code, const char *text);
+    /* ptr NULL allocates, new_bytes 0 frees, else resizes; NULL on failure (ptr then stays valid). */
+    void *(*reallocate)(void *self, void *ptr, uint64_t old_bytes, uint64_t new_bytes);
+    /* The value of a runtime option or environment variable, "GANTRY_..." names only; NULL when unset. Valid while the instance is open. */
+    const char *(*option)(void *self, const char *name);
+} gantry_host_t;
+
+/* ---- devices ---- */
+
+enum { GANTRY_DEVICE_TYPE_CPU = 1, GANTRY_DEVICE_TYPE_GPU = 2, GANTRY_DEVICE_TYPE_ACCELERATOR = 3 };
+
+enum {
+    GANTRY_DEVICE_INTEGRATED = 1 << 0,       /* a GPU that shares the host's memory */
+    GANTRY_DEVICE_HOST_BACKED = 1 << 1,      /* device memory is host memory: it counts against the machine's */
+    GANTRY_DEVICE_HOST_ADDRESSABLE = 1 << 2, /* a region's number is a host address */
+    GANTRY_DEVICE_LAZY_COMMIT = 1 << 3,      /* a region is backed only once touched */
+    GANTRY_DEVICE_SYNCHRONOUS = 1 << 4       /* work is done when the submitting slot returns; streams may run at the same time */
+};
+
+/* Kinds of program text a device accepts. */
+enum { GANTRY_PROGRAM_OPENCL_C = 1 << 0, GANTRY_PROGRAM_CUDA_C = 1 << 1 };
+
+typedef struct gantry_device_info_t {
+    uint32_t struct_size;
+    int32_t type;  /* GANTRY_DEVICE_TYPE_... as the driver reports it; the core decides what a user sees */
+    uint32_t flags;
+    uint32_t compute_units;
+    const char *hardware_name;
+    const char *vendor;
+    const char *driver_version;
+    const char *platform_name;
+    const char *platform_version;
+    const char *pci_address;        /* "0000:65:00.0", "" when unknown */
+    const char *uuid;               /* "GPU-8932f937-...", "" when unknown */
+    const char *compute_capability; /* "9.0", "" when the notion does not exist */
+    const char *build_hash;         /* changes whenever a cached program binary must not be used any more */
+    uint64_t total_bytes;
+    uint64_t largest_allocation_bytes; /* 0: no bound but the total */
+    uint64_t base_alignment_bytes;     /* a span's offset must be a multiple; power of two */
+    uint64_t local_memory_bytes;
+    uint64_t dtype_mask;               /* bit (1 << dtype) for each element type that kernels may use */
+    uint32_t max_work_group_size;      /* work-items */
+    uint32_t parameter_bytes;          /* of one launch, 0: no known bound */
+    uint32_t native_vector_width;      /* float32 lanes, 1 when not a vector machine */
+    uint32_t sub_group_size;           /* warp or wavefront, 0 when unknown */
+    uint32_t program_kinds;            /* GANTRY_PROGRAM_... accepted, 0: none */
+    uint32_t clock_mhz;
+} gantry_device_info_t;
+
+/* ---- memory ---- */
+
+typedef struct gantry_memory_ops_t {
+    uint32_t struct_size;
+    /* required. ResourceExhausted when the driver has no more. The content is undefined. */
+    int32_t (*region_alloc)(gantry_backend_device_t *device, uint64_t size_bytes, gantry_region_t *out_region);
+    /* required. No work that uses the region is pending. */
+    void (*region_free)(gantry_backend_device_t *device, gantry_region_t region, uint64_t size_bytes);
+    /* optional (default: the host's heap). Host memory that transfers reach without a further copy. */
+    int32_t (*host_alloc)(gantry_backend_device_t *device, uint64_t size_bytes, void **out_ptr);
+    void (*host_free)(gantry_backend_device_t *device, void *ptr, uint64_t size_bytes);
+    /* optional (default: unknown). The driver's own figures. */
+    int32_t (*memory_info)(gantry_backend_device_t *device, uint64_t *out_free_bytes, uint64_t *out_total_bytes);
+} gantry_memory_ops_t;
+
+/* ---- streams and events ---- */
+
+enum { GANTRY_STREAM_COMPUTE = 0, GANTRY_STREAM_TO_DEVICE = 1, GANTRY_STREAM_TO_HOST = 2 };
+
+typedef struct gantry_stream_ops_t {
+    uint32_t struct_size;
+    /* required. An in-order queue. purpose is GANTRY_STREAM_..., a hint. */
+    int32_t (*create)(gantry_backend_device_t *device, int32_t purpose, gantry_backend_stream_t **out_stream);
+    void (*destroy)(gantry_backend_stream_t *stream); /* required; waits for what is pending */
+    int32_t (*flush)(gantry_backend_stream_t *stream); /* optional (default: nothing): hands pending work to the device */
+    int32_t (*synchronize)(gantry_backend_stream_t *stream); /* required; reports what failed since the last call */
+    /* required. Later work of stream waits for the event. The event may belong to another device of the same backend; the slot
+     * flushes the queue the event was recorded on if the driver needs that. */
+    int32_t (*wait_event)(gantry_backend_stream_t *stream, gantry_backend_event_t *event);
+} gantry_stream_ops_t;
+
+typedef struct gantry_event_ops_t {
+    uint32_t struct_size;
+    int32_t (*create)(gantry_backend_device_t *device, gantry_backend_event_t **out_event); /* required */
+    void (*destroy)(gantry_backend_event_t *event);                                         /* required */
+    /* required. May be called again on the same event once nobody waits for it any more. */
+    int32_t (*record)(gantry_backend_event_t *event, gantry_backend_stream_t *stream);
+    /* required. *out_done is 1 when all work before the record has ended; an error of that work is the slot's error. */
+    int32_t (*query)(gantry_backend_event_t *event, int32_t *out_done);
+    int32_t (*synchronize)(gantry_backend_event_t *event); /* required */
+} gantry_event_ops_t;
+
+/* ---- transfers: submitted to a stream; host memory must stay valid until the stream has passed the call ---- */
+
+typedef struct gantry_transfer_ops_t {
+    uint32_t struct_size;
+    int32_t (*to_device)(gantry_backend_stream_t *stream, const gantry_span_t *target, const void *source);     /* required */
+    int32_t (*to_host)(gantry_backend_stream_t *stream, void *target, const gantry_span_t *source);             /* required */
+    int32_t (*copy)(gantry_backend_stream_t *stream, const gantry_span_t *target, const gantry_span_t *source); /* required; no overlap */
+    /* required. pattern_bytes is 1, 2, 4 or 8 and divides the span's offset and size. */
+    int32_t (*fill)(gantry_backend_stream_t *stream, const gantry_span_t *target, const void *pattern, uint32_t pattern_bytes);
+    /* optional (default: through the host). The source lies on another device of the same backend. */
+    int32_t (*copy_peer)(gantry_backend_stream_t *stream, const gantry_span_t *target, gantry_backend_device_t *source_device,
+                         const gantry_span_t *source);
+} gantry_transfer_ops_t;
+
+/* ---- programs ---- */
+
+/* A program's text in parts that are joined with nothing between. Constant data: the core keys its cache by label and content. */
+typedef struct gantry_program_source_t {
+    uint32_t struct_size;
+    uint32_t kinds; /* GANTRY_PROGRAM_... that this text is written for */
+    const char *label; /* unique name, for messages and files: "portable/elementwise" */
+    const char *const *parts;
+    uint32_t part_count;
+} gantry_program_source_t;
+
+enum { GANTRY_LAUNCH_SPAN = 0, GANTRY_LAUNCH_SCALAR = 1, GANTRY_LAUNCH_LOCAL = 2 };
+
+/* A SPAN becomes two kernel arguments: the region's base and a 64-bit unsigned offset in bytes. A span with region 0 passes a null base.
+ * A SCALAR is value's first size_bytes (1, 2, 4, 8, or a small struct); LOCAL is size_bytes of work-group memory, one per launch. */
+typedef struct gantry_launch_arg_t {
+    uint32_t kind;
+    uint32_t size_bytes;
+    union {
+        gantry_span_t span;
+        const void *value;
+    } as;
+} gantry_launch_arg_t;
+
+typedef struct gantry_launch_t {
+    uint32_t struct_size;
+    uint32_t dimensions;     /* 1 to 3 */
+    uint64_t global_size[3]; /* work-items; a multiple of local_size */
+    uint64_t local_size[3];  /* all 0: the driver chooses */
+    const gantry_launch_arg_t *args;
+    uint32_t arg_count;
+} gantry_launch_t;
+
+typedef struct gantry_program_ops_t {
+    uint32_t struct_size;
+    /* required. options are "-D" definitions only. A compiler's log goes into the error's text. */
+    int32_t (*build)(gantry_backend_device_t *device, const gantry_program_source_t *source, const char *options,
+                     gantry_backend_program_t **out_program);
+    void (*destroy)(gantry_backend_program_t *program); /* required; kernels found in it end with it */
+    /* optional (default: no binaries). Called with bytes NULL to learn the size. */
+    int32_t (*binary)(gantry_backend_program_t *program, void *bytes, uint64_t *size_bytes);
+    int32_t (*load_binary)(gantry_backend_device_t *device, const void *bytes, uint64_t size_bytes, const char *label,
+                           gantry_backend_program_t **out_program);
+    int32_t (*kernel_find)(gantry_backend_program_t *program, const char *name, gantry_backend_kernel_t **out_kernel); /* required */
+    /* required. Arguments travel with the launch and are copied before the slot returns; launches of one kernel on several streams
+     * at the same time are safe. */
+    int32_t (*launch)(gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel, const gantry_launch_t *launch);
+} gantry_program_ops_t;
+
+/* ---- kernels of ops ---- */
+
+/* One tensor as a kernel sees it. */
+typedef struct gantry_arg_t {
+    uint32_t struct_size;
+    int32_t dtype; /* gantry_dtype_t */
+    int32_t rank;
+    int32_t in_host_memory; /* 1: data points to the elements; 0: span names them */
+    const int64_t *dims;
+    int64_t element_count;
+    gantry_span_t span;
+    void *data; /* the first element when in host memory or on a HOST_ADDRESSABLE device, else NULL */
+} gantry_arg_t;
+
+enum {
+    GANTRY_ATTR_BOOL = 1,
+    GANTRY_ATTR_INT = 2,
+    GANTRY_ATTR_FLOAT = 3,
+    GANTRY_ATTR_TYPE = 4,
+    GANTRY_ATTR_SHAPE = 5,
+    GANTRY_ATTR_INTS = 6,
+    GANTRY_ATTR_STRING = 7
+};
+
+/* One attribute of an op, defaults filled in. */
+typedef struct gantry_attr_t {
+    uint32_t struct_size;
+    int32_t kind; /* GANTRY_ATTR_... */
+    const char *name;
+    int64_t i; /* BOOL, INT, TYPE; for SHAPE and INTS the count */
+    double f;
+    const char *s;
+    const int64_t *list; /* SHAPE, INTS */
+} gantry_attr_t;
+
+/* What a kernel may ask of the core while it computes. The first argument is the call it was given. */
+typedef struct gantry_call_services_t {
+    uint32_t struct_size;
+    /* Device memory until the stream has passed this call; counted against the device's limit. */
+    int32_t (*scratch)(gantry_op_call_t *call, uint64_t size_bytes, gantry_span_t *out_span);
+    /* For outputs whose shape depends on data: makes output `index`; outputs[index] is filled. */
+    int32_t (*allocate_output)(gantry_op_call_t *call, uint32_t index, int32_t rank, const int64_t *dims);
+    /* The kernel named `name` of source built with options, from the core's caches or built now. Owned by the core. */
+    int32_t (*kernel)(gantry_op_call_t *call, const gantry_program_source_t *source, const char *options, const char *name,
+                      gantry_backend_kernel_t **out_kernel);
+    int32_t (*launch)(gantry_op_call_t *call, gantry_backend_kernel_t *kernel, const gantry_launch_t *launch);
+    int32_t (*copy)(gantry_op_call_t *call, const gantry_span_t *target, const gantry_span_t *source);
+    int32_t (*fill)(gantry_op_call_t *call, const gantry_span_t *target, const void *pattern, uint32_t pattern_bytes);
+    /* 16 bytes of device memory, zero now: a kernel that meets bad data writes {uint32 code, uint32 input, int64 position}, code one of
+     * GANTRY_FAULT_...; the core reports it when something that depends on this call is read. */
+    int32_t (*fault)(gantry_op_call_t *call, gantry_span_t *out_span);
+    /* Keeps a failure's text and returns code. */
+    int32_t (*fail)(gantry_op_call_t *call, int32_t code, const char *text);
+} gantry_call_services_t;
+
+enum { GANTRY_FAULT_NONE = 0, GANTRY_FAULT_INDEX_OUT_OF_RANGE = 1, GANTRY_FAULT_DIVISION_BY_ZERO = 2 };
+
+struct gantry_op_call_t {
+    uint32_t struct_size;
+    uint32_t input_count;
+    uint32_t output_count;
+    uint32_t attr_count;
+    const gantry_arg_t *const *inputs;
+    gantry_arg_t *const *outputs;
+    const gantry_attr_t *const *attrs; /* in the order of the op's definition */
+    const char *op;                    /* "MatMul" */
+    const gantry_kernel_def_t *kernel;
+    const gantry_device_info_t *device_info;
+    gantry_backend_device_t *device;
+    gantry_backend_stream_t *stream;
+    const gantry_call_services_t *services;
+    void *core; /* the core's own */
+};
+
+/* "The op's type attribute `attr` is one of these": one entry per attribute the kernel restricts. */
+typedef struct gantry_type_constraint_t {
+    const char *attr;    /* "T" */
+    uint64_t dtype_mask; /* bit (1 << dtype) */
+} gantry_type_constraint_t;
+
+struct gantry_kernel_def_t {
+    uint32_t struct_size;
+    int32_t priority; /* higher first among kernels of one op on one device; the portable pack uses 0 */
+    const char *op;
+    const gantry_type_constraint_t *types;
+    uint32_t type_count;
+    uint32_t flags; /* 0 */
+    /* Names of inputs and outputs that live in host memory, e.g. "axis". */
+    const char *const *host_args;
+    uint32_t host_arg_count;
+    uint32_t reserved; /* 0 */
+    /* optional (default: yes). 1 when the kernel takes this call; shapes, types and attributes are known, memory is not. */
+    int32_t (*supports)(const gantry_op_call_t *call);
+    /* required. Submits the work to call->stream and returns; outputs are allocated, no output is empty. */
+    int32_t (*compute)(gantry_op_call_t *call);
+    const void *data; /* the kernel's own constant */
+};
+
+/* ---- modules ---- */
+
+typedef struct gantry_backend_t {
+    uint32_t struct_size;
+    uint32_t abi_version; /* of this table: at most the max_abi asked for */
+    const char *name;     /* "opencl": lower-case letters, digits and '_' */
+    const char *description;
+    int32_t rank; /* when several backends see one card, the highest rank serves it */
+    uint32_t reserved;
+    /* required. Unavailable, with the reason as the error's text, when a library or driver is absent. host outlives the instance. */
+    int32_t (*open)(const gantry_host_t *host, gantry_backend_instance_t **out_instance);
+    void (*close)(gantry_backend_instance_t *instance); /* required */
+    /* required. Found by open; creates no context and takes no device memory. 0 is a normal answer. */
+    uint32_t (*device_count)(gantry_backend_instance_t *instance);
+    int32_t (*device_info)(gantry_backend_instance_t *instance, uint32_t index, gantry_device_info_t *out_info); /* required */
+    int32_t (*device_open)(gantry_backend_instance_t *instance, uint32_t index, gantry_backend_device_t **out_device); /* required */
+    void (*device_close)(gantry_backend_device_t *device); /* required */
+    /* optional (default: none). The backend's own kernels for that device; constant while the instance is open. */
+    uint32_t (*kernels)(gantry_backend_instance_t *instance, uint32_t index, const gantry_kernel_def_t *const **out_kernels);
+    /* optional. One line about libraries found or missing, for listings. */
+    const char *(*libraries)(gantry_backend_instance_t *instance);
+    const gantry_memory_ops_t *memory;     /* required */
+    const gantry_stream_ops_t *stream;     /* required */
+    const gantry_event_ops_t *event;       /* required */
+    const gantry_transfer_ops_t *transfer; /* required */
+    const gantry_program_ops_t *program;   /* optional: without it no kernel of a pack runs there */
+    const void *(*get_extension)(gantry_backend_instance_t *instance, const char *name); /* optional */
+} gantry_backend_t;
+
+/* Returns 0 and the table, or FailedPrecondition when the module needs a newer core than max_abi. */
+typedef int32_t (*gantry_backend_query_fn)(uint32_t max_abi, const gantry_backend_t **out_backend);
+#define GANTRY_BACKEND_QUERY_SYMBOL "gantry_backend_query"
+
+/* Kernels that come with no device: the core offers them on every device that accepts one of the program kinds. */
+typedef struct gantry_kernel_pack_t {
+    uint32_t struct_size;
+    uint32_t abi_version;
+    const char *name;
+    uint32_t program_kinds;
+    uint32_t kernel_count;
+    const gantry_kernel_def_t *const *kernels;
+} gantry_kernel_pack_t;
+
+typedef int32_t (*gantry_kernel_pack_query_fn)(uint32_t max_abi, const gantry_kernel_pack_t **out_pack);
+
+#if defined(_WIN32)
+#define GANTRY_BACKEND_EXPORT __declspec(dllexport)
+#elif defined(__GNUC__)
+#define GANTRY_BACKEND_EXPORT __attribute__((visibility("default")))
+#else
+#define GANTRY_BACKEND_EXPORT
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

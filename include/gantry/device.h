@@ -1,0 +1,124 @@
+/* Devices: what is in the machine (physical), what a program uses (logical), and how memory is shared out.
+ *
+ * Physical devices exist from gantry_runtime_create; logical ones from initialisation. Both are owned by the runtime and
+ * compared by address. Setters check at once; after initialisation setting an equal value is fine, a different one is
+ * FailedPrecondition. Thread-safe. */
+#ifndef GANTRY_DEVICE_H
+#define GANTRY_DEVICE_H
+
+#include <gantry/runtime.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gantry_physical_device_t gantry_physical_device_t;
+typedef struct gantry_logical_device_t gantry_logical_device_t;
+
+/* Written where a device text is expected: cuts off the device of all outer scopes (NULL inherits it). */
+#define GANTRY_DEVICE_NONE "none"
+
+/* ---- physical ---- */
+
+/* type: "CPU", "GPU", ..., or NULL for all. Writes up to capacity pointers and the full count. An unknown type gives count 0. */
+GANTRY_API gantry_status_t gantry_list_physical_devices(gantry_runtime_t *runtime, const char *type, size_t capacity,
+                                                        const gantry_physical_device_t **out_devices, size_t *out_count);
+
+typedef struct gantry_device_details_t {
+    uint32_t struct_size;
+    const char *name;          /* "/physical_device:GPU:0" */
+    const char *type;          /* "GPU" */
+    const char *alias;         /* the backend's own view: "opencl:0" */
+    const char *backend;       /* "opencl" */
+    const char *hardware_name; /* "NVIDIA H200" */
+    const char *vendor;
+    const char *driver_version;
+    const char *platform;           /* the driver's platform and version */
+    const char *pci_address;        /* "" when unknown */
+    const char *uuid;               /* the card's, or a stable one made from platform, name and position */
+    const char *compute_capability; /* "" when the notion does not exist */
+    const char *note;               /* why it is not a GPU, or which other view serves the card; "" */
+    uint64_t total_bytes;
+    uint64_t largest_allocation_bytes;
+    uint64_t alignment_bytes;
+    uint64_t local_memory_bytes;
+    uint32_t compute_units;
+    uint32_t max_work_group_size;
+    uint32_t native_vector_width;
+    bool float64;
+    bool visible;
+    bool listed; /* counted in the /GPU:N or /CPU:N namespace; others are reached by alias only */
+} gantry_device_details_t;
+
+/* out_details->struct_size must be set. device must come from gantry_list_physical_devices or gantry_list_device_views. */
+GANTRY_API gantry_status_t gantry_get_device_details(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
+                                                     gantry_device_details_t *out_details);
+
+/* Every view of every backend, also those that no /GPU:N names (an OpenCL CPU device, the second view of a card). */
+GANTRY_API gantry_status_t gantry_list_device_views(gantry_runtime_t *runtime, size_t capacity,
+                                                    const gantry_physical_device_t **out_devices, size_t *out_count);
+
+/* ---- visibility: frozen by initialisation ---- */
+
+/* type NULL replaces the whole list, else only that type's. The order given is the order of the logical devices. */
+GANTRY_API gantry_status_t gantry_set_visible_devices(gantry_runtime_t *runtime, const gantry_physical_device_t *const *devices,
+                                                      size_t count, const char *type);
+GANTRY_API gantry_status_t gantry_get_visible_devices(gantry_runtime_t *runtime, const char *type, size_t capacity,
+                                                      const gantry_physical_device_t **out_devices, size_t *out_count);
+
+/* ---- memory: frozen by initialisation ---- */
+
+GANTRY_API gantry_status_t gantry_set_memory_growth(gantry_runtime_t *runtime, const gantry_physical_device_t *device, bool enabled);
+GANTRY_API gantry_status_t gantry_get_memory_growth(gantry_runtime_t *runtime, const gantry_physical_device_t *device, bool *out_enabled);
+GANTRY_API gantry_status_t gantry_set_memory_limit(gantry_runtime_t *runtime, const gantry_physical_device_t *device, uint64_t limit_bytes);
+
+typedef struct gantry_logical_device_config_t {
+    uint64_t memory_limit_bytes; /* 0: the device's own default */
+} gantry_logical_device_config_t;
+
+/* One logical device per entry. More than one is Unimplemented in this version; one sets the memory limit. */
+GANTRY_API gantry_status_t gantry_set_logical_device_configuration(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
+                                                                   const gantry_logical_device_config_t *configs, size_t count);
+
+/* ---- logical ---- */
+
+/* Initialises the runtime. Order: visible list's order within a type, CPUs first. */
+GANTRY_API gantry_status_t gantry_list_logical_devices(gantry_runtime_t *runtime, const char *type, size_t capacity,
+                                                       const gantry_logical_device_t **out_devices, size_t *out_count);
+/* "/device:GPU:0" */
+GANTRY_API const char *gantry_logical_device_name(const gantry_logical_device_t *device);
+/* "/job:localhost/replica:0/task:0/device:GPU:0" */
+GANTRY_API const char *gantry_logical_device_full_name(const gantry_logical_device_t *device);
+GANTRY_API const char *gantry_logical_device_type(const gantry_logical_device_t *device);
+GANTRY_API const gantry_physical_device_t *gantry_logical_device_physical(const gantry_logical_device_t *device);
+
+/* The one logical device that a user's text names, e.g. "GPU:0", "opencl:1", a UUID's beginning. Initialises the runtime.
+ * NotFound "<name> unknown device." */
+GANTRY_API gantry_status_t gantry_find_logical_device(gantry_runtime_t *runtime, const char *name,
+                                                      const gantry_logical_device_t **out_device);
+
+/* ---- numbers ---- */
+
+typedef struct gantry_memory_info_t {
+    uint32_t struct_size;
+    uint64_t current_bytes;      /* in use, rounded to chunks */
+    uint64_t peak_bytes;
+    uint64_t pool_bytes;         /* held from the driver */
+    uint64_t peak_pool_bytes;
+    uint64_t limit_bytes;
+    uint64_t largest_free_bytes; /* largest free chunk of the pool */
+    uint64_t largest_allocation_bytes;
+    uint64_t allocation_count;   /* since start or reset */
+    uint64_t driver_free_bytes;  /* 0 when the driver cannot tell */
+    uint64_t driver_total_bytes;
+} gantry_memory_info_t;
+
+/* device: "GPU:0" or any spelling that names exactly one logical device. Initialises the runtime. */
+GANTRY_API gantry_status_t gantry_get_memory_info(gantry_runtime_t *runtime, const char *device, gantry_memory_info_t *out_info);
+/* Peak becomes current, counts become 0. */
+GANTRY_API gantry_status_t gantry_reset_memory_stats(gantry_runtime_t *runtime, const char *device);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

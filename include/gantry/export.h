@@ -1,0 +1,17 @@
+/* Visibility of Gantry's public functions; defines GANTRY_API and nothing else. */
+#ifndef GANTRY_EXPORT_H
+#define GANTRY_EXPORT_H
+
+#if defined(_WIN32) && !defined(GANTRY_STATIC)
+#  ifdef GANTRY_BUILDING
+#    define GANTRY_API __declspec(dllexport)
+#  else
+#    define GANTRY_API __declspec(dllimport)
+#  endif
+#elif defined(__GNUC__)
+#  define GANTRY_API __attribute__((visibility("default")))
+#else
+#  define GANTRY_API
+#endif
+
+#endif

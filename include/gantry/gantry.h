@@ -1,0 +1,18 @@
+/* Gantry: one compute backend for every device of a machine. Includes all of the public API. */
+#ifndef GANTRY_GANTRY_H
+#define GANTRY_GANTRY_H
+
+#include <gantry/device.h>
+#include <gantry/io.h>
+#include <gantry/op.h>
+#include <gantry/ops.h>
+#include <gantry/placement.h>
+#include <gantry/runtime.h>
+#include <gantry/scope.h>
+#include <gantry/status.h>
+#include <gantry/tensor.h>
+#include <gantry/types.h>
+#include <gantry/variable.h>
+#include <gantry/version.h>
+
+#endif

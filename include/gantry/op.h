@@ -1,0 +1,77 @@
+/* The generic way to ops: call by name with attributes, and the list of what exists. For bindings, tools and tests.
+ * Thread-safe but for the scope, which belongs to one thread. */
+#ifndef GANTRY_OP_H
+#define GANTRY_OP_H
+
+#include <gantry/scope.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum gantry_attr_kind_t {
+    GANTRY_KIND_BOOL = 1,
+    GANTRY_KIND_INT = 2,
+    GANTRY_KIND_FLOAT = 3,
+    GANTRY_KIND_TYPE = 4,
+    GANTRY_KIND_SHAPE = 5,
+    GANTRY_KIND_INTS = 6,
+    GANTRY_KIND_STRING = 7
+} gantry_attr_kind_t;
+
+typedef struct gantry_attr_value_t {
+    const char *name;
+    gantry_attr_kind_t kind;
+    int64_t i;           /* BOOL, INT, TYPE (a gantry_dtype_t); count of list */
+    double f;            /* FLOAT */
+    const char *s;       /* STRING */
+    const int64_t *list; /* INTS, SHAPE */
+} gantry_attr_value_t;
+
+/* Runs the op `name` ("MatMul"; "MatMulV2"-like suffixes and aliases are taken too). Type attributes that follow from the inputs need
+ * not be given. On entry *output_count is the capacity of outputs, on return the number written. Outputs belong to the scope.
+ * Returns the scope's status; after a failure all outputs are NULL. */
+GANTRY_API gantry_status_t gantry_op_call(gantry_scope_t *scope, const char *name, const gantry_tensor_t *const *inputs,
+                                          size_t input_count, const gantry_attr_value_t *attrs, size_t attr_count,
+                                          const gantry_tensor_t **outputs, size_t *output_count);
+
+/* ---- listing ---- */
+
+typedef struct gantry_op_info_t {
+    uint32_t struct_size;
+    const char *name;
+    const char *summary;
+    size_t input_count; /* of names in inputs */
+    size_t output_count;
+    size_t attr_count;
+    const char *const *inputs; /* a trailing "..." marks a list: "values..." */
+    const char *const *outputs;
+    const char *const *attrs; /* "transpose_a: bool = false" */
+} gantry_op_info_t;
+
+GANTRY_API size_t gantry_op_count(void);
+GANTRY_API gantry_status_t gantry_op_info(size_t index, gantry_op_info_t *out_info);
+
+/* True when some kernel of `op` takes this element type (as "T", or the op's first type attribute) on the device; initialises the
+ * runtime. *out_source (may be NULL) names the backend or pack that has it. */
+GANTRY_API gantry_status_t gantry_op_has_kernel(gantry_runtime_t *runtime, const char *op, const gantry_logical_device_t *device,
+                                                gantry_dtype_t dtype, bool *out_has, const char **out_source);
+
+/* ---- statistics of program building ---- */
+
+typedef struct gantry_program_stats_t {
+    uint32_t struct_size;
+    uint64_t built;        /* compiled from text */
+    uint64_t loaded;       /* taken from the disk cache */
+    uint64_t reused;       /* found in memory */
+    uint64_t bad_entries;  /* disk entries that were damaged or foreign, and rebuilt */
+    uint64_t launches;
+    uint64_t build_ns;
+} gantry_program_stats_t;
+
+GANTRY_API gantry_status_t gantry_get_program_stats(gantry_runtime_t *runtime, gantry_program_stats_t *out_stats);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,115 @@
+/* Ops, one C function each. Definitions are TensorFlow's, of the op's highest version; broadcasting is NumPy's.
+ *
+ * Every function returns a tensor of the scope, or NULL after an error that the scope keeps: InvalidArgument for shapes, types or
+ * NULL inputs, Unimplemented where no device has a kernel, ResourceExhausted when memory is out. In a failed scope they do nothing.
+ * Floats are float32 and float64; numbers are floats, int32 and int64. */
+#ifndef GANTRY_OPS_H
+#define GANTRY_OPS_H
+
+#include <gantry/scope.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- making tensors ---- */
+
+/* Copies bytes = elements * size from data before it returns. */
+GANTRY_API const gantry_tensor_t *gantry_constant(gantry_scope_t *scope, gantry_dtype_t dtype, gantry_shape_t shape, const void *data,
+                                                  size_t bytes);
+GANTRY_API const gantry_tensor_t *gantry_scalar_f32(gantry_scope_t *scope, float value);
+GANTRY_API const gantry_tensor_t *gantry_scalar_i32(gantry_scope_t *scope, int32_t value);
+GANTRY_API const gantry_tensor_t *gantry_scalar_i64(gantry_scope_t *scope, int64_t value);
+/* Filled with a scalar tensor's value. */
+GANTRY_API const gantry_tensor_t *gantry_fill(gantry_scope_t *scope, gantry_shape_t shape, const gantry_tensor_t *value);
+GANTRY_API const gantry_tensor_t *gantry_zeros(gantry_scope_t *scope, gantry_dtype_t dtype, gantry_shape_t shape);
+GANTRY_API const gantry_tensor_t *gantry_ones(gantry_scope_t *scope, gantry_dtype_t dtype, gantry_shape_t shape);
+GANTRY_API const gantry_tensor_t *gantry_zeros_like(gantry_scope_t *scope, const gantry_tensor_t *x);
+GANTRY_API const gantry_tensor_t *gantry_ones_like(gantry_scope_t *scope, const gantry_tensor_t *x);
+/* start, start + delta, ... below limit (above, when delta is negative): scalars of one number type. */
+GANTRY_API const gantry_tensor_t *gantry_range(gantry_scope_t *scope, const gantry_tensor_t *start, const gantry_tensor_t *limit,
+                                               const gantry_tensor_t *delta);
+/* Uniform in [0, 1) / standard normal, of a float type, from a seed of two numbers: the same on every device. */
+GANTRY_API const gantry_tensor_t *gantry_stateless_random_uniform(gantry_scope_t *scope, gantry_shape_t shape, gantry_dtype_t dtype,
+                                                                  int64_t seed0, int64_t seed1);
+GANTRY_API const gantry_tensor_t *gantry_stateless_random_normal(gantry_scope_t *scope, gantry_shape_t shape, gantry_dtype_t dtype,
+                                                                 int64_t seed0, int64_t seed1);
+
+/* ---- elementwise ---- */
+
+#define GANTRY_UNARY_OPS(X)                                                                                          \
+    X(identity, "Identity") X(neg, "Neg") X(abs, "Abs") X(square, "Square") X(sqrt, "Sqrt") X(exp, "Exp") X(log, "Log") \
+    X(tanh, "Tanh") X(sigmoid, "Sigmoid") X(relu, "Relu") X(logical_not, "LogicalNot") X(softmax, "Softmax")          \
+    X(log_softmax, "LogSoftmax")
+#define GANTRY_BINARY_OPS(X)                                                                                          \
+    X(add, "Add") X(sub, "Sub") X(mul, "Mul") X(div, "Div") X(maximum, "Maximum") X(minimum, "Minimum") X(equal, "Equal") \
+    X(not_equal, "NotEqual") X(less, "Less") X(less_equal, "LessEqual") X(greater, "Greater")                         \
+    X(greater_equal, "GreaterEqual") X(logical_and, "LogicalAnd") X(logical_or, "LogicalOr")
+
+/* gantry_exp(scope, x) and so on; softmax and log_softmax work along the last axis. */
+#define GANTRY_DECLARE_UNARY(name, op) \
+    GANTRY_API const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *x);
+/* gantry_add(scope, x, y) and so on. Div truncates integers; comparisons give bool. */
+#define GANTRY_DECLARE_BINARY(name, op) \
+    GANTRY_API const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y);
+GANTRY_UNARY_OPS(GANTRY_DECLARE_UNARY)
+GANTRY_BINARY_OPS(GANTRY_DECLARE_BINARY)
+
+/* condition ? x : y, elementwise, all three broadcast. */
+GANTRY_API const gantry_tensor_t *gantry_select(gantry_scope_t *scope, const gantry_tensor_t *condition, const gantry_tensor_t *x,
+                                                const gantry_tensor_t *y);
+/* Float to integer cuts towards zero and saturates (NaN gives 0); anything to bool is x != 0. */
+GANTRY_API const gantry_tensor_t *gantry_cast(gantry_scope_t *scope, const gantry_tensor_t *x, gantry_dtype_t dtype);
+GANTRY_API const gantry_tensor_t *gantry_add_n(gantry_scope_t *scope, const gantry_tensor_t *const *values, size_t count);
+/* Adds bias, a vector, along the last dimension. */
+GANTRY_API const gantry_tensor_t *gantry_bias_add(gantry_scope_t *scope, const gantry_tensor_t *value, const gantry_tensor_t *bias);
+
+/* ---- shape ---- */
+
+GANTRY_API const gantry_tensor_t *gantry_reshape(gantry_scope_t *scope, const gantry_tensor_t *x, gantry_shape_t shape); /* one -1 allowed */
+GANTRY_API const gantry_tensor_t *gantry_expand_dims(gantry_scope_t *scope, const gantry_tensor_t *x, int32_t axis);
+/* axes NULL: all dimensions of 1. */
+GANTRY_API const gantry_tensor_t *gantry_squeeze(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *axes, size_t axis_count);
+/* perm NULL reverses the dimensions; else one entry per dimension. */
+GANTRY_API const gantry_tensor_t *gantry_transpose(gantry_scope_t *scope, const gantry_tensor_t *x, const int32_t *perm);
+GANTRY_API const gantry_tensor_t *gantry_broadcast_to(gantry_scope_t *scope, const gantry_tensor_t *x, gantry_shape_t shape);
+GANTRY_API const gantry_tensor_t *gantry_concat(gantry_scope_t *scope, const gantry_tensor_t *const *values, size_t count, int32_t axis);
+/* begin and size have one entry per dimension; size -1: to the end. */
+GANTRY_API const gantry_tensor_t *gantry_slice(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *begin, const int64_t *size);
+/* Rows of params along axis by indices (int32, int64); an index out of range is an error at the next read. */
+GANTRY_API const gantry_tensor_t *gantry_gather(gantry_scope_t *scope, const gantry_tensor_t *params, const gantry_tensor_t *indices,
+                                                int32_t axis);
+/* on_value where the index is, off_value elsewhere (scalars of one type); axis -1: last. */
+GANTRY_API const gantry_tensor_t *gantry_one_hot(gantry_scope_t *scope, const gantry_tensor_t *indices, int32_t depth,
+                                                 const gantry_tensor_t *on_value, const gantry_tensor_t *off_value, int32_t axis);
+
+/* ---- reductions ---- */
+
+typedef struct gantry_reduce_options_t {
+    const int32_t *axes; /* negative counts from the end; NULL: all */
+    size_t axis_count;
+    bool keep_dims;
+} gantry_reduce_options_t;
+
+GANTRY_API const gantry_tensor_t *gantry_sum(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_reduce_options_t *options);
+GANTRY_API const gantry_tensor_t *gantry_mean(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_reduce_options_t *options);
+GANTRY_API const gantry_tensor_t *gantry_max(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_reduce_options_t *options);
+GANTRY_API const gantry_tensor_t *gantry_min(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_reduce_options_t *options);
+/* int64 positions of the first largest element along axis. */
+GANTRY_API const gantry_tensor_t *gantry_argmax(gantry_scope_t *scope, const gantry_tensor_t *x, int32_t axis);
+
+/* ---- matrices ---- */
+
+typedef struct gantry_matmul_options_t {
+    bool transpose_a;
+    bool transpose_b;
+} gantry_matmul_options_t;
+
+/* [..., n, k] x [..., k, m] = [..., n, m]; leading dimensions broadcast. options may be NULL. */
+GANTRY_API const gantry_tensor_t *gantry_matmul(gantry_scope_t *scope, const gantry_tensor_t *a, const gantry_tensor_t *b,
+                                                const gantry_matmul_options_t *options);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,127 @@
+/* The runtime: one independent world of backends, devices and settings. Nothing is process-global; several may live side by side.
+ *
+ * Creating one finds backends and physical devices but makes no context and takes no device memory. The first operation, or
+ * listing logical devices, initialises it; settings that shape devices are frozen from then on.
+ * Owner: whoever created it releases it. Every other object of a runtime keeps it alive, but is refused after release.
+ * Thread-safe, but for create's options, which are read during the call only. */
+#ifndef GANTRY_RUNTIME_H
+#define GANTRY_RUNTIME_H
+
+#include <gantry/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gantry_runtime_t gantry_runtime_t;
+
+typedef enum gantry_log_level_t {
+    GANTRY_LEVEL_DEBUG = 0,
+    GANTRY_LEVEL_INFO = 1,
+    GANTRY_LEVEL_WARNING = 2,
+    GANTRY_LEVEL_ERROR = 3
+} gantry_log_level_t;
+
+/* text has no trailing newline. May be called from any thread; must not call Gantry. */
+typedef void (*gantry_log_fn)(void *user, gantry_log_level_t level, const char *text);
+
+/* One function for all host memory: ptr NULL allocates, new_bytes 0 frees, else resizes; NULL on failure. Any thread. */
+typedef void *(*gantry_reallocate_fn)(void *user, void *ptr, size_t old_bytes, size_t new_bytes);
+
+/* A setting that may be left to the environment variable and then the default. */
+typedef enum gantry_choice_t { GANTRY_DEFAULT = 0, GANTRY_OFF = 1, GANTRY_ON = 2 } gantry_choice_t;
+
+/* What happens to an input that lies on another device than its op runs on. */
+typedef enum gantry_device_policy_t {
+    GANTRY_POLICY_DEFAULT = 0,
+    GANTRY_POLICY_EXPLICIT = 1,        /* an error */
+    GANTRY_POLICY_WARN = 2,            /* copied, logged */
+    GANTRY_POLICY_SILENT = 3,          /* copied (the default) */
+    GANTRY_POLICY_SILENT_FOR_INT32 = 4 /* int32 copied, others an error */
+} gantry_device_policy_t;
+
+/* Placement when an op cannot run where a user would want it. */
+typedef enum gantry_placement_mode_t {
+    GANTRY_PLACEMENT_DEFAULT = 0,
+    GANTRY_PLACEMENT_PREFER = 1,    /* fall back, keep the reason (the default) */
+    GANTRY_PLACEMENT_WARN_ONCE = 2, /* and log one warning per (op, reason) */
+    GANTRY_PLACEMENT_REQUIRE = 3    /* an op that cannot run where it was asked, or on a GPU, is an error */
+} gantry_placement_mode_t;
+
+/* Zero-filled means defaults. Precedence of every setting: call > option > environment > default. */
+typedef struct gantry_runtime_options_t {
+    uint32_t struct_size; /* sizeof(gantry_runtime_options_t) */
+    gantry_log_level_t log_level; /* lowest level passed to log; GANTRY_LOG_LEVEL in the environment */
+    gantry_log_fn log;            /* NULL: silent */
+    void *log_user;
+    gantry_reallocate_fn reallocate; /* NULL: the C library's */
+    void *reallocate_user;
+    const char *backend_path;    /* folders or files, ':'-separated, searched before GANTRY_BACKEND_PATH and the library's own folder */
+    const char *backends;        /* comma list of backend names to open, NULL: all (GANTRY_BACKENDS) */
+    const char *visible_devices; /* grammar of CUDA_VISIBLE_DEVICES (GANTRY_VISIBLE_DEVICES); NULL: not set */
+    gantry_choice_t opencl_cpu_as_gpu; /* present OpenCL devices of type CPU as GPUs (GANTRY_OPENCL_CPU=gpu) */
+    gantry_choice_t soft_placement;    /* default on (GANTRY_SOFT_PLACEMENT) */
+    gantry_choice_t log_placement;     /* default off (GANTRY_LOG_PLACEMENT) */
+    gantry_placement_mode_t placement_mode; /* GANTRY_PLACEMENT=prefer|warn|require */
+    gantry_device_policy_t device_policy;   /* GANTRY_DEVICE_POLICY=explicit|warn|silent|silent_for_int32 */
+    gantry_choice_t memory_growth;     /* of every device; default on (TF_FORCE_GPU_ALLOW_GROWTH, GANTRY_MEMORY_GROWTH) */
+    uint64_t memory_limit_bytes;       /* of every device; 0: from the device (GANTRY_MEMORY_LIMIT, bytes or 512M, 2G) */
+    int32_t intra_op_threads;          /* of the CPU backend; 0: one per usable core (GANTRY_CPU_THREADS) */
+    const char *kernel_cache;          /* folder of program binaries, "" none, NULL: GANTRY_KERNEL_CACHE, then the user's cache folder */
+    const char *const *extra;          /* further options for backends: "NAME=VALUE" texts, NULL-terminated, or NULL */
+} gantry_runtime_options_t;
+
+/* options may be NULL. *out_runtime is NULL after a failure. A machine without any GPU or OpenCL is not a failure. */
+GANTRY_API gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *options, gantry_runtime_t **out_runtime);
+
+/* Waits for pending work, then ends it. Objects of the runtime that still live are refused from now on and stay valid only to be
+ * released. NULL is allowed. */
+GANTRY_API void gantry_runtime_release(gantry_runtime_t *runtime);
+
+/* Initialises now what the first operation would. OK when it already is. */
+GANTRY_API gantry_status_t gantry_runtime_initialize(gantry_runtime_t *runtime);
+
+/* Waits until all submitted work has ended; the first error of it. */
+GANTRY_API gantry_status_t gantry_runtime_synchronize(gantry_runtime_t *runtime);
+
+/* ---- backends ---- */
+
+typedef enum gantry_backend_state_t {
+    GANTRY_BACKEND_USABLE = 0,
+    GANTRY_BACKEND_UNAVAILABLE = 1, /* a library, driver or device is absent: normal on many machines */
+    GANTRY_BACKEND_REFUSED = 2      /* damaged, of another ABI version, of a used name, or excluded by an option */
+} gantry_backend_state_t;
+
+typedef struct gantry_backend_status_t {
+    uint32_t struct_size;
+    gantry_backend_state_t state;
+    const char *name;        /* "opencl"; the file's name when it could not be asked */
+    const char *description; /* "" when it could not be asked */
+    const char *path;        /* the module's file, or "built in" */
+    const char *reason;      /* why it is not usable; "" when it is */
+    const char *libraries;   /* which vendor libraries it found or missed; "" */
+    uint32_t device_count;
+} gantry_backend_status_t;
+
+GANTRY_API size_t gantry_backend_status_count(const gantry_runtime_t *runtime);
+/* Text is owned by the runtime. out_status->struct_size must be set. OutOfRange names the count. */
+GANTRY_API gantry_status_t gantry_backend_status(const gantry_runtime_t *runtime, size_t index, gantry_backend_status_t *out_status);
+
+/* ---- settings that may change at any time ---- */
+
+GANTRY_API gantry_status_t gantry_set_soft_device_placement(gantry_runtime_t *runtime, bool enabled);
+GANTRY_API bool gantry_get_soft_device_placement(const gantry_runtime_t *runtime);
+GANTRY_API gantry_status_t gantry_set_log_device_placement(gantry_runtime_t *runtime, bool enabled);
+GANTRY_API gantry_status_t gantry_set_device_policy(gantry_runtime_t *runtime, gantry_device_policy_t policy);
+GANTRY_API gantry_device_policy_t gantry_get_device_policy(const gantry_runtime_t *runtime);
+GANTRY_API gantry_status_t gantry_set_placement_mode(gantry_runtime_t *runtime, gantry_placement_mode_t mode);
+
+/* ---- thread counts: frozen by initialisation, 0 means the default ---- */
+
+GANTRY_API gantry_status_t gantry_set_intra_op_parallelism_threads(gantry_runtime_t *runtime, int32_t threads);
+GANTRY_API int32_t gantry_get_intra_op_parallelism_threads(const gantry_runtime_t *runtime);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

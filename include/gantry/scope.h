@@ -1,0 +1,37 @@
+/* Scopes: where ops run, who owns what they make, and the first error.
+ *
+ * A scope belongs to one thread. Ending it releases its tensors and returns its first error. */
+#ifndef GANTRY_SCOPE_H
+#define GANTRY_SCOPE_H
+
+#include <gantry/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gantry_scope_t gantry_scope_t;
+
+/* device: a user's device text, or NULL for no wish. A bad device gives a failed scope; NULL only when memory is gone or runtime is
+ * NULL or released (gantry_last_message tells). */
+GANTRY_API gantry_scope_t *gantry_scope_begin(gantry_runtime_t *runtime, const char *device);
+/* device replaces the parent's field by field (a new type clears the index); NULL inherits; GANTRY_DEVICE_NONE cuts off. Must end before parent does. */
+GANTRY_API gantry_scope_t *gantry_scope_begin_in(gantry_scope_t *parent, const char *device);
+/* Releases the scope's tensors; does not wait. NULL is InvalidArgument. Ending a parent first is FailedPrecondition and ends its children too. */
+GANTRY_API gantry_status_t gantry_scope_end(gantry_scope_t *scope);
+
+GANTRY_API gantry_status_t gantry_scope_status(const gantry_scope_t *scope);
+GANTRY_API const char *gantry_scope_message(const gantry_scope_t *scope); /* "" while healthy; until the scope ends */
+/* Forgets the error, so that a program which handled it may go on. */
+GANTRY_API void gantry_scope_clear(gantry_scope_t *scope);
+GANTRY_API gantry_runtime_t *gantry_scope_runtime(const gantry_scope_t *scope);
+
+/* Hands a tensor of this scope to the parent, or to the caller (who releases it) when there is none. NULL fails the parent, or this scope. */
+GANTRY_API const gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_tensor_t *tensor);
+/* Ends the scope's ownership early, so that memory is reused. Not an error for NULL or another's tensor. */
+GANTRY_API void gantry_tensor_drop(gantry_scope_t *scope, const gantry_tensor_t *tensor);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""Make the constants of backends/portable/kernels/math_float32.cl and math_float64.cl.
+
+Every polynomial is the minimax fit (Remez's exchange on a fine grid) of the function named beside it, under a weight
+that turns the fit's error into relative error of the final result. Coefficients are rounded to the target format one
+at a time; after each rounding the remaining ones are fitted again, so that they take up what the rounding did. The
+lowest power goes first, but the highest where 0 lies inside the range: there the other order would leave functions
+that all vanish at 0, whose best fit need not alternate. Needs mpmath alone.
+
+    make_math_coefficients.py            write the constants between the markers of both files
+    make_math_coefficients.py --check    change nothing; exit 1 when a file does not hold these constants
+    make_math_coefficients.py --print    show each polynomial's error
+"""
+import argparse
+import pathlib
+import sys
+
+from mpmath import mp, mpf, cos, exp, lu_solve, log, matrix, pi, sin, sqrt, tanh
+
+mp.prec = 200
+
+KERNELS = pathlib.Path(__file__).resolve().parent.parent / "backends" / "portable" / "kernels"
+BEGIN = "/* constants: made by scripts/make_math_coefficients.py */"
+END = "/* constants end */"
+
+
+class Format:
+    """A binary floating-point format: how its numbers are rounded and spelled."""
+
+    def __init__(self, bits, digits, suffix):
+        self.bits, self.digits, self.suffix = bits, digits, suffix
+
+    def round(self, value, bits=None):
+        bits = bits or self.bits
+        if value == 0:
+            return mpf(0)
+        with mp.workprec(bits):
+            return +value
+
+    def spell(self, value):
+        text = mp.nstr(value, self.digits, min_fixed=0, max_fixed=0, strip_zeros=False)
+        mantissa, _, exponent = text.partition("e")
+        return f"{mantissa}e{int(exponent or 0)}{self.suffix}"
+
+
+FLOAT = Format(24, 9, "f")
+DOUBLE = Format(53, 17, "")
+
+
+def extrema_of(errors):
+    """Indices of the largest |error| of each run of equal sign: the error curve's alternation."""
+    best = []
+    for index, error in enumerate(errors):
+        if best and (errors[best[-1]] >= 0) == (error >= 0):
+            if abs(error) > abs(errors[best[-1]]):
+                best[-1] = index
+        else:
+            best.append(index)
+    return best
+
+
+def remez(target, weight, low, high, powers):
+    """Coefficients c of sum c_i x^powers_i with least max |weight (target - sum)| over [low, high]; and that maximum."""
+    size = len(powers)
+    count = 40 * (size + 1)
+    grid = [(low + high) / 2 - (high - low) / 2 * cos(pi * i / count) for i in range(count + 1)]
+    wanted = [target(x) for x in grid]
+    weights = [weight(x) for x in grid]
+    rows = [[x**p for p in powers] for x in grid]
+    reference = [round(i * count / size) for i in range(size + 1)]
+    for _ in range(30):
+        system, right = matrix(size + 1), matrix(size + 1, 1)
+        for row, index in enumerate(reference):
+            for column in range(size):
+                system[row, column] = rows[index][column]
+            system[row, size] = (-1) ** row / weights[index]
+            right[row] = wanted[index]
+        solution = lu_solve(system, right)
+        errors = [weights[i] * (wanted[i] - sum(rows[i][c] * solution[c] for c in range(size)))
+                  for i in range(count + 1)]
+        found = extrema_of(errors)
+        while len(found) > size + 1:
+            found.pop(0 if abs(errors[found[0]]) < abs(errors[found[-1]]) else -1)
+        if len(found) < size + 1 or found == reference:
+            break
+        reference = found
+    return [solution[c] for c in range(size)], max(abs(e) for e in errors)
+
+
+def fit(target, weight, low, high, size, form):
+    """Minimax polynomial of `size` coefficients in the format's numbers, and the largest weighted error."""
+    fixed = {}
+    free = list(range(size))
+    while free:
+
+        def rest(x):
+            return target(x) - sum(c * x**i for i, c in fixed.items())
+
+        found, _ = remez(rest, weight, low, high, free)
+        index = 0 if low > 0 else -1
+        fixed[free.pop(index)] = form.round(found[index])
+    coefficients = [fixed[power] for power in range(size)]
+    points = [low + (high - low) * (i + mpf(1) / 2) / 1000 for i in range(1000)]
+    error = max(abs(weight(x) * (target(x) - sum(c * x**i for i, c in enumerate(coefficients)))) for x in points)
+    return coefficients, error
+
+
+def even(function):
+    """f of x^2 from f of x."""
+    return lambda u: function(sqrt(u))
+
+
+# The functions fitted. Each is the tail left when the leading terms, which are exact, are taken out. None of them is
+# evaluated at its removable singularity: ranges leave a tiny neighbourhood of 0 out.
+def exp_tail(r):
+    return (exp(r) - 1 - r) / r**2
+
+
+def log_tail(f):
+    return (log(1 + f) - f + f**2 / 2) / f**3
+
+
+def tanh_tail(x):
+    return (tanh(x) - x) / x**3
+
+
+def sin_tail(x):
+    return (sin(x) - x) / x**3
+
+
+def cos_tail(x):
+    return (cos(x) - 1 + x**2 / 2) / x**4
+
+
+def atanh_tail(s):
+    """log((1 + s) / (1 - s)) = 2 s + s * tail * s^2."""
+    return (log((1 + s) / (1 - s)) - 2 * s) / s**3
+
+
+TINY = mpf(2) ** -40
+HALF_LN2 = log(mpf(2)) / 2 * (1 + mpf(2) ** -8)
+SPAN = [sqrt(mpf(1) / 2) - 1, sqrt(mpf(2)) - 1]
+
+
+def exp_fit(size, form):
+    return fit(lambda r: exp_tail(r + TINY), lambda r: (r + TINY)**2 / exp(r), -HALF_LN2, HALF_LN2, size, form)
+
+
+def log_fit(size, form):
+    return fit(lambda f: log_tail(f + TINY), lambda f: (f + TINY)**3 / log(1 + f + TINY), SPAN[0], SPAN[1], size, form)
+
+
+def atanh_fit(size, form):
+    top = SPAN[1] / (2 + SPAN[1])
+    return fit(even(atanh_tail), lambda u: u, TINY, top**2, size, form)
+
+
+def tanh_fit(limit, size, form):
+    return fit(even(tanh_tail), even(lambda x: x**3 / tanh(x)), TINY, mpf(limit)**2, size, form)
+
+
+def sin_fit(size, form):
+    return fit(even(sin_tail), even(lambda x: x**3 / sin(x)), TINY, (pi / 4 * (1 + TINY))**2, size, form)
+
+
+def cos_fit(size, form):
+    return fit(even(cos_tail), even(lambda x: x**4 / cos(x)), TINY, (pi / 4 * (1 + TINY))**2, size, form)
+
+
+def split(value, form, *widths):
+    """value as a sum of numbers of the given widths in bits, highest first, the last one of the format's full width."""
+    parts = []
+    for width in widths:
+        parts.append(form.round(value, width))
+        value -= parts[-1]
+    parts.append(form.round(value))
+    return parts
+
+
+class Block:
+    """The text of one file's constants."""
+
+    def __init__(self, form, tag):
+        self.form, self.tag, self.lines, self.report = form, tag, [BEGIN], []
+
+    def constant(self, name, value):
+        self.lines.append(f"#define GANTRY_{name}_{self.tag} {self.form.spell(value)}")
+
+    def polynomial(self, name, fitted):
+        coefficients, error = fitted
+        for index, value in enumerate(coefficients):
+            self.constant(f"{name}_{index}", value)
+        self.report.append(f"{self.tag} {name}: {len(coefficients)} coefficients, 2^{mp.nstr(log(error, 2), 4)}")
+
+    def text(self):
+        return "\n".join(self.lines + [END])
+
+
+def float32_block():
+    block = Block(FLOAT, "F32")
+    block.constant("LOG2E", FLOAT.round(1 / log(mpf(2))))
+    for name, part in zip(("LN2_HI", "LN2_LO"), split(log(mpf(2)), FLOAT, 16)):
+        block.constant(name, part)
+    block.constant("TWO_OVER_PI", FLOAT.round(2 / pi))
+    for name, part in zip(("PIO2_HI", "PIO2_MID", "PIO2_LO"), split(pi / 2, FLOAT, 18, 18)):
+        block.constant(name, part)
+    block.polynomial("EXP", exp_fit(5, FLOAT))
+    block.polynomial("LOG", log_fit(9, FLOAT))
+    block.polynomial("TANH", tanh_fit("0.5625", 5, FLOAT))
+    block.polynomial("SIN", sin_fit(3, FLOAT))
+    block.polynomial("COS", cos_fit(3, FLOAT))
+    return block
+
+
+def float64_block():
+    block = Block(DOUBLE, "F64")
+    block.constant("LOG2E", DOUBLE.round(1 / log(mpf(2))))
+    for name, part in zip(("LN2_HI", "LN2_LO"), split(log(mpf(2)), DOUBLE, 40)):
+        block.constant(name, part)
+    block.polynomial("EXP", exp_fit(11, DOUBLE))
+    block.polynomial("LOG", atanh_fit(7, DOUBLE))
+    block.polynomial("TANH", tanh_fit("0.5625", 11, DOUBLE))
+    return block
+
+
+def replaced(text, block):
+    start, stop = text.index(BEGIN), text.index(END) + len(END)
+    return text[:start] + block + text[stop:]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 on a difference")
+    parser.add_argument("--print", action="store_true", help="show the constants and each polynomial's error")
+    arguments = parser.parse_args()
+    stale = 0
+    for name, make in (("math_float32.cl", float32_block), ("math_float64.cl", float64_block)):
+        block = make()
+        if arguments.print:
+            print(block.text(), *block.report, sep="\n")
+            continue
+        path = KERNELS / name
+        old = path.read_text()
+        new = replaced(old, block.text())
+        if old == new:
+            continue
+        if arguments.check:
+            print(f"{path.name} does not hold the constants this script makes", file=sys.stderr)
+            stale = 1
+        else:
+            path.write_text(new)
+    return stale
+
+
+if __name__ == "__main__":
+    sys.exit(main())

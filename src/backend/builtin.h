@@ -1,0 +1,18 @@
+/* Backends and kernel packs that are linked into the library; the build writes the lists. Constant data; thread-safe. */
+#ifndef GANTRY_BACKEND_BUILTIN_H
+#define GANTRY_BACKEND_BUILTIN_H
+
+#include <gantry/backend_abi.h>
+
+typedef struct gantry__builtin_backend_t {
+    const char *name;
+    gantry_backend_query_fn query;
+} gantry__builtin_backend_t;
+
+extern const gantry__builtin_backend_t gantry__builtin_backends[];
+extern const size_t gantry__builtin_backend_count;
+
+extern const gantry_kernel_pack_query_fn gantry__builtin_packs[];
+extern const size_t gantry__builtin_pack_count;
+
+#endif

@@ -1,0 +1,42 @@
+#include "base/failure.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static _Thread_local char last_message[GANTRY__MESSAGE_BYTES];
+
+gantry_status_t gantry__fail(gantry_status_t code, const char *format, ...) {
+    char text[GANTRY__MESSAGE_BYTES]; /* the arguments may point into the old message */
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    memcpy(last_message, text, strlen(text) + 1);
+    return code;
+}
+
+gantry_status_t gantry__fail_prefix(gantry_status_t code, const char *format, ...) {
+    char text[GANTRY__MESSAGE_BYTES];
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    size_t used = length < 0 ? 0 : (size_t)length;
+    if (used < sizeof text) (void)snprintf(text + used, sizeof text - used, "%s", last_message);
+    memcpy(last_message, text, strlen(text) + 1);
+    return code;
+}
+
+const char *gantry__message(void) { return last_message; }
+
+const char *gantry_last_message(void) { return last_message; }
+
+const char *gantry_status_name(gantry_status_t status) {
+    static const char *const names[] = {
+        "OK", "Cancelled", "Unknown", "InvalidArgument", "DeadlineExceeded", "NotFound", "AlreadyExists",
+        "PermissionDenied", "ResourceExhausted", "FailedPrecondition", "Aborted", "OutOfRange", "Unimplemented",
+        "Internal", "Unavailable", "DataLoss"};
+    size_t index = (size_t)status;
+    return index < sizeof names / sizeof names[0] ? names[index] : "invalid status";
+}

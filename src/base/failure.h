@@ -1,0 +1,33 @@
+/* How a failure is stated: a status code returned, a text kept for the calling thread.
+ *
+ * A message names the object, the value it had, and what would have been accepted. Thread-safe: text is per thread. */
+#ifndef GANTRY_BASE_FAILURE_H
+#define GANTRY_BASE_FAILURE_H
+
+#include <gantry/status.h>
+
+#if defined(__GNUC__)
+#define GANTRY__PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define GANTRY__PRINTF(text, first)
+#endif
+
+/* Longest message kept, terminator included; longer ones are cut. */
+#define GANTRY__MESSAGE_BYTES 2048
+
+/* Keeps the text and returns code, so that a caller can write: return gantry__fail(GANTRY_..., "...", ...). */
+gantry_status_t gantry__fail(gantry_status_t code, const char *format, ...) GANTRY__PRINTF(2, 3);
+
+/* Puts text in front of the kept message ("while doing X: ") and returns code unchanged. */
+gantry_status_t gantry__fail_prefix(gantry_status_t code, const char *format, ...) GANTRY__PRINTF(2, 3);
+
+/* The kept message; "" when none. Valid until the next failure on this thread. */
+const char *gantry__message(void);
+
+#define GANTRY__TRY(expression)                        \
+    do {                                               \
+        gantry_status_t try_status_ = (expression);    \
+        if (try_status_ != GANTRY_OK) return try_status_; \
+    } while (0)
+
+#endif

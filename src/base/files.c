@@ -1,0 +1,297 @@
+#define _XOPEN_SOURCE 700
+
+#include "base/files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/failure.h"
+
+#define TEMPORARY_ATTEMPTS 64
+#define FIRST_READ_BYTES ((size_t)1 << 16)
+#define LONGEST_TRANSFER ((size_t)1 << 30) /* one read or write call; Linux ends them at 2 GiB anyway */
+
+/* ---- failures ---- */
+
+static gantry_status_t status_of_errno(int error) {
+    switch (error) {
+    case ENOENT: return GANTRY_NOT_FOUND;
+    case EEXIST: return GANTRY_ALREADY_EXISTS;
+    case EACCES: case EPERM: case EROFS: return GANTRY_PERMISSION_DENIED;
+    case ENOMEM: case ENOSPC: case EDQUOT: case EFBIG: case EMFILE: case ENFILE: return GANTRY_RESOURCE_EXHAUSTED;
+    case ENOTDIR: case EISDIR: case ENAMETOOLONG: case ELOOP: case EINVAL: return GANTRY_INVALID_ARGUMENT;
+    case EIO: return GANTRY_DATA_LOSS;
+    default: return GANTRY_UNKNOWN;
+    }
+}
+
+static gantry_status_t fail_errno(const char *doing, const char *path, int error) {
+    char reason[128];
+    if (strerror_r(error, reason, sizeof reason) != 0) (void)snprintf(reason, sizeof reason, "errno %d", error);
+    return gantry__fail(status_of_errno(error), "cannot %s '%s': %s", doing, path, reason);
+}
+
+static gantry_status_t check_path(const char *doing, const char *path) {
+    if (path && path[0]) return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "cannot %s: the path is %s", doing, path ? "empty" : "NULL");
+}
+
+static int open_retrying(const char *path, int flags, mode_t mode) {
+    int fd;
+    do {
+        fd = open(path, flags | O_CLOEXEC, mode);
+    } while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+/* ---- reading ---- */
+
+/* Up to size bytes; fewer only at the end. -1 with errno on failure. */
+static ssize_t read_fully(int fd, char *bytes, size_t size) {
+    size_t used = 0;
+    while (used < size) {
+        size_t want = size - used < LONGEST_TRANSFER ? size - used : LONGEST_TRANSFER;
+        ssize_t got = read(fd, bytes + used, want);
+        if (got == 0) break;
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return -1;
+        used += (size_t)got;
+    }
+    return (ssize_t)used;
+}
+
+typedef struct growing_read_t {
+    const gantry__heap_t *heap;
+    const char *path;
+    char *bytes;
+    size_t capacity; /* what was asked of the heap */
+    size_t size;
+    size_t max_bytes;
+} growing_read_t;
+
+static gantry_status_t too_large(const growing_read_t *state) {
+    return gantry__fail(GANTRY_OUT_OF_RANGE, "'%s' has more than the %zu bytes accepted", state->path, state->max_bytes);
+}
+
+/* The file's own figure is only where to begin: it is 0 for pipes and /proc, and the file may grow meanwhile. */
+static gantry_status_t first_capacity(int fd, growing_read_t *state) {
+    struct stat info;
+    if (fstat(fd, &info) != 0) return fail_errno("read", state->path, errno);
+    if (S_ISDIR(info.st_mode)) return fail_errno("read", state->path, EISDIR);
+    state->capacity = FIRST_READ_BYTES;
+    if (!S_ISREG(info.st_mode) || info.st_size <= 0) return GANTRY_OK;
+    if ((uintmax_t)info.st_size > state->max_bytes) return too_large(state);
+    state->capacity = (size_t)info.st_size + 1; /* one more, to meet the end at once */
+    return GANTRY_OK;
+}
+
+static gantry_status_t read_to_end(int fd, growing_read_t *state) {
+    GANTRY__TRY(first_capacity(fd, state));
+    state->bytes = gantry__heap_alloc(state->heap, state->capacity);
+    if (!state->bytes) return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "cannot read '%s': ", state->path);
+    for (;;) {
+        ssize_t got = read_fully(fd, state->bytes + state->size, state->capacity - state->size);
+        if (got < 0) return fail_errno("read", state->path, errno);
+        state->size += (size_t)got;
+        if (state->size > state->max_bytes) return too_large(state);
+        if (state->size < state->capacity) return GANTRY_OK;
+        size_t wanted = state->capacity > SIZE_MAX / 2 ? SIZE_MAX : state->capacity * 2;
+        char *grown = gantry__heap_resize(state->heap, state->bytes, state->capacity, wanted, 1);
+        if (!grown) return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "cannot read '%s': ", state->path);
+        state->bytes = grown;
+        state->capacity = wanted;
+    }
+}
+
+gantry_status_t gantry__file_read(const gantry__heap_t *heap, const char *path, size_t max_bytes, void **out_bytes,
+                                  size_t *out_size) {
+    *out_bytes = NULL;
+    *out_size = 0;
+    GANTRY__TRY(check_path("read a file", path));
+    growing_read_t state = {.heap = heap, .path = path, .max_bytes = max_bytes};
+    int fd = open_retrying(path, O_RDONLY, 0);
+    if (fd < 0) return fail_errno("open", path, errno);
+    gantry_status_t status = read_to_end(fd, &state);
+    (void)close(fd);
+    if (status != GANTRY_OK) goto fail;
+    char *exact = gantry__heap_resize(heap, state.bytes, state.capacity, state.size, 1);
+    if (!exact) {
+        status = GANTRY_RESOURCE_EXHAUSTED;
+        goto fail;
+    }
+    *out_bytes = exact;
+    *out_size = state.size;
+    return GANTRY_OK;
+fail:
+    gantry__heap_free(heap, state.bytes, state.capacity);
+    return status;
+}
+
+/* ---- writing ---- */
+
+static bool write_fully(int fd, const char *bytes, size_t size) {
+    while (size > 0) {
+        ssize_t done = write(fd, bytes, size < LONGEST_TRANSFER ? size : LONGEST_TRANSFER);
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) return false;
+        bytes += done;
+        size -= (size_t)done;
+    }
+    return true;
+}
+
+/* Writes and closes fd. Returns 0 or errno. */
+static int fill_and_close(int fd, const gantry__file_piece_t *pieces, size_t piece_count, bool sync) {
+    int error = 0;
+    for (size_t i = 0; i < piece_count && !error; ++i) {
+        if (!write_fully(fd, pieces[i].bytes, pieces[i].size)) error = errno;
+    }
+    if (!error && sync && fsync(fd) != 0) error = errno;
+    if (close(fd) != 0 && !error && errno != EINTR) error = errno;
+    return error;
+}
+
+/* Creates path.NUMBER.tmp with a number that is free; the user's file mode mask applies. -1 with errno. */
+static int open_temporary(const char *path, char *out_name, size_t name_bytes) {
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t number = (uint64_t)now.tv_nsec ^ ((uint64_t)getpid() << 32) ^ (uint64_t)(uintptr_t)out_name;
+    for (int attempt = 0; attempt < TEMPORARY_ATTEMPTS; ++attempt) {
+        number = number * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        int length = snprintf(out_name, name_bytes, "%s.%08" PRIx32 ".tmp", path, (uint32_t)(number >> 32));
+        if (length < 0 || (size_t)length >= name_bytes) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        int fd = open_retrying(out_name, O_WRONLY | O_CREAT | O_EXCL, 0666);
+        if (fd >= 0 || errno != EEXIST) return fd;
+    }
+    return -1;
+}
+
+static gantry_status_t write_in_place(const char *path, const gantry__file_piece_t *pieces, size_t piece_count) {
+    int fd = open_retrying(path, O_WRONLY | O_NOCTTY, 0);
+    if (fd < 0) return fail_errno("open", path, errno);
+    int error = fill_and_close(fd, pieces, piece_count, false);
+    return error ? fail_errno("write", path, error) : GANTRY_OK;
+}
+
+static gantry_status_t write_and_rename(const char *path, const char *target, const gantry__file_piece_t *pieces,
+                                        size_t piece_count, unsigned flags) {
+    char temporary[PATH_MAX];
+    int fd = open_temporary(target, temporary, sizeof temporary);
+    if (fd < 0) return fail_errno("write", path, errno);
+    int error = fill_and_close(fd, pieces, piece_count, (flags & GANTRY__FILE_DURABLE) != 0);
+    if (!error && rename(temporary, target) != 0) error = errno;
+    if (!error) return GANTRY_OK;
+    (void)unlink(temporary);
+    return fail_errno("write", path, error);
+}
+
+gantry_status_t gantry__file_write(const char *path, const gantry__file_piece_t *pieces, size_t piece_count, unsigned flags) {
+    GANTRY__TRY(check_path("write a file", path));
+    struct stat info;
+    char resolved[PATH_MAX];
+    const char *target = path;
+    if (stat(path, &info) == 0) {
+        if (S_ISDIR(info.st_mode)) return fail_errno("write", path, EISDIR);
+        if (!S_ISREG(info.st_mode)) return write_in_place(path, pieces, piece_count);
+        target = realpath(path, resolved);
+        if (!target) return fail_errno("write", path, errno);
+    } else if (errno != ENOENT) {
+        return fail_errno("write", path, errno);
+    }
+    return write_and_rename(path, target, pieces, piece_count, flags);
+}
+
+gantry_status_t gantry__file_remove(const char *path) {
+    GANTRY__TRY(check_path("remove a file", path));
+    if (unlink(path) == 0 || errno == ENOENT) return GANTRY_OK;
+    return fail_errno("remove", path, errno);
+}
+
+gantry_status_t gantry__file_size(const char *path, uint64_t *out_bytes) {
+    *out_bytes = 0;
+    GANTRY__TRY(check_path("measure a file", path));
+    struct stat info;
+    if (stat(path, &info) != 0) return fail_errno("measure", path, errno);
+    if (!S_ISREG(info.st_mode)) return gantry__fail(GANTRY_INVALID_ARGUMENT, "cannot measure '%s': not a plain file", path);
+    *out_bytes = (uint64_t)info.st_size;
+    return GANTRY_OK;
+}
+
+/* ---- directories ---- */
+
+static int make_one(const char *path) {
+    if (mkdir(path, 0700) == 0) return 0;
+    int error = errno;
+    struct stat info;
+    /* Somebody else may just have made it, and some systems answer EROFS or EACCES for what exists. */
+    if (stat(path, &info) == 0) return S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
+    return error;
+}
+
+gantry_status_t gantry__directory_make(const char *path) {
+    GANTRY__TRY(check_path("make a directory", path));
+    char part[PATH_MAX];
+    size_t length = strlen(path);
+    if (length >= sizeof part) return fail_errno("make directory", path, ENAMETOOLONG);
+    for (size_t i = 1; i <= length; ++i) {
+        bool ends_a_name = (path[i] == '/' || path[i] == '\0') && path[i - 1] != '/';
+        if (!ends_a_name) continue;
+        memcpy(part, path, i);
+        part[i] = '\0';
+        int error = make_one(part);
+        if (error) return fail_errno("make directory", part, error);
+    }
+    return GANTRY_OK;
+}
+
+static int compare_names(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+static gantry_status_t collect_names(DIR *directory, const char *path, gantry__directory_names_t *names) {
+    for (;;) {
+        errno = 0;
+        const struct dirent *entry = readdir(directory);
+        if (!entry && errno) return fail_errno("list directory", path, errno);
+        if (!entry) return GANTRY_OK;
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        if (!gantry__heap_grow(names->heap, &names->names, names->count, &names->capacity, sizeof names->names[0])) {
+            return GANTRY_RESOURCE_EXHAUSTED;
+        }
+        char *name = gantry__heap_strdup(names->heap, entry->d_name);
+        if (!name) return GANTRY_RESOURCE_EXHAUSTED;
+        names->names[names->count++] = name;
+    }
+}
+
+gantry_status_t gantry__directory_list(const gantry__heap_t *heap, const char *path, gantry__directory_names_t *out_names) {
+    *out_names = (gantry__directory_names_t){.heap = heap};
+    GANTRY__TRY(check_path("list a directory", path));
+    DIR *directory = opendir(path);
+    if (!directory) return fail_errno("list directory", path, errno);
+    gantry_status_t status = collect_names(directory, path, out_names);
+    (void)closedir(directory);
+    if (status != GANTRY_OK) {
+        gantry__directory_names_deinit(out_names);
+    } else if (out_names->count > 1) {
+        qsort(out_names->names, out_names->count, sizeof out_names->names[0], compare_names);
+    }
+    return status;
+}
+
+void gantry__directory_names_deinit(gantry__directory_names_t *names) {
+    for (size_t i = 0; i < names->count; ++i) gantry__heap_free_text(names->heap, names->names[i]);
+    gantry__heap_free(names->heap, names->names, names->capacity * sizeof names->names[0]);
+    *names = (gantry__directory_names_t){.heap = names->heap};
+}

@@ -1,0 +1,258 @@
+/* The list of visible devices.
+ *
+ * Two walks over the text, so that nothing need be stored but the result: the first takes the entries that show devices
+ * and finds where the list ends, the second takes away what the ^entries before that end match.
+ *
+ *     ^0 , 2 , 1 , -1 , 3        first walk:   2 1 |end
+ *     ------------ ^             second walk:  all stay, 0 was not shown anyway
+ *
+ * The first invalid entry ends the list, as the CUDA driver has it: a mistake hides devices and never shows more. For the
+ * same reason an ambiguous ^entry hides every device that it matches, and a list whose only other entry is invalid shows
+ * nothing instead of all but the ^entries. Quadratic in the number of devices, of which there are few. */
+#include "device/visible_list.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "device/device_name.h"
+
+typedef enum entry_kind_t { BY_INDEX, BY_UUID, BY_PCI, BY_NAME, EVERY, EMPTY, UNKNOWN } entry_kind_t;
+
+typedef struct entry_t {
+    int number; /* from 1 */
+    bool is_negation;
+    entry_kind_t kind;
+    int32_t index;
+    char shown[GANTRY__DEVICE_ID_BYTES]; /* as written, for messages; cut when too long */
+    char text[GANTRY__DEVICE_ID_BYTES];  /* without ^; normalised for a PCI address, bare for a UUID */
+} entry_t;
+
+typedef struct walk_t {
+    const char *at; /* NULL when there are no more entries */
+    const char *end;
+    int number;
+} walk_t;
+
+typedef struct select_t {
+    const gantry__visible_rules_t *rules;
+    const gantry__visible_device_t *devices;
+    size_t device_count;
+    gantry__visible_list_t *list;
+} select_t;
+
+/* ---- Entries. */
+
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+static void trim(const char **begin, const char **end) {
+    while (*begin < *end && is_blank(**begin)) ++*begin;
+    while (*begin < *end && is_blank((*end)[-1])) --*end;
+}
+
+/* The index when text is nothing but digits, and fits. */
+static bool read_index(const char *text, int32_t *out_index) {
+    int64_t value = 0;
+    if (*text == '\0') return false;
+    for (; *text >= '0' && *text <= '9'; text++) {
+        value = value * 10 + (*text - '0');
+        if (value > INT32_MAX) return false;
+    }
+    *out_index = (int32_t)value;
+    return *text == '\0';
+}
+
+static entry_kind_t classify(const select_t *select, entry_t *entry) {
+    bool extras = select->rules->allow_extras;
+    gantry__device_reference_t reference;
+    if (entry->text[0] == '\0') return EMPTY;
+    if (read_index(entry->text, &entry->index)) return BY_INDEX;
+    if (gantry__device_reference_try(entry->text, NULL, 0, &reference)) {
+        bool is_bare_uuid = reference.kind == GANTRY__DEVICE_UUID_PREFIX && strcmp(reference.text, entry->text) == 0;
+        if (reference.kind == GANTRY__DEVICE_PCI_ADDRESS || is_bare_uuid ||
+            (reference.kind == GANTRY__DEVICE_UUID_PREFIX && extras)) {
+            memcpy(entry->text, reference.text, sizeof entry->text);
+            return reference.kind == GANTRY__DEVICE_PCI_ADDRESS ? BY_PCI : BY_UUID;
+        }
+    }
+    if (!extras || entry->text[0] == '^') return UNKNOWN;
+    if (strcmp(entry->text, "auto") == 0) return EVERY;
+    return select->rules->matches ? BY_NAME : UNKNOWN;
+}
+
+/* Copies what stands between, as much as fits; false when it was cut. */
+static bool copy_part(char out_text[GANTRY__DEVICE_ID_BYTES], const char *begin, const char *end) {
+    size_t length = (size_t)(end - begin);
+    bool fits = length < GANTRY__DEVICE_ID_BYTES;
+    if (!fits) length = GANTRY__DEVICE_ID_BYTES - 1;
+    memcpy(out_text, begin, length);
+    out_text[length] = '\0';
+    return fits;
+}
+
+static bool next_entry(const select_t *select, walk_t *walk, entry_t *out_entry) {
+    if (!walk->at) return false;
+    const char *begin = walk->at;
+    const char *end = memchr(begin, ',', (size_t)(walk->end - begin));
+    walk->at = end ? end + 1 : NULL;
+    if (!end) end = walk->end;
+    trim(&begin, &end);
+    *out_entry = (entry_t){.number = ++walk->number};
+    bool fits = copy_part(out_entry->shown, begin, end);
+    if (select->rules->allow_extras && begin < end && *begin == '^') {
+        out_entry->is_negation = true;
+        begin++;
+        trim(&begin, &end);
+    }
+    (void)copy_part(out_entry->text, begin, end);
+    out_entry->kind = fits ? classify(select, out_entry) : UNKNOWN;
+    return true;
+}
+
+static bool is_match(const select_t *select, const entry_t *entry, size_t position) {
+    const gantry__visible_device_t *device = &select->devices[position];
+    char pci[GANTRY__PCI_BYTES];
+    switch (entry->kind) {
+        case BY_INDEX: return device->index == entry->index;
+        case BY_UUID: return gantry__uuid_has_prefix(device->uuid, entry->text);
+        case BY_PCI: return gantry__pci_normalise(device->pci, pci) && strcmp(pci, entry->text) == 0;
+        case BY_NAME: return select->rules->matches(select->rules->user, entry->text, position);
+        case EVERY: return true;
+        default: return false;
+    }
+}
+
+static size_t count_matches(const select_t *select, const entry_t *entry) {
+    size_t count = 0;
+    for (size_t i = 0; i < select->device_count; i++) count += is_match(select, entry, i);
+    return count;
+}
+
+/* ---- Remarks. */
+
+static void remark(const select_t *select, const char *format, ...) GANTRY__PRINTF(2, 3);
+static void remark(const select_t *select, const char *format, ...) {
+    char *reason = select->list->reason;
+    size_t used = strlen(reason);
+    if (used > 0 && used + 2 < GANTRY__VISIBLE_REASON_BYTES) {
+        memcpy(reason + used, "; ", 3);
+        used += 2;
+    }
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(reason + used, GANTRY__VISIBLE_REASON_BYTES - used, format, args);
+    va_end(args);
+}
+
+/* Why an entry that is to show devices does not; NULL when it does. */
+static const char *why_invalid(const select_t *select, const entry_t *entry, size_t matches) {
+    bool may_be_many = entry->kind == BY_NAME || entry->kind == EVERY;
+    if (entry->kind == EMPTY) return "it is empty";
+    if (entry->kind == UNKNOWN) {
+        if (strcmp(entry->text, "-1") == 0) return "-1 stands for no device";
+        return select->rules->allow_extras ? "it is no index, UUID prefix, PCI address, device name, auto or ^entry"
+                                           : "it is no index, UUID prefix or PCI address";
+    }
+    if (matches == 0 && entry->kind != EVERY) return "no device matches it";
+    return matches > 1 && !may_be_many ? "more than one device matches it" : NULL;
+}
+
+/* ---- Selecting. */
+
+static bool is_selected(const gantry__visible_list_t *list, size_t position) {
+    for (size_t i = 0; i < list->count; i++)
+        if (list->positions[i] == position) return true;
+    return false;
+}
+
+static gantry_status_t take(const select_t *select, const entry_t *entry) {
+    gantry__visible_list_t *list = select->list;
+    for (size_t i = 0; i < select->device_count; i++) {
+        if (!is_match(select, entry, i)) continue;
+        if (is_selected(list, i)) {
+            const char *name = select->devices[i].name;
+            return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                                "%s names device %d (%s) again in entry %d '%s'; accepted: each device once",
+                                select->rules->variable, (int)select->devices[i].index, name ? name : "unnamed",
+                                entry->number, entry->shown);
+        }
+        list->positions[list->count++] = i;
+    }
+    return GANTRY_OK;
+}
+
+static void take_all(const select_t *select) {
+    for (size_t i = 0; i < select->device_count; i++) select->list->positions[i] = i;
+    select->list->count = select->device_count;
+}
+
+/* First walk. Leaves in *out_entries how many entries are valid. */
+static gantry_status_t show(const select_t *select, walk_t walk, int *out_entries) {
+    bool saw_negation = false, saw_other = false;
+    entry_t entry;
+    *out_entries = 0;
+    while (next_entry(select, &walk, &entry)) {
+        saw_negation = saw_negation || entry.is_negation;
+        saw_other = saw_other || (!entry.is_negation && entry.kind != EMPTY);
+        if (!entry.is_negation) {
+            const char *why = why_invalid(select, &entry, count_matches(select, &entry));
+            if (why) {
+                remark(select, "%s: entry %d '%s' ends the list: %s", select->rules->variable, entry.number,
+                       entry.shown, why);
+                break;
+            }
+            GANTRY__TRY(take(select, &entry));
+        }
+        *out_entries = entry.number;
+    }
+    if (saw_negation && !saw_other) take_all(select);
+    return GANTRY_OK;
+}
+
+static void leave_out(const select_t *select, const entry_t *entry) {
+    gantry__visible_list_t *list = select->list;
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (!is_match(select, entry, list->positions[i])) list->positions[kept++] = list->positions[i];
+    list->count = kept;
+    if (count_matches(select, entry) == 0)
+        remark(select, "%s: entry %d '%s' leaves out nothing: no device matches it", select->rules->variable,
+               entry->number, entry->shown);
+}
+
+/* Second walk. */
+static void hide(const select_t *select, walk_t walk, int entries) {
+    entry_t entry;
+    while (walk.number < entries && next_entry(select, &walk, &entry))
+        if (entry.is_negation) leave_out(select, &entry);
+}
+
+gantry_status_t gantry__visible_list_select(const char *text, const gantry__visible_rules_t *rules,
+                                            const gantry__visible_device_t *devices, size_t device_count,
+                                            gantry__visible_list_t *list) {
+    select_t select = {.rules = rules, .devices = devices, .device_count = device_count, .list = list};
+    list->count = 0;
+    list->reason[0] = '\0';
+    if (!text) {
+        take_all(&select);
+        return GANTRY_OK;
+    }
+    walk_t walk = {.at = text, .end = text + strlen(text)};
+    trim(&walk.at, &walk.end);
+    if (walk.end - walk.at >= 2 && (*walk.at == '"' || *walk.at == '\'') && walk.end[-1] == *walk.at) {
+        walk.at++;
+        walk.end--;
+        trim(&walk.at, &walk.end);
+    }
+    if (walk.at == walk.end) {
+        remark(&select, "%s is empty: no device is visible", rules->variable);
+        return GANTRY_OK;
+    }
+    int entries = 0;
+    gantry_status_t status = show(&select, walk, &entries);
+    if (status == GANTRY_OK) hide(&select, walk, entries);
+    else list->count = 0;
+    return status;
+}

@@ -1,0 +1,58 @@
+/* The list of visible devices: the grammar of CUDA_VISIBLE_DEVICES and GANTRY_VISIBLE_DEVICES applied to given devices.
+ *
+ * Reads no environment and knows no device table; the caller passes the text and the identities. Allocates nothing: the
+ * result goes to an array of the caller, all texts stay the caller's.
+ * Thread-safe (a callback given must be, too). */
+#ifndef GANTRY_DEVICE_VISIBLE_LIST_H
+#define GANTRY_DEVICE_VISIBLE_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gantry/status.h>
+
+/* Room for the remark on a list; a longer one is cut. */
+#define GANTRY__VISIBLE_REASON_BYTES 512
+
+typedef struct gantry__visible_device_t {
+    int32_t index;    /* what a number in the list means: the place in physical order */
+    const char *uuid; /* such as GPU-8932f937-d72c-4106-c12f-20bd9faed9f6; NULL when it has none */
+    const char *pci;  /* any form that gantry__pci_normalise takes; NULL when it has none */
+    const char *name; /* for messages; may be NULL */
+} gantry__visible_device_t;
+
+typedef struct gantry__visible_rules_t {
+    const char *variable; /* where the text comes from, for messages: "GANTRY_VISIBLE_DEVICES" */
+    bool allow_extras;    /* Gantry's own entries: ^entry, auto, UUID:prefix and device names */
+    /* Whether a device name such as opencl:1 means the device at that position; asked for entries that are nothing
+     * else, with extras only. May be NULL. */
+    bool (*matches)(void *user, const char *entry, size_t position);
+    void *user;
+} gantry__visible_rules_t;
+
+typedef struct gantry__visible_list_t {
+    size_t *positions; /* in: room for as many as there are devices; out: places in the array of devices, as listed */
+    size_t count;
+    char reason[GANTRY__VISIBLE_REASON_BYTES]; /* for the log: why the list ended early or hides nothing; often "" */
+} gantry__visible_list_t;
+
+/* Selects devices by text, NULL meaning that the variable is not set: then all are visible. An empty list shows none.
+ *
+ * Entries are separated by commas, with blanks around them ignored, as is one pair of quotes, " or ', around the whole:
+ *   2                   the device with that index
+ *   GPU-8932, MIG-...   the device with that UUID; any prefix that only one device has
+ *   0000:65:00.0        the device at that PCI address, PCI: in front allowed
+ *   -1                  no device, like every other entry that names none or more than one: it ends the list, and
+ *                       list->reason says so; what stands before it counts
+ * and with extras:
+ *   opencl:1, opencl    whatever rules->matches says, possibly several, in order of position
+ *   auto                all devices (later: those that are idle; hence to be written alone, or with ^entries)
+ *   ^entry              leaves out what entry matches; when there are no other entries, all but that. Never ends the list.
+ *
+ * Errors: InvalidArgument when a device is named twice, list->count is then 0. */
+gantry_status_t gantry__visible_list_select(const char *text, const gantry__visible_rules_t *rules,
+                                            const gantry__visible_device_t *devices, size_t device_count,
+                                            gantry__visible_list_t *list);
+
+#endif

@@ -1,0 +1,185 @@
+/* Regions of the BFC: how much to ask of the driver, what may be given back, and the view over all of it.
+ *
+ * A region's life, and where its bytes count:
+ *
+ *     begin --> shrink* --> attach ............ detach --> end
+ *        pending            pool                pending     none        limit >= pool + pending + charged
+ *          \--> end (the driver refused)
+ *
+ * Both pending spans are there for the caller to call its driver without a lock: since the bytes are counted before
+ * the driver gives them and until it has them back, the limit holds at every moment, whoever else extends meanwhile.
+ *
+ * Growth: next_region_bytes begins at 2 MiB (the whole limit when growth is off). A request that is larger doubles it
+ * until it fits; else it is doubled for the next region: tiny requests make regions of 2, 4, 8, 16 MiB, and a first
+ * request of 3 MiB one of 4 MiB and the next of 4 MiB. What is asked for is the least of that, of the room under the
+ * limit and of the device's largest allocation. The pool is so about doubled by each region, and their number stays
+ * logarithmic. Where this is more careful than TensorFlow: a refused region leaves next_region_bytes alone, the last
+ * try after a refusal is exactly what the request needs, and detaching steps next_region_bytes back to what a pool of
+ * the remaining size would have come to, so that a pool given back does not jump to its old size on a small request.
+ *
+ * Cost: begin and shrink are O(log limit) at most, attach and end O(1), detach O(1); walks are as long as what they
+ * visit. */
+#include "memory/bfc.h"
+
+static uint64_t round_down(const gantry__bfc_t *bfc, uint64_t bytes) {
+    return bytes & ~(bfc->options.alignment - 1);
+}
+
+static uint64_t doubled(const gantry__bfc_t *bfc, uint64_t bytes) {
+    uint64_t limit = bfc->options.limit_bytes;
+    return bytes > limit / 2 ? limit : bytes * 2; /* beyond the limit there is nothing to grow to */
+}
+
+/* Room under the limit; never negative, since nothing is counted that did not fit. */
+static uint64_t room(const gantry__bfc_t *bfc) {
+    const gantry__bfc_stats_t *stats = &bfc->stats;
+    return bfc->options.limit_bytes - stats->pool_bytes - stats->pending_bytes - stats->charged_bytes;
+}
+
+uint64_t gantry__bfc_available_bytes(const gantry__bfc_t *bfc) {
+    return round_down(bfc, room(bfc));
+}
+
+bool gantry__bfc_charge(gantry__bfc_t *bfc, uint64_t bytes) {
+    if (bytes > room(bfc)) return false;
+    bfc->stats.charged_bytes += bytes;
+    return true;
+}
+
+void gantry__bfc_discharge(gantry__bfc_t *bfc, uint64_t bytes) {
+    bfc->stats.charged_bytes -= bytes;
+}
+
+gantry_status_t gantry__bfc_begin_region(gantry__bfc_t *bfc, uint64_t bytes, gantry__bfc_region_t **out_region) {
+    *out_region = NULL;
+    uint64_t least = gantry__bfc_round(bfc, bytes);
+    uint64_t most = gantry__bfc_available_bytes(bfc);
+    if (most > bfc->options.max_region_bytes) most = round_down(bfc, bfc->options.max_region_bytes);
+    if (least > most) return GANTRY_OK;
+    uint64_t wanted = bfc->next_region_bytes;
+    bool fits = wanted >= least;
+    while (wanted < least) wanted = doubled(bfc, wanted);
+    gantry__bfc_region_t *region = gantry__heap_zalloc(bfc->heap, sizeof *region);
+    if (!region) return GANTRY_RESOURCE_EXHAUSTED;
+    region->bytes = wanted < most ? wanted : most;
+    region->least_bytes = least;
+    region->next_region_bytes = fits ? doubled(bfc, wanted) : wanted;
+    region->first.priority = gantry__bfc_bins_draw(&bfc->bins);
+    bfc->stats.pending_bytes += region->bytes;
+    *out_region = region;
+    return GANTRY_OK;
+}
+
+bool gantry__bfc_shrink_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region) {
+    if (region->bytes <= region->least_bytes) return false;
+    uint64_t smaller = round_down(bfc, region->bytes - region->bytes / 10);
+    if (smaller >= region->bytes) smaller = region->bytes - bfc->options.alignment;
+    if (smaller < region->least_bytes) smaller = region->least_bytes;
+    bfc->stats.pending_bytes -= region->bytes - smaller;
+    region->bytes = smaller;
+    return true;
+}
+
+void gantry__bfc_attach_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region, uint64_t handle) {
+    region->handle = handle;
+    region->number = bfc->regions_attached++;
+    region->base = bfc->next_base;
+    bfc->next_base += region->bytes;
+    region->next = NULL;
+    region->previous = bfc->last_region;
+    *(region->previous ? &region->previous->next : &bfc->first_region) = region;
+    bfc->last_region = region;
+    region->attached = true;
+    region->first.region = region;
+    region->first.bytes = region->bytes;
+    region->first.order = region->base;
+    gantry__bfc_bins_insert(&bfc->bins, &region->first);
+
+    gantry__bfc_stats_t *stats = &bfc->stats;
+    stats->pending_bytes -= region->bytes;
+    stats->pool_bytes += region->bytes;
+    if (stats->pool_bytes > stats->peak_pool_bytes) stats->peak_pool_bytes = stats->pool_bytes;
+    if (region->next_region_bytes > bfc->next_region_bytes) bfc->next_region_bytes = region->next_region_bytes;
+}
+
+static bool is_empty(const gantry__bfc_region_t *region) {
+    return !region->first.in_use && !region->first.next;
+}
+
+/* The region size at which a pool of this many bytes arrives when it grows for small requests. */
+static void step_growth_back(gantry__bfc_t *bfc) {
+    uint64_t bytes = bfc->options.initial_region_bytes;
+    while (bytes <= bfc->stats.pool_bytes && bytes < bfc->next_region_bytes) bytes = doubled(bfc, bytes);
+    if (bytes < bfc->next_region_bytes) bfc->next_region_bytes = bytes;
+}
+
+bool gantry__bfc_detach_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region) {
+    if (!region->attached || !is_empty(region)) return false;
+    gantry__bfc_bins_remove(&bfc->bins, &region->first);
+    *(region->previous ? &region->previous->next : &bfc->first_region) = region->next;
+    *(region->next ? &region->next->previous : &bfc->last_region) = region->previous;
+    region->next = NULL;
+    region->previous = NULL;
+    region->attached = false;
+    bfc->stats.pool_bytes -= region->bytes;
+    bfc->stats.pending_bytes += region->bytes;
+    step_growth_back(bfc);
+    return true;
+}
+
+void gantry__bfc_end_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region) {
+    bfc->stats.pending_bytes -= region->bytes;
+    gantry__heap_free(bfc->heap, region, sizeof *region);
+}
+
+const gantry__bfc_region_t *gantry__bfc_first_region(const gantry__bfc_t *bfc) {
+    return bfc->first_region;
+}
+
+gantry__bfc_region_t *gantry__bfc_next_empty_region(const gantry__bfc_t *bfc, const gantry__bfc_region_t *after) {
+    gantry__bfc_region_t *region = after ? after->next : bfc->first_region;
+    while (region && !is_empty(region)) region = region->next;
+    return region;
+}
+
+uint64_t gantry__bfc_empty_region_bytes(const gantry__bfc_t *bfc) {
+    uint64_t bytes = 0;
+    for (const gantry__bfc_region_t *region = gantry__bfc_next_empty_region(bfc, NULL); region;
+         region = gantry__bfc_next_empty_region(bfc, region)) {
+        bytes += region->bytes;
+    }
+    return bytes;
+}
+
+void gantry__bfc_get_stats(const gantry__bfc_t *bfc, gantry__bfc_stats_t *out_stats) {
+    *out_stats = bfc->stats;
+    out_stats->largest_free_block_bytes = gantry__bfc_bins_largest(&bfc->bins);
+}
+
+void gantry__bfc_clear_stats(gantry__bfc_t *bfc) {
+    bfc->stats.num_allocs = 0;
+    bfc->stats.largest_alloc_bytes = 0;
+    bfc->stats.peak_bytes_in_use = bfc->stats.bytes_in_use;
+    bfc->stats.peak_pool_bytes = bfc->stats.pool_bytes;
+}
+
+unsigned gantry__bfc_bin(uint64_t bytes) {
+    if (bytes < GANTRY__BFC_LEAST_ALIGNMENT) return 0;
+    unsigned row = gantry__bfc_bins_class(bytes) / GANTRY__BFC_CLASSES;
+    return row < GANTRY__BFC_BINS - 1 ? row : GANTRY__BFC_BINS - 1;
+}
+
+void gantry__bfc_summarize_bins(const gantry__bfc_t *bfc, gantry__bfc_bin_summary_t out_bins[GANTRY__BFC_BINS]) {
+    for (unsigned i = 0; i < GANTRY__BFC_BINS; i++) out_bins[i] = (gantry__bfc_bin_summary_t){0};
+    for (const gantry__bfc_region_t *region = bfc->first_region; region; region = region->next) {
+        for (const gantry__bfc_chunk_t *chunk = &region->first; chunk; chunk = chunk->next) {
+            gantry__bfc_bin_summary_t *bin = &out_bins[gantry__bfc_bin(chunk->bytes)];
+            bin->chunks++;
+            bin->bytes += chunk->bytes;
+            if (!chunk->in_use) continue;
+            bin->chunks_in_use++;
+            bin->bytes_in_use += chunk->bytes;
+            bin->requested_bytes_in_use += chunk->requested_bytes;
+        }
+    }
+}

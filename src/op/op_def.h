@@ -1,0 +1,110 @@
+/* Op definitions: inputs, attributes, and the function that infers types and shapes of the results.
+ *
+ * Constant data; knows no device and runs nothing. Definitions follow TensorFlow's ops of the highest version.
+ * Thread-safe. */
+#ifndef GANTRY_OP_OP_DEF_H
+#define GANTRY_OP_OP_DEF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gantry/backend_abi.h>
+#include <gantry/op.h>
+#include <gantry/types.h>
+
+#include "base/failure.h"
+
+/* Bounds that let a call live on the stack. A list input (AddN, Concat) counts each of its tensors. */
+#define GANTRY__MAX_INPUTS 64
+#define GANTRY__MAX_OUTPUTS 4
+#define GANTRY__MAX_ATTRS 8
+
+#define GANTRY__TYPE_BIT(dtype) (UINT64_C(1) << (dtype))
+
+/* Element type of an input or output: the value of type attribute i, or fixed. */
+#define GANTRY__TYPE_ATTR(i) ((int16_t)(i))
+#define GANTRY__TYPE_FIXED(dtype) ((int16_t)(-(int)(dtype)))
+
+enum {
+    GANTRY__ARG_HOST = 1 << 0, /* small, needed on the host: shapes, axes, seeds */
+    GANTRY__ARG_LIST = 1 << 1  /* takes as many tensors as the call has left over; at most one per op */
+};
+
+typedef struct gantry__op_arg_t {
+    const char *name;
+    int16_t type; /* GANTRY__TYPE_ATTR or GANTRY__TYPE_FIXED */
+    uint16_t flags;
+} gantry__op_arg_t;
+
+typedef struct gantry__op_attr_t {
+    const char *name;
+    int32_t kind;        /* GANTRY_ATTR_... of backend_abi.h */
+    bool required;       /* no default; a type attribute that inputs determine is not required */
+    uint64_t dtype_mask; /* TYPE: what is accepted */
+    int64_t i;           /* default of BOOL, INT, TYPE */
+    double f;
+    const char *s;
+    uint32_t list_count; /* default of INTS */
+} gantry__op_attr_t;
+
+typedef struct gantry__op_def_t gantry__op_def_t;
+
+/* One call under inference. Inputs are flat: a list input's tensors lie in its place. */
+typedef struct gantry__infer_t {
+    const gantry__op_def_t *op;
+    uint32_t input_count;
+    uint32_t output_count; /* the op's; set before infer runs */
+    const gantry_shape_t *shapes[GANTRY__MAX_INPUTS];
+    gantry_dtype_t dtypes[GANTRY__MAX_INPUTS];
+    gantry_attr_t attrs[GANTRY__MAX_ATTRS]; /* in definition order, complete: types resolved, defaults filled */
+    /* The elements of a GANTRY__ARG_HOST input, packed; NULL with the last message set when they cannot be read. */
+    const void *(*host_value)(void *caller, uint32_t input);
+    void *caller;
+    gantry_shape_t out_shapes[GANTRY__MAX_OUTPUTS];
+    gantry_dtype_t out_dtypes[GANTRY__MAX_OUTPUTS]; /* filled from the definition before infer runs */
+} gantry__infer_t;
+
+typedef gantry_status_t (*gantry__infer_fn)(gantry__infer_t *call);
+
+enum {
+    GANTRY__OP_ALIAS = 1 << 0,     /* the result is input 0's memory with another shape: no kernel is needed */
+    GANTRY__OP_SEQUENCED = 1 << 1, /* not run by the eager path as an op (Const): listed only */
+    GANTRY__OP_VARIABLE = 1 << 2   /* touches a variable */
+};
+
+struct gantry__op_def_t {
+    const char *name;
+    const char *summary;
+    uint32_t flags;
+    uint32_t input_count; /* of definitions in inputs */
+    uint32_t output_count;
+    uint32_t attr_count;
+    const gantry__op_arg_t *inputs;
+    const gantry__op_arg_t *outputs;
+    const gantry__op_attr_t *attrs; /* type attributes first */
+    gantry__infer_fn infer;
+    uint32_t id; /* place in the table */
+};
+
+/* Every op has a constant: GANTRY__OP_ADD for "Add"; see op_list.def: GANTRY__OP_ROW(Add, ADD). */
+typedef enum gantry__op_id_t {
+#define GANTRY__OP_ROW(name, token) GANTRY__OP_ID_##token,
+#include "op/op_list.def"
+#undef GANTRY__OP_ROW
+    GANTRY__OP_COUNT
+} gantry__op_id_t;
+
+const gantry__op_def_t *gantry__op_get(gantry__op_id_t id);
+/* By name, TensorFlow's alias (AddV2, ConcatV2, SelectV2, GatherV2, BatchMatMulV2, RealDiv, ...) or suffixed name; NULL when unknown. */
+const gantry__op_def_t *gantry__op_find(const char *name);
+
+/* Fills call->attrs from what the user gave (may be fewer, in any order), resolves type attributes from call->dtypes, checks counts, kinds and
+ * types, sets call->output_count and out_dtypes, then runs infer. call->input_count, shapes, dtypes, host_value, caller are set by the caller.
+ * InvalidArgument names op, input or attribute, its value and what is accepted. */
+gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_t *attrs, size_t attr_count);
+
+/* The definition that flat input i of a call with input_count inputs belongs to. */
+const gantry__op_arg_t *gantry__op_input_arg(const gantry__op_def_t *op, uint32_t input_count, uint32_t i);
+
+#endif

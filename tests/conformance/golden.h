@@ -1,0 +1,90 @@
+/* Golden cases: inputs of one op and what it must give, read from tests/golden/cases/<Op>.json (format: tests/golden/README.md).
+ *
+ * Does not run anything; it reads, compares and says how values differ.
+ * Ownership: golden_load fills a file whose every pointer belongs to it until golden_free; on failure nothing is left to free.
+ * Threads: externally synchronised (a loaded file may be read by many). */
+#ifndef GANTRY_TESTS_GOLDEN_H
+#define GANTRY_TESTS_GOLDEN_H
+
+#include <gantry/status.h>
+#include <gantry/types.h>
+
+typedef struct golden_tensor_t {
+    gantry_dtype_t dtype;
+    gantry_shape_t shape;
+    size_t bytes; /* elements * gantry_dtype_size(dtype) */
+    void *data;   /* host byte order; never NULL, even when bytes is 0 */
+} golden_tensor_t;
+
+typedef enum golden_attr_kind_t {
+    GOLDEN_ATTR_BOOL,
+    GOLDEN_ATTR_INT,
+    GOLDEN_ATTR_FLOAT,
+    GOLDEN_ATTR_TYPE,
+    GOLDEN_ATTR_SHAPE,
+    GOLDEN_ATTR_INTS,
+    GOLDEN_ATTR_STRING
+} golden_attr_kind_t;
+
+typedef struct golden_attr_t {
+    char *name;
+    golden_attr_kind_t kind;
+    bool bool_value;
+    int64_t int_value;
+    double float_value;
+    gantry_dtype_t type_value;
+    gantry_shape_t shape_value;
+    int64_t *ints; /* GOLDEN_ATTR_INTS; NULL when int_count is 0 */
+    size_t int_count;
+    char *string_value;
+} golden_attr_t;
+
+/* An element is right if it is equal (NaN equals NaN), or exact is false and one of the given bounds holds. */
+typedef struct golden_tolerance_t {
+    bool exact;      /* equal bits, so -0 differs from +0; otherwise they are equal */
+    int64_t ulp;     /* distance in units in the last place; 0 when not given */
+    double absolute; /* |actual - expected| <= absolute + relative * |expected| */
+    double relative;
+} golden_tolerance_t;
+
+typedef struct golden_case_t {
+    char *name;
+    char *op; /* Gantry's name: TensorFlow's without version suffix */
+    golden_attr_t *attrs;
+    size_t attr_count;
+    golden_tensor_t *inputs;
+    size_t input_count;
+    golden_tensor_t *outputs; /* none when error_status is not GANTRY_OK */
+    size_t output_count;
+    golden_tolerance_t tolerance;
+    gantry_status_t error_status; /* GANTRY_OK: the case must succeed */
+    char *message_contains;       /* "" when nothing is asked of the message */
+    char *source;                 /* "tensorflow", "reference" or "numpy": who computed the outputs */
+} golden_case_t;
+
+typedef struct golden_file_t {
+    char *op;
+    char *tensorflow_op;
+    golden_case_t *cases;
+    size_t case_count;
+} golden_file_t;
+
+/* Reads a case file. Returns 0, or -1 with a text (file, case, what was wrong) in error, which may be NULL. */
+int golden_load(const char *path, golden_file_t *out, char *error, size_t error_bytes);
+
+/* Gives everything back and empties the file; accepts an empty one. */
+void golden_free(golden_file_t *file);
+
+/* NULL when the case has no such attribute. */
+const golden_attr_t *golden_find_attr(const golden_case_t *item, const char *name);
+
+/* Compares expected->bytes bytes at actual, which has expected's type and shape. Returns 0 when every element is right;
+ * otherwise 1, and why (may be NULL) tells how many differ and, for the first, its index, both values and their distance. */
+int golden_compare(const golden_tensor_t *expected, const golden_tolerance_t *tolerance, const void *actual, char *why,
+                   size_t why_bytes);
+
+/* The largest distance in ulp between two arrays of a float type (0 for other types); INT64_MAX when a NaN meets a number
+ * or an infinity meets a finite number of the other half. For reports. */
+int64_t golden_largest_ulp(const golden_tensor_t *expected, const void *actual);
+
+#endif

@@ -1,0 +1,248 @@
+"""Runs one TensorFlow op, compares it with a reference and records the result as a golden case.
+
+What a case holds, and in which form, is described in README.md beside this file.
+"""
+import json
+import os
+import zlib
+
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.eager import context, execute
+from tensorflow.python.framework import op_def_registry
+
+F32, F64, I32, I64, BOOL = (np.dtype(n) for n in ("float32", "float64", "int32", "int64", "bool"))
+FLOATS = (F32, F64)
+INTS = (I32, I64)
+NUMBERS = FLOATS + INTS
+ALL_TYPES = NUMBERS + (BOOL,)
+
+EXACT = {"exact": True}   # same bits; every NaN equals every NaN
+VALUE = {"ulp": 0}        # same values; -0 equals +0
+
+
+def rng_for(*name):
+    """A generator fixed by a name, so that adding cases does not change others. RandomState's streams are frozen."""
+    return np.random.RandomState(zlib.crc32(repr(name).encode()))
+
+
+def random_values(dtype, shape, *name):
+    """Full-mantissa floats in (-4, 4), small-ish integers of both signs, or booleans."""
+    rng = rng_for(str(dtype), tuple(shape), *name)
+    if dtype == BOOL:
+        return rng.randint(0, 2, size=shape).astype(BOOL)
+    if dtype in INTS:
+        return rng.randint(-1000, 1001, size=shape).astype(dtype)
+    return np.asarray(rng.uniform(-4.0, 4.0, size=shape), dtype=dtype)
+
+
+def cycled(values, period):
+    """The first values of an array, repeated to its shape, where that makes the file smaller."""
+    return np.resize(values.reshape(-1)[:period], values.shape) if values.size > period else values
+
+
+def canonical(array):
+    """One NaN for all, since its sign and payload depend on the machine that ran TensorFlow."""
+    array = np.ascontiguousarray(array)
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        array = array.copy()
+        array[np.isnan(array)] = np.nan
+    return array
+
+
+def smallest_period(items):
+    """The least p with items[i] == items[i - p] for all i >= p (the failure function of Knuth, Morris and Pratt)."""
+    border = [0] * (len(items) + 1)
+    k = 0
+    for i in range(1, len(items)):
+        while k and items[i] != items[k]:
+            k = border[k]
+        k += items[i] == items[k]
+        border[i + 1] = k
+    return len(items) - border[len(items)]
+
+
+def encode_tensor(x):
+    array = canonical(np.asarray(x))
+    data = array.astype(array.dtype.newbyteorder("<")).tobytes()
+    size = array.dtype.itemsize
+    period = smallest_period([data[i:i + size] for i in range(0, len(data), size)]) if data else 0
+    key = "cycle_hex" if 2 * period <= array.size and array.size > 1 else "hex"
+    return {"dtype": array.dtype.name, "shape": list(array.shape),
+            key: data[:period * size].hex() if key == "cycle_hex" else data.hex()}
+
+
+def encode_attr(value):
+    if isinstance(value, bool):
+        return {"bool": value}
+    if isinstance(value, int):
+        return {"int": value}
+    if isinstance(value, float):
+        return {"float": value}
+    if isinstance(value, str):
+        return {"string": value}
+    if isinstance(value, np.dtype):
+        return {"type": value.name}
+    if isinstance(value, tuple):
+        return {"shape": list(value)}
+    return {"ints": list(value)}
+
+
+def run_tensorflow(tf_op, inputs, attrs):
+    """Runs the op by name on the CPU; raises tf.errors.OpError. Type and count attributes are taken from the inputs."""
+    definition = op_def_registry.get(tf_op)
+    arrays = [np.asarray(x) for x in inputs]
+    full, at, lists = {}, 0, sum(1 for a in definition.input_arg if a.number_attr)
+    for arg in definition.input_arg:
+        count = len(arrays) - len(definition.input_arg) + 1 if arg.number_attr else 1
+        assert lists <= 1
+        if arg.number_attr:
+            full[arg.number_attr] = count
+        if arg.type_attr and count > 0:
+            full.setdefault(arg.type_attr, tf.as_dtype(arrays[at].dtype).as_datatype_enum)
+        at += count
+    assert at == len(arrays), (tf_op, at, len(arrays))
+    for key, value in attrs.items():
+        full[key] = tf.as_dtype(value).as_datatype_enum if isinstance(value, np.dtype) else value
+    flat = [x for pair in full.items() for x in pair]
+    with tf.device("/CPU:0"):
+        tensors = [tf.constant(a) for a in arrays]
+        results = execute.quick_execute(tf_op, len(definition.output_arg), tensors, tuple(flat), context.context())
+    return [r.numpy() for r in results]
+
+
+def said(error):
+    """The message without the node and op names that eager execution adds."""
+    message = error.message.split(" [Op:")[0].strip()
+    if message.startswith("{{function_node"):
+        message = message.split("}} ", 1)[1]
+    return message.splitlines()[0]
+
+
+def ordered(array):
+    """Floats as integers whose differences are distances in ulp; -0 and +0 are both 0."""
+    bits = array.view(np.int32 if array.dtype == F32 else np.int64).astype(object)
+    top = 1 << (array.dtype.itemsize * 8 - 1)
+    return np.where(bits < 0, -(bits + top), bits)
+
+
+def ulp_distance(a, b):
+    """Largest distance; NaN equals NaN; infinite if just one side is NaN."""
+    a, b = np.atleast_1d(np.ascontiguousarray(a)), np.atleast_1d(np.ascontiguousarray(b))
+    if a.size == 0:
+        return 0
+    if (np.isnan(a) != np.isnan(b)).any():
+        return float("inf")
+    keep = ~np.isnan(a)
+    return max((abs(d) for d in (ordered(a[keep]) - ordered(b[keep]))), default=0)
+
+
+def agrees(expected, actual, tolerance):
+    """The rule of golden_compare in tests/conformance/golden.c."""
+    if expected.dtype != actual.dtype or expected.shape != actual.shape:
+        return False
+    if tolerance.get("exact"):
+        return canonical(expected).tobytes() == canonical(actual).tobytes()
+    if expected.dtype.kind != "f":
+        return bool((expected == actual).all())
+    e, a = np.atleast_1d(expected), np.atleast_1d(actual)
+    for x, y in zip(e.reshape(-1), a.reshape(-1)):
+        if x == y or (np.isnan(x) and np.isnan(y)):
+            continue
+        if np.isnan(x) or np.isnan(y) or np.isinf(x) or np.isinf(y):
+            return False
+        if "ulp" in tolerance and ulp_distance(x, y) <= tolerance["ulp"]:
+            continue
+        bound = tolerance.get("abs", 0.0) + tolerance.get("rel", 0.0) * abs(float(x))
+        if not abs(float(x) - float(y)) <= bound:
+            return False
+    return True
+
+
+def first_difference(expected, actual):
+    if expected.dtype != actual.dtype or expected.shape != actual.shape:
+        return f"reference {expected.dtype}{expected.shape}, TensorFlow {actual.dtype}{actual.shape}"
+    pairs = zip(canonical(expected).reshape(-1), canonical(actual).reshape(-1))
+    found = [(i, e, a) for i, (e, a) in enumerate(pairs) if e.tobytes() != a.tobytes()]
+    return f"{len(found)} differ; first [index, reference, TensorFlow]: {found[:4]}"
+
+
+class Recorder:
+    """The cases of one op."""
+
+    def __init__(self, op, tf_op=None, reference=None):
+        self.op, self.tf_op, self.reference = op, tf_op or op, reference
+        self.cases, self.names, self.tf_ulp, self.refused = [], set(), {}, 0
+
+    def _begin(self, name, inputs, attrs):
+        assert name not in self.names, (self.op, name)
+        self.names.add(name)
+        case = {"name": name, "op": self.op}
+        if attrs:
+            case["attrs"] = {k: encode_attr(v) for k, v in attrs.items()}
+        case["inputs"] = [encode_tensor(x) for x in inputs]
+        return case
+
+    def add(self, name, inputs, attrs=None, tolerance=EXACT, tf_tolerance=None, numpy_only=False, keep_tf=False):
+        """Records one case.
+
+        Exact: TensorFlow's output, which must equal the reference where there is one. With a tolerance: the
+        reference's output, from which TensorFlow must not be further than tf_tolerance (default: the same);
+        keep_tf records TensorFlow's instead. numpy_only: TensorFlow is known to differ (denormals).
+        What TensorFlow does not implement (broadcasts of many dimensions) falls to the reference."""
+        attrs = attrs or {}
+        case = self._begin(name, inputs, attrs)
+        expected = actual = None
+        with np.errstate(all="ignore"):
+            if self.reference:
+                expected = self.reference([np.asarray(x) for x in inputs], attrs)
+                expected = expected if isinstance(expected, list) else [expected]
+        if not numpy_only:
+            try:
+                actual = run_tensorflow(self.tf_op, inputs, attrs)
+            except (tf.errors.UnimplementedError, tf.errors.InvalidArgumentError) as e:
+                if not expected or not any(t in str(e) for t in ("not supported", "Unhandled", "nimplemented",
+                                                                 "not yet supported", "support rank", "Rank of")):
+                    raise
+                self.refused += 1
+        if expected and actual:
+            for e, a in zip(expected, actual):
+                e = np.asarray(e)
+                if e.dtype.kind == "f" and not tolerance.get("exact"):
+                    self.tf_ulp[e.dtype.name] = max(self.tf_ulp.get(e.dtype.name, 0), ulp_distance(e, a))
+                if not agrees(e, a, tf_tolerance or tolerance):
+                    raise AssertionError(f"{self.op}/{name}: {first_difference(e, a)}")
+        from_tf = actual is not None and (not expected or tolerance.get("exact") or tolerance == VALUE or keep_tf)
+        case["outputs"] = [encode_tensor(np.asarray(x)) for x in (actual if from_tf else expected)]
+        case["tolerance"] = tolerance
+        case["source"] = "tensorflow" if from_tf else ("numpy" if actual is None else "reference")
+        self.cases.append(case)
+
+    def error(self, name, inputs, attrs=None, contains=""):
+        """Records a call that TensorFlow refuses; contains is what Gantry's message should hold too."""
+        attrs = attrs or {}
+        case = self._begin(name, inputs, attrs)
+        try:
+            got = run_tensorflow(self.tf_op, inputs, attrs)
+        except tf.errors.OpError as e:
+            message = said(e)
+            case["error"] = type(e).__name__.removesuffix("Error")
+            case["message_contains"] = contains
+            case["tf_message"] = message[:240]
+            assert contains in message, (self.op, name, message)
+        else:
+            raise AssertionError(f"{self.op}/{name}: TensorFlow accepts it: {got}")
+        case["outputs"] = []
+        case["source"] = "tensorflow"
+        self.cases.append(case)
+
+    def write(self, folder):
+        path = os.path.join(folder, self.op + ".json")
+        head = json.dumps({"format": 1, "op": self.op, "tensorflow_op": self.tf_op}, separators=(",", ":"))
+        lines = [json.dumps(c, separators=(",", ":")) for c in self.cases]
+        with open(path, "w", encoding="ascii") as out:
+            out.write(head[:-1] + ',"cases":[\n' + ",\n".join(lines) + "\n]}\n")
+        return os.path.getsize(path)

@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""Writes cases/<Op>.json by running TensorFlow (see README.md). Usage: make_golden.py [--out FOLDER] [Op...]"""
+import argparse
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import golden_elementwise
+
+
+def main():
+    here = os.path.dirname(os.path.abspath(__file__))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", default=os.path.join(here, "cases"))
+    parser.add_argument("ops", nargs="*", help="the ops to make (all)")
+    options = parser.parse_args()
+    makers = {}
+    for module in (golden_elementwise,):
+        makers.update(module.build())
+    os.makedirs(options.out, exist_ok=True)
+    total = 0
+    for op in options.ops or sorted(makers):
+        recorder = makers[op]()
+        size = recorder.write(options.out)
+        total += size
+        errors = sum(1 for c in recorder.cases if "error" in c)
+        numpy = sum(1 for c in recorder.cases if c["source"] == "numpy")
+        apart = ", ".join(f"{k} {v}" for k, v in sorted(recorder.tf_ulp.items()) if v)
+        print(f"{op:24s} {len(recorder.cases):5d} cases {errors:4d} errors {numpy:4d} numpy {size:8d} bytes"
+              + (f"  TensorFlow apart from the reference by ulp: {apart}" if apart else ""), flush=True)
+    print(f"{total} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+/* A heap for tests: counts what lives, checks that sizes given back are those asked for, and fails on request.
+ * Header only; externally synchronised. */
+#ifndef TESTS_FAILING_HEAP_H
+#define TESTS_FAILING_HEAP_H
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/heap.h"
+
+typedef struct failing_heap_t {
+    gantry__heap_t heap;
+    long live_bytes;
+    long live_blocks;
+    long calls;   /* allocations and resizes asked for */
+    long fail_at; /* the call with this number (from 0) and all later ones fail; -1: none */
+    bool wrong_size;
+} failing_heap_t;
+
+#define FAILING_HEAP_PREFIX 16 /* keeps the block's size and the alignment */
+
+static inline void *failing_heap_reallocate(void *user, void *ptr, size_t old_bytes, size_t new_bytes) {
+    failing_heap_t *self = user;
+    char *block = ptr ? (char *)ptr - FAILING_HEAP_PREFIX : NULL;
+    if (block && *(size_t *)(void *)block != old_bytes) self->wrong_size = true;
+    if (new_bytes == 0) {
+        if (block) {
+            self->live_bytes -= (long)old_bytes;
+            --self->live_blocks;
+        }
+        free(block);
+        return NULL;
+    }
+    if (self->fail_at >= 0 && self->calls++ >= self->fail_at) return NULL;
+    char *grown = realloc(block, FAILING_HEAP_PREFIX + new_bytes);
+    if (!grown) return NULL;
+    *(size_t *)(void *)grown = new_bytes;
+    self->live_bytes += (long)new_bytes - (block ? (long)old_bytes : 0);
+    if (!block) ++self->live_blocks;
+    return grown + FAILING_HEAP_PREFIX;
+}
+
+static inline void failing_heap_init(failing_heap_t *self, long fail_at) {
+    *self = (failing_heap_t){.heap = {failing_heap_reallocate, self}, .fail_at = fail_at};
+}
+
+#endif

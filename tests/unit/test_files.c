@@ -1,0 +1,327 @@
+#define _XOPEN_SOURCE 700
+
+#include <errno.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/failure.h"
+#include "base/files.h"
+#include "failing_heap.h"
+
+static char root[PATH_MAX - 256]; /* a directory of this test's own */
+
+static const char *in_root(const char *name) {
+    static char paths[4][PATH_MAX];
+    static unsigned turn;
+    char *path = paths[turn++ % 4];
+    (void)snprintf(path, PATH_MAX, "%s/%s", root, name);
+    return path;
+}
+
+static gantry_status_t write_text(const char *path, const char *text) {
+    gantry__file_piece_t piece = {text, strlen(text)};
+    return gantry__file_write(path, &piece, 1, 0);
+}
+
+static void expect_content(const char *path, const char *text) {
+    void *bytes;
+    size_t size;
+    assert_int_equal(gantry__file_read(&gantry__heap_default, path, SIZE_MAX, &bytes, &size), GANTRY_OK);
+    assert_int_equal(size, strlen(text));
+    assert_memory_equal(bytes, text, size);
+    gantry__heap_free(&gantry__heap_default, bytes, size);
+}
+
+static void expect_message(const char *a, const char *b) {
+    if (!strstr(gantry__message(), a) || !strstr(gantry__message(), b)) fail_msg("message: %s", gantry__message());
+}
+
+static size_t names_in_root(void) {
+    gantry__directory_names_t names;
+    assert_int_equal(gantry__directory_list(&gantry__heap_default, root, &names), GANTRY_OK);
+    size_t count = names.count;
+    gantry__directory_names_deinit(&names);
+    return count;
+}
+
+static int make_root(void **state) {
+    (void)state;
+    const char *base = getenv("TMPDIR");
+    (void)snprintf(root, sizeof root, "%s/gantry_test_files.XXXXXX", base && base[0] ? base : "/tmp");
+    return mkdtemp(root) ? 0 : -1;
+}
+
+static void remove_tree(const char *path) {
+    gantry__directory_names_t names;
+    if (gantry__directory_list(&gantry__heap_default, path, &names) == GANTRY_OK) {
+        for (size_t i = 0; i < names.count; ++i) {
+            char child[PATH_MAX];
+            (void)snprintf(child, sizeof child, "%s/%s", path, names.names[i]);
+            if (unlink(child) != 0) remove_tree(child);
+        }
+        gantry__directory_names_deinit(&names);
+    }
+    (void)rmdir(path);
+}
+
+static int clean_root(void **state) {
+    (void)state;
+    remove_tree(root);
+    return 0;
+}
+
+static void write_then_read_gives_same_bytes(void **state) {
+    (void)state;
+    const char *path = in_root("pieces");
+    gantry__file_piece_t pieces[] = {{"one", 3}, {NULL, 0}, {"two", 3}};
+    assert_int_equal(gantry__file_write(path, pieces, 3, GANTRY__FILE_DURABLE), GANTRY_OK);
+    expect_content(path, "onetwo");
+    assert_int_equal(write_text(path, "shorter"), GANTRY_OK);
+    expect_content(path, "shorter");
+    assert_int_equal(gantry__file_write(path, NULL, 0, 0), GANTRY_OK);
+    expect_content(path, "");
+    assert_int_equal(names_in_root(), 1); /* nothing temporary is left */
+}
+
+static void write_large_then_read_gives_same_bytes(void **state) {
+    (void)state;
+    size_t size = (size_t)3 << 20;
+    char *bytes = malloc(size);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < size; ++i) bytes[i] = (char)(i * 31 + (i >> 9));
+    gantry__file_piece_t piece = {bytes, size};
+    assert_int_equal(gantry__file_write(in_root("large"), &piece, 1, 0), GANTRY_OK);
+    failing_heap_t heap;
+    failing_heap_init(&heap, -1);
+    void *back;
+    size_t back_size;
+    assert_int_equal(gantry__file_read(&heap.heap, in_root("large"), size, &back, &back_size), GANTRY_OK);
+    assert_int_equal(back_size, size);
+    assert_memory_equal(back, bytes, size);
+    gantry__heap_free(&heap.heap, back, back_size);
+    assert_int_equal(heap.live_bytes, 0);
+    assert_false(heap.wrong_size);
+    uint64_t told;
+    assert_int_equal(gantry__file_size(in_root("large"), &told), GANTRY_OK);
+    assert_int_equal(told, size);
+    free(bytes);
+}
+
+static void read_above_the_cap_is_refused(void **state) {
+    (void)state;
+    void *bytes;
+    size_t size;
+    assert_int_equal(write_text(in_root("ten"), "0123456789"), GANTRY_OK);
+    assert_int_equal(gantry__file_read(&gantry__heap_default, in_root("ten"), 9, &bytes, &size), GANTRY_OUT_OF_RANGE);
+    expect_message("/ten", "more than the 9 bytes");
+    assert_null(bytes);
+    assert_int_equal(gantry__file_read(&gantry__heap_default, in_root("ten"), 10, &bytes, &size), GANTRY_OK);
+    gantry__heap_free(&gantry__heap_default, bytes, size);
+}
+
+static void read_endless_device_stops_at_the_cap(void **state) {
+    (void)state;
+    void *bytes;
+    size_t size;
+    assert_int_equal(gantry__file_read(&gantry__heap_default, "/dev/zero", 300000, &bytes, &size), GANTRY_OUT_OF_RANGE);
+}
+
+static void read_without_known_size_gives_all(void **state) {
+    (void)state;
+    int ends[2];
+    char path[64];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "through a pipe", 14), 14);
+    (void)close(ends[1]);
+    (void)snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    expect_content(path, "through a pipe");
+    (void)close(ends[0]);
+}
+
+static void missing_file_is_not_found_by_name(void **state) {
+    (void)state;
+    void *bytes;
+    size_t size;
+    uint64_t told;
+    assert_int_equal(gantry__file_read(&gantry__heap_default, in_root("no"), 9, &bytes, &size), GANTRY_NOT_FOUND);
+    expect_message("/no'", "No such file");
+    assert_int_equal(gantry__file_size(in_root("no"), &told), GANTRY_NOT_FOUND);
+    assert_int_equal(gantry__file_remove(in_root("no")), GANTRY_OK);
+    assert_int_equal(write_text(in_root("no/such/place"), "x"), GANTRY_NOT_FOUND);
+    expect_message("/no/such/place'", "No such file");
+}
+
+static void directory_in_place_of_file_is_refused(void **state) {
+    (void)state;
+    void *bytes;
+    size_t size;
+    uint64_t told;
+    assert_int_equal(gantry__file_read(&gantry__heap_default, root, 9, &bytes, &size), GANTRY_INVALID_ARGUMENT);
+    expect_message(root, "directory");
+    assert_int_equal(write_text(root, "x"), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry__file_size(root, &told), GANTRY_INVALID_ARGUMENT);
+    assert_int_not_equal(gantry__file_remove(root), GANTRY_OK);
+}
+
+static void empty_or_null_path_is_refused(void **state) {
+    (void)state;
+    void *bytes;
+    size_t size;
+    uint64_t told;
+    gantry__directory_names_t names;
+    assert_int_equal(gantry__file_read(&gantry__heap_default, NULL, 9, &bytes, &size), GANTRY_INVALID_ARGUMENT);
+    expect_message("path", "NULL");
+    assert_int_equal(gantry__file_write("", NULL, 0, 0), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry__file_remove(""), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry__file_size(NULL, &told), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry__directory_make(NULL), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry__directory_list(&gantry__heap_default, "", &names), GANTRY_INVALID_ARGUMENT);
+}
+
+static void write_to_full_device_reports_and_leaves_it(void **state) {
+    (void)state;
+    if (access("/dev/full", W_OK) != 0) skip(); /* not a Linux system */
+    assert_int_equal(write_text("/dev/full", "x"), GANTRY_RESOURCE_EXHAUSTED);
+    expect_message("/dev/full", "No space");
+    struct stat info;
+    assert_int_equal(stat("/dev/full", &info), 0);
+    assert_true(S_ISCHR(info.st_mode));
+    assert_int_equal(write_text("/dev/null", "x"), GANTRY_OK);
+    assert_int_equal(stat("/dev/null", &info), 0);
+    assert_true(S_ISCHR(info.st_mode));
+}
+
+static void write_through_link_keeps_the_link(void **state) {
+    (void)state;
+    char target[PATH_MAX], link[PATH_MAX];
+    (void)snprintf(target, sizeof target, "%s", in_root("target"));
+    (void)snprintf(link, sizeof link, "%s", in_root("link"));
+    assert_int_equal(write_text(target, "old"), GANTRY_OK);
+    assert_int_equal(symlink("target", link), 0);
+    assert_int_equal(write_text(link, "new"), GANTRY_OK);
+    expect_content(target, "new");
+    struct stat info;
+    assert_int_equal(lstat(link, &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+}
+
+static void failed_write_keeps_the_old_file(void **state) {
+    (void)state;
+    if (geteuid() == 0) {
+        /* the superuser may write anywhere: provoke the failure by a name that is too long for the temporary */
+        char name[256];
+        memset(name, 'n', 250);
+        name[250] = '\0';
+        FILE *file = fopen(in_root(name), "w");
+        assert_non_null(file);
+        (void)fputs("old", file);
+        (void)fclose(file);
+        assert_int_equal(write_text(in_root(name), "new"), GANTRY_INVALID_ARGUMENT);
+        expect_message("nnn", "too long");
+        expect_content(in_root(name), "old");
+        return;
+    }
+    assert_int_equal(gantry__directory_make(in_root("closed")), GANTRY_OK);
+    assert_int_equal(write_text(in_root("closed/file"), "old"), GANTRY_OK);
+    assert_int_equal(chmod(in_root("closed"), 0500), 0);
+    assert_int_equal(write_text(in_root("closed/file"), "new"), GANTRY_PERMISSION_DENIED);
+    expect_content(in_root("closed/file"), "old");
+    assert_int_equal(chmod(in_root("closed"), 0700), 0);
+}
+
+static void directory_chain_is_made_private(void **state) {
+    (void)state;
+    struct stat info;
+    assert_int_equal(gantry__directory_make(in_root("a//b/c/")), GANTRY_OK);
+    assert_int_equal(stat(in_root("a/b/c"), &info), 0);
+    assert_int_equal(info.st_mode & 07777, 0700);
+    assert_int_equal(stat(in_root("a"), &info), 0);
+    assert_int_equal(info.st_mode & 07777, 0700);
+    assert_int_equal(gantry__directory_make(in_root("a/b/c")), GANTRY_OK); /* again */
+    assert_int_equal(gantry__directory_make("/"), GANTRY_OK);
+}
+
+static void directory_over_a_file_is_refused(void **state) {
+    (void)state;
+    assert_int_equal(write_text(in_root("file"), "x"), GANTRY_OK);
+    assert_int_equal(gantry__directory_make(in_root("file/below")), GANTRY_INVALID_ARGUMENT);
+    expect_message("/file'", "ot a directory");
+    char *path = malloc(PATH_MAX + 10);
+    assert_non_null(path);
+    memset(path, 'x', PATH_MAX + 9);
+    path[PATH_MAX + 9] = '\0';
+    assert_int_equal(gantry__directory_make(path), GANTRY_INVALID_ARGUMENT);
+    free(path);
+}
+
+static void listing_is_sorted_and_complete(void **state) {
+    (void)state;
+    gantry__directory_names_t names;
+    assert_int_equal(gantry__directory_make(in_root("list/z")), GANTRY_OK);
+    assert_int_equal(gantry__directory_list(&gantry__heap_default, in_root("list/z"), &names), GANTRY_OK);
+    assert_int_equal(names.count, 0);
+    gantry__directory_names_deinit(&names);
+    for (int i = 29; i >= 0; --i) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "list/n%02d", i);
+        assert_int_equal(write_text(in_root(name), "x"), GANTRY_OK);
+    }
+    assert_int_equal(gantry__directory_list(&gantry__heap_default, in_root("list"), &names), GANTRY_OK);
+    assert_int_equal(names.count, 31);
+    assert_string_equal(names.names[0], "n00");
+    assert_string_equal(names.names[29], "n29");
+    assert_string_equal(names.names[30], "z");
+    gantry__directory_names_deinit(&names);
+    assert_int_equal(gantry__directory_list(&gantry__heap_default, in_root("none"), &names), GANTRY_NOT_FOUND);
+    expect_message("/none'", "No such file");
+    gantry__directory_names_deinit(&names); /* harmless after a failure */
+}
+
+static void memory_running_out_leaks_nothing(void **state) {
+    (void)state;
+    assert_int_equal(gantry__directory_make(in_root("few")), GANTRY_OK);
+    assert_int_equal(write_text(in_root("few/a"), "x"), GANTRY_OK);
+    assert_int_equal(write_text(in_root("few/b"), "x"), GANTRY_OK);
+    failing_heap_t heap;
+    for (long at = 0; at < 3; ++at) {
+        gantry__directory_names_t names;
+        failing_heap_init(&heap, at);
+        assert_int_equal(gantry__directory_list(&heap.heap, in_root("few"), &names), GANTRY_RESOURCE_EXHAUSTED);
+        assert_int_equal(heap.live_blocks, 0);
+        assert_false(heap.wrong_size);
+    }
+    for (long at = 0; at < 2; ++at) {
+        void *bytes;
+        size_t size;
+        failing_heap_init(&heap, at);
+        assert_int_equal(gantry__file_read(&heap.heap, in_root("few/a"), 9, &bytes, &size), GANTRY_RESOURCE_EXHAUSTED);
+        assert_int_equal(heap.live_blocks, 0);
+        assert_false(heap.wrong_size);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_root, clean_root)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(write_then_read_gives_same_bytes),       TEST(write_large_then_read_gives_same_bytes),
+        TEST(read_above_the_cap_is_refused),          TEST(read_endless_device_stops_at_the_cap),
+        TEST(read_without_known_size_gives_all),      TEST(missing_file_is_not_found_by_name),
+        TEST(directory_in_place_of_file_is_refused),  TEST(empty_or_null_path_is_refused),
+        TEST(write_to_full_device_reports_and_leaves_it), TEST(write_through_link_keeps_the_link),
+        TEST(failed_write_keeps_the_old_file),        TEST(directory_chain_is_made_private),
+        TEST(directory_over_a_file_is_refused),       TEST(listing_is_sorted_and_complete),
+        TEST(memory_running_out_leaks_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
