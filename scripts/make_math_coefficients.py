@@ -110,8 +110,8 @@ def even(function):
     return lambda u: function(sqrt(u))
 
 
-# The functions fitted. Each is the tail left when the leading terms, which are exact, are taken out. None of them is
-# evaluated at its removable singularity: ranges leave a tiny neighbourhood of 0 out.
+# The functions fitted. Each is the tail left when the leading terms, which are exact, are taken out. None of them can
+# be evaluated at 0, its removable singularity: ranges from 0 start at TINY, and off_zero moves a point away.
 def exp_tail(r):
     return (exp(r) - 1 - r) / r**2
 
@@ -137,17 +137,21 @@ def atanh_tail(s):
     return (log((1 + s) / (1 - s)) - 2 * s) / s**3
 
 
+def off_zero(function):
+    return lambda x: function(x if abs(x) > TINY else TINY)
+
+
 TINY = mpf(2) ** -40
 HALF_LN2 = log(mpf(2)) / 2 * (1 + mpf(2) ** -8)
 SPAN = [sqrt(mpf(1) / 2) - 1, sqrt(mpf(2)) - 1]
 
 
 def exp_fit(size, form):
-    return fit(lambda r: exp_tail(r + TINY), lambda r: (r + TINY)**2 / exp(r), -HALF_LN2, HALF_LN2, size, form)
+    return fit(off_zero(exp_tail), off_zero(lambda r: r**2 / exp(r)), -HALF_LN2, HALF_LN2, size, form)
 
 
 def log_fit(size, form):
-    return fit(lambda f: log_tail(f + TINY), lambda f: (f + TINY)**3 / log(1 + f + TINY), SPAN[0], SPAN[1], size, form)
+    return fit(off_zero(log_tail), off_zero(lambda f: f**3 / log(1 + f)), SPAN[0], SPAN[1], size, form)
 
 
 def atanh_fit(size, form):

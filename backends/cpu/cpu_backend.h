@@ -10,17 +10,21 @@
 #include <stdint.h>
 
 #include "cpu/cpu_pool.h"
+#include "cpu/cpu_machine.h"
 #include "cpu/cpu_simd.h"
+#include "portable/kernel_types.h"
 
 struct gantry_backend_instance_t {
     const gantry_host_t *host;
     gantry__cpu_pool_t *pool;
-    int simd_level; /* GANTRY_CPU_BASE... */
-    uint32_t cores; /* the process may use */
-    char hardware_name[128];
-    char vendor[64];
-    char driver_version[16];
-    char libraries[256];
+    int simd_level;   /* GANTRY_CPU_BASE... */
+    uint32_t cores;   /* the process may use */
+    uint64_t total_bytes;
+    gantry__cpu_identity_t identity;
+    char platform_version[96];
+    char libraries[320];
+    const gantry_kernel_def_t **kernels; /* of all families */
+    uint32_t kernel_count;
 };
 
 struct gantry_backend_device_t {
@@ -44,12 +48,7 @@ extern const gantry_stream_ops_t gantry__cpu_stream_ops;
 extern const gantry_event_ops_t gantry__cpu_event_ops;
 extern const gantry_transfer_ops_t gantry__cpu_transfer_ops;
 
-/* Bytes of memory the process can still take: MemAvailable and the cgroup's head-room, whichever is smaller; total likewise. 0: unknown. */
-void gantry__cpu_memory_figures(uint64_t *out_free_bytes, uint64_t *out_total_bytes);
-/* Cores by affinity and by the cgroup's CPU limit, at least 1. */
-uint32_t gantry__cpu_usable_cores(void);
-
-/* A failure with its text; returns code. */
+/* Hands a failure and its text to the core; returns code. native_code is an errno, 0 when none. */
 int32_t gantry__cpu_fail(const gantry_host_t *host, int32_t code, int64_t native_code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -27,9 +27,20 @@ static gantry_status_t status_of_errno(int error) {
     switch (error) {
     case ENOENT: return GANTRY_NOT_FOUND;
     case EEXIST: return GANTRY_ALREADY_EXISTS;
-    case EACCES: case EPERM: case EROFS: return GANTRY_PERMISSION_DENIED;
-    case ENOMEM: case ENOSPC: case EDQUOT: case EFBIG: case EMFILE: case ENFILE: return GANTRY_RESOURCE_EXHAUSTED;
-    case ENOTDIR: case EISDIR: case ENAMETOOLONG: case ELOOP: case EINVAL: return GANTRY_INVALID_ARGUMENT;
+    case EACCES:
+    case EPERM:
+    case EROFS: return GANTRY_PERMISSION_DENIED;
+    case ENOMEM:
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case EMFILE:
+    case ENFILE: return GANTRY_RESOURCE_EXHAUSTED;
+    case ENOTDIR:
+    case EISDIR:
+    case ENAMETOOLONG:
+    case ELOOP:
+    case EINVAL: return GANTRY_INVALID_ARGUMENT;
     case EIO: return GANTRY_DATA_LOSS;
     default: return GANTRY_UNKNOWN;
     }
@@ -80,7 +91,8 @@ typedef struct growing_read_t {
 } growing_read_t;
 
 static gantry_status_t too_large(const growing_read_t *state) {
-    return gantry__fail(GANTRY_OUT_OF_RANGE, "'%s' has more than the %zu bytes accepted", state->path, state->max_bytes);
+    return gantry__fail(GANTRY_OUT_OF_RANGE, "'%s' has more than the %zu bytes accepted", state->path,
+                        state->max_bytes);
 }
 
 /* The file's own figure is only where to begin: it is 0 for pipes and /proc, and the file may grow meanwhile. */
@@ -198,7 +210,8 @@ static gantry_status_t write_and_rename(const char *path, const char *target, co
     return fail_errno("write", path, error);
 }
 
-gantry_status_t gantry__file_write(const char *path, const gantry__file_piece_t *pieces, size_t piece_count, unsigned flags) {
+gantry_status_t gantry__file_write(const char *path, const gantry__file_piece_t *pieces, size_t piece_count,
+                                   unsigned flags) {
     GANTRY__TRY(check_path("write a file", path));
     struct stat info;
     char resolved[PATH_MAX];
@@ -225,7 +238,9 @@ gantry_status_t gantry__file_size(const char *path, uint64_t *out_bytes) {
     GANTRY__TRY(check_path("measure a file", path));
     struct stat info;
     if (stat(path, &info) != 0) return fail_errno("measure", path, errno);
-    if (!S_ISREG(info.st_mode)) return gantry__fail(GANTRY_INVALID_ARGUMENT, "cannot measure '%s': not a plain file", path);
+    if (!S_ISREG(info.st_mode)) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "cannot measure '%s': not a plain file", path);
+    }
     *out_bytes = (uint64_t)info.st_size;
     return GANTRY_OK;
 }
@@ -275,7 +290,8 @@ static gantry_status_t collect_names(DIR *directory, const char *path, gantry__d
     }
 }
 
-gantry_status_t gantry__directory_list(const gantry__heap_t *heap, const char *path, gantry__directory_names_t *out_names) {
+gantry_status_t gantry__directory_list(const gantry__heap_t *heap, const char *path,
+                                       gantry__directory_names_t *out_names) {
     *out_names = (gantry__directory_names_t){.heap = heap};
     GANTRY__TRY(check_path("list a directory", path));
     DIR *directory = opendir(path);

@@ -1,8 +1,8 @@
 /* Whole files and directories, as the npy files and the program cache need them.
  *
- * No streams, no file positions, no change of the working directory. What is read belongs to the caller (heap given by the caller).
- * Every failure names the path and the system's reason; the code is taken from errno (NotFound, PermissionDenied,
- * ResourceExhausted, InvalidArgument, DataLoss...). Thread-safe. */
+ * No streams, no file positions, no change of the working directory. What is read belongs to the caller (heap given by
+ * the caller). Every failure names the path and the system's reason; the code is taken from errno (NotFound,
+ * PermissionDenied, ResourceExhausted, InvalidArgument, DataLoss...). Thread-safe. */
 #ifndef GANTRY_BASE_FILES_H
 #define GANTRY_BASE_FILES_H
 
@@ -13,8 +13,8 @@
 
 #include "base/heap.h"
 
-/* Reads all of a file (or of a pipe, until its end) into heap memory of exactly *out_size bytes; free with gantry__heap_free.
- * OutOfRange when it has more than max_bytes. */
+/* Reads all of a file (or of a pipe, until its end) into heap memory of exactly *out_size bytes; free with
+ * gantry__heap_free. OutOfRange when it has more than max_bytes. */
 gantry_status_t gantry__file_read(const gantry__heap_t *heap, const char *path, size_t max_bytes, void **out_bytes,
                                   size_t *out_size);
 
@@ -25,13 +25,16 @@ typedef struct gantry__file_piece_t {
 } gantry__file_piece_t;
 
 enum {
-    GANTRY__FILE_DURABLE = 1 /* the content is on the disk before the name appears: for what a user would miss after a power cut */
+    /* The content is on the disk before the name appears: for what a user would miss after a power cut. */
+    GANTRY__FILE_DURABLE = 1
 };
 
-/* Writes the pieces one after another under a temporary name beside path, then renames: a reader sees the old file or the new one,
- * never a part. After a failure the old file is as it was and nothing is left beside it. A path that names something else than a
- * plain file (a terminal, a pipe, /dev/null) is written to directly; a symbolic link stays, what it points to is replaced. */
-gantry_status_t gantry__file_write(const char *path, const gantry__file_piece_t *pieces, size_t piece_count, unsigned flags);
+/* Writes the pieces one after another under a temporary name beside path, then renames: a reader sees the old file or
+ * the new one, never a part. After a failure the old file is as it was and nothing is left beside it. A path that names
+ * something else than a plain file (a terminal, a pipe, /dev/null) is written to directly; a symbolic link stays, what
+ * it points to is replaced. */
+gantry_status_t gantry__file_write(const char *path, const gantry__file_piece_t *pieces, size_t piece_count,
+                                   unsigned flags);
 
 /* OK also when there is no such file. */
 gantry_status_t gantry__file_remove(const char *path);
@@ -49,7 +52,8 @@ typedef struct gantry__directory_names_t {
     size_t capacity;
 } gantry__directory_names_t;
 
-gantry_status_t gantry__directory_list(const gantry__heap_t *heap, const char *path, gantry__directory_names_t *out_names);
+gantry_status_t gantry__directory_list(const gantry__heap_t *heap, const char *path,
+                                       gantry__directory_names_t *out_names);
 void gantry__directory_names_deinit(gantry__directory_names_t *names);
 
 #endif

@@ -6,12 +6,11 @@
  *     ^0 , 2 , 1 , -1 , 3        first walk:   2 1 |end
  *     ------------ ^             second walk:  all stay, 0 was not shown anyway
  *
- * The first invalid entry ends the list, as the CUDA driver has it: a mistake hides devices and never shows more. For the
- * same reason an ambiguous ^entry hides every device that it matches, and a list whose only other entry is invalid shows
- * nothing instead of all but the ^entries. Quadratic in the number of devices, of which there are few. */
+ * The first invalid entry ends the list, as the CUDA driver has it: a mistake hides devices and never shows more. For
+ * the same reason an ambiguous ^entry hides every device that it matches, and a list whose only other entry is invalid
+ * shows nothing instead of all but the ^entries. Quadratic in the number of devices, of which there are few. */
 #include "device/visible_list.h"
 
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,7 +76,7 @@ static entry_kind_t classify(const select_t *select, entry_t *entry) {
             return reference.kind == GANTRY__DEVICE_PCI_ADDRESS ? BY_PCI : BY_UUID;
         }
     }
-    if (!extras || entry->text[0] == '^') return UNKNOWN;
+    if (!extras || entry->text[0] == '^' || entry->text[0] == '-') return UNKNOWN;
     if (strcmp(entry->text, "auto") == 0) return EVERY;
     return select->rules->matches ? BY_NAME : UNKNOWN;
 }

@@ -48,7 +48,8 @@ typedef struct gantry__visible_list_t {
  * and with extras:
  *   opencl:1, opencl    whatever rules->matches says, possibly several, in order of position
  *   auto                all devices (later: those that are idle; hence to be written alone, or with ^entries)
- *   ^entry              leaves out what entry matches; when there are no other entries, all but that. Never ends the list.
+ *   ^entry              leaves out what entry matches; when there are no other entries, all but that; never ends the
+ *                       list, and one that matches nothing is remarked on in list->reason
  *
  * Errors: InvalidArgument when a device is named twice, list->count is then 0. */
 gantry_status_t gantry__visible_list_select(const char *text, const gantry__visible_rules_t *rules,

@@ -72,8 +72,7 @@ gantry_status_t gantry__bfc_begin_region(gantry__bfc_t *bfc, uint64_t bytes, gan
 
 bool gantry__bfc_shrink_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region) {
     if (region->bytes <= region->least_bytes) return false;
-    uint64_t smaller = round_down(bfc, region->bytes - region->bytes / 10);
-    if (smaller >= region->bytes) smaller = region->bytes - bfc->options.alignment;
+    uint64_t smaller = round_down(bfc, region->bytes - region->bytes / 10); /* at least one alignment less */
     if (smaller < region->least_bytes) smaller = region->least_bytes;
     bfc->stats.pending_bytes -= region->bytes - smaller;
     region->bytes = smaller;

@@ -245,10 +245,13 @@ static int read_attrs(const reader_t *r, const cJSON *object, golden_case_t *out
     return 0;
 }
 
+/* Exact when nothing is said. */
 static int read_tolerance(const reader_t *r, const cJSON *object, golden_tolerance_t *out)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, "tolerance");
-    if (!cJSON_IsObject(item) || !item->child) return refuse(r, "\"tolerance\" is missing or empty");
+    out->exact = item == NULL;
+    if (!item) return 0;
+    if (!cJSON_IsObject(item) || !item->child) return refuse(r, "\"tolerance\" is not an object, or is empty");
     const cJSON *bound;
     cJSON_ArrayForEach(bound, item)
     {
@@ -282,13 +285,13 @@ static int read_error(const reader_t *r, const cJSON *object, golden_case_t *out
     return refuse(r, "unknown status %s in \"error\"", cJSON_IsString(item) ? item->valuestring : "(not a string)");
 }
 
-static int read_case(reader_t *r, const cJSON *item, golden_case_t *out)
+static int read_case(reader_t *r, const cJSON *item, const char *file_op, golden_case_t *out)
 {
     if (!cJSON_IsObject(item)) return refuse(r, "a case is not an object");
     if (read_string(r, item, "name", NULL, &out->name)) return -1;
     r->case_name = out->name;
-    if (read_string(r, item, "op", NULL, &out->op)) return -1;
-    if (read_string(r, item, "source", NULL, &out->source)) return -1;
+    if (read_string(r, item, "op", file_op, &out->op)) return -1;
+    if (read_string(r, item, "source", "tensorflow", &out->source)) return -1;
     if (read_error(r, item, out)) return -1;
     if (read_attrs(r, item, out)) return -1;
     if (read_tensors(r, item, "inputs", &out->inputs, &out->input_count)) return -1;
@@ -320,7 +323,7 @@ static int read_root(reader_t *r, const cJSON *root, golden_file_t *out)
     cJSON_ArrayForEach(item, cases)
     {
         r->case_name = NULL;
-        if (read_case(r, item, &out->cases[i++])) return -1;
+        if (read_case(r, item, out->op, &out->cases[i++])) return -1;
     }
     return 0;
 }

@@ -105,6 +105,10 @@ def run_tensorflow(tf_op, inputs, attrs):
             full.setdefault(arg.type_attr, tf.as_dtype(arrays[at].dtype).as_datatype_enum)
         at += count
     assert at == len(arrays), (tf_op, at, len(arrays))
+    for attr in definition.attr:
+        if attr.name not in full and attr.HasField("default_value"):
+            kind = attr.default_value.WhichOneof("value")
+            full[attr.name] = list(attr.default_value.list.i) if kind == "list" else getattr(attr.default_value, kind)
     for key, value in attrs.items():
         full[key] = tf.as_dtype(value).as_datatype_enum if isinstance(value, np.dtype) else value
     flat = [x for pair in full.items() for x in pair]
@@ -180,7 +184,7 @@ class Recorder:
     def _begin(self, name, inputs, attrs):
         assert name not in self.names, (self.op, name)
         self.names.add(name)
-        case = {"name": name, "op": self.op}
+        case = {"name": name}
         if attrs:
             case["attrs"] = {k: encode_attr(v) for k, v in attrs.items()}
         case["inputs"] = [encode_tensor(x) for x in inputs]
@@ -211,14 +215,16 @@ class Recorder:
         if expected and actual:
             for e, a in zip(expected, actual):
                 e = np.asarray(e)
-                if e.dtype.kind == "f" and not tolerance.get("exact"):
+                if e.dtype.kind == "f" and tolerance.get("ulp"):
                     self.tf_ulp[e.dtype.name] = max(self.tf_ulp.get(e.dtype.name, 0), ulp_distance(e, a))
                 if not agrees(e, a, tf_tolerance or tolerance):
                     raise AssertionError(f"{self.op}/{name}: {first_difference(e, a)}")
         from_tf = actual is not None and (not expected or tolerance.get("exact") or tolerance == VALUE or keep_tf)
         case["outputs"] = [encode_tensor(np.asarray(x)) for x in (actual if from_tf else expected)]
-        case["tolerance"] = tolerance
-        case["source"] = "tensorflow" if from_tf else ("numpy" if actual is None else "reference")
+        if tolerance != EXACT:
+            case["tolerance"] = tolerance
+        if not from_tf:
+            case["source"] = "numpy" if actual is None else "reference"
         self.cases.append(case)
 
     def error(self, name, inputs, attrs=None, contains=""):
@@ -236,7 +242,6 @@ class Recorder:
         else:
             raise AssertionError(f"{self.op}/{name}: TensorFlow accepts it: {got}")
         case["outputs"] = []
-        case["source"] = "tensorflow"
         self.cases.append(case)
 
     def write(self, folder):

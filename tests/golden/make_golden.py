@@ -8,6 +8,10 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import golden_elementwise
+import golden_matmul
+import golden_movement
+import golden_random
+import golden_reduction
 
 
 def main():
@@ -17,7 +21,7 @@ def main():
     parser.add_argument("ops", nargs="*", help="the ops to make (all)")
     options = parser.parse_args()
     makers = {}
-    for module in (golden_elementwise,):
+    for module in (golden_elementwise, golden_movement, golden_reduction, golden_matmul, golden_random):
         makers.update(module.build())
     os.makedirs(options.out, exist_ok=True)
     total = 0
@@ -26,7 +30,7 @@ def main():
         size = recorder.write(options.out)
         total += size
         errors = sum(1 for c in recorder.cases if "error" in c)
-        numpy = sum(1 for c in recorder.cases if c["source"] == "numpy")
+        numpy = sum(1 for c in recorder.cases if c.get("source") == "numpy")
         apart = ", ".join(f"{k} {v}" for k, v in sorted(recorder.tf_ulp.items()) if v)
         print(f"{op:24s} {len(recorder.cases):5d} cases {errors:4d} errors {numpy:4d} numpy {size:8d} bytes"
               + (f"  TensorFlow apart from the reference by ulp: {apart}" if apart else ""), flush=True)

@@ -161,10 +161,10 @@ static void growth_with_tiny_requests_doubles_regions(void **state) {
     (void)state;
     pool_t pool;
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .growth = true});
-    for (uint64_t expected = 2 * MIB; expected <= 256 * MIB; expected *= 2) {
+    for (uint64_t expected = 2 * MIB; expected <= 512 * MIB; expected *= 2) {
         assert_int_equal(extend_once(&pool, 1), expected);
     }
-    assert_int_equal(extend_once(&pool, 1), GIB - 510 * MIB); /* the rest under the limit */
+    assert_int_equal(extend_once(&pool, 1), 2 * MIB); /* the rest under the limit */
     assert_int_equal(extend_once(&pool, 1), 0);
     check_pool(&pool.bfc);
     close_pool(&pool);
@@ -281,6 +281,46 @@ static void regions_in_flight_count_against_the_limit(void **state) {
     assert_non_null(three);
     gantry__bfc_end_region(&pool.bfc, three);
     check_pool(&pool.bfc);
+    close_pool(&pool);
+}
+
+static void growth_keeps_the_larger_of_two_regions_in_flight(void **state) {
+    (void)state;
+    pool_t pool;
+    open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .growth = true});
+    gantry__bfc_region_t *small, *large;
+    assert_int_equal(gantry__bfc_begin_region(&pool.bfc, 1, &small), GANTRY_OK);
+    assert_int_equal(gantry__bfc_begin_region(&pool.bfc, 50 * MIB, &large), GANTRY_OK);
+    gantry__bfc_attach_region(&pool.bfc, large, 1);
+    gantry__bfc_attach_region(&pool.bfc, small, 2);
+    assert_int_equal(extend_once(&pool, 1), 64 * MIB);
+    close_pool(&pool);
+}
+
+static void pool_statistics_follow_regions_and_clear(void **state) {
+    (void)state;
+    pool_t pool;
+    gantry__bfc_stats_t stats;
+    open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .growth = true});
+    gantry__bfc_get_stats(&pool.bfc, &stats);
+    assert_int_equal(stats.pool_bytes + stats.largest_free_block_bytes, 0);
+    gantry__bfc_free(&pool.bfc, must_get(&pool, 6 * MIB));
+    (void)must_get(&pool, 7 * MIB); /* the whole region of 8 */
+    assert_int_equal(extend_once(&pool, 1), 8 * MIB);
+    assert_int_equal(extend_once(&pool, 1), 16 * MIB);
+    assert_true(collect(&pool, 0));
+    gantry__bfc_get_stats(&pool.bfc, &stats);
+    assert_int_equal(stats.pool_bytes, 8 * MIB);
+    assert_int_equal(stats.peak_pool_bytes, 32 * MIB);
+    assert_int_equal(stats.pending_bytes, 0);
+    assert_int_equal(stats.largest_free_block_bytes, 0);
+    gantry__bfc_clear_stats(&pool.bfc);
+    gantry__bfc_get_stats(&pool.bfc, &stats);
+    assert_int_equal(stats.peak_pool_bytes, 8 * MIB);
+    expect_stats(&pool, 0, 8 * MIB, 8 * MIB, 0);
+    assert_int_equal(extend_once(&pool, 1), 16 * MIB);
+    gantry__bfc_get_stats(&pool.bfc, &stats);
+    assert_int_equal(stats.largest_free_block_bytes, 16 * MIB);
     close_pool(&pool);
 }
 
@@ -562,6 +602,8 @@ int main(void) {
         cmocka_unit_test(refused_region_leaves_growth_alone),
         cmocka_unit_test(largest_region_bounds_regions_and_requests),
         cmocka_unit_test(regions_in_flight_count_against_the_limit),
+        cmocka_unit_test(growth_keeps_the_larger_of_two_regions_in_flight),
+        cmocka_unit_test(pool_statistics_follow_regions_and_clear),
         cmocka_unit_test(charges_outside_the_pool_count_against_the_limit),
         cmocka_unit_test(region_with_a_chunk_in_use_is_not_detached),
         cmocka_unit_test(collected_pool_grows_from_where_its_size_belongs),

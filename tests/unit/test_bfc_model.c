@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-#define STEPS 50000
-#define CHECK_EVERY 500
+#define STEPS 100000
+#define CHECK_EVERY 1000
 #define MOST_REGIONS 64
 #define MOST_CHUNKS 4096
-#define MOST_LIVE 600
+#define MOST_LIVE 2500
 
 typedef struct model_chunk_t {
     uint64_t offset, bytes;
@@ -176,10 +176,13 @@ static bool allocate_both(model_t *model, uint64_t bytes) {
     place_t place;
     if (draw(&model->pool) % 4 == 0) {
         uint64_t completed[GANTRY__BFC_STREAMS];
-        for (int i = 0; i < GANTRY__BFC_STREAMS; i++) completed[i] = model->clock - draw(&model->pool) % (model->clock + 1);
+        for (int i = 0; i < GANTRY__BFC_STREAMS; i++) {
+            uint64_t behind = draw(&model->pool) % 500;
+            completed[i] = model->clock > behind ? model->clock - behind : 0;
+        }
         place_t plain = choose(model, rounded);
         place = choose_ready(model, rounded, completed);
-        model->ready_changes += memcmp(&plain.chunk, &place.chunk, sizeof plain.chunk) != 0;
+        model->ready_changes += plain.region != place.region || plain.chunk != place.chunk;
         assert_int_equal(gantry__bfc_allocate_ready(bfc, bytes, completed, &real), GANTRY_OK);
     } else {
         place = choose(model, rounded);
@@ -219,6 +222,7 @@ static uint64_t draw_size(model_t *model) {
 
 static void step(model_t *model, bool filling) {
     uint64_t random = draw(&model->pool) % 100;
+    if (draw(&model->pool) % 400 == 0) collect_both(model);
     if (model->live_count > 0 && (model->live_count == MOST_LIVE || random < (filling ? 35u : 65u))) {
         free_both(model, draw(&model->pool) % model->live_count);
         return;
@@ -240,7 +244,7 @@ static void run_model(gantry__bfc_options_t options, uint64_t driver_limit, uint
     model->pool.random ^= seed * 0x9e3779b97f4a7c15u;
     model->largest_request = largest_request;
     for (int i = 0; i < STEPS; i++) {
-        step(model, i / 1500 % 2 == 0);
+        step(model, i / 7000 % 2 == 0);
         if (i % CHECK_EVERY == 0) expect_same_pool(model);
     }
     assert_true(model->hits > STEPS / 4 && model->extensions > 0 && model->refusals > 0 && model->ready_changes > 0);
@@ -262,7 +266,7 @@ static void random_sequence_with_growth_matches_the_model(void **state) {
 
 static void random_sequence_with_one_region_matches_the_model(void **state) {
     (void)state;
-    run_model((gantry__bfc_options_t){.limit_bytes = 16 * MIB}, UINT64_MAX, 2 * MIB, 2);
+    run_model((gantry__bfc_options_t){.limit_bytes = 24 * MIB}, UINT64_MAX, MIB / 2, 2);
 }
 
 static void random_sequence_with_always_splitting_matches_the_model(void **state) {

@@ -314,13 +314,20 @@ static void memory_running_out_leaks_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(write_then_read_gives_same_bytes),       TEST(write_large_then_read_gives_same_bytes),
-        TEST(read_above_the_cap_is_refused),          TEST(read_endless_device_stops_at_the_cap),
-        TEST(read_without_known_size_gives_all),      TEST(missing_file_is_not_found_by_name),
-        TEST(directory_in_place_of_file_is_refused),  TEST(empty_or_null_path_is_refused),
-        TEST(write_to_full_device_reports_and_leaves_it), TEST(write_through_link_keeps_the_link),
-        TEST(failed_write_keeps_the_old_file),        TEST(directory_chain_is_made_private),
-        TEST(directory_over_a_file_is_refused),       TEST(listing_is_sorted_and_complete),
+        TEST(write_then_read_gives_same_bytes),
+        TEST(write_large_then_read_gives_same_bytes),
+        TEST(read_above_the_cap_is_refused),
+        TEST(read_endless_device_stops_at_the_cap),
+        TEST(read_without_known_size_gives_all),
+        TEST(missing_file_is_not_found_by_name),
+        TEST(directory_in_place_of_file_is_refused),
+        TEST(empty_or_null_path_is_refused),
+        TEST(write_to_full_device_reports_and_leaves_it),
+        TEST(write_through_link_keeps_the_link),
+        TEST(failed_write_keeps_the_old_file),
+        TEST(directory_chain_is_made_private),
+        TEST(directory_over_a_file_is_refused),
+        TEST(listing_is_sorted_and_complete),
         TEST(memory_running_out_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,6 +84,21 @@ static void load_whole_file_gives_every_field(void **state)
     golden_free(&file);
 }
 
+static void load_case_without_optional_fields_gives_defaults(void **state)
+{
+    (void)state;
+    golden_file_t file;
+    char error[256] = "";
+    const char *text = file_of("{\"name\":\"c\",\"inputs\":[],\"outputs\":[{\"dtype\":\"bool\",\"shape\":[1],\"hex\":\"01\"}]}");
+    if (load_text(text, strlen(text), &file, error, sizeof error)) fail_msg("%s", error);
+    assert_string_equal(file.cases[0].op, "Sum");
+    assert_string_equal(file.cases[0].source, "tensorflow");
+    assert_string_equal(file.cases[0].message_contains, "");
+    assert_true(file.cases[0].tolerance.exact);
+    assert_int_equal(file.cases[0].attr_count, 0);
+    golden_free(&file);
+}
+
 static void load_attributes_gives_every_kind(void **state)
 {
     (void)state;
@@ -150,7 +165,9 @@ static void load_broken_field_is_refused(void **state)
     expect_refusal("\"ints\":[0,-2]", "\"ints\":[0,\"1\"]", "an integer was expected");
     expect_refusal("\"ulp\":2", "\"ulps\":2", "unknown bound \"ulps\"");
     expect_refusal("\"ulp\":2", "\"ulp\":-2", "negative");
-    expect_refusal(",\"tolerance\":{\"ulp\":2,\"abs\":1e-6,\"rel\":0.5}", "", "\"tolerance\" is missing");
+    expect_refusal("\"tolerance\":{\"ulp\":2,\"abs\":1e-6,\"rel\":0.5}", "\"tolerance\":{}", "or is empty");
+    expect_refusal("\"tolerance\":{\"ulp\":2,\"abs\":1e-6,\"rel\":0.5}", "\"tolerance\":1", "is not an object");
+    expect_refusal("\"source\":\"tensorflow\"", "\"source\":1", "\"source\" is missing or not a string");
     expect_refusal("\"tolerance\":", "\"error\":\"InvalidArgument\",\"tolerance\":", "an error case has outputs");
     expect_refusal("\"tolerance\":", "\"error\":\"Invalid\",\"tolerance\":", "unknown status Invalid");
 }
@@ -276,6 +293,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(load_whole_file_gives_every_field),
+        cmocka_unit_test(load_case_without_optional_fields_gives_defaults),
         cmocka_unit_test(load_attributes_gives_every_kind),
         cmocka_unit_test(load_broken_field_is_refused),
         cmocka_unit_test(load_missing_or_empty_file_is_refused),

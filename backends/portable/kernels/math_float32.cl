@@ -56,8 +56,8 @@
 #define GANTRY_COS_2_F32 2.44323237e-5f
 /* constants end */
 
-#define GANTRY_ROUNDER_F32 12582912.0f      /* 1.5 * 2^23: adding it rounds to an integer, kept in the low bits */
-#define GANTRY_SQRT_HALF_BITS_F32 0x3f3504f3u /* the least float above sqrt(1/2) */
+#define GANTRY_ROUNDER_F32 12582912.0f        /* 1.5 * 2^23: adding it rounds to an integer, kept in the low bits */
+#define GANTRY_SQRT_HALF_BITS_F32 0x3f3504f3u /* sqrt(1/2), the least m */
 #define GANTRY_NAN_F32 GANTRY_AS_FLOAT(0x7fc00000u)
 #define GANTRY_INFINITY_F32 GANTRY_AS_FLOAT(0x7f800000u)
 
@@ -78,13 +78,11 @@ GANTRY_FN float gantry__exp_low_f32(float high, float shifted)
 {
     float rest = (shifted - GANTRY_ROUNDER_F32) * GANTRY_LN2_LO_F32;
     float r = high - rest;
-    float p = GANTRY_EXP_4_F32;
+    float square = r * r;
+    float p = GANTRY_EXP_4_F32 * square + (GANTRY_EXP_3_F32 * r + GANTRY_EXP_2_F32);
 
-    p = p * r + GANTRY_EXP_3_F32;
-    p = p * r + GANTRY_EXP_2_F32;
-    p = p * r + GANTRY_EXP_1_F32;
-    p = p * r + GANTRY_EXP_0_F32;
-    return r * r * p - rest;
+    p = p * square + (GANTRY_EXP_1_F32 * r + GANTRY_EXP_0_F32);
+    return p * square - rest;
 }
 
 /* 2^n as two factors: the float whose exponent is half of n, and the other half. -254 <= n <= 254. */
@@ -93,12 +91,12 @@ GANTRY_FN uint gantry__exp_biased_f32(float shifted)
     return GANTRY_AS_UINT(shifted) - (0x4b400000u - 254u);
 }
 
-GANTRY_FN float gantry__exp_half_f32(uint biased)
+GANTRY_FN float gantry__exp_first_f32(uint biased)
 {
     return GANTRY_AS_FLOAT((biased >> 1) << 23);
 }
 
-GANTRY_FN float gantry__exp_other_half_f32(uint biased)
+GANTRY_FN float gantry__exp_second_f32(uint biased)
 {
     return GANTRY_AS_FLOAT((biased - (biased >> 1)) << 23);
 }
@@ -127,7 +125,7 @@ GANTRY_FN float gantry_exp_f32(float x)
     float p = 1.0f + high;
     float y = p + ((high - (p - 1.0f)) + gantry__exp_low_f32(high, shifted));
 
-    y = (y * gantry__exp_half_f32(biased)) * gantry__exp_other_half_f32(biased);
+    y = (y * gantry__exp_first_f32(biased)) * gantry__exp_second_f32(biased);
     return x == x ? y : GANTRY_NAN_F32;
 }
 
@@ -166,18 +164,16 @@ GANTRY_FN float gantry_tanh_f32(float x)
     float bounded = a > 10.0f ? 10.0f : a;
     float twice = bounded + bounded;
     float shifted = gantry__exp_shifted_f32(twice);
-    float scale = GANTRY_AS_FLOAT((GANTRY_AS_UINT(shifted) + 127u) << 23);
+    float scale = GANTRY_AS_FLOAT((127u - GANTRY_AS_UINT(shifted)) << 23);
     float high = gantry__exp_high_f32(twice, shifted);
     float low = gantry__exp_low_f32(high, shifted);
-    float p = gantry__upper_f32(1.0f + (high + low));
-    float p_low = (high - (p - 1.0f)) + low;
-    float e = p * scale;
-    float d = e + 1.0f;
-    float d_low = (1.0f - (d - e)) + p_low * scale;
+    float p = 1.0f + (high + low);
+    float d = p + scale;
+    float d_low = (scale - (d - p)) + ((high - (p - 1.0f)) + low);
     float q = gantry__upper_f32(1.0f / d);
     float rest = gantry__residual_f32(q, d, d_low);
-    float w = q + q;
-    float large = 1.0f - w;
+    float w = q * (scale + scale);
+    float large = 1.0f - (w + w * (rest + rest * rest));
     float u = bounded * bounded;
     float s = GANTRY_TANH_4_F32;
     float y;
@@ -186,7 +182,6 @@ GANTRY_FN float gantry_tanh_f32(float x)
     s = s * u + GANTRY_TANH_2_F32;
     s = s * u + GANTRY_TANH_1_F32;
     s = s * u + GANTRY_TANH_0_F32;
-    large = large + (((1.0f - large) - w) - w * (rest + rest * rest));
     y = bounded < 0.5625f ? bounded + bounded * u * s : large;
     y = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) | sign);
     return x == x ? y : GANTRY_NAN_F32;
@@ -195,33 +190,35 @@ GANTRY_FN float gantry_tanh_f32(float x)
 /* 1 / (1 + exp(-x)) */
 GANTRY_FN float gantry_sigmoid_f32(float x)
 {
-    float a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) | 0x80000000u);
-    float bounded = a < -104.0f ? -104.0f : a;
-    float shifted = gantry__exp_shifted_f32(bounded);
-    uint biased = gantry__exp_biased_f32(shifted);
-    float half = gantry__exp_half_f32(biased);
-    float other = gantry__exp_other_half_f32(biased);
-    float high = gantry__exp_high_f32(bounded, shifted);
+    float least = x < -104.0f ? -104.0f : x;
+    float minus = -(least > 104.0f ? 104.0f : least);
+    float shifted = gantry__exp_shifted_f32(minus);
+    float n = shifted - GANTRY_ROUNDER_F32;
+    uint biased = gantry__exp_biased_f32((n > 0.0f ? -n : n) + GANTRY_ROUNDER_F32);
+    float first = gantry__exp_first_f32(biased);
+    float second = gantry__exp_second_f32(biased);
+    float high = gantry__exp_high_f32(minus, shifted);
     float low = gantry__exp_low_f32(high, shifted);
-    float p = gantry__upper_f32(1.0f + (high + low));
+    float p = 1.0f + (high + low);
     float p_low = (high - (p - 1.0f)) + low;
-    float e = (p * half) * other;
-    float d = 1.0f + e;
-    float d_low = (e - (d - 1.0f)) + (p_low * half) * other;
+    float larger = n > 0.0f ? p : 1.0f;
+    float smaller = ((n > 0.0f ? 1.0f : p) * first) * second;
+    float d = larger + smaller;
+    float d_low = (smaller - (d - larger)) + (n > 0.0f ? p_low : (p_low * first) * second);
     float q = gantry__upper_f32(1.0f / d);
     float rest = gantry__residual_f32(q, d, d_low);
-    float correction = q * (rest + rest * rest);
-    float above = q + correction;
-    float below = p * q + (p_low * above + p * correction);
-    float y = x < 0.0f ? (below * half) * other : above;
+    float y = q + q * (rest + rest * rest);
 
+    y = n > 0.0f ? (y * first) * second : y;
     return x == x ? y : GANTRY_NAN_F32;
 }
 
 GANTRY_FN float gantry_sqrt_f32(float x)
 {
-    /* Chosen as bits: compilers may take one NaN for another, and drop a choice between floats. */
-    return GANTRY_AS_FLOAT(x >= 0.0f ? GANTRY_AS_UINT(GANTRY_SQRT_F32(x)) : 0x7fc00000u);
+    uint bits = GANTRY_AS_UINT(GANTRY_SQRT_F32(x));
+
+    /* Chosen as bits: compilers may take one NaN for another, and then drop a choice between floats. */
+    return GANTRY_AS_FLOAT((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fc00000u : bits);
 }
 
 /* v - n pi/2 for the n of shifted = 1.5 * 2^23 + n, |n| <= 8. */

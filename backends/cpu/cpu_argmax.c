@@ -1,0 +1,81 @@
+/* ArgMax of the CPU backend: shapes and threads. The loops are in cpu_argmax_simd.c. */
+#include "cpu/cpu_reduce.h"
+
+#define PARALLEL_ELEMENTS 32768
+/* Elements of a row beyond which several threads share it. */
+#define PIECE_ELEMENTS (16 * GANTRY_REDUCE_CHUNK)
+
+typedef struct {
+    const gantry__cpu_argmax_plan_t *plan;
+    gantry__cpu_argmax_fn run;
+} pass_t;
+
+static void run_pass(void *context, int64_t begin, int64_t end)
+{
+    const pass_t *pass = context;
+    pass->run(pass->plan, begin, end);
+}
+
+/* The tensor as [outer, length, columns] around the axis that inputs[1] names. */
+static int64_t plan_shape(const gantry_op_call_t *call, gantry__cpu_argmax_plan_t *plan)
+{
+    const gantry_arg_t *input = call->inputs[0];
+    int64_t axis = gantry_k_host_int(call->inputs[1], 0);
+    int64_t outer = 1;
+    axis += axis < 0 ? input->rank : 0;
+    plan->length = input->dims[axis];
+    plan->columns = 1;
+    for (int32_t i = 0; i < input->rank; i++) {
+        outer *= i < axis ? input->dims[i] : 1;
+        plan->columns *= i > axis ? input->dims[i] : 1;
+    }
+    return outer;
+}
+
+static int32_t compute_argmax(gantry_op_call_t *call)
+{
+    const gantry_arg_t *input = call->inputs[0];
+    gantry_arg_t *output = call->outputs[0];
+    gantry__cpu_argmax_plan_t plan = {.in = input->data, .out = output->data, .out_dtype = output->dtype};
+    int level = gantry__cpu_simd_level(call->device);
+    int64_t outer = plan_shape(call, &plan);
+    if (plan.length == 0) {
+        return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "ArgMax: the reduced dimension has no elements");
+    }
+    int64_t unit_elements = plan.length * GANTRY_CPU_ARGMAX_BLOCK;
+    plan.parts = (plan.columns + GANTRY_CPU_ARGMAX_BLOCK - 1) / GANTRY_CPU_ARGMAX_BLOCK;
+    if (plan.columns == 1) {
+        plan.piece = outer < 16 && plan.length > PIECE_ELEMENTS ? PIECE_ELEMENTS : plan.length;
+        plan.parts = (plan.length + plan.piece - 1) / plan.piece;
+        unit_elements = plan.piece;
+    } else if (plan.columns < GANTRY_CPU_ARGMAX_BLOCK) {
+        unit_elements = plan.length * plan.columns;
+    }
+    if (plan.columns == 1 && plan.parts > 1) {
+        gantry_span_t span;
+        int32_t status = call->services->scratch(call, (uint64_t)(outer * plan.parts) * sizeof(int64_t), &span);
+        if (status != 0) {
+            return status;
+        }
+        plan.partial = (int64_t *)(uintptr_t)(span.region + span.offset_bytes);
+    }
+    pass_t pass = {&plan, GANTRY_CPU_PICK(level, argmax_find)(input->dtype)};
+    int64_t grain = PARALLEL_ELEMENTS / unit_elements;
+    gantry__cpu_parallel_for(call->device, outer * plan.parts, grain < 1 ? 1 : grain, run_pass, &pass);
+    if (plan.partial != NULL) {
+        GANTRY_CPU_PICK(level, argmax_join_find)(input->dtype)(&plan, 0, outer);
+    }
+    return 0;
+}
+
+static const gantry_type_constraint_t argmax_types[] = {{"T", GANTRY_K_ALL}, {"output_type", GANTRY_K_INTS}};
+static const char *const host_dimension[] = {"dimension"};
+
+const gantry_kernel_def_t gantry__cpu_argmax_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
+                                                       .priority = 10,
+                                                       .op = "ArgMax",
+                                                       .types = argmax_types,
+                                                       .type_count = 2,
+                                                       .host_args = host_dimension,
+                                                       .host_arg_count = 1,
+                                                       .compute = compute_argmax};

@@ -1,0 +1,132 @@
+/* ArgMax for one element type: included by cpu_argmax_simd.c, without a guard. Needs ARG_NAME(x), ARG_T, ARG_INDEX (an integer as wide as
+ * the elements, or wider, that counts to 4096) and ARG_LOWEST; undefines them at its end.
+ *
+ * The largest element is found first, by lanes, and its first place after that, and only in chunks that beat all before.
+ * Owner: as cpu_reduce.h. Threads: thread-safe. */
+
+static ARG_T ARG_NAME(largest)(const ARG_T *x, int64_t count)
+{
+    ARG_T lanes[GANTRY_REDUCE_LANES];
+    ARG_T best = ARG_LOWEST;
+    int64_t i = 0;
+    if (count >= GANTRY_REDUCE_LANES) {
+        for (int64_t k = 0; k < GANTRY_REDUCE_LANES; k++) {
+            lanes[k] = ARG_LOWEST;
+        }
+        for (; i + GANTRY_REDUCE_LANES <= count; i += GANTRY_REDUCE_LANES) {
+            for (int64_t k = 0; k < GANTRY_REDUCE_LANES; k++) {
+                lanes[k] = x[i + k] > lanes[k] ? x[i + k] : lanes[k];
+            }
+        }
+        for (int64_t half = GANTRY_REDUCE_LANES / 2; half > 0; half /= 2) {
+            for (int64_t k = 0; k < half; k++) {
+                lanes[k] = lanes[k + half] > lanes[k] ? lanes[k + half] : lanes[k];
+            }
+        }
+        best = lanes[0];
+    }
+    for (; i < count; i++) {
+        best = x[i] > best ? x[i] : best;
+    }
+    return best;
+}
+
+/* The index, from x on, of the first largest element; 0 when every element is NaN or the lowest value. */
+static int64_t ARG_NAME(first_largest)(const ARG_T *x, int64_t count)
+{
+    ARG_T best = ARG_LOWEST;
+    int64_t found = 0;
+    for (int64_t begin = 0; begin < count; begin += GANTRY_REDUCE_CHUNK) {
+        int64_t length = count - begin < GANTRY_REDUCE_CHUNK ? count - begin : GANTRY_REDUCE_CHUNK;
+        ARG_T value = ARG_NAME(largest)(x + begin, length);
+        if (value > best) {
+            best = value;
+            found = begin;
+            while (!(x[found] == value)) {
+                found++;
+            }
+        }
+    }
+    return found;
+}
+
+static void ARG_NAME(store)(const gantry__cpu_argmax_plan_t *plan, int64_t at, int64_t index)
+{
+    if (plan->partial != NULL) {
+        plan->partial[at] = index;
+    } else if (plan->out_dtype == GANTRY_K_INT32) {
+        ((int32_t *)plan->out)[at] = (int32_t)index;
+    } else {
+        ((int64_t *)plan->out)[at] = index;
+    }
+}
+
+static void ARG_NAME(block)(const gantry__cpu_argmax_plan_t *plan, int64_t outer, int64_t column)
+{
+    ARG_T best[GANTRY_CPU_ARGMAX_BLOCK];
+    ARG_INDEX place[GANTRY_CPU_ARGMAX_BLOCK];
+    int64_t found[GANTRY_CPU_ARGMAX_BLOCK] = {0};
+    int64_t width = plan->columns - column < GANTRY_CPU_ARGMAX_BLOCK ? plan->columns - column : GANTRY_CPU_ARGMAX_BLOCK;
+    const ARG_T *in = (const ARG_T *)plan->in + outer * plan->length * plan->columns + column;
+    for (int64_t i = 0; i < width; i++) {
+        best[i] = ARG_LOWEST;
+    }
+    for (int64_t begin = 0; begin < plan->length; begin += GANTRY_REDUCE_CHUNK) {
+        int64_t rows = plan->length - begin < GANTRY_REDUCE_CHUNK ? plan->length - begin : GANTRY_REDUCE_CHUNK;
+        for (int64_t i = 0; i < width; i++) {
+            place[i] = -1;
+        }
+        for (ARG_INDEX row = 0; row < rows; row++) {
+            const ARG_T *x = in + (begin + row) * plan->columns;
+            for (int64_t i = 0; i < width; i++) {
+                place[i] = x[i] > best[i] ? row : place[i];
+                best[i] = x[i] > best[i] ? x[i] : best[i];
+            }
+        }
+        for (int64_t i = 0; i < width; i++) {
+            found[i] = place[i] >= 0 ? begin + place[i] : found[i];
+        }
+    }
+    for (int64_t i = 0; i < width; i++) {
+        ARG_NAME(store)(plan, outer * plan->columns + column + i, found[i]);
+    }
+}
+
+static void ARG_NAME(run)(const gantry__cpu_argmax_plan_t *plan, int64_t begin, int64_t end)
+{
+    for (int64_t unit = begin; unit < end; unit++) {
+        int64_t outer = unit / plan->parts;
+        int64_t part = unit % plan->parts;
+        if (plan->columns > 1) {
+            ARG_NAME(block)(plan, outer, part * GANTRY_CPU_ARGMAX_BLOCK);
+        } else {
+            int64_t first = part * plan->piece;
+            int64_t count = plan->length - first < plan->piece ? plan->length - first : plan->piece;
+            int64_t index = ARG_NAME(first_largest)((const ARG_T *)plan->in + outer * plan->length + first, count);
+            ARG_NAME(store)(plan, unit, first + index);
+        }
+    }
+}
+
+/* The pieces of rows [begin, end) to one index each. */
+static void ARG_NAME(join)(const gantry__cpu_argmax_plan_t *plan, int64_t begin, int64_t end)
+{
+    gantry__cpu_argmax_plan_t target = *plan;
+    target.partial = NULL;
+    for (int64_t row = begin; row < end; row++) {
+        const ARG_T *x = (const ARG_T *)plan->in + row * plan->length;
+        ARG_T best = ARG_LOWEST;
+        int64_t found = 0;
+        for (int64_t part = 0; part < plan->parts; part++) {
+            int64_t index = plan->partial[row * plan->parts + part];
+            found = x[index] > best ? index : found;
+            best = x[index] > best ? x[index] : best;
+        }
+        ARG_NAME(store)(&target, row, found);
+    }
+}
+
+#undef ARG_NAME
+#undef ARG_T
+#undef ARG_INDEX
+#undef ARG_LOWEST

@@ -1,0 +1,324 @@
+#define _GNU_SOURCE
+#include "cpu/cpu_backend.h"
+
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "cpu/cpu_kernels.h"
+
+#define MOST_THREADS 1024
+
+int32_t gantry__cpu_fail(const gantry_host_t *host, int32_t code, int64_t native_code, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return host->set_error(host->self, code, native_code != 0 ? "errno" : "CPU", native_code, text);
+}
+
+/* ---- what the process has ---- */
+
+static uint32_t affinity_cores(void)
+{
+    cpu_set_t set;
+    long online;
+
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) {
+        return (uint32_t)CPU_COUNT(&set);
+    }
+    online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (uint32_t)online : 1;
+}
+
+static uint64_t physical_bytes(void)
+{
+    uint64_t free_bytes;
+    uint64_t total_bytes;
+    long pages = sysconf(_SC_PHYS_PAGES);
+    long page_bytes = sysconf(_SC_PAGESIZE);
+
+    gantry__cpu_machine_memory("", &free_bytes, &total_bytes);
+    if (total_bytes == 0 && pages > 0 && page_bytes > 0) {
+        total_bytes = (uint64_t)pages * (uint64_t)page_bytes;
+    }
+    return total_bytes;
+}
+
+static const char *option(const gantry_host_t *host, const char *name)
+{
+    return GANTRY_ABI_HAS(host, option) && host->option != NULL ? host->option(host->self, name) : NULL;
+}
+
+static void warn(const gantry_host_t *host, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void warn(const gantry_host_t *host, const char *format, ...)
+{
+    char text[256];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    host->log(host->self, GANTRY_LOG_WARNING, text);
+}
+
+/* Threads of the pool: the usable cores, or what GANTRY_CPU_THREADS says. */
+static uint32_t wanted_threads(const gantry_host_t *host, uint32_t cores)
+{
+    const char *text = option(host, "GANTRY_CPU_THREADS");
+    char *end;
+    long threads;
+
+    if (text == NULL || text[0] == '\0') {
+        return cores;
+    }
+    threads = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || threads < 1 || threads > MOST_THREADS) {
+        warn(host, "GANTRY_CPU_THREADS is \"%.40s\"; accepted are 1 to %d. Using %u, the cores this process may use", text,
+             MOST_THREADS, cores);
+        return cores;
+    }
+    return (uint32_t)threads;
+}
+
+static int wanted_level(const gantry_host_t *host)
+{
+    const char *text = option(host, "GANTRY_CPU_SIMD");
+    int level = gantry__cpu_simd_detect(text);
+
+    if (text != NULL && text[0] != '\0' && strcmp(text, gantry__cpu_simd_name(level)) != 0) {
+        warn(host, "GANTRY_CPU_SIMD is \"%.40s\"; accepted are base, avx2 and avx512 as far as this machine has them. Using %s", text,
+             gantry__cpu_simd_name(level));
+    }
+    return level;
+}
+
+/* ---- instance ---- */
+
+static void close_instance(gantry_backend_instance_t *instance)
+{
+    const gantry_host_t *host;
+
+    if (instance == NULL) {
+        return;
+    }
+    host = instance->host;
+    gantry__cpu_pool_release(instance->pool);
+    if (instance->kernels != NULL) {
+        host->reallocate(host->self, instance->kernels, instance->kernel_count * sizeof *instance->kernels, 0);
+    }
+    host->reallocate(host->self, instance, sizeof *instance, 0);
+}
+
+typedef struct family_t {
+    const gantry_kernel_def_t *const *kernels;
+    const uint32_t *count;
+} family_t;
+
+static const family_t families[] = {
+    {gantry__cpu_elementwise_kernels, &gantry__cpu_elementwise_kernel_count},
+    {gantry__cpu_random_kernels, &gantry__cpu_random_kernel_count},
+    {gantry__cpu_reduce_kernels, &gantry__cpu_reduce_kernel_count},
+    {gantry__cpu_matmul_kernels, &gantry__cpu_matmul_kernel_count},
+    {gantry__cpu_move_kernels, &gantry__cpu_move_kernel_count},
+};
+
+#define FAMILIES (sizeof families / sizeof families[0])
+
+static int32_t collect_kernels(gantry_backend_instance_t *instance)
+{
+    const gantry_host_t *host = instance->host;
+    uint32_t count = 0;
+    uint32_t next = 0;
+
+    for (size_t f = 0; f < FAMILIES; f++) {
+        count += *families[f].count;
+    }
+    instance->kernels = host->reallocate(host->self, NULL, 0, count * sizeof *instance->kernels);
+    if (instance->kernels == NULL) {
+        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "No memory for the CPU backend's list of %u kernels", count);
+    }
+    instance->kernel_count = count;
+    for (size_t f = 0; f < FAMILIES; f++) {
+        for (uint32_t k = 0; k < *families[f].count; k++) {
+            instance->kernels[next++] = families[f].kernels[k];
+        }
+    }
+    return GANTRY_K_OK;
+}
+
+static void describe_platform(gantry_backend_instance_t *instance)
+{
+    struct utsname names;
+
+    if (uname(&names) == 0) {
+        snprintf(instance->platform_version, sizeof instance->platform_version, "%.40s %.40s", names.sysname, names.machine);
+    }
+}
+
+static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_t **out_instance)
+{
+    gantry_backend_instance_t *instance = host->reallocate(host->self, NULL, 0, sizeof *instance);
+    int32_t status;
+
+    *out_instance = NULL;
+    if (instance == NULL) {
+        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "No memory for the CPU backend (%zu bytes)", sizeof *instance);
+    }
+    memset(instance, 0, sizeof *instance);
+    instance->host = host;
+    gantry__cpu_machine_identity("", &instance->identity);
+    instance->cores = gantry__cpu_machine_cores("", affinity_cores());
+    instance->total_bytes = physical_bytes();
+    instance->simd_level = wanted_level(host);
+    describe_platform(instance);
+    status = collect_kernels(instance);
+    if (status != GANTRY_K_OK) {
+        goto fail;
+    }
+    status = gantry__cpu_pool_create(host, wanted_threads(host, instance->cores), &instance->pool);
+    if (status != GANTRY_K_OK) {
+        goto fail;
+    }
+    *out_instance = instance;
+    return GANTRY_K_OK;
+fail:
+    close_instance(instance);
+    return status;
+}
+
+static uint32_t device_count(gantry_backend_instance_t *instance)
+{
+    (void)instance;
+    return 1;
+}
+
+static uint32_t vector_width(int level)
+{
+    return 4u << level;
+}
+
+static int32_t check_index(gantry_backend_instance_t *instance, uint32_t index)
+{
+    if (index != 0) {
+        return gantry__cpu_fail(instance->host, GANTRY_K_INVALID_ARGUMENT, 0, "The CPU backend has one device, number 0, not %u", index);
+    }
+    return GANTRY_K_OK;
+}
+
+static int32_t device_info(gantry_backend_instance_t *instance, uint32_t index, gantry_device_info_t *out_info)
+{
+    gantry_device_info_t info = {
+        .struct_size = out_info->struct_size,
+        .type = GANTRY_DEVICE_TYPE_CPU,
+        .flags = GANTRY_DEVICE_HOST_BACKED | GANTRY_DEVICE_HOST_ADDRESSABLE | GANTRY_DEVICE_SYNCHRONOUS,
+        .compute_units = instance->cores,
+        .hardware_name = instance->identity.hardware_name,
+        .vendor = instance->identity.vendor,
+        .driver_version = "1",
+        .platform_name = "Host",
+        .platform_version = instance->platform_version,
+        .pci_address = "",
+        .uuid = "",
+        .compute_capability = "",
+        .build_hash = gantry__cpu_simd_name(instance->simd_level),
+        .total_bytes = instance->total_bytes,
+        .largest_allocation_bytes = 0,
+        .base_alignment_bytes = 64,
+        .local_memory_bytes = 0,
+        .dtype_mask = GANTRY_K_ALL,
+        .max_work_group_size = 1,
+        .parameter_bytes = 0,
+        .native_vector_width = vector_width(instance->simd_level),
+        .sub_group_size = 0,
+        .program_kinds = 0,
+        .clock_mhz = instance->identity.clock_mhz,
+    };
+    size_t size = out_info->struct_size < sizeof info ? out_info->struct_size : sizeof info;
+    int32_t status = check_index(instance, index);
+
+    if (status == GANTRY_K_OK) {
+        memcpy(out_info, &info, size);
+    }
+    return status;
+}
+
+static int32_t device_open(gantry_backend_instance_t *instance, uint32_t index, gantry_backend_device_t **out_device)
+{
+    const gantry_host_t *host = instance->host;
+    gantry_backend_device_t *device;
+    int32_t status = check_index(instance, index);
+
+    *out_device = NULL;
+    if (status != GANTRY_K_OK) {
+        return status;
+    }
+    device = host->reallocate(host->self, NULL, 0, sizeof *device);
+    if (device == NULL) {
+        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "No memory for the CPU device (%zu bytes)", sizeof *device);
+    }
+    *device = (gantry_backend_device_t){.host = host, .pool = instance->pool, .simd_level = instance->simd_level};
+    *out_device = device;
+    return GANTRY_K_OK;
+}
+
+static void device_close(gantry_backend_device_t *device)
+{
+    device->host->reallocate(device->host->self, device, sizeof *device, 0);
+}
+
+static uint32_t list_kernels(gantry_backend_instance_t *instance, uint32_t index, const gantry_kernel_def_t *const **out_kernels)
+{
+    if (index != 0) {
+        return 0;
+    }
+    *out_kernels = instance->kernels;
+    return instance->kernel_count;
+}
+
+static const char *list_libraries(gantry_backend_instance_t *instance)
+{
+    snprintf(instance->libraries, sizeof instance->libraries, "%s; vector code: %s", gantry__cpu_pool_library(instance->pool),
+             gantry__cpu_simd_name(instance->simd_level));
+    return instance->libraries;
+}
+
+static const gantry_backend_t table = {
+    .struct_size = sizeof table,
+    .abi_version = 1,
+    .name = "cpu",
+    .description = "Host memory and the processor's cores",
+    .rank = 0,
+    .open = open_instance,
+    .close = close_instance,
+    .device_count = device_count,
+    .device_info = device_info,
+    .device_open = device_open,
+    .device_close = device_close,
+    .kernels = list_kernels,
+    .libraries = list_libraries,
+    .memory = &gantry__cpu_memory_ops,
+    .stream = &gantry__cpu_stream_ops,
+    .event = &gantry__cpu_event_ops,
+    .transfer = &gantry__cpu_transfer_ops,
+    .program = NULL,
+    .get_extension = NULL,
+};
+
+int32_t gantry_backend_query_cpu(uint32_t max_abi, const gantry_backend_t **out_backend)
+{
+    *out_backend = NULL;
+    if (max_abi < table.abi_version) {
+        return GANTRY_K_FAILED_PRECONDITION;
+    }
+    *out_backend = &table;
+    return GANTRY_K_OK;
+}

@@ -1,0 +1,103 @@
+/* The vector loops of the elementwise family and the way they are run over tensors: what cpu_elementwise*.c share.
+ *
+ * Not here: the ops' meaning (portable/elementwise.def). Owner: constant data and values of the caller. Threads: thread-safe. */
+#ifndef GANTRY_CPU_ELEMENTWISE_H
+#define GANTRY_CPU_ELEMENTWISE_H
+
+#include "cpu/cpu_kernels.h"
+#include "portable/kernel_shape.h"
+
+/* out[i] = f(x[i], y[i]) for i < count; not 0 when an element was bad (its result is a defined value). x or y may be out itself; no
+ * other overlap. A unary loop does not look at y; in a scalar form one of the two stays at its first element. */
+typedef int32_t (*gantry__cpu_loop_fn)(const void *x, const void *y, void *out, int64_t count);
+
+typedef struct gantry__cpu_loops_t {
+    gantry__cpu_loop_fn dense;    /* x[i], y[i]; NULL: the op does not have this type */
+    gantry__cpu_loop_fn y_scalar; /* x[i], y[0]; NULL for unary ops */
+    gantry__cpu_loop_fn x_scalar; /* x[0], y[i] */
+} gantry__cpu_loops_t;
+
+/* Order of the columns of the loop tables. */
+enum { GANTRY_CPU_TYPES = 5 };
+
+static inline uint32_t gantry__cpu_type_column(int32_t dtype)
+{
+    switch (dtype) {
+    case GANTRY_K_FLOAT32:
+        return 0;
+    case GANTRY_K_FLOAT64:
+        return 1;
+    case GANTRY_K_INT32:
+        return 2;
+    case GANTRY_K_INT64:
+        return 3;
+    default:
+        return 4;
+    }
+}
+
+/* Rows of the loop table, in the order of elementwise.def. */
+enum {
+#define GANTRY_ELEMENTWISE(name, arity, types, result, check, expression) GANTRY_CPU_OP_##name,
+#include "portable/elementwise.def"
+#undef GANTRY_ELEMENTWISE
+    GANTRY_CPU_OPS
+};
+
+/* The table, GANTRY_CPU_TYPES loops for each op. */
+GANTRY_CPU_DECLARE(const gantry__cpu_loops_t *, element_loops, (void));
+/* x of type column `from` to out of type column `to`. */
+GANTRY_CPU_DECLARE(gantry__cpu_loop_fn, convert_loop, (uint32_t from, uint32_t to));
+/* out[i] = start + (begin + i) * delta; start and delta point to one element of out's type. */
+GANTRY_CPU_DECLARE(void, range_loop, (uint32_t column, const void *start, const void *delta, int64_t begin, void *out, int64_t count));
+/* out[i] = condition[i] ? x[i] : y[i] for elements of 1, 4 or 8 bytes. */
+GANTRY_CPU_DECLARE(void, select_loop, (uint32_t bytes, const uint8_t *condition, const void *x, const void *y, void *out, int64_t count));
+/* Runs `loop` block by block in the first-level cache and writes the results past the caches: for outputs that no cache would hold.
+ * x_bytes and y_bytes are the elements' sizes, 0 for a scalar operand. */
+GANTRY_CPU_DECLARE(int32_t, stream_loop,
+                   (gantry__cpu_loop_fn loop, const char *x, uint32_t x_bytes, const char *y, uint32_t y_bytes, char *out,
+                    uint32_t out_bytes, int64_t count));
+/* Fills count elements of 1, 4 or 8 bytes with the one at value; past the caches when `stream` is not 0. */
+GANTRY_CPU_DECLARE(void, fill_loop, (uint32_t bytes, const void *value, char *out, int64_t count, int32_t stream));
+
+/* Outputs from this size on are written past the caches. */
+#define GANTRY_CPU_STREAM_BYTES (INT64_C(24) << 20)
+/* Elements below which an op of one or a few instructions per element does not pay for a second thread. */
+#define GANTRY_CPU_CHEAP_GRAIN INT64_C(32768)
+#define GANTRY_CPU_COSTLY_GRAIN INT64_C(4096)
+
+/* One elementwise map over an output of `count` elements: everything the parts of a parallel loop need. */
+typedef struct gantry__cpu_map_t {
+    gantry__cpu_loop_fn loop; /* of the dense run */
+    const gantry__cpu_loops_t *loops;
+    const char *x;
+    const char *y;
+    char *out;
+    uint32_t x_bytes; /* of an element; in a dense run 0 for a scalar operand */
+    uint32_t y_bytes;
+    uint32_t out_bytes;
+    int simd_level;
+    const gantry_k_plan_t *plan; /* of a run over rows */
+    int64_t pattern;             /* length of a repeated y, see cpu_elementwise_rows.c */
+} gantry__cpu_map_t;
+
+/* Runs map->loop over [0, count); returns not 0 when an element was bad. */
+int32_t gantry__cpu_map_dense(gantry_backend_device_t *device, gantry__cpu_map_t *map, int64_t count, int64_t grain);
+/* The same with x and y broadcast as the plan says, loops in map->loops. */
+int32_t gantry__cpu_map_broadcast(gantry_backend_device_t *device, gantry__cpu_map_t *map, const gantry_k_plan_t *plan, int64_t count,
+                                  int64_t grain);
+/* Copies elements [begin, begin + count) of operand `k` of the plan, as the output sees it, to a dense buffer. */
+void gantry__cpu_gather(const gantry_k_plan_t *plan, int32_t k, const char *source, uint32_t bytes, int64_t begin, int64_t count,
+                        char *target);
+
+/* compute() of ops that have no line in elementwise.def. */
+extern const gantry_kernel_def_t gantry__cpu_cast_kernel;
+extern const gantry_kernel_def_t gantry__cpu_select_kernel;
+extern const gantry_kernel_def_t gantry__cpu_fill_kernel;
+extern const gantry_kernel_def_t gantry__cpu_zeros_like_kernel;
+extern const gantry_kernel_def_t gantry__cpu_ones_like_kernel;
+extern const gantry_kernel_def_t gantry__cpu_range_kernel;
+extern const gantry_kernel_def_t gantry__cpu_add_n_kernel;
+extern const gantry_kernel_def_t gantry__cpu_bias_add_kernel;
+
+#endif

@@ -1,0 +1,228 @@
+/* Limits come from three places that must be read together: the machine (/proc), cgroup version 2 (one tree, files in each ancestor)
+ * and version 1 (one tree per controller). A process is bound by every ancestor of its cgroup, and inside a container the path that
+ * /proc/self/cgroup names may not exist below the mount. So each path is tried with its last component taken off again and again, up
+ * to the mount itself:
+ *
+ *     /sys/fs/cgroup/memory + /a/b   ->   /a/b/FILE, /a/FILE, /FILE        the tightest one wins
+ */
+#include "cpu/cpu_machine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PATH_BYTES 512
+#define FILE_BYTES 8192
+
+/* The first FILE_BYTES - 1 bytes of a file; 0 when it cannot be read. */
+static size_t read_file(const char *path, char *text)
+{
+    size_t length = 0;
+    FILE *file = fopen(path, "r");
+
+    if (file != NULL) {
+        length = fread(text, 1, FILE_BYTES - 1, file);
+        fclose(file);
+    }
+    text[length] = '\0';
+    return length;
+}
+
+static size_t read_below(const char *root, const char *name, char *text)
+{
+    char path[PATH_BYTES];
+
+    text[0] = '\0';
+    if ((size_t)snprintf(path, sizeof path, "%s%s", root, name) >= sizeof path) {
+        return 0;
+    }
+    return read_file(path, text);
+}
+
+/* What follows `key` at the start of a line, blanks and colons skipped; NULL when no line starts so. */
+static const char *find_line(const char *text, const char *key)
+{
+    size_t length = strlen(key);
+
+    for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, key, length) == 0 && strchr(" \t:", line[length]) != NULL && line[length] != '\0') {
+            return line + length + strspn(line + length, " \t:");
+        }
+    }
+    return NULL;
+}
+
+/* A decimal number at the start of text; 0 when there is none ("max"). */
+static uint64_t number_at(const char *text)
+{
+    return text != NULL && *text >= '0' && *text <= '9' ? strtoull(text, NULL, 10) : 0;
+}
+
+static void copy_line(char *out, size_t size, const char *text)
+{
+    size_t length = text != NULL ? strcspn(text, "\n") : 0;
+
+    if (length >= size) {
+        length = size - 1;
+    }
+    if (length > 0) {
+        memcpy(out, text, length);
+    }
+    out[length] = '\0';
+}
+
+void gantry__cpu_machine_identity(const char *root, gantry__cpu_identity_t *out)
+{
+    char text[FILE_BYTES];
+
+    memset(out, 0, sizeof *out);
+    if (read_below(root, "/proc/cpuinfo", text) > 0) {
+        copy_line(out->hardware_name, sizeof out->hardware_name, find_line(text, "model name"));
+        copy_line(out->vendor, sizeof out->vendor, find_line(text, "vendor_id"));
+        out->clock_mhz = (uint32_t)number_at(find_line(text, "cpu MHz"));
+    }
+    if (out->hardware_name[0] == '\0') {
+        snprintf(out->hardware_name, sizeof out->hardware_name, "CPU");
+    }
+}
+
+/* One walk from a cgroup up to its mount. visit gets the directory of each step. */
+typedef void (*visit_fn)(void *context, const char *directory);
+
+static void walk_up(const char *root, const char *mount, const char *group, visit_fn visit, void *context)
+{
+    char directory[PATH_BYTES];
+    size_t base = strlen(root) + strlen(mount);
+
+    if ((size_t)snprintf(directory, sizeof directory, "%s%s%s", root, mount, group) >= sizeof directory) {
+        return;
+    }
+    for (size_t length = strlen(directory); length >= base; length--) {
+        if (directory[length] == '\0' || directory[length] == '/') {
+            directory[length] = '\0';
+            visit(context, directory);
+        }
+        if (length == 0) {
+            break;
+        }
+    }
+}
+
+/* Calls visit on every directory that binds the process for a controller: version 1's tree of that name, and version 2's tree. */
+static void walk_controller(const char *root, const char *controller, visit_fn version_1, visit_fn version_2, void *context)
+{
+    char text[FILE_BYTES];
+    char *line = text;
+
+    read_below(root, "/proc/self/cgroup", text);
+    while (line != NULL && *line != '\0') {
+        char *end = strchr(line, '\n');
+        char *list = strchr(line, ':');
+        char *group = list != NULL ? strchr(list + 1, ':') : NULL;
+
+        if (end != NULL) {
+            *end = '\0';
+        }
+        if (group != NULL && (end == NULL || group < end)) {
+            char mount[64];
+
+            *group++ = '\0';
+            if (list[1] == '\0') {
+                walk_up(root, "/sys/fs/cgroup", group, version_2, context);
+            } else if (strcmp(list + 1, controller) == 0 || (strcmp(controller, "cpu") == 0 && strstr(list + 1, "cpu,") != NULL)) {
+                snprintf(mount, sizeof mount, "/sys/fs/cgroup/%s", controller);
+                walk_up(root, mount, group, version_1, context);
+            }
+        }
+        line = end != NULL ? end + 1 : NULL;
+    }
+}
+
+static uint64_t number_in(const char *directory, const char *name, const char *key)
+{
+    char text[FILE_BYTES];
+
+    if (read_below(directory, name, text) == 0) {
+        return 0;
+    }
+    return number_at(key != NULL ? find_line(text, key) : text);
+}
+
+static void tighten_cores(uint32_t *cores, uint64_t quota, uint64_t period)
+{
+    if (quota > 0 && period > 0 && (quota + period - 1) / period < *cores) {
+        *cores = (uint32_t)((quota + period - 1) / period);
+    }
+}
+
+static void cores_version_1(void *context, const char *directory)
+{
+    tighten_cores(context, number_in(directory, "/cpu.cfs_quota_us", NULL), number_in(directory, "/cpu.cfs_period_us", NULL));
+}
+
+static void cores_version_2(void *context, const char *directory)
+{
+    char text[FILE_BYTES];
+    const char *blank;
+
+    if (read_below(directory, "/cpu.max", text) > 0 && (blank = strchr(text, ' ')) != NULL) {
+        tighten_cores(context, number_at(text), number_at(blank + 1));
+    }
+}
+
+uint32_t gantry__cpu_machine_cores(const char *root, uint32_t affinity)
+{
+    uint32_t cores = affinity > 0 ? affinity : 1;
+
+    walk_controller(root, "cpu", cores_version_1, cores_version_2, &cores);
+    return cores > 0 ? cores : 1;
+}
+
+typedef struct memory_figures_t {
+    uint64_t free_bytes;
+    uint64_t total_bytes;
+} memory_figures_t;
+
+static void tighten_memory(memory_figures_t *figures, uint64_t limit, uint64_t used, uint64_t cache)
+{
+    uint64_t held = used > cache ? used - cache : 0;
+    uint64_t left = limit > held ? limit - held : 0;
+
+    if (limit == 0 || limit >= figures->total_bytes) {
+        return;
+    }
+    figures->total_bytes = limit;
+    if (left < figures->free_bytes) {
+        figures->free_bytes = left;
+    }
+}
+
+static void memory_version_1(void *context, const char *directory)
+{
+    tighten_memory(context, number_in(directory, "/memory.limit_in_bytes", NULL),
+                   number_in(directory, "/memory.usage_in_bytes", NULL),
+                   number_in(directory, "/memory.stat", "total_inactive_file"));
+}
+
+static void memory_version_2(void *context, const char *directory)
+{
+    tighten_memory(context, number_in(directory, "/memory.max", NULL), number_in(directory, "/memory.current", NULL),
+                   number_in(directory, "/memory.stat", "inactive_file"));
+}
+
+void gantry__cpu_machine_memory(const char *root, uint64_t *out_free_bytes, uint64_t *out_total_bytes)
+{
+    memory_figures_t figures = {0, 0};
+    char text[FILE_BYTES];
+
+    if (read_below(root, "/proc/meminfo", text) > 0) {
+        figures.free_bytes = number_at(find_line(text, "MemAvailable")) * 1024;
+        figures.total_bytes = number_at(find_line(text, "MemTotal")) * 1024;
+    }
+    if (figures.total_bytes > 0) {
+        walk_controller(root, "memory", memory_version_1, memory_version_2, &figures);
+    }
+    *out_free_bytes = figures.free_bytes;
+    *out_total_bytes = figures.total_bytes;
+}

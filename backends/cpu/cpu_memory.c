@@ -1,0 +1,96 @@
+/* Regions are private anonymous mappings: page-aligned, zero-backed until touched, given back to the system when freed. Those that can
+ * hold a huge page start at one's boundary and ask for huge pages, which saves most of the faults and TLB misses of a large tensor.
+ *
+ *     mapping:  |....|=========== region ===========|...|      the dotted ends are unmapped at once
+ *               ^any  ^multiple of 2 MiB            */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "cpu/cpu_backend.h"
+
+#define HUGE_BYTES (UINT64_C(2) << 20)
+#define PAGE_BYTES UINT64_C(4096) /* of every machine's page sizes the granularity used here; mmap rounds up itself */
+
+static uint64_t round_up(uint64_t value, uint64_t unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+static char *map_pages(uint64_t bytes)
+{
+    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+static char *map_huge_aligned(uint64_t bytes)
+{
+    char *pages = map_pages(bytes + HUGE_BYTES);
+    uint64_t before;
+    uint64_t after;
+
+    if (pages == NULL) {
+        return NULL;
+    }
+    before = (HUGE_BYTES - (uint64_t)(uintptr_t)pages % HUGE_BYTES) % HUGE_BYTES;
+    after = HUGE_BYTES - before;
+    if (before > 0) {
+        munmap(pages, before);
+    }
+    if (after > 0) {
+        munmap(pages + before + bytes, after);
+    }
+#ifdef MADV_HUGEPAGE
+    madvise(pages + before, bytes, MADV_HUGEPAGE); /* a wish: refusal costs speed only */
+#endif
+    return pages + before;
+}
+
+static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes, gantry_region_t *out_region)
+{
+    uint64_t bytes = round_up(size_bytes, size_bytes >= HUGE_BYTES ? HUGE_BYTES : PAGE_BYTES);
+    char *pages = NULL;
+
+    *out_region = 0;
+    if (size_bytes == 0) {
+        return gantry__cpu_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0, "A region of host memory must have at least 1 byte");
+    }
+    if (bytes >= size_bytes && bytes <= INT64_MAX - HUGE_BYTES) {
+        pages = bytes >= HUGE_BYTES ? map_huge_aligned(bytes) : map_pages(bytes);
+    }
+    if (pages == NULL) {
+        return gantry__cpu_fail(device->host, GANTRY_K_RESOURCE_EXHAUSTED, errno, "The system has no %" PRIu64 " bytes of host memory: %s",
+                                size_bytes, strerror(errno));
+    }
+    *out_region = (gantry_region_t)(uintptr_t)pages;
+    return GANTRY_K_OK;
+}
+
+static void region_free(gantry_backend_device_t *device, gantry_region_t region, uint64_t size_bytes)
+{
+    (void)device;
+    if (region != 0) {
+        munmap((void *)(uintptr_t)region, round_up(size_bytes, size_bytes >= HUGE_BYTES ? HUGE_BYTES : PAGE_BYTES));
+    }
+}
+
+static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes, uint64_t *out_total_bytes)
+{
+    gantry__cpu_machine_memory("", out_free_bytes, out_total_bytes);
+    if (*out_total_bytes == 0) {
+        return gantry__cpu_fail(device->host, GANTRY_K_UNAVAILABLE, 0, "The system does not tell how much memory is free (/proc/meminfo)");
+    }
+    return GANTRY_K_OK;
+}
+
+const gantry_memory_ops_t gantry__cpu_memory_ops = {
+    .struct_size = sizeof gantry__cpu_memory_ops,
+    .region_alloc = region_alloc,
+    .region_free = region_free,
+    .host_alloc = NULL,
+    .host_free = NULL,
+    .memory_info = memory_info,
+};

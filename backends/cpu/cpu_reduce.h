@@ -1,0 +1,71 @@
+/* Reductions of the CPU backend: what the entry points, which look at shapes, and the loops, compiled per instruction set, share.
+ *
+ * Owner: the entry point owns everything a plan points to. Threads: a plan is read by several threads at once. */
+#ifndef GANTRY_CPU_REDUCE_H
+#define GANTRY_CPU_REDUCE_H
+
+#include "cpu/cpu_kernels.h"
+#include "portable/reduce_shape.h"
+
+enum { GANTRY_CPU_SUM = 0, GANTRY_CPU_MAX = 1, GANTRY_CPU_MIN = 2, GANTRY_CPU_SUM_WIDE = 3 /* int32 summed in int64 */ };
+
+/* One level of the tree: each sequence of at most 4096 elements of `in` becomes one element of `out`, which is
+ * [shape.outer][chunks][shape.columns]. Units are numbered in that order, with `blocks` units for the columns of one row of out. */
+typedef struct gantry__cpu_reduce_plan_t {
+    gantry__reduce_shape_t shape;
+    const void *in;
+    void *out;
+    int64_t chunks;
+    int64_t block;   /* columns of one unit */
+    int64_t blocks;
+    int64_t units;   /* outer * chunks * blocks */
+    int64_t divisor; /* of a Mean in its last level, else 0 */
+} gantry__cpu_reduce_plan_t;
+
+/* Bytes of sums in a row of the output up to which one unit takes all its columns, lanes side by side. */
+#define GANTRY_CPU_REDUCE_NARROW_BYTES 512
+/* Bytes of one row of the wide form's stack of partial sums. */
+#define GANTRY_CPU_REDUCE_ROW_BYTES 4096
+
+/* Runs units [begin, end) of the plan. */
+typedef void (*gantry__cpu_reduce_fn)(const gantry__cpu_reduce_plan_t *plan, int64_t begin, int64_t end);
+
+/* The loops for an operation and an element type, NULL when there are none. */
+GANTRY_CPU_DECLARE(gantry__cpu_reduce_fn, reduce_find, (int operation, int32_t dtype));
+
+/* ArgMax over the middle axis of [outer, length, columns]. With one column a unit is one of `parts` pieces of a row, with more it is one of
+ * `parts` blocks of columns of one outer index. */
+typedef struct gantry__cpu_argmax_plan_t {
+    const void *in;
+    void *out;         /* outer * columns numbers */
+    int64_t *partial;  /* one index per unit when a row has several pieces, else NULL */
+    int64_t length;
+    int64_t columns;
+    int64_t parts;
+    int64_t piece;     /* elements of a row's piece */
+    int32_t out_dtype; /* int32 or int64 */
+} gantry__cpu_argmax_plan_t;
+
+/* Columns of a block. */
+#define GANTRY_CPU_ARGMAX_BLOCK 256
+
+typedef void (*gantry__cpu_argmax_fn)(const gantry__cpu_argmax_plan_t *plan, int64_t begin, int64_t end);
+/* The loops of an element type: units, and then, when there are partial results, rows. NULL for a type without. */
+GANTRY_CPU_DECLARE(gantry__cpu_argmax_fn, argmax_find, (int32_t dtype));
+GANTRY_CPU_DECLARE(gantry__cpu_argmax_fn, argmax_join_find, (int32_t dtype));
+
+/* Softmax of rows [begin, end) of `length` elements. */
+typedef struct gantry__cpu_softmax_plan_t {
+    const void *in;
+    void *out;
+    int64_t length;
+} gantry__cpu_softmax_plan_t;
+
+typedef void (*gantry__cpu_softmax_fn)(const gantry__cpu_softmax_plan_t *plan, int64_t begin, int64_t end);
+GANTRY_CPU_DECLARE(gantry__cpu_softmax_fn, softmax_find, (int32_t dtype, int logarithm));
+
+extern const gantry_kernel_def_t gantry__cpu_argmax_kernel;
+extern const gantry_kernel_def_t gantry__cpu_softmax_kernel;
+extern const gantry_kernel_def_t gantry__cpu_log_softmax_kernel;
+
+#endif

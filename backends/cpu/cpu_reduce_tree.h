@@ -1,0 +1,75 @@
+/* The reduction tree of kernels/reduce.cl as loops that compilers turn into vector code. Included once per type and operation, without
+ * a guard, by files that are compiled per instruction set. What it needs defined, and undefines at its end:
+ *
+ *   TREE_NAME(x)   the name of x in this instance        TREE_OP(a, b)  the operation, a earlier than b
+ *   TREE_IN        element type of the input             TREE_IDENTITY  its identity (+0, -infinity, ...)
+ *   TREE_ACC       type of sums and of the output
+ *
+ * A sequence's lanes stand in `acc` as [lane][column]; that is how the input itself lies when its rows follow each other, so that one
+ * loop over 64 * columns elements serves every number of columns. Lanes that no element belongs to hold the identity.
+ * Owner: arrays are the caller's. Threads: thread-safe. */
+
+static inline void TREE_NAME(fill)(TREE_ACC *acc, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        acc[i] = TREE_IDENTITY;
+    }
+}
+
+/* acc = TREE_OP(acc, x), element by element. */
+static inline __attribute__((always_inline)) void TREE_NAME(step)(TREE_ACC *restrict acc, const TREE_IN *restrict x, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        TREE_ACC value = (TREE_ACC)x[i];
+        acc[i] = TREE_OP(acc[i], value);
+    }
+}
+
+/* The same for `rounds` pieces of x that lie `stride` elements apart, four at a time so that acc rests in registers meanwhile. */
+static inline __attribute__((always_inline)) void TREE_NAME(steps)(TREE_ACC *restrict acc, const TREE_IN *restrict x, int64_t rounds,
+                                                                   int64_t stride, int64_t count)
+{
+    int64_t round = 0;
+    for (; round + 4 <= rounds; round += 4) {
+        const TREE_IN *restrict p = x + round * stride;
+        for (int64_t i = 0; i < count; i++) {
+            TREE_ACC a = (TREE_ACC)p[i], b = (TREE_ACC)p[i + stride], c = (TREE_ACC)p[i + 2 * stride], d = (TREE_ACC)p[i + 3 * stride];
+            TREE_ACC sum = TREE_OP(acc[i], a);
+            sum = TREE_OP(sum, b);
+            sum = TREE_OP(sum, c);
+            acc[i] = TREE_OP(sum, d);
+        }
+    }
+    for (; round < rounds; round++) {
+        TREE_NAME(step)(acc, x + round * stride, count);
+    }
+}
+
+/* Folds lanes (a power of two) of `columns` columns into the first one. */
+static inline __attribute__((always_inline)) void TREE_NAME(fold)(TREE_ACC *acc, int64_t lanes, int64_t columns)
+{
+    for (int64_t half = lanes / 2; half > 0; half /= 2) {
+        for (int64_t i = 0; i < half * columns; i++) {
+            acc[i] = TREE_OP(acc[i], acc[i + half * columns]);
+        }
+    }
+}
+
+/* One chunk of at most 4096 elements that lie side by side. */
+static inline TREE_ACC TREE_NAME(chunk)(const TREE_IN *x, int64_t count)
+{
+    TREE_ACC acc[GANTRY_REDUCE_LANES];
+    int64_t whole = count / GANTRY_REDUCE_LANES * GANTRY_REDUCE_LANES;
+    int64_t rest = count - whole;
+    TREE_NAME(fill)(acc, GANTRY_REDUCE_LANES);
+    TREE_NAME(steps)(acc, x, count / GANTRY_REDUCE_LANES, GANTRY_REDUCE_LANES, GANTRY_REDUCE_LANES);
+    TREE_NAME(step)(acc, x + whole, rest);
+    TREE_NAME(fold)(acc, GANTRY_REDUCE_LANES, 1);
+    return acc[0];
+}
+
+#undef TREE_NAME
+#undef TREE_IN
+#undef TREE_ACC
+#undef TREE_OP
+#undef TREE_IDENTITY

@@ -1,0 +1,43 @@
+/* Softmax and LogSoftmax of the CPU backend over the last axis: rows to threads. The loops are in cpu_softmax_simd.c. */
+#include "cpu/cpu_reduce.h"
+
+#define PARALLEL_ELEMENTS 8192
+
+typedef struct {
+    const gantry__cpu_softmax_plan_t *plan;
+    gantry__cpu_softmax_fn run;
+} pass_t;
+
+static void run_rows(void *context, int64_t begin, int64_t end)
+{
+    const pass_t *pass = context;
+    pass->run(pass->plan, begin, end);
+}
+
+static int32_t compute_softmax(gantry_op_call_t *call)
+{
+    const gantry_arg_t *input = call->inputs[0];
+    int logarithm = call->kernel == &gantry__cpu_log_softmax_kernel;
+    int level = gantry__cpu_simd_level(call->device);
+    int64_t length = input->rank > 0 ? input->dims[input->rank - 1] : 1;
+    gantry__cpu_softmax_plan_t plan = {.in = input->data, .out = call->outputs[0]->data, .length = length};
+    pass_t pass = {&plan, GANTRY_CPU_PICK(level, softmax_find)(input->dtype, logarithm)};
+    int64_t grain = PARALLEL_ELEMENTS / length / 64 * 64;
+    if (grain < 64) {
+        grain = length <= 32 ? 64 : length < PARALLEL_ELEMENTS ? PARALLEL_ELEMENTS / length : 1;
+    }
+    gantry__cpu_parallel_for(call->device, input->element_count / length, grain, run_rows, &pass);
+    return 0;
+}
+
+static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS}};
+
+#define SOFTMAX(variable, name)                                                              \
+    const gantry_kernel_def_t variable = {.struct_size = sizeof(gantry_kernel_def_t),        \
+                                          .priority = 10,                                    \
+                                          .op = name,                                        \
+                                          .types = float_types,                              \
+                                          .type_count = 1,                                   \
+                                          .compute = compute_softmax}
+SOFTMAX(gantry__cpu_softmax_kernel, "Softmax");
+SOFTMAX(gantry__cpu_log_softmax_kernel, "LogSoftmax");

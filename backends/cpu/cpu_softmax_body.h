@@ -1,0 +1,177 @@
+/* Softmax and LogSoftmax of rows for one float type: included by cpu_softmax_simd.c, without a guard. Needs SOFT_NAME(x), SOFT_T,
+ * SOFT_EXP(x) and SOFT_LOG(x), and the trees sum and max of that type as SOFT_NAME(sum_chunk), SOFT_NAME(max_chunk); undefines them.
+ *
+ * Rows of at most 32 elements are turned into columns, 64 at a time, so that exp runs on whole vectors. Both forms give the same bits.
+ * Owner: as cpu_reduce.h. Threads: thread-safe. */
+
+/* The largest element; +0 where it is a zero of either sign, NaN where there is one. */
+static SOFT_T SOFT_NAME(largest)(const SOFT_T *x, int64_t count)
+{
+    SOFT_T best = -INFINITY;
+    for (int64_t i = 0; i < count; i += GANTRY_REDUCE_CHUNK) {
+        SOFT_T value = SOFT_NAME(max_chunk)(x + i, count - i < GANTRY_REDUCE_CHUNK ? count - i : GANTRY_REDUCE_CHUNK);
+        best = MAX(best, value);
+    }
+    return best + 0;
+}
+
+/* The tree's sum of exp(x - largest) over at most 4096 elements; the terms go to y unless it is NULL. */
+static __attribute__((noinline)) SOFT_T SOFT_NAME(leaf)(const SOFT_T *x, SOFT_T *y, int64_t count, SOFT_T largest)
+{
+    _Alignas(64) SOFT_T terms[GANTRY_REDUCE_CHUNK];
+    SOFT_T *restrict target = y != NULL ? y : terms;
+    for (int64_t i = 0; i < count; i++) {
+        target[i] = SOFT_EXP(x[i] - largest);
+    }
+    return SOFT_NAME(sum_chunk)(target, count);
+}
+
+/* The same for any number of elements, by levels of 4096. */
+static SOFT_T SOFT_NAME(sum)(const SOFT_T *x, SOFT_T *y, int64_t count, SOFT_T largest)
+{
+    if (count <= GANTRY_REDUCE_CHUNK) {
+        return SOFT_NAME(leaf)(x, y, count, largest);
+    }
+    SOFT_T parts[GANTRY_REDUCE_CHUNK];
+    int64_t part = GANTRY_REDUCE_CHUNK;
+    int64_t found = 0;
+    while ((count + part - 1) / part > GANTRY_REDUCE_CHUNK) {
+        part *= GANTRY_REDUCE_CHUNK;
+    }
+    for (int64_t i = 0; i < count; i += part) {
+        parts[found++] = SOFT_NAME(sum)(x + i, y != NULL ? y + i : NULL, count - i < part ? count - i : part, largest);
+    }
+    return SOFT_NAME(sum_chunk)(parts, found);
+}
+
+static void SOFT_NAME(row)(const SOFT_T *x, SOFT_T *restrict y, int64_t count, int logarithm)
+{
+    SOFT_T largest = SOFT_NAME(largest)(x, count);
+    SOFT_T sum = SOFT_NAME(sum)(x, logarithm ? NULL : y, count, largest);
+    if (logarithm) {
+        SOFT_T log_sum = SOFT_LOG(sum);
+        for (int64_t i = 0; i < count; i++) {
+            y[i] = (x[i] - largest) - log_sum;
+        }
+        return;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        y[i] = y[i] / sum;
+    }
+}
+
+/* ---- 64 rows of at most 32 elements, turned: element k of row i is at [k * 64 + i] ---- */
+
+#define SOFT_WIDTH GANTRY_REDUCE_LANES
+
+static void SOFT_NAME(turn)(const SOFT_T *x, SOFT_T *turned, int64_t rows, int64_t length)
+{
+    if (rows < SOFT_WIDTH) {
+        for (int64_t i = 0; i < length * SOFT_WIDTH; i++) {
+            turned[i] = 0;
+        }
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t k = 0; k < length; k++) {
+            turned[k * SOFT_WIDTH + i] = x[i * length + k];
+        }
+    }
+}
+
+/* The lanes, one for each element of a row, folded as the tree folds them, into terms[0..64). */
+static void SOFT_NAME(fold)(SOFT_T *terms, int64_t length)
+{
+    int64_t half = 1;
+    while (half * 2 < length) {
+        half *= 2;
+    }
+    for (; half > 0; half /= 2) {
+        for (int64_t k = 0; k < half && k + half < length; k++) {
+            SOFT_T *restrict a = terms + k * SOFT_WIDTH;
+            const SOFT_T *restrict b = terms + (k + half) * SOFT_WIDTH;
+            for (int64_t i = 0; i < SOFT_WIDTH; i++) {
+                a[i] = a[i] + b[i];
+            }
+        }
+    }
+}
+
+/* turned holds x - largest on return, terms its exponentials. */
+static void SOFT_NAME(exponentials)(SOFT_T *restrict turned, SOFT_T *restrict terms, int64_t length)
+{
+    SOFT_T largest[SOFT_WIDTH];
+    for (int64_t i = 0; i < SOFT_WIDTH; i++) {
+        largest[i] = turned[i];
+    }
+    for (int64_t k = 1; k < length; k++) {
+        for (int64_t i = 0; i < SOFT_WIDTH; i++) {
+            largest[i] = MAX(largest[i], turned[k * SOFT_WIDTH + i]);
+        }
+    }
+    for (int64_t k = 0; k < length; k++) {
+        for (int64_t i = 0; i < SOFT_WIDTH; i++) {
+            SOFT_T shifted = turned[k * SOFT_WIDTH + i] - (largest[i] + 0);
+            turned[k * SOFT_WIDTH + i] = shifted;
+            terms[k * SOFT_WIDTH + i] = SOFT_EXP(shifted);
+        }
+    }
+}
+
+static void SOFT_NAME(turned_rows)(const SOFT_T *x, SOFT_T *y, int64_t rows, int64_t length, int logarithm)
+{
+    _Alignas(64) SOFT_T turned[32 * SOFT_WIDTH];
+    _Alignas(64) SOFT_T terms[32 * SOFT_WIDTH];
+    _Alignas(64) SOFT_T sum[SOFT_WIDTH];
+    SOFT_NAME(turn)(x, turned, rows, length);
+    SOFT_NAME(exponentials)(turned, terms, length);
+    if (!logarithm) {
+        memcpy(turned, terms, (size_t)(length * SOFT_WIDTH) * sizeof *turned);
+    }
+    SOFT_NAME(fold)(terms, length);
+    for (int64_t i = 0; i < SOFT_WIDTH; i++) {
+        sum[i] = logarithm ? SOFT_LOG(terms[i]) : terms[i];
+    }
+    for (int64_t k = 0; k < length; k++) {
+        for (int64_t i = 0; i < SOFT_WIDTH; i++) {
+            SOFT_T value = turned[k * SOFT_WIDTH + i];
+            turned[k * SOFT_WIDTH + i] = logarithm ? value - sum[i] : value / sum[i];
+        }
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t k = 0; k < length; k++) {
+            y[i * length + k] = turned[k * SOFT_WIDTH + i];
+        }
+    }
+}
+
+static inline void SOFT_NAME(rows)(const gantry__cpu_softmax_plan_t *plan, int64_t begin, int64_t end, int logarithm)
+{
+    int64_t length = plan->length;
+    const SOFT_T *x = plan->in;
+    SOFT_T *y = plan->out;
+    int64_t step = length <= 32 && end - begin > 2 ? SOFT_WIDTH : 1;
+    for (int64_t row = begin; row < end; row += step) {
+        if (step == 1) {
+            SOFT_NAME(row)(x + row * length, y + row * length, length, logarithm);
+        } else {
+            int64_t rows = end - row < step ? end - row : step;
+            SOFT_NAME(turned_rows)(x + row * length, y + row * length, rows, length, logarithm);
+        }
+    }
+}
+
+static void SOFT_NAME(softmax)(const gantry__cpu_softmax_plan_t *plan, int64_t begin, int64_t end)
+{
+    SOFT_NAME(rows)(plan, begin, end, 0);
+}
+
+static void SOFT_NAME(log_softmax)(const gantry__cpu_softmax_plan_t *plan, int64_t begin, int64_t end)
+{
+    SOFT_NAME(rows)(plan, begin, end, 1);
+}
+
+#undef SOFT_WIDTH
+#undef SOFT_NAME
+#undef SOFT_T
+#undef SOFT_EXP
+#undef SOFT_LOG

@@ -1,0 +1,16 @@
+/* Streams and events of the CPU backend: what cpu_stream.c, cpu_event.c and cpu_transfer.c share.
+ *
+ * Owner: the core. Threads: streams externally synchronised, events thread-safe. */
+#ifndef GANTRY_CPU_STREAM_H
+#define GANTRY_CPU_STREAM_H
+
+#include "cpu/cpu_backend.h"
+
+struct gantry_backend_stream_t {
+    gantry_backend_device_t *device;
+};
+
+/* Orders what the recording thread did before what the calling thread does next. */
+void gantry__cpu_event_observe(gantry_backend_event_t *event);
+
+#endif

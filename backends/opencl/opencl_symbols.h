@@ -1,0 +1,67 @@
+/* The OpenCL library as a table of functions, opened at run time: the one list of what this backend calls.
+ *
+ * Nothing links OpenCL; the headers give types and constants only. Not here: CLBlast (opencl_clblast.h).
+ * Owner: the instance holds the table; the library itself stays loaded to the end of the process.
+ * Threads: opening is init-only, the table is constant afterwards. */
+#ifndef GANTRY_OPENCL_SYMBOLS_H
+#define GANTRY_OPENCL_SYMBOLS_H
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <gantry/backend_abi.h>
+
+/* All of OpenCL 1.2; a library that lacks one is refused with its name. */
+#define GANTRY__OPENCL_FUNCTIONS(X) \
+    X(clGetPlatformIDs)             \
+    X(clGetPlatformInfo)            \
+    X(clGetDeviceIDs)               \
+    X(clGetDeviceInfo)              \
+    X(clCreateContext)              \
+    X(clReleaseContext)             \
+    X(clCreateCommandQueue)         \
+    X(clRetainCommandQueue)         \
+    X(clReleaseCommandQueue)        \
+    X(clFlush)                      \
+    X(clFinish)                     \
+    X(clCreateBuffer)               \
+    X(clCreateSubBuffer)            \
+    X(clReleaseMemObject)           \
+    X(clEnqueueMapBuffer)           \
+    X(clEnqueueUnmapMemObject)      \
+    X(clEnqueueReadBuffer)          \
+    X(clEnqueueWriteBuffer)         \
+    X(clEnqueueCopyBuffer)          \
+    X(clEnqueueFillBuffer)          \
+    X(clEnqueueMarkerWithWaitList)  \
+    X(clEnqueueBarrierWithWaitList) \
+    X(clCreateUserEvent)            \
+    X(clSetUserEventStatus)         \
+    X(clSetEventCallback)           \
+    X(clGetEventInfo)               \
+    X(clWaitForEvents)              \
+    X(clReleaseEvent)               \
+    X(clCreateProgramWithSource)    \
+    X(clCreateProgramWithBinary)    \
+    X(clBuildProgram)               \
+    X(clGetProgramInfo)             \
+    X(clGetProgramBuildInfo)        \
+    X(clReleaseProgram)             \
+    X(clCreateKernel)               \
+    X(clReleaseKernel)              \
+    X(clSetKernelArg)               \
+    X(clGetKernelInfo)              \
+    X(clEnqueueNDRangeKernel)
+
+typedef struct gantry__opencl_symbols_t {
+    void *library;
+    char name[256]; /* the file that was found, for messages */
+#define GANTRY__OPENCL_SLOT(function) __typeof__(&function) function;
+    GANTRY__OPENCL_FUNCTIONS(GANTRY__OPENCL_SLOT)
+#undef GANTRY__OPENCL_SLOT
+} gantry__opencl_symbols_t;
+
+/* Opens option GANTRY_OPENCL_LIBRARY when set, else libOpenCL.so.1, else libOpenCL.so. Unavailable, with each candidate's reason in
+ * the text, when none can be opened or a function is missing. */
+int32_t gantry__opencl_symbols_open(const gantry_host_t *host, gantry__opencl_symbols_t *out_symbols);
+
+#endif

@@ -1,0 +1,69 @@
+/* What a backend's table must have before anything in it is called. */
+#include "backend/backend_set.h"
+
+#include <ctype.h>
+
+static bool is_name_good(const char *name) {
+    if (!name || !islower((unsigned char)*name)) return false;
+    size_t length = 0;
+    for (; name[length]; ++length) {
+        unsigned char c = (unsigned char)name[length];
+        if (!islower(c) && !isdigit(c) && c != '_') return false;
+    }
+    return length < 32;
+}
+
+#define REQUIRE(ops, slot)                                                                                           \
+    do {                                                                                                             \
+        if (!GANTRY_ABI_HAS(ops, slot) || !(ops)->slot) {                                                            \
+            return gantry__fail(GANTRY_INVALID_ARGUMENT, "backend %s: required slot %s is missing", table->name, #ops "->" #slot); \
+        }                                                                                                            \
+    } while (0)
+
+static gantry_status_t check_work_ops(const gantry_backend_t *table) {
+    REQUIRE(table->memory, region_alloc);
+    REQUIRE(table->memory, region_free);
+    REQUIRE(table->stream, create);
+    REQUIRE(table->stream, destroy);
+    REQUIRE(table->stream, synchronize);
+    REQUIRE(table->stream, wait_event);
+    REQUIRE(table->event, create);
+    REQUIRE(table->event, destroy);
+    REQUIRE(table->event, record);
+    REQUIRE(table->event, query);
+    REQUIRE(table->event, synchronize);
+    REQUIRE(table->transfer, to_device);
+    REQUIRE(table->transfer, to_host);
+    REQUIRE(table->transfer, copy);
+    REQUIRE(table->transfer, fill);
+    if (GANTRY_ABI_HAS(table, program) && table->program) {
+        REQUIRE(table->program, build);
+        REQUIRE(table->program, destroy);
+        REQUIRE(table->program, kernel_find);
+        REQUIRE(table->program, launch);
+    }
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__backend_table_check(const gantry_backend_t *table) {
+    if (!table) return gantry__fail(GANTRY_INTERNAL, "the module's query returned no table");
+    if (!GANTRY_ABI_HAS(table, name) || !is_name_good(table->name)) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "the backend has no acceptable name: 1 to 31 lower-case letters, digits and '_' are accepted, a letter first");
+    }
+    if (table->abi_version == 0 || table->abi_version > GANTRY_ABI_VERSION) {
+        return gantry__fail(GANTRY_FAILED_PRECONDITION, "backend %s speaks ABI version %u; this library speaks 1 to %u", table->name,
+                            table->abi_version, GANTRY_ABI_VERSION);
+    }
+    REQUIRE(table, open);
+    REQUIRE(table, close);
+    REQUIRE(table, device_count);
+    REQUIRE(table, device_info);
+    REQUIRE(table, device_open);
+    REQUIRE(table, device_close);
+    REQUIRE(table, memory);
+    REQUIRE(table, stream);
+    REQUIRE(table, event);
+    REQUIRE(table, transfer);
+    return check_work_ops(table);
+}

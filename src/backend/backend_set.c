@@ -1,0 +1,166 @@
+#include "backend/backend_set.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/builtin.h"
+#include "backend/module.h"
+
+/* ---- what a backend may call ---- */
+
+static void host_log(void *self, int32_t level, const char *text) {
+    const gantry__backend_set_t *set = self;
+    gantry__log(set->log, level < 0 || level > 3 ? GANTRY_LEVEL_INFO : (gantry_log_level_t)level, "%s", text);
+}
+
+static int32_t host_set_error(void *self, int32_t code, const char *domain, int64_t native_code, const char *text) {
+    (void)self;
+    gantry_status_t status = code > 0 && code <= GANTRY_DATA_LOSS ? (gantry_status_t)code : GANTRY_UNKNOWN;
+    if (domain && *domain && native_code != 0) {
+        return (int32_t)gantry__fail(status, "%s (%s %lld)", text, domain, (long long)native_code);
+    }
+    return (int32_t)gantry__fail(status, "%s", text);
+}
+
+static void *host_reallocate(void *self, void *ptr, uint64_t old_bytes, uint64_t new_bytes) {
+    const gantry__backend_set_t *set = self;
+    if (new_bytes > SIZE_MAX) return NULL;
+    return set->heap->reallocate(set->heap->user, ptr, (size_t)old_bytes, (size_t)new_bytes);
+}
+
+static const char *host_option(void *self, const char *name) {
+    gantry__backend_set_t *set = self;
+    return gantry__settings_get(set->settings, name, NULL);
+}
+
+/* ---- the list ---- */
+
+static void release_item(const gantry__heap_t *heap, gantry__backend_t *item) {
+    if (item->instance) item->table->close(item->instance);
+    gantry__heap_free_text(heap, item->name);
+    gantry__heap_free_text(heap, item->path);
+    gantry__heap_free_text(heap, item->reason);
+}
+
+static gantry_status_t append(gantry__backend_set_t *set, gantry__backend_t item, const char *name, const char *path, const char *reason) {
+    item.name = gantry__heap_strdup(set->heap, name);
+    item.path = gantry__heap_strdup(set->heap, path);
+    item.reason = gantry__heap_strdup(set->heap, reason);
+    if (!item.name || !item.path || !item.reason ||
+        !gantry__heap_grow(set->heap, &set->items, set->count, &set->capacity, sizeof *set->items)) {
+        release_item(set->heap, &item);
+        return GANTRY_RESOURCE_EXHAUSTED;
+    }
+    set->items[set->count++] = item;
+    if (item.state != GANTRY_BACKEND_USABLE) {
+        gantry__log(set->log, GANTRY_LEVEL_INFO, "Backend %s (%s) is not used: %s", name, path, reason);
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t refuse(gantry__backend_set_t *set, const char *name, const char *path, gantry_backend_state_t state,
+                              const gantry_backend_t *table) {
+    char reason[GANTRY__MESSAGE_BYTES];
+    (void)snprintf(reason, sizeof reason, "%s", gantry__message());
+    gantry__backend_t item = {.state = state, .table = table};
+    return append(set, item, name, path, reason);
+}
+
+static bool is_name_taken(const gantry__backend_set_t *set, const char *name) {
+    for (size_t i = 0; i < set->count; ++i) {
+        if (set->items[i].table && strcmp(set->items[i].name, name) == 0) return true;
+    }
+    return false;
+}
+
+/* Is name in the comma list `only`? An empty or missing list names all. */
+static bool is_wanted(const char *only, const char *name) {
+    if (!only || !*only) return true;
+    size_t length = strlen(name);
+    for (const char *p = only; p; p = strchr(p, ',')) {
+        if (*p == ',') ++p;
+        while (*p == ' ') ++p;
+        size_t word = strcspn(p, ", ");
+        if (word == length && memcmp(p, name, length) == 0) return true;
+    }
+    return false;
+}
+
+static gantry_status_t open_backend(gantry__backend_set_t *set, const gantry_backend_t *table, const char *path, const char *only) {
+    if (is_name_taken(set, table->name)) {
+        (void)gantry__fail(GANTRY_ALREADY_EXISTS, "a backend named %s was found earlier", table->name);
+        return refuse(set, table->name, path, GANTRY_BACKEND_REFUSED, NULL);
+    }
+    if (strcmp(table->name, "cpu") != 0 && !is_wanted(only, table->name)) {
+        (void)gantry__fail(GANTRY_FAILED_PRECONDITION, "left out: the list of wanted backends is \"%s\"", only);
+        return refuse(set, table->name, path, GANTRY_BACKEND_REFUSED, table);
+    }
+    gantry__backend_t item = {.state = GANTRY_BACKEND_USABLE, .table = table};
+    (void)gantry__fail(GANTRY_OK, "the backend gave no reason");
+    int32_t code = table->open(&set->host, &item.instance);
+    if (code == GANTRY_RESOURCE_EXHAUSTED) return GANTRY_RESOURCE_EXHAUSTED;
+    if (code != 0) {
+        return refuse(set, table->name, path, code == GANTRY_UNAVAILABLE ? GANTRY_BACKEND_UNAVAILABLE : GANTRY_BACKEND_REFUSED, table);
+    }
+    item.device_count = table->device_count(item.instance);
+    return append(set, item, table->name, path, "");
+}
+
+typedef struct search_t {
+    gantry__backend_set_t *set;
+    const char *only;
+} search_t;
+
+static gantry_status_t visit_module(void *user, const char *file) {
+    search_t *search = user;
+    const gantry_backend_t *table;
+    if (gantry__module_query(file, &table) != GANTRY_OK) {
+        const char *slash = strrchr(file, '/');
+        return refuse(search->set, slash ? slash + 1 : file, file, GANTRY_BACKEND_REFUSED, NULL);
+    }
+    return open_backend(search->set, table, file, search->only);
+}
+
+static gantry_status_t open_builtins(gantry__backend_set_t *set, const char *only) {
+    for (size_t i = 0; i < gantry__builtin_backend_count; ++i) {
+        const gantry_backend_t *table = NULL;
+        if (gantry__builtin_backends[i].query(GANTRY_ABI_VERSION, &table) != 0) continue;
+        GANTRY__TRY(gantry__backend_table_check(table));
+        GANTRY__TRY(open_backend(set, table, "built in", only));
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t open_all(gantry__backend_set_t *set, const char *path, const char *only) {
+    search_t search = {set, only ? only : gantry__settings_get(set->settings, "GANTRY_BACKENDS", NULL)};
+    GANTRY__TRY(open_builtins(set, search.only));
+    GANTRY__TRY(gantry__module_search(set->heap, path, visit_module, &search));
+    const char *environment = gantry__settings_get(set->settings, "GANTRY_BACKEND_PATH", NULL);
+    GANTRY__TRY(gantry__module_search(set->heap, environment, visit_module, &search));
+    char *own = gantry__module_own_folder(set->heap);
+    gantry_status_t status = gantry__module_search(set->heap, own, visit_module, &search);
+    gantry__heap_free_text(set->heap, own);
+    return status;
+}
+
+gantry_status_t gantry__backend_set_init(gantry__backend_set_t *set, const gantry__heap_t *heap, const gantry__log_t *log,
+                                         gantry__settings_t *settings, const char *path, const char *only) {
+    *set = (gantry__backend_set_t){.heap = heap, .log = log, .settings = settings};
+    set->host = (gantry_host_t){.struct_size = sizeof set->host,
+                                .abi_version = GANTRY_ABI_VERSION,
+                                .self = set,
+                                .log = host_log,
+                                .set_error = host_set_error,
+                                .reallocate = host_reallocate,
+                                .option = host_option};
+    gantry_status_t status = open_all(set, path, only);
+    if (status != GANTRY_OK) gantry__backend_set_deinit(set);
+    return status;
+}
+
+void gantry__backend_set_deinit(gantry__backend_set_t *set) {
+    while (set->count > 0) release_item(set->heap, &set->items[--set->count]);
+    gantry__heap_free(set->heap, set->items, set->capacity * sizeof *set->items);
+    set->items = NULL;
+    set->capacity = 0;
+}

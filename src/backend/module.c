@@ -1,0 +1,107 @@
+#define _GNU_SOURCE /* dladdr */
+#include "backend/module.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "backend/backend_set.h"
+#include "base/files.h"
+#include "base/text.h"
+
+#define MODULE_PREFIX "libgantry_backend_"
+
+static bool is_module_name(const char *name) {
+    static const char *const endings[] = {".so", ".dylib", ".dll"};
+    size_t length = strlen(name);
+    if (strncmp(name, MODULE_PREFIX, strlen(MODULE_PREFIX)) != 0) return false;
+    for (size_t i = 0; i < 3; ++i) {
+        size_t ending = strlen(endings[i]);
+        if (length > ending && strcmp(name + length - ending, endings[i]) == 0) return true;
+    }
+    return false;
+}
+
+static gantry_status_t visit_folder(const gantry__heap_t *heap, const char *folder, gantry__module_visit_fn visit, void *user) {
+    gantry__directory_names_t names;
+    gantry_status_t status = gantry__directory_list(heap, folder, &names);
+    if (status == GANTRY_RESOURCE_EXHAUSTED) return status;
+    if (status != GANTRY_OK) return GANTRY_OK; /* an unreadable folder has no modules */
+    for (size_t i = 0; i < names.count && status == GANTRY_OK; ++i) {
+        if (!is_module_name(names.names[i])) continue;
+        gantry__text_t file;
+        gantry__text_init(&file, heap);
+        gantry__text_append(&file, "%s/%s", folder, names.names[i]);
+        status = gantry__text_status(&file);
+        if (status == GANTRY_OK) status = visit(user, gantry__text_get(&file));
+        gantry__text_deinit(&file);
+    }
+    gantry__directory_names_deinit(&names);
+    return status;
+}
+
+static gantry_status_t visit_entry(const gantry__heap_t *heap, const char *entry, gantry__module_visit_fn visit, void *user) {
+    struct stat info;
+    if (stat(entry, &info) == 0 && S_ISDIR(info.st_mode)) return visit_folder(heap, entry, visit, user);
+    return visit(user, entry);
+}
+
+gantry_status_t gantry__module_search(const gantry__heap_t *heap, const char *path, gantry__module_visit_fn visit, void *user) {
+    if (!path || !*path) return GANTRY_OK;
+    size_t bytes = strlen(path) + 1;
+    char *copy = gantry__heap_strdup(heap, path);
+    if (!copy) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = GANTRY_OK;
+    for (char *entry = copy; entry && status == GANTRY_OK;) {
+        char *colon = strchr(entry, ':');
+        if (colon) *colon = '\0';
+        if (*entry) status = visit_entry(heap, entry, visit, user);
+        entry = colon ? colon + 1 : NULL;
+    }
+    gantry__heap_free(heap, copy, bytes);
+    return status;
+}
+
+char *gantry__module_own_folder(const gantry__heap_t *heap) {
+    Dl_info info;
+    /* Any object of this library tells its file; a function's address may not be cast to void * in ISO C. */
+    static const char anchor = 0;
+    if (!dladdr(&anchor, &info) || !info.dli_fname) return NULL;
+    const char *slash = strrchr(info.dli_fname, '/');
+    gantry__text_t folder;
+    gantry__text_init(&folder, heap);
+    if (slash) {
+        gantry__text_append_bytes(&folder, info.dli_fname, (size_t)(slash - info.dli_fname));
+    } else {
+        gantry__text_append(&folder, ".");
+    }
+    gantry__text_append(&folder, "/gantry");
+    char *result = gantry__heap_strdup(heap, gantry__text_get(&folder));
+    gantry__text_deinit(&folder);
+    return result;
+}
+
+gantry_status_t gantry__module_query(const char *file, const gantry_backend_t **out_table) {
+    *out_table = NULL;
+    void *module = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (!module) {
+        const char *why = dlerror();
+        return gantry__fail(GANTRY_UNAVAILABLE, "backend module %s cannot be opened: %s", file, why ? why : "no reason given");
+    }
+    void *symbol = dlsym(module, GANTRY_BACKEND_QUERY_SYMBOL);
+    if (!symbol) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "backend module %s does not export %s", file, GANTRY_BACKEND_QUERY_SYMBOL);
+    }
+    gantry_backend_query_fn query;
+    memcpy(&query, &symbol, sizeof query); /* POSIX's way from object to function pointer */
+    int32_t code = query(GANTRY_ABI_VERSION, out_table);
+    if (code != 0) {
+        *out_table = NULL;
+        return gantry__fail(GANTRY_FAILED_PRECONDITION, "backend module %s refuses ABI version %u of this library (%s)", file,
+                            GANTRY_ABI_VERSION, gantry_status_name((gantry_status_t)code));
+    }
+    gantry_status_t status = gantry__backend_table_check(*out_table);
+    if (status != GANTRY_OK) return gantry__fail_prefix(status, "backend module %s: ", file);
+    return GANTRY_OK;
+}

@@ -1,0 +1,52 @@
+/* Named text settings of one runtime: options given in code first, then the environment, read in this one place.
+ *
+ * Owns copies of every value it returned. Thread-safe after init. */
+#ifndef GANTRY_BASE_SETTINGS_H
+#define GANTRY_BASE_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/failure.h"
+#include "base/heap.h"
+#include "base/thread.h"
+
+typedef enum gantry__setting_source_t {
+    GANTRY__SOURCE_DEFAULT = 0,
+    GANTRY__SOURCE_ENVIRONMENT = 1,
+    GANTRY__SOURCE_OPTION = 2,
+    GANTRY__SOURCE_CALL = 3
+} gantry__setting_source_t;
+
+typedef struct gantry__setting_t {
+    char *name;
+    char *value; /* NULL: known to be unset */
+    gantry__setting_source_t source;
+} gantry__setting_t;
+
+typedef struct gantry__settings_t {
+    const gantry__heap_t *heap;
+    gantry__mutex_t lock;
+    gantry__setting_t **entries; /* pointers, since callers hold values while the table grows */
+    size_t count, capacity;
+} gantry__settings_t;
+
+gantry_status_t gantry__settings_init(gantry__settings_t *settings, const gantry__heap_t *heap);
+void gantry__settings_deinit(gantry__settings_t *settings);
+
+/* Puts a value in front of the environment's. Before the first get of that name. */
+gantry_status_t gantry__settings_put(gantry__settings_t *settings, const char *name, const char *value);
+/* "NAME=VALUE" texts, NULL-terminated; InvalidArgument for one without '='. */
+gantry_status_t gantry__settings_put_all(gantry__settings_t *settings, const char *const *assignments);
+
+/* NULL when unset. Valid until deinit. source may be NULL. */
+const char *gantry__settings_get(gantry__settings_t *settings, const char *name, gantry__setting_source_t *out_source);
+
+/* Typed readers: *out is untouched when unset; InvalidArgument names variable, value and what is accepted. */
+gantry_status_t gantry__settings_get_bool(gantry__settings_t *settings, const char *name, bool *out);
+/* One of words[0..count); *out is its place. */
+gantry_status_t gantry__settings_get_word(gantry__settings_t *settings, const char *name, const char *const *words, int count, int *out);
+/* Bytes: digits with an optional K, M, G or T (powers of 1024). */
+gantry_status_t gantry__settings_get_bytes(gantry__settings_t *settings, const char *name, uint64_t *out);
+
+#endif

@@ -1,0 +1,146 @@
+#include "device/fault.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "device/device_table.h"
+
+typedef struct gantry_logical_device_t logical_t;
+
+gantry_status_t gantry__fault_table_init(gantry__fault_table_t *table) {
+    table->is_ready = false;
+    table->free_count = 0;
+    if (gantry__mutex_init(&table->lock) != 0) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    return GANTRY_OK;
+}
+
+void gantry__fault_table_deinit(logical_t *device) {
+    gantry__fault_table_t *table = &device->faults;
+    if (table->is_ready) gantry__allocator_free(&device->allocator, table->chunk);
+    table->is_ready = false;
+    gantry__mutex_deinit(&table->lock);
+}
+
+/* The table's lock is held. */
+static gantry_status_t make_slots(logical_t *device) {
+    gantry__fault_table_t *table = &device->faults;
+    gantry__bfc_chunk_t *chunk;
+    uint64_t bytes = (uint64_t)GANTRY__FAULT_SLOTS * GANTRY__FAULT_BYTES;
+    GANTRY__TRY(gantry__allocator_allocate(&device->allocator, bytes, "error slots", &chunk));
+    table->chunk = chunk;
+    table->span = (gantry_span_t){chunk->region->handle, chunk->offset, bytes};
+    for (uint32_t i = 0; i < GANTRY__FAULT_SLOTS; ++i) table->free_slots[i] = GANTRY__FAULT_SLOTS - 1 - i;
+    table->free_count = GANTRY__FAULT_SLOTS;
+    table->is_ready = true;
+    return GANTRY_OK;
+}
+
+static gantry_status_t take_slot(logical_t *device, uint32_t *out_slot) {
+    gantry__fault_table_t *table = &device->faults;
+    gantry__mutex_lock(&table->lock);
+    gantry_status_t status = table->is_ready ? GANTRY_OK : make_slots(device);
+    if (status == GANTRY_OK && table->free_count == 0) {
+        status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "%s: %d results that may carry an error of the device are unread; read or drop some",
+                              device->name, GANTRY__FAULT_SLOTS);
+    }
+    if (status == GANTRY_OK) *out_slot = table->free_slots[--table->free_count];
+    gantry__mutex_unlock(&table->lock);
+    return status;
+}
+
+static void return_slot(logical_t *device, uint32_t slot) {
+    gantry__mutex_lock(&device->faults.lock);
+    device->faults.free_slots[device->faults.free_count++] = slot;
+    gantry__mutex_unlock(&device->faults.lock);
+}
+
+static gantry_span_t slot_span(const logical_t *device, uint32_t slot) {
+    gantry_span_t span = device->faults.span;
+    span.offset_bytes += (uint64_t)slot * GANTRY__FAULT_BYTES;
+    span.size_bytes = GANTRY__FAULT_BYTES;
+    return span;
+}
+
+gantry_status_t gantry__fault_create(logical_t *device, const char *op, uint64_t sequence, gantry__fault_t **out_fault,
+                                     gantry_span_t *out_span) {
+    gantry__fault_t *fault = gantry__heap_zalloc(device->table->heap, sizeof *fault);
+    if (!fault) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = take_slot(device, &fault->slot);
+    if (status != GANTRY_OK) {
+        gantry__heap_free(device->table->heap, fault, sizeof *fault);
+        return status;
+    }
+    atomic_store(&fault->references, 1);
+    fault->device = device;
+    fault->op = op;
+    fault->sequence = sequence;
+    *out_span = slot_span(device, fault->slot);
+    const uint32_t zero = 0;
+    gantry_backend_stream_t *compute = device->streams[GANTRY_STREAM_COMPUTE].handle;
+    status = (gantry_status_t)device->backend->transfer->fill(compute, out_span, &zero, sizeof zero);
+    if (status != GANTRY_OK) {
+        gantry__fault_release(fault);
+        return status;
+    }
+    *out_fault = fault;
+    return GANTRY_OK;
+}
+
+gantry__fault_t *gantry__fault_retain(gantry__fault_t *fault) {
+    atomic_fetch_add_explicit(&fault->references, 1, memory_order_relaxed);
+    return fault;
+}
+
+void gantry__fault_release(gantry__fault_t *fault) {
+    if (!fault || atomic_fetch_sub(&fault->references, 1) != 1) return;
+    /* A slot is used again only by the compute stream, behind the launch that may still write it. */
+    return_slot(fault->device, fault->slot);
+    gantry__heap_free(fault->device->table->heap, fault, sizeof *fault);
+}
+
+static gantry_status_t fetch_slot(const gantry__fault_t *fault, void *out) {
+    logical_t *device = fault->device;
+    gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_HOST];
+    gantry_span_t span = slot_span(device, fault->slot);
+    GANTRY__TRY(gantry__stream_wait_for(stream, &fault->point, 1));
+    gantry__stream_begin(stream);
+    gantry_status_t status = (gantry_status_t)device->backend->transfer->to_host(stream->handle, out, &span);
+    uint64_t count = gantry__stream_end(stream);
+    return status != GANTRY_OK ? status : gantry__point_wait((gantry__point_t){stream, count});
+}
+
+static void describe(gantry__fault_t *fault, uint32_t code, uint32_t input, int64_t position) {
+    const char *device = fault->device->full_name;
+    if (code == GANTRY_FAULT_DIVISION_BY_ZERO) {
+        (void)snprintf(fault->text, sizeof fault->text, "Integer division by zero: op %s (number %" PRIu64 ") on %s, element %" PRId64,
+                       fault->op, fault->sequence, device, position);
+    } else if (code == GANTRY_FAULT_INDEX_OUT_OF_RANGE) {
+        (void)snprintf(fault->text, sizeof fault->text,
+                       "indices[%" PRId64 "] is out of range: op %s (number %" PRIu64 ") on %s, input %" PRIu32, position, fault->op,
+                       fault->sequence, device, input);
+    } else {
+        (void)snprintf(fault->text, sizeof fault->text, "op %s (number %" PRIu64 ") on %s reported error %" PRIu32 " at %" PRId64, fault->op,
+                       fault->sequence, device, code, position);
+    }
+}
+
+gantry_status_t gantry__fault_settle(gantry__fault_t *fault) {
+    int settled = atomic_load_explicit(&fault->settled, memory_order_acquire);
+    if (settled == 0) {
+        struct {
+            uint32_t code, input;
+            int64_t position;
+        } slot = {0, 0, 0};
+        GANTRY__TRY(fetch_slot(fault, &slot));
+        gantry__mutex_lock(&fault->device->faults.lock);
+        settled = atomic_load(&fault->settled);
+        if (settled == 0) {
+            settled = slot.code == GANTRY_FAULT_NONE ? 1 : 2;
+            if (settled == 2) describe(fault, slot.code, slot.input, slot.position);
+            atomic_store_explicit(&fault->settled, settled, memory_order_release);
+        }
+        gantry__mutex_unlock(&fault->device->faults.lock);
+    }
+    return settled == 1 ? GANTRY_OK : gantry__fail(GANTRY_INVALID_ARGUMENT, "%s", fault->text);
+}

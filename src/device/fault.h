@@ -1,0 +1,57 @@
+/* Errors found by kernels while they run: slots in device memory, checked when something that depends on them is read.
+ *
+ * A kernel that may meet bad data is given a slot of 16 bytes, zero before it starts; it writes {code, input, position}. Whoever made the
+ * slot holds a fault, and so does every tensor that depends on the result. The first reader fetches the slot and settles the fault.
+ * Faults are counted; a fault keeps its slot until the last holder lets go or it is settled. Thread-safe. */
+#ifndef GANTRY_DEVICE_FAULT_H
+#define GANTRY_DEVICE_FAULT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gantry/backend_abi.h>
+
+#include "base/failure.h"
+#include "base/heap.h"
+#include "base/thread.h"
+#include "device/stream.h"
+
+#define GANTRY__FAULT_BYTES 16
+#define GANTRY__FAULT_SLOTS 1024
+
+struct gantry_logical_device_t;
+
+typedef struct gantry__fault_t {
+    atomic_uint references;
+    struct gantry_logical_device_t *device;
+    uint32_t slot;
+    gantry__point_t point; /* the launch that may write the slot */
+    const char *op;        /* constant text */
+    uint64_t sequence;     /* the op's number in its runtime */
+    atomic_int settled;    /* 0: not yet; 1: good; 2: bad */
+    char text[192];        /* when bad */
+} gantry__fault_t;
+
+/* The slots of one logical device, in one chunk of its memory taken at first use. */
+typedef struct gantry__fault_table_t {
+    gantry__mutex_t lock;
+    bool is_ready;
+    void *chunk; /* gantry__bfc_chunk_t */
+    gantry_span_t span;
+    uint32_t free_slots[GANTRY__FAULT_SLOTS];
+    uint32_t free_count;
+} gantry__fault_table_t;
+
+gantry_status_t gantry__fault_table_init(gantry__fault_table_t *table);
+void gantry__fault_table_deinit(struct gantry_logical_device_t *device);
+
+/* A new fault with a zeroed slot; *out_span is the slot. The zeroing is submitted to the compute stream, which the caller has begun. */
+gantry_status_t gantry__fault_create(struct gantry_logical_device_t *device, const char *op, uint64_t sequence, gantry__fault_t **out_fault,
+                                     gantry_span_t *out_span);
+gantry__fault_t *gantry__fault_retain(gantry__fault_t *fault);
+void gantry__fault_release(gantry__fault_t *fault);
+/* Waits for the launch and reads its slot if nobody has yet. InvalidArgument with op, sequence and position when the data was bad. */
+gantry_status_t gantry__fault_settle(gantry__fault_t *fault);
+
+#endif

@@ -1,0 +1,190 @@
+/* Finding physical devices and giving them one namespace.
+ *
+ * Every device of every usable backend is a view. Views of one card (same PCI address, else same UUID, different backends) are joined:
+ * the backend of highest rank serves the card, the others stay reachable by alias. An OpenCL device of type CPU is listed only when the
+ * user asked for it, as a GPU. Listed devices are numbered per type: discrete before integrated before CPU-type, then by PCI address, then
+ * in the order the backends gave. A device without UUID gets a synthetic one from platform, name and position, stable from run to run. */
+#include "device/device_table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+typedef struct gantry_physical_device_t physical_t;
+
+static const char *type_name(int32_t type) {
+    switch (type) {
+        case GANTRY_DEVICE_TYPE_CPU: return "CPU";
+        case GANTRY_DEVICE_TYPE_GPU: return "GPU";
+        default: return "ACCELERATOR";
+    }
+}
+
+static bool is_home_cpu(const physical_t *device) { return strcmp(device->backend->name, "cpu") == 0; }
+
+/* Fills what the backend left unset, so that no reader meets NULL. */
+static void complete_info(gantry_device_info_t *info) {
+    const char **texts[] = {&info->hardware_name, &info->vendor, &info->driver_version, &info->platform_name, &info->platform_version,
+                            &info->pci_address, &info->uuid, &info->compute_capability, &info->build_hash};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
+        if (!*texts[i]) *texts[i] = "";
+    }
+    if (info->base_alignment_bytes == 0) info->base_alignment_bytes = 1;
+    if (info->compute_units == 0) info->compute_units = 1;
+    if (info->native_vector_width == 0) info->native_vector_width = 1;
+}
+
+static void make_uuid(physical_t *device) {
+    if (*device->info.uuid) {
+        (void)snprintf(device->uuid, sizeof device->uuid, "%s", device->info.uuid);
+        return;
+    }
+    gantry__hasher_t hasher;
+    gantry__hasher_init(&hasher);
+    gantry__hasher_add_text(&hasher, device->info.platform_name);
+    gantry__hasher_add_text(&hasher, device->info.hardware_name);
+    gantry__hasher_add(&hasher, &device->backend_index, sizeof device->backend_index);
+    uint64_t a = hasher.state.low, b = hasher.state.high;
+    (void)snprintf(device->uuid, sizeof device->uuid, "%s-%08x-%04x-%04x-%04x-%012llx", is_home_cpu(device) ? "CPU" : "GPU",
+                   (unsigned)(a >> 32), (unsigned)(a >> 16 & 0xffff), (unsigned)(a & 0xffff), (unsigned)(b >> 48),
+                   (unsigned long long)(b & 0xffffffffffffULL));
+}
+
+/* How the user sees it: its type, and whether it is in that type's namespace. */
+static void classify(physical_t *device, bool opencl_cpu_as_gpu) {
+    const char *type = type_name(device->info.type);
+    device->listed = true;
+    if (device->info.type == GANTRY_DEVICE_TYPE_CPU && !is_home_cpu(device)) {
+        device->listed = opencl_cpu_as_gpu;
+        if (opencl_cpu_as_gpu) type = "GPU";
+        (void)snprintf(device->note, sizeof device->note, "%s",
+                       opencl_cpu_as_gpu ? "a CPU presented as a GPU because it was asked for (GANTRY_OPENCL_CPU=gpu)"
+                                         : "a CPU: the CPU backend serves the same cores; GANTRY_OPENCL_CPU=gpu presents it as a GPU");
+    }
+    (void)snprintf(device->type, sizeof device->type, "%s", type);
+}
+
+static gantry_status_t add_view(gantry__device_table_t *table, const gantry__backend_t *backend, uint32_t index) {
+    if (!gantry__heap_grow(table->heap, &table->physical, table->physical_count, &table->physical_capacity, sizeof *table->physical)) {
+        return GANTRY_RESOURCE_EXHAUSTED;
+    }
+    physical_t *device = gantry__heap_zalloc(table->heap, sizeof *device);
+    if (!device) return GANTRY_RESOURCE_EXHAUSTED;
+    device->table = table;
+    device->backend = backend;
+    device->backend_index = index;
+    device->number = -1;
+    device->info.struct_size = sizeof device->info;
+    int32_t code = backend->table->device_info(backend->instance, index, &device->info);
+    if (code != 0) {
+        gantry__log(table->log, GANTRY_LEVEL_WARNING, "Device %s:%u is left out: %s", backend->name, index, gantry__message());
+        gantry__heap_free(table->heap, device, sizeof *device);
+        return code == GANTRY_RESOURCE_EXHAUSTED ? GANTRY_RESOURCE_EXHAUSTED : GANTRY_OK;
+    }
+    complete_info(&device->info);
+    (void)snprintf(device->alias, sizeof device->alias, "%s:%u", backend->name, index);
+    (void)snprintf(device->platform, sizeof device->platform, "%s%s%s", device->info.platform_name,
+                   *device->info.platform_version ? " " : "", device->info.platform_version);
+    if (!gantry__pci_normalise(device->info.pci_address, device->pci)) device->pci[0] = '\0';
+    make_uuid(device);
+    classify(device, table->opencl_cpu_as_gpu);
+    device->position = (uint32_t)table->physical_count;
+    table->physical[table->physical_count++] = device;
+    return GANTRY_OK;
+}
+
+static bool is_same_card(const physical_t *a, const physical_t *b) {
+    if (a->backend == b->backend || is_home_cpu(a) || is_home_cpu(b)) return false;
+    if (*a->pci && *b->pci) return strcmp(a->pci, b->pci) == 0;
+    return *a->info.uuid && *b->info.uuid && strcmp(a->info.uuid, b->info.uuid) == 0;
+}
+
+static void join_views(gantry__device_table_t *table) {
+    for (size_t i = 0; i < table->physical_count; ++i) {
+        for (size_t j = 0; j < table->physical_count; ++j) {
+            physical_t *better = table->physical[i], *other = table->physical[j];
+            if (!better->listed || !other->listed || !is_same_card(better, other)) continue;
+            if (better->backend->table->rank <= other->backend->table->rank) continue;
+            other->listed = false;
+            other->served_by = better;
+            (void)snprintf(other->note, sizeof other->note, "another view of the card that %s serves", better->alias);
+        }
+    }
+}
+
+static int type_order(const physical_t *device) {
+    if (!device->listed) return 3;
+    if (strcmp(device->type, "CPU") == 0) return 0;
+    return strcmp(device->type, "GPU") == 0 ? 1 : 2;
+}
+
+static int class_order(const physical_t *device) {
+    if (device->info.type == GANTRY_DEVICE_TYPE_CPU) return 2;
+    return device->info.flags & GANTRY_DEVICE_INTEGRATED ? 1 : 0;
+}
+
+static int compare_devices(const void *left, const void *right) {
+    const physical_t *a = *(physical_t *const *)left, *b = *(physical_t *const *)right;
+    if (type_order(a) != type_order(b)) return type_order(a) - type_order(b);
+    if (a->listed && class_order(a) != class_order(b)) return class_order(a) - class_order(b);
+    if (a->listed && *a->pci && *b->pci && strcmp(a->pci, b->pci) != 0) return strcmp(a->pci, b->pci);
+    if (a->listed && !*a->pci != !*b->pci) return *a->pci ? -1 : 1;
+    return a->position < b->position ? -1 : 1;
+}
+
+static void number_devices(gantry__device_table_t *table) {
+    if (table->physical_count > 1) qsort(table->physical, table->physical_count, sizeof *table->physical, compare_devices);
+    for (size_t i = 0; i < table->physical_count; ++i) {
+        physical_t *device = table->physical[i];
+        device->position = (uint32_t)i;
+        const physical_t *before = i > 0 ? table->physical[i - 1] : NULL;
+        if (!device->listed) {
+            (void)snprintf(device->name, sizeof device->name, "%s", device->alias);
+            continue;
+        }
+        device->number = before && strcmp(before->type, device->type) == 0 ? before->number + 1 : 0;
+        (void)snprintf(device->name, sizeof device->name, "/physical_device:%s:%d", device->type, device->number);
+    }
+}
+
+gantry_status_t gantry__physical_devices_find(gantry__device_table_t *table) {
+    for (size_t i = 0; i < table->backends->count; ++i) {
+        const gantry__backend_t *backend = &table->backends->items[i];
+        if (backend->state != GANTRY_BACKEND_USABLE) continue;
+        for (uint32_t index = 0; index < backend->device_count; ++index) GANTRY__TRY(add_view(table, backend, index));
+    }
+    join_views(table);
+    number_devices(table);
+    return GANTRY_OK;
+}
+
+void gantry__device_details(const gantry__device_table_t *table, const gantry_physical_device_t *device, gantry_device_details_t *out) {
+    gantry_device_details_t all = {
+        .struct_size = out->struct_size,
+        .name = device->name,
+        .type = device->type,
+        .alias = device->alias,
+        .backend = device->backend->name,
+        .hardware_name = device->info.hardware_name,
+        .vendor = device->info.vendor,
+        .driver_version = device->info.driver_version,
+        .platform = device->platform,
+        .pci_address = device->pci,
+        .uuid = device->uuid,
+        .compute_capability = device->info.compute_capability,
+        .note = device->note,
+        .total_bytes = device->info.total_bytes,
+        .largest_allocation_bytes = device->info.largest_allocation_bytes,
+        .alignment_bytes = device->info.base_alignment_bytes,
+        .local_memory_bytes = device->info.local_memory_bytes,
+        .compute_units = device->info.compute_units,
+        .max_work_group_size = device->info.max_work_group_size,
+        .native_vector_width = device->info.native_vector_width,
+        .float64 = (device->info.dtype_mask >> GANTRY_FLOAT64 & 1) != 0,
+        .visible = gantry__device_is_visible(table, device),
+        .listed = device->listed,
+    };
+    memcpy(out, &all, out->struct_size < sizeof all ? out->struct_size : sizeof all);
+}

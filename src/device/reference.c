@@ -1,0 +1,79 @@
+/* From a user's device text to logical devices. */
+#include "device/device_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+typedef struct gantry_logical_device_t logical_t;
+
+gantry_status_t gantry__device_reference_from_user(const gantry__device_table_t *table, const char *text,
+                                                   gantry__device_reference_t *out_reference) {
+    return gantry__device_reference_parse(text, table->backend_names, table->backend_name_count, out_reference);
+}
+
+/* Everything Gantry runs is job localhost, replica 0, task 0. */
+static bool is_here(const gantry__device_name_t *name) {
+    if (name->has_job && strcmp(name->job, "localhost") != 0) return false;
+    return (!name->has_replica || name->replica == 0) && (!name->has_task || name->task == 0);
+}
+
+static bool matches_logical(const gantry__device_name_t *name, const logical_t *device) {
+    if (name->has_type && strcmp(name->type, device->physical->type) != 0) return false;
+    if (name->has_backend) {
+        if (strcmp(name->backend, device->physical->backend->name) != 0) return false;
+        /* GPU:0@opencl: the OpenCL view of the card that serves GPU:0 */
+        if (name->has_index && device->index < 0) {
+            const struct gantry_physical_device_t *served = device->physical->served_by;
+            return served && served->number == name->index;
+        }
+    } else if (device->index < 0) {
+        return false;
+    }
+    return !name->has_index || name->index == device->index;
+}
+
+bool gantry__device_reference_matches(const gantry__device_reference_t *reference, const gantry_logical_device_t *device) {
+    const gantry__device_name_t *name = &reference->name;
+    const struct gantry_physical_device_t *physical = device->physical;
+    if (!is_here(name)) return false;
+    switch (reference->kind) {
+        case GANTRY__DEVICE_LOGICAL: return matches_logical(name, device);
+        case GANTRY__DEVICE_PHYSICAL:
+            return physical->number >= 0 && strcmp(name->type, physical->type) == 0 && name->index == physical->number;
+        case GANTRY__DEVICE_BACKEND_ALIAS:
+            return strcmp(name->backend, physical->backend->name) == 0 &&
+                   (!name->has_index || name->index == (int32_t)physical->backend_index);
+        case GANTRY__DEVICE_UUID_PREFIX: return gantry__uuid_has_prefix(physical->uuid, reference->text);
+        case GANTRY__DEVICE_PCI_ADDRESS: return *physical->pci && strcmp(physical->pci, reference->text) == 0;
+        default: return false;
+    }
+}
+
+gantry_status_t gantry__device_reference_find(gantry__device_table_t *table, const gantry__device_reference_t *reference, const char *text,
+                                              gantry_logical_device_t **out_device) {
+    *out_device = NULL;
+    for (size_t i = 0; i < table->logical_count; ++i) {
+        if (!gantry__device_reference_matches(reference, table->logical[i])) continue;
+        if (*out_device) {
+            return gantry__fail(GANTRY_INVALID_ARGUMENT, "Multiple devices match the provided string '%s': '%s' and '%s'.", text,
+                                (*out_device)->name, table->logical[i]->name);
+        }
+        *out_device = table->logical[i];
+    }
+    if (*out_device) return GANTRY_OK;
+    char names[512];
+    gantry__device_table_format_names(table, names, sizeof names);
+    return gantry__fail(GANTRY_NOT_FOUND, "%s unknown device. All available devices [%s].", text, names);
+}
+
+void gantry__device_table_format_names(const gantry__device_table_t *table, char *out, size_t out_bytes) {
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < table->listed_count && used < out_bytes; ++i) {
+        int length = snprintf(out + used, out_bytes - used, "%s%s", i ? ", " : "", table->logical[i]->full_name);
+        if (length < 0) return;
+        used += (size_t)length;
+    }
+}

@@ -1,0 +1,183 @@
+/* Points and events.
+ *
+ *   submissions of T:   1   2   3   4   5      event e recorded after 4
+ *   S needs (T, 3):     T.completed >= 3       nothing to do
+ *                       S.waited[T] >= 3       nothing to do, S is behind an earlier event already
+ *                       T.last_event.count 4   S waits for e, S.waited[T] = 4
+ *                       else                   an event is recorded on T now, covering all that T was given
+ *
+ * No thread ever holds two streams' locks: the event is taken from T, counted, and T's lock released, before S is locked. */
+#include "device/stream.h"
+
+gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap_t *heap, const gantry_backend_t *backend,
+                                    gantry_backend_device_t *device, const void *owner, uint32_t index, bool synchronous) {
+    *stream = (gantry__stream_t){
+        .backend = backend, .device = device, .owner = owner, .heap = heap, .index = index, .synchronous = synchronous};
+    if (gantry__mutex_init(&stream->lock) != 0) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    gantry_status_t status = (gantry_status_t)backend->stream->create(device, (int32_t)index, &stream->handle);
+    if (status != GANTRY_OK) {
+        gantry__mutex_deinit(&stream->lock);
+        stream->backend = NULL;
+    }
+    return status;
+}
+
+static void destroy_event(gantry__event_t *event) {
+    event->stream->backend->event->destroy(event->handle);
+    gantry__heap_free(event->stream->heap, event, sizeof *event);
+}
+
+void gantry__stream_deinit(gantry__stream_t *stream) {
+    if (!stream->backend) return;
+    (void)stream->backend->stream->synchronize(stream->handle);
+    if (stream->last_event) destroy_event(stream->last_event);
+    while (stream->spare) {
+        gantry__event_t *event = stream->spare;
+        stream->spare = event->next;
+        destroy_event(event);
+    }
+    stream->backend->stream->destroy(stream->handle);
+    gantry__mutex_deinit(&stream->lock);
+    stream->backend = NULL;
+}
+
+static void raise_to(atomic_uint_fast64_t *value, uint64_t wanted) {
+    uint_fast64_t seen = atomic_load_explicit(value, memory_order_relaxed);
+    while (seen < wanted && !atomic_compare_exchange_weak(value, &seen, wanted)) {
+    }
+}
+
+bool gantry__point_is_past(gantry__point_t point) {
+    if (!point.stream || point.stream->synchronous) return true;
+    return atomic_load_explicit(&point.stream->completed, memory_order_acquire) >= point.count;
+}
+
+static gantry__event_t *retain_event(gantry__event_t *event) {
+    atomic_fetch_add_explicit(&event->references, 1, memory_order_relaxed);
+    return event;
+}
+
+/* The stream's lock is held. */
+static void drop_event_locked(gantry__event_t *event) {
+    if (atomic_fetch_sub(&event->references, 1) != 1) return;
+    event->next = event->stream->spare;
+    event->stream->spare = event;
+}
+
+static void release_event(gantry__event_t *event) {
+    gantry__stream_t *stream = event->stream;
+    gantry__mutex_lock(&stream->lock);
+    drop_event_locked(event);
+    gantry__mutex_unlock(&stream->lock);
+}
+
+static gantry_status_t take_spare_event(gantry__stream_t *stream, gantry__event_t **out_event) {
+    gantry__event_t *event = stream->spare;
+    if (event) {
+        stream->spare = event->next;
+    } else {
+        event = gantry__heap_zalloc(stream->heap, sizeof *event);
+        if (!event) return GANTRY_RESOURCE_EXHAUSTED;
+        event->stream = stream;
+        gantry_status_t status = (gantry_status_t)stream->backend->event->create(stream->device, &event->handle);
+        if (status != GANTRY_OK) {
+            gantry__heap_free(stream->heap, event, sizeof *event);
+            return status;
+        }
+    }
+    atomic_store_explicit(&event->references, 1, memory_order_relaxed);
+    *out_event = event;
+    return GANTRY_OK;
+}
+
+/* Makes last_event cover everything submitted; the lock is held. */
+static gantry_status_t record_event(gantry__stream_t *stream) {
+    gantry__event_t *event;
+    GANTRY__TRY(take_spare_event(stream, &event));
+    gantry_status_t status = (gantry_status_t)stream->backend->event->record(event->handle, stream->handle);
+    if (status != GANTRY_OK) {
+        drop_event_locked(event);
+        return status;
+    }
+    event->count = atomic_load(&stream->submitted);
+    if (stream->last_event) drop_event_locked(stream->last_event);
+    stream->last_event = event;
+    return GANTRY_OK;
+}
+
+/* An event at or after the point, counted for the caller; *out_event is NULL when the point has passed. */
+static gantry_status_t event_for(gantry__point_t point, gantry__event_t **out_event) {
+    gantry__stream_t *stream = point.stream;
+    *out_event = NULL;
+    if (gantry__point_is_past(point)) return GANTRY_OK;
+    gantry_status_t status = GANTRY_OK;
+    gantry__mutex_lock(&stream->lock);
+    if (!stream->last_event || stream->last_event->count < point.count) status = record_event(stream);
+    if (status == GANTRY_OK) *out_event = retain_event(stream->last_event);
+    gantry__mutex_unlock(&stream->lock);
+    return status;
+}
+
+static gantry_status_t wait_on_host(gantry__event_t *event) {
+    gantry__stream_t *stream = event->stream;
+    gantry_status_t status = (gantry_status_t)stream->backend->event->synchronize(event->handle);
+    raise_to(&stream->completed, event->count);
+    return status;
+}
+
+static bool is_sibling(const gantry__stream_t *a, const gantry__stream_t *b) { return a->owner == b->owner; }
+
+static gantry_status_t wait_for_one(gantry__stream_t *stream, gantry__point_t point) {
+    if (!point.stream || point.stream == stream || gantry__point_is_past(point)) return GANTRY_OK;
+    gantry__event_t *event;
+    GANTRY__TRY(event_for(point, &event));
+    if (!event) return GANTRY_OK;
+    gantry_status_t status = GANTRY_OK;
+    if (stream->synchronous || stream->backend != point.stream->backend) {
+        status = wait_on_host(event);
+    } else {
+        gantry__mutex_lock(&stream->lock);
+        uint64_t *known = is_sibling(stream, point.stream) ? &stream->waited[point.stream->index] : NULL;
+        if (!known || *known < point.count) {
+            status = (gantry_status_t)stream->backend->stream->wait_event(stream->handle, event->handle);
+            if (status == GANTRY_OK && known) *known = event->count;
+        }
+        gantry__mutex_unlock(&stream->lock);
+    }
+    release_event(event);
+    return status;
+}
+
+gantry_status_t gantry__stream_wait_for(gantry__stream_t *stream, const gantry__point_t *points, size_t count) {
+    for (size_t i = 0; i < count; ++i) GANTRY__TRY(wait_for_one(stream, points[i]));
+    return GANTRY_OK;
+}
+
+void gantry__stream_begin(gantry__stream_t *stream) {
+    if (!stream->synchronous) gantry__mutex_lock(&stream->lock);
+}
+
+uint64_t gantry__stream_end(gantry__stream_t *stream) {
+    if (stream->synchronous) return 0;
+    uint64_t count = atomic_fetch_add(&stream->submitted, 1) + 1;
+    gantry__mutex_unlock(&stream->lock);
+    return count;
+}
+
+gantry_status_t gantry__point_wait(gantry__point_t point) {
+    if (gantry__point_is_past(point)) return GANTRY_OK;
+    gantry__event_t *event;
+    GANTRY__TRY(event_for(point, &event));
+    if (!event) return GANTRY_OK;
+    gantry_status_t status = wait_on_host(event);
+    release_event(event);
+    return status;
+}
+
+gantry_status_t gantry__stream_synchronize(gantry__stream_t *stream) {
+    if (!stream->backend || stream->synchronous) return GANTRY_OK;
+    uint64_t count = atomic_load(&stream->submitted);
+    gantry_status_t status = (gantry_status_t)stream->backend->stream->synchronize(stream->handle);
+    raise_to(&stream->completed, count);
+    return status;
+}

@@ -1,0 +1,75 @@
+/* Streams: in-order queues of one logical device, with a count of what was submitted.
+ *
+ * The count is the currency of ordering: a point in time is (stream, count), a piece of memory remembers the count of its last use on
+ * each stream, a tensor the point at which it is ready. Events are recorded only when somebody has to wait for a point.
+ * On a synchronous device (GANTRY_DEVICE_SYNCHRONOUS) every point has passed already and nothing here locks.
+ * Owner: the logical device. Thread-safe: begin/end hold the stream's lock, the only one held while a driver is called. */
+#ifndef GANTRY_DEVICE_STREAM_H
+#define GANTRY_DEVICE_STREAM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <gantry/backend_abi.h>
+
+#include "base/failure.h"
+#include "base/heap.h"
+#include "base/thread.h"
+
+/* Streams of one logical device: GANTRY_STREAM_COMPUTE, _TO_DEVICE, _TO_HOST. */
+#define GANTRY__STREAMS 3
+
+typedef struct gantry__stream_t gantry__stream_t;
+
+/* A recorded event: all of stream's submissions up to count. Counted. */
+typedef struct gantry__event_t {
+    atomic_uint references;
+    gantry__stream_t *stream;
+    gantry_backend_event_t *handle;
+    uint64_t count;
+    struct gantry__event_t *next; /* among the spare ones */
+} gantry__event_t;
+
+struct gantry__stream_t {
+    const gantry_backend_t *backend;
+    gantry_backend_device_t *device;
+    const void *owner; /* the logical device, to know siblings by */
+    gantry_backend_stream_t *handle;
+    const gantry__heap_t *heap;
+    uint32_t index; /* in its device: GANTRY_STREAM_... */
+    bool synchronous;
+    gantry__mutex_t lock;
+    atomic_uint_fast64_t submitted;
+    atomic_uint_fast64_t completed;  /* known to have ended */
+    uint64_t waited[GANTRY__STREAMS]; /* of the device's own streams: their count this one already waits for; under lock */
+    gantry__event_t *last_event;      /* the newest; under lock */
+    gantry__event_t *spare;           /* under lock */
+};
+
+/* A point that work must wait for. stream NULL: none. */
+typedef struct gantry__point_t {
+    gantry__stream_t *stream;
+    uint64_t count;
+} gantry__point_t;
+
+gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap_t *heap, const gantry_backend_t *backend,
+                                    gantry_backend_device_t *device, const void *owner, uint32_t index, bool synchronous);
+/* Waits for pending work. */
+void gantry__stream_deinit(gantry__stream_t *stream);
+
+/* True when the point has passed, as far as is known without asking the driver. */
+bool gantry__point_is_past(gantry__point_t point);
+
+/* Makes stream's later work wait for the points; between backends the calling thread waits instead. Not between begin and end. */
+gantry_status_t gantry__stream_wait_for(gantry__stream_t *stream, const gantry__point_t *points, size_t count);
+
+/* Submissions go between begin and end; end returns the count that stands for them. */
+void gantry__stream_begin(gantry__stream_t *stream);
+uint64_t gantry__stream_end(gantry__stream_t *stream);
+
+/* Blocks until the point has passed; the error of the work before it. */
+gantry_status_t gantry__point_wait(gantry__point_t point);
+/* Blocks until all submitted work has ended. */
+gantry_status_t gantry__stream_synchronize(gantry__stream_t *stream);
+
+#endif

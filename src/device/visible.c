@@ -1,0 +1,107 @@
+/* Which devices a runtime uses: GANTRY_VISIBLE_DEVICES (or the option) selects GPUs, CUDA_VISIBLE_DEVICES can hide NVIDIA ones. */
+#include "device/device_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "device/visible_list.h"
+
+typedef struct gantry_physical_device_t physical_t;
+
+typedef struct gpus_t {
+    const gantry__device_table_t *table;
+    size_t first; /* position of GPU 0 in the table */
+    size_t count;
+} gpus_t;
+
+static gpus_t find_gpus(const gantry__device_table_t *table) {
+    gpus_t gpus = {.table = table, .first = table->physical_count};
+    for (size_t i = 0; i < table->physical_count; ++i) {
+        const physical_t *device = table->physical[i];
+        if (!device->listed || strcmp(device->type, "GPU") != 0) continue;
+        if (gpus.count++ == 0) gpus.first = i;
+    }
+    return gpus;
+}
+
+/* Does a device text such as opencl:1 mean the GPU at that position? */
+static bool matches_name(void *user, const char *entry, size_t position) {
+    const gpus_t *gpus = user;
+    const physical_t *device = gpus->table->physical[gpus->first + position];
+    gantry__device_reference_t reference;
+    if (gantry__device_reference_from_user(gpus->table, entry, &reference) != GANTRY_OK) return false;
+    switch (reference.kind) {
+        case GANTRY__DEVICE_BACKEND_ALIAS:
+            return strcmp(reference.name.backend, device->backend->name) == 0 &&
+                   (!reference.name.has_index || reference.name.index == (int32_t)device->backend_index);
+        case GANTRY__DEVICE_PHYSICAL:
+        case GANTRY__DEVICE_LOGICAL:
+            return reference.name.has_type && strcmp(reference.name.type, device->type) == 0 &&
+                   (!reference.name.has_index || reference.name.index == device->number);
+        default: return false;
+    }
+}
+
+static bool hides_all_nvidia(gantry__device_table_t *table) {
+    const char *text = gantry__settings_get(table->settings, "CUDA_VISIBLE_DEVICES", NULL);
+    if (!text) return false;
+    while (*text == ' ' || *text == '"' || *text == '\'') ++text;
+    return *text == '\0' || (text[0] == '-' && text[1] == '1');
+}
+
+/* CUDA_VISIBLE_DEVICES that names cards is obeyed by the vendor's own drivers already; only "none" has to be seen here. */
+static bool is_hidden_by_cuda(const physical_t *device, bool hides_all) {
+    return hides_all && strstr(device->info.vendor, "NVIDIA") != NULL;
+}
+
+static gantry_status_t select_gpus(gantry__device_table_t *table, const char *text, const char *variable, const gpus_t *gpus) {
+    gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
+    gantry__visible_device_t *identities = gantry__heap_zalloc(table->heap, gpus->count * sizeof *identities);
+    size_t *positions = gantry__heap_zalloc(table->heap, gpus->count * sizeof *positions);
+    if (!identities || !positions) goto done;
+    for (size_t i = 0; i < gpus->count; ++i) {
+        const physical_t *device = table->physical[gpus->first + i];
+        identities[i] = (gantry__visible_device_t){(int32_t)i, device->uuid, *device->pci ? device->pci : NULL, device->name};
+    }
+    gpus_t user = *gpus;
+    gantry__visible_rules_t rules = {.variable = variable, .allow_extras = true, .matches = matches_name, .user = &user};
+    gantry__visible_list_t list = {.positions = positions};
+    status = gantry__visible_list_select(text, &rules, identities, gpus->count, &list);
+    if (status != GANTRY_OK) goto done;
+    (void)snprintf(table->visible_reason, sizeof table->visible_reason, "%s", list.reason);
+    if (*list.reason) gantry__log(table->log, GANTRY_LEVEL_WARNING, "%s", list.reason);
+    bool hides_all = hides_all_nvidia(table);
+    for (size_t i = 0; i < list.count; ++i) {
+        const physical_t *device = table->physical[gpus->first + positions[i]];
+        if (!is_hidden_by_cuda(device, hides_all)) table->visible[table->visible_count++] = device;
+    }
+done:
+    gantry__heap_free(table->heap, identities, gpus->count * sizeof *identities);
+    gantry__heap_free(table->heap, positions, gpus->count * sizeof *positions);
+    return status;
+}
+
+gantry_status_t gantry__visible_devices_find(gantry__device_table_t *table, const char *option_text) {
+    const char *text = option_text;
+    if (!text) text = gantry__settings_get(table->settings, "GANTRY_VISIBLE_DEVICES", NULL);
+    table->visible = gantry__heap_zalloc(table->heap, table->physical_count * sizeof *table->visible);
+    if (!table->visible) return GANTRY_RESOURCE_EXHAUSTED;
+    gpus_t gpus = find_gpus(table);
+    for (size_t i = 0; i < gpus.first; ++i) {
+        if (table->physical[i]->listed) table->visible[table->visible_count++] = table->physical[i];
+    }
+    if (gpus.count > 0) {
+        GANTRY__TRY(select_gpus(table, text, option_text ? "option visible_devices" : "GANTRY_VISIBLE_DEVICES", &gpus));
+    }
+    for (size_t i = gpus.first + gpus.count; i < table->physical_count; ++i) {
+        if (table->physical[i]->listed) table->visible[table->visible_count++] = table->physical[i];
+    }
+    return GANTRY_OK;
+}
+
+bool gantry__device_is_visible(const gantry__device_table_t *table, const gantry_physical_device_t *device) {
+    for (size_t i = 0; i < table->visible_count; ++i) {
+        if (table->visible[i] == device) return true;
+    }
+    return false;
+}

@@ -1,0 +1,444 @@
+/* An .npy file:
+ *
+ *     bytes  0..5    0x93 "NUMPY"
+ *            6, 7    format version, major and minor
+ *            8..     header length H, little-endian: 2 bytes in version 1, 4 bytes in versions 2 and 3
+ *            then    H bytes: a Python dict literal, blanks, a newline
+ *            then    the elements, nothing after them
+ *
+ *     {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
+ *
+ * NumPy reads the dict with Python's literal parser, so blanks, either kind of quote, any order of the three keys and a
+ * comma after the last entry are all in use. The reader below is a cursor over the header that never passes its end; a
+ * failure is the first one met. It keeps no copy and takes no memory: cost is the header's length, and that is bounded
+ * by the file's. Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html */
+#include "io/npy.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/files.h"
+
+#define MAGIC "\x93NUMPY"
+#define MAGIC_BYTES ((size_t)6)
+#define QUOTED_CHARS 32 /* of a foreign text, in a message */
+
+typedef struct type_row_t {
+    gantry_dtype_t dtype;
+    char kind; /* NumPy's letter */
+    uint8_t bytes;
+    uint8_t unit_bytes; /* what a change of byte order turns round */
+} type_row_t;
+
+static const type_row_t type_rows[] = {
+    {GANTRY_BOOL, 'b', 1, 1},      {GANTRY_INT8, 'i', 1, 1},    {GANTRY_INT16, 'i', 2, 2},
+    {GANTRY_INT32, 'i', 4, 4},     {GANTRY_INT64, 'i', 8, 8},   {GANTRY_UINT8, 'u', 1, 1},
+    {GANTRY_UINT16, 'u', 2, 2},    {GANTRY_UINT32, 'u', 4, 4},  {GANTRY_UINT64, 'u', 8, 8},
+    {GANTRY_FLOAT16, 'f', 2, 2},   {GANTRY_FLOAT32, 'f', 4, 4}, {GANTRY_FLOAT64, 'f', 8, 8},
+    {GANTRY_COMPLEX64, 'c', 8, 4},
+};
+
+static const type_row_t *row_of_dtype(gantry_dtype_t dtype) {
+    for (size_t i = 0; i < sizeof type_rows / sizeof type_rows[0]; ++i) {
+        if (type_rows[i].dtype == dtype) return &type_rows[i];
+    }
+    return NULL;
+}
+
+static bool machine_is_little_endian(void) {
+    const uint16_t one = 1;
+    unsigned char first;
+    memcpy(&first, &one, 1);
+    return first == 1;
+}
+
+/* ---- the cursor ---- */
+
+typedef struct cursor_t {
+    const char *at;
+    const char *end;
+} cursor_t;
+
+typedef struct slice_t {
+    const char *bytes;
+    size_t length;
+} slice_t;
+
+static void skip_blanks(cursor_t *cursor) {
+    while (cursor->at < cursor->end && strchr(" \t\r\n\f", *cursor->at) && *cursor->at != '\0') ++cursor->at;
+}
+
+/* The next character that is no blank; 0 at the end. */
+static char peek(cursor_t *cursor) {
+    skip_blanks(cursor);
+    return cursor->at < cursor->end ? *cursor->at : '\0';
+}
+
+static bool take(cursor_t *cursor, char wanted) {
+    if (peek(cursor) != wanted) return false;
+    ++cursor->at;
+    return true;
+}
+
+/* Foreign bytes made fit for a message. */
+static const char *printable(const char *bytes, size_t length, char out[QUOTED_CHARS + 4]) {
+    size_t used = length < QUOTED_CHARS ? length : QUOTED_CHARS;
+    for (size_t i = 0; i < used; ++i) out[i] = bytes[i] >= ' ' && bytes[i] <= '~' ? bytes[i] : '?';
+    memcpy(out + used, used < length ? "..." : "", used < length ? 4 : 1);
+    return out;
+}
+
+static gantry_status_t fail_here(cursor_t *cursor, const char *wanted) {
+    char text[QUOTED_CHARS + 4];
+    skip_blanks(cursor);
+    if (cursor->at == cursor->end) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "the .npy header ends where %s should stand", wanted);
+    }
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "the .npy header has '%s' where %s should stand",
+                        printable(cursor->at, (size_t)(cursor->end - cursor->at), text), wanted);
+}
+
+static gantry_status_t take_text(cursor_t *cursor, const char *wanted, slice_t *out) {
+    char quote = peek(cursor);
+    if (quote != '\'' && quote != '"') return fail_here(cursor, wanted);
+    const char *begin = cursor->at + 1;
+    for (const char *at = begin; at < cursor->end && *at != '\\' && *at != '\n'; ++at) {
+        if (*at != quote) continue;
+        *out = (slice_t){begin, (size_t)(at - begin)};
+        cursor->at = at + 1;
+        return GANTRY_OK;
+    }
+    return fail_here(cursor, wanted);
+}
+
+static bool take_word(cursor_t *cursor, const char *word) {
+    skip_blanks(cursor);
+    size_t length = strlen(word);
+    if ((size_t)(cursor->end - cursor->at) < length || memcmp(cursor->at, word, length) != 0) return false;
+    cursor->at += length;
+    return true;
+}
+
+/* ---- the three values ---- */
+
+static gantry_status_t fail_descr(slice_t text) {
+    char shown[QUOTED_CHARS + 4];
+    return gantry__fail(GANTRY_UNIMPLEMENTED,
+                        "the .npy file's elements are '%s'; accepted are b1, i1 to i8, u1 to u8, f2, f4, f8 and c8 in "
+                        "either byte order",
+                        printable(text.bytes, text.length, shown));
+}
+
+static gantry_status_t read_descr(cursor_t *cursor, gantry__npy_view_t *out) {
+    slice_t text;
+    char next = peek(cursor);
+    if (next == '[' || next == '(') {
+        return gantry__fail(GANTRY_UNIMPLEMENTED,
+                            "the .npy file's elements are records (a structured 'descr'); accepted are plain numbers");
+    }
+    GANTRY__TRY(take_text(cursor, "the element type ('descr')", &text));
+    const char *at = text.bytes;
+    size_t left = text.length;
+    char order = '=';
+    if (left > 0 && strchr("<>=|", *at) && *at != '\0') {
+        order = *at++;
+        --left;
+    }
+    if (left > 0 && *at == 'O') {
+        return gantry__fail(GANTRY_UNIMPLEMENTED,
+                            "the .npy file holds Python objects, which are never loaded; accepted are plain numbers");
+    }
+    for (size_t i = 0; i < sizeof type_rows / sizeof type_rows[0]; ++i) {
+        const type_row_t *row = &type_rows[i];
+        if (left != 2 || at[0] != row->kind || at[1] != (char)('0' + row->bytes)) continue;
+        if (order == '|' && row->bytes > 1) break; /* "no byte order" fits single bytes only */
+        out->dtype = row->dtype;
+        out->swapped = row->bytes > 1 && order == (machine_is_little_endian() ? '>' : '<');
+        return GANTRY_OK;
+    }
+    return fail_descr(text);
+}
+
+static gantry_status_t read_fortran_order(cursor_t *cursor, gantry__npy_view_t *out) {
+    out->fortran_order = take_word(cursor, "True");
+    if (out->fortran_order || take_word(cursor, "False")) return GANTRY_OK;
+    return fail_here(cursor, "True or False ('fortran_order')");
+}
+
+static gantry_status_t read_dim(cursor_t *cursor, int64_t *out) {
+    if (peek(cursor) == '-') return fail_here(cursor, "a dimension, which is never negative,");
+    const char *begin = cursor->at;
+    int64_t value = 0;
+    for (; cursor->at < cursor->end && *cursor->at >= '0' && *cursor->at <= '9'; ++cursor->at) {
+        int digit = *cursor->at - '0';
+        if (value > (INT64_MAX - digit) / 10) {
+            cursor->at = begin;
+            return fail_here(cursor, "a dimension below 2^63");
+        }
+        value = value * 10 + digit;
+    }
+    if (cursor->at == begin) return fail_here(cursor, "a dimension");
+    (void)(cursor->at < cursor->end && *cursor->at == 'L' && ++cursor->at); /* files written under Python 2 */
+    *out = value;
+    return GANTRY_OK;
+}
+
+static gantry_status_t read_shape(cursor_t *cursor, gantry__npy_view_t *out) {
+    out->shape = (gantry_shape_t){.rank = 0};
+    if (!take(cursor, '(')) return fail_here(cursor, "a tuple of dimensions ('shape')");
+    while (!take(cursor, ')')) {
+        int64_t dim;
+        GANTRY__TRY(read_dim(cursor, &dim));
+        if (out->shape.rank == GANTRY_MAX_RANK) {
+            return gantry__fail(GANTRY_UNIMPLEMENTED, "the .npy file's array has more than the %d dimensions accepted",
+                                GANTRY_MAX_RANK);
+        }
+        out->shape.dims[out->shape.rank++] = dim;
+        bool comma = take(cursor, ',');
+        bool last = peek(cursor) == ')';
+        /* (3) is a number in brackets to Python, not a tuple. */
+        if (!comma && (!last || out->shape.rank == 1)) return fail_here(cursor, "',' between dimensions ('shape')");
+    }
+    return GANTRY_OK;
+}
+
+/* ---- the header ---- */
+
+enum { HAS_DESCR = 1, HAS_ORDER = 2, HAS_SHAPE = 4, HAS_ALL = 7 };
+
+static bool slice_is(slice_t slice, const char *text) {
+    return slice.length == strlen(text) && memcmp(slice.bytes, text, slice.length) == 0;
+}
+
+static gantry_status_t read_entry(cursor_t *cursor, unsigned *seen, gantry__npy_view_t *out) {
+    slice_t key;
+    char shown[QUOTED_CHARS + 4];
+    GANTRY__TRY(take_text(cursor, "a key", &key));
+    unsigned bit = slice_is(key, "descr")         ? HAS_DESCR
+                 : slice_is(key, "fortran_order") ? HAS_ORDER
+                 : slice_is(key, "shape")         ? HAS_SHAPE
+                                                  : 0;
+    if (bit == 0 || (*seen & bit)) {
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "the .npy header has %s key '%s'; accepted are 'descr', 'fortran_order' and 'shape', once each",
+            bit ? "a second" : "an unknown", printable(key.bytes, key.length, shown));
+    }
+    *seen |= bit;
+    if (!take(cursor, ':')) return fail_here(cursor, "':' after a key");
+    if (bit == HAS_DESCR) return read_descr(cursor, out);
+    if (bit == HAS_ORDER) return read_fortran_order(cursor, out);
+    return read_shape(cursor, out);
+}
+
+static gantry_status_t read_header(cursor_t *cursor, gantry__npy_view_t *out) {
+    unsigned seen = 0;
+    if (!take(cursor, '{')) return fail_here(cursor, "'{'");
+    while (!take(cursor, '}')) {
+        GANTRY__TRY(read_entry(cursor, &seen, out));
+        bool comma = take(cursor, ',');
+        if (!comma && peek(cursor) != '}') return fail_here(cursor, "',' or '}'");
+    }
+    if (peek(cursor) != '\0' || cursor->at != cursor->end) return fail_here(cursor, "nothing more");
+    if (seen == HAS_ALL) return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "the .npy header lacks the key '%s'",
+                        !(seen & HAS_DESCR)   ? "descr"
+                        : !(seen & HAS_ORDER) ? "fortran_order"
+                                              : "shape");
+}
+
+/* Where the header text begins and ends. */
+static gantry_status_t find_header(const unsigned char *bytes, size_t size, cursor_t *out) {
+    if (size < MAGIC_BYTES || memcmp(bytes, MAGIC, MAGIC_BYTES) != 0) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "not an .npy file: it does not begin with \\x93NUMPY");
+    }
+    size_t fixed = MAGIC_BYTES + 4;
+    if (size < fixed) return gantry__fail(GANTRY_DATA_LOSS, "the .npy file ends within its first %zu bytes", fixed);
+    unsigned major = bytes[6], minor = bytes[7];
+    if (major < 1 || major > 3 || minor != 0) {
+        return gantry__fail(GANTRY_UNIMPLEMENTED,
+                            "the .npy file has format version %u.%u; accepted are 1.0, 2.0 and 3.0", major, minor);
+    }
+    size_t length = bytes[8] | (size_t)bytes[9] << 8;
+    if (major > 1) {
+        fixed += 2;
+        if (size < fixed) return gantry__fail(GANTRY_DATA_LOSS, "the .npy file ends within its first %zu bytes", fixed);
+        length |= (size_t)bytes[10] << 16 | (size_t)bytes[11] << 24;
+    }
+    if (length > size - fixed) {
+        return gantry__fail(GANTRY_DATA_LOSS, "the .npy file says its header has %zu bytes, but only %zu follow",
+                            length, size - fixed);
+    }
+    *out = (cursor_t){(const char *)bytes + fixed, (const char *)bytes + fixed + length};
+    return GANTRY_OK;
+}
+
+static gantry_status_t measure(const gantry_shape_t *shape, gantry_dtype_t dtype, size_t *out_bytes) {
+    char text[GANTRY_MAX_RANK * 24];
+    int64_t count = gantry_shape_elements(shape);
+    size_t item = gantry_dtype_size(dtype);
+    if (count < 0 || (uint64_t)count > SIZE_MAX / 2 / item) {
+        (void)gantry_shape_format(shape, text, sizeof text);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "a %s array of shape %s is too large for this machine's addresses, or no shape",
+                            gantry_dtype_name(dtype), text);
+    }
+    *out_bytes = (size_t)count * item;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__npy_parse(const void *bytes, size_t size, gantry__npy_view_t *out) {
+    cursor_t cursor;
+    *out = (gantry__npy_view_t){.dtype = GANTRY_DTYPE_NONE};
+    GANTRY__TRY(find_header(bytes, size, &cursor));
+    GANTRY__TRY(read_header(&cursor, out));
+    GANTRY__TRY(measure(&out->shape, out->dtype, &out->data_bytes));
+    out->data = cursor.end;
+    out->data_offset = (size_t)(cursor.end - (const char *)bytes);
+    size_t left = size - out->data_offset;
+    if (left == out->data_bytes) return GANTRY_OK;
+    return gantry__fail(GANTRY_DATA_LOSS, "the .npy file should have %zu bytes of elements and has %zu: it is %s",
+                        out->data_bytes, left, left < out->data_bytes ? "truncated" : "followed by something else");
+}
+
+/* ---- elements ---- */
+
+/* Row-major order asks for the last index fastest; in Fortran order its stride is the largest. Walks the target in
+ * order and keeps the source's offset beside an odometer of indices. */
+static void copy_fortran(const gantry__npy_view_t *view, char *target, size_t item) {
+    const char *source = view->data;
+    int64_t index[GANTRY_MAX_RANK] = {0};
+    size_t stride[GANTRY_MAX_RANK];
+    size_t step = item;
+    for (int32_t i = 0; i < view->shape.rank; ++i) {
+        stride[i] = step;
+        step *= (size_t)view->shape.dims[i];
+    }
+    size_t from = 0;
+    for (size_t to = 0; to < view->data_bytes; to += item) {
+        memcpy(target + to, source + from, item);
+        for (int32_t i = view->shape.rank - 1; i >= 0; --i) {
+            from += stride[i];
+            if (++index[i] < view->shape.dims[i]) break;
+            from -= stride[i] * (size_t)view->shape.dims[i];
+            index[i] = 0;
+        }
+    }
+}
+
+static void swap_bytes(unsigned char *bytes, size_t size, size_t unit) {
+    for (size_t at = 0; at < size; at += unit) {
+        for (size_t low = at, high = at + unit - 1; low < high; ++low, --high) {
+            unsigned char kept = bytes[low];
+            bytes[low] = bytes[high];
+            bytes[high] = kept;
+        }
+    }
+}
+
+void gantry__npy_copy(const gantry__npy_view_t *view, void *target) {
+    const type_row_t *row = row_of_dtype(view->dtype);
+    if (view->data_bytes == 0) return;
+    if (view->fortran_order && view->shape.rank > 1) {
+        copy_fortran(view, target, row->bytes);
+    } else {
+        memmove(target, view->data, view->data_bytes);
+    }
+    if (view->swapped) swap_bytes(target, view->data_bytes, row->unit_bytes);
+    if (view->dtype == GANTRY_BOOL) {
+        unsigned char *flags = target;
+        for (size_t i = 0; i < view->data_bytes; ++i) flags[i] = flags[i] != 0;
+    }
+}
+
+/* ---- files ---- */
+
+gantry_status_t gantry__npy_load(const gantry__heap_t *heap, const char *path, size_t max_bytes,
+                                 gantry__npy_array_t *out) {
+    gantry__npy_view_t view;
+    *out = (gantry__npy_array_t){.heap = heap};
+    GANTRY__TRY(gantry__file_read(heap, path, max_bytes, &out->block, &out->block_bytes));
+    gantry_status_t status = gantry__npy_parse(out->block, out->block_bytes, &view);
+    if (status != GANTRY_OK) goto fail;
+    out->dtype = view.dtype;
+    out->shape = view.shape;
+    out->data_bytes = view.data_bytes;
+    if (view.fortran_order && view.shape.rank > 1) { /* not in place: a second block */
+        void *block = gantry__heap_alloc(heap, view.data_bytes);
+        if (!block) {
+            status = GANTRY_RESOURCE_EXHAUSTED;
+            goto fail;
+        }
+        gantry__npy_copy(&view, block);
+        gantry__heap_free(heap, out->block, out->block_bytes);
+        out->block = block;
+        out->block_bytes = view.data_bytes;
+        out->data = block;
+    } else { /* the header of every common writer leaves the elements aligned */
+        out->data = view.data_offset % 16 == 0 ? (char *)out->block + view.data_offset : out->block;
+        gantry__npy_copy(&view, out->data);
+    }
+    return GANTRY_OK;
+fail:
+    gantry__npy_array_deinit(out);
+    return gantry__fail_prefix(status, "cannot load '%s': ", path);
+}
+
+void gantry__npy_array_deinit(gantry__npy_array_t *array) {
+    gantry__heap_free(array->heap, array->block, array->block_bytes);
+    *array = (gantry__npy_array_t){.heap = array->heap};
+}
+
+/* ---- writing ---- */
+
+/* The width NumPy leaves for a first dimension that may grow in place. */
+#define GROWTH_CHARS 21
+
+static int write_dict(const type_row_t *row, const gantry_shape_t *shape, char *out, size_t out_bytes) {
+    char dims[GANTRY_MAX_RANK * 22 + 4];
+    size_t used = 0;
+    int growth = 0;
+    for (int32_t i = 0; i < shape->rank; ++i) {
+        int length = snprintf(dims + used, sizeof dims - used, i ? ", %" PRId64 : "%" PRId64, shape->dims[i]);
+        if (i == 0) growth = GROWTH_CHARS - length;
+        used += (size_t)length;
+    }
+    dims[used] = '\0';
+    char order = row->bytes == 1 ? '|' : machine_is_little_endian() ? '<' : '>';
+    return snprintf(out, out_bytes, "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (%s%s), }%*s", order,
+                    row->kind, row->bytes, dims, shape->rank == 1 ? "," : "", growth, "");
+}
+
+gantry_status_t gantry__npy_header(gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                   char out[GANTRY__NPY_HEADER_BYTES], size_t *out_bytes) {
+    const type_row_t *row = row_of_dtype(dtype);
+    size_t data_bytes;
+    *out_bytes = 0;
+    if (!row) {
+        return gantry__fail(GANTRY_UNIMPLEMENTED, "an .npy file cannot hold elements of type %s",
+                            gantry_dtype_name(dtype));
+    }
+    GANTRY__TRY(measure(shape, dtype, &data_bytes));
+    const size_t fixed = MAGIC_BYTES + 4;
+    size_t length = (size_t)write_dict(row, shape, out + fixed, GANTRY__NPY_HEADER_BYTES - fixed);
+    size_t total = (fixed + length + 1 + 63) / 64 * 64; /* one for the newline */
+    memset(out + fixed + length, ' ', total - fixed - length - 1);
+    out[total - 1] = '\n';
+    memcpy(out, MAGIC "\x01\x00", MAGIC_BYTES + 2);
+    out[8] = (char)((total - fixed) & 0xff);
+    out[9] = (char)((total - fixed) >> 8);
+    *out_bytes = total;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__npy_save(const char *path, gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                 const void *data) {
+    char header[GANTRY__NPY_HEADER_BYTES];
+    size_t header_bytes, data_bytes;
+    GANTRY__TRY(gantry__npy_header(dtype, shape, header, &header_bytes));
+    GANTRY__TRY(measure(shape, dtype, &data_bytes));
+    const gantry__file_piece_t pieces[] = {{header, header_bytes}, {data, data_bytes}};
+    return gantry__file_write(path, pieces, 2, GANTRY__FILE_DURABLE);
+}

@@ -1,0 +1,65 @@
+/* NumPy's .npy files: one array each, read from and written to host memory.
+ *
+ * Reads format 1.0, 2.0 and 3.0 as NumPy's documentation (numpy.lib.format) defines them, in both byte orders and both
+ * memory orders; writes format 1.0, byte for byte as NumPy does. Plain numbers only: no objects (they would be Python
+ * code), records, text or dates. Parsing trusts nothing: the bytes may be hostile. Owns nothing but what
+ * gantry__npy_load makes. Thread-safe. */
+#ifndef GANTRY_IO_NPY_H
+#define GANTRY_IO_NPY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <gantry/types.h>
+
+#include "base/heap.h"
+
+/* What a file's header says; data lies within the bytes that were parsed, at any alignment. */
+typedef struct gantry__npy_view_t {
+    gantry_dtype_t dtype;
+    gantry_shape_t shape;
+    bool fortran_order; /* the first index runs fastest */
+    bool swapped;       /* not in this machine's byte order */
+    const void *data;
+    size_t data_offset; /* of data from the file's first byte */
+    size_t data_bytes;
+} gantry__npy_view_t;
+
+/* InvalidArgument: not an .npy file, or a header NumPy would refuse; Unimplemented: an element type or rank Gantry has
+ * not, or an unknown format version; DataLoss: more or fewer bytes than the header promises. *out is defined only after
+ * OK. */
+gantry_status_t gantry__npy_parse(const void *bytes, size_t size, gantry__npy_view_t *out);
+
+/* Copies the elements to target (data_bytes, aligned for the type) in row-major order and this machine's byte order;
+ * bools become 0 or 1. */
+void gantry__npy_copy(const gantry__npy_view_t *view, void *target);
+
+/* Enough for every header that gantry__npy_header makes. */
+#define GANTRY__NPY_HEADER_BYTES 384
+
+/* Writes what stands before the data of a row-major array and its length (a multiple of 64).
+ * Unimplemented for a type NumPy has no name for; InvalidArgument for a shape that is none. */
+gantry_status_t gantry__npy_header(gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                   char out[GANTRY__NPY_HEADER_BYTES], size_t *out_bytes);
+
+/* An array read from a file: row-major, in this machine's byte order. */
+typedef struct gantry__npy_array_t {
+    const gantry__heap_t *heap;
+    gantry_dtype_t dtype;
+    gantry_shape_t shape;
+    void *data; /* aligned for any element type; not NULL, even when empty */
+    size_t data_bytes;
+    void *block; /* what data lies in */
+    size_t block_bytes;
+} gantry__npy_array_t;
+
+/* max_bytes bounds the file. Failures name the path. Release with gantry__npy_array_deinit (also harmless after a
+ * failure). */
+gantry_status_t gantry__npy_load(const gantry__heap_t *heap, const char *path, size_t max_bytes,
+                                 gantry__npy_array_t *out);
+void gantry__npy_array_deinit(gantry__npy_array_t *array);
+
+/* Replaces the file at once or not at all. data holds the shape's elements in row-major order. */
+gantry_status_t gantry__npy_save(const char *path, gantry_dtype_t dtype, const gantry_shape_t *shape, const void *data);
+
+#endif

@@ -1,0 +1,21 @@
+/* Where an allocator gets regions from: the driver, seen through three functions.
+ *
+ * The implementer checks what the books cannot know (the machine's free memory) and commits a region before it returns it, so that
+ * memory is missing at allocation and not at first use. Called without any lock held. Thread-safe. */
+#ifndef GANTRY_MEMORY_REGION_SOURCE_H
+#define GANTRY_MEMORY_REGION_SOURCE_H
+
+#include <stdint.h>
+
+#include <gantry/status.h>
+
+typedef struct gantry__region_source_t {
+    void *user;
+    /* ResourceExhausted when there is no more. */
+    gantry_status_t (*take)(void *user, uint64_t size_bytes, uint64_t *out_handle);
+    void (*give_back)(void *user, uint64_t handle, uint64_t size_bytes);
+    /* Returns when no submitted work uses memory of the device any more. */
+    void (*wait)(void *user);
+} gantry__region_source_t;
+
+#endif

@@ -1,0 +1,194 @@
+/*
+ * Compares the float64 functions of the portable text with long double, on random inputs of several ranges.
+ *
+ * An argument gives the number of inputs per function and range (default 100,000). Where long double is no wider than
+ * double the comparison is skipped with that reason; special values are tested everywhere.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "../../backends/portable/kernels/dialect.cl"
+#include "../../backends/portable/kernels/math_float64.cl"
+
+enum { BLOCK = 512, RANGES = 4 };
+
+typedef struct subject {
+    const char *name;
+    void (*fill)(double *restrict y, const double *restrict x, int count);
+    long double (*reference)(long double x);
+    double bound_ulp;
+    double ranges[RANGES][2]; /* low and high end; low = high: any bits */
+} subject_t;
+
+static long samples = 100000;
+
+#define FILL(name)                                                                                                     \
+    static void fill_##name(double *restrict y, const double *restrict x, int count)                                  \
+    {                                                                                                                  \
+        for (int i = 0; i < count; i++) {                                                                              \
+            y[i] = gantry_##name##_f64(x[i]);                                                                          \
+        }                                                                                                              \
+    }
+
+FILL(exp)
+FILL(log)
+FILL(tanh)
+FILL(sigmoid)
+FILL(sqrt)
+
+static long double sigmoid_reference(long double x)
+{
+    return 1.0L / (1.0L + expl(-x));
+}
+
+static const subject_t subjects[] = {
+    {"exp", fill_exp, expl, 1.0, {{0, 0}, {-1, 1}, {-746, -707}, {-720, 720}}},
+    {"log", fill_log, logl, 1.0, {{0, 0}, {0.5, 2}, {0.99, 1.01}, {0, 1e-307}}},
+    {"tanh", fill_tanh, tanhl, 1.0, {{0, 0}, {-0.6, 0.6}, {-3, 3}, {-21, 21}}},
+    {"sigmoid", fill_sigmoid, sigmoid_reference, 1.0, {{0, 0}, {-1, 1}, {-746, -690}, {-50, 50}}},
+    {"sqrt", fill_sqrt, sqrtl, 0.5, {{0, 0}, {0, 1e-307}, {0.5, 2}, {0, 1e300}}},
+};
+
+enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };
+
+/* xorshift64*: the test needs repeatable bits, nothing more. */
+static uint64_t next_bits(uint64_t *state)
+{
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return *state * UINT64_C(0x2545f4914f6cdd1d);
+}
+
+static double next_input(uint64_t *state, const double *range)
+{
+    uint64_t bits = next_bits(state);
+    if (range[0] == range[1]) {
+        return GANTRY_AS_DOUBLE(bits);
+    }
+    return range[0] + (range[1] - range[0]) * ((double)(bits >> 11) * 0x1p-53);
+}
+
+/* Distance of y from the exact result in units of double's last place there; infinite for a wrong special. */
+static double error_in_ulp(double y, long double wanted)
+{
+    double nearest = (double)wanted;
+    if (isnan(wanted)) {
+        return GANTRY_AS_ULONG(y) == UINT64_C(0x7ff8000000000000) ? 0.0 : HUGE_VAL;
+    }
+    if (wanted == 0.0L || isinf(wanted)) {
+        return GANTRY_AS_ULONG(y) == GANTRY_AS_ULONG(nearest) ? 0.0 : HUGE_VAL;
+    }
+    if (isnan(y) || (y != 0.0 && (signbit(y) != 0) != (signbit(wanted) != 0))) {
+        return HUGE_VAL;
+    }
+    /* An overflowed result counts as 2^1024, the double that would follow the largest. */
+    long double value = isinf(y) ? copysignl(0x1p1024L, (long double)y) : (long double)y;
+    long double capped = fabsl(wanted) > 0x1p1024L ? copysignl(0x1p1024L, wanted) : wanted;
+    int exponent = fabsl(capped) < 0x1p-1022L ? -1022 : ilogbl(capped);
+    if (exponent > 1023) {
+        exponent = 1023;
+    }
+    return (double)(fabsl(value - capped) * ldexpl(1.0L, 52 - exponent));
+}
+
+static double worst_of_range(const subject_t *subject, const double *range, uint64_t *state, double *out_input)
+{
+    double x[BLOCK];
+    double y[BLOCK];
+    double worst = 0.0;
+    for (long done = 0; done < samples; done += BLOCK) {
+        for (int i = 0; i < BLOCK; i++) {
+            x[i] = next_input(state, range);
+        }
+        subject->fill(y, x, BLOCK);
+        for (int i = 0; i < BLOCK; i++) {
+            double error = error_in_ulp(y[i], subject->reference((long double)x[i]));
+            if (error > worst) {
+                worst = error;
+                *out_input = x[i];
+            }
+        }
+    }
+    return worst;
+}
+
+static void functions_random_inputs_stay_within_their_bounds(void **state)
+{
+    (void)state;
+    if (sizeof(long double) == sizeof(double) || LDBL_MANT_DIG < 64) {
+        print_message("skipped: long double is no wider than double here\n");
+        skip();
+    }
+    uint64_t seed = UINT64_C(0x9e3779b97f4a7c15);
+    int failures = 0;
+    for (int i = 0; i < SUBJECTS; i++) {
+        for (int j = 0; j < RANGES; j++) {
+            const double *range = subjects[i].ranges[j];
+            double input = 0.0;
+            double worst = worst_of_range(&subjects[i], range, &seed, &input);
+            print_message("%-8s [%g, %g]: largest error %.4f ulp at %.17g\n", subjects[i].name, range[0], range[1],
+                          worst, input);
+            failures += worst <= subjects[i].bound_ulp ? 0 : 1;
+        }
+    }
+    assert_int_equal(failures, 0);
+}
+
+static void assert_bits(double got, double wanted)
+{
+    assert_true(GANTRY_AS_ULONG(got) == GANTRY_AS_ULONG(wanted));
+}
+
+static void functions_special_inputs_give_the_ieee_results(void **state)
+{
+    (void)state;
+    double nan_result = GANTRY_NAN_F64;
+    double infinity = GANTRY_INFINITY_F64;
+    double other_nan = GANTRY_AS_DOUBLE(UINT64_C(0xfff0000000000123));
+    assert_bits(gantry_exp_f64(infinity), infinity);
+    assert_bits(gantry_exp_f64(-infinity), 0.0);
+    assert_bits(gantry_exp_f64(-0.0), 1.0);
+    assert_bits(gantry_exp_f64(-745.0), 4.94065645841246544e-324);
+    assert_bits(gantry_exp_f64(709.79), infinity);
+    assert_bits(gantry_exp_f64(other_nan), nan_result);
+    assert_bits(gantry_log_f64(0.0), -infinity);
+    assert_bits(gantry_log_f64(-0.0), -infinity);
+    assert_bits(gantry_log_f64(1.0), 0.0);
+    assert_bits(gantry_log_f64(infinity), infinity);
+    assert_bits(gantry_log_f64(-1.0), nan_result);
+    assert_bits(gantry_log_f64(-infinity), nan_result);
+    assert_bits(gantry_log_f64(other_nan), nan_result);
+    assert_bits(gantry_tanh_f64(-0.0), -0.0);
+    assert_bits(gantry_tanh_f64(4.94065645841246544e-324), 4.94065645841246544e-324);
+    assert_bits(gantry_tanh_f64(-infinity), -1.0);
+    assert_bits(gantry_tanh_f64(1e300), 1.0);
+    assert_bits(gantry_tanh_f64(other_nan), nan_result);
+    assert_bits(gantry_sigmoid_f64(-0.0), 0.5);
+    assert_bits(gantry_sigmoid_f64(-infinity), 0.0);
+    assert_bits(gantry_sigmoid_f64(infinity), 1.0);
+    assert_bits(gantry_sigmoid_f64(other_nan), nan_result);
+    assert_bits(gantry_sqrt_f64(-0.0), -0.0);
+    assert_bits(gantry_sqrt_f64(-1.0), nan_result);
+    assert_bits(gantry_sqrt_f64(infinity), infinity);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(functions_special_inputs_give_the_ieee_results),
+        cmocka_unit_test(functions_random_inputs_stay_within_their_bounds),
+    };
+    long asked = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
+    if (asked > 0) {
+        samples = asked;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
