@@ -46,8 +46,8 @@ enum {
 
 /* The table, GANTRY_CPU_TYPES loops for each op. */
 GANTRY_CPU_DECLARE(const gantry__cpu_loops_t *, element_loops, (void));
-/* x of type column `from` to out of type column `to`. */
-GANTRY_CPU_DECLARE(gantry__cpu_loop_fn, convert_loop, (uint32_t from, uint32_t to));
+/* x of type column `from` to out of type column `to`; truncate: float64 to float32 rounds toward zero. */
+GANTRY_CPU_DECLARE(gantry__cpu_loop_fn, convert_loop, (uint32_t from, uint32_t to, int32_t truncate));
 /* out[i] = start + (begin + i) * delta; start and delta point to one element of out's type. */
 GANTRY_CPU_DECLARE(void, range_loop, (uint32_t column, const void *start, const void *delta, int64_t begin, void *out, int64_t count));
 /* out[i] = condition[i] ? x[i] : y[i] for elements of 1, 4 or 8 bytes. */

@@ -122,13 +122,18 @@ CONVERT(b8, uint8_t, i32, int32_t, x)
 CONVERT(b8, uint8_t, i64, int64_t, x)
 CONVERT(b8, uint8_t, b8, uint8_t, x)
 
+CONVERT(f64, double, f32_truncated, float, gantry_f64_to_f32_truncated(x))
+
 #define CONVERT_ROW(from) {convert_##from##_f32, convert_##from##_f64, convert_##from##_i32, convert_##from##_i64, convert_##from##_b8}
 
-gantry__cpu_loop_fn GANTRY_CPU_NAME(convert_loop)(uint32_t from, uint32_t to)
+gantry__cpu_loop_fn GANTRY_CPU_NAME(convert_loop)(uint32_t from, uint32_t to, int32_t truncate)
 {
     static const gantry__cpu_loop_fn loops[GANTRY_CPU_TYPES][GANTRY_CPU_TYPES] = {CONVERT_ROW(f32), CONVERT_ROW(f64), CONVERT_ROW(i32),
                                                                                   CONVERT_ROW(i64), CONVERT_ROW(b8)};
 
+    if (truncate != 0 && from == 1 && to == 0) {
+        return convert_f64_f32_truncated;
+    }
     return loops[from][to];
 }
 

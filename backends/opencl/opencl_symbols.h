@@ -39,6 +39,7 @@
     X(clSetEventCallback)           \
     X(clGetEventInfo)               \
     X(clWaitForEvents)              \
+    X(clRetainEvent)                \
     X(clReleaseEvent)               \
     X(clCreateProgramWithSource)    \
     X(clCreateProgramWithBinary)    \

@@ -155,6 +155,8 @@ double gantry__real_magnitude(const gantry__real_t *value) {
 
 /* ---- digits ---- */
 
+#define UNBOUNDED (-10000) /* a place below every digit of every number */
+
 typedef struct digit_loop_t {
     natural_t v, low, high, unit;
     bool even;
@@ -248,7 +250,7 @@ void gantry__decimal_significant(const gantry__real_t *value, int32_t max_digits
     }
     int32_t first = prepare(value, &loop);
     run(&loop, first, min_digits > 0 ? first + 1 - min_digits : first,
-        max_digits > 0 ? first + 1 - max_digits : INT32_MIN, out);
+        max_digits > 0 ? first + 1 - max_digits : UNBOUNDED, out);
 }
 
 void gantry__decimal_fraction(const gantry__real_t *value, int32_t max_fraction, gantry__decimal_t *out) {
@@ -258,7 +260,7 @@ void gantry__decimal_fraction(const gantry__real_t *value, int32_t max_fraction,
         return;
     }
     int32_t first = prepare(value, &loop);
-    int32_t last = max_fraction >= 0 ? -max_fraction : INT32_MIN;
+    int32_t last = max_fraction >= 0 ? -max_fraction : UNBOUNDED;
     if (first < last - 1) { /* below a tenth of the last place */
         set_zero(out);
         return;

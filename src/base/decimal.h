@@ -43,8 +43,8 @@ typedef struct gantry__decimal_t {
  * do. */
 void gantry__decimal_significant(const gantry__real_t *value, int32_t max_digits, int32_t min_digits,
                                  gantry__decimal_t *out);
-/* Counts digits behind the point: at most max_fraction (-1: no bound). What is below that place becomes a '0' or '1'
- * there. */
+/* Counts digits behind the point: at most max_fraction (-1: no bound). What is below that place becomes zero or a
+ * '1' there. */
 void gantry__decimal_fraction(const gantry__real_t *value, int32_t max_fraction, gantry__decimal_t *out);
 
 #endif

@@ -16,6 +16,7 @@
 #include "base/thread.h"
 #include "device/device_name.h"
 #include "device/fault.h"
+#include "device/staging.h"
 #include "device/stream.h"
 #include "memory/allocator.h"
 
@@ -61,6 +62,7 @@ struct gantry_logical_device_t {
     gantry__allocator_t allocator;
     gantry__stream_t streams[GANTRY__STREAMS];
     gantry__fault_table_t faults;
+    gantry__staging_t staging;
 };
 
 struct gantry__device_table_t {

@@ -127,8 +127,12 @@ static gantry_status_t open_all(logical_t *device) {
     if (status != GANTRY_OK) goto fail_driver;
     status = gantry__fault_table_init(&device->faults);
     if (status != GANTRY_OK) goto fail_streams;
+    status = gantry__staging_init(&device->staging);
+    if (status != GANTRY_OK) goto fail_faults;
     status = open_allocator(device);
     if (status == GANTRY_OK) return GANTRY_OK;
+    gantry__staging_deinit(device);
+fail_faults:
     gantry__mutex_deinit(&device->faults.lock);
 fail_streams:
     close_streams(device);
@@ -157,6 +161,7 @@ void gantry__logical_device_close(gantry_logical_device_t *device) {
     if (!atomic_load(&device->is_open)) return;
     (void)gantry__logical_device_synchronize(device);
     gantry__fault_table_deinit(device);
+    gantry__staging_deinit(device);
     gantry__allocator_deinit(&device->allocator);
     close_streams(device);
     close_driver(device);

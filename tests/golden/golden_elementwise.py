@@ -214,11 +214,8 @@ def binary(op):
         sizes = SIZES + LARGE_SIZES if main else (1, 16, 33, 65)
         for n in sizes:
             x, y = pair(op, dtype, (n,), (n,))
-            r.add(
-    f"{name}_size_{n}", [
-        cycled(
-            x, 29 if n < 257 else 13), cycled(
-                y, 31 if n < 257 else 17)], tolerance=tolerance)
+            r.add(f"{name}_size_{n}", [cycled(x, 29 if n < 257 else 13), cycled(y, 31 if n < 257 else 17)],
+                  tolerance=tolerance)
         for a, b in BROADCASTS + EMPTY_BROADCASTS if main else FEW_BROADCASTS:
             r.add(f"{name}_broadcast_{text(a)}_{text(b)}", pair(op, dtype, a, b), tolerance=tolerance)
         binary_special(r, op, dtype, tolerance)
@@ -237,11 +234,12 @@ def select():
     r = Recorder("Select", "SelectV2", lambda inputs, attrs: np.where(*inputs))
     triples = (((), (), ()), ((), (5,), (5,)), ((5,), (5,), (5,)), ((5,), (), ()), ((5,), (5,), ()), ((5,), (), (5,)),
                ((3, 4), (3, 4), (3, 4)), ((4,), (3, 4), (3, 4)), ((3, 1), (3, 4), (3, 4)), ((3, 1), (1, 4), ()),
-               ((1, 4), (3, 1), (3, 4)), ((2, 1, 1), (1, 3, 1), (1, 1, 4)), ((), (3, 1), (1, 4)), ((2, 3, 4), (4,), (3, 1)),
-               ((2, 1, 2, 1), (1, 3, 1, 2), (2,)), ((1, 2, 1, 2, 1), (2, 1, 2, 1, 2), (2, 2, 2, 2, 2)),
-               ((2, 2, 1, 1, 2, 1, 1, 2), (2, 2, 1, 1, 2, 1, 1, 2), ()), ((
-                   2, 1, 2, 1, 2, 1, 2, 1), (1, 2, 1, 2, 1, 2, 1, 2), ()),
-               ((0,), (0,), (0,)), ((0,), (), (1,)), ((3, 0), (1,), (3, 1)))
+               ((1, 4), (3, 1), (3, 4)), ((2, 1, 1), (1, 3, 1), (1, 1, 4)), ((), (3, 1), (1, 4)),
+               ((2, 3, 4), (4,), (3, 1)), ((2, 1, 2, 1), (1, 3, 1, 2), (2,)),
+               ((1, 2, 1, 2, 1), (2, 1, 2, 1, 2), (2, 2, 2, 2, 2)),
+               ((2, 2, 1, 1, 2, 1, 1, 2), (2, 2, 1, 1, 2, 1, 1, 2), ()),
+               ((2, 1, 2, 1, 2, 1, 2, 1), (1, 2, 1, 2, 1, 2, 1, 2), ()), ((0,), (0,), (0,)), ((0,), (), (1,)),
+               ((3, 0), (1,), (3, 1)))
     for dtype in ALL_TYPES:
         for shapes in triples if dtype == F32 else triples[:1] + triples[5:6] + triples[10:14] + triples[-1:]:
             values = [random_values(t, s, "Select", i) for i, (t, s) in enumerate(zip((BOOL, dtype, dtype), shapes))]
@@ -270,8 +268,8 @@ def cast_specials(source, target):
     if source == BOOL:
         return np.array([False, True])
     if source in INTS:
-        extra = [16777217, -16777217, 16777219, 2**31 - 65] + \
-            ([2**53 + 1, 2**62 + 1, -2**63 + 1, 2**32 + 5] if source == I64 else [])
+        extra = [16777217, -16777217, 16777219,
+                 2**31 - 65] + ([2**53 + 1, 2**62 + 1, -2**63 + 1, 2**32 + 5] if source == I64 else [])
         return np.concatenate([corners(source), np.array(extra, dtype=source)])
     if target in INTS:
         edges = [0.0, -0.0, 0.5, -0.5, 0.99, -0.99, 1.5, -1.5, 2.5, 1e6, -1e6, 2147483520.0, -2147483648.0, 1e-30]
@@ -284,8 +282,8 @@ def cast_specials(source, target):
 def cast():
     def reference(inputs, attrs):
         x = inputs[0]
-        if attrs.get(
-            "Truncate") and x.dtype == F64 and attrs["DstT"] == F32:   # toward zero: the bits below float32's go
+        if attrs.get("Truncate") and x.dtype == F64 and attrs["DstT"] == F32:
+            # Toward zero: the bits below float32's are dropped.
             x = (x.view(I64) & ~np.int64(2**29 - 1)).view(F64)
         return x.astype(attrs["DstT"])
     r = Recorder("Cast", reference=reference)
@@ -298,9 +296,11 @@ def cast():
             for shape in ((), (2, 3), (0, 2), (2, 1, 2, 1, 2, 1, 2, 1)):
                 r.add(f"{name}_shape_{text(shape)}", [random_values(source, shape, "Cast")], {"DstT": target})
             if source == F64 and target == F32:
-                r.add(f"{name}_rounding", [np.array([1 + 2.0**-24, 1 + 3 * 2.0**-24, 1 + 2.0**-24 + 2.0**-50, 1e300, -1e300,
+                r.add(f"{name}_rounding", [np.array([1 + 2.0**-24, 1 + 3 * 2.0**-24, 1 + 2.0**-24 + 2.0**-50, 1e300,
+                                                     -1e300,
                                                      3.4028235677973366e38, 3.4028234e38, 1e-300, -1e-300])], attrs)
-                r.add(f"{name}_truncate", [np.array([1 + 3 * 2.0**-24, 1 + 2.0**-23 - 2.0**-40, -1.9999999999, 0.1, -0.1, np.inf, 0.0])],
+                r.add(f"{name}_truncate", [np.array([1 + 3 * 2.0**-24, 1 + 2.0**-23 - 2.0**-40, -1.9999999999, 0.1,
+                                                     -0.1, np.inf, 0.0])],
                       {"DstT": target, "Truncate": True})
                 r.add(f"{name}_denormal_results", [np.array([1e-40, -1e-40, 1.4e-45, 7e-46, 7.1e-46, 1.17e-38])], attrs,
                       numpy_only=True)

@@ -1,7 +1,7 @@
 """MatMul and BatchMatMul."""
 import numpy as np
 
-from golden_case import EXACT, F32, F64, FLOATS, I32, INTS, NUMBERS, Recorder, cycled, random_values
+from golden_case import EXACT, F32, F64, FLOATS, INTS, NUMBERS, Recorder, cycled, random_values
 from golden_shapes import text
 
 
@@ -10,7 +10,7 @@ def values(dtype, shape, *name):
 
 
 def product(a, b):
-    """Sums of exact or nearly exact products: float32 in float64, float64 in extended precision; integers wrap around."""
+    """Sums of nearly exact products: float32 in float64, float64 in extended precision; integers wrap around."""
     wide = {F32: np.float64, F64: np.longdouble}.get(a.dtype, np.int64)
     return np.matmul(a.astype(wide), b.astype(wide)).astype(a.dtype)
 
@@ -37,15 +37,15 @@ def add(r, name, a, b, first=False, second=False, explicit=True):
 
 def operands(dtype, batch_a, batch_b, m, k, n, first, second):
     """Cyclic with two primes, to keep the files small; stored transposed where they are to be transposed."""
-    a, b = values(dtype, batch_a + ((k, m) if first else (m, k)),
-                  "a"), values(dtype, batch_b + ((n, k) if second else (k, n)), "b")
+    a = values(dtype, batch_a + ((k, m) if first else (m, k)), "a")
+    b = values(dtype, batch_b + ((n, k) if second else (k, n)), "b")
     return cycled(a, 97), cycled(b, 89)
 
 
-SIZES = ((1, 1, 1), (1, 7, 1), (7, 1, 7), (1, 17, 5), (5, 17, 1), (1, 1, 33), (2, 3, 4), (3, 4, 5), (4, 4, 4), (8, 8, 8), (9, 7, 5), (16, 16, 16),
-         (15, 31, 2), (2, 65, 3), (33, 17, 5), (15, 33, 17), (31, 16, 33), (17, 33,
-          65), (64, 64, 5), (65, 63, 5), (1, 100, 100), (100, 100, 1), (33, 100, 40),
-         (2, 1000, 3), (3, 257, 16))
+SIZES = ((1, 1, 1), (1, 7, 1), (7, 1, 7), (1, 17, 5), (5, 17, 1), (1, 1, 33), (2, 3, 4), (3, 4, 5), (4, 4, 4),
+         (8, 8, 8), (9, 7, 5), (16, 16, 16), (15, 31, 2), (2, 65, 3), (33, 17, 5), (15, 33, 17), (31, 16, 33),
+         (17, 33, 65), (64, 64, 5), (65, 63, 5), (1, 100, 100), (100, 100, 1), (33, 100, 40), (2, 1000, 3),
+         (3, 257, 16))
 OTHER_SIZES = ((1, 1, 1), (1, 7, 1), (2, 3, 4), (9, 17, 5), (16, 16, 16), (17, 33, 9), (3, 0, 4), (0, 3, 4))
 EMPTY_SIZES = ((3, 0, 4), (0, 3, 4), (3, 4, 0), (0, 0, 0), (0, 3, 0))
 FOUR = ((False, False), (False, True), (True, False), (True, True))
@@ -71,30 +71,29 @@ def mat_mul():
         add(r, f"{dtype.name}_special_values", a, np.array([[1, 0, 2], [1, 1, 1], [2, -1, 1]], dtype))
         add(r, f"{dtype.name}_zero_times_infinity", a[3:4], np.array([[i, 0], [0, n], [1, 1]], dtype))
         small = np.finfo(dtype).smallest_subnormal
-        r.add(f"{dtype.name}_denormals", [np.array([[small, 2 * small]], dtype),
-              np.array([[1.0], [2.0]], dtype)], numpy_only=True)
+        r.add(f"{dtype.name}_denormals", [np.array([[small, 2 * small]], dtype), np.array([[1.0], [2.0]], dtype)],
+              numpy_only=True)
     for dtype in INTS:
         top, low = np.iinfo(dtype).max, np.iinfo(dtype).min
-        add(r, f"{dtype.name}_wraps_around", np.array(
-            [[top, 2], [low, -1], [top, top]], dtype), np.array([[2, 3], [top, low]], dtype))
+        add(r, f"{dtype.name}_wraps_around", np.array([[top, 2], [low, -1], [top, top]], dtype),
+            np.array([[2, 3], [top, low]], dtype))
     x = lambda *shape: values(F32, shape)
     r.error("inner_sizes_differ", [x(2, 3), x(4, 5)], {"transpose_a": False, "transpose_b": False}, contains="[2,3]")
-    r.error("inner_sizes_differ_transposed", [x(2, 3), x(3, 5)], {
-            "transpose_a": True, "transpose_b": False}, contains="[2,3]")
+    r.error("inner_sizes_differ_transposed", [x(2, 3), x(3, 5)], {"transpose_a": True, "transpose_b": False},
+            contains="[2,3]")
     r.error("vector", [x(3), x(3, 2)])
     r.error("rank_3", [x(2, 2, 3), x(3, 2)])
     return r
 
 
 BATCHES = (
-    ((), ()), ((2,), (2,)), ((), (2,)), ((2,), ()), ((1,), (3,)), ((3,), (1,)
-     ), ((2, 3), (2, 3)), ((2, 1), (1, 3)), ((1, 3), (2, 1)), ((3,), (2, 3)),
-    ((2, 3), ()), ((2, 1), (3,)), ((2, 1, 2), (1, 3, 1)), ((2, 2, 1, 2), (2, 2, 3, 2)), ((2, 1, 2, 1, 2), (2, 1, 2, 1, 2)),
-    ((1, 2, 1, 2, 1, 2), (1, 2, 1, 2, 1, 2)), ((1, 2, 1, 2, 1, 2), (2,)), ((
-        1, 2, 1, 2, 1, 2), (2, 1, 2, 1, 2, 1)), ((0,), (0,)), ((0,), (1,)), ((2, 0), (1, 1)),
+    ((), ()), ((2,), (2,)), ((), (2,)), ((2,), ()), ((1,), (3,)), ((3,), (1,)), ((2, 3), (2, 3)), ((2, 1), (1, 3)),
+    ((1, 3), (2, 1)), ((3,), (2, 3)), ((2, 3), ()), ((2, 1), (3,)), ((2, 1, 2), (1, 3, 1)),
+    ((2, 2, 1, 2), (2, 2, 3, 2)), ((2, 1, 2, 1, 2), (2, 1, 2, 1, 2)), ((1, 2, 1, 2, 1, 2), (1, 2, 1, 2, 1, 2)),
+    ((1, 2, 1, 2, 1, 2), (2,)), ((1, 2, 1, 2, 1, 2), (2, 1, 2, 1, 2, 1)), ((0,), (0,)), ((0,), (1,)), ((2, 0), (1, 1)),
 )
-BATCH_SIZES = ((3, 17, 33, 5), (5, 1, 65, 1), (2, 16, 16, 16), (2, 33, 9, 17), (17, 3, 3, 3), (2, 3, 0, 4), (2, 0, 3, 4), (2, 3, 4, 0),
-               (3, 1, 100, 7))
+BATCH_SIZES = ((3, 17, 33, 5), (5, 1, 65, 1), (2, 16, 16, 16), (2, 33, 9, 17), (17, 3, 3, 3), (2, 3, 0, 4),
+               (2, 0, 3, 4), (2, 3, 4, 0), (3, 1, 100, 7))
 
 
 def batch_mat_mul():
@@ -107,8 +106,8 @@ def batch_mat_mul():
         for batch_a, batch_b in BATCHES if dtype == F32 else BATCHES[1:3] + BATCHES[7:8]:
             for first, second in FOUR if batch_a in ((2,), (2, 1)) else (FOUR[0], FOUR[3]):
                 a, b = operands(dtype, batch_a, batch_b, 3, 4, 2, first, second)
-                add(r, f"{dtype.name}_{text(a.shape)}_by_{text(b.shape)}" + \
-                    "_adjx" * first + "_adjy" * second, a, b, first, second)
+                add(r, f"{dtype.name}_{text(a.shape)}_by_{text(b.shape)}" + "_adjx" * first + "_adjy" * second, a, b,
+                    first, second)
         add(r, f"{dtype.name}_no_attributes", *operands(dtype, (2,), (2,), 3, 5, 2, False, False), explicit=False)
     for batch, m, k, n in BATCH_SIZES:
         add(r, f"float32_batch_{batch}_{m}x{k}x{n}", *operands(F32, (batch,), (batch,), m, k, n, False, False))

@@ -1,6 +1,5 @@
 """Reductions, ArgMax, AddN, BiasAdd, Softmax and LogSoftmax."""
 import decimal
-import itertools
 import math
 
 import numpy as np
@@ -92,21 +91,19 @@ def reduce_tolerance(op, x, axes):
 MATRIX = (3, 4)
 CUBE = (2, 3, 4)
 AXES = (
-    ((), ()), (MATRIX, ()), (MATRIX, (0,)), (MATRIX, (1,)), (MATRIX,
-     (-1,)), (MATRIX, (-2,)), (MATRIX, (0, 1)), (MATRIX, (1, 0)),
-    (MATRIX, (-1, 0)), ((1, 7), (0,)), ((1, 7), (1,)), ((7, 1), (0,)), ((7, 1), (1,)),
-    (CUBE, (0,)), (CUBE, (1,)), (CUBE, (2,)), (CUBE, (0, 1)), (CUBE,
-     (0, 2)), (CUBE, (1, 2)), (CUBE, (0, 1, 2)), (CUBE, (-1, -3)),
-    ((2, 3, 2, 3), (0, 2)), ((2, 3, 2, 3), (1, 3)), ((2, 3, 2, 3), (0, 3)), ((2, 3, 2, 3), (1, 2)), ((2, 3, 2, 3), (3,)),
-    ((2, 3, 2, 3, 2), (0, 2, 4)), ((2, 3, 2, 3, 2), (1, 3)), ((2, 3, 2, 3, 2), (4, 1)), ((2, 1, 2, 3, 2, 3), (0, 2, 4)),
-    ((2, 1, 2, 3, 2, 1, 2), (1, 3, 5)), ((2, 2, 2, 2, 2, 2, 2, 2), (0, 2, 4, 6)), ((2, 2, 2, 2, 2, 2, 2, 2), (1, 3, 5, 7)),
-    ((2, 2, 2, 2, 2, 2, 2, 2), (0, 3, 4, 7)), ((2, 2, 2, 2, 2, 2, 2, 2),
-     (-1,)), ((2, 2, 2, 2, 2, 2, 2, 2), (0, 1, 2, 3, 4, 5, 6, 7)),
-    ((17, 33), (0,)), ((17, 33), (1,)), ((65, 31), (0,)), ((31, 65), (1,)), ((5, 17, 9), (1,)), ((5, 17, 9), (0, 2)),
-    ((3, 1000), (1,)), ((1000, 3), (0,)), ((9, 16, 33), (0, 1)),
+    ((), ()), (MATRIX, ()), (MATRIX, (0,)), (MATRIX, (1,)), (MATRIX, (-1,)), (MATRIX, (-2,)), (MATRIX, (0, 1)),
+    (MATRIX, (1, 0)), (MATRIX, (-1, 0)), ((1, 7), (0,)), ((1, 7), (1,)), ((7, 1), (0,)), ((7, 1), (1,)), (CUBE, (0,)),
+    (CUBE, (1,)), (CUBE, (2,)), (CUBE, (0, 1)), (CUBE, (0, 2)), (CUBE, (1, 2)), (CUBE, (0, 1, 2)), (CUBE, (-1, -3)),
+    ((2, 3, 2, 3), (0, 2)), ((2, 3, 2, 3), (1, 3)), ((2, 3, 2, 3), (0, 3)), ((2, 3, 2, 3), (1, 2)),
+    ((2, 3, 2, 3), (3,)), ((2, 3, 2, 3, 2), (0, 2, 4)), ((2, 3, 2, 3, 2), (1, 3)), ((2, 3, 2, 3, 2), (4, 1)),
+    ((2, 1, 2, 3, 2, 3), (0, 2, 4)), ((2, 1, 2, 3, 2, 1, 2), (1, 3, 5)), ((2, 2, 2, 2, 2, 2, 2, 2), (0, 2, 4, 6)),
+    ((2, 2, 2, 2, 2, 2, 2, 2), (1, 3, 5, 7)), ((2, 2, 2, 2, 2, 2, 2, 2), (0, 3, 4, 7)),
+    ((2, 2, 2, 2, 2, 2, 2, 2), (-1,)), ((2, 2, 2, 2, 2, 2, 2, 2), (0, 1, 2, 3, 4, 5, 6, 7)), ((17, 33), (0,)),
+    ((17, 33), (1,)), ((65, 31), (0,)), ((31, 65), (1,)), ((5, 17, 9), (1,)), ((5, 17, 9), (0, 2)), ((3, 1000), (1,)),
+    ((1000, 3), (0,)), ((9, 16, 33), (0, 1)),
 )
-EMPTY_AXES = (((0,), (0,)), ((0,), ()), ((0, 3), (0,)), ((0, 3), (1,)), ((3, 0), (1,)),
-              ((2, 0, 3), (1,)), ((2, 0, 3), (0,)), ((2, 0, 3), (0, 1, 2)))
+EMPTY_AXES = (((0,), (0,)), ((0,), ()), ((0, 3), (0,)), ((0, 3), (1,)), ((3, 0), (1,)), ((2, 0, 3), (1,)),
+              ((2, 0, 3), (0,)), ((2, 0, 3), (0, 1, 2)))
 
 
 def reduction_specials(r, op, dtype):
@@ -114,14 +111,16 @@ def reduction_specials(r, op, dtype):
     axis = np.array([1], I32)
     if dtype in FLOATS:
         n, i = np.nan, np.inf
-        rows = np.array([[1, n, 2, 3, 4], [n, 1, 2, 3, n], [i, 1, 2, 3, 4], [-i, 1, 2, 3, 4], [i, -i, 0, 1, 2], [0, -0.0, 0, -0.0, 0],
+        rows = np.array([[1, n, 2, 3, 4], [n, 1, 2, 3, n], [i, 1, 2, 3, 4], [-i, 1, 2, 3, 4], [i, -i, 0, 1, 2],
+                         [0, -0.0, 0, -0.0, 0],
                          [-0.0] * 5, [i, n, -i, 1, 0], [i, i, i, i, i]], dtype)
         for k, row in enumerate(rows):
             r.add(f"{name}_special_values_row_{k}", [row[None, :], axis],
                   tolerance=reduce_tolerance(op, row[None, :], (1,)))
         r.add(f"{name}_special_values_column", [rows[:1].T.copy(), np.array([0], I32)], tolerance=VALUE)
         small = np.finfo(dtype).smallest_subnormal
-        r.add(f"{name}_denormals", [np.array([[small, 2 * small, small, 4 * small], [-small, 0, -2 * small, -small]], dtype), axis],
+        r.add(f"{name}_denormals", [np.array([[small, 2 * small, small, 4 * small], [-small, 0, -2 * small, -small]],
+                                             dtype), axis],
               tolerance=EXACT, numpy_only=True)
         if op in ("Sum", "Mean"):
             x = values(dtype, (2, 65), "cancel")
@@ -129,8 +128,8 @@ def reduction_specials(r, op, dtype):
             r.add(f"{name}_cancellation", [x, axis], {"keep_dims": True}, tolerance=reduce_tolerance(op, x, (1,)))
     else:
         info = np.iinfo(dtype)
-        x = np.array([[info.max, 1, 5], [info.min, -1, 0], [info.min, info.min, 3],
-                     [info.max, info.max, info.max]], dtype)
+        x = np.array([[info.max, 1, 5], [info.min, -1, 0], [info.min, info.min, 3], [info.max, info.max, info.max]],
+                     dtype)
         r.add(f"{name}_corners_wrap_around", [x, axis])
 
 
@@ -172,15 +171,15 @@ def arg_max():
     def reference(x, a):
         return np.argmax(x[0], axis=int(x[1])).astype(a.get("output_type", I64))
     r = Recorder("ArgMax", reference=reference)
-    shapes = (((5,), 0), ((5,), -1), (MATRIX, 0), (MATRIX, 1), (MATRIX, -2), (CUBE, 0), (CUBE, 1), (CUBE, 2), (CUBE, -1), ((17, 33), 0), ((17, 33), 1),
-              ((2, 3, 2, 3), 2), ((2, 3, 2, 3, 2), 1), ((2, 1, 2, 3, 2, 3), 3), ((
-                  2, 1, 2, 3, 2, 1, 2), 3), ((1, 7), 0), ((3, 1000), 1), ((1000, 3), 0),
+    shapes = (((5,), 0), ((5,), -1), (MATRIX, 0), (MATRIX, 1), (MATRIX, -2), (CUBE, 0), (CUBE, 1), (CUBE, 2),
+              (CUBE, -1), ((17, 33), 0), ((17, 33), 1), ((2, 3, 2, 3), 2), ((2, 3, 2, 3, 2), 1),
+              ((2, 1, 2, 3, 2, 3), 3), ((2, 1, 2, 3, 2, 1, 2), 3), ((1, 7), 0), ((3, 1000), 1), ((1000, 3), 0),
               ((0, 3), 1), ((3, 0), 0))
     for shape, axis in shapes:
         for out in INTS:
             x = cycled(values(F32, shape), 127)
-            r.add(f"float32_{text(shape)}_axis_{named([axis])}_{out.name}",
-                  [x, np.array(axis, out)], {"output_type": out})
+            r.add(f"float32_{text(shape)}_axis_{named([axis])}_{out.name}", [x, np.array(axis, out)],
+                  {"output_type": out})
     for n in SIZES + (257, 4099):
         r.add(f"float32_size_{n}", [cycled(values(F32, (n,)), 131), np.array(0, I32)])
     for dtype in ALL_TYPES:
@@ -190,13 +189,13 @@ def arg_max():
         ties = np.array([[1, 3, 3, 2, 3], [0, 0, 0, 0, 0], [-1, -2, -1, -1, -3]], dtype)
         r.add(f"{dtype.name}_ties", [ties, np.array(1, I32)])
     for dtype in FLOATS:
-        rows = np.array([[-np.inf, -np.inf, -np.inf], [1, np.inf, np.inf],
-                        [-np.inf, -1, np.inf], [-0.0, 0.0, -0.0]], dtype)
+        rows = np.array([[-np.inf, -np.inf, -np.inf], [1, np.inf, np.inf], [-np.inf, -1, np.inf], [-0.0, 0.0, -0.0]],
+                        dtype)
         r.add(f"{dtype.name}_infinities_and_zeros", [rows, np.array(1, I32)])
     for dtype in INTS:
         info = np.iinfo(dtype)
-        r.add(f"{dtype.name}_corners", [np.array([[info.min, info.max, info.max],
-              [info.min, info.min, info.min]], dtype), np.array(1, I32)])
+        r.add(f"{dtype.name}_corners", [np.array([[info.min, info.max, info.max], [info.min, info.min, info.min]],
+                                                 dtype), np.array(1, I32)])
     x = values(F32, MATRIX)
     r.error("axis_too_large", [x, np.array(2, I32)], contains="2")
     r.error("axis_too_small", [x, np.array(-3, I32)], contains="-3")
@@ -215,13 +214,8 @@ def add_n():
     def add(name, inputs):
         dtype, exact = inputs[0].dtype, inputs[0].dtype in INTS or len(inputs) < 3
         bound = float(np.finfo(dtype).eps) * len(inputs) * 4.0 * len(inputs) if dtype in FLOATS else 0
-        r.add(
-    name,
-    inputs,
-    tolerance=VALUE if exact and dtype in FLOATS else EXACT if exact else {
-        "ulp": 1,
-        "abs": bound /
-         4})
+        r.add(name, inputs, tolerance=VALUE if exact and dtype in FLOATS else EXACT
+              if exact else {"ulp": 1, "abs": bound / 4})
     for dtype in NUMBERS:
         for n in (1, 2, 3, 5, 8, 9, 17) if dtype == F32 else (1, 2, 3, 9):
             add(f"{dtype.name}_{n}_inputs", [values(dtype, (5,), i) for i in range(n)])
@@ -245,18 +239,15 @@ def bias_add():
             bias = bias.reshape((-1,) + (1,) * (value.ndim - 2))
         return value + bias
     r = Recorder("BiasAdd", reference=reference)
-    shapes = ((1, 1), (2, 3), (3, 17), (5, 33), (2, 3, 4), (2, 3, 4, 5), (2, 3, 1, 2, 4), (0, 3), (2, 0, 3), (2, 3, 0))
+    shapes = ((1, 1), (2, 3), (3, 17), (5, 33), (2, 3, 4), (2, 3, 4, 5), (2, 3, 1, 2, 4), (2, 3, 1, 2, 1, 2),
+              (2, 3, 1, 2, 1, 2, 1, 2), (0, 3), (2, 0, 3), (2, 3, 0))
     for dtype in NUMBERS:
         for shape in shapes if dtype == F32 else shapes[1:6:2]:
             value = cycled(values(dtype, shape), 61)
             r.add(f"{dtype.name}_{text(shape)}_default", [value, values(dtype, shape[-1:], "bias")])
             for form, size in (("NHWC", shape[-1]), ("NCHW", shape[1])):
-                if form == "NHWC" or 3 <= len(shape) <= 5:
-                    r.add(
-    f"{dtype.name}_{text(shape)}_{form}", [
-        value, values(
-            dtype, (size,), "bias")], {
-                "data_format": form})
+                r.add(f"{dtype.name}_{text(shape)}_{form}", [value, values(dtype, (size,), "bias")],
+                      {"data_format": form})
     r.error("bias_too_short", [values(F32, (2, 3)), values(F32, (2,))])
     r.error("bias_not_a_vector", [values(F32, (2, 3)), values(F32, (1, 3))])
     r.error("value_a_vector", [values(F32, (3,)), values(F32, (3,))])
@@ -301,12 +292,12 @@ def softmax(op):
             add(f"{dtype.name}_size_{n}", cycled(values(dtype, (n,), op), 127))
             if n in (3, 17, 65):
                 add(f"{dtype.name}_5x{n}", values(dtype, (5, n), op))
-        for shape in ((2, 3, 4), (2, 1, 3, 2), (1, 2, 1, 3, 2), (2, 1, 2, 1, 2, 1, 2, 3),
-                      (0,), (0, 3), (3, 0), (2, 0, 3), (65, 2), (33, 1)):
+        for shape in ((2, 3, 4), (2, 1, 3, 2), (1, 2, 1, 3, 2), (2, 1, 2, 1, 2, 1, 2, 3), (0,), (0, 3), (3, 0),
+                      (2, 0, 3), (65, 2), (33, 1)):
             add(f"{dtype.name}_shape_{text(shape)}", values(dtype, shape, op))
         add(f"{dtype.name}_equal", np.full((2, 7), 3.25, dtype))
-        add(f"{dtype.name}_large_logits", np.array(
-            [[1000, 1001, 1002, 950], [-1000, -1001, -1002, -990], [88, 89, 90, 40]], dtype))
+        add(f"{dtype.name}_large_logits",
+            np.array([[1000, 1001, 1002, 950], [-1000, -1001, -1002, -990], [88, 89, 90, 40]], dtype))
         add(f"{dtype.name}_wide", (values(dtype, (4, 10), op, "wide") * dtype.type(9)))
         i, n = np.inf, np.nan
         add(f"{dtype.name}_minus_infinity", np.array([[0, -i, 1], [-i, -i, 5], [2, 1, -i]], dtype))

@@ -66,8 +66,8 @@ def rounded(function, x):
 def normal(counter, key, count, dtype):
     """Pairs (r sin a, r cos a) with r = sqrt(-2 log max(u1, 1e-7)) and a = 2 pi u2, each step rounded to dtype.
 
-    a is a float64 product even for float32, rounded once. With 2 pi in float32, results differ by thousands of ulp where
-    a sine or cosine is near zero."""
+    a is a float64 product even for float32, rounded once. With 2 pi in float32, results differ by thousands of ulp
+    where a sine or cosine is near zero."""
     dtype = np.dtype(dtype)
     u = uniform(counter, key, 2 * -(-count // 2), dtype)
     u1, u2 = np.maximum(u[0::2], dtype.type(1e-7)), u[1::2]

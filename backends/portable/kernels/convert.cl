@@ -37,4 +37,14 @@ GANTRY_FN GANTRY_LONG gantry_f64_to_i64(double x)
     r = y < 9223372036854775808.0 ? r : (GANTRY_LONG)0x7fffffffffffffff;
     return x == x ? r : 0;
 }
+
+/* Rounded toward zero: Cast's attribute Truncate. The nearest float32 is at most one step too far from zero. */
+GANTRY_FN float gantry_f64_to_f32_truncated(double x)
+{
+    float nearest = (float)x;
+    double wide = (double)nearest;
+    int too_far = x > 0.0 ? wide > x : wide < x;
+
+    return GANTRY_AS_FLOAT(GANTRY_AS_UINT(nearest) - (too_far ? 1u : 0u));
+}
 #endif

@@ -57,6 +57,7 @@
 /* constants end */
 
 #define GANTRY_ROUNDER_F32 12582912.0f        /* 1.5 * 2^23: adding it rounds to an integer, kept in the low bits */
+#define GANTRY_SPLITTER_F32 12288.0f          /* 1.5 * 2^13: adding it rounds to a multiple of 2^-10 */
 #define GANTRY_SQRT_HALF_BITS_F32 0x3f3504f3u /* sqrt(1/2), the least m */
 #define GANTRY_NAN_F32 GANTRY_AS_FLOAT(0x7fc00000u)
 #define GANTRY_INFINITY_F32 GANTRY_AS_FLOAT(0x7f800000u)
@@ -107,10 +108,10 @@ GANTRY_FN float gantry__upper_f32(float x)
     return GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0xfffff000u);
 }
 
-/* 1 - q (d + d_low) where q has 12 significant bits and q d is near 1. */
+/* 1 - q (d + d_low) where q has 12 significant bits, q d is near 1 and d < 4. */
 GANTRY_FN float gantry__residual_f32(float q, float d, float d_low)
 {
-    float upper = gantry__upper_f32(d);
+    float upper = (d + GANTRY_SPLITTER_F32) - GANTRY_SPLITTER_F32;
 
     return (1.0f - q * upper) - q * ((d - upper) + d_low);
 }
@@ -131,7 +132,8 @@ GANTRY_FN float gantry_exp_f32(float x)
 
 GANTRY_FN float gantry_log_f32(float x)
 {
-    float scaled = x < 1.17549435e-38f ? x * 8388608.0f : x;
+    float grown = x * 8388608.0f;
+    float scaled = x < 1.17549435e-38f ? grown : x;
     float bias = x < 1.17549435e-38f ? 150.0f : 127.0f;
     uint bits = GANTRY_AS_UINT(scaled) + (0x3f800000u - GANTRY_SQRT_HALF_BITS_F32);
     float k = (float)(int)(bits >> 23) - bias;
@@ -182,7 +184,8 @@ GANTRY_FN float gantry_tanh_f32(float x)
     s = s * u + GANTRY_TANH_2_F32;
     s = s * u + GANTRY_TANH_1_F32;
     s = s * u + GANTRY_TANH_0_F32;
-    y = bounded < 0.5625f ? bounded + bounded * u * s : large;
+    s = bounded + bounded * u * s;
+    y = bounded < 0.5625f ? s : large;
     y = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) | sign);
     return x == x ? y : GANTRY_NAN_F32;
 }
@@ -203,13 +206,15 @@ GANTRY_FN float gantry_sigmoid_f32(float x)
     float p_low = (high - (p - 1.0f)) + low;
     float larger = n > 0.0f ? p : 1.0f;
     float smaller = ((n > 0.0f ? 1.0f : p) * first) * second;
+    float scaled_low = (p_low * first) * second;
     float d = larger + smaller;
-    float d_low = (smaller - (d - larger)) + (n > 0.0f ? p_low : (p_low * first) * second);
+    float d_low = (smaller - (d - larger)) + (n > 0.0f ? p_low : scaled_low);
     float q = gantry__upper_f32(1.0f / d);
     float rest = gantry__residual_f32(q, d, d_low);
-    float y = q + q * (rest + rest * rest);
+    float above = q + q * (rest + rest * rest);
+    float below = (above * first) * second;
+    float y = n > 0.0f ? below : above;
 
-    y = n > 0.0f ? (y * first) * second : y;
     return x == x ? y : GANTRY_NAN_F32;
 }
 

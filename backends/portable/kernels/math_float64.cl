@@ -52,6 +52,7 @@
 #define GANTRY_ROUNDER_F64 6755399441055744.0 /* 1.5 * 2^52: adding it rounds to an integer, kept in the low bits */
 #define GANTRY_ROUNDER_BITS_F64 ((ulong)0x4338000000000000)
 #define GANTRY_ONE_BITS_F64 ((ulong)0x3ff0000000000000)
+#define GANTRY_SPLITTER_F64 402653184.0  /* 1.5 * 2^28: adding it rounds to a multiple of 2^-24 */
 #define GANTRY_SQRT_HALF_BITS_F64 ((ulong)0x3fe6a09e667f3bcd) /* sqrt(1/2), the least m */
 #define GANTRY_NAN_F64 GANTRY_AS_DOUBLE((ulong)0x7ff8000000000000)
 #define GANTRY_INFINITY_F64 GANTRY_AS_DOUBLE((ulong)0x7ff0000000000000)
@@ -105,10 +106,10 @@ GANTRY_FN double gantry__upper_f64(double x)
     return GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(x) & (ulong)0xfffffffff8000000);
 }
 
-/* 1 - q (d + d_low) where q has 26 significant bits and q d is near 1. */
+/* 1 - q (d + d_low) where q has 26 significant bits, q d is near 1 and d < 4. */
 GANTRY_FN double gantry__residual_f64(double q, double d, double d_low)
 {
-    double upper = gantry__upper_f64(d);
+    double upper = (d + GANTRY_SPLITTER_F64) - GANTRY_SPLITTER_F64;
 
     return (1.0 - q * upper) - q * ((d - upper) + d_low);
 }
@@ -129,7 +130,8 @@ GANTRY_FN double gantry_exp_f64(double x)
 
 GANTRY_FN double gantry_log_f64(double x)
 {
-    double scaled = x < 2.2250738585072014e-308 ? x * 18014398509481984.0 : x;
+    double grown = x * 18014398509481984.0;
+    double scaled = x < 2.2250738585072014e-308 ? grown : x;
     double bias = x < 2.2250738585072014e-308 ? 4503599627370496.0 + 1077.0 : 4503599627370496.0 + 1023.0;
     ulong bits = GANTRY_AS_ULONG(scaled) + (GANTRY_ONE_BITS_F64 - GANTRY_SQRT_HALF_BITS_F64);
     double k = GANTRY_AS_DOUBLE((bits >> 52) | (ulong)0x4330000000000000) - bias;
@@ -183,7 +185,8 @@ GANTRY_FN double gantry_tanh_f64(double x)
     s = s * u + GANTRY_TANH_2_F64;
     s = s * u + GANTRY_TANH_1_F64;
     s = s * u + GANTRY_TANH_0_F64;
-    y = bounded < 0.5625 ? bounded + bounded * u * s : large;
+    s = bounded + bounded * u * s;
+    y = bounded < 0.5625 ? s : large;
     y = GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(y) | sign);
     return x == x ? y : GANTRY_NAN_F64;
 }
@@ -204,13 +207,15 @@ GANTRY_FN double gantry_sigmoid_f64(double x)
     double p_low = (high - (p - 1.0)) + low;
     double larger = n > 0.0 ? p : 1.0;
     double smaller = ((n > 0.0 ? 1.0 : p) * first) * second;
+    double scaled_low = (p_low * first) * second;
     double d = larger + smaller;
-    double d_low = (smaller - (d - larger)) + (n > 0.0 ? p_low : (p_low * first) * second);
+    double d_low = (smaller - (d - larger)) + (n > 0.0 ? p_low : scaled_low);
     double q = gantry__upper_f64(1.0 / d);
     double rest = gantry__residual_f64(q, d, d_low);
-    double y = q + q * (rest + rest * rest);
+    double above = q + q * (rest + rest * rest);
+    double below = (above * first) * second;
+    double y = n > 0.0 ? below : above;
 
-    y = n > 0.0 ? (y * first) * second : y;
     return x == x ? y : GANTRY_NAN_F64;
 }
 

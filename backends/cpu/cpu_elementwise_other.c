@@ -1,0 +1,276 @@
+/* Elementwise ops that are not an expression of one type: Cast, Select, Fill, ZerosLike, OnesLike, Range, AddN, BiasAdd. */
+#include <string.h>
+
+#include "cpu/cpu_elementwise.h"
+
+#define BLOCK_ELEMENTS 2048 /* of AddN and Select: fits in the first-level cache */
+
+/* ---- Cast ---- */
+
+static int32_t compute_cast(gantry_op_call_t *call)
+{
+    const gantry_arg_t *x = call->inputs[0];
+    const gantry_arg_t *out = call->outputs[0];
+    const int level = call->device->simd_level;
+    gantry__cpu_map_t map = {
+        .loop = GANTRY_CPU_PICK(level, convert_loop)(gantry__cpu_type_column(x->dtype), gantry__cpu_type_column(out->dtype),
+                                                     gantry_k_attr_int(call, "Truncate", 0) != 0),
+        .x = x->data,
+        .y = x->data,
+        .out = out->data,
+        .x_bytes = gantry_k_size(x->dtype),
+        .y_bytes = 0,
+        .out_bytes = gantry_k_size(out->dtype),
+        .simd_level = level};
+
+    gantry__cpu_map_dense(call->device, &map, out->element_count, GANTRY_CPU_CHEAP_GRAIN);
+    return GANTRY_K_OK;
+}
+
+static const gantry_type_constraint_t cast_types[] = {{"SrcT", GANTRY_K_ALL}, {"DstT", GANTRY_K_ALL}};
+
+const gantry_kernel_def_t gantry__cpu_cast_kernel = {
+    .struct_size = sizeof(gantry_kernel_def_t), .op = "Cast", .types = cast_types, .type_count = 2, .compute = compute_cast};
+
+/* ---- Select ---- */
+
+typedef struct select_t {
+    gantry_k_plan_t plan; /* condition, x, y */
+    const gantry_arg_t *inputs[3];
+    char *out;
+    uint32_t bytes; /* of an element of out */
+    int level;
+    int32_t is_dense[3];
+} select_t;
+
+/* The operand's elements [begin, begin + count) as the output sees them: where they lie, or gathered into block. */
+static const char *select_operand(const select_t *select, int32_t k, int64_t begin, int64_t count, char *block)
+{
+    const uint32_t bytes = k == 0 ? 1 : select->bytes;
+    const char *data = select->inputs[k]->data;
+
+    if (select->is_dense[k]) {
+        return data + begin * bytes;
+    }
+    gantry__cpu_gather(&select->plan, k, data, bytes, begin, count, block);
+    return block;
+}
+
+static void select_part(void *context, int64_t begin, int64_t end)
+{
+    const select_t *select = context;
+    _Alignas(64) char blocks[3][BLOCK_ELEMENTS * 8];
+
+    while (begin < end) {
+        const int64_t count = end - begin < BLOCK_ELEMENTS ? end - begin : BLOCK_ELEMENTS;
+        const char *condition = select_operand(select, 0, begin, count, blocks[0]);
+        const char *x = select_operand(select, 1, begin, count, blocks[1]);
+        const char *y = select_operand(select, 2, begin, count, blocks[2]);
+
+        GANTRY_CPU_PICK(select->level, select_loop)(select->bytes, (const uint8_t *)condition, x, y, select->out + begin * select->bytes,
+                                                    count);
+        begin += count;
+    }
+}
+
+static int32_t compute_select(gantry_op_call_t *call)
+{
+    const gantry_arg_t *out = call->outputs[0];
+    select_t select = {.out = out->data, .bytes = gantry_k_size(out->dtype), .level = call->device->simd_level};
+
+    gantry_k_plan_broadcast(&select.plan, out, call->inputs, 3);
+    for (int32_t k = 0; k < 3; k++) {
+        select.inputs[k] = call->inputs[k];
+        select.is_dense[k] = call->inputs[k]->element_count == out->element_count;
+    }
+    gantry__cpu_parallel_for(call->device, out->element_count, GANTRY_CPU_CHEAP_GRAIN, select_part, &select);
+    return GANTRY_K_OK;
+}
+
+static const gantry_type_constraint_t any_type[] = {{"T", GANTRY_K_ALL}};
+
+const gantry_kernel_def_t gantry__cpu_select_kernel = {
+    .struct_size = sizeof(gantry_kernel_def_t), .op = "Select", .types = any_type, .type_count = 1, .compute = compute_select};
+
+/* ---- Fill, ZerosLike, OnesLike ---- */
+
+typedef struct fill_t {
+    const void *value;
+    char *out;
+    uint32_t bytes;
+    int level;
+    int32_t stream;
+} fill_t;
+
+static void fill_part(void *context, int64_t begin, int64_t end)
+{
+    const fill_t *fill = context;
+
+    GANTRY_CPU_PICK(fill->level, fill_loop)(fill->bytes, fill->value, fill->out + begin * fill->bytes, end - begin, fill->stream);
+}
+
+static int32_t fill_output(gantry_op_call_t *call, const void *value)
+{
+    const gantry_arg_t *out = call->outputs[0];
+    const uint32_t bytes = gantry_k_size(out->dtype);
+    fill_t fill = {value, out->data, bytes, call->device->simd_level, out->element_count * bytes >= GANTRY_CPU_STREAM_BYTES};
+
+    gantry__cpu_parallel_for(call->device, out->element_count, 4 * GANTRY_CPU_CHEAP_GRAIN, fill_part, &fill);
+    return GANTRY_K_OK;
+}
+
+static int32_t compute_fill(gantry_op_call_t *call)
+{
+    return fill_output(call, call->inputs[1]->data);
+}
+
+static int32_t compute_zeros_like(gantry_op_call_t *call)
+{
+    static const uint64_t zero = 0;
+
+    return fill_output(call, &zero);
+}
+
+static int32_t compute_ones_like(gantry_op_call_t *call)
+{
+    static const float one_f32 = 1.0f;
+    static const double one_f64 = 1.0;
+    static const int32_t one_i32 = 1;
+    static const int64_t one_i64 = 1;
+    static const uint8_t one_b8 = 1;
+    static const void *const ones[GANTRY_CPU_TYPES] = {&one_f32, &one_f64, &one_i32, &one_i64, &one_b8};
+
+    return fill_output(call, ones[gantry__cpu_type_column(call->outputs[0]->dtype)]);
+}
+
+static const char *const fill_host_args[] = {"dims"};
+
+const gantry_kernel_def_t gantry__cpu_fill_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
+                                                     .op = "Fill",
+                                                     .types = any_type,
+                                                     .type_count = 1,
+                                                     .host_args = fill_host_args,
+                                                     .host_arg_count = 1,
+                                                     .compute = compute_fill};
+const gantry_kernel_def_t gantry__cpu_zeros_like_kernel = {
+    .struct_size = sizeof(gantry_kernel_def_t), .op = "ZerosLike", .types = any_type, .type_count = 1, .compute = compute_zeros_like};
+const gantry_kernel_def_t gantry__cpu_ones_like_kernel = {
+    .struct_size = sizeof(gantry_kernel_def_t), .op = "OnesLike", .types = any_type, .type_count = 1, .compute = compute_ones_like};
+
+/* ---- Range ---- */
+
+typedef struct range_t {
+    const void *start;
+    const void *delta;
+    char *out;
+    uint32_t column;
+    uint32_t bytes;
+    int level;
+} range_t;
+
+static void range_part(void *context, int64_t begin, int64_t end)
+{
+    const range_t *range = context;
+
+    GANTRY_CPU_PICK(range->level, range_loop)(range->column, range->start, range->delta, begin, range->out + begin * range->bytes,
+                                              end - begin);
+}
+
+static int32_t compute_range(gantry_op_call_t *call)
+{
+    const gantry_arg_t *out = call->outputs[0];
+    range_t range = {call->inputs[0]->data,
+                     call->inputs[2]->data,
+                     out->data,
+                     gantry__cpu_type_column(out->dtype),
+                     gantry_k_size(out->dtype),
+                     call->device->simd_level};
+
+    gantry__cpu_parallel_for(call->device, out->element_count, GANTRY_CPU_CHEAP_GRAIN, range_part, &range);
+    return GANTRY_K_OK;
+}
+
+static const gantry_type_constraint_t range_types[] = {{"Tidx", GANTRY_K_NUMBERS}};
+static const char *const range_host_args[] = {"start", "limit", "delta"};
+
+const gantry_kernel_def_t gantry__cpu_range_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
+                                                      .op = "Range",
+                                                      .types = range_types,
+                                                      .type_count = 1,
+                                                      .host_args = range_host_args,
+                                                      .host_arg_count = 3,
+                                                      .compute = compute_range};
+
+/* ---- AddN: from left to right, block by block so that the sum stays in the cache ---- */
+
+typedef struct add_n_t {
+    const gantry_op_call_t *call;
+    gantry__cpu_loop_fn add;
+    uint32_t bytes;
+} add_n_t;
+
+static void add_n_part(void *context, int64_t begin, int64_t end)
+{
+    const add_n_t *job = context;
+    char *out = job->call->outputs[0]->data;
+
+    while (begin < end) {
+        const int64_t count = end - begin < BLOCK_ELEMENTS ? end - begin : BLOCK_ELEMENTS;
+        const int64_t offset = begin * job->bytes;
+        _Alignas(64) char sum[BLOCK_ELEMENTS * 8]; /* the output may be one of the inputs that are still to come */
+        const char *first = (const char *)job->call->inputs[0]->data + offset;
+
+        for (uint32_t k = 1; k < job->call->input_count; k++) {
+            job->add(first, (const char *)job->call->inputs[k]->data + offset, sum, count);
+            first = sum;
+        }
+        memmove(out + offset, first, (size_t)(count * job->bytes));
+        begin += count;
+    }
+}
+
+static gantry__cpu_loop_fn add_loop(const gantry_op_call_t *call, const gantry__cpu_loops_t **out_loops)
+{
+    const gantry__cpu_loops_t *table = GANTRY_CPU_PICK(call->device->simd_level, element_loops)();
+
+    *out_loops = &table[GANTRY_CPU_OP_Add * GANTRY_CPU_TYPES + gantry__cpu_type_column(call->outputs[0]->dtype)];
+    return (*out_loops)->dense;
+}
+
+static int32_t compute_add_n(gantry_op_call_t *call)
+{
+    const gantry__cpu_loops_t *loops;
+    add_n_t job = {call, add_loop(call, &loops), gantry_k_size(call->outputs[0]->dtype)};
+
+    gantry__cpu_parallel_for(call->device, call->outputs[0]->element_count, GANTRY_CPU_CHEAP_GRAIN, add_n_part, &job);
+    return GANTRY_K_OK;
+}
+
+static const gantry_type_constraint_t number_types[] = {{"T", GANTRY_K_NUMBERS}};
+
+const gantry_kernel_def_t gantry__cpu_add_n_kernel = {
+    .struct_size = sizeof(gantry_kernel_def_t), .op = "AddN", .types = number_types, .type_count = 1, .compute = compute_add_n};
+
+/* ---- BiasAdd ---- */
+
+static int32_t compute_bias_add(gantry_op_call_t *call)
+{
+    const gantry_arg_t *out = call->outputs[0];
+    const uint32_t bytes = gantry_k_size(out->dtype);
+    gantry_k_plan_t plan;
+    gantry__cpu_map_t map = {.x = call->inputs[0]->data,
+                             .y = call->inputs[1]->data,
+                             .out = out->data,
+                             .x_bytes = bytes,
+                             .y_bytes = bytes,
+                             .out_bytes = bytes,
+                             .simd_level = call->device->simd_level};
+
+    map.loop = add_loop(call, &map.loops);
+    gantry_k_plan_bias(&plan, call);
+    gantry__cpu_map_broadcast(call->device, &map, &plan, out->element_count, GANTRY_CPU_CHEAP_GRAIN);
+    return GANTRY_K_OK;
+}
+
+const gantry_kernel_def_t gantry__cpu_bias_add_kernel = {
+    .struct_size = sizeof(gantry_kernel_def_t), .op = "BiasAdd", .types = number_types, .type_count = 1, .compute = compute_bias_add};

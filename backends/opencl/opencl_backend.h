@@ -1,0 +1,150 @@
+/* The OpenCL backend's own types: platforms and devices found through the ICD loader, presented through the plug-in interface.
+ *
+ * A region's number is its cl_mem; a span is that buffer and an offset, never a sub-buffer. One context per device, in-order queues,
+ * no profiling. What a driver refuses becomes a code and a text in opencl_status.c.
+ * Owner: the core owns instances, devices, streams, events and programs and gives them back in reverse order; an instance owns the
+ * records of its devices, a program its kernels. Threads: as backend_abi.h says slot by slot. */
+#ifndef GANTRY_OPENCL_BACKEND_H
+#define GANTRY_OPENCL_BACKEND_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "opencl/opencl_clblast.h"
+#include "opencl/opencl_status.h"
+#include "opencl/opencl_symbols.h"
+
+/* Which matrix product a device uses: option GANTRY_OPENCL_MATMUL. AUTO is resolved when the device is opened. */
+enum {
+    GANTRY__OPENCL_MATMUL_AUTO = 0,
+    GANTRY__OPENCL_MATMUL_CLBLAST = 1,
+    GANTRY__OPENCL_MATMUL_CPU = 2,
+    GANTRY__OPENCL_MATMUL_PORTABLE = 3
+};
+
+/* One device as the driver describes it. info points into this record. */
+typedef struct gantry__opencl_record_t {
+    cl_platform_id platform;
+    cl_device_id device;
+    gantry_device_info_t info;
+    char *hardware_name; /* these five: owned, of strlen + 1 bytes */
+    char *vendor;
+    char *driver_version;
+    char *platform_name;
+    char *platform_version;
+    char pci_address[24];
+    char uuid[48];
+    char compute_capability[16];
+    char build_hash[20];
+    char build_options[64]; /* what every program is built with, before its own options */
+    int has_amd_memory;     /* the driver tells how much is free */
+} gantry__opencl_record_t;
+
+struct gantry_backend_instance_t {
+    const gantry_host_t *host;
+    gantry__opencl_symbols_t cl;
+    gantry__opencl_record_t **records;
+    uint32_t record_count;
+    uint32_t record_capacity;
+    int32_t matmul; /* as asked for */
+    pthread_mutex_t lock; /* orders the first opening of CLBlast */
+    gantry__opencl_clblast_t clblast;
+    char libraries[512];
+};
+
+/* Host memory that the driver pinned: a mapped buffer. */
+typedef struct gantry__opencl_pinned_t {
+    struct gantry__opencl_pinned_t *next;
+    cl_mem buffer;
+    void *ptr;
+} gantry__opencl_pinned_t;
+
+struct gantry_backend_device_t {
+    gantry_backend_instance_t *instance;
+    const gantry_host_t *host;
+    const gantry__opencl_symbols_t *cl;
+    const gantry__opencl_record_t *record;
+    cl_context context;
+    int32_t matmul;          /* resolved: never AUTO */
+    atomic_int used_clblast; /* its program cache holds the context */
+    pthread_mutex_t lock;    /* guards pinned */
+    gantry__opencl_pinned_t *pinned;
+    cl_command_queue host_queue; /* maps pinned memory; NULL on CPU-type devices */
+};
+
+struct gantry_backend_stream_t {
+    gantry_backend_device_t *device;
+    cl_command_queue queue;
+};
+
+struct gantry_backend_event_t {
+    gantry_backend_device_t *device;
+    cl_event handle;        /* NULL until recorded */
+    cl_command_queue queue; /* recorded there; retained, so that the event may outlive the stream */
+    atomic_int flushed;     /* the queue was flushed after the record */
+};
+
+extern const gantry_memory_ops_t gantry__opencl_memory_ops;
+extern const gantry_stream_ops_t gantry__opencl_stream_ops;
+extern const gantry_event_ops_t gantry__opencl_event_ops;
+extern const gantry_transfer_ops_t gantry__opencl_transfer_ops;
+extern const gantry_program_ops_t gantry__opencl_program_ops;
+
+/* ---- opencl_device.c ---- */
+
+/* Fills instance->records from all platforms. A platform or device that fails is left out with a warning; Unavailable, with what is
+ * missing, when no device remains. */
+int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance);
+void gantry__opencl_devices_forget(gantry_backend_instance_t *instance);
+int32_t gantry__opencl_device_info(gantry_backend_instance_t *instance, uint32_t index, gantry_device_info_t *out_info);
+int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t index, gantry_backend_device_t **out_device);
+void gantry__opencl_device_close(gantry_backend_device_t *device);
+
+/* ---- opencl_device_info.c ---- */
+
+/* Fills a record whose platform and device are set. Unimplemented for a device this backend cannot use; why goes to reason, since one
+ * device's failure is not the backend's. Texts made before a failure stay in the record. */
+int32_t gantry__opencl_record_fill(const gantry_backend_instance_t *instance, gantry__opencl_record_t *record, char *reason,
+                                   size_t reason_bytes);
+void gantry__opencl_record_deinit(const gantry_host_t *host, gantry__opencl_record_t *record);
+/* Text of a platform, without blanks at its ends; owned by the caller. Returns OpenCL's number. */
+int32_t gantry__opencl_platform_text(const gantry_backend_instance_t *instance, cl_platform_id platform, cl_platform_info what,
+                                     char **out_text);
+void gantry__opencl_text_free(const gantry_host_t *host, char *text);
+
+/* ---- opencl_memory.c ---- */
+
+static inline gantry_region_t gantry__opencl_region(cl_mem buffer)
+{
+    return (gantry_region_t)(uintptr_t)buffer;
+}
+
+static inline cl_mem gantry__opencl_buffer(gantry_region_t region)
+{
+    return (cl_mem)(uintptr_t)region;
+}
+
+/* Gives back pinned memory that is still held. */
+void gantry__opencl_pinned_release_all(gantry_backend_device_t *device);
+
+/* ---- opencl_event.c ---- */
+
+/* Makes queue (of device) wait for the event, which may belong to another device. */
+int32_t gantry__opencl_event_wait_on(gantry_backend_device_t *device, cl_command_queue queue, gantry_backend_event_t *event);
+
+/* ---- opencl_kernel.c ---- */
+
+int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char *name, gantry_backend_kernel_t **out_kernel);
+int32_t gantry__opencl_kernel_launch(gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel, const gantry_launch_t *launch);
+/* Releases a program's list of kernels. */
+void gantry__opencl_kernels_release(gantry_backend_kernel_t *first);
+
+struct gantry_backend_program_t {
+    gantry_backend_device_t *device;
+    cl_program handle;
+    pthread_mutex_t lock; /* guards kernels */
+    gantry_backend_kernel_t *kernels;
+    char *label; /* owned, strlen + 1 bytes */
+};
+
+#endif

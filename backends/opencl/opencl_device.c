@@ -1,0 +1,269 @@
+/* Finding devices and opening them. Finding asks only for descriptions: no context is made and no device memory taken. */
+#include "opencl/opencl_backend.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_PLATFORMS 64
+#define MOST_DEVICES 256 /* of one platform */
+#define REASON_BYTES 384
+
+/* What kept platforms and devices out, for the message when nothing remains. */
+typedef struct reasons_t {
+    char text[768];
+} reasons_t;
+
+/* Keeps the reason and warns with it. */
+static void leave_out(const gantry_host_t *host, reasons_t *reasons, const char *platform, const char *reason)
+{
+    size_t length = strlen(reasons->text);
+
+    gantry__opencl_log(host, GANTRY_LOG_WARNING, "OpenCL platform \"%.120s\": %s", platform, reason);
+    snprintf(reasons->text + length, sizeof reasons->text - length, "%splatform \"%.120s\": %s", length > 0 ? "; " : "", platform,
+             reason);
+}
+
+/* ---- finding ---- */
+
+static int32_t append_record(gantry_backend_instance_t *instance, gantry__opencl_record_t *record)
+{
+    const gantry_host_t *host = instance->host;
+
+    if (instance->record_count == instance->record_capacity) {
+        uint32_t capacity = instance->record_capacity == 0 ? 8 : instance->record_capacity * 2;
+        size_t item = sizeof *instance->records;
+        gantry__opencl_record_t **grown =
+            host->reallocate(host->self, instance->records, instance->record_capacity * item, capacity * item);
+
+        if (grown == NULL) {
+            return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no host memory for a list of %u OpenCL devices", capacity);
+        }
+        instance->records = grown;
+        instance->record_capacity = capacity;
+    }
+    instance->records[instance->record_count++] = record;
+    return GANTRY_K_OK;
+}
+
+static void release_record(const gantry_host_t *host, gantry__opencl_record_t *record)
+{
+    gantry__opencl_record_deinit(host, record);
+    gantry__opencl_free(host, record, sizeof *record);
+}
+
+/* Only a lack of host memory is a failure here; a device that cannot be used is left out. */
+static int32_t add_device(gantry_backend_instance_t *instance, cl_platform_id platform, cl_device_id device, const char *platform_name,
+                          reasons_t *reasons)
+{
+    const gantry_host_t *host = instance->host;
+    char reason[REASON_BYTES] = "";
+    gantry__opencl_record_t *record = gantry__opencl_alloc(host, sizeof *record);
+    int32_t status;
+
+    if (record == NULL) {
+        return GANTRY_K_RESOURCE_EXHAUSTED;
+    }
+    record->platform = platform;
+    record->device = device;
+    status = gantry__opencl_record_fill(instance, record, reason, sizeof reason);
+    if (status == GANTRY_K_OK) {
+        status = append_record(instance, record);
+        if (status == GANTRY_K_OK) {
+            return GANTRY_K_OK;
+        }
+    } else {
+        leave_out(host, reasons, platform_name, reason);
+        status = status == GANTRY_K_RESOURCE_EXHAUSTED ? status : GANTRY_K_OK;
+    }
+    release_record(host, record);
+    return status;
+}
+
+static int32_t add_platform(gantry_backend_instance_t *instance, cl_platform_id platform, reasons_t *reasons)
+{
+    const gantry_host_t *host = instance->host;
+    cl_device_id devices[MOST_DEVICES];
+    char reason[REASON_BYTES];
+    char *name = NULL;
+    cl_uint count = 0;
+    int32_t status = GANTRY_K_OK;
+    cl_int native = gantry__opencl_platform_text(instance, platform, CL_PLATFORM_NAME, &name);
+
+    if (native == CL_SUCCESS) {
+        native = instance->cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MOST_DEVICES, devices, &count);
+    }
+    if (native == CL_DEVICE_NOT_FOUND || (native == CL_SUCCESS && count == 0)) {
+        leave_out(host, reasons, name, "it has no devices (for PoCL, POCL_DEVICES names them)");
+    } else if (native != CL_SUCCESS) {
+        snprintf(reason, sizeof reason, "listing its devices: %s (%d)", gantry__opencl_error_name(native), (int)native);
+        leave_out(host, reasons, name != NULL ? name : "?", reason);
+    } else {
+        for (cl_uint i = 0; i < count && i < MOST_DEVICES && status == GANTRY_K_OK; i++) {
+            status = add_device(instance, platform, devices[i], name, reasons);
+        }
+    }
+    gantry__opencl_text_free(host, name);
+    return status;
+}
+
+int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance)
+{
+    const gantry_host_t *host = instance->host;
+    cl_platform_id platforms[MOST_PLATFORMS];
+    cl_uint count = 0;
+    reasons_t reasons = {""};
+    cl_int native = instance->cl.clGetPlatformIDs(MOST_PLATFORMS, platforms, &count);
+
+    if (native == -1001 || (native == CL_SUCCESS && count == 0)) { /* -1001: the loader's own word for none */
+        return gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, native,
+                                   "OpenCL loader %s found but no platform: no .icd file in /etc/OpenCL/vendors leads to a driver; "
+                                   "install pocl-opencl-icd or the vendor's driver, or name a driver's library with GANTRY_OPENCL_LIBRARY",
+                                   instance->cl.name);
+    }
+    if (native != CL_SUCCESS) {
+        return gantry__opencl_check(host, native, "listing the platforms of %s", instance->cl.name);
+    }
+    for (cl_uint i = 0; i < count && i < MOST_PLATFORMS; i++) {
+        int32_t status = add_platform(instance, platforms[i], &reasons);
+
+        if (status != GANTRY_K_OK) {
+            return status;
+        }
+    }
+    if (instance->record_count == 0) {
+        return gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0, "OpenCL loader %s found but no usable device: %s", instance->cl.name,
+                                   reasons.text);
+    }
+    return GANTRY_K_OK;
+}
+
+void gantry__opencl_devices_forget(gantry_backend_instance_t *instance)
+{
+    for (uint32_t i = 0; i < instance->record_count; i++) {
+        release_record(instance->host, instance->records[i]);
+    }
+    gantry__opencl_free(instance->host, instance->records, instance->record_capacity * sizeof *instance->records);
+    instance->records = NULL;
+    instance->record_count = 0;
+    instance->record_capacity = 0;
+}
+
+static int32_t check_index(gantry_backend_instance_t *instance, uint32_t index)
+{
+    if (index >= instance->record_count) {
+        return gantry__opencl_fail(instance->host, GANTRY_K_INVALID_ARGUMENT, 0, "OpenCL device %u does not exist; there are %u, from 0",
+                                   index, instance->record_count);
+    }
+    return GANTRY_K_OK;
+}
+
+int32_t gantry__opencl_device_info(gantry_backend_instance_t *instance, uint32_t index, gantry_device_info_t *out_info)
+{
+    uint32_t bytes = out_info->struct_size;
+    int32_t status = check_index(instance, index);
+
+    if (status != GANTRY_K_OK) {
+        return status;
+    }
+    if (bytes > sizeof *out_info) { /* a newer caller: the slots we do not know stay as they are */
+        bytes = sizeof *out_info;
+    }
+    memcpy(out_info, &instance->records[index]->info, bytes);
+    out_info->struct_size = bytes;
+    return GANTRY_K_OK;
+}
+
+/* ---- opening ---- */
+
+/* AUTO: CLBlast's kernels suit GPUs, ours suits processors; anything else takes the portable pack. */
+static int32_t resolve_matmul(gantry_backend_instance_t *instance, const gantry__opencl_record_t *record)
+{
+    int32_t choice = instance->matmul;
+    char reason[256];
+
+    if (choice == GANTRY__OPENCL_MATMUL_AUTO) {
+        choice = record->info.type == GANTRY_DEVICE_TYPE_GPU   ? GANTRY__OPENCL_MATMUL_CLBLAST
+                 : record->info.type == GANTRY_DEVICE_TYPE_CPU ? GANTRY__OPENCL_MATMUL_CPU
+                                                               : GANTRY__OPENCL_MATMUL_PORTABLE;
+    }
+    if (choice == GANTRY__OPENCL_MATMUL_CLBLAST && !gantry__opencl_clblast_load(instance, reason, sizeof reason)) {
+        gantry__opencl_log(instance->host, instance->matmul == choice ? GANTRY_LOG_WARNING : GANTRY_LOG_INFO,
+                           "matrix products on \"%.120s\" take the portable kernels: %s", record->hardware_name, reason);
+        choice = GANTRY__OPENCL_MATMUL_PORTABLE;
+    }
+    return choice;
+}
+
+static int32_t make_context(gantry_backend_device_t *device)
+{
+    const gantry__opencl_record_t *record = device->record;
+    cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)record->platform, 0};
+    cl_int native = CL_SUCCESS;
+
+    device->context = device->cl->clCreateContext(properties, 1, &record->device, NULL, NULL, &native);
+    return gantry__opencl_check(device->host, native, "making a context for \"%.200s\"", record->hardware_name);
+}
+
+/* Pinned memory is mapped through a queue of its own, since mapping is not a stream's work. */
+static int32_t make_host_queue(gantry_backend_device_t *device)
+{
+    cl_int native = CL_SUCCESS;
+
+    if (device->record->info.type == GANTRY_DEVICE_TYPE_CPU) {
+        return GANTRY_K_OK;
+    }
+    device->host_queue = device->cl->clCreateCommandQueue(device->context, device->record->device, 0, &native);
+    return gantry__opencl_check(device->host, native, "making a queue for \"%.200s\"", device->record->hardware_name);
+}
+
+int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t index, gantry_backend_device_t **out_device)
+{
+    const gantry_host_t *host = instance->host;
+    gantry_backend_device_t *device;
+    int32_t status = check_index(instance, index);
+
+    *out_device = NULL;
+    if (status != GANTRY_K_OK) {
+        return status;
+    }
+    device = gantry__opencl_alloc(host, sizeof *device);
+    if (device == NULL) {
+        return GANTRY_K_RESOURCE_EXHAUSTED;
+    }
+    device->instance = instance;
+    device->host = host;
+    device->cl = &instance->cl;
+    device->record = instance->records[index];
+    atomic_init(&device->used_clblast, 0);
+    if (pthread_mutex_init(&device->lock, NULL) != 0) {
+        gantry__opencl_free(host, device, sizeof *device);
+        return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for an OpenCL device");
+    }
+    status = make_context(device);
+    if (status == GANTRY_K_OK) {
+        status = make_host_queue(device);
+    }
+    if (status != GANTRY_K_OK) {
+        gantry__opencl_device_close(device);
+        return status;
+    }
+    device->matmul = resolve_matmul(instance, device->record);
+    *out_device = device;
+    return GANTRY_K_OK;
+}
+
+void gantry__opencl_device_close(gantry_backend_device_t *device)
+{
+    gantry__opencl_pinned_release_all(device);
+    if (atomic_load(&device->used_clblast)) {
+        gantry__opencl_clblast_forget(device->instance);
+    }
+    if (device->host_queue != NULL) {
+        device->cl->clReleaseCommandQueue(device->host_queue);
+    }
+    if (device->context != NULL) {
+        device->cl->clReleaseContext(device->context);
+    }
+    pthread_mutex_destroy(&device->lock);
+    gantry__opencl_free(device->host, device, sizeof *device);
+}

@@ -1,0 +1,406 @@
+/* One device's description. Vendor extensions are asked only when the device lists them: a driver may answer an unknown question
+ * with an error or with nonsense. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "opencl/opencl_backend.h"
+
+/* cl_khr_pci_bus_info, cl_khr_device_uuid, cl_nv_device_attribute_query, cl_amd_device_attribute_query */
+#define DEVICE_PCI_BUS_INFO_KHR 0x410F
+#define DEVICE_UUID_KHR 0x106A
+#define DEVICE_COMPUTE_CAPABILITY_MAJOR_NV 0x4000
+#define DEVICE_COMPUTE_CAPABILITY_MINOR_NV 0x4001
+#define DEVICE_WARP_SIZE_NV 0x4003
+#define DEVICE_PCI_BUS_NV 0x4008
+#define DEVICE_PCI_SLOT_NV 0x4009
+#define DEVICE_PCI_DOMAIN_NV 0x400A
+#define DEVICE_TOPOLOGY_AMD 0x4037
+#define DEVICE_BOARD_NAME_AMD 0x4038
+#define DEVICE_WAVEFRONT_WIDTH_AMD 0x4043
+#define TOPOLOGY_PCIE_AMD 1
+
+#define BIT(dtype) (UINT64_C(1) << (dtype))
+
+/* Every type that needs no more than OpenCL's integers and float32: also bfloat16 (14) and float16 (19), which are stored as 16 bits
+ * and computed in float32; uint8 4, int16 5, int8 6, uint16 17, uint32 22, uint64 23. */
+#define PLAIN_TYPES                                                                                                              \
+    (BIT(GANTRY_K_FLOAT32) | BIT(GANTRY_K_INT32) | BIT(4) | BIT(5) | BIT(6) | BIT(GANTRY_K_INT64) | BIT(GANTRY_K_BOOL) | BIT(14) | \
+     BIT(17) | BIT(19) | BIT(22) | BIT(23))
+
+typedef struct asked_t {
+    const gantry_backend_instance_t *instance;
+    gantry__opencl_record_t *record;
+    char *extensions;
+} asked_t;
+
+/* ---- texts ---- */
+
+void gantry__opencl_text_free(const gantry_host_t *host, char *text)
+{
+    if (text != NULL) {
+        gantry__opencl_free(host, text, strlen(text) + 1);
+    }
+}
+
+/* A copy of bytes without blanks at its ends. */
+static char *trimmed_copy(const gantry_host_t *host, const char *bytes)
+{
+    size_t length;
+    char *copy;
+
+    while (isspace((unsigned char)*bytes)) {
+        bytes++;
+    }
+    length = strlen(bytes);
+    while (length > 0 && isspace((unsigned char)bytes[length - 1])) {
+        length--;
+    }
+    copy = gantry__opencl_alloc(host, length + 1);
+    if (copy != NULL) {
+        memcpy(copy, bytes, length);
+    }
+    return copy;
+}
+
+static cl_int ask_text(const gantry_backend_instance_t *instance, cl_platform_id platform, cl_device_id device, cl_uint what,
+                       size_t bytes, char *out, size_t *out_bytes)
+{
+    return device != NULL ? instance->cl.clGetDeviceInfo(device, what, bytes, out, out_bytes)
+                          : instance->cl.clGetPlatformInfo(platform, what, bytes, out, out_bytes);
+}
+
+/* Text of the device, or of the platform when device is NULL. */
+static cl_int driver_text(const gantry_backend_instance_t *instance, cl_platform_id platform, cl_device_id device, cl_uint what,
+                          char **out_text)
+{
+    size_t bytes = 0;
+    char *raw;
+    cl_int native = ask_text(instance, platform, device, what, 0, NULL, &bytes);
+
+    *out_text = NULL;
+    if (native != CL_SUCCESS) {
+        return native;
+    }
+    raw = gantry__opencl_alloc(instance->host, bytes + 1);
+    if (raw == NULL) {
+        return CL_OUT_OF_HOST_MEMORY;
+    }
+    native = ask_text(instance, platform, device, what, bytes, raw, NULL);
+    if (native == CL_SUCCESS) {
+        *out_text = trimmed_copy(instance->host, raw);
+        native = *out_text != NULL ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+    }
+    gantry__opencl_free(instance->host, raw, bytes + 1);
+    return native;
+}
+
+int32_t gantry__opencl_platform_text(const gantry_backend_instance_t *instance, cl_platform_id platform, cl_platform_info what,
+                                     char **out_text)
+{
+    return driver_text(instance, platform, NULL, what, out_text);
+}
+
+/* Whether the list of extensions has this one, as a whole word. */
+static int has_extension(const char *extensions, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *at = strstr(extensions, name); at != NULL; at = strstr(at + 1, name)) {
+        if ((at == extensions || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* ---- numbers ---- */
+
+/* The value, 0 when the driver does not know it. Drivers answer with 4 or 8 bytes as the question's type is. */
+static uint64_t number(const asked_t *asked, cl_device_info what)
+{
+    union {
+        cl_uint u32;
+        cl_ulong u64;
+    } value;
+    size_t bytes = 0;
+
+    memset(&value, 0, sizeof value);
+    if (asked->instance->cl.clGetDeviceInfo(asked->record->device, what, sizeof value, &value, &bytes) != CL_SUCCESS) {
+        return 0;
+    }
+    return bytes == sizeof value.u64 ? value.u64 : value.u32;
+}
+
+static uint32_t number32(const asked_t *asked, cl_device_info what)
+{
+    uint64_t value = number(asked, what);
+
+    return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+}
+
+/* ---- what identifies the card ---- */
+
+static void set_pci(gantry__opencl_record_t *record, unsigned domain, unsigned bus, unsigned device, unsigned function)
+{
+    snprintf(record->pci_address, sizeof record->pci_address, "%04x:%02x:%02x.%x", domain & 0xffffu, bus & 0xffu, device & 0x1fu,
+             function & 0x7u);
+}
+
+/* The topology of AMD: 24 bytes, a type and, for PCIe, bus, device and function at the end. */
+static void find_pci_amd(const asked_t *asked)
+{
+    struct {
+        cl_uint type;
+        unsigned char unused[17];
+        unsigned char bus;
+        unsigned char device;
+        unsigned char function;
+    } topology;
+
+    memset(&topology, 0, sizeof topology);
+    if (asked->instance->cl.clGetDeviceInfo(asked->record->device, DEVICE_TOPOLOGY_AMD, sizeof topology, &topology, NULL) ==
+            CL_SUCCESS && topology.type == TOPOLOGY_PCIE_AMD) {
+        set_pci(asked->record, 0, topology.bus, topology.device, topology.function);
+    }
+}
+
+static void find_pci(const asked_t *asked)
+{
+    cl_uint place[4] = {0, 0, 0, 0}; /* domain, bus, device, function */
+    uint32_t slot;
+
+    if (has_extension(asked->extensions, "cl_khr_pci_bus_info") &&
+        asked->instance->cl.clGetDeviceInfo(asked->record->device, DEVICE_PCI_BUS_INFO_KHR, sizeof place, place, NULL) == CL_SUCCESS) {
+        set_pci(asked->record, place[0], place[1], place[2], place[3]);
+    } else if (has_extension(asked->extensions, "cl_nv_device_attribute_query")) {
+        slot = number32(asked, DEVICE_PCI_SLOT_NV);
+        set_pci(asked->record, number32(asked, DEVICE_PCI_DOMAIN_NV), number32(asked, DEVICE_PCI_BUS_NV), slot >> 3, slot);
+    } else if (has_extension(asked->extensions, "cl_amd_device_attribute_query")) {
+        find_pci_amd(asked);
+    }
+}
+
+/* CPU-type devices get none: several of one platform would share it. */
+static void find_uuid(const asked_t *asked)
+{
+    unsigned char b[16];
+
+    memset(b, 0, sizeof b);
+    if (asked->record->info.type == GANTRY_DEVICE_TYPE_CPU || !has_extension(asked->extensions, "cl_khr_device_uuid") ||
+        asked->instance->cl.clGetDeviceInfo(asked->record->device, DEVICE_UUID_KHR, sizeof b, b, NULL) != CL_SUCCESS) {
+        return;
+    }
+    snprintf(asked->record->uuid, sizeof asked->record->uuid,
+             "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7],
+             b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+}
+
+/* ---- the record ---- */
+
+static int32_t find_type(const asked_t *asked)
+{
+    uint64_t type = number(asked, CL_DEVICE_TYPE);
+
+    if ((type & CL_DEVICE_TYPE_CPU) != 0) { /* first: a simulator may claim to be all of them */
+        return GANTRY_DEVICE_TYPE_CPU;
+    }
+    return (type & CL_DEVICE_TYPE_GPU) != 0 ? GANTRY_DEVICE_TYPE_GPU : GANTRY_DEVICE_TYPE_ACCELERATOR;
+}
+
+/* Why the device cannot be used, NULL when it can. */
+static const char *refusal(const asked_t *asked, const char *version, const char *profile)
+{
+    int major = 0;
+    int minor = 0;
+    const uint16_t probe = 1;
+    int is_little = *(const unsigned char *)&probe == 1;
+
+    if (sscanf(version, "OpenCL %d.%d", &major, &minor) != 2 || major * 10 + minor < 12) {
+        return "OpenCL 1.2 or newer is needed";
+    }
+    if (number(asked, CL_DEVICE_AVAILABLE) == CL_FALSE) {
+        return "the driver says that it is not available";
+    }
+    if ((number(asked, CL_DEVICE_ENDIAN_LITTLE) == CL_TRUE) != is_little) {
+        return "its byte order is not the host's";
+    }
+    if (strcmp(profile, "FULL_PROFILE") != 0 && !has_extension(asked->extensions, "cles_khr_int64")) {
+        return "it has no 64-bit integers";
+    }
+    return NULL;
+}
+
+static void fill_flags(const asked_t *asked)
+{
+    gantry_device_info_t *info = &asked->record->info;
+
+    info->flags = GANTRY_DEVICE_LAZY_COMMIT;
+    if (info->type == GANTRY_DEVICE_TYPE_CPU) {
+        info->flags |= GANTRY_DEVICE_HOST_BACKED;
+    } else if (info->type == GANTRY_DEVICE_TYPE_GPU && number(asked, CL_DEVICE_HOST_UNIFIED_MEMORY) == CL_TRUE) {
+        info->flags |= GANTRY_DEVICE_HOST_BACKED | GANTRY_DEVICE_INTEGRATED;
+    }
+}
+
+static uint64_t base_alignment(const asked_t *asked)
+{
+    uint64_t wanted = number(asked, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8; /* the driver counts in bits */
+    uint64_t alignment = 128;                                           /* OpenCL's largest type, long16 */
+
+    while (alignment < wanted) {
+        alignment *= 2;
+    }
+    return alignment;
+}
+
+static void fill_numbers(const asked_t *asked)
+{
+    gantry_device_info_t *info = &asked->record->info;
+
+    info->compute_units = number32(asked, CL_DEVICE_MAX_COMPUTE_UNITS);
+    info->total_bytes = number(asked, CL_DEVICE_GLOBAL_MEM_SIZE);
+    info->largest_allocation_bytes = number(asked, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+    info->base_alignment_bytes = base_alignment(asked);
+    info->local_memory_bytes = number(asked, CL_DEVICE_LOCAL_MEM_SIZE);
+    info->dtype_mask = PLAIN_TYPES;
+    if (number(asked, CL_DEVICE_DOUBLE_FP_CONFIG) != 0) {
+        info->dtype_mask |= BIT(GANTRY_K_FLOAT64);
+    }
+    info->max_work_group_size = number32(asked, CL_DEVICE_MAX_WORK_GROUP_SIZE);
+    info->parameter_bytes = number32(asked, CL_DEVICE_MAX_PARAMETER_SIZE);
+    info->native_vector_width = number32(asked, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
+    if (info->native_vector_width == 0) {
+        info->native_vector_width = 1;
+    }
+    info->program_kinds = number(asked, CL_DEVICE_COMPILER_AVAILABLE) == CL_TRUE ? GANTRY_PROGRAM_OPENCL_C : 0;
+    info->clock_mhz = number32(asked, CL_DEVICE_MAX_CLOCK_FREQUENCY);
+}
+
+static void fill_vendor_numbers(const asked_t *asked)
+{
+    gantry__opencl_record_t *record = asked->record;
+
+    if (has_extension(asked->extensions, "cl_nv_device_attribute_query")) {
+        snprintf(record->compute_capability, sizeof record->compute_capability, "%u.%u",
+                 number32(asked, DEVICE_COMPUTE_CAPABILITY_MAJOR_NV), number32(asked, DEVICE_COMPUTE_CAPABILITY_MINOR_NV));
+        record->info.sub_group_size = number32(asked, DEVICE_WARP_SIZE_NV);
+    } else if (has_extension(asked->extensions, "cl_amd_device_attribute_query")) {
+        record->info.sub_group_size = number32(asked, DEVICE_WAVEFRONT_WIDTH_AMD);
+        record->has_amd_memory = 1;
+    }
+}
+
+/* FNV-1a, 64 bits; the terminator counts, so that neighbouring texts do not run together. */
+static uint64_t add_to_hash(uint64_t hash, const char *text)
+{
+    do {
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    } while (*text++ != '\0');
+    return hash;
+}
+
+static void fill_build(const asked_t *asked, const char *device_version)
+{
+    gantry__opencl_record_t *record = asked->record;
+    int can_round = (number(asked, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
+    const char *parts[] = {record->platform_name,  record->platform_version, record->hardware_name, device_version,
+                           record->driver_version, record->build_options,    asked->extensions};
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    snprintf(record->build_options, sizeof record->build_options, "-cl-std=CL1.2%s",
+             can_round ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        hash = add_to_hash(hash, parts[i]);
+    }
+    snprintf(record->build_hash, sizeof record->build_hash, "%016llx", (unsigned long long)hash);
+}
+
+static void point_texts(gantry__opencl_record_t *record)
+{
+    gantry_device_info_t *info = &record->info;
+
+    info->struct_size = sizeof *info;
+    info->hardware_name = record->hardware_name;
+    info->vendor = record->vendor;
+    info->driver_version = record->driver_version;
+    info->platform_name = record->platform_name;
+    info->platform_version = record->platform_version;
+    info->pci_address = record->pci_address;
+    info->uuid = record->uuid;
+    info->compute_capability = record->compute_capability;
+    info->build_hash = record->build_hash;
+}
+
+static cl_int fill_names(const asked_t *asked)
+{
+    const gantry_backend_instance_t *instance = asked->instance;
+    gantry__opencl_record_t *record = asked->record;
+    int is_amd = has_extension(asked->extensions, "cl_amd_device_attribute_query");
+    cl_int native = CL_INVALID_VALUE;
+
+    if (is_amd) { /* CL_DEVICE_NAME is the chip's code name there */
+        native = driver_text(instance, NULL, record->device, DEVICE_BOARD_NAME_AMD, &record->hardware_name);
+    }
+    if (native != CL_SUCCESS) {
+        native = driver_text(instance, NULL, record->device, CL_DEVICE_NAME, &record->hardware_name);
+    }
+    if (native == CL_SUCCESS) {
+        native = driver_text(instance, NULL, record->device, CL_DEVICE_VENDOR, &record->vendor);
+    }
+    if (native == CL_SUCCESS) {
+        native = driver_text(instance, NULL, record->device, CL_DRIVER_VERSION, &record->driver_version);
+    }
+    if (native == CL_SUCCESS) {
+        native = driver_text(instance, record->platform, NULL, CL_PLATFORM_NAME, &record->platform_name);
+    }
+    if (native == CL_SUCCESS) {
+        native = driver_text(instance, record->platform, NULL, CL_PLATFORM_VERSION, &record->platform_version);
+    }
+    return native;
+}
+
+static void fill_rest(const asked_t *asked, const char *version)
+{
+    asked->record->info.type = find_type(asked);
+    fill_flags(asked);
+    fill_numbers(asked);
+    fill_vendor_numbers(asked);
+    find_pci(asked);
+    find_uuid(asked);
+    fill_build(asked, version);
+    point_texts(asked->record);
+}
+
+int32_t gantry__opencl_record_fill(const gantry_backend_instance_t *instance, gantry__opencl_record_t *record, char *reason,
+                                   size_t reason_bytes)
+{
+    asked_t asked = {instance, record, NULL};
+    char *version = NULL;
+    char *profile = NULL;
+    const char *refused = NULL;
+    cl_int native = driver_text(instance, NULL, record->device, CL_DEVICE_EXTENSIONS, &asked.extensions);
+
+    if (native != CL_SUCCESS || (native = fill_names(&asked)) != CL_SUCCESS ||
+        (native = driver_text(instance, NULL, record->device, CL_DEVICE_VERSION, &version)) != CL_SUCCESS ||
+        (native = driver_text(instance, NULL, record->device, CL_DEVICE_PROFILE, &profile)) != CL_SUCCESS) {
+        snprintf(reason, reason_bytes, "a device does not describe itself: %s (%d)", gantry__opencl_error_name(native), (int)native);
+    } else if ((refused = refusal(&asked, version, profile)) != NULL) {
+        snprintf(reason, reason_bytes, "device \"%.100s\" (%.60s) is left out: %s", record->hardware_name, version, refused);
+    } else {
+        fill_rest(&asked, version);
+    }
+    gantry__opencl_text_free(instance->host, version);
+    gantry__opencl_text_free(instance->host, profile);
+    gantry__opencl_text_free(instance->host, asked.extensions);
+    return native != CL_SUCCESS ? gantry__opencl_error_code(native) : refused != NULL ? GANTRY_K_UNIMPLEMENTED : GANTRY_K_OK;
+}
+
+void gantry__opencl_record_deinit(const gantry_host_t *host, gantry__opencl_record_t *record)
+{
+    gantry__opencl_text_free(host, record->hardware_name);
+    gantry__opencl_text_free(host, record->vendor);
+    gantry__opencl_text_free(host, record->driver_version);
+    gantry__opencl_text_free(host, record->platform_name);
+    gantry__opencl_text_free(host, record->platform_version);
+}

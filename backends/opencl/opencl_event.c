@@ -1,0 +1,221 @@
+/* Events are markers in a queue.
+ *
+ * Two things of OpenCL decide the code. A command may stay in its queue until that queue is flushed, so whoever waits for an event
+ * flushes the queue it was recorded on first: once per record. And a wait list may only name events of the queue's own context, while
+ * each device has a context of its own: between devices a user event of the waiting context stands for the other one, and a callback
+ * on the first sets the second:
+ *
+ *     queue of A:  ... marker ---callback---> user event of B's context
+ *     queue of B:  ... barrier(user event) ...
+ *
+ * A failure travels the same way: the user event takes the negative status and so do the commands behind it. */
+#include "opencl/opencl_backend.h"
+
+static int32_t create(gantry_backend_device_t *device, gantry_backend_event_t **out_event)
+{
+    gantry_backend_event_t *event = gantry__opencl_alloc(device->host, sizeof *event);
+
+    *out_event = event;
+    if (event == NULL) {
+        return GANTRY_K_RESOURCE_EXHAUSTED;
+    }
+    event->device = device;
+    atomic_init(&event->flushed, 0);
+    return GANTRY_K_OK;
+}
+
+static void forget_record(gantry_backend_event_t *event)
+{
+    const gantry__opencl_symbols_t *cl = event->device->cl;
+
+    if (event->handle != NULL) {
+        cl->clReleaseEvent(event->handle);
+        cl->clReleaseCommandQueue(event->queue);
+    }
+    event->handle = NULL;
+    event->queue = NULL;
+    atomic_store(&event->flushed, 0);
+}
+
+static void destroy(gantry_backend_event_t *event)
+{
+    forget_record(event);
+    gantry__opencl_free(event->device->host, event, sizeof *event);
+}
+
+static int32_t record(gantry_backend_event_t *event, gantry_backend_stream_t *stream)
+{
+    const gantry__opencl_symbols_t *cl = event->device->cl;
+    cl_event handle = NULL;
+    cl_int native = cl->clEnqueueMarkerWithWaitList(stream->queue, 0, NULL, &handle);
+
+    if (native == CL_SUCCESS) {
+        native = cl->clRetainCommandQueue(stream->queue);
+    }
+    if (native != CL_SUCCESS) {
+        if (handle != NULL) {
+            cl->clReleaseEvent(handle);
+        }
+        return gantry__opencl_check(event->device->host, native, "recording an event on \"%.200s\"",
+                                    stream->device->record->hardware_name);
+    }
+    forget_record(event);
+    event->handle = handle;
+    event->queue = stream->queue;
+    return GANTRY_K_OK;
+}
+
+static cl_int flush_once(gantry_backend_event_t *event)
+{
+    cl_int native;
+
+    if (atomic_load(&event->flushed)) {
+        return CL_SUCCESS;
+    }
+    native = event->device->cl->clFlush(event->queue);
+    if (native == CL_SUCCESS) {
+        atomic_store(&event->flushed, 1);
+    }
+    return native;
+}
+
+/* CL_COMPLETE, a positive number while it runs, or the error of the work before it. */
+static cl_int ask_status(const gantry_backend_event_t *event, cl_int *out_status)
+{
+    *out_status = CL_QUEUED;
+    return event->device->cl->clGetEventInfo(event->handle, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *out_status, out_status, NULL);
+}
+
+static int32_t work_failed(const gantry_backend_event_t *event, cl_int status)
+{
+    return gantry__opencl_check(event->device->host, status, "work submitted to \"%.200s\"", event->device->record->hardware_name);
+}
+
+static int32_t query(gantry_backend_event_t *event, int32_t *out_done)
+{
+    cl_int status = CL_COMPLETE;
+    cl_int native;
+
+    *out_done = 1;
+    if (event->handle == NULL) {
+        return GANTRY_K_OK;
+    }
+    native = flush_once(event); /* or asking again and again would never see the end */
+    if (native == CL_SUCCESS) {
+        native = ask_status(event, &status);
+    }
+    if (native != CL_SUCCESS) {
+        return gantry__opencl_check(event->device->host, native, "asking an event of \"%.200s\"", event->device->record->hardware_name);
+    }
+    *out_done = status <= CL_COMPLETE;
+    return status < CL_COMPLETE ? work_failed(event, status) : GANTRY_K_OK;
+}
+
+static int32_t synchronize(gantry_backend_event_t *event)
+{
+    cl_int status = CL_COMPLETE;
+    cl_int native;
+
+    if (event->handle == NULL) {
+        return GANTRY_K_OK;
+    }
+    native = flush_once(event);
+    if (native == CL_SUCCESS) {
+        native = event->device->cl->clWaitForEvents(1, &event->handle);
+    }
+    if (native != CL_SUCCESS && ask_status(event, &status) == CL_SUCCESS && status < CL_COMPLETE) {
+        return work_failed(event, status);
+    }
+    return gantry__opencl_check(event->device->host, native, "waiting for an event of \"%.200s\"", event->device->record->hardware_name);
+}
+
+/* ---- waiting between queues ---- */
+
+/* What the callback needs. It may run when the waiting stream is already gone, so it holds nothing of device or instance. */
+typedef struct bridge_t {
+    const gantry_host_t *host;
+    cl_event target;
+    __typeof__(&clSetUserEventStatus) set_status;
+    __typeof__(&clReleaseEvent) release;
+} bridge_t;
+
+static void CL_CALLBACK bridge_pass(cl_event source, cl_int status, void *user)
+{
+    const bridge_t bridge = *(bridge_t *)user;
+
+    (void)source;
+    gantry__opencl_free(bridge.host, user, sizeof bridge); /* before the status: the waiting side may close everything after it */
+    bridge.set_status(bridge.target, status < CL_COMPLETE ? status : CL_COMPLETE);
+    bridge.release(bridge.target);
+}
+
+/* A user event of the device's context that ends when event does. Released by the caller. */
+static cl_int make_bridge(gantry_backend_device_t *device, gantry_backend_event_t *event, cl_event *out_target)
+{
+    const gantry__opencl_symbols_t *cl = device->cl;
+    bridge_t *bridge = gantry__opencl_alloc(device->host, sizeof *bridge);
+    cl_int native = CL_SUCCESS;
+
+    *out_target = NULL;
+    if (bridge == NULL) {
+        return CL_OUT_OF_HOST_MEMORY;
+    }
+    *bridge = (bridge_t){device->host, NULL, cl->clSetUserEventStatus, cl->clReleaseEvent};
+    bridge->target = cl->clCreateUserEvent(device->context, &native);
+    if (native == CL_SUCCESS) {
+        *out_target = bridge->target;
+        native = cl->clRetainEvent(bridge->target); /* one for the callback, one for the caller */
+    }
+    if (native == CL_SUCCESS) {
+        native = cl->clSetEventCallback(event->handle, CL_COMPLETE, bridge_pass, bridge);
+        if (native == CL_SUCCESS) {
+            return CL_SUCCESS;
+        }
+        cl->clReleaseEvent(*out_target);
+    }
+    gantry__opencl_free(device->host, bridge, sizeof *bridge);
+    return native;
+}
+
+int32_t gantry__opencl_event_wait_on(gantry_backend_device_t *device, cl_command_queue queue, gantry_backend_event_t *event)
+{
+    const gantry__opencl_symbols_t *cl = device->cl;
+    cl_event target = NULL;
+    cl_int status = CL_COMPLETE;
+    cl_int native;
+
+    if (event->handle == NULL || event->queue == queue) {
+        return GANTRY_K_OK;
+    }
+    native = flush_once(event);
+    if (native == CL_SUCCESS) {
+        native = ask_status(event, &status);
+    }
+    if (native == CL_SUCCESS && status < CL_COMPLETE) {
+        return work_failed(event, status);
+    }
+    if (native == CL_SUCCESS && status != CL_COMPLETE) {
+        if (event->device->context == device->context) {
+            native = cl->clEnqueueBarrierWithWaitList(queue, 1, &event->handle, NULL);
+        } else {
+            native = make_bridge(device, event, &target);
+            if (native == CL_SUCCESS) {
+                native = cl->clEnqueueBarrierWithWaitList(queue, 1, &target, NULL);
+            }
+        }
+    }
+    if (target != NULL) {
+        cl->clReleaseEvent(target);
+    }
+    return gantry__opencl_check(device->host, native, "making a stream of \"%.200s\" wait for an event",
+                                device->record->hardware_name);
+}
+
+const gantry_event_ops_t gantry__opencl_event_ops = {
+    .struct_size = sizeof gantry__opencl_event_ops,
+    .create = create,
+    .destroy = destroy,
+    .record = record,
+    .query = query,
+    .synchronize = synchronize,
+};

@@ -1,0 +1,57 @@
+#include "device/buffer.h"
+
+static gantry_status_t wait_for_former_uses(gantry_logical_device_t *device, const gantry__bfc_chunk_t *chunk, uint32_t first_stream) {
+    if (device->synchronous) return GANTRY_OK;
+    gantry__point_t points[GANTRY__STREAMS];
+    size_t count = 0;
+    for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) {
+        if (i != first_stream && chunk->last_use[i] > 0) points[count++] = (gantry__point_t){&device->streams[i], chunk->last_use[i]};
+    }
+    return gantry__stream_wait_for(&device->streams[first_stream], points, count);
+}
+
+gantry_status_t gantry__buffer_create(gantry_logical_device_t *device, uint64_t size_bytes, uint32_t first_stream, const char *owner,
+                                      gantry__buffer_t **out_buffer) {
+    *out_buffer = NULL;
+    gantry__buffer_t *buffer = gantry__heap_alloc(device->table->heap, sizeof *buffer);
+    if (!buffer) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry__bfc_chunk_t *chunk;
+    gantry_status_t status = gantry__allocator_allocate(&device->allocator, size_bytes, owner, &chunk);
+    if (status != GANTRY_OK) goto fail_buffer;
+    status = wait_for_former_uses(device, chunk, first_stream);
+    if (status != GANTRY_OK) goto fail_chunk;
+    atomic_init(&buffer->references, 1);
+    buffer->device = device;
+    buffer->chunk = chunk;
+    buffer->span = (gantry_span_t){chunk->region->handle, chunk->offset, size_bytes};
+    buffer->data = device->host_addressable ? (unsigned char *)(uintptr_t)chunk->region->handle + chunk->offset : NULL;
+    /* former uses stay on record: this buffer may be freed before its first stream has waited for them on the device */
+    for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) atomic_init(&buffer->last_use[i], chunk->last_use[i]);
+    *out_buffer = buffer;
+    return GANTRY_OK;
+fail_chunk:
+    gantry__allocator_free(&device->allocator, chunk);
+fail_buffer:
+    gantry__heap_free(device->table->heap, buffer, sizeof *buffer);
+    return status;
+}
+
+gantry__buffer_t *gantry__buffer_retain(gantry__buffer_t *buffer) {
+    atomic_fetch_add_explicit(&buffer->references, 1, memory_order_relaxed);
+    return buffer;
+}
+
+void gantry__buffer_release(gantry__buffer_t *buffer) {
+    if (!buffer || atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) != 1) return;
+    for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) buffer->chunk->last_use[i] = atomic_load_explicit(&buffer->last_use[i], memory_order_relaxed);
+    gantry_logical_device_t *device = buffer->device;
+    gantry__allocator_free(&device->allocator, buffer->chunk);
+    gantry__heap_free(device->table->heap, buffer, sizeof *buffer);
+}
+
+void gantry__buffer_mark_use(gantry__buffer_t *buffer, uint32_t stream, uint64_t count) {
+    uint_fast64_t seen = atomic_load_explicit(&buffer->last_use[stream], memory_order_relaxed);
+    while (seen < count && !atomic_compare_exchange_weak_explicit(&buffer->last_use[stream], &seen, count, memory_order_acq_rel,
+                                                                  memory_order_relaxed)) {
+    }
+}

@@ -1,0 +1,28 @@
+/* Buffers: counted pieces of one logical device's memory that know who used them last.
+ *
+ * A buffer is (region, offset, bytes). Letting go of the last reference frees it at once, with work in flight: the next owner of the
+ * bytes waits, on its stream, for the last use on every other stream. Thread-safe. */
+#ifndef GANTRY_DEVICE_BUFFER_H
+#define GANTRY_DEVICE_BUFFER_H
+
+#include "device/device_table.h"
+
+typedef struct gantry__buffer_t {
+    atomic_uint references;
+    gantry_logical_device_t *device;
+    gantry__bfc_chunk_t *chunk;
+    gantry_span_t span; /* of the bytes asked for */
+    void *data;         /* on a host-addressable device, else NULL */
+    atomic_uint_fast64_t last_use[GANTRY__STREAMS];
+} gantry__buffer_t;
+
+/* size_bytes > 0. first_stream (GANTRY_STREAM_...) is the stream whose work writes it first; it is made to wait for former uses.
+ * owner: constant text for reports. The device is open. */
+gantry_status_t gantry__buffer_create(gantry_logical_device_t *device, uint64_t size_bytes, uint32_t first_stream, const char *owner,
+                                      gantry__buffer_t **out_buffer);
+gantry__buffer_t *gantry__buffer_retain(gantry__buffer_t *buffer);
+void gantry__buffer_release(gantry__buffer_t *buffer); /* NULL is allowed */
+/* Work that was counted as `count` on the stream touches the buffer. */
+void gantry__buffer_mark_use(gantry__buffer_t *buffer, uint32_t stream, uint64_t count);
+
+#endif

@@ -1,0 +1,10 @@
+/* Kernels that need no device code: ops whose result is their input's memory under another shape. Every device has them.
+ * Constant data; thread-safe. */
+#ifndef GANTRY_KERNEL_CORE_KERNELS_H
+#define GANTRY_KERNEL_CORE_KERNELS_H
+
+#include <gantry/backend_abi.h>
+
+uint32_t gantry__core_kernels(const gantry_kernel_def_t *const **out_kernels);
+
+#endif

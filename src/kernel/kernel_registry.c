@@ -1,0 +1,119 @@
+#include "kernel/kernel_registry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/builtin.h"
+#include "kernel/core_kernels.h"
+
+typedef struct source_t {
+    gantry__kernel_registry_t *registry;
+    const gantry__log_t *log;
+    const char *name;
+} source_t;
+
+static bool is_well_formed(const gantry_kernel_def_t *def) {
+    return def && GANTRY_ABI_HAS(def, compute) && def->op && (def->type_count == 0 || def->types) &&
+           (def->host_arg_count == 0 || def->host_args);
+}
+
+static gantry_status_t add_all(const source_t *source, const gantry_kernel_def_t *const *kernels, uint32_t count) {
+    gantry__kernel_registry_t *registry = source->registry;
+    for (uint32_t i = 0; i < count; ++i) {
+        if (!is_well_formed(kernels[i])) {
+            gantry__log(source->log, GANTRY_LEVEL_WARNING, "Kernel %u of %s is malformed and left out", i, source->name);
+            continue;
+        }
+        if (!gantry__heap_grow(registry->heap, &registry->entries, registry->count, &registry->capacity, sizeof *registry->entries)) {
+            return GANTRY_RESOURCE_EXHAUSTED;
+        }
+        registry->entries[registry->count++] = (gantry__kernel_entry_t){kernels[i], source->name};
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t add_backend(source_t source, const gantry__backend_t *backend, uint32_t device_index) {
+    const gantry_backend_t *table = backend->table;
+    if (!GANTRY_ABI_HAS(table, kernels) || !table->kernels) return GANTRY_OK;
+    const gantry_kernel_def_t *const *kernels = NULL;
+    source.name = table->name;
+    uint32_t count = table->kernels(backend->instance, device_index, &kernels);
+    return add_all(&source, kernels, count);
+}
+
+static gantry_status_t add_packs(source_t source, const gantry_backend_t *table, const gantry_device_info_t *info) {
+    if (!GANTRY_ABI_HAS(table, program) || !table->program) return GANTRY_OK;
+    for (size_t i = 0; i < gantry__builtin_pack_count; ++i) {
+        const gantry_kernel_pack_t *pack = NULL;
+        if (gantry__builtin_packs[i](GANTRY_ABI_VERSION, &pack) != 0 || !(pack->program_kinds & info->program_kinds)) continue;
+        source.name = pack->name;
+        GANTRY__TRY(add_all(&source, pack->kernels, pack->kernel_count));
+    }
+    return GANTRY_OK;
+}
+
+/* Stable order: position breaks ties, so that qsort's freedom does not show. */
+static int compare_entries(const void *left, const void *right) {
+    const gantry__kernel_entry_t *a = left, *b = right;
+    int by_op = strcmp(a->def->op, b->def->op);
+    if (by_op != 0) return by_op;
+    if (a->def->priority != b->def->priority) return a->def->priority > b->def->priority ? -1 : 1;
+    int by_source = strcmp(a->source, b->source);
+    if (by_source != 0) return by_source;
+    return a->def < b->def ? -1 : a->def > b->def;
+}
+
+gantry_status_t gantry__kernel_registry_init(gantry__kernel_registry_t *registry, const gantry__heap_t *heap, const gantry__log_t *log,
+                                             const gantry__backend_t *backend, uint32_t device_index, const gantry_device_info_t *info) {
+    *registry = (gantry__kernel_registry_t){.heap = heap};
+    source_t source = {registry, log, "core"};
+    const gantry_kernel_def_t *const *core;
+    uint32_t core_count = gantry__core_kernels(&core);
+    gantry_status_t status = add_all(&source, core, core_count);
+    if (status == GANTRY_OK) status = add_backend(source, backend, device_index);
+    if (status == GANTRY_OK) status = add_packs(source, backend->table, info);
+    if (status != GANTRY_OK) {
+        gantry__kernel_registry_deinit(registry);
+        return status;
+    }
+    if (registry->count > 1) qsort(registry->entries, registry->count, sizeof *registry->entries, compare_entries);
+    return GANTRY_OK;
+}
+
+void gantry__kernel_registry_deinit(gantry__kernel_registry_t *registry) {
+    gantry__heap_free(registry->heap, registry->entries, registry->capacity * sizeof *registry->entries);
+    *registry = (gantry__kernel_registry_t){.heap = registry->heap};
+}
+
+const gantry__kernel_entry_t *gantry__kernel_registry_find(const gantry__kernel_registry_t *registry, const char *op, size_t *out_count) {
+    size_t low = 0, high = registry->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(registry->entries[middle].def->op, op) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    size_t end = low;
+    while (end < registry->count && strcmp(registry->entries[end].def->op, op) == 0) ++end;
+    *out_count = end - low;
+    return registry->entries + low;
+}
+
+bool gantry__kernel_takes_types(const gantry_kernel_def_t *def, const gantry_attr_t *attrs, size_t attr_count) {
+    for (uint32_t i = 0; i < def->type_count; ++i) {
+        for (size_t j = 0; j < attr_count; ++j) {
+            if (attrs[j].kind != GANTRY_ATTR_TYPE || strcmp(attrs[j].name, def->types[i].attr) != 0) continue;
+            if (!(def->types[i].dtype_mask >> attrs[j].i & 1)) return false;
+        }
+    }
+    return true;
+}
+
+bool gantry__kernel_has_host_arg(const gantry_kernel_def_t *def, const char *name) {
+    for (uint32_t i = 0; i < def->host_arg_count; ++i) {
+        if (strcmp(def->host_args[i], name) == 0) return true;
+    }
+    return false;
+}

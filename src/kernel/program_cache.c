@@ -1,0 +1,232 @@
+#include "kernel/program_cache.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Raised when the way programs are built changes, so that old binaries are not taken. */
+#define STORE_FORMAT 1u
+
+struct gantry__program_t {
+    const gantry_program_source_t *source;
+    char *options;
+    gantry_backend_program_t *handle;
+    gantry__program_t *next;
+};
+
+typedef struct gantry__kernel_slot_t slot_t;
+
+gantry_status_t gantry__program_cache_init(gantry__program_cache_t *cache, const gantry__heap_t *heap, const gantry__log_t *log,
+                                           const gantry__binary_store_t *store, gantry__program_counters_t *counters,
+                                           const gantry_backend_t *backend, gantry_backend_device_t *device,
+                                           const gantry_device_info_t *info) {
+    *cache = (gantry__program_cache_t){.heap = heap, .log = log, .store = store, .counters = counters, .backend = backend, .device = device,
+                                       .info = info};
+    if (gantry__mutex_init(&cache->lock) != 0) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    return GANTRY_OK;
+}
+
+static void release_program(gantry__program_cache_t *cache, gantry__program_t *program) {
+    if (program->handle) cache->backend->program->destroy(program->handle);
+    gantry__heap_free_text(cache->heap, program->options);
+    gantry__heap_free(cache->heap, program, sizeof *program);
+}
+
+static void release_slot(gantry__program_cache_t *cache, slot_t *slot) {
+    gantry__heap_free_text(cache->heap, slot->options);
+    gantry__heap_free_text(cache->heap, slot->name);
+}
+
+void gantry__program_cache_deinit(gantry__program_cache_t *cache) {
+    for (size_t i = 0; i < cache->slot_count; ++i) release_slot(cache, &cache->slots[i]);
+    gantry__heap_free(cache->heap, cache->slots, cache->slot_count * sizeof *cache->slots);
+    while (cache->programs) {
+        gantry__program_t *program = cache->programs;
+        cache->programs = program->next;
+        release_program(cache, program);
+    }
+    gantry__mutex_deinit(&cache->lock);
+}
+
+/* ---- programs ---- */
+
+static gantry__hash128_t store_key(const gantry__program_cache_t *cache, const gantry_program_source_t *source, const char *options) {
+    gantry__hasher_t hasher;
+    gantry__hasher_init(&hasher);
+    const uint32_t format = STORE_FORMAT;
+    gantry__hasher_add(&hasher, &format, sizeof format);
+    gantry__hasher_add_text(&hasher, cache->backend->name);
+    gantry__hasher_add_text(&hasher, cache->info->platform_name);
+    gantry__hasher_add_text(&hasher, cache->info->platform_version);
+    gantry__hasher_add_text(&hasher, cache->info->hardware_name);
+    gantry__hasher_add_text(&hasher, cache->info->driver_version);
+    gantry__hasher_add_text(&hasher, cache->info->build_hash);
+    gantry__hasher_add_text(&hasher, options);
+    for (uint32_t i = 0; i < source->part_count; ++i) gantry__hasher_add_text(&hasher, source->parts[i]);
+    return hasher.state;
+}
+
+static bool has_binaries(const gantry__program_cache_t *cache) {
+    const gantry_program_ops_t *ops = cache->backend->program;
+    return GANTRY_ABI_HAS(ops, load_binary) && ops->binary && ops->load_binary && cache->store->folder;
+}
+
+static gantry_backend_program_t *load_stored(gantry__program_cache_t *cache, const gantry_program_source_t *source, gantry__hash128_t key) {
+    void *bytes;
+    size_t size;
+    gantry__store_answer_t answer = gantry__binary_store_get(cache->store, key, &bytes, &size);
+    gantry_backend_program_t *program = NULL;
+    if (answer == GANTRY__STORE_HIT) {
+        if (cache->backend->program->load_binary(cache->device, bytes, size, source->label, &program) != 0) {
+            program = NULL;
+            answer = GANTRY__STORE_BAD;
+            gantry__log(cache->log, GANTRY_LEVEL_WARNING, "The driver refuses a stored binary of %s; it is built again: %s", source->label,
+                        gantry__message());
+        }
+        gantry__heap_free(cache->heap, bytes, size);
+    }
+    if (answer == GANTRY__STORE_BAD) atomic_fetch_add(&cache->counters->bad_entries, 1);
+    return program;
+}
+
+/* After the first kernel was made: some drivers compile only then. */
+static void store_binary(gantry__program_cache_t *cache, gantry_backend_program_t *program, gantry__hash128_t key) {
+    uint64_t size = 0;
+    if (cache->backend->program->binary(program, NULL, &size) != 0 || size == 0 || size > SIZE_MAX) return;
+    void *bytes = gantry__heap_alloc(cache->heap, (size_t)size);
+    if (!bytes) return;
+    uint64_t capacity = size;
+    if (cache->backend->program->binary(program, bytes, &size) == 0) gantry__binary_store_put(cache->store, key, bytes, (size_t)size);
+    gantry__heap_free(cache->heap, bytes, (size_t)capacity);
+}
+
+static gantry_status_t build(gantry__program_cache_t *cache, const gantry_program_source_t *source, const char *options, const char *name,
+                             gantry_backend_program_t **out_program) {
+    gantry__hash128_t key = {0, 0};
+    bool stores = has_binaries(cache);
+    if (stores) {
+        key = store_key(cache, source, options);
+        *out_program = load_stored(cache, source, key);
+        if (*out_program) {
+            atomic_fetch_add(&cache->counters->loaded, 1);
+            return GANTRY_OK;
+        }
+    }
+    uint64_t start = gantry__now_ns();
+    int32_t code = cache->backend->program->build(cache->device, source, options, out_program);
+    if (code != 0) return gantry__fail_prefix((gantry_status_t)code, "program %s cannot be built with \"%s\": ", source->label, options);
+    atomic_fetch_add(&cache->counters->built, 1);
+    atomic_fetch_add(&cache->counters->build_ns, gantry__now_ns() - start);
+    gantry_backend_kernel_t *kernel;
+    if (stores && cache->backend->program->kernel_find(*out_program, name, &kernel) == 0) store_binary(cache, *out_program, key);
+    return GANTRY_OK;
+}
+
+/* The lock is held. */
+static gantry__program_t *find_program(const gantry__program_cache_t *cache, const gantry_program_source_t *source, const char *options) {
+    for (gantry__program_t *program = cache->programs; program; program = program->next) {
+        if (program->source == source && strcmp(program->options, options) == 0) return program;
+    }
+    return NULL;
+}
+
+static gantry_status_t get_program(gantry__program_cache_t *cache, const gantry_program_source_t *source, const char *options,
+                                   const char *name, gantry__program_t **out_program) {
+    gantry__mutex_lock(&cache->lock);
+    gantry__program_t *found = find_program(cache, source, options);
+    gantry__mutex_unlock(&cache->lock);
+    *out_program = found;
+    if (found) return GANTRY_OK;
+    gantry__program_t *program = gantry__heap_zalloc(cache->heap, sizeof *program);
+    if (!program) return GANTRY_RESOURCE_EXHAUSTED;
+    program->source = source;
+    program->options = gantry__heap_strdup(cache->heap, options);
+    gantry_status_t status = program->options ? build(cache, source, options, name, &program->handle) : GANTRY_RESOURCE_EXHAUSTED;
+    if (status != GANTRY_OK) {
+        program->handle = NULL;
+        release_program(cache, program);
+        return status;
+    }
+    gantry__mutex_lock(&cache->lock);
+    found = find_program(cache, source, options);
+    if (!found) {
+        program->next = cache->programs;
+        cache->programs = *out_program = program;
+    }
+    gantry__mutex_unlock(&cache->lock);
+    if (found) {
+        release_program(cache, program);
+        *out_program = found;
+    }
+    return GANTRY_OK;
+}
+
+/* ---- kernels ---- */
+
+static uint64_t slot_hash(const gantry_program_source_t *source, const char *options, const char *name) {
+    uint64_t hash = gantry__hash64(options, strlen(options), (uint64_t)(uintptr_t)source);
+    return gantry__hash64(name, strlen(name), hash) | 1; /* 0 marks an empty slot */
+}
+
+/* The slot of the key, or the empty one where it belongs; the table is not full. The lock is held. */
+static slot_t *find_slot(const gantry__program_cache_t *cache, uint64_t hash, const gantry_program_source_t *source, const char *options,
+                         const char *name) {
+    for (size_t i = hash % cache->slot_count;; i = (i + 1) % cache->slot_count) {
+        slot_t *slot = &cache->slots[i];
+        if (slot->hash == 0) return slot;
+        if (slot->hash == hash && slot->source == source && strcmp(slot->options, options) == 0 && strcmp(slot->name, name) == 0) return slot;
+    }
+}
+
+static bool grow_slots(gantry__program_cache_t *cache) {
+    size_t count = cache->slot_count ? cache->slot_count * 2 : 64;
+    slot_t *slots = gantry__heap_zalloc(cache->heap, count * sizeof *slots);
+    if (!slots) return false;
+    for (size_t i = 0; i < cache->slot_count; ++i) {
+        if (cache->slots[i].hash == 0) continue;
+        size_t place = cache->slots[i].hash % count;
+        while (slots[place].hash != 0) place = (place + 1) % count;
+        slots[place] = cache->slots[i];
+    }
+    gantry__heap_free(cache->heap, cache->slots, cache->slot_count * sizeof *slots);
+    cache->slots = slots;
+    cache->slot_count = count;
+    return true;
+}
+
+static gantry_status_t add_slot(gantry__program_cache_t *cache, slot_t wanted, const char *options, const char *name) {
+    gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
+    wanted.options = gantry__heap_strdup(cache->heap, options);
+    wanted.name = gantry__heap_strdup(cache->heap, name);
+    bool taken = false;
+    gantry__mutex_lock(&cache->lock);
+    if (wanted.options && wanted.name && (cache->slots_used * 4 < cache->slot_count * 3 || grow_slots(cache))) {
+        slot_t *slot = find_slot(cache, wanted.hash, wanted.source, options, name);
+        taken = slot->hash == 0;
+        if (taken) {
+            *slot = wanted;
+            ++cache->slots_used;
+        }
+        status = GANTRY_OK;
+    }
+    gantry__mutex_unlock(&cache->lock);
+    if (!taken) release_slot(cache, &wanted);
+    return status;
+}
+
+gantry_status_t gantry__program_cache_kernel(gantry__program_cache_t *cache, const gantry_program_source_t *source, const char *options,
+                                             const char *name, gantry_backend_kernel_t **out_kernel) {
+    uint64_t hash = slot_hash(source, options, name);
+    gantry__mutex_lock(&cache->lock);
+    slot_t *slot = cache->slot_count ? find_slot(cache, hash, source, options, name) : NULL;
+    *out_kernel = slot && slot->hash != 0 ? slot->kernel : NULL;
+    gantry__mutex_unlock(&cache->lock);
+    if (*out_kernel) {
+        atomic_fetch_add_explicit(&cache->counters->reused, 1, memory_order_relaxed);
+        return GANTRY_OK;
+    }
+    gantry__program_t *program;
+    GANTRY__TRY(get_program(cache, source, options, name, &program));
+    int32_t code = cache->backend->program->kernel_find(program->handle, name, out_kernel);
+    if (code != 0) return gantry__fail_prefix((gantry_status_t)code, "program %s has no usable kernel %s: ", source->label, name);
+    return add_slot(cache, (slot_t){.hash = hash, .source = source, .kernel = *out_kernel}, options, name);
+}

@@ -1,0 +1,49 @@
+/* Programs of one open physical device: built once, found again by (text, options), kept on disk between processes.
+ *
+ * Owner: the runtime, one per physical device. Programs and kernels live as long as the cache. Thread-safe; no lock is held while a program
+ * is built, so that two threads may build the same one; the second result is dropped. */
+#ifndef GANTRY_KERNEL_PROGRAM_CACHE_H
+#define GANTRY_KERNEL_PROGRAM_CACHE_H
+
+#include <stdatomic.h>
+
+#include <gantry/backend_abi.h>
+
+#include "base/thread.h"
+#include "kernel/binary_store.h"
+
+typedef struct gantry__program_counters_t {
+    atomic_uint_fast64_t built, loaded, reused, bad_entries, launches, build_ns;
+} gantry__program_counters_t;
+
+typedef struct gantry__program_t gantry__program_t;
+
+typedef struct gantry__program_cache_t {
+    const gantry__heap_t *heap;
+    const gantry__log_t *log;
+    const gantry__binary_store_t *store;
+    gantry__program_counters_t *counters;
+    const gantry_backend_t *backend;
+    gantry_backend_device_t *device;
+    const gantry_device_info_t *info;
+    gantry__mutex_t lock;
+    gantry__program_t *programs; /* most recently added first */
+    struct gantry__kernel_slot_t {
+        uint64_t hash;
+        const gantry_program_source_t *source;
+        char *options, *name;
+        gantry_backend_kernel_t *kernel;
+    } *slots; /* open addressing */
+    size_t slot_count, slots_used;
+} gantry__program_cache_t;
+
+gantry_status_t gantry__program_cache_init(gantry__program_cache_t *cache, const gantry__heap_t *heap, const gantry__log_t *log,
+                                           const gantry__binary_store_t *store, gantry__program_counters_t *counters,
+                                           const gantry_backend_t *backend, gantry_backend_device_t *device, const gantry_device_info_t *info);
+void gantry__program_cache_deinit(gantry__program_cache_t *cache);
+
+/* A build failure carries the compiler's log. */
+gantry_status_t gantry__program_cache_kernel(gantry__program_cache_t *cache, const gantry_program_source_t *source, const char *options,
+                                             const char *name, gantry_backend_kernel_t **out_kernel);
+
+#endif

@@ -1,0 +1,659 @@
+/* Reductions, ArgMax and Softmax of the CPU backend against plain loops; the sum's tree against its definition, element by element. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cpu_kernel_call.h"
+
+#include "cpu/cpu_reduce.h"
+
+#define F32 GANTRY_K_FLOAT32
+#define F64 GANTRY_K_FLOAT64
+#define I32 GANTRY_K_INT32
+#define I64 GANTRY_K_INT64
+
+static uint64_t random_state = 1;
+
+static uint32_t random_bits(void)
+{
+    random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(random_state >> 32);
+}
+
+static void randomize(gantry_arg_t *arg)
+{
+    for (int64_t i = 0; i < arg->element_count; i++) {
+        double value = (double)random_bits() / 4294967296.0 - 0.5;
+        value = ldexp(value, (int)(random_bits() % 12));
+        switch (arg->dtype) {
+        case F32:
+            ((float *)arg->data)[i] = (float)value;
+            break;
+        case F64:
+            ((double *)arg->data)[i] = value;
+            break;
+        case I32:
+            ((uint32_t *)arg->data)[i] = random_bits();
+            break;
+        case I64:
+            ((uint64_t *)arg->data)[i] = (uint64_t)random_bits() << 32 | random_bits();
+            break;
+        default:
+            ((uint8_t *)arg->data)[i] = random_bits() & 1u;
+            break;
+        }
+    }
+}
+
+/* ---- the definition, written down plainly ---- */
+
+enum { SUM, MEAN, MAX, MIN };
+static const char *const op_names[] = {"Sum", "Mean", "Max", "Min"};
+
+#define DEFINE_TREE(T, name, max_lowest)                                                                        \
+    static T name##_combine(int op, T a, T b)                                                                   \
+    {                                                                                                           \
+        switch (op) {                                                                                           \
+        case MAX:                                                                                               \
+            return a > b || a != a ? a : b;                                                                     \
+        case MIN:                                                                                               \
+            return a < b || a != a ? a : b;                                                                     \
+        default:                                                                                                \
+            return a + b;                                                                                       \
+        }                                                                                                       \
+    }                                                                                                           \
+    static T name##_tree(int op, const T *x, int64_t count)                                                     \
+    {                                                                                                           \
+        T *chunks = malloc((size_t)(count / 4096 + 1) * sizeof(T));                                             \
+        int64_t found = 0;                                                                                      \
+        for (int64_t begin = 0; begin < count; begin += 4096) {                                                 \
+            T lanes[64];                                                                                        \
+            for (int k = 0; k < 64; k++) {                                                                      \
+                lanes[k] = op == MAX ? (T)(max_lowest) : op == MIN ? (T)-(max_lowest) : (T)0;                   \
+            }                                                                                                   \
+            for (int64_t i = begin; i < count && i < begin + 4096; i++) {                                       \
+                lanes[i % 64] = name##_combine(op, lanes[i % 64], x[i]);                                        \
+            }                                                                                                   \
+            for (int half = 32; half > 0; half /= 2) {                                                          \
+                for (int k = 0; k < half; k++) {                                                                \
+                    lanes[k] = name##_combine(op, lanes[k], lanes[k + half]);                                   \
+                }                                                                                               \
+            }                                                                                                   \
+            chunks[found++] = lanes[0];                                                                         \
+        }                                                                                                       \
+        T result = found == 1 ? chunks[0] : name##_tree(op, chunks, found);                                     \
+        free(chunks);                                                                                           \
+        return result;                                                                                          \
+    }
+DEFINE_TREE(float, f32, -INFINITY)
+DEFINE_TREE(double, f64, -INFINITY)
+
+/* Integers: order does not matter. */
+static int64_t integer_reduce(int op, int32_t dtype, const int64_t *x, int64_t count)
+{
+    uint64_t sum = 0;
+    int64_t best = x[0];
+    for (int64_t i = 0; i < count; i++) {
+        sum += (uint64_t)x[i];
+        best = (op == MAX && x[i] > best) || (op == MIN && x[i] < best) ? x[i] : best;
+    }
+    if (op == MEAN) {
+        return (int64_t)sum / count;
+    }
+    if (op == SUM) {
+        return dtype == I32 ? (int32_t)(uint32_t)sum : (int64_t)sum;
+    }
+    return best;
+}
+
+/* Elements of the sequence that belongs to the output element, in row-major order, each widened to 8 bytes unless float32. */
+static int64_t collect(const gantry_arg_t *input, uint32_t mask, int64_t output, void *sequence)
+{
+    int64_t found = 0;
+    for (int64_t i = 0; i < input->element_count; i++) {
+        int64_t rest = i, place = 0, scale = 1;
+        for (int32_t a = input->rank - 1; a >= 0; a--) {
+            int64_t at = rest % input->dims[a];
+            rest /= input->dims[a];
+            if (!(mask >> a & 1u)) {
+                place += at * scale;
+                scale *= input->dims[a];
+            }
+        }
+        if (place != output) {
+            continue;
+        }
+        if (input->dtype == F32) {
+            ((float *)sequence)[found] = ((float *)input->data)[i];
+        } else if (input->dtype == I32) {
+            ((int64_t *)sequence)[found] = ((int32_t *)input->data)[i];
+        } else {
+            ((int64_t *)sequence)[found] = ((int64_t *)input->data)[i];
+        }
+        found++;
+    }
+    return found;
+}
+
+static void check_output(int op, const gantry_arg_t *input, uint32_t mask, const gantry_arg_t *output, int64_t at)
+{
+    int64_t *sequence = malloc((size_t)input->element_count * 8);
+    int64_t count = collect(input, mask, at, sequence);
+    if (input->dtype == F32) {
+        float expected = count == 1 ? ((float *)sequence)[0] : f32_tree(op, (float *)sequence, count);
+        expected = op == MEAN && count > 1 ? expected / (float)count : expected;
+        assert_memory_equal(&expected, (float *)output->data + at, sizeof expected);
+    } else if (input->dtype == F64) {
+        double expected = count == 1 ? ((double *)sequence)[0] : f64_tree(op, (double *)sequence, count);
+        expected = op == MEAN && count > 1 ? expected / (double)count : expected;
+        assert_memory_equal(&expected, (double *)output->data + at, sizeof expected);
+    } else {
+        int64_t expected = integer_reduce(op, input->dtype, sequence, count);
+        int64_t actual = input->dtype == I32 ? ((int32_t *)output->data)[at] : ((int64_t *)output->data)[at];
+        assert_int_equal(expected, actual);
+    }
+    free(sequence);
+}
+
+static const gantry_kernel_def_t *kernel_of(const char *op)
+{
+    const gantry_kernel_def_t *kernel = cpu_kernel(gantry__cpu_reduce_kernels, gantry__cpu_reduce_kernel_count, op);
+    assert_non_null(kernel);
+    return kernel;
+}
+
+static gantry_arg_t *reduced_output(cpu_call_t *cpu, const gantry_arg_t *input, uint32_t mask)
+{
+    int64_t sizes[GANTRY_K_MAX_RANK];
+    int32_t rank = 0;
+    for (int32_t i = 0; i < input->rank; i++) {
+        if (!(mask >> i & 1u)) {
+            sizes[rank++] = input->dims[i];
+        }
+    }
+    return cpu_tensor(cpu, input->dtype, rank, sizes);
+}
+
+static gantry_arg_t *axes_of(cpu_call_t *cpu, uint32_t mask)
+{
+    int32_t axes[GANTRY_K_MAX_RANK];
+    int64_t count = 0;
+    for (int32_t i = 0; i < GANTRY_K_MAX_RANK; i++) {
+        if (mask >> i & 1u) {
+            axes[count++] = i;
+        }
+    }
+    return cpu_ints(cpu, count, axes);
+}
+
+static gantry_arg_t *reduce(cpu_call_t *cpu, const char *op, const gantry_arg_t *input, uint32_t mask)
+{
+    gantry_arg_t *output = reduced_output(cpu, input, mask);
+    const gantry_arg_t *inputs[] = {input, axes_of(cpu, mask)};
+    assert_int_equal(cpu_compute(cpu, kernel_of(op), inputs, 2, output, NULL, 0), 0);
+    return output;
+}
+
+/* Reduces random data of the shape; looks at `checks` of the outputs. */
+static void check_shape(cpu_call_t *cpu, int op, int32_t dtype, int32_t rank, const int64_t *sizes, uint32_t mask, int checks)
+{
+    gantry_arg_t *input = cpu_tensor(cpu, dtype, rank, sizes);
+    randomize(input);
+    gantry_arg_t *output = reduce(cpu, op_names[op], input, mask);
+    for (int i = 0; i < checks; i++) {
+        int64_t at = checks >= output->element_count ? i % output->element_count : (int64_t)(random_bits() % (uint64_t)output->element_count);
+        check_output(op, input, mask, output, at);
+    }
+    cpu_call_clear(cpu);
+}
+
+/* ---- tests ---- */
+
+static const int32_t number_dtypes[] = {F32, F64, I32, I64};
+
+static void reduction_every_length_follows_the_tree(void **state)
+{
+    static const int64_t more[] = {255, 256, 257, 4095, 4096, 4097, 8191, 8192, 8193, 100000};
+    int best = gantry__cpu_simd_detect(NULL);
+    (void)state;
+    for (int level = 0; level <= best; level++) {
+        cpu_call_t cpu;
+        cpu_call_open(&cpu, level, 2);
+        for (int64_t n = 1; n <= 140; n++) {
+            int64_t length = n <= 130 ? n : more[n - 131];
+            for (int k = 0; k < 16; k++) {
+                check_shape(&cpu, k / 4, number_dtypes[k % 4], 1, &length, 1, 1);
+            }
+        }
+        cpu_call_close(&cpu);
+    }
+}
+
+static void reduction_three_levels_follow_the_tree(void **state)
+{
+    int64_t length = 4096 * 4096 + 5000;
+    cpu_call_t cpu;
+    (void)state;
+    cpu_call_open(&cpu, -1, 2);
+    gantry_arg_t *input = cpu_tensor(&cpu, F32, 1, &length);
+    randomize(input);
+    gantry_arg_t *output = reduce(&cpu, "Sum", input, 1);
+    float expected = f32_tree(SUM, input->data, length);
+    assert_memory_equal(&expected, output->data, sizeof expected);
+    cpu_call_close(&cpu);
+}
+
+static void reduction_rows_and_columns_follow_the_tree(void **state)
+{
+    static const int64_t shapes[][3] = {{1, 3, 5},     {7, 10, 1},   {130, 10, 1},  {66, 32, 1},  {66, 33, 1},  {5, 64, 1},   {3, 65, 1},
+                                        {2, 5000, 1},  {1, 64, 3},   {1, 65, 3},    {4, 100, 2},  {1, 5000, 3}, {2, 9000, 5}, {1, 20, 64},
+                                        {1, 200, 64},  {1, 130, 65}, {1, 33, 128},  {1, 70, 129}, {3, 70, 200}, {2, 1, 300},  {1, 2, 1500},
+                                        {1, 63, 1030}, {1, 64, 600}, {2, 65, 2050}, {1, 4097, 3}, {1, 4097, 140}};
+    int best = gantry__cpu_simd_detect(NULL);
+    (void)state;
+    for (int level = 0; level <= best; level++) {
+        cpu_call_t cpu;
+        cpu_call_open(&cpu, level, 2);
+        for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+            for (int k = 0; k < 16; k++) {
+                check_shape(&cpu, k / 4, number_dtypes[k % 4], 3, shapes[s], 2, 3);
+            }
+        }
+        cpu_call_close(&cpu);
+    }
+}
+
+static void reduction_any_axes_follow_the_tree(void **state)
+{
+    cpu_call_t cpu;
+    (void)state;
+    cpu_call_open(&cpu, -1, 2);
+    for (int round = 0; round < 400; round++) {
+        int64_t sizes[GANTRY_K_MAX_RANK];
+        int32_t rank = 1 + (int32_t)(random_bits() % GANTRY_K_MAX_RANK);
+        int64_t limit = 20000;
+        for (int32_t i = 0; i < rank; i++) {
+            sizes[i] = 1 + (int64_t)(random_bits() % (i % 3 == 0 ? 9u : 4u));
+            limit /= sizes[i];
+        }
+        sizes[random_bits() % (uint32_t)rank] *= limit > 1 ? 1 + (int64_t)(random_bits() % (uint64_t)limit) : 1;
+        check_shape(&cpu, round % 4, number_dtypes[round / 4 % 4], rank, sizes, random_bits() & ((1u << rank) - 1), 3);
+    }
+    for (int round = 0; round < 16; round++) {
+        const int64_t big[] = {70, 3, 90, 2};
+        const int64_t wide[] = {5, 2, 130, 300};
+        check_shape(&cpu, round / 4, number_dtypes[round % 4], 4, big, 5, 4);
+        check_shape(&cpu, round / 4, number_dtypes[round % 4], 4, big, 10, 4);
+        check_shape(&cpu, round / 4, number_dtypes[round % 4], 4, wide, 5, 4);
+        check_shape(&cpu, round / 4, number_dtypes[round % 4], 4, wide, 7, 4);
+    }
+    cpu_call_close(&cpu);
+}
+
+static void sum_threads_and_levels_give_equal_bits(void **state)
+{
+    static const int64_t shapes[][2] = {{1, 1000003}, {1000, 1003}, {300000, 3}, {40, 30011}, {200001, 7}};
+    int best = gantry__cpu_simd_detect(NULL);
+    (void)state;
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+        for (uint32_t mask = 1; mask <= 3; mask++) {
+            void *first = NULL;
+            size_t bytes = 0;
+            for (int run = 0; run < 3 * (best + 1); run++) {
+                cpu_call_t cpu;
+                cpu_call_open(&cpu, run / 3, (uint32_t)(run % 3 + 1));
+                gantry_arg_t *input = cpu_tensor(&cpu, F32, 2, shapes[s]);
+                random_state = 77;
+                randomize(input);
+                gantry_arg_t *output = reduce(&cpu, "Sum", input, mask);
+                bytes = (size_t)output->element_count * sizeof(float);
+                if (first == NULL) {
+                    first = malloc(bytes);
+                    memcpy(first, output->data, bytes);
+                }
+                assert_memory_equal(first, output->data, bytes);
+                cpu_call_close(&cpu);
+            }
+            free(first);
+        }
+    }
+}
+
+static void sum_of_one_element_keeps_its_sign(void **state)
+{
+    cpu_call_t cpu;
+    const int64_t sizes[] = {3, 1};
+    (void)state;
+    cpu_call_open(&cpu, -1, 1);
+    gantry_arg_t *input = cpu_tensor(&cpu, F32, 2, sizes);
+    for (int i = 0; i < 3; i++) {
+        ((float *)input->data)[i] = -0.0f;
+    }
+    gantry_arg_t *kept = reduce(&cpu, "Sum", input, 2);
+    gantry_arg_t *summed = reduce(&cpu, "Sum", input, 1);
+    assert_true(signbit(((float *)kept->data)[0]) != 0);
+    assert_true(signbit(((float *)summed->data)[0]) == 0);
+    cpu_call_close(&cpu);
+}
+
+static void max_and_min_nan_anywhere_spreads(void **state)
+{
+    cpu_call_t cpu;
+    const int64_t sizes[] = {3, 200};
+    (void)state;
+    cpu_call_open(&cpu, -1, 1);
+    for (int64_t place = 0; place < 200; place += 7) {
+        gantry_arg_t *input = cpu_tensor(&cpu, F32, 2, sizes);
+        randomize(input);
+        ((float *)input->data)[200 + place] = NAN;
+        for (int op = MAX; op <= MIN; op++) {
+            float *rows = reduce(&cpu, op_names[op], input, 2)->data;
+            float *columns = reduce(&cpu, op_names[op], input, 1)->data;
+            assert_true(!isnan(rows[0]) && isnan(rows[1]) && !isnan(rows[2]));
+            for (int64_t i = 0; i < 200; i++) {
+                assert_int_equal(isnan(columns[i]) != 0, i == place);
+            }
+        }
+        cpu_call_clear(&cpu);
+    }
+    cpu_call_close(&cpu);
+}
+
+static void reduction_empty_input_gives_identity(void **state)
+{
+    cpu_call_t cpu;
+    const int64_t sizes[] = {0, 3};
+    (void)state;
+    cpu_call_open(&cpu, -1, 1);
+    gantry_arg_t *floats = cpu_tensor(&cpu, F32, 2, sizes);
+    gantry_arg_t *doubles = cpu_tensor(&cpu, F64, 2, sizes);
+    gantry_arg_t *ints = cpu_tensor(&cpu, I32, 2, sizes);
+    gantry_arg_t *longs = cpu_tensor(&cpu, I64, 2, sizes);
+    assert_true(((float *)reduce(&cpu, "Sum", floats, 1)->data)[2] == 0.0f);
+    assert_true(isnan(((float *)reduce(&cpu, "Mean", floats, 1)->data)[2]));
+    assert_true(((float *)reduce(&cpu, "Max", floats, 1)->data)[2] == -INFINITY);
+    assert_true(((double *)reduce(&cpu, "Min", doubles, 1)->data)[2] == INFINITY);
+    assert_true(isnan(((double *)reduce(&cpu, "Mean", doubles, 1)->data)[0]));
+    assert_int_equal(((int32_t *)reduce(&cpu, "Mean", ints, 1)->data)[1], 0);
+    assert_int_equal(((int32_t *)reduce(&cpu, "Max", ints, 1)->data)[1], INT32_MIN);
+    assert_int_equal(((int32_t *)reduce(&cpu, "Min", ints, 1)->data)[1], INT32_MAX);
+    assert_true(((int64_t *)reduce(&cpu, "Max", longs, 1)->data)[1] == INT64_MIN);
+    assert_true(((int64_t *)reduce(&cpu, "Min", longs, 1)->data)[1] == INT64_MAX);
+    assert_int_equal(((int64_t *)reduce(&cpu, "Sum", longs, 1)->data)[1], 0);
+    cpu_call_close(&cpu);
+}
+
+static void mean_of_int32_sums_in_64_bits_and_truncates(void **state)
+{
+    static const int32_t values[] = {INT32_MAX, INT32_MAX, 5, -7, 0, 0};
+    cpu_call_t cpu;
+    const int64_t sizes[] = {2, 3};
+    (void)state;
+    cpu_call_open(&cpu, -1, 1);
+    gantry_arg_t *input = cpu_tensor(&cpu, I32, 2, sizes);
+    memcpy(input->data, values, sizeof values);
+    int32_t *rows = reduce(&cpu, "Mean", input, 2)->data;
+    assert_int_equal(rows[0], 1431655766); /* TensorFlow's own answer */
+    assert_int_equal(rows[1], -2);
+    cpu_call_close(&cpu);
+}
+
+static void sum_scratch_exhausted_returns_the_status(void **state)
+{
+    cpu_call_t cpu;
+    const int64_t sizes[] = {100000};
+    static const char *const ops[] = {"Sum", "Mean"};
+    (void)state;
+    cpu_call_open(&cpu, -1, 2);
+    for (int k = 0; k < 4; k++) {
+        gantry_arg_t *input = cpu_tensor(&cpu, k < 2 ? F32 : I32, 1, sizes);
+        randomize(input);
+        gantry_arg_t *output = reduced_output(&cpu, input, 1);
+        const gantry_arg_t *inputs[] = {input, axes_of(&cpu, 1)};
+        for (int left = 0; left < (k == 3 ? 2 : 1); left++) {
+            cpu.scratch_left = left;
+            assert_int_equal(cpu_compute(&cpu, kernel_of(ops[k % 2]), inputs, 2, output, NULL, 0), GANTRY_K_RESOURCE_EXHAUSTED);
+        }
+    }
+    cpu_call_close(&cpu);
+}
+
+/* ---- ArgMax ---- */
+
+static double element(const gantry_arg_t *arg, int64_t i)
+{
+    switch (arg->dtype) {
+    case F32:
+        return (double)((float *)arg->data)[i];
+    case F64:
+        return ((double *)arg->data)[i];
+    case I32:
+        return ((int32_t *)arg->data)[i];
+    case I64:
+        return (double)((int64_t *)arg->data)[i];
+    default:
+        return ((uint8_t *)arg->data)[i];
+    }
+}
+
+static void check_argmax(cpu_call_t *cpu, const gantry_arg_t *input, int32_t axis, int32_t out_dtype)
+{
+    int64_t sizes[GANTRY_K_MAX_RANK], inner = 1;
+    int32_t rank = 0;
+    for (int32_t i = 0; i < input->rank; i++) {
+        inner *= i > axis ? input->dims[i] : 1;
+        if (i != axis) {
+            sizes[rank++] = input->dims[i];
+        }
+    }
+    gantry_arg_t *output = cpu_tensor(cpu, out_dtype, rank, sizes);
+    int32_t negative = axis - input->rank;
+    const gantry_arg_t *inputs[] = {input, cpu_ints(cpu, 1, &negative)};
+    assert_int_equal(cpu_compute(cpu, kernel_of("ArgMax"), inputs, 2, output, NULL, 0), 0);
+    for (int64_t i = 0; i < output->element_count; i++) {
+        int64_t base = i / inner * inner * input->dims[axis] + i % inner, best = 0;
+        double value = -INFINITY;
+        for (int64_t k = 0; k < input->dims[axis]; k++) {
+            double x = element(input, base + k * inner);
+            best = x > value ? k : best;
+            value = x > value ? x : value;
+        }
+        assert_int_equal(best, (int64_t)element(output, i));
+    }
+}
+
+static void argmax_any_axis_finds_the_first_largest(void **state)
+{
+    static const int64_t shapes[][3] = {{3, 5, 7}, {1, 1, 300}, {4, 63, 64}, {2, 65, 129}, {2, 4097, 2}, {1, 3, 300}, {1, 1, 200001}, {2, 5000, 3}};
+    static const int32_t dtypes[] = {F32, F64, I32, I64, GANTRY_K_BOOL};
+    int best = gantry__cpu_simd_detect(NULL);
+    (void)state;
+    for (int level = 0; level <= best; level++) {
+        cpu_call_t cpu;
+        cpu_call_open(&cpu, level, 2);
+        for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+            for (int k = 0; k < 15; k++) {
+                gantry_arg_t *input = cpu_tensor(&cpu, dtypes[k % 5], 3, shapes[s]);
+                randomize(input);
+                for (int64_t i = 0; i < input->element_count && dtypes[k % 5] == F32; i++) { /* many ties */
+                    ((float *)input->data)[i] = floorf(((float *)input->data)[i] / 64.0f);
+                }
+                for (int64_t i = 0; i < input->element_count && dtypes[k % 5] == I64; i++) { /* exact as double */
+                    ((int64_t *)input->data)[i] /= 4096;
+                }
+                check_argmax(&cpu, input, k / 5, k % 2 ? I32 : I64);
+                cpu_call_clear(&cpu);
+            }
+        }
+        cpu_call_close(&cpu);
+    }
+}
+
+static void argmax_nan_never_wins(void **state)
+{
+    cpu_call_t cpu;
+    const int64_t sizes[] = {70000};
+    (void)state;
+    cpu_call_open(&cpu, -1, 2);
+    gantry_arg_t *input = cpu_tensor(&cpu, F32, 1, sizes);
+    float *x = input->data;
+    for (int64_t i = 0; i < sizes[0]; i++) {
+        x[i] = NAN;
+    }
+    check_argmax(&cpu, input, 0, I64); /* all NaN: 0 */
+    x[66000] = -3.0f;
+    check_argmax(&cpu, input, 0, I64);
+    x[66001] = 3.0f;
+    check_argmax(&cpu, input, 0, I32);
+    x[5] = 3.0f;
+    check_argmax(&cpu, input, 0, I32);
+    x[0] = -INFINITY;
+    check_argmax(&cpu, input, 0, I32);
+    cpu_call_close(&cpu);
+}
+
+static void argmax_empty_axis_is_refused(void **state)
+{
+    cpu_call_t cpu;
+    const int64_t sizes[] = {0, 3}, out_sizes[] = {3};
+    int32_t axis = 0;
+    (void)state;
+    cpu_call_open(&cpu, -1, 1);
+    const gantry_arg_t *inputs[] = {cpu_tensor(&cpu, F32, 2, sizes), cpu_ints(&cpu, 1, &axis)};
+    gantry_arg_t *output = cpu_tensor(&cpu, I64, 1, out_sizes);
+    assert_int_equal(cpu_compute(&cpu, kernel_of("ArgMax"), inputs, 2, output, NULL, 0), GANTRY_K_INVALID_ARGUMENT);
+    assert_non_null(strstr(cpu.message, "no elements"));
+    cpu_call_close(&cpu);
+}
+
+/* ---- Softmax ---- */
+
+static void check_softmax(cpu_call_t *cpu, int32_t dtype, int64_t rows, int64_t length)
+{
+    const int64_t sizes[] = {rows, length};
+    double tolerance = dtype == F32 ? 1e-5 : 1e-13;
+    gantry_arg_t *input = cpu_tensor(cpu, dtype, 2, sizes);
+    randomize(input);
+    const gantry_arg_t *inputs[] = {input};
+    gantry_arg_t *soft = cpu_tensor(cpu, dtype, 2, sizes);
+    gantry_arg_t *logs = cpu_tensor(cpu, dtype, 2, sizes);
+    assert_int_equal(cpu_compute(cpu, kernel_of("Softmax"), inputs, 1, soft, NULL, 0), 0);
+    assert_int_equal(cpu_compute(cpu, kernel_of("LogSoftmax"), inputs, 1, logs, NULL, 0), 0);
+    for (int64_t row = 0; row < rows; row++) {
+        double largest = -INFINITY, sum = 0;
+        for (int64_t i = 0; i < length; i++) {
+            largest = fmax(largest, element(input, row * length + i));
+        }
+        for (int64_t i = 0; i < length; i++) {
+            sum += exp(element(input, row * length + i) - largest);
+        }
+        for (int64_t i = 0; i < length; i++) {
+            double shifted = element(input, row * length + i) - largest;
+            assert_true(fabs(element(soft, row * length + i) - exp(shifted) / sum) <= tolerance * exp(shifted) / sum + 1e-38);
+            assert_true(fabs(element(logs, row * length + i) - (shifted - log(sum))) <= tolerance * (1 + fabs(shifted)));
+        }
+    }
+    cpu_call_clear(cpu);
+}
+
+static void softmax_rows_of_any_length_match_the_formula(void **state)
+{
+    static const int64_t lengths[] = {1, 2, 3, 5, 10, 16, 31, 32, 33, 64, 65, 100, 1000, 4096, 4097, 20000};
+    int best = gantry__cpu_simd_detect(NULL);
+    (void)state;
+    for (int level = 0; level <= best; level++) {
+        cpu_call_t cpu;
+        cpu_call_open(&cpu, level, 2);
+        for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+            check_softmax(&cpu, F32, 1, lengths[i]);
+            check_softmax(&cpu, F32, lengths[i] < 100 ? 131 : 3, lengths[i]);
+            check_softmax(&cpu, F64, lengths[i] < 100 ? 67 : 3, lengths[i]);
+        }
+        cpu_call_close(&cpu);
+    }
+}
+
+static void softmax_levels_threads_and_forms_give_equal_bits(void **state)
+{
+    static const int64_t shapes[][2] = {{1000, 5}, {300, 32}, {300, 33}, {9, 5000}};
+    int best = gantry__cpu_simd_detect(NULL);
+    (void)state;
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+        for (int logarithm = 0; logarithm < 2; logarithm++) {
+            const char *op = logarithm ? "LogSoftmax" : "Softmax";
+            size_t bytes = (size_t)(shapes[s][0] * shapes[s][1]) * sizeof(float);
+            float *first = NULL;
+            for (int run = 0; run < 2 * (best + 1); run++) {
+                cpu_call_t cpu;
+                cpu_call_open(&cpu, run / 2, (uint32_t)(run % 2 + 1));
+                gantry_arg_t *input = cpu_tensor(&cpu, F32, 2, shapes[s]);
+                gantry_arg_t *output = cpu_tensor(&cpu, F32, 2, shapes[s]);
+                const gantry_arg_t *inputs[] = {input};
+                random_state = 5;
+                randomize(input);
+                assert_int_equal(cpu_compute(&cpu, kernel_of(op), inputs, 1, output, NULL, 0), 0);
+                if (first == NULL) {
+                    first = malloc(bytes);
+                    memcpy(first, output->data, bytes);
+                    const int64_t one[] = {1, shapes[s][1]}; /* a row alone takes the other form */
+                    gantry_arg_t *row = cpu_tensor(&cpu, F32, 2, one);
+                    gantry_arg_t *alone = cpu_tensor(&cpu, F32, 2, one);
+                    memcpy(row->data, (float *)input->data + shapes[s][1], (size_t)shapes[s][1] * sizeof(float));
+                    inputs[0] = row;
+                    assert_int_equal(cpu_compute(&cpu, kernel_of(op), inputs, 1, alone, NULL, 0), 0);
+                    assert_memory_equal(alone->data, first + shapes[s][1], (size_t)shapes[s][1] * sizeof(float));
+                }
+                assert_memory_equal(first, output->data, bytes);
+                cpu_call_close(&cpu);
+            }
+            free(first);
+        }
+    }
+}
+
+static void softmax_extremes_follow_the_formula(void **state)
+{
+    static const float values[] = {INFINITY, 1, NAN, 1, -INFINITY, -INFINITY, -INFINITY, 1, 1000, -1000};
+    cpu_call_t cpu;
+    const int64_t sizes[] = {5, 2};
+    (void)state;
+    cpu_call_open(&cpu, -1, 1);
+    gantry_arg_t *input = cpu_tensor(&cpu, F32, 2, sizes);
+    gantry_arg_t *output = cpu_tensor(&cpu, F32, 2, sizes);
+    const gantry_arg_t *inputs[] = {input};
+    memcpy(input->data, values, sizeof values);
+    assert_int_equal(cpu_compute(&cpu, kernel_of("Softmax"), inputs, 1, output, NULL, 0), 0);
+    const float *y = output->data;
+    assert_true(isnan(y[0]) && isnan(y[2]) && isnan(y[3]) && isnan(y[4]) && isnan(y[5]));
+    assert_true(y[6] == 0.0f && y[7] == 1.0f && y[8] == 1.0f && y[9] == 0.0f);
+    assert_int_equal(cpu_compute(&cpu, kernel_of("LogSoftmax"), inputs, 1, output, NULL, 0), 0);
+    assert_true(isnan(y[0]) && isnan(y[3]) && y[6] == -INFINITY && y[7] == 0.0f && y[8] == 0.0f && y[9] == -2000.0f);
+    cpu_call_close(&cpu);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reduction_every_length_follows_the_tree),
+        cmocka_unit_test(reduction_three_levels_follow_the_tree),
+        cmocka_unit_test(reduction_rows_and_columns_follow_the_tree),
+        cmocka_unit_test(reduction_any_axes_follow_the_tree),
+        cmocka_unit_test(sum_threads_and_levels_give_equal_bits),
+        cmocka_unit_test(sum_of_one_element_keeps_its_sign),
+        cmocka_unit_test(max_and_min_nan_anywhere_spreads),
+        cmocka_unit_test(reduction_empty_input_gives_identity),
+        cmocka_unit_test(mean_of_int32_sums_in_64_bits_and_truncates),
+        cmocka_unit_test(sum_scratch_exhausted_returns_the_status),
+        cmocka_unit_test(argmax_any_axis_finds_the_first_largest),
+        cmocka_unit_test(argmax_nan_never_wins),
+        cmocka_unit_test(argmax_empty_axis_is_refused),
+        cmocka_unit_test(softmax_rows_of_any_length_match_the_formula),
+        cmocka_unit_test(softmax_levels_threads_and_forms_give_equal_bits),
+        cmocka_unit_test(softmax_extremes_follow_the_formula),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
