@@ -67,7 +67,8 @@ def remez(target, weight, low, high, powers):
     wanted = [target(x) for x in grid]
     weights = [weight(x) for x in grid]
     rows = [[x**p for p in powers] for x in grid]
-    reference = [round(i * count / size) for i in range(size + 1)]
+    reference = [int((i + 0.5) * count / (size + 1)) for i in range(size + 1)]
+    best = None
     for _ in range(30):
         system, right = matrix(size + 1), matrix(size + 1, 1)
         for row, index in enumerate(reference):
@@ -78,13 +79,16 @@ def remez(target, weight, low, high, powers):
         solution = lu_solve(system, right)
         errors = [weights[i] * (wanted[i] - sum(rows[i][c] * solution[c] for c in range(size)))
                   for i in range(count + 1)]
+        worst = max(abs(e) for e in errors)
+        if best is None or worst < best[1]:
+            best = [solution[c] for c in range(size)], worst
         found = extrema_of(errors)
         while len(found) > size + 1:
             found.pop(0 if abs(errors[found[0]]) < abs(errors[found[-1]]) else -1)
         if len(found) < size + 1 or found == reference:
             break
         reference = found
-    return [solution[c] for c in range(size)], max(abs(e) for e in errors)
+    return best
 
 
 def fit(target, weight, low, high, size, form):
@@ -124,6 +128,10 @@ def tanh_tail(x):
     return (tanh(x) - x) / x**3
 
 
+def tanh_quarter_tail(x):
+    return tanh_tail(x) + mpf(1) / 4
+
+
 def sin_tail(x):
     return (sin(x) - x) / x**3
 
@@ -159,8 +167,8 @@ def atanh_fit(size, form):
     return fit(even(atanh_tail), lambda u: u, TINY, top**2, size, form)
 
 
-def tanh_fit(limit, size, form):
-    return fit(even(tanh_tail), even(lambda x: x**3 / tanh(x)), TINY, mpf(limit)**2, size, form)
+def tanh_fit(tail, limit, size, form):
+    return fit(even(tail), even(lambda x: x**3 / tanh(x)), TINY, mpf(limit)**2, size, form)
 
 
 def sin_fit(size, form):
@@ -208,9 +216,12 @@ def float32_block():
     block.constant("TWO_OVER_PI", FLOAT.round(2 / pi))
     for name, part in zip(("PIO2_HI", "PIO2_MID", "PIO2_LO"), split(pi / 2, FLOAT, 18, 18)):
         block.constant(name, part)
-    block.polynomial("EXP", exp_fit(5, FLOAT))
+    exponential = exp_fit(5, FLOAT)
+    block.polynomial("EXP", exponential)
     block.polynomial("LOG", log_fit(9, FLOAT))
-    block.polynomial("TANH", tanh_fit("0.5625", 5, FLOAT))
+    block.polynomial("TANH", tanh_fit(tanh_quarter_tail, "0.9375", 7, FLOAT))
+    # exp(2 x) = 1 + 2 x + x^2 times this; the factors are powers of two, so nothing is rounded.
+    block.polynomial("EXP2X", ([c * 2 ** (i + 2) for i, c in enumerate(exponential[0])], exponential[1]))
     block.polynomial("SIN", sin_fit(3, FLOAT))
     block.polynomial("COS", cos_fit(3, FLOAT))
     return block
@@ -223,7 +234,7 @@ def float64_block():
         block.constant(name, part)
     block.polynomial("EXP", exp_fit(11, DOUBLE))
     block.polynomial("LOG", atanh_fit(7, DOUBLE))
-    block.polynomial("TANH", tanh_fit("0.5625", 11, DOUBLE))
+    block.polynomial("TANH", tanh_fit(tanh_tail, "0.5625", 11, DOUBLE))
     return block
 
 

@@ -7,16 +7,13 @@
 #define LOOP_PASTE(name, type, form) LOOP_PASTE_(name, type, form)
 #define LOOP(name, form) LOOP_PASTE(name, GANTRY_T_NAME, form)
 
-#define RESULT_SAME T
-#define RESULT_BOOL uint8_t
-
 #define LOOPS_1(name, result, check, expression)                                                                     \
     static int32_t LOOP(name, dense)(const void *xs, const void *ys, void *out, int64_t count)                       \
     {                                                                                                                \
         (void)ys;                                                                                                    \
         for (int64_t i = 0; i < count; i++) {                                                                        \
             const T x = ((const T *)xs)[i];                                                                          \
-            ((result *)out)[i] = (result)(expression);                                                               \
+            ((GANTRY_RESULT_##result *)out)[i] = (GANTRY_RESULT_##result)(expression);                               \
         }                                                                                                            \
         return 0;                                                                                                    \
     }
@@ -29,7 +26,7 @@
             const T x = ((const T *)xs)[i];                                                                          \
             const T y = ((const T *)ys)[i];                                                                          \
             bad |= GANTRY_CHECK_##check(y);                                                                          \
-            ((result *)out)[i] = (result)(expression);                                                               \
+            ((GANTRY_RESULT_##result *)out)[i] = (GANTRY_RESULT_##result)(expression);                               \
         }                                                                                                            \
         return bad;                                                                                                  \
     }                                                                                                                \
@@ -38,7 +35,7 @@
         const T y = ((const T *)ys)[0];                                                                              \
         for (int64_t i = 0; i < count; i++) {                                                                        \
             const T x = ((const T *)xs)[i];                                                                          \
-            ((result *)out)[i] = (result)(expression);                                                               \
+            ((GANTRY_RESULT_##result *)out)[i] = (GANTRY_RESULT_##result)(expression);                               \
         }                                                                                                            \
         return GANTRY_CHECK_##check(y);                                                                              \
     }                                                                                                                \
@@ -49,7 +46,7 @@
         for (int64_t i = 0; i < count; i++) {                                                                        \
             const T y = ((const T *)ys)[i];                                                                          \
             bad |= GANTRY_CHECK_##check(y);                                                                          \
-            ((result *)out)[i] = (result)(expression);                                                               \
+            ((GANTRY_RESULT_##result *)out)[i] = (GANTRY_RESULT_##result)(expression);                               \
         }                                                                                                            \
         return bad;                                                                                                  \
     }
@@ -71,16 +68,14 @@
 #define EMIT_BOOLS(loops)
 #endif
 
-#define GANTRY_ELEMENTWISE(name, arity, types, result, check, expression) \
-    EMIT_##types(LOOPS_##arity(name, RESULT_##result, check, expression))
+#define GANTRY_ELEMENTWISE(name, arity, types, result, check, expression)                                            \
+    EMIT_##types(LOOPS_##arity(name, result, check, expression))
 #include "portable/elementwise.def"
 #undef GANTRY_ELEMENTWISE
 
 #undef LOOP_PASTE_
 #undef LOOP_PASTE
 #undef LOOP
-#undef RESULT_SAME
-#undef RESULT_BOOL
 #undef LOOPS_1
 #undef LOOPS_2
 #undef EMIT_NUMBERS

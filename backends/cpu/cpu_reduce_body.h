@@ -3,7 +3,7 @@
  * cpu_reduce_tree.h, which it includes, begins with TREE_; undefines them at its end.
  *
  * Three forms give the same bits:
- *   small   rows of at most 32 elements: 64 rows are turned into columns, the lanes of the tree are then whole vectors
+ *   small   rows of at most 64 elements: 64 rows are turned into columns, the lanes of the tree are then whole vectors
  *   narrow  up to 512 bytes of columns: 64 rows of the input lie in memory as the lanes stand in acc
  *   wide    more columns: lane by lane in the order in which the fold needs them, so that seven rows of sums are enough:
  *
@@ -25,14 +25,9 @@ static __attribute__((noinline)) void BODY_NAME(add)(BODY_ACC *acc, const BODY_I
     BODY_NAME(steps)(acc, x, rounds, stride, count);
 }
 
-static __attribute__((noinline)) void BODY_NAME(add_lanes)(BODY_ACC *acc, const BODY_IN *x, int64_t rounds)
+static __attribute__((noinline)) void BODY_NAME(add_lanes)(BODY_ACC *acc, const BODY_IN *x, int64_t count)
 {
-    BODY_NAME(steps)(acc, x, rounds, GANTRY_REDUCE_LANES, GANTRY_REDUCE_LANES);
-}
-
-static __attribute__((noinline)) void BODY_NAME(fold_columns)(BODY_ACC *acc, int64_t lanes, int64_t columns)
-{
-    BODY_NAME(fold)(acc, lanes, columns);
+    BODY_NAME(add_sequence)(acc, x, count);
 }
 
 static __attribute__((noinline)) void BODY_NAME(join)(BODY_ACC *restrict a, const BODY_ACC *restrict b, int64_t count)
@@ -56,9 +51,9 @@ static inline void BODY_NAME(finish)(const gantry__cpu_reduce_plan_t *plan, BODY
 
 /* ---- small ---- */
 
-static void BODY_NAME(small_rows)(const gantry__cpu_reduce_plan_t *plan, int64_t row, int64_t rows)
+static __attribute__((noinline)) void BODY_NAME(small_rows)(const gantry__cpu_reduce_plan_t *plan, int64_t row, int64_t rows)
 {
-    BODY_ACC turned[32 * GANTRY_REDUCE_LANES];
+    BODY_ACC turned[64 * GANTRY_REDUCE_LANES];
     const int64_t width = GANTRY_REDUCE_LANES;
     int64_t length = plan->shape.length;
     const BODY_IN *in = (const BODY_IN *)plan->in + row * length;
@@ -94,52 +89,51 @@ static void BODY_NAME(small)(const gantry__cpu_reduce_plan_t *plan, int64_t begi
 
 /* ---- narrow ---- */
 
-#define BODY_LANES_BYTES (GANTRY_REDUCE_LANES * GANTRY_CPU_REDUCE_NARROW_BYTES)
+/* Adds rows that lie side by side, the first of which belongs to lane 0. */
+static __attribute__((noinline)) void BODY_NAME(add_rows)(BODY_ACC *acc, const BODY_IN *x, int64_t rows, int64_t columns)
+{
+    int64_t period = GANTRY_REDUCE_LANES * columns;
+    int64_t rounds = rows / GANTRY_REDUCE_LANES;
+    int64_t rest = rows - rounds * GANTRY_REDUCE_LANES;
+    if (columns == 1) {
+        BODY_NAME(add_lanes)(acc, x, rows);
+        return;
+    }
+    BODY_NAME(add)(acc, x, rounds, period, period);
+    if (rest > 0) {
+        BODY_NAME(add)(acc, x + rounds * period, 1, 0, rest * columns);
+    }
+}
 
-/* Rows [row, row + rows) of the sequence, brought together at target. */
-static void BODY_NAME(gather)(const gantry__cpu_reduce_plan_t *plan, const BODY_IN *base, int64_t row, int64_t rows, BODY_IN *target)
+/* Adds rows of a sequence whose rows lie side by side in runs only. */
+static __attribute__((noinline)) void BODY_NAME(add_runs)(const gantry__cpu_reduce_plan_t *plan, const BODY_IN *base, int64_t row, int64_t rows, BODY_ACC *acc)
 {
     const gantry__reduce_axes_t *reduced = &plan->shape.reduced;
     int64_t columns = plan->shape.columns;
     int64_t run = reduced->dims[reduced->rank - 1];
+    int64_t lane = 0;
     while (rows > 0) {
+        const BODY_IN *x = base + gantry__reduce_offset(reduced, row);
         int64_t piece = run - row % run < rows ? run - row % run : rows;
-        memcpy(target, base + gantry__reduce_offset(reduced, row), (size_t)(piece * columns) * sizeof *target);
-        target += piece * columns;
         row += piece;
         rows -= piece;
-    }
-}
-
-/* Adds rows that lie side by side, the first of which belongs to lane 0. */
-static inline void BODY_NAME(add_rows)(BODY_ACC *acc, const BODY_IN *x, int64_t rows, int64_t columns)
-{
-    int64_t period = GANTRY_REDUCE_LANES * columns;
-    int64_t rounds = rows / GANTRY_REDUCE_LANES;
-    if (columns == 1) {
-        BODY_NAME(add_lanes)(acc, x, rounds);
-    } else {
-        BODY_NAME(add)(acc, x, rounds, period, period);
-    }
-    BODY_NAME(add)(acc, x + rounds * period, 1, 0, (rows - rounds * GANTRY_REDUCE_LANES) * columns);
-}
-
-static void BODY_NAME(gathered)(const gantry__cpu_reduce_plan_t *plan, const BODY_IN *base, int64_t row, int64_t rows, BODY_ACC *acc)
-{
-    _Alignas(64) BODY_IN buffer[BODY_LANES_BYTES / sizeof(BODY_IN)];
-    int64_t columns = plan->shape.columns;
-    int64_t period = GANTRY_REDUCE_LANES * columns;
-    int64_t room = (int64_t)(sizeof buffer / sizeof buffer[0]) / period * GANTRY_REDUCE_LANES;
-    for (int64_t done = 0; done < rows; done += room) {
-        int64_t piece = rows - done < room ? rows - done : room;
-        BODY_NAME(gather)(plan, base, row + done, piece, buffer);
-        BODY_NAME(add_rows)(acc, buffer, piece, columns);
+        if (lane > 0) {
+            int64_t head = GANTRY_REDUCE_LANES - lane < piece ? GANTRY_REDUCE_LANES - lane : piece;
+            BODY_NAME(add)(acc + lane * columns, x, 1, 0, head * columns);
+            x += head * columns;
+            piece -= head;
+            lane = (lane + head) % GANTRY_REDUCE_LANES;
+        }
+        if (piece > 0) {
+            BODY_NAME(add_rows)(acc, x, piece, columns);
+            lane = piece % GANTRY_REDUCE_LANES;
+        }
     }
 }
 
 static void BODY_NAME(narrow)(const gantry__cpu_reduce_plan_t *plan, int64_t begin, int64_t end)
 {
-    _Alignas(64) BODY_ACC acc[BODY_LANES_BYTES / sizeof(BODY_ACC)];
+    _Alignas(64) BODY_ACC acc[GANTRY_REDUCE_LANES * GANTRY_CPU_REDUCE_NARROW_BYTES / sizeof(BODY_ACC)];
     const gantry__reduce_shape_t *shape = &plan->shape;
     int64_t columns = shape->columns;
     for (int64_t unit = begin; unit < end; unit++) {
@@ -147,16 +141,20 @@ static void BODY_NAME(narrow)(const gantry__cpu_reduce_plan_t *plan, int64_t beg
         int64_t rows = shape->length - row < GANTRY_REDUCE_CHUNK ? shape->length - row : GANTRY_REDUCE_CHUNK;
         const BODY_IN *base = (const BODY_IN *)plan->in + gantry__reduce_offset(&shape->kept, unit / plan->chunks);
         int64_t lanes = GANTRY_REDUCE_LANES;
-        while (lanes / 2 >= rows) {
+        while (lanes / 2 >= rows && columns > 1) {
             lanes /= 2;
         }
         BODY_NAME(fill)(acc, lanes * columns);
         if (shape->reduced.rank == 1) {
             BODY_NAME(add_rows)(acc, base + row * columns, rows, columns);
         } else {
-            BODY_NAME(gathered)(plan, base, row, rows, acc);
+            BODY_NAME(add_runs)(plan, base, row, rows, acc);
         }
-        BODY_NAME(fold_columns)(acc, lanes, columns);
+        if (columns == 1) {
+            BODY_NAME(fold_lanes)(acc);
+        } else {
+            BODY_NAME(fold)(acc, lanes, columns);
+        }
         BODY_NAME(finish)(plan, acc, columns);
         memcpy((BODY_ACC *)plan->out + unit * columns, acc, (size_t)columns * sizeof *acc);
     }
@@ -172,24 +170,67 @@ typedef struct {
     int64_t width; /* columns of the unit */
 } BODY_NAME(wide_t);
 
+static inline const BODY_IN *BODY_NAME(row)(const BODY_NAME(wide_t) * wide, int64_t row)
+{
+    return wide->base + gantry__reduce_offset(wide->reduced, wide->row + row);
+}
+
 /* Sums the rows of one lane into target. */
-static void BODY_NAME(lane)(const BODY_NAME(wide_t) * wide, int64_t lane, BODY_ACC *target)
+static __attribute__((noinline)) void BODY_NAME(lane)(const BODY_NAME(wide_t) * wide, int64_t lane, BODY_ACC *target)
 {
     BODY_NAME(fill)(target, wide->width);
     if (wide->reduced->rank == 1) {
-        int64_t stride = wide->reduced->strides[0];
         int64_t rounds = (wide->rows - lane + GANTRY_REDUCE_LANES - 1) / GANTRY_REDUCE_LANES;
-        BODY_NAME(add)(target, wide->base + (wide->row + lane) * stride, rounds, stride * GANTRY_REDUCE_LANES, wide->width);
+        int64_t stride = wide->reduced->strides[0] * GANTRY_REDUCE_LANES;
+        BODY_NAME(add)(target, BODY_NAME(row)(wide, lane), rounds, stride, wide->width);
         return;
     }
     for (int64_t row = lane; row < wide->rows; row += GANTRY_REDUCE_LANES) {
-        BODY_NAME(add)(target, wide->base + gantry__reduce_offset(wide->reduced, wide->row + row), 1, 0, wide->width);
+        BODY_NAME(add)(target, BODY_NAME(row)(wide, row), 1, 0, wide->width);
+    }
+}
+
+#define BODY_FIRST(x) BODY_OP(BODY_IDENTITY, (BODY_ACC)(x))
+
+/* Folds up to four lanes of one row each, first, first + apart, ..., in one pass. */
+static __attribute__((noinline)) void BODY_NAME(few)(const BODY_NAME(wide_t) * wide, int64_t first, int64_t apart, int64_t count, BODY_ACC *restrict target)
+{
+    const BODY_IN *restrict a = BODY_NAME(row)(wide, first);
+    const BODY_IN *restrict b = count > 1 ? BODY_NAME(row)(wide, first + apart) : a;
+    const BODY_IN *restrict c = count > 2 ? BODY_NAME(row)(wide, first + 2 * apart) : a;
+    const BODY_IN *restrict d = count > 3 ? BODY_NAME(row)(wide, first + 3 * apart) : a;
+    int64_t width = wide->width;
+    if (count == 1) {
+        for (int64_t i = 0; i < width; i++) {
+            target[i] = BODY_FIRST(a[i]);
+        }
+    } else if (count == 2) {
+        for (int64_t i = 0; i < width; i++) {
+            BODY_ACC p = BODY_FIRST(a[i]), q = BODY_FIRST(b[i]);
+            target[i] = BODY_OP(p, q);
+        }
+    } else if (count == 3) {
+        for (int64_t i = 0; i < width; i++) {
+            BODY_ACC p = BODY_FIRST(a[i]), q = BODY_FIRST(b[i]), r = BODY_FIRST(c[i]);
+            BODY_ACC pr = BODY_OP(p, r);
+            target[i] = BODY_OP(pr, q);
+        }
+    } else {
+        for (int64_t i = 0; i < width; i++) {
+            BODY_ACC p = BODY_FIRST(a[i]), q = BODY_FIRST(b[i]), r = BODY_FIRST(c[i]), s = BODY_FIRST(d[i]);
+            BODY_ACC pr = BODY_OP(p, r), qs = BODY_OP(q, s);
+            target[i] = BODY_OP(pr, qs);
+        }
     }
 }
 
 /* Lanes first, first + apart, first + 2 apart, ... folded into target; stack has room for one row per fold that is still open. */
-static void BODY_NAME(node)(const BODY_NAME(wide_t) * wide, int64_t first, int64_t apart, BODY_ACC *target, BODY_ACC *stack)
+static __attribute__((noinline)) void BODY_NAME(node)(const BODY_NAME(wide_t) * wide, int64_t first, int64_t apart, BODY_ACC *target, BODY_ACC *stack)
 {
+    if (wide->rows <= GANTRY_REDUCE_LANES && (wide->rows - first + apart - 1) / apart <= 4) {
+        BODY_NAME(few)(wide, first, apart, (wide->rows - first + apart - 1) / apart, target);
+        return;
+    }
     if (apart == GANTRY_REDUCE_LANES) {
         BODY_NAME(lane)(wide, first, target);
         return;
@@ -226,14 +267,14 @@ static void BODY_NAME(run)(const gantry__cpu_reduce_plan_t *plan, int64_t begin,
     const gantry__reduce_shape_t *shape = &plan->shape;
     if (shape->columns * (int64_t)sizeof(BODY_ACC) > GANTRY_CPU_REDUCE_NARROW_BYTES) {
         BODY_NAME(wide)(plan, begin, end);
-    } else if (shape->columns == 1 && shape->length <= 32 && end - begin > 4 && shape->reduced.rank == 1 && shape->kept.rank == 1) {
+    } else if (shape->columns == 1 && shape->length <= 64 && end - begin > 4 && shape->reduced.rank == 1 && shape->kept.rank == 1) {
         BODY_NAME(small)(plan, begin, end);
     } else {
         BODY_NAME(narrow)(plan, begin, end);
     }
 }
 
-#undef BODY_LANES_BYTES
+#undef BODY_FIRST
 #undef BODY_NAME
 #undef BODY_IN
 #undef BODY_ACC

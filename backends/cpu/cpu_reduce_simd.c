@@ -8,9 +8,9 @@
 #include "cpu/cpu_reduce.h"
 
 #define SUM(a, b) ((a) + (b))
-/* NaN stays once met; the operations' order decides between zeros of two signs. */
-#define MAX(a, b) ((((a) > (b)) | ((a) != (a))) ? (a) : (b))
-#define MIN(a, b) ((((a) < (b)) | ((a) != (a))) ? (a) : (b))
+/* NaN stays once met; of zeros of two signs the earlier stays. Written in the form that becomes vector code. */
+#define MAX(a, b) ((b) != (b) ? (b) : ((b) > (a) ? (b) : (a)))
+#define MIN(a, b) ((b) != (b) ? (b) : ((b) < (a) ? (b) : (a)))
 #define MAX_INT(a, b) ((a) > (b) ? (a) : (b))
 #define MIN_INT(a, b) ((a) < (b) ? (a) : (b))
 

@@ -46,7 +46,7 @@ static inline __attribute__((always_inline)) void TREE_NAME(steps)(TREE_ACC *res
 }
 
 /* Folds lanes (a power of two) of `columns` columns into the first one. */
-static inline __attribute__((always_inline)) void TREE_NAME(fold)(TREE_ACC *acc, int64_t lanes, int64_t columns)
+static inline void TREE_NAME(fold)(TREE_ACC *acc, int64_t lanes, int64_t columns)
 {
     for (int64_t half = lanes / 2; half > 0; half /= 2) {
         for (int64_t i = 0; i < half * columns; i++) {
@@ -55,17 +55,46 @@ static inline __attribute__((always_inline)) void TREE_NAME(fold)(TREE_ACC *acc,
     }
 }
 
+/* The 64 lanes of one sequence, folded: spelled out, since a loop over `half` would not become vector code. */
+static inline __attribute__((always_inline)) TREE_ACC TREE_NAME(fold_lanes)(TREE_ACC *acc)
+{
+#define TREE_HALF(half)                                       \
+    for (int i = 0; i < (half); i++) {                        \
+        acc[i] = TREE_OP(acc[i], acc[i + (half)]);            \
+    }
+    TREE_HALF(32)
+    TREE_HALF(16)
+    TREE_HALF(8)
+    TREE_HALF(4)
+    TREE_HALF(2)
+    TREE_HALF(1)
+#undef TREE_HALF
+    return acc[0];
+}
+
+/* Adds elements that lie side by side, the first of which belongs to lane 0. The last ones are padded to 64 with the identity. */
+static inline __attribute__((always_inline)) void TREE_NAME(add_sequence)(TREE_ACC *restrict acc, const TREE_IN *restrict x, int64_t count)
+{
+    int64_t rounds = count / GANTRY_REDUCE_LANES;
+    int64_t rest = count - rounds * GANTRY_REDUCE_LANES;
+    TREE_NAME(steps)(acc, x, rounds, GANTRY_REDUCE_LANES, GANTRY_REDUCE_LANES);
+    if (rest > 0) {
+        TREE_IN padded[GANTRY_REDUCE_LANES];
+        for (int64_t i = 0; i < GANTRY_REDUCE_LANES; i++) {
+            padded[i] = (TREE_IN)TREE_IDENTITY;
+        }
+        memcpy(padded, x + rounds * GANTRY_REDUCE_LANES, (size_t)rest * sizeof *padded);
+        TREE_NAME(step)(acc, padded, GANTRY_REDUCE_LANES);
+    }
+}
+
 /* One chunk of at most 4096 elements that lie side by side. */
 static inline TREE_ACC TREE_NAME(chunk)(const TREE_IN *x, int64_t count)
 {
-    TREE_ACC acc[GANTRY_REDUCE_LANES];
-    int64_t whole = count / GANTRY_REDUCE_LANES * GANTRY_REDUCE_LANES;
-    int64_t rest = count - whole;
+    _Alignas(64) TREE_ACC acc[GANTRY_REDUCE_LANES];
     TREE_NAME(fill)(acc, GANTRY_REDUCE_LANES);
-    TREE_NAME(steps)(acc, x, count / GANTRY_REDUCE_LANES, GANTRY_REDUCE_LANES, GANTRY_REDUCE_LANES);
-    TREE_NAME(step)(acc, x + whole, rest);
-    TREE_NAME(fold)(acc, GANTRY_REDUCE_LANES, 1);
-    return acc[0];
+    TREE_NAME(add_sequence)(acc, x, count);
+    return TREE_NAME(fold_lanes)(acc);
 }
 
 #undef TREE_NAME

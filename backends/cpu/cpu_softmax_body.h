@@ -1,7 +1,7 @@
 /* Softmax and LogSoftmax of rows for one float type: included by cpu_softmax_simd.c, without a guard. Needs SOFT_NAME(x), SOFT_T,
  * SOFT_EXP(x) and SOFT_LOG(x), and the trees sum and max of that type as SOFT_NAME(sum_chunk), SOFT_NAME(max_chunk); undefines them.
  *
- * Rows of at most 32 elements are turned into columns, 64 at a time, so that exp runs on whole vectors. Both forms give the same bits.
+ * Rows of at most 64 elements are turned into columns, 64 at a time, so that exp runs on whole vectors. Both forms give the same bits.
  * Owner: as cpu_reduce.h. Threads: thread-safe. */
 
 /* The largest element; +0 where it is a zero of either sign, NaN where there is one. */
@@ -60,7 +60,7 @@ static void SOFT_NAME(row)(const SOFT_T *x, SOFT_T *restrict y, int64_t count, i
     }
 }
 
-/* ---- 64 rows of at most 32 elements, turned: element k of row i is at [k * 64 + i] ---- */
+/* ---- 64 rows of at most 64 elements, turned: element k of row i is at [k * 64 + i] ---- */
 
 #define SOFT_WIDTH GANTRY_REDUCE_LANES
 
@@ -119,8 +119,8 @@ static void SOFT_NAME(exponentials)(SOFT_T *restrict turned, SOFT_T *restrict te
 
 static void SOFT_NAME(turned_rows)(const SOFT_T *x, SOFT_T *y, int64_t rows, int64_t length, int logarithm)
 {
-    _Alignas(64) SOFT_T turned[32 * SOFT_WIDTH];
-    _Alignas(64) SOFT_T terms[32 * SOFT_WIDTH];
+    _Alignas(64) SOFT_T turned[64 * SOFT_WIDTH];
+    _Alignas(64) SOFT_T terms[64 * SOFT_WIDTH];
     _Alignas(64) SOFT_T sum[SOFT_WIDTH];
     SOFT_NAME(turn)(x, turned, rows, length);
     SOFT_NAME(exponentials)(turned, terms, length);
@@ -149,7 +149,7 @@ static inline void SOFT_NAME(rows)(const gantry__cpu_softmax_plan_t *plan, int64
     int64_t length = plan->length;
     const SOFT_T *x = plan->in;
     SOFT_T *y = plan->out;
-    int64_t step = length <= 32 && end - begin > 2 ? SOFT_WIDTH : 1;
+    int64_t step = length <= 64 && end - begin > 2 ? SOFT_WIDTH : 1;
     for (int64_t row = begin; row < end; row += step) {
         if (step == 1) {
             SOFT_NAME(row)(x + row * length, y + row * length, length, logarithm);

@@ -10,7 +10,7 @@
 #include "cpu/cpu_reduce.h"
 
 #define SUM(a, b) ((a) + (b))
-#define MAX(a, b) ((((a) > (b)) | ((a) != (a))) ? (a) : (b))
+#define MAX(a, b) ((b) != (b) ? (b) : ((b) > (a) ? (b) : (a)))
 
 #define TREE_NAME(x) sum_##x##_f32
 #define TREE_IN float

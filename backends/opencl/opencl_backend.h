@@ -102,14 +102,15 @@ void gantry__opencl_device_close(gantry_backend_device_t *device);
 
 /* ---- opencl_device_info.c ---- */
 
-/* Fills a record whose platform and device are set. Unimplemented for a device this backend cannot use; why goes to reason, since one
- * device's failure is not the backend's. Texts made before a failure stay in the record. */
-int32_t gantry__opencl_record_fill(const gantry_backend_instance_t *instance, gantry__opencl_record_t *record, char *reason,
-                                   size_t reason_bytes);
+/* Fills a record whose platform and device are set. Returns OpenCL's number, or GANTRY__OPENCL_NO_MEMORY with the error stated; for a
+ * device that fails or that this backend cannot use, why goes to reason: that is not the backend's failure. Texts made before a
+ * failure stay in the record. */
+cl_int gantry__opencl_record_fill(const gantry_backend_instance_t *instance, gantry__opencl_record_t *record, char *reason,
+                                  size_t reason_bytes);
 void gantry__opencl_record_deinit(const gantry_host_t *host, gantry__opencl_record_t *record);
-/* Text of a platform, without blanks at its ends; owned by the caller. Returns OpenCL's number. */
-int32_t gantry__opencl_platform_text(const gantry_backend_instance_t *instance, cl_platform_id platform, cl_platform_info what,
-                                     char **out_text);
+/* Text of a platform, without blanks at its ends; owned by the caller. Returns as above. */
+cl_int gantry__opencl_platform_text(const gantry_backend_instance_t *instance, cl_platform_id platform, cl_platform_info what,
+                                    char **out_text);
 void gantry__opencl_text_free(const gantry_host_t *host, char *text);
 
 /* ---- opencl_memory.c ---- */

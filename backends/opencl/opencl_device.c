@@ -58,22 +58,24 @@ static int32_t add_device(gantry_backend_instance_t *instance, cl_platform_id pl
     const gantry_host_t *host = instance->host;
     char reason[REASON_BYTES] = "";
     gantry__opencl_record_t *record = gantry__opencl_alloc(host, sizeof *record);
-    int32_t status;
+    int32_t status = GANTRY_K_OK;
+    cl_int native;
 
     if (record == NULL) {
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
     record->platform = platform;
     record->device = device;
-    status = gantry__opencl_record_fill(instance, record, reason, sizeof reason);
-    if (status == GANTRY_K_OK) {
+    native = gantry__opencl_record_fill(instance, record, reason, sizeof reason);
+    if (native == CL_SUCCESS) {
         status = append_record(instance, record);
         if (status == GANTRY_K_OK) {
             return GANTRY_K_OK;
         }
+    } else if (native == GANTRY__OPENCL_NO_MEMORY) {
+        status = GANTRY_K_RESOURCE_EXHAUSTED;
     } else {
         leave_out(host, reasons, platform_name, reason);
-        status = status == GANTRY_K_RESOURCE_EXHAUSTED ? status : GANTRY_K_OK;
     }
     release_record(host, record);
     return status;
@@ -92,7 +94,9 @@ static int32_t add_platform(gantry_backend_instance_t *instance, cl_platform_id 
     if (native == CL_SUCCESS) {
         native = instance->cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MOST_DEVICES, devices, &count);
     }
-    if (native == CL_DEVICE_NOT_FOUND || (native == CL_SUCCESS && count == 0)) {
+    if (native == GANTRY__OPENCL_NO_MEMORY) {
+        status = GANTRY_K_RESOURCE_EXHAUSTED;
+    } else if (native == CL_DEVICE_NOT_FOUND || (native == CL_SUCCESS && count == 0)) {
         leave_out(host, reasons, name, "it has no devices (for PoCL, POCL_DEVICES names them)");
     } else if (native != CL_SUCCESS) {
         snprintf(reason, sizeof reason, "listing its devices: %s (%d)", gantry__opencl_error_name(native), (int)native);

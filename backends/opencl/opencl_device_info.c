@@ -84,19 +84,19 @@ static cl_int driver_text(const gantry_backend_instance_t *instance, cl_platform
     }
     raw = gantry__opencl_alloc(instance->host, bytes + 1);
     if (raw == NULL) {
-        return CL_OUT_OF_HOST_MEMORY;
+        return GANTRY__OPENCL_NO_MEMORY;
     }
     native = ask_text(instance, platform, device, what, bytes, raw, NULL);
     if (native == CL_SUCCESS) {
         *out_text = trimmed_copy(instance->host, raw);
-        native = *out_text != NULL ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+        native = *out_text != NULL ? CL_SUCCESS : GANTRY__OPENCL_NO_MEMORY;
     }
     gantry__opencl_free(instance->host, raw, bytes + 1);
     return native;
 }
 
-int32_t gantry__opencl_platform_text(const gantry_backend_instance_t *instance, cl_platform_id platform, cl_platform_info what,
-                                     char **out_text)
+cl_int gantry__opencl_platform_text(const gantry_backend_instance_t *instance, cl_platform_id platform, cl_platform_info what,
+                                    char **out_text)
 {
     return driver_text(instance, platform, NULL, what, out_text);
 }
@@ -342,7 +342,7 @@ static cl_int fill_names(const asked_t *asked)
     if (is_amd) { /* CL_DEVICE_NAME is the chip's code name there */
         native = driver_text(instance, NULL, record->device, DEVICE_BOARD_NAME_AMD, &record->hardware_name);
     }
-    if (native != CL_SUCCESS) {
+    if (native != CL_SUCCESS && native != GANTRY__OPENCL_NO_MEMORY) {
         native = driver_text(instance, NULL, record->device, CL_DEVICE_NAME, &record->hardware_name);
     }
     if (native == CL_SUCCESS) {
@@ -372,8 +372,8 @@ static void fill_rest(const asked_t *asked, const char *version)
     point_texts(asked->record);
 }
 
-int32_t gantry__opencl_record_fill(const gantry_backend_instance_t *instance, gantry__opencl_record_t *record, char *reason,
-                                   size_t reason_bytes)
+cl_int gantry__opencl_record_fill(const gantry_backend_instance_t *instance, gantry__opencl_record_t *record, char *reason,
+                                  size_t reason_bytes)
 {
     asked_t asked = {instance, record, NULL};
     char *version = NULL;
@@ -387,13 +387,14 @@ int32_t gantry__opencl_record_fill(const gantry_backend_instance_t *instance, ga
         snprintf(reason, reason_bytes, "a device does not describe itself: %s (%d)", gantry__opencl_error_name(native), (int)native);
     } else if ((refused = refusal(&asked, version, profile)) != NULL) {
         snprintf(reason, reason_bytes, "device \"%.100s\" (%.60s) is left out: %s", record->hardware_name, version, refused);
+        native = CL_DEVICE_NOT_AVAILABLE;
     } else {
         fill_rest(&asked, version);
     }
     gantry__opencl_text_free(instance->host, version);
     gantry__opencl_text_free(instance->host, profile);
     gantry__opencl_text_free(instance->host, asked.extensions);
-    return native != CL_SUCCESS ? gantry__opencl_error_code(native) : refused != NULL ? GANTRY_K_UNIMPLEMENTED : GANTRY_K_OK;
+    return native;
 }
 
 void gantry__opencl_record_deinit(const gantry_host_t *host, gantry__opencl_record_t *record)

@@ -12,7 +12,10 @@
 /* Codes of status.h that kernel_types.h does not name. */
 enum { GANTRY__OPENCL_UNKNOWN = 2, GANTRY__OPENCL_NOT_FOUND = 5 };
 
-#define GANTRY__OPENCL_PRINTF(format, first) __attribute__((format(printf, format, first)))
+/* Stands beside OpenCL's numbers, which are not positive: our own host memory is out, which is no fault of a driver. */
+#define GANTRY__OPENCL_NO_MEMORY 1
+
+#define GANTRY__OPENCL_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
 /* "CL_OUT_OF_RESOURCES"; "unknown OpenCL error" for a number no specification has. */
 const char *gantry__opencl_error_name(int32_t native);

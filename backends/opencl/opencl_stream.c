@@ -39,6 +39,7 @@ static int32_t synchronize(gantry_backend_stream_t *stream)
 {
     const gantry__opencl_symbols_t *cl = stream->device->cl;
     cl_event marker = NULL;
+    cl_int status = CL_COMPLETE;
     cl_int native = cl->clEnqueueMarkerWithWaitList(stream->queue, 0, NULL, &marker);
 
     if (native == CL_SUCCESS) {
@@ -46,6 +47,11 @@ static int32_t synchronize(gantry_backend_stream_t *stream)
     }
     if (native == CL_SUCCESS) {
         native = cl->clWaitForEvents(1, &marker);
+        if (native != CL_SUCCESS &&
+            cl->clGetEventInfo(marker, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL) == CL_SUCCESS &&
+            status < CL_COMPLETE) {
+            native = status; /* what failed, not that something did */
+        }
     }
     if (marker != NULL) {
         cl->clReleaseEvent(marker);

@@ -12,11 +12,25 @@ extern const char gantry__text_types[];
 extern const char gantry__text_math_float32[];
 extern const char gantry__text_math_float64[];
 
+extern const char gantry__text_convert[];
+extern const char gantry__text_element[];
+extern const char gantry__text_philox[];
+extern const char gantry__text_work[];
+
 /* families: one line each */
 extern const char gantry__text_elementwise[];
+extern const char gantry__text_cast[];
+extern const char gantry__text_select[];
+extern const char gantry__text_fill[];
+extern const char gantry__text_range[];
+extern const char gantry__text_add_n[];
 extern const char gantry__text_random[];
 extern const char gantry__text_reduce[];
+extern const char gantry__text_argmax[];
+extern const char gantry__text_softmax[];
 extern const char gantry__text_matmul[];
 extern const char gantry__text_move[];
+extern const char gantry__text_gather[];
+extern const char gantry__text_one_hot[];
 
 #endif

@@ -37,20 +37,24 @@ GANTRY_API const gantry_tensor_t *gantry_stateless_random_normal(gantry_scope_t 
 
 /* ---- elementwise ---- */
 
-#define GANTRY_UNARY_OPS(X)                                                                                          \
-    X(identity, "Identity") X(neg, "Neg") X(abs, "Abs") X(square, "Square") X(sqrt, "Sqrt") X(exp, "Exp") X(log, "Log") \
-    X(tanh, "Tanh") X(sigmoid, "Sigmoid") X(relu, "Relu") X(logical_not, "LogicalNot") X(softmax, "Softmax")          \
-    X(log_softmax, "LogSoftmax")
-#define GANTRY_BINARY_OPS(X)                                                                                          \
-    X(add, "Add") X(sub, "Sub") X(mul, "Mul") X(div, "Div") X(maximum, "Maximum") X(minimum, "Minimum") X(equal, "Equal") \
-    X(not_equal, "NotEqual") X(less, "Less") X(less_equal, "LessEqual") X(greater, "Greater")                         \
-    X(greater_equal, "GreaterEqual") X(logical_and, "LogicalAnd") X(logical_or, "LogicalOr")
+/* X(C name, TOKEN, "op name") */
+#define GANTRY_UNARY_OPS(X) \
+    X(identity, IDENTITY, "Identity") X(neg, NEG, "Neg") X(abs, ABS, "Abs") X(square, SQUARE, "Square") \
+    X(sqrt, SQRT, "Sqrt") X(exp, EXP, "Exp") X(log, LOG, "Log") X(tanh, TANH, "Tanh") \
+    X(sigmoid, SIGMOID, "Sigmoid") X(relu, RELU, "Relu") X(logical_not, LOGICAL_NOT, "LogicalNot") \
+    X(softmax, SOFTMAX, "Softmax") X(log_softmax, LOG_SOFTMAX, "LogSoftmax")
+#define GANTRY_BINARY_OPS(X) \
+    X(add, ADD, "Add") X(sub, SUB, "Sub") X(mul, MUL, "Mul") X(div, DIV, "Div") X(maximum, MAXIMUM, "Maximum") \
+    X(minimum, MINIMUM, "Minimum") X(equal, EQUAL, "Equal") X(not_equal, NOT_EQUAL, "NotEqual") \
+    X(less, LESS, "Less") X(less_equal, LESS_EQUAL, "LessEqual") X(greater, GREATER, "Greater") \
+    X(greater_equal, GREATER_EQUAL, "GreaterEqual") X(logical_and, LOGICAL_AND, "LogicalAnd") \
+    X(logical_or, LOGICAL_OR, "LogicalOr")
 
 /* gantry_exp(scope, x) and so on; softmax and log_softmax work along the last axis. */
-#define GANTRY_DECLARE_UNARY(name, op) \
+#define GANTRY_DECLARE_UNARY(name, token, op) \
     GANTRY_API const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *x);
 /* gantry_add(scope, x, y) and so on. Div truncates integers; comparisons give bool. */
-#define GANTRY_DECLARE_BINARY(name, op) \
+#define GANTRY_DECLARE_BINARY(name, token, op) \
     GANTRY_API const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y);
 GANTRY_UNARY_OPS(GANTRY_DECLARE_UNARY)
 GANTRY_BINARY_OPS(GANTRY_DECLARE_BINARY)

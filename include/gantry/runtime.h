@@ -16,10 +16,11 @@ extern "C" {
 typedef struct gantry_runtime_t gantry_runtime_t;
 
 typedef enum gantry_log_level_t {
-    GANTRY_LEVEL_DEBUG = 0,
-    GANTRY_LEVEL_INFO = 1,
-    GANTRY_LEVEL_WARNING = 2,
-    GANTRY_LEVEL_ERROR = 3
+    GANTRY_LEVEL_DEFAULT = 0,
+    GANTRY_LEVEL_DEBUG = 1,
+    GANTRY_LEVEL_INFO = 2,
+    GANTRY_LEVEL_WARNING = 3,
+    GANTRY_LEVEL_ERROR = 4
 } gantry_log_level_t;
 
 /* text has no trailing newline. May be called from any thread; must not call Gantry. */
@@ -51,7 +52,7 @@ typedef enum gantry_placement_mode_t {
 /* Zero-filled means defaults. Precedence of every setting: call > option > environment > default. */
 typedef struct gantry_runtime_options_t {
     uint32_t struct_size; /* sizeof(gantry_runtime_options_t) */
-    gantry_log_level_t log_level; /* lowest level passed to log; GANTRY_LOG_LEVEL in the environment */
+    gantry_log_level_t log_level; /* lowest level passed to log; default info (GANTRY_LOG_LEVEL) */
     gantry_log_fn log;            /* NULL: silent */
     void *log_user;
     gantry_reallocate_fn reallocate; /* NULL: the C library's */

@@ -10,7 +10,7 @@
 
 static void host_log(void *self, int32_t level, const char *text) {
     const gantry__backend_set_t *set = self;
-    gantry__log(set->log, level < 0 || level > 3 ? GANTRY_LEVEL_INFO : (gantry_log_level_t)level, "%s", text);
+    gantry__log(set->log, level < 0 || level > 3 ? GANTRY_LEVEL_INFO : (gantry_log_level_t)(level + 1), "%s", text);
 }
 
 static int32_t host_set_error(void *self, int32_t code, const char *domain, int64_t native_code, const char *text) {

@@ -77,8 +77,10 @@ gantry_status_t gantry__fault_create(logical_t *device, const char *op, uint64_t
     fault->sequence = sequence;
     *out_span = slot_span(device, fault->slot);
     const uint32_t zero = 0;
-    gantry_backend_stream_t *compute = device->streams[GANTRY_STREAM_COMPUTE].handle;
-    status = (gantry_status_t)device->backend->transfer->fill(compute, out_span, &zero, sizeof zero);
+    gantry__stream_t *compute = &device->streams[GANTRY_STREAM_COMPUTE];
+    gantry__stream_begin(compute);
+    status = (gantry_status_t)device->backend->transfer->fill(compute->handle, out_span, &zero, sizeof zero);
+    (void)gantry__stream_end(compute);
     if (status != GANTRY_OK) {
         gantry__fault_release(fault);
         return status;

@@ -46,7 +46,7 @@ typedef struct gantry__fault_table_t {
 gantry_status_t gantry__fault_table_init(gantry__fault_table_t *table);
 void gantry__fault_table_deinit(struct gantry_logical_device_t *device);
 
-/* A new fault with a zeroed slot; *out_span is the slot. The zeroing is submitted to the compute stream, which the caller has begun. */
+/* A new fault with a zeroed slot; *out_span is the slot. The zeroing is submitted to the compute stream. */
 gantry_status_t gantry__fault_create(struct gantry_logical_device_t *device, const char *op, uint64_t sequence, gantry__fault_t **out_fault,
                                      gantry_span_t *out_span);
 gantry__fault_t *gantry__fault_retain(gantry__fault_t *fault);

@@ -59,9 +59,9 @@ static const char *const op_names[] = {"Sum", "Mean", "Max", "Min"};
     {                                                                                                           \
         switch (op) {                                                                                           \
         case MAX:                                                                                               \
-            return a > b || a != a ? a : b;                                                                     \
+            return b > a || b != b ? b : a;                                                                     \
         case MIN:                                                                                               \
-            return a < b || a != a ? a : b;                                                                     \
+            return b < a || b != b ? b : a;                                                                     \
         default:                                                                                                \
             return a + b;                                                                                       \
         }                                                                                                       \

@@ -164,34 +164,43 @@ static int close_device(void **state)
     return 0;
 }
 
-static cl_program build_program(const fixture_t *fixture, const char *text, const subject_t *subjects, size_t count)
+static cl_program build_program(const fixture_t *fixture, const char *text, const subject_t *subjects, size_t count,
+                                unsigned lanes)
 {
     char kernels[4096] = "";
+    char options[320];
+    char width[8] = "";
     size_t used = 0;
+    snprintf(options, sizeof options, "%s", fixture->build_options);
+    if (lanes > 1) {
+        snprintf(options, sizeof options, "%s -DGANTRY_MATH_LANES=%u", fixture->build_options, lanes);
+        snprintf(width, sizeof width, "%u", lanes);
+    }
     for (size_t i = 0; i < count; i++) {
         used += (size_t)snprintf(kernels + used, sizeof kernels - used,
-                                 "__kernel void run_%s(__global const %s *x, __global %s *y)\n"
+                                 "__kernel void run_%s(__global const %s%s *x, __global %s%s *y)\n"
                                  "{ size_t i = get_global_id(0); y[i] = gantry_%s(x[i]); }\n",
-                                 subjects[i].name, subjects[i].type, subjects[i].type, subjects[i].name);
+                                 subjects[i].name, subjects[i].type, width, subjects[i].type, width,
+                                 subjects[i].name);
     }
     const char *parts[] = {text, kernels};
     cl_int code = CL_SUCCESS;
     cl_program program = clCreateProgramWithSource(fixture->context, 2, parts, NULL, &code);
     assert_int_equal(code, CL_SUCCESS);
-    if (clBuildProgram(program, 1, &fixture->device, fixture->build_options, NULL, NULL) != CL_SUCCESS) {
+    if (clBuildProgram(program, 1, &fixture->device, options, NULL, NULL) != CL_SUCCESS) {
         static char log[16384];
         clGetProgramBuildInfo(program, fixture->device, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL);
-        fail_msg("build with \"%s\" failed:\n%s", fixture->build_options, log);
+        fail_msg("build with \"%s\" failed:\n%s", options, log);
     }
     return program;
 }
 
-static void run_on_device(const fixture_t *fixture, cl_program program, const subject_t *subject, const void *x,
-                          void *y)
+static void run_on_device(const fixture_t *fixture, cl_program program, const subject_t *subject, unsigned lanes,
+                          const void *x, void *y)
 {
     char name[64];
     size_t bytes = (size_t)COUNT * subject->size_bytes;
-    size_t global = COUNT;
+    size_t global = COUNT / lanes;
     size_t local = LOCAL_SIZE;
     cl_int code = CL_SUCCESS;
     snprintf(name, sizeof name, "run_%s", subject->name);
@@ -243,19 +252,20 @@ static size_t compare(const subject_t *subject, const void *x, const void *devic
     return unequal;
 }
 
-static void compare_all(fixture_t *fixture, const char *file, const subject_t *subjects, size_t count, const void *x)
+static void compare_all(const fixture_t *fixture, const char *file, const subject_t *subjects, size_t count,
+                        unsigned lanes, const void *x)
 {
     const char *const names[] = {"dialect.cl", file};
     char *text = read_text(names, 2);
     assert_non_null(text);
-    cl_program program = build_program(fixture, text, subjects, count);
+    cl_program program = build_program(fixture, text, subjects, count, lanes);
     void *device = malloc((size_t)COUNT * 8);
     void *host = malloc((size_t)COUNT * 8);
     assert_non_null(device);
     assert_non_null(host);
     size_t unequal = 0;
     for (size_t i = 0; i < count; i++) {
-        run_on_device(fixture, program, &subjects[i], x, device);
+        run_on_device(fixture, program, &subjects[i], lanes, x, device);
         subjects[i].loop(host, x, COUNT);
         unequal += compare(&subjects[i], x, device, host);
     }
@@ -290,15 +300,15 @@ static double next_in_range(uint64_t *state, size_t index, double wide)
     return index % 4 == 1 ? 20.0 * unit - 10.0 : index % 4 == 2 ? 2.0 * wide * unit - wide : 12.566 * unit;
 }
 
-static void float32_functions_opencl_and_c_give_equal_bits(void **state)
+static void compare_float32(const fixture_t *fixture, unsigned lanes)
 {
     static const uint32_t specials[] = {
         0x00000000u, 0x80000000u, 0x00000001u, 0x80000001u, 0x007fffffu, 0x807fffffu, 0x00800000u, 0x80800000u,
         0x7f800000u, 0xff800000u, 0x7fc00000u, 0xffc00000u, 0x7f800001u, 0xff812345u, 0x7f7fffffu, 0xff7fffffu,
-        0x3f800000u, 0xbf800000u, 0x42b17217u, 0x42b17218u, 0xc2aeac50u, 0xc2cff1b4u, 0xc2cff1b5u, 0x3f100000u,
+        0x3f800000u, 0xbf800000u, 0x42b17217u, 0x42b17218u, 0xc2aeac50u, 0xc2cff1b4u, 0xc2cff1b5u, 0x3f700000u,
     };
     enum { SPECIALS = sizeof specials / sizeof specials[0] };
-    skip_with_reason(*state);
+    skip_with_reason(fixture);
     float *x = malloc((size_t)COUNT * sizeof *x);
     assert_non_null(x);
     uint64_t seed = 88172645463325252u;
@@ -306,13 +316,12 @@ static void float32_functions_opencl_and_c_give_equal_bits(void **state)
         uint32_t bits = i < SPECIALS ? specials[i] : (uint32_t)(next_bits(&seed) >> 32);
         x[i] = i < SPECIALS || i % 4 == 0 ? GANTRY_AS_FLOAT(bits) : (float)next_in_range(&seed, i, 105.0);
     }
-    compare_all(*state, "math_float32.cl", subjects_f32, sizeof subjects_f32 / sizeof subjects_f32[0], x);
+    compare_all(fixture, "math_float32.cl", subjects_f32, sizeof subjects_f32 / sizeof subjects_f32[0], lanes, x);
     free(x);
 }
 
-static void float64_functions_opencl_and_c_give_equal_bits(void **state)
+static void compare_float64(const fixture_t *fixture, unsigned lanes)
 {
-    fixture_t *fixture = *state;
     skip_with_reason(fixture);
     if (!fixture->has_float64) {
         print_message("skipped: the device has no float64\n");
@@ -324,15 +333,37 @@ static void float64_functions_opencl_and_c_give_equal_bits(void **state)
     for (size_t i = 0; i < COUNT; i++) {
         x[i] = i % 4 == 0 ? GANTRY_AS_DOUBLE(next_bits(&seed)) : next_in_range(&seed, i, 750.0);
     }
-    compare_all(fixture, "math_float64.cl", subjects_f64, sizeof subjects_f64 / sizeof subjects_f64[0], x);
+    compare_all(fixture, "math_float64.cl", subjects_f64, sizeof subjects_f64 / sizeof subjects_f64[0], lanes, x);
     free(x);
+}
+
+static void float32_functions_opencl_and_c_give_equal_bits(void **state)
+{
+    compare_float32(*state, 1);
+}
+
+static void float32_functions_sixteen_lanes_and_c_give_equal_bits(void **state)
+{
+    compare_float32(*state, 16);
+}
+
+static void float64_functions_opencl_and_c_give_equal_bits(void **state)
+{
+    compare_float64(*state, 1);
+}
+
+static void float64_functions_eight_lanes_and_c_give_equal_bits(void **state)
+{
+    compare_float64(*state, 8);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(float32_functions_opencl_and_c_give_equal_bits),
+        cmocka_unit_test(float32_functions_sixteen_lanes_and_c_give_equal_bits),
         cmocka_unit_test(float64_functions_opencl_and_c_give_equal_bits),
+        cmocka_unit_test(float64_functions_eight_lanes_and_c_give_equal_bits),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

@@ -1,5 +1,7 @@
 /* The words of elementwise.def's expressions for the type T, whose number is GANTRY_T_ID. Macros only, and no guard: the C loops
  * include this once per type, a device program holds it once, after types.cl and the math texts. */
+#undef GANTRY_RESULT_SAME
+#undef GANTRY_RESULT_BOOL
 #undef GANTRY_MATH
 #undef GANTRY_IS_NAN
 #undef GANTRY_ABSOLUTE
@@ -28,3 +30,6 @@
 #define GANTRY_CHECK_ZERO_DIVISOR(y) ((y) == 0)
 #endif
 #define GANTRY_CHECK_NEVER(y) 0
+
+#define GANTRY_RESULT_SAME T
+#define GANTRY_RESULT_BOOL uchar

@@ -37,17 +37,24 @@
 #define GANTRY_LOG_0_F32 3.33333135e-1f
 #define GANTRY_LOG_1_F32 -2.50000089e-1f
 #define GANTRY_LOG_2_F32 2.00021207e-1f
-#define GANTRY_LOG_3_F32 -1.66679993e-1f
-#define GANTRY_LOG_4_F32 1.42195463e-1f
-#define GANTRY_LOG_5_F32 -1.24055743e-1f
-#define GANTRY_LOG_6_F32 1.18881941e-1f
+#define GANTRY_LOG_3_F32 -1.66679978e-1f
+#define GANTRY_LOG_4_F32 1.42195448e-1f
+#define GANTRY_LOG_5_F32 -1.24055810e-1f
+#define GANTRY_LOG_6_F32 1.18881911e-1f
 #define GANTRY_LOG_7_F32 -1.16757080e-1f
 #define GANTRY_LOG_8_F32 6.74662590e-2f
-#define GANTRY_TANH_0_F32 -3.33333135e-1f
-#define GANTRY_TANH_1_F32 1.33324370e-1f
-#define GANTRY_TANH_2_F32 -5.38357571e-2f
-#define GANTRY_TANH_3_F32 2.10003871e-2f
-#define GANTRY_TANH_4_F32 -6.16965443e-3f
+#define GANTRY_TANH_0_F32 -8.33331570e-2f
+#define GANTRY_TANH_1_F32 1.33328080e-1f
+#define GANTRY_TANH_2_F32 -5.39148189e-2f
+#define GANTRY_TANH_3_F32 2.16075033e-2f
+#define GANTRY_TANH_4_F32 -8.15581158e-3f
+#define GANTRY_TANH_5_F32 2.47956556e-3f
+#define GANTRY_TANH_6_F32 -4.17439383e-4f
+#define GANTRY_EXP2X_0_F32 1.99999976e0f
+#define GANTRY_EXP2X_1_F32 1.33332145e0f
+#define GANTRY_EXP2X_2_F32 6.66694641e-1f
+#define GANTRY_EXP2X_3_F32 2.67807633e-1f
+#define GANTRY_EXP2X_4_F32 8.84100571e-2f
 #define GANTRY_SIN_0_F32 -1.66666552e-1f
 #define GANTRY_SIN_1_F32 8.33218917e-3f
 #define GANTRY_SIN_2_F32 -1.95182904e-4f
@@ -57,196 +64,197 @@
 /* constants end */
 
 #define GANTRY_ROUNDER_F32 12582912.0f        /* 1.5 * 2^23: adding it rounds to an integer, kept in the low bits */
-#define GANTRY_SPLITTER_F32 12288.0f          /* 1.5 * 2^13: adding it rounds to a multiple of 2^-10 */
+#define GANTRY_SPLITTER_F32 98304.0f          /* 1.5 * 2^16: adding it rounds to a multiple of 2^-7 */
 #define GANTRY_SQRT_HALF_BITS_F32 0x3f3504f3u /* sqrt(1/2), the least m */
 #define GANTRY_NAN_F32 GANTRY_AS_FLOAT(0x7fc00000u)
 #define GANTRY_INFINITY_F32 GANTRY_AS_FLOAT(0x7f800000u)
 
 /* x / ln 2 rounded to an integer n, as the float 1.5 * 2^23 + n. */
-GANTRY_FN float gantry__exp_shifted_f32(float x)
+GANTRY_FN GANTRY_F32 gantry__exp_shifted_f32(GANTRY_F32 x)
 {
     return x * GANTRY_LOG2E_F32 + GANTRY_ROUNDER_F32;
 }
 
 /* x minus the high part of n ln 2, which is exact, for the n of shifted = 1.5 * 2^23 + n, |n| <= 255. */
-GANTRY_FN float gantry__exp_high_f32(float x, float shifted)
+GANTRY_FN GANTRY_F32 gantry__exp_high_f32(GANTRY_F32 x, GANTRY_F32 shifted)
 {
     return x - (shifted - GANTRY_ROUNDER_F32) * GANTRY_LN2_HI_F32;
 }
 
 /* exp(x - n ln 2) - 1 - high, where high is gantry__exp_high_f32(x, shifted). */
-GANTRY_FN float gantry__exp_low_f32(float high, float shifted)
+GANTRY_FN GANTRY_F32 gantry__exp_low_f32(GANTRY_F32 high, GANTRY_F32 shifted)
 {
-    float rest = (shifted - GANTRY_ROUNDER_F32) * GANTRY_LN2_LO_F32;
-    float r = high - rest;
-    float square = r * r;
-    float p = GANTRY_EXP_4_F32 * square + (GANTRY_EXP_3_F32 * r + GANTRY_EXP_2_F32);
+    GANTRY_F32 rest = (shifted - GANTRY_ROUNDER_F32) * GANTRY_LN2_LO_F32;
+    GANTRY_F32 r = high - rest;
+    GANTRY_F32 square = r * r;
+    GANTRY_F32 p = GANTRY_EXP_4_F32 * square + (GANTRY_EXP_3_F32 * r + GANTRY_EXP_2_F32);
 
     p = p * square + (GANTRY_EXP_1_F32 * r + GANTRY_EXP_0_F32);
     return p * square - rest;
 }
 
 /* 2^n as two factors: the float whose exponent is half of n, and the other half. -254 <= n <= 254. */
-GANTRY_FN uint gantry__exp_biased_f32(float shifted)
+GANTRY_FN GANTRY_U32 gantry__exp_biased_f32(GANTRY_F32 shifted)
 {
     return GANTRY_AS_UINT(shifted) - (0x4b400000u - 254u);
 }
 
-GANTRY_FN float gantry__exp_first_f32(uint biased)
+GANTRY_FN GANTRY_F32 gantry__exp_first_f32(GANTRY_U32 biased)
 {
     return GANTRY_AS_FLOAT((biased >> 1) << 23);
 }
 
-GANTRY_FN float gantry__exp_second_f32(uint biased)
+GANTRY_FN GANTRY_F32 gantry__exp_second_f32(GANTRY_U32 biased)
 {
     return GANTRY_AS_FLOAT((biased - (biased >> 1)) << 23);
 }
 
-/* The float of x's upper 12 significant bits. */
-GANTRY_FN float gantry__upper_f32(float x)
+/* 2^-n for the n of shifted, 0 <= n <= 254; denormal beyond 126, which is why it is made of two factors. */
+GANTRY_FN GANTRY_F32 gantry__exp_inverse_f32(GANTRY_F32 shifted)
 {
-    return GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0xfffff000u);
+    GANTRY_U32 biased = (0x4b400000u + 254u) - GANTRY_AS_UINT(shifted);
+
+    return gantry__exp_first_f32(biased) * gantry__exp_second_f32(biased);
 }
 
-/* 1 - q (d + d_low) where q has 12 significant bits, q d is near 1 and d < 4. */
-GANTRY_FN float gantry__residual_f32(float q, float d, float d_low)
+/* 1 / (d + d_low) within 0.6 ulp, for 1/2 <= d < 4 and d_low below d's last place. */
+GANTRY_FN GANTRY_F32 gantry__reciprocal_f32(GANTRY_F32 d, GANTRY_F32 d_low)
 {
-    float upper = (d + GANTRY_SPLITTER_F32) - GANTRY_SPLITTER_F32;
+    GANTRY_F32 upper = (d + GANTRY_SPLITTER_F32) - GANTRY_SPLITTER_F32;
+    GANTRY_F32 q = GANTRY_AS_FLOAT(GANTRY_AS_UINT(1.0f / d) & 0xfffffe00u);
+    GANTRY_F32 rest = (1.0f - q * upper) - q * ((d - upper) + d_low);
 
-    return (1.0f - q * upper) - q * ((d - upper) + d_low);
+    return q + q * rest;
 }
 
-GANTRY_FN float gantry_exp_f32(float x)
+GANTRY_FN GANTRY_F32 gantry_exp_f32(GANTRY_F32 x)
 {
-    float low = x < -104.0f ? -104.0f : x;
-    float bounded = low > 89.0f ? 89.0f : low;
-    float shifted = gantry__exp_shifted_f32(bounded);
-    uint biased = gantry__exp_biased_f32(shifted);
-    float high = gantry__exp_high_f32(bounded, shifted);
-    float p = 1.0f + high;
-    float y = p + ((high - (p - 1.0f)) + gantry__exp_low_f32(high, shifted));
+    GANTRY_F32 low = x < -104.0f ? -104.0f : x;
+    GANTRY_F32 bounded = low > 89.0f ? 89.0f : low;
+    GANTRY_F32 shifted = gantry__exp_shifted_f32(bounded);
+    GANTRY_U32 biased = gantry__exp_biased_f32(shifted);
+    GANTRY_F32 high = gantry__exp_high_f32(bounded, shifted);
+    GANTRY_F32 p = 1.0f + high;
+    GANTRY_F32 y = p + ((high - (p - 1.0f)) + gantry__exp_low_f32(high, shifted));
 
     y = (y * gantry__exp_first_f32(biased)) * gantry__exp_second_f32(biased);
     return x == x ? y : GANTRY_NAN_F32;
 }
 
-GANTRY_FN float gantry_log_f32(float x)
+GANTRY_FN GANTRY_F32 gantry_log_f32(GANTRY_F32 x)
 {
-    float grown = x * 8388608.0f;
-    float scaled = x < 1.17549435e-38f ? grown : x;
-    float bias = x < 1.17549435e-38f ? 150.0f : 127.0f;
-    uint bits = GANTRY_AS_UINT(scaled) + (0x3f800000u - GANTRY_SQRT_HALF_BITS_F32);
-    float k = (float)(int)(bits >> 23) - bias;
-    float f = GANTRY_AS_FLOAT((bits & 0x007fffffu) + GANTRY_SQRT_HALF_BITS_F32) - 1.0f;
-    float square = f * f;
-    float high = k * GANTRY_LN2_HI_F32;
-    float sum = high + f;
-    float lost = f - (sum - high);
-    float p = GANTRY_LOG_8_F32;
-    float y;
+    GANTRY_F32 grown = x * 8388608.0f;
+    GANTRY_F32 scaled = x < 1.17549435e-38f ? grown : x;
+    GANTRY_F32 bias = x < 1.17549435e-38f ? 8388608.0f + 150.0f : 8388608.0f + 127.0f;
+    GANTRY_U32 bits = GANTRY_AS_UINT(scaled) + (0x3f800000u - GANTRY_SQRT_HALF_BITS_F32);
+    GANTRY_F32 k = GANTRY_AS_FLOAT((bits >> 23) | 0x4b000000u) - bias;
+    GANTRY_F32 f = GANTRY_AS_FLOAT((bits & 0x007fffffu) + GANTRY_SQRT_HALF_BITS_F32) - 1.0f;
+    GANTRY_F32 square = f * f;
+    GANTRY_F32 fourth = square * square;
+    GANTRY_F32 high = k * GANTRY_LN2_HI_F32;
+    GANTRY_F32 sum = high + f;
+    GANTRY_F32 lost = f - (sum - high);
+    GANTRY_F32 p = (GANTRY_LOG_7_F32 * f + GANTRY_LOG_6_F32) + GANTRY_LOG_8_F32 * square;
+    GANTRY_F32 y;
 
-    p = p * f + GANTRY_LOG_7_F32;
-    p = p * f + GANTRY_LOG_6_F32;
-    p = p * f + GANTRY_LOG_5_F32;
-    p = p * f + GANTRY_LOG_4_F32;
-    p = p * f + GANTRY_LOG_3_F32;
-    p = p * f + GANTRY_LOG_2_F32;
-    p = p * f + GANTRY_LOG_1_F32;
-    p = p * f + GANTRY_LOG_0_F32;
+    p = p * fourth + ((GANTRY_LOG_5_F32 * f + GANTRY_LOG_4_F32) * square + (GANTRY_LOG_3_F32 * f + GANTRY_LOG_2_F32));
+    p = p * square + (GANTRY_LOG_1_F32 * f + GANTRY_LOG_0_F32);
     y = sum + ((square * f * p + (k * GANTRY_LN2_LO_F32 + lost)) - 0.5f * square);
     y = x < GANTRY_INFINITY_F32 ? y : GANTRY_INFINITY_F32;
     y = x >= 0.0f ? y : GANTRY_NAN_F32;
     return x == 0.0f ? -GANTRY_INFINITY_F32 : y;
 }
 
-GANTRY_FN float gantry_tanh_f32(float x)
+/* tanh(a) for 0 <= a < 15/16: a - a^3 / 4 + a^3 P(a^2), where a^3 / 4 takes most of what P would have to round. */
+GANTRY_FN GANTRY_F32 gantry__tanh_small_f32(GANTRY_F32 a)
 {
-    uint sign = GANTRY_AS_UINT(x) & 0x80000000u;
-    float a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
-    float bounded = a > 10.0f ? 10.0f : a;
-    float twice = bounded + bounded;
-    float shifted = gantry__exp_shifted_f32(twice);
-    float scale = GANTRY_AS_FLOAT((127u - GANTRY_AS_UINT(shifted)) << 23);
-    float high = gantry__exp_high_f32(twice, shifted);
-    float low = gantry__exp_low_f32(high, shifted);
-    float p = 1.0f + (high + low);
-    float d = p + scale;
-    float d_low = (scale - (d - p)) + ((high - (p - 1.0f)) + low);
-    float q = gantry__upper_f32(1.0f / d);
-    float rest = gantry__residual_f32(q, d, d_low);
-    float w = q * (scale + scale);
-    float large = 1.0f - (w + w * (rest + rest * rest));
-    float u = bounded * bounded;
-    float s = GANTRY_TANH_4_F32;
-    float y;
+    GANTRY_F32 u = a * a;
+    GANTRY_F32 cube = a * u;
+    GANTRY_F32 square = u * u;
+    GANTRY_F32 p = GANTRY_TANH_6_F32 * square + (GANTRY_TANH_5_F32 * u + GANTRY_TANH_4_F32);
 
-    s = s * u + GANTRY_TANH_3_F32;
-    s = s * u + GANTRY_TANH_2_F32;
-    s = s * u + GANTRY_TANH_1_F32;
-    s = s * u + GANTRY_TANH_0_F32;
-    s = bounded + bounded * u * s;
-    y = bounded < 0.5625f ? s : large;
+    p = p * square + (GANTRY_TANH_3_F32 * u + GANTRY_TANH_2_F32);
+    p = p * u + GANTRY_TANH_1_F32;
+    p = p * u + GANTRY_TANH_0_F32;
+    return a + (cube * p - 0.25f * cube);
+}
+
+/* tanh(a) for 15/16 <= a <= 20: 1 - 2 / (exp(2 a) + 1), where a = n ln(2) / 2 + r and exp(2 a) = 2^n exp(2 r). */
+GANTRY_FN GANTRY_F32 gantry__tanh_large_f32(GANTRY_F32 a)
+{
+    GANTRY_F32 shifted = a * (2.0f * GANTRY_LOG2E_F32) + GANTRY_ROUNDER_F32;
+    GANTRY_F32 n = shifted - GANTRY_ROUNDER_F32;
+    GANTRY_F32 scale = GANTRY_AS_FLOAT((127u - GANTRY_AS_UINT(shifted)) << 23);
+    GANTRY_F32 r = (a - n * (0.5f * GANTRY_LN2_HI_F32)) - n * (0.5f * GANTRY_LN2_LO_F32);
+    GANTRY_F32 square = r * r;
+    GANTRY_F32 p = GANTRY_EXP2X_4_F32 * square + (GANTRY_EXP2X_3_F32 * r + GANTRY_EXP2X_2_F32);
+
+    p = p * square + (GANTRY_EXP2X_1_F32 * r + GANTRY_EXP2X_0_F32);
+    p = (1.0f + scale) + ((r + r) + p * square);
+    return 1.0f - (scale + scale) / p;
+}
+
+GANTRY_FN GANTRY_F32 gantry_tanh_f32(GANTRY_F32 x)
+{
+    GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
+    GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
+    GANTRY_F32 bounded = a > 10.0f ? 10.0f : a;
+    GANTRY_F32 small = gantry__tanh_small_f32(bounded);
+    GANTRY_F32 large = gantry__tanh_large_f32(bounded);
+    GANTRY_F32 y = bounded < 0.9375f ? small : large;
+
     y = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) | sign);
     return x == x ? y : GANTRY_NAN_F32;
 }
 
-/* 1 / (1 + exp(-x)) */
-GANTRY_FN float gantry_sigmoid_f32(float x)
+/* 1 / (1 + exp(-x)), from v = 1 / (1 + exp(|x|)) = s / (p + s) where exp(|x|) = p / s and s = 2^-n. */
+GANTRY_FN GANTRY_F32 gantry_sigmoid_f32(GANTRY_F32 x)
 {
-    float least = x < -104.0f ? -104.0f : x;
-    float minus = -(least > 104.0f ? 104.0f : least);
-    float shifted = gantry__exp_shifted_f32(minus);
-    float n = shifted - GANTRY_ROUNDER_F32;
-    uint biased = gantry__exp_biased_f32((n > 0.0f ? -n : n) + GANTRY_ROUNDER_F32);
-    float first = gantry__exp_first_f32(biased);
-    float second = gantry__exp_second_f32(biased);
-    float high = gantry__exp_high_f32(minus, shifted);
-    float low = gantry__exp_low_f32(high, shifted);
-    float p = 1.0f + (high + low);
-    float p_low = (high - (p - 1.0f)) + low;
-    float larger = n > 0.0f ? p : 1.0f;
-    float smaller = ((n > 0.0f ? 1.0f : p) * first) * second;
-    float scaled_low = (p_low * first) * second;
-    float d = larger + smaller;
-    float d_low = (smaller - (d - larger)) + (n > 0.0f ? p_low : scaled_low);
-    float q = gantry__upper_f32(1.0f / d);
-    float rest = gantry__residual_f32(q, d, d_low);
-    float above = q + q * (rest + rest * rest);
-    float below = (above * first) * second;
-    float y = n > 0.0f ? below : above;
+    GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
+    GANTRY_F32 bounded = a > 104.0f ? 104.0f : a;
+    GANTRY_F32 shifted = gantry__exp_shifted_f32(bounded);
+    GANTRY_F32 scale = gantry__exp_inverse_f32(shifted);
+    GANTRY_F32 high = gantry__exp_high_f32(bounded, shifted);
+    GANTRY_F32 low = gantry__exp_low_f32(high, shifted);
+    GANTRY_F32 p = 1.0f + (high + low);
+    GANTRY_F32 d = p + scale;
+    GANTRY_F32 d_low = (scale - (d - p)) + ((high - (p - 1.0f)) + low);
+    GANTRY_F32 v = gantry__reciprocal_f32(d, d_low) * scale;
+    GANTRY_F32 above = 1.0f - v;
+    GANTRY_F32 y = x < 0.0f ? v : above;
 
     return x == x ? y : GANTRY_NAN_F32;
 }
 
-GANTRY_FN float gantry_sqrt_f32(float x)
+GANTRY_FN GANTRY_F32 gantry_sqrt_f32(GANTRY_F32 x)
 {
-    uint bits = GANTRY_AS_UINT(GANTRY_SQRT_F32(x));
+    GANTRY_U32 bits = GANTRY_AS_UINT(GANTRY_SQRT_F32(x));
 
     /* Chosen as bits: compilers may take one NaN for another, and then drop a choice between floats. */
     return GANTRY_AS_FLOAT((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fc00000u : bits);
 }
 
 /* v - n pi/2 for the n of shifted = 1.5 * 2^23 + n, |n| <= 8. */
-GANTRY_FN float gantry__quarter_high_f32(float v, float shifted)
+GANTRY_FN GANTRY_F32 gantry__quarter_high_f32(GANTRY_F32 v, GANTRY_F32 shifted)
 {
-    float n = shifted - GANTRY_ROUNDER_F32;
+    GANTRY_F32 n = shifted - GANTRY_ROUNDER_F32;
 
     return (v - n * GANTRY_PIO2_HI_F32) - n * GANTRY_PIO2_MID_F32;
 }
 
 /* What rounding took from gantry__quarter_high_f32(v, shifted) = high. */
-GANTRY_FN float gantry__quarter_low_f32(float v, float shifted, float high)
+GANTRY_FN GANTRY_F32 gantry__quarter_low_f32(GANTRY_F32 v, GANTRY_F32 shifted, GANTRY_F32 high)
 {
-    float n = shifted - GANTRY_ROUNDER_F32;
+    GANTRY_F32 n = shifted - GANTRY_ROUNDER_F32;
 
     return (((v - n * GANTRY_PIO2_HI_F32) - high) - n * GANTRY_PIO2_MID_F32) - n * GANTRY_PIO2_LO_F32;
 }
 
 /* sin(high + low) for |high| <= pi/4 and low far below high */
-GANTRY_FN float gantry__sin_tail_f32(float high, float low)
+GANTRY_FN GANTRY_F32 gantry__sin_tail_f32(GANTRY_F32 high, GANTRY_F32 low)
 {
-    float u = high * high;
-    float p = GANTRY_SIN_2_F32;
+    GANTRY_F32 u = high * high;
+    GANTRY_F32 p = GANTRY_SIN_2_F32;
 
     p = p * u + GANTRY_SIN_1_F32;
     p = p * u + GANTRY_SIN_0_F32;
@@ -254,12 +262,12 @@ GANTRY_FN float gantry__sin_tail_f32(float high, float low)
 }
 
 /* cos(high + low) for |high| <= pi/4 and low far below high */
-GANTRY_FN float gantry__cos_tail_f32(float high, float low)
+GANTRY_FN GANTRY_F32 gantry__cos_tail_f32(GANTRY_F32 high, GANTRY_F32 low)
 {
-    float u = high * high;
-    float h = 0.5f * u;
-    float w = 1.0f - h;
-    float p = GANTRY_COS_2_F32;
+    GANTRY_F32 u = high * high;
+    GANTRY_F32 h = 0.5f * u;
+    GANTRY_F32 w = 1.0f - h;
+    GANTRY_F32 p = GANTRY_COS_2_F32;
 
     p = p * u + GANTRY_COS_1_F32;
     p = p * u + GANTRY_COS_0_F32;
@@ -267,15 +275,15 @@ GANTRY_FN float gantry__cos_tail_f32(float high, float low)
 }
 
 /* sin(v) for |v| <= 4 pi; beyond, the result means nothing (NaN for NaN and infinities). */
-GANTRY_FN float gantry_sin_4pi_f32(float v)
+GANTRY_FN GANTRY_F32 gantry_sin_4pi_f32(GANTRY_F32 v)
 {
-    float shifted = v * GANTRY_TWO_OVER_PI_F32 + GANTRY_ROUNDER_F32;
-    uint quarter = GANTRY_AS_UINT(shifted);
-    float high = gantry__quarter_high_f32(v, shifted);
-    float low = gantry__quarter_low_f32(v, shifted, high);
-    float s = gantry__sin_tail_f32(high, low);
-    float c = gantry__cos_tail_f32(high, low);
-    float y = (quarter & 1u) != 0u ? c : s;
+    GANTRY_F32 shifted = v * GANTRY_TWO_OVER_PI_F32 + GANTRY_ROUNDER_F32;
+    GANTRY_U32 quarter = GANTRY_AS_UINT(shifted);
+    GANTRY_F32 high = gantry__quarter_high_f32(v, shifted);
+    GANTRY_F32 low = gantry__quarter_low_f32(v, shifted, high);
+    GANTRY_F32 s = gantry__sin_tail_f32(high, low);
+    GANTRY_F32 c = gantry__cos_tail_f32(high, low);
+    GANTRY_F32 y = (quarter & 1u) != 0u ? c : s;
 
     y = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) ^ ((quarter & 2u) << 30));
     y = v == 0.0f ? v : y;
@@ -283,15 +291,15 @@ GANTRY_FN float gantry_sin_4pi_f32(float v)
 }
 
 /* cos(v) for |v| <= 4 pi; beyond, the result means nothing (NaN for NaN and infinities). */
-GANTRY_FN float gantry_cos_4pi_f32(float v)
+GANTRY_FN GANTRY_F32 gantry_cos_4pi_f32(GANTRY_F32 v)
 {
-    float shifted = v * GANTRY_TWO_OVER_PI_F32 + GANTRY_ROUNDER_F32;
-    uint quarter = GANTRY_AS_UINT(shifted);
-    float high = gantry__quarter_high_f32(v, shifted);
-    float low = gantry__quarter_low_f32(v, shifted, high);
-    float s = gantry__sin_tail_f32(high, low);
-    float c = gantry__cos_tail_f32(high, low);
-    float y = (quarter & 1u) != 0u ? s : c;
+    GANTRY_F32 shifted = v * GANTRY_TWO_OVER_PI_F32 + GANTRY_ROUNDER_F32;
+    GANTRY_U32 quarter = GANTRY_AS_UINT(shifted);
+    GANTRY_F32 high = gantry__quarter_high_f32(v, shifted);
+    GANTRY_F32 low = gantry__quarter_low_f32(v, shifted, high);
+    GANTRY_F32 s = gantry__sin_tail_f32(high, low);
+    GANTRY_F32 c = gantry__cos_tail_f32(high, low);
+    GANTRY_F32 y = (quarter & 1u) != 0u ? s : c;
 
     y = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) ^ (((quarter + 1u) & 2u) << 30));
     return y == y ? y : GANTRY_NAN_F32;

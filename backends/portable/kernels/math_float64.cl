@@ -19,16 +19,16 @@
 #define GANTRY_LN2_HI_F64 6.9314718056011770e-1
 #define GANTRY_LN2_LO_F64 -1.7239444525614835e-13
 #define GANTRY_EXP_0_F64 5.0000000000000000e-1
-#define GANTRY_EXP_1_F64 1.6666666666666693e-1
-#define GANTRY_EXP_2_F64 4.1666666666667913e-2
-#define GANTRY_EXP_3_F64 8.3333333333086099e-3
-#define GANTRY_EXP_4_F64 1.3888888888303895e-3
-#define GANTRY_EXP_5_F64 1.9841269915515507e-4
-#define GANTRY_EXP_6_F64 2.4801588452529138e-5
-#define GANTRY_EXP_7_F64 2.7557216830929315e-6
-#define GANTRY_EXP_8_F64 2.7556320371934865e-7
-#define GANTRY_EXP_9_F64 2.5117995727522033e-8
-#define GANTRY_EXP_10_F64 2.1206670086238043e-9
+#define GANTRY_EXP_1_F64 1.6666666666666674e-1
+#define GANTRY_EXP_2_F64 4.1666666666666373e-2
+#define GANTRY_EXP_3_F64 8.3333333333239987e-3
+#define GANTRY_EXP_4_F64 1.3888888888996210e-3
+#define GANTRY_EXP_5_F64 1.9841269878716054e-4
+#define GANTRY_EXP_6_F64 2.4801587098553958e-5
+#define GANTRY_EXP_7_F64 2.7557252948811965e-6
+#define GANTRY_EXP_8_F64 2.7557476441025712e-7
+#define GANTRY_EXP_9_F64 2.5105622431601779e-8
+#define GANTRY_EXP_10_F64 2.0848719658319766e-9
 #define GANTRY_LOG_0_F64 6.6666666666667340e-1
 #define GANTRY_LOG_1_F64 3.9999999999416658e-1
 #define GANTRY_LOG_2_F64 2.8571428742023308e-1
@@ -41,41 +41,41 @@
 #define GANTRY_TANH_2_F64 -5.3968253961546725e-2
 #define GANTRY_TANH_3_F64 2.1869488322276850e-2
 #define GANTRY_TANH_4_F64 -8.8632315567428177e-3
-#define GANTRY_TANH_5_F64 3.5920814524075177e-3
-#define GANTRY_TANH_6_F64 -1.4554745986106537e-3
-#define GANTRY_TANH_7_F64 5.8816325873034016e-4
-#define GANTRY_TANH_8_F64 -2.3266519913913718e-4
-#define GANTRY_TANH_9_F64 8.2288974917463242e-5
-#define GANTRY_TANH_10_F64 -1.8860240819988587e-5
+#define GANTRY_TANH_5_F64 3.5920814527484043e-3
+#define GANTRY_TANH_6_F64 -1.4554746084445586e-3
+#define GANTRY_TANH_7_F64 5.8816335921680067e-4
+#define GANTRY_TANH_8_F64 -2.3266567753039380e-4
+#define GANTRY_TANH_9_F64 8.2290061014161727e-5
+#define GANTRY_TANH_10_F64 -1.8861193584463856e-5
 /* constants end */
 
 #define GANTRY_ROUNDER_F64 6755399441055744.0 /* 1.5 * 2^52: adding it rounds to an integer, kept in the low bits */
 #define GANTRY_ROUNDER_BITS_F64 ((ulong)0x4338000000000000)
 #define GANTRY_ONE_BITS_F64 ((ulong)0x3ff0000000000000)
-#define GANTRY_SPLITTER_F64 402653184.0  /* 1.5 * 2^28: adding it rounds to a multiple of 2^-24 */
+#define GANTRY_SPLITTER_F64 3221225472.0       /* 1.5 * 2^31: adding it rounds to a multiple of 2^-21 */
 #define GANTRY_SQRT_HALF_BITS_F64 ((ulong)0x3fe6a09e667f3bcd) /* sqrt(1/2), the least m */
 #define GANTRY_NAN_F64 GANTRY_AS_DOUBLE((ulong)0x7ff8000000000000)
 #define GANTRY_INFINITY_F64 GANTRY_AS_DOUBLE((ulong)0x7ff0000000000000)
 
 /* x / ln 2 rounded to an integer n, as the double 1.5 * 2^52 + n. */
-GANTRY_FN double gantry__exp_shifted_f64(double x)
+GANTRY_FN GANTRY_F64 gantry__exp_shifted_f64(GANTRY_F64 x)
 {
     return x * GANTRY_LOG2E_F64 + GANTRY_ROUNDER_F64;
 }
 
 /* x minus the high part of n ln 2, which is exact, for the n of shifted, |n| <= 2047. */
-GANTRY_FN double gantry__exp_high_f64(double x, double shifted)
+GANTRY_FN GANTRY_F64 gantry__exp_high_f64(GANTRY_F64 x, GANTRY_F64 shifted)
 {
     return x - (shifted - GANTRY_ROUNDER_F64) * GANTRY_LN2_HI_F64;
 }
 
 /* exp(x - n ln 2) - 1 - high, where high is gantry__exp_high_f64(x, shifted). */
-GANTRY_FN double gantry__exp_low_f64(double high, double shifted)
+GANTRY_FN GANTRY_F64 gantry__exp_low_f64(GANTRY_F64 high, GANTRY_F64 shifted)
 {
-    double rest = (shifted - GANTRY_ROUNDER_F64) * GANTRY_LN2_LO_F64;
-    double r = high - rest;
-    double square = r * r;
-    double p = GANTRY_EXP_10_F64 * square + (GANTRY_EXP_9_F64 * r + GANTRY_EXP_8_F64);
+    GANTRY_F64 rest = (shifted - GANTRY_ROUNDER_F64) * GANTRY_LN2_LO_F64;
+    GANTRY_F64 r = high - rest;
+    GANTRY_F64 square = r * r;
+    GANTRY_F64 p = GANTRY_EXP_10_F64 * square + (GANTRY_EXP_9_F64 * r + GANTRY_EXP_8_F64);
 
     p = p * square + (GANTRY_EXP_7_F64 * r + GANTRY_EXP_6_F64);
     p = p * square + (GANTRY_EXP_5_F64 * r + GANTRY_EXP_4_F64);
@@ -85,66 +85,70 @@ GANTRY_FN double gantry__exp_low_f64(double high, double shifted)
 }
 
 /* n + 2046, from which 2^n is made as two factors: the double whose exponent is half of n, and the other half. */
-GANTRY_FN ulong gantry__exp_biased_f64(double shifted)
+GANTRY_FN GANTRY_U64 gantry__exp_biased_f64(GANTRY_F64 shifted)
 {
     return GANTRY_AS_ULONG(shifted) - (GANTRY_ROUNDER_BITS_F64 - 2046u);
 }
 
-GANTRY_FN double gantry__exp_first_f64(ulong biased)
+GANTRY_FN GANTRY_F64 gantry__exp_first_f64(GANTRY_U64 biased)
 {
     return GANTRY_AS_DOUBLE((biased >> 1) << 52);
 }
 
-GANTRY_FN double gantry__exp_second_f64(ulong biased)
+GANTRY_FN GANTRY_F64 gantry__exp_second_f64(GANTRY_U64 biased)
 {
     return GANTRY_AS_DOUBLE((biased - (biased >> 1)) << 52);
 }
 
-/* The double of x's upper 26 significant bits. */
-GANTRY_FN double gantry__upper_f64(double x)
+/* 2^-n for the n of shifted, 0 <= n <= 2046; denormal beyond 1022, which is why it is made of two factors. */
+GANTRY_FN GANTRY_F64 gantry__exp_inverse_f64(GANTRY_F64 shifted)
 {
-    return GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(x) & (ulong)0xfffffffff8000000);
+    GANTRY_U64 biased = (GANTRY_ROUNDER_BITS_F64 + 2046u) - GANTRY_AS_ULONG(shifted);
+
+    return gantry__exp_first_f64(biased) * gantry__exp_second_f64(biased);
 }
 
-/* 1 - q (d + d_low) where q has 26 significant bits, q d is near 1 and d < 4. */
-GANTRY_FN double gantry__residual_f64(double q, double d, double d_low)
+/* 1 / (d + d_low) within 0.6 ulp, for 1/2 <= d < 4 and d_low below d's last place. */
+GANTRY_FN GANTRY_F64 gantry__reciprocal_f64(GANTRY_F64 d, GANTRY_F64 d_low)
 {
-    double upper = (d + GANTRY_SPLITTER_F64) - GANTRY_SPLITTER_F64;
+    GANTRY_F64 upper = (d + GANTRY_SPLITTER_F64) - GANTRY_SPLITTER_F64;
+    GANTRY_F64 q = GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(1.0 / d) & (ulong)0xffffffffff800000);
+    GANTRY_F64 rest = (1.0 - q * upper) - q * ((d - upper) + d_low);
 
-    return (1.0 - q * upper) - q * ((d - upper) + d_low);
+    return q + q * rest;
 }
 
-GANTRY_FN double gantry_exp_f64(double x)
+GANTRY_FN GANTRY_F64 gantry_exp_f64(GANTRY_F64 x)
 {
-    double least = x < -746.0 ? -746.0 : x;
-    double bounded = least > 710.0 ? 710.0 : least;
-    double shifted = gantry__exp_shifted_f64(bounded);
-    ulong biased = gantry__exp_biased_f64(shifted);
-    double high = gantry__exp_high_f64(bounded, shifted);
-    double p = 1.0 + high;
-    double y = p + ((high - (p - 1.0)) + gantry__exp_low_f64(high, shifted));
+    GANTRY_F64 least = x < -746.0 ? -746.0 : x;
+    GANTRY_F64 bounded = least > 710.0 ? 710.0 : least;
+    GANTRY_F64 shifted = gantry__exp_shifted_f64(bounded);
+    GANTRY_U64 biased = gantry__exp_biased_f64(shifted);
+    GANTRY_F64 high = gantry__exp_high_f64(bounded, shifted);
+    GANTRY_F64 p = 1.0 + high;
+    GANTRY_F64 y = p + ((high - (p - 1.0)) + gantry__exp_low_f64(high, shifted));
 
     y = (y * gantry__exp_first_f64(biased)) * gantry__exp_second_f64(biased);
     return x == x ? y : GANTRY_NAN_F64;
 }
 
-GANTRY_FN double gantry_log_f64(double x)
+GANTRY_FN GANTRY_F64 gantry_log_f64(GANTRY_F64 x)
 {
-    double grown = x * 18014398509481984.0;
-    double scaled = x < 2.2250738585072014e-308 ? grown : x;
-    double bias = x < 2.2250738585072014e-308 ? 4503599627370496.0 + 1077.0 : 4503599627370496.0 + 1023.0;
-    ulong bits = GANTRY_AS_ULONG(scaled) + (GANTRY_ONE_BITS_F64 - GANTRY_SQRT_HALF_BITS_F64);
-    double k = GANTRY_AS_DOUBLE((bits >> 52) | (ulong)0x4330000000000000) - bias;
-    double f = GANTRY_AS_DOUBLE((bits & (ulong)0x000fffffffffffff) + GANTRY_SQRT_HALF_BITS_F64) - 1.0;
-    double half_square = 0.5 * f * f;
-    double high = k * GANTRY_LN2_HI_F64;
-    double sum = high + f;
-    double lost = f - (sum - high);
-    double s = f / (2.0 + f);
-    double z = s * s;
-    double square = z * z;
-    double p = GANTRY_LOG_6_F64 * square + (GANTRY_LOG_5_F64 * z + GANTRY_LOG_4_F64);
-    double y;
+    GANTRY_F64 grown = x * 18014398509481984.0;
+    GANTRY_F64 scaled = x < 2.2250738585072014e-308 ? grown : x;
+    GANTRY_F64 bias = x < 2.2250738585072014e-308 ? 4503599627370496.0 + 1077.0 : 4503599627370496.0 + 1023.0;
+    GANTRY_U64 bits = GANTRY_AS_ULONG(scaled) + (GANTRY_ONE_BITS_F64 - GANTRY_SQRT_HALF_BITS_F64);
+    GANTRY_F64 k = GANTRY_AS_DOUBLE((bits >> 52) | (ulong)0x4330000000000000) - bias;
+    GANTRY_F64 f = GANTRY_AS_DOUBLE((bits & (ulong)0x000fffffffffffff) + GANTRY_SQRT_HALF_BITS_F64) - 1.0;
+    GANTRY_F64 half_square = 0.5 * f * f;
+    GANTRY_F64 high = k * GANTRY_LN2_HI_F64;
+    GANTRY_F64 sum = high + f;
+    GANTRY_F64 lost = f - (sum - high);
+    GANTRY_F64 s = f / (2.0 + f);
+    GANTRY_F64 z = s * s;
+    GANTRY_F64 square = z * z;
+    GANTRY_F64 p = GANTRY_LOG_6_F64 * square + (GANTRY_LOG_5_F64 * z + GANTRY_LOG_4_F64);
+    GANTRY_F64 y;
 
     p = p * square + (GANTRY_LOG_3_F64 * z + GANTRY_LOG_2_F64);
     p = p * square + (GANTRY_LOG_1_F64 * z + GANTRY_LOG_0_F64);
@@ -154,26 +158,24 @@ GANTRY_FN double gantry_log_f64(double x)
     return x == 0.0 ? -GANTRY_INFINITY_F64 : y;
 }
 
-GANTRY_FN double gantry_tanh_f64(double x)
+GANTRY_FN GANTRY_F64 gantry_tanh_f64(GANTRY_F64 x)
 {
-    ulong sign = GANTRY_AS_ULONG(x) & (ulong)0x8000000000000000;
-    double a = GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(x) & (ulong)0x7fffffffffffffff);
-    double bounded = a > 20.0 ? 20.0 : a;
-    double twice = bounded + bounded;
-    double shifted = gantry__exp_shifted_f64(twice);
-    double scale = GANTRY_AS_DOUBLE(((ulong)1023 - GANTRY_AS_ULONG(shifted)) << 52);
-    double high = gantry__exp_high_f64(twice, shifted);
-    double low = gantry__exp_low_f64(high, shifted);
-    double p = 1.0 + (high + low);
-    double d = p + scale;
-    double d_low = (scale - (d - p)) + ((high - (p - 1.0)) + low);
-    double q = gantry__upper_f64(1.0 / d);
-    double rest = gantry__residual_f64(q, d, d_low);
-    double w = q * (scale + scale);
-    double large = 1.0 - (w + w * (rest + rest * rest));
-    double u = bounded * bounded;
-    double s = GANTRY_TANH_10_F64;
-    double y;
+    GANTRY_U64 sign = GANTRY_AS_ULONG(x) & (ulong)0x8000000000000000;
+    GANTRY_F64 a = GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(x) & (ulong)0x7fffffffffffffff);
+    GANTRY_F64 bounded = a > 20.0 ? 20.0 : a;
+    GANTRY_F64 twice = bounded + bounded;
+    GANTRY_F64 shifted = gantry__exp_shifted_f64(twice);
+    GANTRY_F64 scale = GANTRY_AS_DOUBLE(((ulong)1023 - GANTRY_AS_ULONG(shifted)) << 52);
+    GANTRY_F64 high = gantry__exp_high_f64(twice, shifted);
+    GANTRY_F64 low = gantry__exp_low_f64(high, shifted);
+    GANTRY_F64 p = 1.0 + (high + low);
+    GANTRY_F64 d = p + scale;
+    GANTRY_F64 d_low = (scale - (d - p)) + ((high - (p - 1.0)) + low);
+    GANTRY_F64 w = gantry__reciprocal_f64(d, d_low) * (scale + scale);
+    GANTRY_F64 large = 1.0 - w;
+    GANTRY_F64 u = bounded * bounded;
+    GANTRY_F64 s = GANTRY_TANH_10_F64;
+    GANTRY_F64 y;
 
     s = s * u + GANTRY_TANH_9_F64;
     s = s * u + GANTRY_TANH_8_F64;
@@ -191,38 +193,29 @@ GANTRY_FN double gantry_tanh_f64(double x)
     return x == x ? y : GANTRY_NAN_F64;
 }
 
-/* 1 / (1 + exp(-x)) */
-GANTRY_FN double gantry_sigmoid_f64(double x)
+/* 1 / (1 + exp(-x)), from v = 1 / (1 + exp(|x|)) = s / (p + s) where exp(|x|) = p / s and s = 2^-n. */
+GANTRY_FN GANTRY_F64 gantry_sigmoid_f64(GANTRY_F64 x)
 {
-    double least = x < -746.0 ? -746.0 : x;
-    double minus = -(least > 746.0 ? 746.0 : least);
-    double shifted = gantry__exp_shifted_f64(minus);
-    double n = shifted - GANTRY_ROUNDER_F64;
-    ulong biased = gantry__exp_biased_f64((n > 0.0 ? -n : n) + GANTRY_ROUNDER_F64);
-    double first = gantry__exp_first_f64(biased);
-    double second = gantry__exp_second_f64(biased);
-    double high = gantry__exp_high_f64(minus, shifted);
-    double low = gantry__exp_low_f64(high, shifted);
-    double p = 1.0 + (high + low);
-    double p_low = (high - (p - 1.0)) + low;
-    double larger = n > 0.0 ? p : 1.0;
-    double smaller = ((n > 0.0 ? 1.0 : p) * first) * second;
-    double scaled_low = (p_low * first) * second;
-    double d = larger + smaller;
-    double d_low = (smaller - (d - larger)) + (n > 0.0 ? p_low : scaled_low);
-    double q = gantry__upper_f64(1.0 / d);
-    double rest = gantry__residual_f64(q, d, d_low);
-    double above = q + q * (rest + rest * rest);
-    double below = (above * first) * second;
-    double y = n > 0.0 ? below : above;
+    GANTRY_F64 a = GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(x) & (ulong)0x7fffffffffffffff);
+    GANTRY_F64 bounded = a > 746.0 ? 746.0 : a;
+    GANTRY_F64 shifted = gantry__exp_shifted_f64(bounded);
+    GANTRY_F64 scale = gantry__exp_inverse_f64(shifted);
+    GANTRY_F64 high = gantry__exp_high_f64(bounded, shifted);
+    GANTRY_F64 low = gantry__exp_low_f64(high, shifted);
+    GANTRY_F64 p = 1.0 + (high + low);
+    GANTRY_F64 d = p + scale;
+    GANTRY_F64 d_low = (scale - (d - p)) + ((high - (p - 1.0)) + low);
+    GANTRY_F64 v = gantry__reciprocal_f64(d, d_low) * scale;
+    GANTRY_F64 above = 1.0 - v;
+    GANTRY_F64 y = x < 0.0 ? v : above;
 
     return x == x ? y : GANTRY_NAN_F64;
 }
 
-GANTRY_FN double gantry_sqrt_f64(double x)
+GANTRY_FN GANTRY_F64 gantry_sqrt_f64(GANTRY_F64 x)
 {
-    ulong bits = GANTRY_AS_ULONG(GANTRY_SQRT_F64(x));
-    ulong size = bits & (ulong)0x7fffffffffffffff;
+    GANTRY_U64 bits = GANTRY_AS_ULONG(GANTRY_SQRT_F64(x));
+    GANTRY_U64 size = bits & (ulong)0x7fffffffffffffff;
 
     /* Chosen as bits: compilers may take one NaN for another, and then drop a choice between doubles. */
     return GANTRY_AS_DOUBLE(size > (ulong)0x7ff0000000000000 ? (ulong)0x7ff8000000000000 : bits);

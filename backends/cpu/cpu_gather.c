@@ -1,0 +1,183 @@
+/* Gather and OneHot on the CPU.
+ *
+ * Gather copies rows [inner] of params; a row is asked for by an index that the caller's data gives, so every one is
+ * compared with the axis' size before it is used. All rows are tried: what is bad becomes 0 and the first bad position
+ * is told, as one text. */
+#include "cpu/cpu_gather.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cpu/cpu_kernels.h"
+#include "portable/move_shape.h"
+
+#define GRAIN_BYTES 65536 /* of output; one part of a parallel loop */
+#define NO_POSITION INT64_MAX
+
+typedef struct gather_job_t {
+    gantry__move_gather_t shape;
+    const gantry_arg_t *indices;
+    const char *params;
+    char *out;
+    size_t row_bytes;
+    _Atomic int64_t bad; /* smallest position of an index out of range, NO_POSITION when there is none */
+} gather_job_t;
+
+static int64_t read_index(const gantry_arg_t *indices, int64_t position) {
+    if (indices->dtype == GANTRY_K_INT32) return ((const int32_t *)indices->data)[position];
+    return ((const int64_t *)indices->data)[position];
+}
+
+static void note_bad(gather_job_t *job, int64_t position) {
+    int64_t known = atomic_load_explicit(&job->bad, memory_order_relaxed);
+    while (position < known && !atomic_compare_exchange_weak(&job->bad, &known, position)) {
+    }
+}
+
+static void copy_row(char *out, const char *in, size_t bytes) {
+    switch (bytes) { /* a fixed size spares the call */
+    case 1: *out = *in; break;
+    case 4: memcpy(out, in, 4); break;
+    case 8: memcpy(out, in, 8); break;
+    case 16: memcpy(out, in, 16); break;
+    case 32: memcpy(out, in, 32); break;
+    case 64: memcpy(out, in, 64); break;
+    default: memcpy(out, in, bytes); break;
+    }
+}
+
+/* Rows [begin, end) of the output, in order. */
+static void gather_rows(void *context, int64_t begin, int64_t end) {
+    gather_job_t *job = context;
+    const gantry__move_gather_t *shape = &job->shape;
+    int64_t pick = begin % shape->picks;
+    int64_t matrix = begin / shape->picks; /* (batch, outer) */
+    char *out = job->out + (size_t)begin * job->row_bytes;
+    while (begin < end) {
+        const char *params = job->params + (size_t)(matrix * shape->limit) * job->row_bytes;
+        int64_t position = matrix / shape->outer * shape->picks + pick;
+        int64_t run = shape->picks - pick < end - begin ? shape->picks - pick : end - begin;
+        for (int64_t i = 0; i < run; ++i, out += job->row_bytes) {
+            int64_t index = read_index(job->indices, position + i);
+            if ((uint64_t)index < (uint64_t)shape->limit) {
+                copy_row(out, params + (size_t)index * job->row_bytes, job->row_bytes);
+            } else {
+                memset(out, 0, job->row_bytes);
+                note_bad(job, position + i);
+            }
+        }
+        begin += run;
+        pick = 0;
+        ++matrix;
+    }
+}
+
+/* Writes "[1,2]": the place of a flat position; nothing for a scalar. */
+static void print_place(const gantry_arg_t *arg, int64_t position, char *out, size_t out_bytes) {
+    int64_t place[GANTRY_K_MAX_RANK];
+    size_t used = 0;
+    for (int32_t d = arg->rank - 1; d >= 0; --d) {
+        place[d] = position % arg->dims[d];
+        position /= arg->dims[d];
+    }
+    out[0] = '\0';
+    for (int32_t d = 0; d < arg->rank && used < out_bytes; ++d) {
+        used += (size_t)snprintf(out + used, out_bytes - used, d ? ",%" PRId64 : "[%" PRId64, place[d]);
+    }
+    if (arg->rank > 0 && used < out_bytes) (void)snprintf(out + used, out_bytes - used, "]");
+}
+
+static int32_t fail_index(gantry_op_call_t *call, const gather_job_t *job, int64_t position) {
+    char place[GANTRY_K_MAX_RANK * 22 + 4];
+    char text[sizeof place + 96];
+    print_place(job->indices, position, place, sizeof place);
+    (void)snprintf(text, sizeof text, "indices%s = %" PRId64 " is not in [0, %" PRId64 ")", place,
+                   read_index(job->indices, position), job->shape.limit);
+    return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, text);
+}
+
+static int32_t compute_gather(gantry_op_call_t *call) {
+    gather_job_t job = {.indices = call->inputs[1], .params = call->inputs[0]->data, .out = call->outputs[0]->data};
+    gantry__move_gather(call, &job.shape);
+    job.row_bytes = (size_t)job.shape.inner * gantry_k_size(call->inputs[0]->dtype);
+    atomic_init(&job.bad, NO_POSITION);
+    int64_t rows = job.shape.batch * job.shape.outer * job.shape.picks;
+    int64_t grain = GRAIN_BYTES / (int64_t)(job.row_bytes < GRAIN_BYTES ? job.row_bytes : GRAIN_BYTES);
+    gantry__cpu_parallel_for(call->device, rows, grain, gather_rows, &job);
+    int64_t bad = atomic_load(&job.bad);
+    return bad == NO_POSITION ? GANTRY_K_OK : fail_index(call, &job, bad);
+}
+
+/* ---- OneHot ---- */
+
+typedef struct one_hot_job_t {
+    gantry__move_one_hot_t shape;
+    const gantry_arg_t *indices;
+    const void *on;
+    const void *off;
+    void *out;
+} one_hot_job_t;
+
+/* Rows [begin, end) of [prefix * depth, suffix], or, where suffix is 1, of [prefix, depth]. */
+#define ONE_HOT_LOOP(bytes, type)                                                                                      \
+    static void one_hot_rows_##bytes(void *context, int64_t begin, int64_t end) {                                      \
+        const one_hot_job_t *job = context;                                                                            \
+        const int64_t depth = job->shape.depth, suffix = job->shape.suffix;                                            \
+        const type on = *(const type *)job->on, off = *(const type *)job->off;                                         \
+        if (suffix == 1) {                                                                                             \
+            for (int64_t row = begin; row < end; ++row) {                                                              \
+                type *out = (type *)job->out + row * depth;                                                            \
+                int64_t index = read_index(job->indices, row);                                                         \
+                for (int64_t i = 0; i < depth; ++i) out[i] = off;                                                      \
+                if ((uint64_t)index < (uint64_t)depth) out[index] = on;                                                \
+            }                                                                                                          \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (int64_t row = begin; row < end; ++row) {                                                                  \
+            type *out = (type *)job->out + row * suffix;                                                               \
+            int64_t place = row % depth, position = row / depth * suffix;                                              \
+            for (int64_t i = 0; i < suffix; ++i) out[i] = read_index(job->indices, position + i) == place ? on : off;  \
+        }                                                                                                              \
+    }
+
+ONE_HOT_LOOP(1, uint8_t)
+ONE_HOT_LOOP(4, uint32_t)
+ONE_HOT_LOOP(8, uint64_t)
+
+static int32_t compute_one_hot(gantry_op_call_t *call) {
+    static const gantry__cpu_range_fn loops[] = {one_hot_rows_1, one_hot_rows_4, one_hot_rows_8};
+    one_hot_job_t job = {.indices = call->inputs[0],
+                         .on = call->inputs[2]->data,
+                         .off = call->inputs[3]->data,
+                         .out = call->outputs[0]->data};
+    gantry__move_one_hot(call, &job.shape);
+    uint32_t size = gantry_k_size(call->outputs[0]->dtype);
+    int64_t row_bytes = (job.shape.suffix == 1 ? job.shape.depth : job.shape.suffix) * size;
+    int64_t rows = call->outputs[0]->element_count * size / row_bytes;
+    gantry__cpu_parallel_for(call->device, rows, row_bytes < GRAIN_BYTES ? GRAIN_BYTES / row_bytes : 1, loops[size / 4],
+                             &job);
+    return GANTRY_K_OK;
+}
+
+static const gantry_type_constraint_t gather_types[] = {{"Tparams", GANTRY_K_ALL}, {"Tindices", GANTRY_K_INTS}};
+static const gantry_type_constraint_t one_hot_types[] = {{"T", GANTRY_K_ALL}, {"TI", GANTRY_K_INTS}};
+static const char *const gather_host[] = {"axis"};
+static const char *const one_hot_host[] = {"depth"};
+
+const gantry_kernel_def_t gantry__cpu_gather_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
+                                                       .op = "Gather",
+                                                       .types = gather_types,
+                                                       .type_count = 2,
+                                                       .host_args = gather_host,
+                                                       .host_arg_count = 1,
+                                                       .compute = compute_gather};
+
+const gantry_kernel_def_t gantry__cpu_one_hot_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
+                                                        .op = "OneHot",
+                                                        .types = one_hot_types,
+                                                        .type_count = 2,
+                                                        .host_args = one_hot_host,
+                                                        .host_arg_count = 1,
+                                                        .compute = compute_one_hot};

@@ -1,0 +1,127 @@
+/* Transpose, BroadcastTo, Slice and Concat on the CPU: strided copies by element size.
+ *
+ * Three forms, the first that fits (portable/move_shape.h makes them):
+ *   dense    one run of bytes
+ *   tiles    the fastest dimension changes: square blocks through the first cache
+ *   strided  rows of the fastest dimension, the others counted like an odometer
+ * Cost: each element is read and written once; work is split where it has at least GRAIN_BYTES. */
+#include "cpu/cpu_gather.h"
+#include "cpu/cpu_kernels.h"
+#include "portable/move_shape.h"
+
+#include <string.h>
+
+#define GRAIN_BYTES 65536 /* of output; one part of a parallel loop */
+
+typedef struct move_job_t {
+    const gantry__move_copy_t *copy;
+    const gantry__move_tiles_t *tiles;
+    const void *in;
+    void *out;
+} move_job_t;
+
+#define ELEMENT uint8_t
+#define LOOP(x) x##_1
+#include "cpu/cpu_move_loops.h"
+#undef ELEMENT
+#undef LOOP
+#define ELEMENT uint32_t
+#define LOOP(x) x##_4
+#include "cpu/cpu_move_loops.h"
+#undef ELEMENT
+#undef LOOP
+#define ELEMENT uint64_t
+#define LOOP(x) x##_8
+#include "cpu/cpu_move_loops.h"
+#undef ELEMENT
+#undef LOOP
+
+static void copy_bytes(void *context, int64_t begin, int64_t end) {
+    const move_job_t *job = context;
+    memcpy((char *)job->out + begin, (const char *)job->in + begin, (size_t)(end - begin));
+}
+
+static void run_dense(gantry_backend_device_t *device, move_job_t *job, uint32_t size) {
+    job->in = (const char *)job->in + job->copy->from * size;
+    job->out = (char *)job->out + job->copy->to * size;
+    gantry__cpu_parallel_for(device, job->copy->count * size, GRAIN_BYTES, copy_bytes, job);
+}
+
+static void run_tiles(gantry_backend_device_t *device, move_job_t *job, uint32_t size) {
+    static const gantry__cpu_range_fn loops[] = {move_tiles_1, move_tiles_4, move_tiles_8};
+    int64_t grain = GRAIN_BYTES / GANTRY_MOVE_TILE_ELEMENTS / size;
+    gantry__cpu_parallel_for(device, job->tiles->tiles, grain, loops[size / 4], job);
+}
+
+static void run_copy(const gantry_op_call_t *call, const gantry__move_copy_t *copy, const void *in) {
+    static const gantry__cpu_range_fn loops[] = {move_range_1, move_range_4, move_range_8};
+    const gantry_arg_t *out = call->outputs[0];
+    uint32_t size = gantry_k_size(out->dtype);
+    gantry__move_tiles_t tiles;
+    move_job_t job = {.copy = copy, .in = in, .out = out->data};
+    if (gantry__move_is_dense(copy)) {
+        run_dense(call->device, &job, size);
+    } else if (gantry__move_tiles(copy, &tiles)) {
+        job.tiles = &tiles;
+        run_tiles(call->device, &job, size);
+    } else {
+        gantry__cpu_parallel_for(call->device, copy->count, GRAIN_BYTES / size, loops[size / 4], &job);
+    }
+}
+
+static int32_t compute_transpose(gantry_op_call_t *call) {
+    gantry__move_copy_t copy;
+    gantry__move_transpose(call, &copy);
+    run_copy(call, &copy, call->inputs[0]->data);
+    return GANTRY_K_OK;
+}
+
+static int32_t compute_broadcast(gantry_op_call_t *call) {
+    gantry__move_copy_t copy;
+    gantry__move_broadcast(call, &copy);
+    run_copy(call, &copy, call->inputs[0]->data);
+    return GANTRY_K_OK;
+}
+
+static int32_t compute_slice(gantry_op_call_t *call) {
+    gantry__move_copy_t copy;
+    gantry__move_slice(call, &copy);
+    run_copy(call, &copy, call->inputs[0]->data);
+    return GANTRY_K_OK;
+}
+
+static int32_t compute_concat(gantry_op_call_t *call) {
+    for (uint32_t i = 0; i + 1 < call->input_count; ++i) {
+        gantry__move_copy_t copy;
+        if (call->inputs[i]->element_count == 0) continue;
+        gantry__move_concat(call, i, &copy);
+        run_copy(call, &copy, call->inputs[i]->data);
+    }
+    return GANTRY_K_OK;
+}
+
+static const gantry_type_constraint_t any_type[] = {{"T", GANTRY_K_ALL}};
+static const char *const transpose_host[] = {"perm"};
+static const char *const broadcast_host[] = {"shape"};
+static const char *const slice_host[] = {"begin", "size"};
+static const char *const concat_host[] = {"axis"};
+
+#define MOVE_KERNEL(op_, stem, host_count)                                                                             \
+    static const gantry_kernel_def_t stem##_kernel = {.struct_size = sizeof(gantry_kernel_def_t),                      \
+                                                      .op = op_,                                                       \
+                                                      .types = any_type,                                               \
+                                                      .type_count = 1,                                                 \
+                                                      .host_args = stem##_host,                                        \
+                                                      .host_arg_count = host_count,                                    \
+                                                      .compute = compute_##stem}
+
+MOVE_KERNEL("Transpose", transpose, 1);
+MOVE_KERNEL("BroadcastTo", broadcast, 1);
+MOVE_KERNEL("Slice", slice, 2);
+MOVE_KERNEL("Concat", concat, 1);
+
+const gantry_kernel_def_t *const gantry__cpu_move_kernels[] = {
+    &transpose_kernel, &broadcast_kernel,          &slice_kernel,
+    &concat_kernel,    &gantry__cpu_gather_kernel, &gantry__cpu_one_hot_kernel,
+};
+const uint32_t gantry__cpu_move_kernel_count = sizeof gantry__cpu_move_kernels / sizeof gantry__cpu_move_kernels[0];

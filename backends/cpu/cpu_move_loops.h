@@ -1,0 +1,91 @@
+/* The loops of the move ops for one element size. Included once per size by cpu_move.c, which defines
+ *
+ *     ELEMENT    an unsigned integer of that size
+ *     LOOP(x)    the name x with the size pasted on
+ *
+ * No include guard, no names beyond those. Threads: ranges that do not overlap may run at the same time. */
+
+/* n elements of a row: source strides 0 (one value), 1 (a run) or any. */
+static void LOOP(move_row)(const ELEMENT *in, int64_t in_stride, ELEMENT *out, int64_t out_stride, int64_t n) {
+    if (in_stride == 1 && out_stride == 1) {
+        memcpy(out, in, (size_t)n * sizeof(ELEMENT));
+    } else if (in_stride == 0 && out_stride == 1) {
+        ELEMENT value = *in;
+        for (int64_t i = 0; i < n; ++i) out[i] = value;
+    } else if (out_stride == 1) {
+        for (int64_t i = 0; i < n; ++i) out[i] = in[i * in_stride];
+    } else {
+        for (int64_t i = 0; i < n; ++i) out[i * out_stride] = in[i * in_stride];
+    }
+}
+
+/* Elements [begin, end) of the plan in row-major order. */
+static void LOOP(move_range)(void *context, int64_t begin, int64_t end) {
+    const move_job_t *job = context;
+    const gantry_k_plan_t *plan = &job->copy->plan;
+    const ELEMENT *in = (const ELEMENT *)job->in + job->copy->from;
+    ELEMENT *out = (ELEMENT *)job->out + job->copy->to;
+    const int32_t last = plan->rank - 1;
+    int64_t index[GANTRY_K_MAX_RANK];
+    int64_t rest = begin;
+    for (int32_t d = last; d >= 0; --d) {
+        index[d] = rest % plan->dims[d];
+        rest /= plan->dims[d];
+        in += index[d] * plan->strides[0][d];
+        out += index[d] * plan->strides[1][d];
+    }
+    while (begin < end) {
+        int64_t n = plan->dims[last] - index[last];
+        if (n > end - begin) n = end - begin;
+        LOOP(move_row)(in, plan->strides[0][last], out, plan->strides[1][last], n);
+        begin += n;
+        index[last] += n;
+        in += n * plan->strides[0][last];
+        out += n * plan->strides[1][last];
+        for (int32_t d = last; d > 0 && index[d] == plan->dims[d]; --d) {
+            in += plan->strides[0][d - 1] - plan->dims[d] * plan->strides[0][d];
+            out += plan->strides[1][d - 1] - plan->dims[d] * plan->strides[1][d];
+            index[d] = 0;
+            ++index[d - 1];
+        }
+    }
+}
+
+/* One tile: read by rows into a block that stays in the first cache, written by columns. Reading whole rows first keeps
+ * power-of-two strides from pushing each other out of the cache. */
+static void LOOP(move_tile)(const ELEMENT *in, int64_t in_stride, ELEMENT *out, int64_t out_stride, int64_t rows,
+                            int64_t columns) {
+    ELEMENT block[2 * GANTRY_MOVE_TILE_ELEMENTS]; /* one column more than the tile has: at most as many as its rows */
+    const int64_t pitch = columns + 1;
+    for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t c = 0; c < columns; ++c) block[r * pitch + c] = in[r * in_stride + c];
+    }
+    for (int64_t c = 0; c < columns; ++c) {
+        for (int64_t r = 0; r < rows; ++r) out[c * out_stride + r] = block[r * pitch + c];
+    }
+}
+
+/* Tiles [begin, end): tiles of one matrix side by side along its columns, then its rows, then the next matrix. */
+static void LOOP(move_tiles)(void *context, int64_t begin, int64_t end) {
+    const move_job_t *job = context;
+    const gantry__move_tiles_t *tiles = job->tiles;
+    for (int64_t tile = begin; tile < end; ++tile) {
+        int64_t c = tile % tiles->across * tiles->tile_columns;
+        int64_t rest = tile / tiles->across;
+        int64_t r = rest % tiles->down * tiles->tile_rows;
+        int64_t batch = rest / tiles->down;
+        int64_t from = job->copy->from + r * tiles->row_stride + c;
+        int64_t to = job->copy->to + c * tiles->column_stride + r;
+        for (int32_t d = tiles->batch.rank - 1; d >= 0; --d) {
+            int64_t i = batch % tiles->batch.dims[d];
+            batch /= tiles->batch.dims[d];
+            from += i * tiles->batch.strides[0][d];
+            to += i * tiles->batch.strides[1][d];
+        }
+        int64_t rows = tiles->rows - r < tiles->tile_rows ? tiles->rows - r : tiles->tile_rows;
+        int64_t columns = tiles->columns - c < tiles->tile_columns ? tiles->columns - c : tiles->tile_columns;
+        LOOP(move_tile)
+        ((const ELEMENT *)job->in + from, tiles->row_stride, (ELEMENT *)job->out + to, tiles->column_stride, rows,
+         columns);
+    }
+}

@@ -1,0 +1,146 @@
+/* The module's one exported symbol, and the instance. */
+#include "opencl/opencl_backend.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "opencl/opencl_matmul.h"
+
+/* ---- options ---- */
+
+static int32_t read_matmul(const gantry_host_t *host, int32_t *out_choice)
+{
+    static const char *const names[] = {"auto", "clblast", "cpu", "portable"};
+    const char *text = gantry__opencl_option(host, "GANTRY_OPENCL_MATMUL");
+
+    *out_choice = GANTRY__OPENCL_MATMUL_AUTO;
+    if (text == NULL) {
+        return GANTRY_K_OK;
+    }
+    for (int32_t i = 0; i < (int32_t)(sizeof names / sizeof names[0]); i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *out_choice = i;
+            return GANTRY_K_OK;
+        }
+    }
+    return gantry__opencl_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
+                               "GANTRY_OPENCL_MATMUL is \"%.40s\"; auto, clblast, cpu and portable are accepted", text);
+}
+
+/* ---- instance ---- */
+
+static void close_instance(gantry_backend_instance_t *instance)
+{
+    gantry__opencl_devices_forget(instance);
+    pthread_mutex_destroy(&instance->lock);
+    gantry__opencl_free(instance->host, instance, sizeof *instance);
+}
+
+static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_t **out_instance)
+{
+    gantry_backend_instance_t *instance = gantry__opencl_alloc(host, sizeof *instance);
+    int32_t status;
+
+    *out_instance = NULL;
+    if (instance == NULL) {
+        return GANTRY_K_RESOURCE_EXHAUSTED;
+    }
+    instance->host = host;
+    if (pthread_mutex_init(&instance->lock, NULL) != 0) {
+        gantry__opencl_free(host, instance, sizeof *instance);
+        return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for the OpenCL backend");
+    }
+    status = read_matmul(host, &instance->matmul);
+    if (status == GANTRY_K_OK) {
+        status = gantry__opencl_symbols_open(host, &instance->cl);
+    }
+    if (status == GANTRY_K_OK) {
+        status = gantry__opencl_devices_find(instance);
+    }
+    if (status != GANTRY_K_OK) {
+        close_instance(instance);
+        return status;
+    }
+    *out_instance = instance;
+    return GANTRY_K_OK;
+}
+
+static uint32_t device_count(gantry_backend_instance_t *instance)
+{
+    return instance->record_count;
+}
+
+/* The same list for every device: supports() of each kernel looks at what the device was opened with. */
+static uint32_t list_kernels(gantry_backend_instance_t *instance, uint32_t index, const gantry_kernel_def_t *const **out_kernels)
+{
+    static const gantry_kernel_def_t *const kernels[] = {
+        &gantry__opencl_clblast_kernels[0],
+        &gantry__opencl_clblast_kernels[1],
+        &gantry__opencl_cpu_matmul_kernels[0],
+        &gantry__opencl_cpu_matmul_kernels[1],
+    };
+
+    if (index >= instance->record_count) {
+        return 0;
+    }
+    *out_kernels = kernels;
+    return sizeof kernels / sizeof kernels[0];
+}
+
+static const char *list_libraries(gantry_backend_instance_t *instance)
+{
+    char reason[256];
+    int has_clblast = gantry__opencl_clblast_load(instance, reason, sizeof reason);
+
+    pthread_mutex_lock(&instance->lock);
+    if (instance->libraries[0] == '\0') {
+        if (has_clblast) {
+            snprintf(instance->libraries, sizeof instance->libraries, "%.200s found, %s found", instance->cl.name,
+                     instance->clblast.name);
+        } else {
+            snprintf(instance->libraries, sizeof instance->libraries, "%.200s found, CLBlast missing (%s)", instance->cl.name, reason);
+        }
+    }
+    pthread_mutex_unlock(&instance->lock);
+    return instance->libraries;
+}
+
+static const gantry_backend_t table = {
+    .struct_size = sizeof table,
+    .abi_version = 1,
+    .name = "opencl",
+    .description = "OpenCL 1.2 devices of all platforms",
+    .rank = 10,
+    .open = open_instance,
+    .close = close_instance,
+    .device_count = device_count,
+    .device_info = gantry__opencl_device_info,
+    .device_open = gantry__opencl_device_open,
+    .device_close = gantry__opencl_device_close,
+    .kernels = list_kernels,
+    .libraries = list_libraries,
+    .memory = &gantry__opencl_memory_ops,
+    .stream = &gantry__opencl_stream_ops,
+    .event = &gantry__opencl_event_ops,
+    .transfer = &gantry__opencl_transfer_ops,
+    .program = &gantry__opencl_program_ops,
+    .get_extension = NULL,
+};
+
+#if defined(GANTRY_BACKEND_STATIC)
+#define QUERY gantry_backend_query_opencl
+#else
+#define QUERY gantry_backend_query
+#endif
+
+GANTRY_BACKEND_EXPORT int32_t QUERY(uint32_t max_abi, const gantry_backend_t **out_backend);
+
+GANTRY_BACKEND_EXPORT int32_t QUERY(uint32_t max_abi, const gantry_backend_t **out_backend)
+{
+    *out_backend = NULL;
+    if (max_abi < table.abi_version) {
+        return GANTRY_K_FAILED_PRECONDITION;
+    }
+    *out_backend = &table;
+    return GANTRY_K_OK;
+}

@@ -1,0 +1,277 @@
+/* The host's half of kernels/opencl_cpu_matmul.cl: block sizes, how tiles are shared out, scratch.
+ *
+ * Block sizes suit a core with 32 KiB or more of first and 512 KiB or more of second cache. A product is cut into tiles_m x tiles_n
+ * tiles so that each work-item has about the same to do; every cut makes some rows or columns be packed twice, so the cheapest of all
+ * cuts is looked for, with packing weighed against the arithmetic. If the transposed product (c' = b' * a') fills the register tile
+ * better, that one is computed: only strides change. */
+#include "opencl/opencl_backend.h"
+#include "opencl/opencl_matmul.h"
+#include "opencl/opencl_text.h"
+
+#include <stdio.h>
+
+#define BLOCK_DEPTH 256              /* kc: a panel of b is 32 KiB with 16 lanes */
+#define BLOCK_ROWS 240               /* mc: the block of a is about 240 KiB */
+#define BLOCK_COLUMNS 2048           /* nc */
+#define LARGEST_PACKED_BYTES (64 << 20) /* of all work-items' blocks of b together */
+#define DIRECT_PANELS 24             /* up to so many panels of a, b is not packed ... */
+#define DIRECT_STRIDE_BYTES 4096     /* ... unless its rows are further apart and used more than twice */
+#define LEAST_PRODUCTS_PER_ITEM (1 << 21) /* fewer multiplications do not pay for waking another core */
+#define PACK_WEIGHT 20               /* packing one element costs as much as so many multiplications */
+#define LINE_BYTES 128
+
+/* As problem_t of the device text. */
+typedef struct problem_t {
+    int64_t m, n, k;
+    int64_t a_row, a_col;
+    int64_t b_row, b_col;
+    int64_t c_row, c_col, c_batch;
+    int64_t tiles_m, tiles_n;
+    int64_t tasks;
+    int64_t mc, nc, kc;
+    int64_t slot;
+    int64_t is_direct;
+    int64_t batch_rank;
+    int64_t batch_dims[GANTRY__OPENCL_BATCH_RANK];
+    int64_t a_batch[GANTRY__OPENCL_BATCH_RANK];
+    int64_t b_batch[GANTRY__OPENCL_BATCH_RANK];
+} problem_t;
+
+/* The register tile: mr rows of 2 * lanes elements. */
+typedef struct tile_t {
+    int64_t mr;
+    int64_t nr;
+    int32_t lanes;
+} tile_t;
+
+typedef struct plan_t {
+    tile_t tile;
+    problem_t problem;
+    int is_swapped; /* a and b change places */
+    int64_t items;
+} plan_t;
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static int64_t round_up(int64_t a, int64_t b)
+{
+    return ceil_div(a, b) * b;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The largest block of at most `most` that cuts size into even parts, in whole panels. */
+static int64_t even_block(int64_t size, int64_t panel, int64_t most)
+{
+    int64_t parts = ceil_div(size, most);
+
+    return round_up(ceil_div(size, parts), panel);
+}
+
+/* 32 registers of 16 lanes, 16 of 8 or of 4 float32 lanes. */
+static tile_t choose_tile(uint32_t native_width, int32_t dtype)
+{
+    int32_t lanes = native_width >= 16 ? 16 : native_width >= 8 ? 8 : 4;
+    int64_t mr = lanes == 16 ? 12 : lanes == 8 ? 6 : 4;
+
+    if (dtype == GANTRY_K_FLOAT64) {
+        lanes /= 2;
+    }
+    return (tile_t){mr, 2 * lanes, lanes};
+}
+
+/* ---- the plan ---- */
+
+static void set_strides(problem_t *q, const gantry__opencl_matmul_t *matmul)
+{
+    q->m = matmul->m;
+    q->n = matmul->n;
+    q->k = matmul->k;
+    q->a_row = matmul->is_a_transposed ? 1 : matmul->k;
+    q->a_col = matmul->is_a_transposed ? matmul->m : 1;
+    q->b_row = matmul->is_b_transposed ? 1 : matmul->n;
+    q->b_col = matmul->is_b_transposed ? matmul->k : 1;
+    q->c_row = matmul->n;
+    q->c_col = 1;
+    q->c_batch = matmul->m * matmul->n;
+    q->batch_rank = matmul->batch_rank;
+    for (int32_t d = 0; d < matmul->batch_rank; d++) {
+        q->batch_dims[d] = matmul->batch_dims[d];
+        q->a_batch[d] = matmul->a_batch[d];
+        q->b_batch[d] = matmul->b_batch[d];
+    }
+}
+
+static void exchange(int64_t *a, int64_t *b)
+{
+    int64_t old = *a;
+
+    *a = *b;
+    *b = old;
+}
+
+/* Elements of c that the register tiles cover. */
+static int64_t covered(const tile_t *tile, int64_t m, int64_t n)
+{
+    return round_up(m, tile->mr) * round_up(n, tile->nr);
+}
+
+static void swap_if_better(plan_t *plan)
+{
+    problem_t *q = &plan->problem;
+
+    /* a tile of the transposed product is stored element by element: it must save a quarter */
+    plan->is_swapped = covered(&plan->tile, q->n, q->m) * 4 < covered(&plan->tile, q->m, q->n) * 3;
+    if (!plan->is_swapped) {
+        return;
+    }
+    exchange(&q->m, &q->n);
+    exchange(&q->a_row, &q->b_col);
+    exchange(&q->a_col, &q->b_row);
+    exchange(&q->c_row, &q->c_col);
+    for (int64_t d = 0; d < q->batch_rank; d++) {
+        exchange(&q->a_batch[d], &q->b_batch[d]);
+    }
+}
+
+/* What the busiest work-item has to do, in multiplications per step of k. */
+static int64_t cut_cost(const plan_t *plan, int64_t batches, int64_t tiles_m, int64_t tiles_n)
+{
+    const problem_t *q = &plan->problem;
+    int64_t rows = ceil_div(ceil_div(q->m, plan->tile.mr), tiles_m) * plan->tile.mr;
+    int64_t columns = ceil_div(ceil_div(q->n, plan->tile.nr), tiles_n) * plan->tile.nr;
+
+    return ceil_div(batches * tiles_m * tiles_n, plan->items) * (rows * columns + PACK_WEIGHT * (rows + columns));
+}
+
+static void cut_into_tiles(plan_t *plan, int64_t batches)
+{
+    problem_t *q = &plan->problem;
+    int64_t most_m = ceil_div(q->m, plan->tile.mr);
+    int64_t most_n = ceil_div(q->n, plan->tile.nr);
+    int64_t best = INT64_MAX;
+
+    for (int64_t tiles_m = 1; tiles_m <= least(plan->items, most_m); tiles_m++) {
+        for (int64_t tiles_n = 1; tiles_n <= least(plan->items / tiles_m, most_n); tiles_n++) {
+            int64_t cost = cut_cost(plan, batches, tiles_m, tiles_n);
+
+            if (cost < best) {
+                best = cost;
+                q->tiles_m = tiles_m;
+                q->tiles_n = tiles_n;
+            }
+        }
+    }
+    q->tasks = batches * q->tiles_m * q->tiles_n;
+    plan->items = least(plan->items, q->tasks);
+}
+
+static void choose_blocks(plan_t *plan, int32_t dtype)
+{
+    problem_t *q = &plan->problem;
+    int64_t item = gantry_k_size(dtype);
+    int64_t rows = ceil_div(ceil_div(q->m, plan->tile.mr), q->tiles_m) * plan->tile.mr;
+    int64_t columns = ceil_div(ceil_div(q->n, plan->tile.nr), q->tiles_n) * plan->tile.nr;
+    int64_t panels = ceil_div(rows, plan->tile.mr);
+    int64_t most_columns;
+
+    q->kc = even_block(q->k, 1, BLOCK_DEPTH);
+    q->mc = even_block(rows, plan->tile.mr, BLOCK_ROWS);
+    most_columns = LARGEST_PACKED_BYTES / (plan->items * q->kc * item) / plan->tile.nr * plan->tile.nr;
+    most_columns = most_columns < plan->tile.nr ? plan->tile.nr : least(most_columns, BLOCK_COLUMNS);
+    q->nc = even_block(columns, plan->tile.nr, most_columns);
+    q->is_direct = q->b_col == 1 && panels <= DIRECT_PANELS && (panels <= 2 || q->b_row * item <= DIRECT_STRIDE_BYTES);
+    q->slot = round_up(q->mc * q->kc + q->nc * q->kc, LINE_BYTES / item);
+}
+
+static void make_plan(const gantry_device_info_t *info, const gantry__opencl_matmul_t *matmul, plan_t *out_plan)
+{
+    int64_t products = matmul->batch_count * matmul->m * matmul->n * matmul->k;
+    int64_t worth = products / LEAST_PRODUCTS_PER_ITEM;
+
+    *out_plan = (plan_t){.tile = choose_tile(info->native_vector_width, matmul->dtype)};
+    set_strides(&out_plan->problem, matmul);
+    swap_if_better(out_plan);
+    out_plan->items = least(info->compute_units, worth < 1 ? 1 : worth);
+    cut_into_tiles(out_plan, matmul->batch_count);
+    choose_blocks(out_plan, matmul->dtype);
+}
+
+/* ---- the kernels ---- */
+
+static const char *const source_parts[] = {gantry__text_opencl_cpu_matmul};
+static const gantry_program_source_t source = {
+    .struct_size = sizeof source,
+    .kinds = GANTRY_PROGRAM_OPENCL_C,
+    .label = "opencl/cpu_matmul",
+    .parts = source_parts,
+    .part_count = 1,
+};
+
+static int32_t launch_plan(gantry_op_call_t *call, const plan_t *plan, gantry_backend_kernel_t *kernel)
+{
+    const gantry_span_t *a = &call->inputs[plan->is_swapped ? 1 : 0]->span;
+    const gantry_span_t *b = &call->inputs[plan->is_swapped ? 0 : 1]->span;
+    uint64_t scratch_bytes = (uint64_t)(plan->items * plan->problem.slot) * gantry_k_size(call->inputs[0]->dtype);
+    gantry_span_t scratch;
+    int32_t status = call->services->scratch(call, scratch_bytes, &scratch);
+
+    if (status != GANTRY_K_OK) {
+        return status;
+    }
+    gantry_launch_arg_t args[] = {
+        {.kind = GANTRY_LAUNCH_SPAN, .as.span = *a},
+        {.kind = GANTRY_LAUNCH_SPAN, .as.span = *b},
+        {.kind = GANTRY_LAUNCH_SPAN, .as.span = call->outputs[0]->span},
+        {.kind = GANTRY_LAUNCH_SPAN, .as.span = scratch},
+        {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = sizeof plan->problem, .as.value = &plan->problem},
+    };
+    gantry_launch_t launch = {
+        .struct_size = sizeof launch,
+        .dimensions = 1,
+        .global_size = {(uint64_t)plan->items, 1, 1},
+        .local_size = {1, 1, 1},
+        .args = args,
+        .arg_count = sizeof args / sizeof args[0],
+    };
+    return call->services->launch(call, kernel, &launch);
+}
+
+static int32_t supports(const gantry_op_call_t *call)
+{
+    return call->device != NULL && call->device->matmul == GANTRY__OPENCL_MATMUL_CPU;
+}
+
+static int32_t compute(gantry_op_call_t *call)
+{
+    gantry__opencl_matmul_t matmul;
+    plan_t plan;
+    gantry_backend_kernel_t *kernel = NULL;
+    char options[96];
+    int32_t status;
+
+    gantry__opencl_matmul_read(call, &matmul);
+    if (matmul.k == 0) {
+        return gantry__opencl_matmul_clear(call);
+    }
+    make_plan(call->device_info, &matmul, &plan);
+    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_LANES=%d -DGANTRY_MR=%d", (int)matmul.dtype, (int)plan.tile.lanes,
+             (int)plan.tile.mr);
+    status = call->services->kernel(call, &source, options, "opencl_cpu_matmul", &kernel);
+    return status == GANTRY_K_OK ? launch_plan(call, &plan, kernel) : status;
+}
+
+static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS}};
+
+const gantry_kernel_def_t gantry__opencl_cpu_matmul_kernels[GANTRY__OPENCL_MATMUL_OPS] = {
+    {.struct_size = sizeof(gantry_kernel_def_t), .priority = 10, .op = "MatMul", .types = float_types, .type_count = 1,
+     .supports = supports, .compute = compute},
+    {.struct_size = sizeof(gantry_kernel_def_t), .priority = 10, .op = "BatchMatMul", .types = float_types, .type_count = 1,
+     .supports = supports, .compute = compute},
+};

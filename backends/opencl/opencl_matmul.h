@@ -1,0 +1,36 @@
+/* A MatMul or BatchMatMul call as plain numbers, read once for both of this backend's matrix products.
+ *
+ * Owner: spans belong to the call. Threads: thread-safe. */
+#ifndef GANTRY_OPENCL_MATMUL_H
+#define GANTRY_OPENCL_MATMUL_H
+
+#include <gantry/backend_abi.h>
+
+/* Batch dimensions that may be left once those that run on are joined; a tensor has at most 8. */
+#define GANTRY__OPENCL_BATCH_RANK 6
+
+/* c[i, j] = sum over p of a[i, p] * b[p, j], once per batch. Strides are in elements. */
+typedef struct gantry__opencl_matmul_t {
+    int32_t dtype;
+    int32_t is_a_transposed; /* a is stored as k rows of m */
+    int32_t is_b_transposed; /* b is stored as n rows of k */
+    int64_t m;
+    int64_t n;
+    int64_t k;
+    int32_t batch_rank; /* 0: one product */
+    int64_t batch_count;
+    int64_t batch_dims[GANTRY__OPENCL_BATCH_RANK];
+    int64_t a_batch[GANTRY__OPENCL_BATCH_RANK]; /* stride of a along each; 0 where it is broadcast */
+    int64_t b_batch[GANTRY__OPENCL_BATCH_RANK];
+} gantry__opencl_matmul_t;
+
+void gantry__opencl_matmul_read(const gantry_op_call_t *call, gantry__opencl_matmul_t *out_matmul);
+/* A product over no elements is all zeros. */
+int32_t gantry__opencl_matmul_clear(gantry_op_call_t *call);
+
+/* MatMul and BatchMatMul by CLBlast, and by the kernel for processors. */
+#define GANTRY__OPENCL_MATMUL_OPS 2
+extern const gantry_kernel_def_t gantry__opencl_clblast_kernels[GANTRY__OPENCL_MATMUL_OPS];
+extern const gantry_kernel_def_t gantry__opencl_cpu_matmul_kernels[GANTRY__OPENCL_MATMUL_OPS];
+
+#endif

@@ -1,0 +1,198 @@
+/* Kernels of one op of elementwise.def for one type. Before this come dialect, launch, types, the math texts, element, work and the op's
+ * own lines, made from the table:
+ *
+ *     GANTRY_ARITY                  1 or 2
+ *     GANTRY_EXPRESSION             of x and y
+ *     R                             result type: T, or uchar for a predicate
+ *     GANTRY_CHECK(y)               not 0 for a bad element
+ *     GANTRY_CHECKED_ZERO_DIVISOR   defined when the op has a check; for integers its kernels take the fault slot as last parameter */
+
+#if defined(GANTRY_CHECKED_ZERO_DIVISOR) && GANTRY_T_IS_INT
+#define GANTRY_CAN_FAIL 1
+#define GANTRY_FAULT_PARAMETER , GANTRY_SPAN_OUT(fault)
+#define GANTRY_REPORT(bad, position)                                             \
+    if (bad) {                                                                   \
+        GANTRY_FAULT(fault, GANTRY_FAULT_DIVISION_BY_ZERO, 1, position);         \
+    }
+#else
+#define GANTRY_CAN_FAIL 0
+#define GANTRY_FAULT_PARAMETER
+#define GANTRY_REPORT(bad, position)
+#endif
+
+#if GANTRY_ARITY == 1 && defined(GANTRY_LANES)
+
+/* A function of floats on a processor whose compiler has to be told how wide its vectors are: math texts and expression work on
+ * GANTRY_LANES elements at once. */
+#if GANTRY_T_ID == 1
+#define GANTRY_VECTOR GANTRY_F32
+#else
+#define GANTRY_VECTOR GANTRY_F64
+#endif
+
+GANTRY_FN GANTRY_VECTOR gantry_apply(const GANTRY_VECTOR x)
+{
+    return GANTRY_EXPRESSION;
+}
+
+/* Fewer than GANTRY_LANES elements. */
+GANTRY_FN void gantry_apply_few(GANTRY_GLOBAL const T *xs, GANTRY_GLOBAL T *outs, int count)
+{
+    T few[GANTRY_LANES];
+
+    for (int e = 0; e < GANTRY_LANES; e++) {
+        few[e] = e < count ? xs[e] : (T)1;
+    }
+    GANTRY_OF_LANES(vstore)(gantry_apply(GANTRY_OF_LANES(vload)(0, few)), 0, few);
+    for (int e = 0; e < count; e++) {
+        outs[e] = few[e];
+    }
+}
+
+GANTRY_KERNEL dense(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(out), const gantry_work_t p)
+{
+    GANTRY_GLOBAL const T *xs = GANTRY_IN(T, x);
+    GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);
+    const GANTRY_LONG end = GANTRY_END(p);
+    GANTRY_LONG i = GANTRY_FIRST(p);
+
+#if GANTRY_CAN_STREAM
+    if (p.stream) {
+        for (; end - i >= GANTRY_LANES; i += GANTRY_LANES) {
+            __builtin_nontemporal_store(gantry_apply(GANTRY_OF_LANES(vload)(0, xs + i)), (GANTRY_GLOBAL GANTRY_VECTOR *)(outs + i));
+        }
+    }
+#endif
+    for (; end - i >= GANTRY_LANES; i += GANTRY_LANES) {
+        GANTRY_OF_LANES(vstore)(gantry_apply(GANTRY_OF_LANES(vload)(0, xs + i)), 0, outs + i);
+    }
+    if (i < end) {
+        gantry_apply_few(xs + i, outs + i, (int)(end - i));
+    }
+}
+
+#else
+
+GANTRY_FN R gantry_apply(const T x, const T y)
+{
+    return (R)(GANTRY_EXPRESSION);
+}
+
+#if GANTRY_ARITY == 1
+
+GANTRY_KERNEL dense(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(out), const gantry_work_t p)
+{
+    GANTRY_GLOBAL const T *xs = GANTRY_IN(T, x);
+    GANTRY_GLOBAL R *outs = GANTRY_OUT(R, out);
+
+    GANTRY_STORE_ALL(R, outs, p, gantry_apply(xs[i], xs[i]))
+}
+
+#else
+
+#if GANTRY_CAN_FAIL
+#define GANTRY_DENSE(xi, yi)                                                     \
+    GANTRY_LONG bad = -1;                                                        \
+    for (GANTRY_LONG i = GANTRY_FIRST(p); i < GANTRY_END(p); i += GANTRY_STEP) { \
+        bad = GANTRY_CHECK(ys[yi]) ? (GANTRY_LONG)(yi) : bad;                    \
+        outs[i] = gantry_apply(xs[xi], ys[yi]);                                  \
+    }                                                                            \
+    GANTRY_REPORT(bad >= 0, bad)
+#else
+#define GANTRY_DENSE(xi, yi) GANTRY_STORE_ALL(R, outs, p, gantry_apply(xs[xi], ys[yi]))
+#endif
+
+#define GANTRY_DENSE_KERNEL(name, xi, yi)                                                                               \
+    GANTRY_KERNEL name(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out), const gantry_work_t p GANTRY_FAULT_PARAMETER) \
+    {                                                                                                                   \
+        GANTRY_GLOBAL const T *xs = GANTRY_IN(T, x);                                                                    \
+        GANTRY_GLOBAL const T *ys = GANTRY_IN(T, y);                                                                    \
+        GANTRY_GLOBAL R *outs = GANTRY_OUT(R, out);                                                                     \
+        GANTRY_DENSE(xi, yi)                                                                                            \
+    }
+
+GANTRY_DENSE_KERNEL(dense, i, i)
+GANTRY_DENSE_KERNEL(y_scalar, i, 0)
+GANTRY_DENSE_KERNEL(x_scalar, 0, i)
+
+#if GANTRY_SERIAL
+
+/* Row by row: innermost strides are 0 or 1, which gives three loops that become vector code. */
+#define GANTRY_ROW(xi, yi)                                                       \
+    for (GANTRY_LONG e = 0; e < length; e++) {                                   \
+        bad = GANTRY_CHECK(ys[yi]) ? y_at + (yi) : bad;                          \
+        outs[e] = gantry_apply(xs[xi], ys[yi]);                                  \
+    }
+
+GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out), const gantry_plan_t p GANTRY_FAULT_PARAMETER)
+{
+    const int inner = (int)p.rank - 1;
+    const GANTRY_LONG x_step = p.strides[0][inner];
+    const GANTRY_LONG y_step = p.strides[1][inner];
+    const GANTRY_LONG end = GANTRY_END(p.work);
+    GANTRY_LONG i = GANTRY_FIRST(p.work);
+    GANTRY_LONG at[8];
+    GANTRY_LONG rest = i;
+    GANTRY_LONG x_at = 0;
+    GANTRY_LONG y_at = 0;
+    GANTRY_LONG bad = -1;
+
+    for (int d = inner; d >= 0; d--) {
+        at[d] = rest % p.dims[d];
+        rest /= p.dims[d];
+        x_at += at[d] * p.strides[0][d];
+        y_at += at[d] * p.strides[1][d];
+    }
+    while (i < end) {
+        GANTRY_GLOBAL const T *xs = GANTRY_IN(T, x) + x_at;
+        GANTRY_GLOBAL const T *ys = GANTRY_IN(T, y) + y_at;
+        GANTRY_GLOBAL R *outs = GANTRY_OUT(R, out) + i;
+        const GANTRY_LONG left = p.dims[inner] - at[inner];
+        const GANTRY_LONG length = left < end - i ? left : end - i;
+
+        if (x_step == y_step) {
+            GANTRY_ROW(e, e)
+        } else if (y_step == 0) {
+            GANTRY_ROW(e, 0)
+        } else {
+            GANTRY_ROW(0, e)
+        }
+        i += length;
+        at[inner] += length;
+        x_at += length * x_step;
+        y_at += length * y_step;
+        for (int d = inner; d > 0 && at[d] == p.dims[d]; d--) {
+            x_at += p.strides[0][d - 1] - p.dims[d] * p.strides[0][d];
+            y_at += p.strides[1][d - 1] - p.dims[d] * p.strides[1][d];
+            at[d] = 0;
+            at[d - 1]++;
+        }
+    }
+    GANTRY_REPORT(bad >= 0, bad)
+}
+
+#else
+
+GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out), const gantry_plan_t p GANTRY_FAULT_PARAMETER)
+{
+    for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < p.work.count; i += GANTRY_STEP) {
+        ulong rest = (ulong)i;
+        GANTRY_LONG x_at = 0;
+        GANTRY_LONG y_at = 0;
+
+        for (int d = (int)p.rank - 1; d >= 0; d--) {
+            const ulong next = gantry_divide_position(rest, (ulong)p.dims[d], p.work.count);
+            const GANTRY_LONG at = (GANTRY_LONG)(rest - next * (ulong)p.dims[d]);
+
+            x_at += at * p.strides[0][d];
+            y_at += at * p.strides[1][d];
+            rest = next;
+        }
+        GANTRY_REPORT(GANTRY_CHECK(GANTRY_IN(T, y)[y_at]), y_at)
+        GANTRY_OUT(R, out)[i] = gantry_apply(GANTRY_IN(T, x)[x_at], GANTRY_IN(T, y)[y_at]);
+    }
+}
+
+#endif
+#endif
+#endif

@@ -1,0 +1,72 @@
+/* Gather: out[b, o, k, i] = params[b, o, indices[b, k], i], by element size (T is uchar, int or long and stands for all types of that
+ * size), indices of type I. An index outside [0, limit) gives 0 and is reported by its position in indices (input 1). Before this come
+ * dialect, launch, types and work. */
+typedef struct gantry_gather_t {
+    gantry_work_t work; /* over the output's elements */
+    GANTRY_LONG outer;
+    GANTRY_LONG limit;
+    GANTRY_LONG picks;
+    GANTRY_LONG inner;
+} gantry_gather_t;
+
+#if GANTRY_SERIAL
+
+GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPAN_OUT(out), const gantry_gather_t p, GANTRY_SPAN_OUT(fault))
+{
+    const GANTRY_LONG end = GANTRY_END(p.work);
+    GANTRY_LONG i = GANTRY_FIRST(p.work);
+    GANTRY_LONG at = i % p.inner; /* within a row */
+    GANTRY_LONG pick = i / p.inner % p.picks;
+    GANTRY_LONG matrix = i / p.inner / p.picks; /* (b, o) */
+
+    while (i < end) {
+        const GANTRY_LONG position = matrix / p.outer * p.picks + pick;
+        const GANTRY_LONG index = (GANTRY_LONG)GANTRY_IN(I, indices)[position];
+        const GANTRY_LONG left = p.inner - at;
+        const GANTRY_LONG length = left < end - i ? left : end - i;
+        GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out) + i;
+
+        if (index >= 0 && index < p.limit) {
+            GANTRY_GLOBAL const T *ins = GANTRY_IN(T, params) + (matrix * p.limit + index) * p.inner + at;
+            for (GANTRY_LONG e = 0; e < length; e++) {
+                outs[e] = ins[e];
+            }
+        } else {
+            for (GANTRY_LONG e = 0; e < length; e++) {
+                outs[e] = 0;
+            }
+            GANTRY_FAULT(fault, GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, position);
+        }
+        i += length;
+        at = 0;
+        pick++;
+        if (pick == p.picks) {
+            pick = 0;
+            matrix++;
+        }
+    }
+}
+
+#else
+
+GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPAN_OUT(out), const gantry_gather_t p, GANTRY_SPAN_OUT(fault))
+{
+    for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < GANTRY_END(p.work); i += GANTRY_STEP) {
+        const ulong row = gantry_divide_position((ulong)i, (ulong)p.inner, p.work.count);
+        const GANTRY_LONG at = i - (GANTRY_LONG)row * p.inner;
+        const ulong matrix = gantry_divide_position(row, (ulong)p.picks, p.work.count);
+        const ulong batch = gantry_divide_position(matrix, (ulong)p.outer, p.work.count);
+        const GANTRY_LONG position = (GANTRY_LONG)(row - matrix * (ulong)p.picks + batch * (ulong)p.picks);
+        const GANTRY_LONG index = (GANTRY_LONG)GANTRY_IN(I, indices)[position];
+        T value = 0;
+
+        if (index >= 0 && index < p.limit) {
+            value = GANTRY_IN(T, params)[((GANTRY_LONG)matrix * p.limit + index) * p.inner + at];
+        } else {
+            GANTRY_FAULT(fault, GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, position);
+        }
+        GANTRY_OUT(T, out)[i] = value;
+    }
+}
+
+#endif

@@ -1,0 +1,186 @@
+/* Copies between two arrays of the same dimensions and any strides: Transpose, BroadcastTo, Slice and Concat, by element size (T is uchar,
+ * int or long and stands for all types of that size). Before this come dialect, launch, types and work. */
+
+/* Element at (i0, i1, ...): in[from + sum i * strides[0]] goes to out[to + sum i * strides[1]]. */
+typedef struct gantry_move_t {
+    gantry_plan_t plan;
+    GANTRY_LONG from;
+    GANTRY_LONG to;
+} gantry_move_t;
+
+#if GANTRY_SERIAL
+
+/* Row by row, the outer dimensions counted like an odometer. */
+GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const gantry_move_t p)
+{
+    const int inner = (int)p.plan.rank - 1;
+    const GANTRY_LONG in_step = p.plan.strides[0][inner];
+    const GANTRY_LONG out_step = p.plan.strides[1][inner];
+    const GANTRY_LONG end = GANTRY_END(p.plan.work);
+    GANTRY_LONG i = GANTRY_FIRST(p.plan.work);
+    GANTRY_LONG at[8];
+    GANTRY_LONG rest = i;
+    GANTRY_LONG in_at = p.from;
+    GANTRY_LONG out_at = p.to;
+
+    for (int d = inner; d >= 0; d--) {
+        at[d] = rest % p.plan.dims[d];
+        rest /= p.plan.dims[d];
+        in_at += at[d] * p.plan.strides[0][d];
+        out_at += at[d] * p.plan.strides[1][d];
+    }
+    while (i < end) {
+        GANTRY_GLOBAL const T *ins = GANTRY_IN(T, in) + in_at;
+        GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out) + out_at;
+        const GANTRY_LONG left = p.plan.dims[inner] - at[inner];
+        const GANTRY_LONG length = left < end - i ? left : end - i;
+
+        if (out_step != 1) {
+            for (GANTRY_LONG e = 0; e < length; e++) {
+                outs[e * out_step] = ins[e * in_step];
+            }
+        } else if (in_step == 1) {
+            for (GANTRY_LONG e = 0; e < length; e++) {
+                outs[e] = ins[e];
+            }
+        } else if (in_step == 0) {
+            const T value = ins[0];
+            for (GANTRY_LONG e = 0; e < length; e++) {
+                outs[e] = value;
+            }
+        } else {
+            for (GANTRY_LONG e = 0; e < length; e++) {
+                outs[e] = ins[e * in_step];
+            }
+        }
+        i += length;
+        at[inner] += length;
+        in_at += length * in_step;
+        out_at += length * out_step;
+        for (int d = inner; d > 0 && at[d] == p.plan.dims[d]; d--) {
+            in_at += p.plan.strides[0][d - 1] - p.plan.dims[d] * p.plan.strides[0][d];
+            out_at += p.plan.strides[1][d - 1] - p.plan.dims[d] * p.plan.strides[1][d];
+            at[d] = 0;
+            at[d - 1]++;
+        }
+    }
+}
+
+#else
+
+GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const gantry_move_t p)
+{
+    for (GANTRY_LONG i = GANTRY_FIRST(p.plan.work); i < GANTRY_END(p.plan.work); i += GANTRY_STEP) {
+        ulong rest = (ulong)i;
+        GANTRY_LONG in_at = p.from;
+        GANTRY_LONG out_at = p.to;
+
+        for (int d = (int)p.plan.rank - 1; d >= 0; d--) {
+            const ulong next = gantry_divide_position(rest, (ulong)p.plan.dims[d], p.plan.work.count);
+            const GANTRY_LONG at = (GANTRY_LONG)(rest - next * (ulong)p.plan.dims[d]);
+
+            in_at += at * p.plan.strides[0][d];
+            out_at += at * p.plan.strides[1][d];
+            rest = next;
+        }
+        GANTRY_OUT(T, out)[out_at] = GANTRY_IN(T, in)[in_at];
+    }
+}
+
+#endif
+
+/* Matrices whose columns become rows, cut into tiles so that both sides are read and written in runs:
+ *
+ *     element (batch, row, column):   in[from + batch + row * row_stride + column]
+ *                                     out[to + batch + column * column_stride + row]
+ *
+ * Tiles are numbered along the columns, then the rows, then the matrices. */
+typedef struct gantry_tiles_t {
+    GANTRY_LONG from;
+    GANTRY_LONG to;
+    GANTRY_LONG rows;
+    GANTRY_LONG columns;
+    GANTRY_LONG row_stride;
+    GANTRY_LONG column_stride;
+    GANTRY_LONG tile_rows;
+    GANTRY_LONG tile_columns;
+    GANTRY_LONG across;
+    GANTRY_LONG down;
+    GANTRY_LONG tiles;
+    GANTRY_LONG run; /* tiles of a work-item in the serial style */
+    GANTRY_LONG batch_rank;
+    GANTRY_LONG batch_dims[8];
+    GANTRY_LONG batch_strides[2][8];
+} gantry_tiles_t;
+
+#define GANTRY_SIDE 32 /* of a square tile */
+
+/* Sets row, column (the tile's first ones) and in_at, out_at (its first element's places). */
+#define GANTRY_FIND_TILE(p, tile)                                                \
+    const GANTRY_LONG column = (tile) % (p).across * (p).tile_columns;           \
+    const GANTRY_LONG row = (tile) / (p).across % (p).down * (p).tile_rows;      \
+    GANTRY_LONG batch = (tile) / (p).across / (p).down;                          \
+    GANTRY_LONG in_at = (p).from + row * (p).row_stride + column;                \
+    GANTRY_LONG out_at = (p).to + column * (p).column_stride + row;              \
+    for (int d = (int)(p).batch_rank - 1; d >= 0; d--) {                         \
+        const GANTRY_LONG at = batch % (p).batch_dims[d];                        \
+        batch /= (p).batch_dims[d];                                              \
+        in_at += at * (p).batch_strides[0][d];                                   \
+        out_at += at * (p).batch_strides[1][d];                                  \
+    }                                                                            \
+    const GANTRY_LONG rows = (p).rows - row < (p).tile_rows ? (p).rows - row : (p).tile_rows; \
+    const GANTRY_LONG columns = (p).columns - column < (p).tile_columns ? (p).columns - column : (p).tile_columns;
+
+#if GANTRY_SERIAL
+
+GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const gantry_tiles_t p)
+{
+    const GANTRY_LONG first = GANTRY_GLOBAL_ID(0) * p.run;
+    const GANTRY_LONG end = p.tiles < first + p.run ? p.tiles : first + p.run;
+
+    for (GANTRY_LONG tile = first; tile < end; tile++) {
+        T block[2 * GANTRY_SIDE * GANTRY_SIDE]; /* one column more than the tile has: at most as many as its rows */
+        GANTRY_FIND_TILE(p, tile)
+        const GANTRY_LONG pitch = columns + 1;
+
+        for (GANTRY_LONG r = 0; r < rows; r++) {
+            GANTRY_GLOBAL const T *ins = GANTRY_IN(T, in) + in_at + r * p.row_stride;
+            for (GANTRY_LONG c = 0; c < columns; c++) {
+                block[r * pitch + c] = ins[c];
+            }
+        }
+        for (GANTRY_LONG c = 0; c < columns; c++) {
+            GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out) + out_at + c * p.column_stride;
+            for (GANTRY_LONG r = 0; r < rows; r++) {
+                outs[r] = block[r * pitch + c];
+            }
+        }
+    }
+}
+
+#else
+
+/* One work-group of 128 for each square tile. The column that pads the block keeps work-items out of each other's memory bank. */
+GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const gantry_tiles_t p)
+{
+    GANTRY_LOCAL_ARRAY(T, block, GANTRY_SIDE * (GANTRY_SIDE + 1));
+    const int lane = (int)GANTRY_LOCAL_ID(0) % GANTRY_SIDE;
+    const int line = (int)GANTRY_LOCAL_ID(0) / GANTRY_SIDE;
+    const int lines = (int)GANTRY_LOCAL_SIZE(0) / GANTRY_SIDE;
+    const GANTRY_LONG tile = GANTRY_GROUP_ID(0);
+    GANTRY_FIND_TILE(p, tile)
+
+    for (int r = line; r < GANTRY_SIDE; r += lines) {
+        if (r < rows && lane < columns) {
+            block[r * (GANTRY_SIDE + 1) + lane] = GANTRY_IN(T, in)[in_at + r * p.row_stride + lane];
+        }
+    }
+    GANTRY_BARRIER();
+    for (int c = line; c < GANTRY_SIDE; c += lines) {
+        if (c < columns && lane < rows) {
+            GANTRY_OUT(T, out)[out_at + c * p.column_stride + lane] = block[lane * (GANTRY_SIDE + 1) + c];
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,439 @@
+/* Sum, Mean, Max and Min: one tree for every device.
+ *
+ * Floating-point addition is not associative, so a sum's bits depend on the order of its additions. Gantry fixes that order by the
+ * length of the sequence alone: not by threads, vector width, work-group size or the axes' places in memory. So Sum and Mean of a
+ * tensor are bit-equal on the CPU backend at any instruction set, on PoCL and on GPUs, and can be computed well on each.
+ *
+ *   A sequence is what becomes one element of the output: the reduced axes' elements in row-major order, x[0] ... x[n - 1].
+ *   One element alone is the result (a copy, so that -0 stays). Otherwise:
+ *
+ *   chunk   x is cut into chunks of 4096; the last one may be shorter.
+ *   lane    in a chunk, lane l of 64 starts at the identity and takes x[l], x[l + 64], x[l + 128], ... in this order.
+ *   fold    lane l takes lane l + apart, for apart = 32, 16, 8, 4, 2, 1 and l < apart. Lane 0 is the chunk's result.
+ *   levels  the chunks' results are a sequence of their own, reduced in the same way, until one is left.
+ *
+ *       x:    0 1 2 ... 63 | 64 65 ... 127 | ...             lane 0 = ((+0 + x0) + x64) + x128 + ...
+ *             `--------- one chunk, 64 rows of 64 ---------'
+ *       fold: 0+32 1+33 ... 31+63  ->  0+16 ... 15+31  ->  ...  ->  0+1
+ *       n = 16 Mi: 4096 chunks, then 1
+ *
+ * The identity is +0 for sums, -infinity or the least integer for Max, +infinity or the greatest for Min. A lane that starts at +0
+ * never becomes -0, and adding +0 changes nothing else, so a lane without elements may be folded or left out: the bits are the same.
+ * That is what lets an implementation pad.
+ *   Mean divides the sum by the length, correctly rounded, in the element type; for integers the sum is taken in 64 bits and the
+ * division truncates. Max and Min spread NaN. Integers wrap.
+ *
+ * Cost: n operations, n / 4096 elements of scratch. The error of a sum is at most 70 roundings per level, where the naive loop has n.
+ * Lanes are what vectors and work-items want: 64 float32 are four AVX-512 registers or two warps of adjacent loads.
+ *
+ * Forms here, all for one level, in -> out, out is [outer][chunks][columns] (columns: the kept axes behind the last reduced one):
+ *   reduce_group   64 work-items for one chunk of one column, a lane each                     GPUs, few columns
+ *   reduce_item    a work-item for one chunk of one column, lanes in the order of the fold     GPUs, many columns or short sequences
+ *   reduce_narrow  a work-group of one for chunks of all columns, lanes [64][columns]          CPUs, few columns
+ *   reduce_wide    a work-group of one for chunks of 256 columns, lanes in the fold's order    CPUs, many columns
+ *   reduce_small   a work-group of one for short sequences, 64 at a time turned into columns   CPUs
+ *
+ * The fold's order: lanes visited with their six bits reversed, 0, 32, 16, 48, 8, ..., so that each is folded as soon as its partner is
+ * there, like the carries of a binary counter; six partial sums are kept instead of 64.
+ *
+ * Options: GANTRY_T_ID; GANTRY_REDUCE_OP 0 Sum, 1 Max, 2 Min, 3 Sum of int32 in 64 bits. */
+
+#if GANTRY_REDUCE_OP == 3
+typedef T IN;
+typedef ulong ACC;
+#elif GANTRY_REDUCE_OP == 0
+typedef U IN;
+typedef U ACC;
+#else
+typedef T IN;
+typedef T ACC;
+#endif
+
+#if GANTRY_REDUCE_OP == 0 || GANTRY_REDUCE_OP == 3
+#define REDUCE_OP(a, b) ((a) + (b))
+#define REDUCE_IDENTITY ((ACC)0)
+#elif GANTRY_REDUCE_OP == 1
+#define REDUCE_OP(a, b) ((b) != (b) || (b) > (a) ? (b) : (a))
+#else
+#define REDUCE_OP(a, b) ((b) != (b) || (b) < (a) ? (b) : (a))
+#endif
+
+#if GANTRY_REDUCE_OP == 1 || GANTRY_REDUCE_OP == 2
+#if GANTRY_T_ID == GANTRY_FLOAT32
+#define REDUCE_IDENTITY GANTRY_AS_FLOAT(GANTRY_REDUCE_OP == 1 ? 0xff800000u : 0x7f800000u)
+#elif GANTRY_T_ID == GANTRY_FLOAT64
+#define REDUCE_IDENTITY GANTRY_AS_DOUBLE(((ulong)(GANTRY_REDUCE_OP == 1 ? 0xfff00000u : 0x7ff00000u)) << 32)
+#elif GANTRY_T_ID == GANTRY_INT32
+#define REDUCE_IDENTITY (GANTRY_REDUCE_OP == 1 ? (int)0x80000000u : 0x7fffffff)
+#else
+#define REDUCE_IDENTITY ((GANTRY_LONG)(GANTRY_REDUCE_OP == 1 ? (ulong)1 << 63 : ~((ulong)1 << 63)))
+#endif
+#endif
+
+#define LANES 64
+#define CHUNK 4096
+
+/* One level: the host's struct of the same name. Axes: sizes and strides in elements, the slowest first, `rank` of them used. */
+typedef struct {
+    GANTRY_LONG length;  /* of a sequence */
+    GANTRY_LONG chunks;
+    GANTRY_LONG columns;
+    GANTRY_LONG units;   /* of work, whatever the form counts */
+    GANTRY_LONG each;    /* units of one work-group, on CPUs */
+    GANTRY_LONG blocks;  /* reduce_wide: units for the columns of one chunk */
+    GANTRY_LONG divisor; /* 0: none */
+    GANTRY_LONG kept_rank;
+    GANTRY_LONG kept_dims[4];
+    GANTRY_LONG kept_strides[4];
+    GANTRY_LONG reduced_rank;
+    GANTRY_LONG reduced_dims[4];
+    GANTRY_LONG reduced_strides[4];
+} reduce_level_t;
+
+GANTRY_FN GANTRY_LONG kept_offset(const reduce_level_t *level, GANTRY_LONG index)
+{
+    if (level->kept_rank == 1) {
+        return index * level->kept_strides[0];
+    }
+    GANTRY_LONG offset = 0;
+    for (int i = (int)level->kept_rank - 1; i >= 0; i--) {
+        offset += index % level->kept_dims[i] * level->kept_strides[i];
+        index /= level->kept_dims[i];
+    }
+    return offset;
+}
+
+GANTRY_FN GANTRY_LONG row_offset(const reduce_level_t *level, GANTRY_LONG index)
+{
+    if (level->reduced_rank == 1) {
+        return index * level->reduced_strides[0];
+    }
+    GANTRY_LONG offset = 0;
+    for (int i = (int)level->reduced_rank - 1; i >= 0; i--) {
+        offset += index % level->reduced_dims[i] * level->reduced_strides[i];
+        index /= level->reduced_dims[i];
+    }
+    return offset;
+}
+
+GANTRY_FN ACC finish(const reduce_level_t *level, ACC value)
+{
+    return level->divisor == 0 ? value : value / (ACC)level->divisor;
+}
+
+/* Elements of the chunk that begins at row. */
+GANTRY_FN GANTRY_LONG chunk_rows(const reduce_level_t *level, GANTRY_LONG row)
+{
+    return level->length - row < CHUNK ? level->length - row : CHUNK;
+}
+
+/* The least power of two that is 64 or not below rows: lanes beyond it hold the identity. */
+GANTRY_FN int lanes_used(GANTRY_LONG rows)
+{
+    int lanes = LANES;
+    while (lanes / 2 >= rows) {
+        lanes /= 2;
+    }
+    return lanes;
+}
+
+/* The bits of index below lanes, a power of two, in reverse. */
+GANTRY_FN int reversed(int index, int lanes)
+{
+    int result = 0;
+    for (int bit = 1; bit < lanes; bit *= 2) {
+        result = result * 2 + ((index & bit) != 0);
+    }
+    return result;
+}
+
+/* ---- GPUs ---- */
+
+GANTRY_KERNEL reduce_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_level_t level)
+{
+    GANTRY_LOCAL_ARRAY(ACC, lanes, LANES);
+    const GANTRY_LONG unit = GANTRY_GROUP_ID(0);
+    const GANTRY_LONG sequence = unit / level.columns;
+    const GANTRY_LONG row = sequence % level.chunks * CHUNK;
+    const GANTRY_LONG end = row + chunk_rows(&level, row);
+    GANTRY_GLOBAL const IN *x = GANTRY_IN(IN, in) + kept_offset(&level, sequence / level.chunks) + unit % level.columns;
+    const int lane = (int)GANTRY_LOCAL_ID(0);
+    ACC sum = REDUCE_IDENTITY;
+    for (GANTRY_LONG i = row + lane; i < end; i += LANES) {
+        ACC value = (ACC)x[row_offset(&level, i)];
+        sum = REDUCE_OP(sum, value);
+    }
+    lanes[lane] = sum;
+    GANTRY_BARRIER();
+    for (int apart = LANES / 2; apart > 0; apart /= 2) {
+        if (lane < apart) {
+            ACC value = lanes[lane + apart];
+            sum = REDUCE_OP(sum, value);
+            lanes[lane] = sum;
+        }
+        GANTRY_BARRIER();
+    }
+    if (lane == 0) {
+        GANTRY_OUT(ACC, out)[unit] = finish(&level, sum);
+    }
+}
+
+/* Takes the sum of the next lane, in the fold's order; `index` counts lanes. Carries ripple through s0 ... s5. */
+#define REDUCE_CARRY(index, sum)                                    \
+    do {                                                            \
+        if ((index) & 1) {                                          \
+            sum = REDUCE_OP(s0, sum);                               \
+            if ((index) & 2) {                                      \
+                sum = REDUCE_OP(s1, sum);                           \
+                if ((index) & 4) {                                  \
+                    sum = REDUCE_OP(s2, sum);                       \
+                    if ((index) & 8) {                              \
+                        sum = REDUCE_OP(s3, sum);                   \
+                        if ((index) & 16) {                         \
+                            sum = REDUCE_OP(s4, sum);               \
+                            if ((index) & 32) {                     \
+                                sum = REDUCE_OP(s5, sum);           \
+                            } else {                                \
+                                s5 = sum;                           \
+                            }                                       \
+                        } else {                                    \
+                            s4 = sum;                               \
+                        }                                           \
+                    } else {                                        \
+                        s3 = sum;                                   \
+                    }                                               \
+                } else {                                            \
+                    s2 = sum;                                       \
+                }                                                   \
+            } else {                                                \
+                s1 = sum;                                           \
+            }                                                       \
+        } else {                                                    \
+            s0 = sum;                                               \
+        }                                                           \
+    } while (0)
+
+GANTRY_KERNEL reduce_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_level_t level)
+{
+    const GANTRY_LONG unit = GANTRY_GLOBAL_ID(0);
+    if (unit >= level.units) {
+        return;
+    }
+    const GANTRY_LONG sequence = unit / level.columns;
+    const GANTRY_LONG row = sequence % level.chunks * CHUNK;
+    const GANTRY_LONG rows = chunk_rows(&level, row);
+    const int lanes = lanes_used(rows);
+    GANTRY_GLOBAL const IN *x = GANTRY_IN(IN, in) + kept_offset(&level, sequence / level.chunks) + unit % level.columns;
+    ACC s0 = REDUCE_IDENTITY, s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, sum = s0;
+    for (int index = 0; index < lanes; index++) {
+        sum = REDUCE_IDENTITY;
+        for (GANTRY_LONG i = reversed(index, lanes); i < rows; i += LANES) {
+            ACC value = (ACC)x[row_offset(&level, row + i)];
+            sum = REDUCE_OP(sum, value);
+        }
+        REDUCE_CARRY(index, sum);
+    }
+    GANTRY_OUT(ACC, out)[unit] = finish(&level, sum);
+}
+
+/* ---- CPUs: loops over private arrays that the device's compiler turns into vectors; their counts are not constants, since a loop that
+ * it unrolls completely it does not turn into vectors ---- */
+
+/* Sums in a row of the output that reduce_narrow takes; columns that reduce_wide takes at a time; sequences of reduce_small. */
+#define NARROW (512 / (int)sizeof(ACC))
+#define BLOCK 256
+#define WIDTH 64
+
+/* acc = op(acc, x) */
+GANTRY_FN void add_row(ACC *acc, GANTRY_GLOBAL const IN *x, int count)
+{
+    for (int i = 0; i < count; i++) {
+        ACC value = (ACC)x[i];
+        acc[i] = REDUCE_OP(acc[i], value);
+    }
+}
+
+/* The same for four pieces of x that lie `stride` elements apart. */
+GANTRY_FN void add_rows4(ACC *acc, GANTRY_GLOBAL const IN *x, GANTRY_LONG stride, int count)
+{
+    GANTRY_GLOBAL const IN *y = x + stride, *z = y + stride, *w = z + stride;
+    for (int i = 0; i < count; i++) {
+        ACC a = (ACC)x[i], b = (ACC)y[i], c = (ACC)z[i], d = (ACC)w[i];
+        ACC sum = REDUCE_OP(acc[i], a);
+        sum = REDUCE_OP(sum, b);
+        sum = REDUCE_OP(sum, c);
+        acc[i] = REDUCE_OP(sum, d);
+    }
+}
+
+/* to = op(a, b) */
+GANTRY_FN void join(ACC *to, const ACC *a, const ACC *b, int count)
+{
+    for (int i = 0; i < count; i++) {
+        to[i] = REDUCE_OP(a[i], b[i]);
+    }
+}
+
+/* `count` elements that lie side by side, the first of which belongs to acc[0]; period = 64 * columns. */
+GANTRY_FN void add_run(ACC *acc, GANTRY_GLOBAL const IN *x, GANTRY_LONG count, int period)
+{
+    while (count >= 4 * period) {
+        add_rows4(acc, x, period, period);
+        x += 4 * period;
+        count -= 4 * period;
+    }
+    while (count > 0) {
+        add_row(acc, x, (int)(count < period ? count : period));
+        x += period;
+        count -= period;
+    }
+}
+
+/* acc[lane][column] of the chunk that begins at row, folded into the first `columns` elements. */
+GANTRY_FN void narrow_chunk(ACC *acc, GANTRY_GLOBAL const IN *x, const reduce_level_t *level, GANTRY_LONG row)
+{
+    const int columns = (int)level->columns;
+    const int period = LANES * columns;
+    const GANTRY_LONG run = level->reduced_rank == 1 ? level->length : level->reduced_dims[level->reduced_rank - 1];
+    GANTRY_LONG rows = chunk_rows(level, row);
+    const int lanes = lanes_used(rows);
+    int at = 0; /* where in acc the next row goes */
+    for (int i = 0; i < lanes * columns; i++) {
+        acc[i] = REDUCE_IDENTITY;
+    }
+    while (rows > 0) {
+        GANTRY_GLOBAL const IN *p = x + row_offset(level, row);
+        GANTRY_LONG piece = run - row % run < rows ? run - row % run : rows;
+        GANTRY_LONG count = piece * columns;
+        row += piece;
+        rows -= piece;
+        if (at > 0) {
+            int head = (int)(period - at < count ? period - at : count);
+            add_row(acc + at, p, head);
+            p += head;
+            count -= head;
+            at = (at + head) % period;
+        }
+        if (count > 0) {
+            add_run(acc, p, count, period);
+            at = (int)(count % period);
+        }
+    }
+    for (int apart = lanes / 2 * columns; apart >= columns; apart /= 2) {
+        join(acc, acc, acc + apart, apart);
+    }
+}
+
+GANTRY_KERNEL reduce_narrow(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_level_t level)
+{
+    ACC acc[LANES * NARROW];
+    const int columns = (int)level.columns;
+    const GANTRY_LONG first = GANTRY_GROUP_ID(0) * level.each;
+    for (GANTRY_LONG unit = first; unit < first + level.each && unit < level.units; unit++) {
+        GANTRY_GLOBAL const IN *x = GANTRY_IN(IN, in) + kept_offset(&level, unit / level.chunks);
+        narrow_chunk(acc, x, &level, unit % level.chunks * CHUNK);
+        for (int i = 0; i < columns; i++) {
+            GANTRY_OUT(ACC, out)[unit * columns + i] = finish(&level, acc[i]);
+        }
+    }
+}
+
+/* Sequences of at most 64 elements that follow each other: 64 of them are turned, so that a lane of the tree is a row of `turned`. */
+GANTRY_KERNEL reduce_small(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_level_t level)
+{
+    ACC turned[LANES * WIDTH];
+    const int length = (int)level.length;
+    const GANTRY_LONG first = GANTRY_GROUP_ID(0) * level.each;
+    const GANTRY_LONG end = first + level.each < level.units ? first + level.each : level.units;
+    for (GANTRY_LONG unit = first; unit < end; unit += WIDTH) {
+        const int width = (int)(end - unit < WIDTH ? end - unit : WIDTH);
+        GANTRY_GLOBAL const IN *x = GANTRY_IN(IN, in) + unit * length;
+        for (int i = 0; i < width; i++) {
+            for (int k = 0; k < length; k++) {
+                ACC value = (ACC)x[i * length + k];
+                turned[k * WIDTH + i] = REDUCE_OP(REDUCE_IDENTITY, value);
+            }
+        }
+        for (int apart = lanes_used(length) / 2; apart > 0; apart /= 2) {
+            for (int k = 0; k < apart && k + apart < length; k++) {
+                join(turned + k * WIDTH, turned + k * WIDTH, turned + (k + apart) * WIDTH, width);
+            }
+        }
+        for (int i = 0; i < width; i++) {
+            GANTRY_OUT(ACC, out)[unit + i] = finish(&level, turned[i]);
+        }
+    }
+}
+
+/* The rows of the lane that begins at row, in `width` columns. */
+GANTRY_FN void add_lane(ACC *acc, GANTRY_GLOBAL const IN *x, const reduce_level_t *level, GANTRY_LONG row, GANTRY_LONG end, int width)
+{
+    GANTRY_GLOBAL const IN *p = x + row_offset(level, row);
+    for (int i = 0; i < width; i++) {
+        ACC value = (ACC)p[i];
+        acc[i] = REDUCE_OP(REDUCE_IDENTITY, value);
+    }
+    row += LANES;
+    if (level->reduced_rank == 1) {
+        for (; row + 3 * LANES < end; row += 4 * LANES) {
+            add_rows4(acc, x + row * level->reduced_strides[0], level->reduced_strides[0] * LANES, width);
+        }
+    }
+    for (; row < end; row += LANES) {
+        add_row(acc, x + row_offset(level, row), width);
+    }
+}
+
+/* The chunk that begins at row, in `width` columns. sums holds eight blocks: partial sum b is of 2^b lanes; the last block is the new
+ * lane. Returns where the result is. */
+GANTRY_FN const ACC *wide_chunk(ACC *sums, GANTRY_GLOBAL const IN *x, const reduce_level_t *level, GANTRY_LONG row, int width)
+{
+    ACC *lane = sums + 7 * BLOCK;
+    const ACC *result = sums;
+    const GANTRY_LONG end = row + chunk_rows(level, row);
+    const int lanes = lanes_used(end - row);
+    for (int index = 0; index < lanes; index++) {
+        const GANTRY_LONG first = row + reversed(index, lanes);
+        if (first >= end) { /* no such lane: its fold would change nothing */
+            for (int i = 0; i < width; i++) {
+                lane[i] = REDUCE_IDENTITY;
+            }
+        } else {
+            add_lane((index & 1) == 0 ? sums : lane, x, level, first, end, width);
+        }
+        ACC *kept = sums;
+        for (int bit = 1; (index & bit) != 0; bit *= 2, kept += BLOCK) {
+            join((index & (2 * bit)) != 0 ? lane : kept + BLOCK, kept, lane, width);
+        }
+        result = kept;
+    }
+    return result;
+}
+
+GANTRY_KERNEL reduce_wide(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_level_t level)
+{
+    ACC sums[8 * BLOCK];
+    const GANTRY_LONG first = GANTRY_GROUP_ID(0) * level.each;
+    for (GANTRY_LONG unit = first; unit < first + level.each && unit < level.units; unit++) {
+        const GANTRY_LONG sequence = unit / level.blocks;
+        const GANTRY_LONG column = unit % level.blocks * BLOCK;
+        const int width = (int)(level.columns - column < BLOCK ? level.columns - column : BLOCK);
+        GANTRY_GLOBAL const IN *x = GANTRY_IN(IN, in) + kept_offset(&level, sequence / level.chunks) + column;
+        const ACC *sum = wide_chunk(sums, x, &level, sequence % level.chunks * CHUNK, width);
+        for (int i = 0; i < width; i++) {
+            GANTRY_OUT(ACC, out)[sequence * level.columns + column + i] = finish(&level, sum[i]);
+        }
+    }
+}
+
+/* ---- Mean of integers ---- */
+
+#if GANTRY_T_IS_INT
+GANTRY_KERNEL reduce_quotients(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTRY_LONG divisor, const GANTRY_LONG count)
+{
+    const GANTRY_LONG i = GANTRY_GLOBAL_ID(0);
+    if (i < count) {
+        GANTRY_OUT(T, out)[i] = (T)(GANTRY_IN(GANTRY_LONG, in)[i] / divisor);
+    }
+}
+#endif

@@ -1,0 +1,79 @@
+/* Which elements a work-item does, for kernels that treat each element apart. Comes after launch.cl.
+ *
+ * GANTRY_SERIAL (build option, 0 or 1) is the style for processors: a work-item does one run of neighbouring elements, which becomes vector
+ * code inside the work-item, and outputs that no cache would hold are written past the caches. Otherwise neighbouring work-items do
+ * neighbouring elements.
+ *
+ *     for (GANTRY_LONG i = GANTRY_FIRST(p); i < GANTRY_END(p); i += GANTRY_STEP) ...      p is a gantry_work_t */
+typedef struct gantry_work_t {
+    GANTRY_LONG count;
+    GANTRY_LONG run;    /* elements of a work-item in the serial style, a multiple of 1024 */
+    GANTRY_LONG stream; /* not 0: write past the caches */
+} gantry_work_t;
+
+#if GANTRY_SERIAL
+#define GANTRY_FIRST(p) (GANTRY_GLOBAL_ID(0) * (p).run)
+#define GANTRY_END(p) ((p).count < GANTRY_FIRST(p) + (p).run ? (p).count : GANTRY_FIRST(p) + (p).run)
+#define GANTRY_STEP 1
+#else
+#define GANTRY_FIRST(p) GANTRY_GLOBAL_ID(0)
+#define GANTRY_END(p) ((p).count)
+#define GANTRY_STEP GANTRY_GLOBAL_SIZE(0)
+#endif
+
+#define GANTRY_CAN_STREAM 0
+#if GANTRY_SERIAL && defined(__OPENCL_VERSION__) && defined(__has_builtin)
+#if __has_builtin(__builtin_nontemporal_store)
+#undef GANTRY_CAN_STREAM
+#define GANTRY_CAN_STREAM 1
+#endif
+#endif
+
+/* outs[i] = value(i) for the work-item's elements. `value` is an expression of i. Streaming goes through a kibibyte on the stack: writing
+ * whole 16-byte words past the caches saves reading the lines that will be overwritten. */
+#if GANTRY_CAN_STREAM
+#define GANTRY_STREAM_BYTES 1024
+#define GANTRY_STORE_ALL(R_, outs, p, value)                                                         \
+    {                                                                                                \
+        GANTRY_LONG i = GANTRY_FIRST(p);                                                             \
+        const GANTRY_LONG end = GANTRY_END(p);                                                       \
+        if ((p).stream) {                                                                            \
+            const GANTRY_LONG step = GANTRY_STREAM_BYTES / sizeof(R_);                               \
+            uint4 block[GANTRY_STREAM_BYTES / 16];                                                   \
+            while (end - i >= step) {                                                                \
+                const GANTRY_LONG start = i;                                                         \
+                GANTRY_GLOBAL uint4 *words = (GANTRY_GLOBAL uint4 *)((outs) + start);                \
+                for (int e = 0; e < GANTRY_STREAM_BYTES / (int)sizeof(R_); e++) {                    \
+                    const GANTRY_LONG i = start + e;                                                 \
+                    ((R_ *)block)[e] = (value);                                                      \
+                }                                                                                    \
+                for (int e = 0; e < GANTRY_STREAM_BYTES / 16; e++) {                                 \
+                    __builtin_nontemporal_store(block[e], words + e);                                \
+                }                                                                                    \
+                i = start + step;                                                                    \
+            }                                                                                        \
+        }                                                                                            \
+        for (; i < end; i++) {                                                                       \
+            (outs)[i] = (value);                                                                     \
+        }                                                                                            \
+    }
+#else
+#define GANTRY_STORE_ALL(R_, outs, p, value)                                                         \
+    for (GANTRY_LONG i = GANTRY_FIRST(p); i < GANTRY_END(p); i += GANTRY_STEP) {                     \
+        (outs)[i] = (value);                                                                         \
+    }
+#endif
+
+/* Operands of one element under broadcasting: offset += coordinate * stride for each of the plan's operands. */
+typedef struct gantry_plan_t {
+    gantry_work_t work;
+    GANTRY_LONG rank;
+    GANTRY_LONG dims[8];
+    GANTRY_LONG strides[3][8]; /* in elements */
+} gantry_plan_t;
+
+/* Division of 64-bit integers is slow on GPUs, and positions below 2^32 are the rule. */
+GANTRY_FN ulong gantry_divide_position(ulong position, ulong size, GANTRY_LONG count)
+{
+    return count >> 32 ? position / size : (ulong)((uint)position / (uint)size);
+}

@@ -1,0 +1,72 @@
+/* The shapes of the ops that move elements, in their shortest form, for the move kernels of every backend.
+ *
+ * Transpose, BroadcastTo, Slice and each input of Concat are one thing: a copy between two strided arrays of the same
+ * dimensions, where either the source or the target is dense. Gather and OneHot have forms of their own. Elements are
+ * moved by their size alone. Owner: plain values, nothing allocated. Threads: thread-safe. */
+#ifndef GANTRY_MOVE_SHAPE_H
+#define GANTRY_MOVE_SHAPE_H
+
+#include "portable/kernel_shape.h"
+
+/* Element at index (i0, i1, ...) goes from source[from + sum i * strides[0]] to target[to + sum i * strides[1]]. */
+typedef struct gantry__move_copy_t {
+    gantry_k_plan_t plan; /* collapsed; operand 0 is read, operand 1 written; no dimension is 0 */
+    int64_t from;         /* elements */
+    int64_t to;
+    int64_t count;
+} gantry__move_copy_t;
+
+/* What the call's op copies; for Concat the part that input `index` gives (which must not be empty). */
+void gantry__move_transpose(const gantry_op_call_t *call, gantry__move_copy_t *out);
+void gantry__move_broadcast(const gantry_op_call_t *call, gantry__move_copy_t *out);
+void gantry__move_slice(const gantry_op_call_t *call, gantry__move_copy_t *out);
+void gantry__move_concat(const gantry_op_call_t *call, uint32_t index, gantry__move_copy_t *out);
+
+/* True when both sides are one run of elements. */
+static inline int gantry__move_is_dense(const gantry__move_copy_t *copy) {
+    return copy->plan.rank == 1 &&
+           (copy->plan.dims[0] == 1 || (copy->plan.strides[0][0] == 1 && copy->plan.strides[1][0] == 1));
+}
+
+/* A copy that exchanges the fastest dimension: `rows` runs fastest in the target, `columns` in the source.
+ *
+ *     element (batch, row, column):   source[from + batch + row * row_stride + column]
+ *                                     target[to + batch + column * column_stride + row]
+ *
+ * A matrix of the source, stride row_stride, becomes a matrix of the target, stride column_stride; batch has its own
+ * strides in each. */
+typedef struct gantry__move_tiles_t {
+    int64_t rows, columns;
+    int64_t row_stride;
+    int64_t column_stride;
+    int64_t batches; /* product of the batch's dimensions */
+    gantry_k_plan_t batch;
+    /* How a matrix is cut: tiles of tile_rows x tile_columns, `across` of them along the columns, `down` along the
+     * rows. */
+    int64_t tile_rows, tile_columns;
+    int64_t across, down;
+    int64_t tiles; /* of all batches */
+} gantry__move_tiles_t;
+
+#define GANTRY_MOVE_SIDE 32 /* of a square tile */
+#define GANTRY_MOVE_TILE_ELEMENTS (GANTRY_MOVE_SIDE * GANTRY_MOVE_SIDE)
+
+/* Returns 1 when the copy has that form. Tiles have at most GANTRY_MOVE_TILE_ELEMENTS elements: squares, but for a
+ * matrix that is thinner than a square as long as it takes. */
+int gantry__move_tiles(const gantry__move_copy_t *copy, gantry__move_tiles_t *out);
+
+/* Gather: params [batch, outer, limit, inner], indices [batch, picks], output [batch, outer, picks, inner]. */
+typedef struct gantry__move_gather_t {
+    int64_t batch, outer, limit, picks, inner;
+} gantry__move_gather_t;
+
+void gantry__move_gather(const gantry_op_call_t *call, gantry__move_gather_t *out);
+
+/* OneHot: indices [prefix, suffix], output [prefix, depth, suffix]. */
+typedef struct gantry__move_one_hot_t {
+    int64_t prefix, depth, suffix;
+} gantry__move_one_hot_t;
+
+void gantry__move_one_hot(const gantry_op_call_t *call, gantry__move_one_hot_t *out);
+
+#endif

@@ -1,0 +1,98 @@
+/* ArgMax on devices: pieces of rows, then the best of a row's pieces. The text is kernels/argmax.cl. */
+#include <stdio.h>
+
+#include "portable/portable_launch.h"
+#include "portable/portable_reduce.h"
+#include "portable/portable_text.h"
+
+/* The struct of kernels/argmax.cl. */
+typedef struct {
+    int64_t length;
+    int64_t columns;
+    int64_t parts;
+    int64_t piece;
+    int64_t units;
+} argmax_t;
+
+/* Sequences below which the device would idle, and the length of the pieces a sequence is then cut into. */
+#define FEW_SEQUENCES 1024
+#define PIECE (4 * GANTRY_REDUCE_CHUNK)
+/* Length up to which one work-item takes a sequence though its neighbours read elsewhere. */
+#define ITEM_LENGTH 64
+
+static const char *const argmax_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types, gantry__text_argmax};
+static const gantry_program_source_t argmax_source = {.struct_size = sizeof argmax_source,
+                                                      .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
+                                                      .label = "portable/argmax",
+                                                      .parts = argmax_parts,
+                                                      .part_count = 4};
+
+static int32_t submit(gantry_op_call_t *call, const argmax_t *plan, const char *name, uint64_t items, uint32_t local, gantry_span_t partial)
+{
+    const gantry_arg_t *input = call->inputs[0];
+    const gantry_arg_t *output = call->outputs[0];
+    gantry_backend_kernel_t *kernel = NULL;
+    char options[64];
+    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_I_ID=%d", (int)input->dtype, (int)output->dtype);
+    int32_t status = call->services->kernel(call, &argmax_source, options, name, &kernel);
+    if (status != 0) {
+        return status;
+    }
+    gantry_launch_arg_t args[] = {gantry_k_span(input), gantry_k_span(output), gantry_k_raw_span(partial),
+                                  gantry_k_scalar(plan, sizeof *plan)};
+    return gantry_k_launch_1d(call, kernel, items, local, args, 4);
+}
+
+/* The tensor as [outer, length, columns] around the axis that inputs[1] names; returns outer. */
+static int64_t plan_shape(const gantry_op_call_t *call, argmax_t *plan)
+{
+    const gantry_arg_t *input = call->inputs[0];
+    int64_t axis = gantry_k_host_int(call->inputs[1], 0);
+    int64_t outer = 1;
+    axis += axis < 0 ? input->rank : 0;
+    plan->length = input->dims[axis];
+    plan->columns = 1;
+    for (int32_t i = 0; i < input->rank; i++) {
+        outer *= i < axis ? input->dims[i] : 1;
+        plan->columns *= i > axis ? input->dims[i] : 1;
+    }
+    return outer;
+}
+
+static int32_t compute_argmax(gantry_op_call_t *call)
+{
+    argmax_t plan = {.parts = 1};
+    gantry_span_t partial = call->outputs[0]->span; /* not used with one piece */
+    int64_t sequences = plan_shape(call, &plan);
+    int32_t status = 0;
+    sequences *= plan.columns;
+    if (plan.length == 0) {
+        return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "ArgMax: the reduced dimension has no elements");
+    }
+    plan.piece = sequences < FEW_SEQUENCES && plan.length > PIECE ? PIECE : plan.length;
+    plan.parts = (plan.length + plan.piece - 1) / plan.piece;
+    plan.units = sequences * plan.parts;
+    if (plan.parts > 1) {
+        status = call->services->scratch(call, (uint64_t)plan.units * sizeof(int64_t), &partial);
+    }
+    if (status == 0 && !gantry__portable_is_cpu(call) && plan.columns == 1 && plan.piece > ITEM_LENGTH) {
+        status = submit(call, &plan, "argmax_group", (uint64_t)plan.units * GANTRY_K_LOCAL, GANTRY_K_LOCAL, partial);
+    } else if (status == 0) {
+        status = submit(call, &plan, "argmax_item", (uint64_t)plan.units, GANTRY_K_LOCAL, partial);
+    }
+    if (status == 0 && plan.parts > 1) {
+        status = submit(call, &plan, "argmax_join", (uint64_t)sequences, GANTRY_K_LOCAL, partial);
+    }
+    return status;
+}
+
+static const gantry_type_constraint_t argmax_types[] = {{"T", GANTRY_K_ALL}, {"output_type", GANTRY_K_INTS}};
+static const char *const host_dimension[] = {"dimension"};
+
+const gantry_kernel_def_t gantry__portable_argmax_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
+                                                            .op = "ArgMax",
+                                                            .types = argmax_types,
+                                                            .type_count = 2,
+                                                            .host_args = host_dimension,
+                                                            .host_arg_count = 1,
+                                                            .compute = compute_argmax};

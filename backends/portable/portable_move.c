@@ -1,0 +1,194 @@
+/* Transpose, BroadcastTo, Slice and Concat on every device that builds programs: copies in the three forms of
+ * move_shape.h. A dense copy is the device's own copy where its ends lie as the device wants them; programs are built
+ * per element size. */
+#include "portable/portable_move.h"
+
+#include "portable/move_shape.h"
+#include "portable/portable_text.h"
+
+#define TILE_LOCAL 128u  /* work-items of a group that turns one tile */
+#define THINNEST_TILE 16 /* below this most work-items of a square tile would have nothing to do */
+
+/* As gantry_move_t and gantry_tiles_t of move.cl. */
+typedef struct device_move_t {
+    gantry_k_device_plan_t plan;
+    int64_t from, to;
+} device_move_t;
+
+typedef struct device_tiles_t {
+    int64_t from, to;
+    int64_t rows, columns;
+    int64_t row_stride, column_stride;
+    int64_t tile_rows, tile_columns;
+    int64_t across, down, tiles;
+    int64_t run;
+    int64_t batch_rank;
+    int64_t batch_dims[GANTRY_K_MAX_RANK];
+    int64_t batch_strides[2][GANTRY_K_MAX_RANK];
+} device_tiles_t;
+
+static const char *const parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types, gantry__text_work,
+                                    gantry__text_move};
+static const gantry_program_source_t source = {.struct_size = sizeof source,
+                                               .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
+                                               .label = "portable/move",
+                                               .parts = parts,
+                                               .part_count = sizeof parts / sizeof parts[0]};
+
+static int32_t find_kernel(gantry_op_call_t *call, const char *name, gantry_backend_kernel_t **out_kernel) {
+    char options[GANTRY_MOVE_OPTIONS_BYTES];
+    gantry__move_options(call, 0, options);
+    return call->services->kernel(call, &source, options, name, out_kernel);
+}
+
+static int32_t run_strided(gantry_op_call_t *call, const gantry__move_copy_t *copy, const gantry_arg_t *in) {
+    const gantry_arg_t *out = call->outputs[0];
+    const gantry_k_work_t work = gantry_k_work(call, copy->count, gantry_k_size(out->dtype), 0);
+    const device_move_t move = {.plan = gantry_k_device_plan(&copy->plan, &work), .from = copy->from, .to = copy->to};
+    const gantry_launch_arg_t args[] = {gantry_k_span(in), gantry_k_span(out), gantry_k_scalar(&move, sizeof move)};
+    gantry_backend_kernel_t *kernel;
+    int32_t status = find_kernel(call, "strided", &kernel);
+    return status == GANTRY_K_OK ? gantry_k_launch_work(call, kernel, &work, args, 3) : status;
+}
+
+/* Squares only: what a work-group turns at once. */
+static void cut_squares(device_tiles_t *tiles, int64_t batches) {
+    tiles->tile_rows = tiles->tile_columns = GANTRY_MOVE_SIDE;
+    tiles->across = (tiles->columns + GANTRY_MOVE_SIDE - 1) / GANTRY_MOVE_SIDE;
+    tiles->down = (tiles->rows + GANTRY_MOVE_SIDE - 1) / GANTRY_MOVE_SIDE;
+    tiles->tiles = tiles->across * tiles->down * batches;
+}
+
+/* How many tiles a work-item does on a processor: as many as make a run of gantry_k_work. */
+static int64_t run_of_tiles(const gantry_op_call_t *call, const gantry__move_copy_t *copy) {
+    int64_t run = gantry_k_work(call, copy->count, gantry_k_size(call->outputs[0]->dtype), 0).run;
+    return run / GANTRY_MOVE_TILE_ELEMENTS > 0 ? run / GANTRY_MOVE_TILE_ELEMENTS : 1;
+}
+
+static int32_t run_tiles(gantry_op_call_t *call, const gantry__move_copy_t *copy, const gantry__move_tiles_t *shape,
+                         const gantry_arg_t *in) {
+    const int serial = gantry_k_is_serial(call);
+    device_tiles_t tiles = {.from = copy->from,
+                            .to = copy->to,
+                            .rows = shape->rows,
+                            .columns = shape->columns,
+                            .row_stride = shape->row_stride,
+                            .column_stride = shape->column_stride,
+                            .tile_rows = shape->tile_rows,
+                            .tile_columns = shape->tile_columns,
+                            .across = shape->across,
+                            .down = shape->down,
+                            .tiles = shape->tiles,
+                            .run = run_of_tiles(call, copy),
+                            .batch_rank = shape->batch.rank};
+    for (int32_t d = 0; d < shape->batch.rank; ++d) {
+        tiles.batch_dims[d] = shape->batch.dims[d];
+        tiles.batch_strides[0][d] = shape->batch.strides[0][d];
+        tiles.batch_strides[1][d] = shape->batch.strides[1][d];
+    }
+    if (!serial) cut_squares(&tiles, shape->batches);
+    const gantry_launch_arg_t args[] = {gantry_k_span(in), gantry_k_span(call->outputs[0]),
+                                        gantry_k_scalar(&tiles, sizeof tiles)};
+    gantry_backend_kernel_t *kernel;
+    int32_t status = find_kernel(call, "tiles", &kernel);
+    if (status != GANTRY_K_OK) return status;
+    if (serial) {
+        return gantry_k_launch_1d(call, kernel, (uint64_t)((tiles.tiles + tiles.run - 1) / tiles.run), 1, args, 3);
+    }
+    return gantry_k_launch_1d(call, kernel, (uint64_t)tiles.tiles * TILE_LOCAL, TILE_LOCAL, args, 3);
+}
+
+/* `bytes` bytes of span behind `offset` of them. */
+static gantry_span_t part_of(const gantry_span_t *span, int64_t offset, int64_t bytes) {
+    return (gantry_span_t){span->region, span->offset_bytes + (uint64_t)offset, (uint64_t)bytes};
+}
+
+static int32_t run_copy(gantry_op_call_t *call, const gantry__move_copy_t *copy, const gantry_arg_t *in) {
+    const gantry_arg_t *out = call->outputs[0];
+    const int64_t size = gantry_k_size(out->dtype);
+    const uint64_t alignment = call->device_info->base_alignment_bytes;
+    gantry__move_tiles_t tiles;
+    if (gantry__move_is_dense(copy)) {
+        gantry_span_t from = part_of(&in->span, copy->from * size, copy->count * size);
+        gantry_span_t to = part_of(&out->span, copy->to * size, copy->count * size);
+        uint64_t loose = alignment > 1 ? (from.offset_bytes | to.offset_bytes) & (alignment - 1) : 0;
+        if (loose == 0) return call->services->copy(call, &to, &from);
+    }
+    if (gantry__move_tiles(copy, &tiles)) {
+        int thin = tiles.rows < THINNEST_TILE || tiles.columns < THINNEST_TILE;
+        if (gantry_k_is_serial(call) || !thin) return run_tiles(call, copy, &tiles, in);
+    }
+    return run_strided(call, copy, in);
+}
+
+static int32_t compute_transpose(gantry_op_call_t *call) {
+    gantry__move_copy_t copy;
+    gantry__move_transpose(call, &copy);
+    return run_copy(call, &copy, call->inputs[0]);
+}
+
+static int32_t compute_broadcast(gantry_op_call_t *call) {
+    gantry__move_copy_t copy;
+    gantry__move_broadcast(call, &copy);
+    return run_copy(call, &copy, call->inputs[0]);
+}
+
+static int32_t compute_slice(gantry_op_call_t *call) {
+    gantry__move_copy_t copy;
+    gantry__move_slice(call, &copy);
+    return run_copy(call, &copy, call->inputs[0]);
+}
+
+static int32_t compute_concat(gantry_op_call_t *call) {
+    int32_t status = GANTRY_K_OK;
+    for (uint32_t i = 0; i + 1 < call->input_count && status == GANTRY_K_OK; ++i) {
+        gantry__move_copy_t copy;
+        if (call->inputs[i]->element_count == 0) continue;
+        gantry__move_concat(call, i, &copy);
+        status = run_copy(call, &copy, call->inputs[i]);
+    }
+    return status;
+}
+
+static const gantry_type_constraint_t any_type[] = {{"T", GANTRY_K_ALL}};
+static const char *const transpose_host[] = {"perm"};
+static const char *const broadcast_host[] = {"shape"};
+static const char *const slice_host[] = {"begin", "size"};
+static const char *const concat_host[] = {"axis"};
+
+#define MOVE_KERNEL(op_, stem)                                                                                         \
+    static const gantry_kernel_def_t stem##_kernel = {.struct_size = sizeof(gantry_kernel_def_t),                      \
+                                                      .op = op_,                                                       \
+                                                      .types = any_type,                                               \
+                                                      .type_count = 1,                                                 \
+                                                      .host_args = stem##_host,                                        \
+                                                      .host_arg_count = sizeof stem##_host / sizeof stem##_host[0],    \
+                                                      .compute = compute_##stem}
+
+MOVE_KERNEL("Transpose", transpose);
+MOVE_KERNEL("BroadcastTo", broadcast);
+MOVE_KERNEL("Slice", slice);
+MOVE_KERNEL("Concat", concat);
+
+static const gantry_kernel_def_t *const kernels[] = {
+    &transpose_kernel,
+    &broadcast_kernel,
+    &slice_kernel,
+    &concat_kernel,
+    &gantry__portable_gather_kernel,
+    &gantry__portable_one_hot_kernel,
+};
+
+static const gantry_kernel_pack_t pack = {.struct_size = sizeof pack,
+                                          .abi_version = 1,
+                                          .name = "move",
+                                          .program_kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
+                                          .kernel_count = sizeof kernels / sizeof kernels[0],
+                                          .kernels = kernels};
+
+int32_t gantry_pack_query_move(uint32_t max_abi, const gantry_kernel_pack_t **out_pack);
+
+int32_t gantry_pack_query_move(uint32_t max_abi, const gantry_kernel_pack_t **out_pack) {
+    *out_pack = max_abi >= pack.abi_version ? &pack : NULL;
+    return *out_pack != NULL ? GANTRY_K_OK : GANTRY_K_FAILED_PRECONDITION;
+}

@@ -1,0 +1,225 @@
+/* Sum, Mean, Max and Min on devices: one launch per level of the tree that kernels/reduce.cl describes. */
+#include "portable/portable_reduce.h"
+
+#include <stdio.h>
+
+#include "portable/portable_launch.h"
+#include "portable/portable_text.h"
+
+/* The struct of kernels/reduce.cl. */
+typedef struct {
+    int64_t length;
+    int64_t chunks;
+    int64_t columns;
+    int64_t units;
+    int64_t each;
+    int64_t blocks;
+    int64_t divisor;
+    int64_t kept_rank;
+    int64_t kept_dims[GANTRY_REDUCE_AXES];
+    int64_t kept_strides[GANTRY_REDUCE_AXES];
+    int64_t reduced_rank;
+    int64_t reduced_dims[GANTRY_REDUCE_AXES];
+    int64_t reduced_strides[GANTRY_REDUCE_AXES];
+} reduce_level_t;
+
+#define NARROW_BYTES 512
+#define WIDE_COLUMNS 256
+#define SMALL_LENGTH 64
+#define SMALL_WIDTH 64
+/* Columns from which neighbouring work-items should take neighbouring columns, and lengths up to which one item takes a sequence. */
+#define ITEM_COLUMNS 32
+#define ITEM_LENGTH 64
+/* Work-groups per compute unit that a CPU should find, so that a slow core does not hold up the rest. */
+#define GROUPS_PER_UNIT 16
+
+static const char *const reduce_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types, gantry__text_reduce};
+static const gantry_program_source_t reduce_source = {.struct_size = sizeof reduce_source,
+                                                      .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
+                                                      .label = "portable/reduce",
+                                                      .parts = reduce_parts,
+                                                      .part_count = 4};
+
+static int32_t find_kernel(gantry_op_call_t *call, int operation, int32_t dtype, const char *name, gantry_backend_kernel_t **out_kernel)
+{
+    char options[64];
+    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_REDUCE_OP=%d", (int)dtype, operation);
+    return call->services->kernel(call, &reduce_source, options, name, out_kernel);
+}
+
+static void copy_axes(const gantry__reduce_axes_t *axes, int64_t *rank, int64_t *dims, int64_t *strides)
+{
+    *rank = axes->rank;
+    for (int32_t i = 0; i < GANTRY_REDUCE_AXES; i++) {
+        dims[i] = i < axes->rank ? axes->dims[i] : 1;
+        strides[i] = i < axes->rank ? axes->strides[i] : 0;
+    }
+}
+
+/* Work-groups and their size; on CPUs a group of one takes several units when there are many. */
+typedef struct {
+    const char *name;
+    uint64_t groups;
+    uint32_t local;
+} form_t;
+
+static form_t choose_form(const gantry_op_call_t *call, reduce_level_t *level, int64_t outer, int64_t size_bytes)
+{
+    int64_t sequences = outer * level->chunks;
+    form_t form = {.name = "reduce_group", .local = GANTRY_K_LOCAL};
+    level->each = 1;
+    level->blocks = 1;
+    if (gantry__portable_is_cpu(call)) {
+        int wide = level->columns * size_bytes > NARROW_BYTES;
+        int small = level->columns == 1 && level->length <= SMALL_LENGTH && level->reduced_rank == 1 && level->kept_rank == 1;
+        int64_t wanted = (int64_t)call->device_info->compute_units * GROUPS_PER_UNIT;
+        level->blocks = wide ? (level->columns + WIDE_COLUMNS - 1) / WIDE_COLUMNS : 1;
+        level->units = sequences * level->blocks;
+        level->each = level->units > wanted && wanted > 0 ? (level->units + wanted - 1) / wanted : 1;
+        level->each = small ? (level->each + SMALL_WIDTH - 1) / SMALL_WIDTH * SMALL_WIDTH : level->each;
+        form.name = wide ? "reduce_wide" : small ? "reduce_small" : "reduce_narrow";
+        form.groups = (uint64_t)((level->units + level->each - 1) / level->each);
+        form.local = 1;
+        return form;
+    }
+    level->units = sequences * level->columns;
+    form.groups = (uint64_t)level->units;
+    if (level->columns >= ITEM_COLUMNS || level->length <= ITEM_LENGTH) {
+        form.name = "reduce_item";
+        form.groups = (uint64_t)(level->units + GANTRY_K_LOCAL - 1) / GANTRY_K_LOCAL;
+    }
+    return form;
+}
+
+/* One level of shape, from in to out. */
+static int32_t submit_level(gantry_op_call_t *call, const gantry__reduce_shape_t *shape, int operation, int32_t dtype, const gantry_span_t *in,
+                            const gantry_span_t *out, int64_t divisor)
+{
+    gantry_backend_kernel_t *kernel = NULL;
+    int64_t size = operation == GANTRY_PORTABLE_SUM_WIDE ? 8 : (int64_t)gantry_k_size(dtype);
+    reduce_level_t level = {
+        .length = shape->length, .chunks = gantry__reduce_chunks(shape->length), .columns = shape->columns, .divisor = divisor};
+    copy_axes(&shape->kept, &level.kept_rank, level.kept_dims, level.kept_strides);
+    copy_axes(&shape->reduced, &level.reduced_rank, level.reduced_dims, level.reduced_strides);
+    form_t form = choose_form(call, &level, shape->outer, size);
+    int32_t status = find_kernel(call, operation, dtype, form.name, &kernel);
+    if (status != 0) {
+        return status;
+    }
+    gantry_launch_arg_t args[] = {gantry_k_raw_span(*in), gantry_k_raw_span(*out), gantry_k_scalar(&level, sizeof level)};
+    return gantry_k_launch_1d(call, kernel, form.groups * form.local, form.local, args, 3);
+}
+
+int32_t gantry__portable_reduce(gantry_op_call_t *call, const gantry__reduce_shape_t *shape, int operation, int32_t dtype,
+                                const gantry_span_t *in, const gantry_span_t *out, int64_t divisor)
+{
+    gantry__reduce_shape_t current = *shape;
+    gantry_span_t source = *in;
+    int32_t sum_dtype = operation == GANTRY_PORTABLE_SUM_WIDE ? GANTRY_K_INT64 : dtype;
+    for (;;) {
+        int64_t chunks = gantry__reduce_chunks(current.length);
+        gantry_span_t target = *out;
+        if (chunks > 1) {
+            uint64_t bytes = (uint64_t)(current.outer * chunks * current.columns) * gantry_k_size(sum_dtype);
+            int32_t status = call->services->scratch(call, bytes, &target);
+            if (status != 0) {
+                return status;
+            }
+        }
+        int32_t status = submit_level(call, &current, operation, dtype, &source, &target, chunks == 1 ? divisor : 0);
+        if (status != 0 || chunks == 1) {
+            return status;
+        }
+        source = target;
+        gantry__reduce_shape_plain(current.outer, chunks, current.columns, &current);
+        dtype = sum_dtype;
+        operation = operation == GANTRY_PORTABLE_SUM_WIDE ? GANTRY_PORTABLE_SUM : operation;
+    }
+}
+
+/* Sums in 64 bits, then quotients. */
+static int32_t integer_mean(gantry_op_call_t *call, const gantry__reduce_shape_t *shape)
+{
+    const gantry_arg_t *input = call->inputs[0];
+    const gantry_arg_t *output = call->outputs[0];
+    int operation = input->dtype == GANTRY_K_INT32 ? GANTRY_PORTABLE_SUM_WIDE : GANTRY_PORTABLE_SUM;
+    gantry_backend_kernel_t *kernel = NULL;
+    gantry_span_t sums;
+    int32_t status = call->services->scratch(call, (uint64_t)output->element_count * sizeof(int64_t), &sums);
+    if (status == 0) {
+        status = gantry__portable_reduce(call, shape, operation, input->dtype, &input->span, &sums, 0);
+    }
+    if (status == 0) {
+        status = find_kernel(call, operation, input->dtype, "reduce_quotients", &kernel);
+    }
+    if (status != 0) {
+        return status;
+    }
+    gantry_launch_arg_t args[] = {gantry_k_raw_span(sums), gantry_k_span(output), gantry_k_scalar(&shape->length, sizeof shape->length),
+                                  gantry_k_scalar(&output->element_count, sizeof output->element_count)};
+    return gantry_k_launch_1d(call, kernel, (uint64_t)output->element_count, GANTRY_K_LOCAL, args, 4);
+}
+
+static int32_t compute_reduction(gantry_op_call_t *call)
+{
+    static const int of_operation[] = {GANTRY_PORTABLE_SUM, GANTRY_PORTABLE_SUM, GANTRY_PORTABLE_MAX, GANTRY_PORTABLE_MIN};
+    const gantry_arg_t *input = call->inputs[0];
+    const gantry_arg_t *output = call->outputs[0];
+    int32_t operation = *(const int32_t *)call->kernel->data;
+    gantry__reduce_shape_t shape;
+    gantry__reduce_shape_of(input->rank, input->dims, gantry__reduce_axes_mask(call->inputs[1], input->rank), &shape);
+    if (shape.length == 0) {
+        unsigned char value[8];
+        uint32_t size = (uint32_t)gantry__reduce_empty(operation, output->dtype, value);
+        return call->services->fill(call, &output->span, value, size);
+    }
+    if (shape.length == 1) {
+        return call->services->copy(call, &output->span, &input->span);
+    }
+    if (operation == GANTRY_REDUCE_MEAN && !gantry_k_is_float(input->dtype)) {
+        return integer_mean(call, &shape);
+    }
+    int64_t divisor = operation == GANTRY_REDUCE_MEAN ? shape.length : 0;
+    return gantry__portable_reduce(call, &shape, of_operation[operation], input->dtype, &input->span, &output->span, divisor);
+}
+
+static const gantry_type_constraint_t number_types[] = {{"T", GANTRY_K_NUMBERS}};
+static const char *const host_axes[] = {"reduction_indices"};
+static const int32_t operations[] = {GANTRY_REDUCE_SUM, GANTRY_REDUCE_MEAN, GANTRY_REDUCE_MAX, GANTRY_REDUCE_MIN};
+
+#define REDUCTION(name, index)                                                                                            \
+    static const gantry_kernel_def_t name##_kernel = {.struct_size = sizeof(gantry_kernel_def_t),                         \
+                                                      .op = #name,                                                        \
+                                                      .types = number_types,                                              \
+                                                      .type_count = 1,                                                    \
+                                                      .host_args = host_axes,                                             \
+                                                      .host_arg_count = 1,                                                \
+                                                      .compute = compute_reduction,                                       \
+                                                      .data = &operations[index]}
+REDUCTION(Sum, 0);
+REDUCTION(Mean, 1);
+REDUCTION(Max, 2);
+REDUCTION(Min, 3);
+
+static const gantry_kernel_def_t *const kernels[] = {&Sum_kernel,
+                                                     &Mean_kernel,
+                                                     &Max_kernel,
+                                                     &Min_kernel,
+                                                     &gantry__portable_argmax_kernel,
+                                                     &gantry__portable_softmax_kernel,
+                                                     &gantry__portable_log_softmax_kernel};
+
+static const gantry_kernel_pack_t pack = {.struct_size = sizeof pack,
+                                          .abi_version = GANTRY_ABI_VERSION,
+                                          .name = "portable/reduce",
+                                          .program_kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
+                                          .kernel_count = sizeof kernels / sizeof kernels[0],
+                                          .kernels = kernels};
+
+int32_t gantry_pack_query_reduce(uint32_t max_abi, const gantry_kernel_pack_t **out_pack);
+
+int32_t gantry_pack_query_reduce(uint32_t max_abi, const gantry_kernel_pack_t **out_pack)
+{
+    *out_pack = &pack;
+    return max_abi < GANTRY_ABI_VERSION ? GANTRY_K_FAILED_PRECONDITION : GANTRY_K_OK;
+}

@@ -1,0 +1,102 @@
+/* Softmax and LogSoftmax over the last axis on devices. The text is kernels/softmax.cl. */
+#include <stdio.h>
+
+#include "portable/portable_launch.h"
+#include "portable/portable_reduce.h"
+#include "portable/portable_text.h"
+
+/* Rows up to this length are one work-item's on any device. */
+#define ITEM_LENGTH 64
+
+static const char *const softmax_parts[] = {gantry__text_dialect,      gantry__text_launch,       gantry__text_types,
+                                            gantry__text_math_float32, gantry__text_math_float64, gantry__text_softmax};
+static const gantry_program_source_t softmax_source = {.struct_size = sizeof softmax_source,
+                                                       .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
+                                                       .label = "portable/softmax",
+                                                       .parts = softmax_parts,
+                                                       .part_count = 6};
+
+static int32_t find_kernel(gantry_op_call_t *call, const char *name, gantry_backend_kernel_t **out_kernel)
+{
+    char options[64];
+    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_SOFTMAX_LOG=%d", (int)call->inputs[0]->dtype,
+             call->kernel == &gantry__portable_log_softmax_kernel);
+    return call->services->kernel(call, &softmax_source, options, name, out_kernel);
+}
+
+/* Rows of at most 4096 elements: one launch. */
+static int32_t submit_short(gantry_op_call_t *call, int64_t rows, int64_t length)
+{
+    int by_item = gantry__portable_is_cpu(call) || length <= ITEM_LENGTH;
+    gantry_backend_kernel_t *kernel = NULL;
+    int32_t status = find_kernel(call, by_item ? "softmax_item" : "softmax_group", &kernel);
+    if (status != 0) {
+        return status;
+    }
+    gantry_launch_arg_t args[] = {gantry_k_span(call->inputs[0]), gantry_k_span(call->outputs[0]), gantry_k_scalar(&length, sizeof length),
+                                  gantry_k_scalar(&rows, sizeof rows)};
+    if (by_item) {
+        uint32_t local = gantry__portable_is_cpu(call) && length > ITEM_LENGTH ? 1 : GANTRY_K_LOCAL;
+        return gantry_k_launch_1d(call, kernel, (uint64_t)rows, local, args, 4);
+    }
+    return gantry_k_launch_1d(call, kernel, (uint64_t)rows * GANTRY_K_LOCAL, GANTRY_K_LOCAL, args, 3);
+}
+
+/* Longer rows: the largest and the sum by the reductions, element by element in between. */
+static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
+{
+    const gantry_arg_t *input = call->inputs[0];
+    const gantry_arg_t *output = call->outputs[0];
+    uint64_t size = gantry_k_size(input->dtype);
+    uint64_t count = (uint64_t)input->element_count;
+    gantry__reduce_shape_t shape;
+    gantry_span_t largest, sum, terms = output->span; /* Softmax: the output has room for the terms until it is written */
+    gantry_backend_kernel_t *term_kernel = NULL, *result_kernel = NULL;
+    int32_t status = call->services->scratch(call, (uint64_t)rows * size, &largest);
+    if (status == 0) {
+        status = call->services->scratch(call, (uint64_t)rows * size, &sum);
+    }
+    if (status == 0) {
+        status = find_kernel(call, "softmax_terms", &term_kernel);
+    }
+    if (status == 0) {
+        status = find_kernel(call, "softmax_result", &result_kernel);
+    }
+    gantry__reduce_shape_plain(rows, length, 1, &shape);
+    if (status == 0) {
+        status = gantry__portable_reduce(call, &shape, GANTRY_PORTABLE_MAX, input->dtype, &input->span, &largest, 0);
+    }
+    if (status == 0) {
+        gantry_launch_arg_t args[] = {gantry_k_span(input), gantry_k_raw_span(largest), gantry_k_raw_span(terms),
+                                      gantry_k_scalar(&length, sizeof length), gantry_k_scalar(&count, sizeof count)};
+        status = gantry_k_launch_1d(call, term_kernel, count, GANTRY_K_LOCAL, args, 5);
+    }
+    if (status == 0) {
+        status = gantry__portable_reduce(call, &shape, GANTRY_PORTABLE_SUM, input->dtype, &terms, &sum, 0);
+    }
+    if (status == 0) {
+        gantry_launch_arg_t args[] = {gantry_k_span(input),  gantry_k_raw_span(largest),              gantry_k_raw_span(sum),
+                                      gantry_k_span(output), gantry_k_scalar(&length, sizeof length), gantry_k_scalar(&count, sizeof count)};
+        status = gantry_k_launch_1d(call, result_kernel, count, GANTRY_K_LOCAL, args, 6);
+    }
+    return status;
+}
+
+static int32_t compute_softmax(gantry_op_call_t *call)
+{
+    const gantry_arg_t *input = call->inputs[0];
+    int64_t length = input->rank > 0 ? input->dims[input->rank - 1] : 1;
+    int64_t rows = input->element_count / length;
+    return length <= GANTRY_REDUCE_CHUNK ? submit_short(call, rows, length) : submit_long(call, rows, length);
+}
+
+static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS}};
+
+#define SOFTMAX(variable, name)                                                              \
+    const gantry_kernel_def_t variable = {.struct_size = sizeof(gantry_kernel_def_t),        \
+                                          .op = name,                                        \
+                                          .types = float_types,                              \
+                                          .type_count = 1,                                   \
+                                          .compute = compute_softmax}
+SOFTMAX(gantry__portable_softmax_kernel, "Softmax");
+SOFTMAX(gantry__portable_log_softmax_kernel, "LogSoftmax");

@@ -1,0 +1,34 @@
+/* One kernel call: the services a kernel may ask for while it computes (gantry_call_services_t).
+ *
+ * Lives on the dispatcher's stack. The stream's lock is taken for each submission, not for the call, so that building a program or
+ * allocating scratch never keeps other threads off the device. Externally synchronised. */
+#ifndef GANTRY_KERNEL_CALL_H
+#define GANTRY_KERNEL_CALL_H
+
+#include <gantry/backend_abi.h>
+
+#include "device/buffer.h"
+#include "kernel/program_cache.h"
+
+#define GANTRY__MAX_SCRATCH 8
+
+typedef struct gantry__call_t {
+    gantry_op_call_t abi; /* what the kernel sees */
+    gantry_logical_device_t *device;
+    gantry__program_cache_t *programs; /* NULL on a device without programs */
+    uint64_t sequence;
+    gantry__buffer_t *scratch[GANTRY__MAX_SCRATCH];
+    uint32_t scratch_count;
+    gantry__fault_t *fault; /* asked for by the kernel; belongs to the call until taken */
+    /* Makes output `index`; set by the dispatcher for ops whose shapes depend on data. */
+    int32_t (*make_output)(struct gantry__call_t *call, uint32_t index, int32_t rank, const int64_t *dims);
+    void *caller;
+} gantry__call_t;
+
+/* Fills abi's device, stream, info, services; the dispatcher fills inputs, outputs, attributes, op and kernel. */
+void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device, gantry__program_cache_t *programs, uint64_t sequence);
+/* After compute, failed or not: *out_point covers all it submitted. Scratch goes back, used up to there; the fault, if any, is bound to
+ * that point and handed over. */
+gantry__fault_t *gantry__call_finish(gantry__call_t *call, gantry__point_t *out_point);
+
+#endif

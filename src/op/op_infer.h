@@ -1,0 +1,96 @@
+/* What gantry__op_infer and the shape functions of the op families share: host arguments, texts for messages.
+ *
+ * Private to src/op. A shape function sets call->out_shapes from call->shapes, attrs and host arguments, or returns
+ * InvalidArgument; it does not say which op failed (gantry__op_infer puts the op's name in front) nor check that a
+ * result's size fits (it does that too). Nothing is owned, no heap is used. Thread-safe. */
+#ifndef GANTRY_OP_OP_INFER_H
+#define GANTRY_OP_OP_INFER_H
+
+#include <string.h>
+
+#include "op/op_def.h"
+
+/* ---- texts ---- */
+
+/* A shape's or list's text by value, so that a call can stand among the arguments of gantry__fail. */
+typedef struct gantry__short_text_t {
+    char text[192];
+} gantry__short_text_t;
+
+gantry__short_text_t gantry__shape_text(const gantry_shape_t *shape);
+/* "float32, int32" of the types in mask. */
+gantry__short_text_t gantry__type_mask_text(uint64_t mask);
+
+/* ---- host arguments ---- */
+
+/* The numbers of an int32 or int64 host argument. data is NULL only when count is 0. */
+typedef struct gantry__host_ints_t {
+    const void *data;
+    gantry_dtype_t dtype;
+    int64_t count;
+} gantry__host_ints_t;
+
+static inline int64_t gantry__host_int(const gantry__host_ints_t *ints, int64_t index) {
+    if (ints->dtype == GANTRY_INT32) {
+        int32_t value;
+        memcpy(&value, (const char *)ints->data + (size_t)index * sizeof value, sizeof value);
+        return value;
+    }
+    int64_t value;
+    memcpy(&value, (const char *)ints->data + (size_t)index * sizeof value, sizeof value);
+    return value;
+}
+
+/* Bytes of any type; Unknown when the caller could not read them (its message stays, the argument's name in front). */
+gantry_status_t gantry__infer_host_data(gantry__infer_t *call, uint32_t input, const void **out_data);
+gantry_status_t gantry__infer_ints(gantry__infer_t *call, uint32_t input, gantry__host_ints_t *out_ints);
+/* The only number of an input of one element. */
+gantry_status_t gantry__infer_int(gantry__infer_t *call, uint32_t input, int64_t *out_value);
+/* Sizes of dimensions: a vector of at most 8 numbers >= 0. A scalar passes as a vector of one when scalar_too. */
+gantry_status_t gantry__infer_dims(gantry__infer_t *call, uint32_t input, bool scalar_too, gantry_shape_t *out_shape);
+
+/* ---- attributes and shapes ---- */
+
+/* The call's attribute of that name, which the op has. */
+const gantry_attr_t *gantry__infer_attr(const gantry__infer_t *call, const char *name);
+/* NumPy's broadcasting; false when a and b do not fit. *out may be a or b. */
+bool gantry__broadcast_shapes(const gantry_shape_t *a, const gantry_shape_t *b, gantry_shape_t *out);
+/* InvalidArgument when rank is more than a shape can hold. */
+gantry_status_t gantry__infer_rank_fits(int64_t rank);
+
+/* ---- shape functions ---- */
+
+gantry_status_t gantry__infer_same(gantry__infer_t *call); /* input 0's shape */
+gantry_status_t gantry__infer_binary(gantry__infer_t *call);
+gantry_status_t gantry__infer_equal(gantry__infer_t *call);
+gantry_status_t gantry__infer_select(gantry__infer_t *call);
+gantry_status_t gantry__infer_add_n(gantry__infer_t *call);
+gantry_status_t gantry__infer_bias_add(gantry__infer_t *call);
+
+gantry_status_t gantry__infer_reduce(gantry__infer_t *call);
+gantry_status_t gantry__infer_arg_max(gantry__infer_t *call);
+gantry_status_t gantry__infer_softmax(gantry__infer_t *call);
+
+gantry_status_t gantry__infer_mat_mul(gantry__infer_t *call);
+gantry_status_t gantry__infer_batch_mat_mul(gantry__infer_t *call);
+
+gantry_status_t gantry__infer_reshape(gantry__infer_t *call);
+gantry_status_t gantry__infer_expand_dims(gantry__infer_t *call);
+gantry_status_t gantry__infer_squeeze(gantry__infer_t *call);
+gantry_status_t gantry__infer_transpose(gantry__infer_t *call);
+gantry_status_t gantry__infer_broadcast_to(gantry__infer_t *call);
+
+gantry_status_t gantry__infer_concat(gantry__infer_t *call);
+gantry_status_t gantry__infer_slice(gantry__infer_t *call);
+gantry_status_t gantry__infer_gather(gantry__infer_t *call);
+gantry_status_t gantry__infer_one_hot(gantry__infer_t *call);
+
+gantry_status_t gantry__infer_fill(gantry__infer_t *call);
+gantry_status_t gantry__infer_range(gantry__infer_t *call);
+gantry_status_t gantry__infer_random(gantry__infer_t *call);
+gantry_status_t gantry__infer_random_v2(gantry__infer_t *call);
+
+gantry_status_t gantry__infer_const(gantry__infer_t *call); /* refuses: a constant is not called by name */
+gantry_status_t gantry__infer_var_handle(gantry__infer_t *call);
+
+#endif

@@ -1,0 +1,105 @@
+/* Shapes of elementwise ops: NumPy's broadcasting.
+ *
+ * Shapes are compared from the last dimension on; a missing dimension counts as 1, and 1 stretches to whatever the
+ * other has, 0 included. The common case, equal shapes, is one comparison and one copy. */
+#include "op/op_infer.h"
+
+bool gantry__broadcast_shapes(const gantry_shape_t *a, const gantry_shape_t *b, gantry_shape_t *out) {
+    const gantry_shape_t *longer = a->rank >= b->rank ? a : b;
+    const gantry_shape_t *shorter = a->rank >= b->rank ? b : a;
+    int32_t shift = longer->rank - shorter->rank;
+    gantry_shape_t result = *longer;
+    for (int32_t i = 0; i < shorter->rank; ++i) {
+        int64_t dim = shorter->dims[i];
+        int64_t *target = &result.dims[i + shift];
+        if (*target == 1) {
+            *target = dim;
+        } else if (dim != 1 && dim != *target) {
+            return false;
+        }
+    }
+    *out = result;
+    return true;
+}
+
+static inline bool same_shape(const gantry_shape_t *a, const gantry_shape_t *b) {
+    if (a->rank != b->rank) return false;
+    for (int32_t i = 0; i < a->rank; ++i) {
+        if (a->dims[i] != b->dims[i]) return false;
+    }
+    return true;
+}
+
+gantry_status_t gantry__infer_same(gantry__infer_t *call) {
+    call->out_shapes[0] = *call->shapes[0];
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_binary(gantry__infer_t *call) {
+    const gantry_shape_t *x = call->shapes[0], *y = call->shapes[1];
+    if (same_shape(x, y)) {
+        call->out_shapes[0] = *x;
+        return GANTRY_OK;
+    }
+    if (gantry__broadcast_shapes(x, y, &call->out_shapes[0])) return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s", gantry__shape_text(x).text,
+                        gantry__shape_text(y).text);
+}
+
+/* With incompatible_shape_error false, TensorFlow gives one bool for shapes that do not fit; Gantry refuses. */
+gantry_status_t gantry__infer_equal(gantry__infer_t *call) {
+    gantry_status_t status = gantry__infer_binary(call);
+    if (status == GANTRY_OK || gantry__infer_attr(call, "incompatible_shape_error")->i) return status;
+    return gantry__fail(GANTRY_UNIMPLEMENTED,
+                        "Incompatible shapes: %s vs. %s; only incompatible_shape_error=true is available",
+                        gantry__shape_text(call->shapes[0]).text, gantry__shape_text(call->shapes[1]).text);
+}
+
+gantry_status_t gantry__infer_select(gantry__infer_t *call) {
+    const gantry_shape_t *condition = call->shapes[0], *then = call->shapes[1], *otherwise = call->shapes[2];
+    gantry_shape_t *out = &call->out_shapes[0];
+    bool fits = gantry__broadcast_shapes(then, otherwise, out) && gantry__broadcast_shapes(condition, out, out);
+    if (fits) return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "condition %s, then %s, and else %s must be broadcastable",
+                        gantry__shape_text(condition).text, gantry__shape_text(then).text,
+                        gantry__shape_text(otherwise).text);
+}
+
+gantry_status_t gantry__infer_add_n(gantry__infer_t *call) {
+    const gantry_shape_t *first = call->shapes[0];
+    for (uint32_t i = 1; i < call->input_count; ++i) {
+        if (same_shape(first, call->shapes[i])) continue;
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Inputs must have the same size and shape.  Input 0: %s != input %u: %s",
+                            gantry__shape_text(first).text, (unsigned)i, gantry__shape_text(call->shapes[i]).text);
+    }
+    call->out_shapes[0] = *first;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_bias_add(gantry__infer_t *call) {
+    const gantry_shape_t *value = call->shapes[0], *bias = call->shapes[1];
+    const char *format = gantry__infer_attr(call, "data_format")->s;
+    bool channels_first = strcmp(format, "NCHW") == 0;
+    if (!channels_first && strcmp(format, "NHWC") != 0) {
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "value for attr 'data_format' of \"%s\" is not in the list of allowed values: \"NHWC\", \"NCHW\"", format);
+    }
+    if (value->rank < 2) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Input tensor must be at least 2D: %s",
+                            gantry__shape_text(value).text);
+    }
+    if (bias->rank != 1) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Biases must be 1D: %s", gantry__shape_text(bias).text);
+    }
+    int32_t channel = channels_first ? 1 : value->rank - 1;
+    if (bias->dims[0] != value->dims[channel]) {
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "Must provide as many biases as dimension %d of the input tensor (data_format %s): %s vs. %s", (int)channel,
+            format, gantry__shape_text(bias).text, gantry__shape_text(value).text);
+    }
+    call->out_shapes[0] = *value;
+    return GANTRY_OK;
+}

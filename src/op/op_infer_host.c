@@ -1,0 +1,87 @@
+/* Host arguments of a call under inference (shapes, axes, seeds), and the texts its messages need. */
+#include "op/op_infer.h"
+
+#include <stdio.h>
+
+/* ---- texts ---- */
+
+gantry__short_text_t gantry__shape_text(const gantry_shape_t *shape) {
+    gantry__short_text_t out;
+    (void)gantry_shape_format(shape, out.text, sizeof out.text);
+    return out;
+}
+
+gantry__short_text_t gantry__type_mask_text(uint64_t mask) {
+    gantry__short_text_t out = {""};
+    size_t used = 0;
+    for (int dtype = 1; dtype < 64 && used < sizeof out.text; ++dtype) {
+        if (!(mask >> dtype & 1)) continue;
+        used += (size_t)snprintf(out.text + used, sizeof out.text - used, "%s%s", used ? ", " : "",
+                                 gantry_dtype_name((gantry_dtype_t)dtype));
+    }
+    return out;
+}
+
+/* ---- host arguments ---- */
+
+static const char *input_name(const gantry__infer_t *call, uint32_t input) {
+    return gantry__op_input_arg(call->op, call->input_count, input)->name;
+}
+
+gantry_status_t gantry__infer_host_data(gantry__infer_t *call, uint32_t input, const void **out_data) {
+    *out_data = call->host_value(call->caller, input);
+    if (*out_data) return GANTRY_OK;
+    return gantry__fail_prefix(GANTRY_UNKNOWN, "input %u (%s) cannot be read: ", (unsigned)input,
+                               input_name(call, input));
+}
+
+gantry_status_t gantry__infer_ints(gantry__infer_t *call, uint32_t input, gantry__host_ints_t *out_ints) {
+    const void *data = NULL;
+    int64_t count = gantry_shape_elements(call->shapes[input]);
+    if (count > 0) GANTRY__TRY(gantry__infer_host_data(call, input, &data));
+    *out_ints = (gantry__host_ints_t){.data = data, .dtype = call->dtypes[input], .count = count};
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_int(gantry__infer_t *call, uint32_t input, int64_t *out_value) {
+    if (gantry_shape_elements(call->shapes[input]) != 1) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "input %u (%s) must be a tensor with a single value, got shape %s",
+                            (unsigned)input, input_name(call, input), gantry__shape_text(call->shapes[input]).text);
+    }
+    gantry__host_ints_t ints;
+    GANTRY__TRY(gantry__infer_ints(call, input, &ints));
+    *out_value = gantry__host_int(&ints, 0);
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_rank_fits(int64_t rank) {
+    if (rank <= GANTRY_MAX_RANK) return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "the result would have %lld dimensions; tensors have at most %d",
+                        (long long)rank, GANTRY_MAX_RANK);
+}
+
+gantry_status_t gantry__infer_dims(gantry__infer_t *call, uint32_t input, bool scalar_too, gantry_shape_t *out_shape) {
+    const gantry_shape_t *given = call->shapes[input];
+    const char *name = input_name(call, input);
+    if (given->rank != 1 && !(scalar_too && given->rank == 0)) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be a vector of {int32,int64}, got shape %s", name,
+                            gantry__shape_text(given).text);
+    }
+    GANTRY__TRY(gantry__infer_rank_fits(gantry_shape_elements(given)));
+    gantry__host_ints_t ints;
+    GANTRY__TRY(gantry__infer_ints(call, input, &ints));
+    out_shape->rank = (int32_t)ints.count;
+    for (int32_t i = 0; i < out_shape->rank; ++i) {
+        out_shape->dims[i] = gantry__host_int(&ints, i);
+        if (out_shape->dims[i] >= 0) continue;
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Dimension %lld must be >= 0 (%s[%d])",
+                            (long long)out_shape->dims[i], name, (int)i);
+    }
+    return GANTRY_OK;
+}
+
+const gantry_attr_t *gantry__infer_attr(const gantry__infer_t *call, const char *name) {
+    uint32_t i = 0;
+    while (i + 1 < call->op->attr_count && strcmp(call->attrs[i].name, name) != 0) ++i;
+    return &call->attrs[i];
+}

@@ -1,0 +1,68 @@
+/* The public list of ops. The texts are constants, made from the same definitions as the table. */
+#include <string.h>
+
+#include "op/op_def.h"
+
+#define TEXT_FLOATS "type of float32, float64"
+#define TEXT_INTS "type of int32, int64"
+#define TEXT_NUMBERS "type of float32, float64, int32, int64"
+#define TEXT_COMPUTED "type of float32, float64, int32, int64, bool"
+#define TEXT_ANY "type"
+
+#define FIXED(dtype)
+#define IN(arg, type) #arg,
+#define HOST_IN(arg, type) #arg,
+#define LIST_IN(arg, type) #arg "...",
+#define OUT(arg, type) #arg,
+#define TYPE(attr, set) #attr ": " TEXT_##set,
+#define TYPE_OR(attr, set, text, dtype) #attr ": " TEXT_##set " = " #text,
+#define TYPE_REQUIRED(attr, set) #attr ": " TEXT_##set " (required)",
+#define BOOL_ATTR(attr, value) #attr ": bool = " #value,
+#define INT_ATTR(attr, value) #attr ": int = " #value,
+#define LENGTH_ATTR(attr) #attr ": int (the list's length)",
+#define STRING_ATTR(attr, value) #attr ": string = " #value,
+#define INTS_ATTR(attr) #attr ": list of ints = {}",
+#define SHAPE_ATTR(attr) #attr ": shape (required)",
+
+#define OP(token, op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs)                            \
+    [GANTRY__OP_ID_##token] = {                                                                                        \
+        .inputs = (const char *const[]){op_inputs NULL},                                                               \
+        .outputs = (const char *const[]){op_outputs NULL},                                                             \
+        .attrs = (const char *const[]){op_attrs NULL},                                                                 \
+    },
+
+static const struct {
+    const char *const *inputs;
+    const char *const *outputs;
+    const char *const *attrs;
+} texts[GANTRY__OP_COUNT] = {
+#include "op/op_definitions.def"
+};
+
+size_t gantry_op_count(void) { return GANTRY__OP_COUNT; }
+
+gantry_status_t gantry_op_info(size_t index, gantry_op_info_t *out_info) {
+    if (index >= GANTRY__OP_COUNT) {
+        return gantry__fail(GANTRY_OUT_OF_RANGE, "op %zu does not exist: there are %d ops, 0 to %d", index,
+                            (int)GANTRY__OP_COUNT, (int)GANTRY__OP_COUNT - 1);
+    }
+    if (!out_info || out_info->struct_size < sizeof out_info->struct_size) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "op info: %s; accepted is a struct whose struct_size is set to its size",
+                            out_info ? "struct_size is too small" : "the struct is NULL");
+    }
+    const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)index);
+    gantry_op_info_t all = {
+        .struct_size = out_info->struct_size,
+        .name = op->name,
+        .summary = op->summary,
+        .input_count = op->input_count,
+        .output_count = op->output_count,
+        .attr_count = op->attr_count,
+        .inputs = texts[index].inputs,
+        .outputs = texts[index].outputs,
+        .attrs = texts[index].attrs,
+    };
+    memcpy(out_info, &all, all.struct_size < sizeof all ? all.struct_size : sizeof all);
+    return GANTRY_OK;
+}

@@ -1,0 +1,54 @@
+/* The table of definitions, made from op_definitions.def. Constant data: arrays end with an empty row, so that an op
+ * without inputs or attributes needs no case of its own. */
+#include "op/op_infer.h"
+
+#define SET_FLOATS (GANTRY__TYPE_BIT(GANTRY_FLOAT32) | GANTRY__TYPE_BIT(GANTRY_FLOAT64))
+#define SET_INTS (GANTRY__TYPE_BIT(GANTRY_INT32) | GANTRY__TYPE_BIT(GANTRY_INT64))
+#define SET_NUMBERS (SET_FLOATS | SET_INTS)
+#define SET_COMPUTED (SET_NUMBERS | GANTRY__TYPE_BIT(GANTRY_BOOL))
+#define SET_ANY                                                                                                        \
+    (SET_COMPUTED | GANTRY__TYPE_BIT(GANTRY_UINT8) | GANTRY__TYPE_BIT(GANTRY_INT16) | GANTRY__TYPE_BIT(GANTRY_INT8) |  \
+     GANTRY__TYPE_BIT(GANTRY_COMPLEX64) | GANTRY__TYPE_BIT(GANTRY_BFLOAT16) | GANTRY__TYPE_BIT(GANTRY_UINT16) |        \
+     GANTRY__TYPE_BIT(GANTRY_FLOAT16) | GANTRY__TYPE_BIT(GANTRY_UINT32) | GANTRY__TYPE_BIT(GANTRY_UINT64))
+
+#define FIXED(dtype) GANTRY__TYPE_FIXED(GANTRY_##dtype)
+#define IN(arg, type) {#arg, type, 0},
+#define HOST_IN(arg, type) {#arg, type, GANTRY__ARG_HOST},
+#define LIST_IN(arg, type) {#arg, type, GANTRY__ARG_LIST},
+#define OUT(arg, type) {#arg, type, 0},
+#define TYPE(attr, set) {.name = #attr, .kind = GANTRY_ATTR_TYPE, .dtype_mask = SET_##set},
+#define TYPE_OR(attr, set, text, dtype)                                                                                \
+    {.name = #attr, .kind = GANTRY_ATTR_TYPE, .dtype_mask = SET_##set, .i = GANTRY_##dtype},
+#define TYPE_REQUIRED(attr, set) {.name = #attr, .kind = GANTRY_ATTR_TYPE, .dtype_mask = SET_##set, .required = true},
+#define BOOL_ATTR(attr, value) {.name = #attr, .kind = GANTRY_ATTR_BOOL, .i = value},
+#define INT_ATTR(attr, value) {.name = #attr, .kind = GANTRY_ATTR_INT, .i = value},
+#define LENGTH_ATTR(attr) {.name = #attr, .kind = GANTRY_ATTR_INT},
+#define STRING_ATTR(attr, value) {.name = #attr, .kind = GANTRY_ATTR_STRING, .s = value},
+#define INTS_ATTR(attr) {.name = #attr, .kind = GANTRY_ATTR_INTS},
+#define SHAPE_ATTR(attr) {.name = #attr, .kind = GANTRY_ATTR_SHAPE, .required = true},
+
+/* Rows but the empty one. */
+#define ROWS(type, ...) (sizeof((const type[]){__VA_ARGS__}) / sizeof(type) - 1)
+
+#define OP(token, op_name, op_summary, op_flags, op_infer, op_inputs, op_outputs, op_attrs)                            \
+    [GANTRY__OP_ID_##token] = {                                                                                        \
+        .name = #op_name,                                                                                              \
+        .summary = op_summary,                                                                                         \
+        .flags = op_flags,                                                                                             \
+        .input_count = ROWS(gantry__op_arg_t, op_inputs{NULL, 0, 0}),                                                  \
+        .output_count = ROWS(gantry__op_arg_t, op_outputs{NULL, 0, 0}),                                                \
+        .attr_count = ROWS(gantry__op_attr_t, op_attrs{.name = NULL}),                                                 \
+        .inputs = (const gantry__op_arg_t[]){op_inputs{NULL, 0, 0}},                                                   \
+        .outputs = (const gantry__op_arg_t[]){op_outputs{NULL, 0, 0}},                                                 \
+        .attrs = (const gantry__op_attr_t[]){op_attrs{.name = NULL}},                                                  \
+        .infer = op_infer,                                                                                             \
+        .id = GANTRY__OP_ID_##token,                                                                                   \
+    },
+
+static const gantry__op_def_t definitions[GANTRY__OP_COUNT] = {
+#include "op/op_definitions.def"
+};
+
+const gantry__op_def_t *gantry__op_get(gantry__op_id_t id) {
+    return (size_t)id < GANTRY__OP_COUNT ? &definitions[id] : NULL;
+}

@@ -1,0 +1,87 @@
+#include "place/placement_log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void gantry__placement_log_init(gantry__placement_log_t *log) {
+    atomic_init(&log->sequence, 0);
+    for (size_t i = 0; i < GANTRY__PLACEMENTS; ++i) {
+        atomic_init(&log->ring[i].sequence, 0);
+        atomic_init(&log->ring[i].kept, NULL);
+        atomic_init(&log->ring[i].bytes_copied, 0);
+    }
+}
+
+uint64_t gantry__placement_log_next(gantry__placement_log_t *log) {
+    return atomic_fetch_add_explicit(&log->sequence, 1, memory_order_relaxed) + 1;
+}
+
+void gantry__placement_log_note(gantry__placement_log_t *log, uint64_t sequence, const gantry__kept_plan_t *kept, uint64_t bytes_copied) {
+    size_t place = (size_t)(sequence % GANTRY__PLACEMENTS);
+    atomic_store_explicit(&log->ring[place].sequence, 0, memory_order_release);
+    atomic_store_explicit(&log->ring[place].kept, kept, memory_order_relaxed);
+    atomic_store_explicit(&log->ring[place].bytes_copied, bytes_copied, memory_order_relaxed);
+    atomic_store_explicit(&log->ring[place].sequence, sequence, memory_order_release);
+}
+
+static void copy_text(char *out, size_t out_bytes, const char *text) { (void)snprintf(out, out_bytes, "%s", text); }
+
+void gantry__placement_record_fill(gantry_placement_record_t *record, uint64_t sequence, const gantry__plan_t *plan, uint64_t bytes_copied) {
+    *record = (gantry_placement_record_t){.struct_size = sizeof *record,
+                                          .reason = plan->reason,
+                                          .sequence = sequence,
+                                          .dtype = plan->dtype,
+                                          .bytes_copied = bytes_copied,
+                                          .refusal_count = plan->refusal_count};
+    copy_text(record->op, sizeof record->op, plan->op->name);
+    const char *asked = plan->wish && !plan->wish->is_empty ? plan->wish->text : "";
+    copy_text(record->asked, sizeof record->asked, asked);
+    copy_text(record->device, sizeof record->device, plan->device ? plan->device->full_name : "");
+    copy_text(record->kernel, sizeof record->kernel, plan->device && plan->kernel_count ? plan->kernels[0]->source : plan->device ? "core" : "");
+    for (uint32_t i = 0; i < plan->refusal_count && i < GANTRY_MAX_REFUSALS; ++i) {
+        const gantry_logical_device_t *device = plan->refusals[i].device;
+        copy_text(record->refusals[i].device, sizeof record->refusals[i].device, device ? device->full_name : asked);
+        record->refusals[i].why = plan->refusals[i].why;
+    }
+}
+
+size_t gantry__placement_log_read(gantry__placement_log_t *log, size_t capacity, gantry_placement_record_t *out_records) {
+    uint64_t newest = atomic_load(&log->sequence);
+    uint64_t count = newest < GANTRY__PLACEMENTS ? newest : GANTRY__PLACEMENTS;
+    if (count > capacity) count = capacity;
+    size_t written = 0;
+    for (uint64_t sequence = newest - count + 1; sequence <= newest; ++sequence) {
+        size_t place = (size_t)(sequence % GANTRY__PLACEMENTS);
+        const gantry__kept_plan_t *kept = atomic_load(&log->ring[place].kept);
+        uint64_t bytes = atomic_load(&log->ring[place].bytes_copied);
+        if (atomic_load_explicit(&log->ring[place].sequence, memory_order_acquire) != sequence || !kept) continue; /* overtaken */
+        gantry__placement_record_fill(&out_records[written++], sequence, &kept->plan, bytes);
+    }
+    return written;
+}
+
+const char *gantry_placement_reason_text(gantry_placement_reason_t reason) {
+    static const char *const texts[] = {"none",
+                                        "the device asked for",
+                                        "a GPU has a kernel",
+                                        "no GPU has a kernel for this",
+                                        "no GPU is visible",
+                                        "soft placement: another device of the type asked for",
+                                        "soft placement: another type of device",
+                                        "where its variable lives",
+                                        "first device with a kernel that matches the partial name",
+                                        "refused"};
+    return (size_t)reason < sizeof texts / sizeof texts[0] ? texts[reason] : "invalid reason";
+}
+
+const char *gantry_refusal_text(gantry_refusal_t refusal) {
+    static const char *const texts[] = {"none",
+                                        "no kernel for the op",
+                                        "no kernel for the type",
+                                        "its kernel does not take these shapes or attributes",
+                                        "the name asked for does not match",
+                                        "no such device",
+                                        "not visible",
+                                        "integer variables other than int64 live on the CPU"};
+    return (size_t)refusal < sizeof texts / sizeof texts[0] ? texts[refusal] : "invalid refusal";
+}

@@ -1,0 +1,28 @@
+/* What was placed where: a ring of the newest placements, and public records made from it on request.
+ *
+ * Keeps pointers to kept plans, which outlive it. Owner: the runtime. Thread-safe; noting takes no lock. */
+#ifndef GANTRY_PLACE_PLACEMENT_LOG_H
+#define GANTRY_PLACE_PLACEMENT_LOG_H
+
+#include "place/plan_cache.h"
+
+#define GANTRY__PLACEMENTS 1024
+
+typedef struct gantry__placement_log_t {
+    atomic_uint_fast64_t sequence;
+    struct {
+        atomic_uint_fast64_t sequence; /* 0 while being written */
+        _Atomic(const gantry__kept_plan_t *) kept;
+        atomic_uint_fast64_t bytes_copied;
+    } ring[GANTRY__PLACEMENTS];
+} gantry__placement_log_t;
+
+void gantry__placement_log_init(gantry__placement_log_t *log);
+/* The number of the next op. */
+uint64_t gantry__placement_log_next(gantry__placement_log_t *log);
+void gantry__placement_log_note(gantry__placement_log_t *log, uint64_t sequence, const gantry__kept_plan_t *kept, uint64_t bytes_copied);
+/* Oldest of the newest first; returns how many were written. */
+size_t gantry__placement_log_read(gantry__placement_log_t *log, size_t capacity, gantry_placement_record_t *out_records);
+void gantry__placement_record_fill(gantry_placement_record_t *record, uint64_t sequence, const gantry__plan_t *plan, uint64_t bytes_copied);
+
+#endif

@@ -1,0 +1,240 @@
+/* The rules, in order:
+ *
+ *   pinned                the variable's device, or nothing
+ *   asked                 the first device that matches the wish and has a kernel
+ *   asked, none, soft     another device of the type asked for, then any other: GPUs before CPUs
+ *   not asked             the first GPU with a kernel, then other types, then CPUs
+ *
+ * Each device that was looked at and passed over leaves a refusal with its own reason. */
+#include "place/placer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef gantry_logical_device_t logical_t;
+
+static gantry_dtype_t first_dtype(const gantry__place_request_t *request) {
+    for (uint32_t i = 0; i < request->op->attr_count; ++i) {
+        if (request->attrs[i].kind == GANTRY_ATTR_TYPE) return (gantry_dtype_t)request->attrs[i].i;
+    }
+    return GANTRY_DTYPE_NONE;
+}
+
+static void refuse(gantry__plan_t *plan, const logical_t *device, gantry_refusal_t why) {
+    uint32_t kept = plan->refusal_count < GANTRY_MAX_REFUSALS ? plan->refusal_count : GANTRY_MAX_REFUSALS;
+    for (uint32_t i = 0; i < kept; ++i) {
+        if (plan->refusals[i].device == device) return; /* its first reason stands */
+    }
+    if (kept < GANTRY_MAX_REFUSALS) {
+        plan->refusals[kept].device = device;
+        plan->refusals[kept].why = why;
+    }
+    ++plan->refusal_count;
+}
+
+static uint64_t host_inputs_of(const gantry__op_def_t *op, const gantry_kernel_def_t *def) {
+    uint64_t mask = 0;
+    for (uint32_t i = 0; i < op->input_count; ++i) {
+        if (op->inputs[i].flags & GANTRY__ARG_HOST || gantry__kernel_has_host_arg(def, op->inputs[i].name)) mask |= UINT64_C(1) << i;
+    }
+    return mask;
+}
+
+/* Takes the device into the plan when it has a kernel; otherwise says why not. */
+static bool try_device(const gantry__place_request_t *request, logical_t *device, gantry__plan_t *plan) {
+    size_t count;
+    const gantry__kernel_entry_t *entries =
+        gantry__kernel_registry_find(&request->registries[device->physical->position], request->op->name, &count);
+    gantry_refusal_t why = count == 0 ? GANTRY_REFUSED_NO_KERNEL : GANTRY_REFUSED_NO_KERNEL_FOR_TYPE;
+    if (request->integer_variable && strcmp(device->physical->type, "CPU") != 0) {
+        refuse(plan, device, GANTRY_REFUSED_INTEGER_VARIABLE);
+        return false;
+    }
+    if (request->op->flags & GANTRY__OP_SEQUENCED) { /* run by the core on any device */
+        plan->device = device;
+        return true;
+    }
+    plan->kernel_count = 0;
+    for (size_t i = 0; i < count && plan->kernel_count < GANTRY__MAX_CANDIDATES; ++i) {
+        const gantry_kernel_def_t *def = entries[i].def;
+        if (!gantry__kernel_takes_types(def, request->attrs, request->op->attr_count)) continue;
+        if (request->call && def->supports && !def->supports(request->call)) {
+            why = GANTRY_REFUSED_KERNEL_DECLINED;
+            continue;
+        }
+        plan->kernels[plan->kernel_count++] = &entries[i];
+    }
+    if (plan->kernel_count == 0) {
+        refuse(plan, device, why);
+        return false;
+    }
+    plan->device = device;
+    plan->host_inputs = host_inputs_of(request->op, plan->kernels[0]->def);
+    return true;
+}
+
+/* GPUs, then other accelerators, then CPUs; each in logical order. */
+static int type_rank(const logical_t *device) {
+    if (strcmp(device->physical->type, "GPU") == 0) return 0;
+    return strcmp(device->physical->type, "CPU") == 0 ? 2 : 1;
+}
+
+typedef bool (*device_filter_t)(const gantry__place_request_t *request, const logical_t *device);
+
+static bool try_all(const gantry__place_request_t *request, device_filter_t filter, gantry__plan_t *plan) {
+    for (int rank = 0; rank < 3; ++rank) {
+        for (size_t i = 0; i < request->devices->logical_count; ++i) {
+            logical_t *device = request->devices->logical[i];
+            if (type_rank(device) == rank && filter(request, device) && try_device(request, device, plan)) return true;
+        }
+    }
+    return false;
+}
+
+static bool is_listed(const gantry__place_request_t *request, const logical_t *device) {
+    (void)request;
+    return device->index >= 0;
+}
+
+static bool is_asked(const gantry__place_request_t *request, const logical_t *device) {
+    return gantry__device_reference_matches(&request->wish->reference, device);
+}
+
+static bool is_of_asked_type(const gantry__place_request_t *request, const logical_t *device) {
+    const gantry__device_name_t *name = &request->wish->reference.name;
+    return device->index >= 0 && name->has_type && strcmp(name->type, device->physical->type) == 0 && !is_asked(request, device);
+}
+
+static bool is_another(const gantry__place_request_t *request, const logical_t *device) {
+    return device->index >= 0 && !is_asked(request, device) && !is_of_asked_type(request, device);
+}
+
+/* ---- errors ---- */
+
+static void list_types(const gantry__place_request_t *request, char *out, size_t out_bytes) {
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < request->devices->listed_count && used < out_bytes; ++i) {
+        gantry__plan_t probe = {.op = request->op};
+        logical_t *device = request->devices->logical[i];
+        if (strstr(out, device->physical->type) || !try_device(request, device, &probe)) continue;
+        int length = snprintf(out + used, out_bytes - used, "%s%s", used ? ", " : "", device->physical->type);
+        used += length > 0 ? (size_t)length : 0;
+    }
+}
+
+static bool has_any_kernel(const gantry__place_request_t *request) {
+    for (size_t i = 0; i < request->devices->logical_count; ++i) {
+        size_t count;
+        size_t position = request->devices->logical[i]->physical->position;
+        (void)gantry__kernel_registry_find(&request->registries[position], request->op->name, &count);
+        if (count > 0) return true;
+    }
+    return false;
+}
+
+static gantry_status_t refuse_op(const gantry__place_request_t *request, gantry__plan_t *plan) {
+    plan->reason = GANTRY_PLACED_REFUSED;
+    plan->device = NULL;
+    char names[768], types[96];
+    gantry__device_table_format_names(request->devices, names, sizeof names);
+    list_types(request, types, sizeof types);
+    const char *op = request->op->name, *dtype = gantry_dtype_name(plan->dtype);
+    const char *asked = request->wish && !request->wish->is_empty ? request->wish->text : NULL;
+    if (request->integer_variable) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Cannot assign a device for operation %s: Could not satisfy explicit device specification '%s' because no "
+                            "supported kernel for %s devices is available for a variable of type %s. All available devices [%s].",
+                            op, asked ? asked : "", "GPU", dtype, names);
+    }
+    if (!has_any_kernel(request) && !(request->op->flags & GANTRY__OP_SEQUENCED)) {
+        return gantry__fail(GANTRY_NOT_FOUND, "Could not find device for node: {{node %s}} = %s[T=%s]\nAll kernels registered for op %s:\n  "
+                            "<no registered kernels>\n", op, op, dtype, op);
+    }
+    if (asked) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Could not satisfy device specification '%s'. enable_soft_placement=%d. Supported device types [%s]. All available "
+                            "devices [%s].%s%s", asked, request->soft ? 1 : 0, types, names,
+                            request->require ? " Placement is \"require\": falling back is an error; op " : " Op ", op);
+    }
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "No supported device found in available devices [%s]. enable_soft_placement=%d. Supported devices types [%s]. Op %s of "
+                        "type %s.%s", names, request->soft ? 1 : 0, types, op, dtype,
+                        request->require ? " Placement is \"require\": running on a CPU while no GPU has a kernel is an error." : "");
+}
+
+/* ---- the four ways ---- */
+
+static gantry_status_t place_pinned(const gantry__place_request_t *request, gantry__plan_t *plan) {
+    logical_t *device = request->devices->logical[request->pinned->position];
+    if (!try_device(request, device, plan)) return refuse_op(request, plan);
+    plan->reason = GANTRY_PLACED_WITH_VARIABLE;
+    return GANTRY_OK;
+}
+
+static gantry_status_t place_unasked(const gantry__place_request_t *request, gantry__plan_t *plan) {
+    if (!try_all(request, is_listed, plan)) return refuse_op(request, plan);
+    if (type_rank(plan->device) == 0) {
+        plan->reason = GANTRY_PLACED_GPU_PREFERRED;
+        return GANTRY_OK;
+    }
+    plan->reason = plan->refusal_count > 0 ? GANTRY_PLACED_ONLY_CPU_KERNEL : GANTRY_PLACED_NO_GPU;
+    return request->require ? refuse_op(request, plan) : GANTRY_OK;
+}
+
+static bool is_wish_elsewhere(const gantry__wish_t *wish) {
+    const gantry__device_name_t *name = &wish->reference.name;
+    return (name->has_job && strcmp(name->job, "localhost") != 0) || (name->has_replica && name->replica != 0) ||
+           (name->has_task && name->task != 0);
+}
+
+static bool is_wish_exact(const gantry__wish_t *wish) {
+    const gantry__device_reference_t *reference = &wish->reference;
+    return reference->kind == GANTRY__DEVICE_UUID_PREFIX || reference->kind == GANTRY__DEVICE_PCI_ADDRESS || reference->name.has_index;
+}
+
+static void note_missing_device(const gantry__place_request_t *request, gantry__plan_t *plan) {
+    for (size_t i = 0; i < request->devices->logical_count; ++i) {
+        if (is_asked(request, request->devices->logical[i])) return; /* it exists; its refusal is on record */
+    }
+    const gantry__device_name_t *name = &request->wish->reference.name;
+    gantry_refusal_t why = GANTRY_REFUSED_NO_SUCH_DEVICE;
+    for (size_t i = 0; i < request->devices->physical_count; ++i) {
+        const struct gantry_physical_device_t *device = request->devices->physical[i];
+        if (request->wish->reference.kind == GANTRY__DEVICE_PHYSICAL && device->listed && strcmp(device->type, name->type) == 0 &&
+            device->number == name->index) {
+            why = GANTRY_REFUSED_NOT_VISIBLE;
+        }
+    }
+    refuse(plan, NULL, why);
+}
+
+static gantry_status_t place_asked(const gantry__place_request_t *request, gantry__plan_t *plan) {
+    if (is_wish_elsewhere(request->wish)) {
+        plan->reason = GANTRY_PLACED_REFUSED;
+        refuse(plan, NULL, GANTRY_REFUSED_NO_SUCH_DEVICE);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s unknown device.", request->wish->text);
+    }
+    if (try_all(request, is_asked, plan)) {
+        plan->reason = is_wish_exact(request->wish) ? GANTRY_PLACED_EXPLICIT : GANTRY_PLACED_PARTIAL;
+        return GANTRY_OK;
+    }
+    note_missing_device(request, plan);
+    if (!request->soft || request->require) return refuse_op(request, plan);
+    if (try_all(request, is_of_asked_type, plan)) {
+        plan->reason = GANTRY_PLACED_SOFT_SAME_TYPE;
+        return GANTRY_OK;
+    }
+    if (try_all(request, is_another, plan)) {
+        plan->reason = GANTRY_PLACED_SOFT_OTHER_TYPE;
+        return GANTRY_OK;
+    }
+    return refuse_op(request, plan);
+}
+
+gantry_status_t gantry__place(const gantry__place_request_t *request, gantry__plan_t *out_plan) {
+    *out_plan = (gantry__plan_t){.op = request->op, .dtype = first_dtype(request), .wish = request->wish};
+    if (request->pinned) return place_pinned(request, out_plan);
+    if (request->wish && !request->wish->is_empty) return place_asked(request, out_plan);
+    return place_unasked(request, out_plan);
+}

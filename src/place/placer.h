@@ -1,0 +1,55 @@
+/* The placer: from an op, its types and a wish to a device, a kernel and a reason. A pure function of what it is given.
+ *
+ * "Supported" is a look-up in the device's kernel registry, the same that dispatch uses. Thread-safe. */
+#ifndef GANTRY_PLACE_PLACER_H
+#define GANTRY_PLACE_PLACER_H
+
+#include <gantry/placement.h>
+
+#include "device/device_table.h"
+#include "kernel/kernel_registry.h"
+#include "op/op_def.h"
+
+#define GANTRY__MAX_CANDIDATES 4
+
+/* A device a user asked for: parsed once, shared by all scopes that ask for it. */
+typedef struct gantry__wish_t {
+    gantry__device_reference_t reference;
+    char text[GANTRY__DEVICE_NAME_BYTES]; /* canonical, for messages and records */
+    bool is_empty;                        /* asks for nothing */
+} gantry__wish_t;
+
+typedef struct gantry__place_request_t {
+    const gantry__device_table_t *devices;
+    const gantry__kernel_registry_t *registries; /* by position of the physical device */
+    const gantry__op_def_t *op;
+    const gantry_attr_t *attrs;
+    const gantry__wish_t *wish;              /* NULL: none */
+    const gantry_logical_device_t *pinned;   /* a variable's device, or NULL */
+    const gantry_op_call_t *call;            /* shapes, for kernels that look at them; NULL: not asked */
+    bool soft;
+    bool require;          /* nothing but what was asked, or a GPU */
+    bool integer_variable; /* an integer variable other than int64: CPU only */
+} gantry__place_request_t;
+
+/* What is decided, and why. */
+typedef struct gantry__plan_t {
+    const gantry__op_def_t *op;
+    gantry_dtype_t dtype; /* of the first type attribute */
+    const gantry__wish_t *wish;
+    gantry_logical_device_t *device; /* NULL: refused */
+    const gantry__kernel_entry_t *kernels[GANTRY__MAX_CANDIDATES]; /* of that device, best first */
+    uint32_t kernel_count;
+    uint64_t host_inputs;  /* bit i: definition i of the op's inputs lives on the host */
+    gantry_placement_reason_t reason;
+    uint32_t refusal_count;
+    struct {
+        const gantry_logical_device_t *device; /* NULL: the device asked for does not exist */
+        gantry_refusal_t why;
+    } refusals[GANTRY_MAX_REFUSALS];
+} gantry__plan_t;
+
+/* Fills *out_plan. When no device is left: TensorFlow's texts, InvalidArgument or NotFound, and a plan that keeps the refusals. */
+gantry_status_t gantry__place(const gantry__place_request_t *request, gantry__plan_t *out_plan);
+
+#endif

@@ -1,0 +1,45 @@
+/* Plans kept by (op, types, wish, pinned device, settings), so that the eager path places an op by one look-up. Counts each plan's use.
+ *
+ * Insert-only until clear; a plan's address is stable. Owner: the runtime. Thread-safe; finding takes no lock. */
+#ifndef GANTRY_PLACE_PLAN_CACHE_H
+#define GANTRY_PLACE_PLAN_CACHE_H
+
+#include <stdatomic.h>
+
+#include "place/placer.h"
+
+#define GANTRY__PLAN_BUCKETS 1024
+
+typedef struct gantry__plan_key_t {
+    const gantry__op_def_t *op;
+    const gantry__wish_t *wish;
+    const gantry_logical_device_t *pinned;
+    uint64_t types;    /* 8 bits for each type attribute */
+    uint32_t settings; /* soft, require, ... */
+    uint32_t variant;  /* tells plans apart that looked at shapes; 0 for others */
+} gantry__plan_key_t;
+
+typedef struct gantry__kept_plan_t {
+    gantry__plan_key_t key;
+    gantry__plan_t plan;
+    atomic_uint_fast64_t used;
+    struct gantry__kept_plan_t *next;     /* in its bucket */
+    struct gantry__kept_plan_t *next_kept; /* of all, newest first */
+} gantry__kept_plan_t;
+
+typedef struct gantry__plan_cache_t {
+    const gantry__heap_t *heap;
+    gantry__mutex_t lock;
+    _Atomic(gantry__kept_plan_t *) buckets[GANTRY__PLAN_BUCKETS];
+    gantry__kept_plan_t *kept; /* under lock */
+} gantry__plan_cache_t;
+
+gantry_status_t gantry__plan_cache_init(gantry__plan_cache_t *cache, const gantry__heap_t *heap);
+void gantry__plan_cache_deinit(gantry__plan_cache_t *cache);
+/* NULL when there is none. */
+gantry__kept_plan_t *gantry__plan_cache_find(gantry__plan_cache_t *cache, const gantry__plan_key_t *key);
+/* The kept plan of the key: this one, or the one another thread added first. */
+gantry_status_t gantry__plan_cache_add(gantry__plan_cache_t *cache, const gantry__plan_key_t *key, const gantry__plan_t *plan,
+                                       gantry__kept_plan_t **out_kept);
+
+#endif

@@ -1,0 +1,368 @@
+/* The way of one op:
+ *
+ *   infer     types and shapes of the results; host inputs are read here when a shape depends on them
+ *   plan      device and kernels, from the plan cache or the placer
+ *   gather    inputs: host pointers, or memory on that device (copied there when it lies elsewhere)
+ *   allocate  results
+ *   compute   the kernel submits to the device's compute stream, behind the points its inputs become ready at
+ *   publish   results carry the point they are ready at and the faults they depend on; the record is written
+ *
+ * Everything lives on the stack until publish; a failure at any step releases what was made and is kept by the scope. */
+#include "run/eager.h"
+
+#include <string.h>
+
+#include "kernel/call.h"
+#include "run/dispatch.h"
+
+typedef struct eager_t {
+    gantry_scope_t *scope;
+    gantry_runtime_t *runtime;
+    const gantry__op_def_t *op;
+    const gantry_tensor_t *const *inputs;
+    uint32_t input_count;
+    gantry__kept_plan_t *kept;
+    gantry_logical_device_t *device;
+    const gantry__kernel_entry_t *kernel;
+    uint64_t bytes_copied;
+    gantry_status_t host_status; /* why host_value gave NULL */
+    uint32_t copy_count;  /* of copies */
+    uint32_t owned_count; /* of owned */
+    uint32_t made_count;  /* of made */
+    uint32_t point_count; /* of points */
+    gantry__infer_t infer;
+    gantry__call_t call;
+    gantry_tensor_t *copies[GANTRY__MAX_INPUTS];   /* inputs brought to the device */
+    struct { void *bytes; size_t size; uint32_t input; } owned[GANTRY__MAX_INPUTS]; /* host copies of device tensors */
+    gantry_tensor_t *made[GANTRY__MAX_OUTPUTS];
+    const gantry_tensor_t *used[GANTRY__MAX_INPUTS]; /* what the kernel reads on the device; NULL for host inputs */
+    gantry__point_t points[GANTRY__MAX_INPUTS];
+    gantry_arg_t args[GANTRY__MAX_INPUTS + GANTRY__MAX_OUTPUTS];
+    const gantry_arg_t *input_args[GANTRY__MAX_INPUTS];
+    gantry_arg_t *output_args[GANTRY__MAX_OUTPUTS];
+    const gantry_attr_t *attr_args[GANTRY__MAX_ATTRS];
+} eager_t;
+
+/* Counters only: the arrays are filled as far as they are used. */
+static void begin(eager_t *eager, gantry_scope_t *scope, const gantry__op_def_t *op, const gantry_tensor_t *const *inputs, size_t input_count) {
+    eager->scope = scope;
+    eager->runtime = scope->runtime;
+    eager->op = op;
+    eager->inputs = inputs;
+    eager->input_count = (uint32_t)input_count;
+    eager->kept = NULL;
+    eager->device = NULL;
+    eager->kernel = NULL;
+    eager->bytes_copied = 0;
+    eager->host_status = GANTRY_OK;
+    eager->copy_count = eager->owned_count = eager->made_count = eager->point_count = 0;
+}
+
+static void end(eager_t *eager) {
+    for (uint32_t i = 0; i < eager->copy_count; ++i) gantry_tensor_release(eager->copies[i]);
+    for (uint32_t i = 0; i < eager->owned_count; ++i) gantry__heap_free(&eager->runtime->heap, eager->owned[i].bytes, eager->owned[i].size);
+    for (uint32_t i = 0; i < eager->made_count; ++i) gantry_tensor_release(eager->made[i]);
+}
+
+/* ---- infer ---- */
+
+static gantry_status_t check_inputs(const eager_t *eager) {
+    for (uint32_t i = 0; i < eager->input_count; ++i) {
+        const gantry_tensor_t *input = eager->inputs[i];
+        if (!input) {
+            return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: input %u is NULL; a tensor is accepted", eager->op->name, i);
+        }
+        if (input->runtime != eager->runtime) {
+            return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: input %u belongs to another runtime; tensors of the scope's own are accepted",
+                                eager->op->name, i);
+        }
+    }
+    return GANTRY_OK;
+}
+
+/* The elements of an input on the host; waits when it lies on a device. */
+static const void *host_value(void *caller, uint32_t i) {
+    eager_t *eager = caller;
+    const gantry_tensor_t *input = eager->inputs[i];
+    for (uint32_t k = 0; k < eager->owned_count; ++k) {
+        if (eager->owned[k].input == i) return eager->owned[k].bytes;
+    }
+    const void *data;
+    void *owned;
+    eager->host_status = gantry__tensor_host_data(input, &data, &owned);
+    if (eager->host_status != GANTRY_OK) return NULL;
+    if (owned) {
+        eager->owned[eager->owned_count].bytes = owned;
+        eager->owned[eager->owned_count].size = input->size_bytes;
+        eager->owned[eager->owned_count++].input = i;
+    }
+    return data;
+}
+
+static gantry_status_t infer(eager_t *eager, const gantry_attr_value_t *attrs, size_t attr_count) {
+    gantry__infer_t *call = &eager->infer;
+    call->op = eager->op;
+    call->input_count = eager->input_count;
+    call->host_value = host_value;
+    call->caller = eager;
+    for (uint32_t i = 0; i < eager->input_count; ++i) {
+        call->shapes[i] = &eager->inputs[i]->shape;
+        call->dtypes[i] = eager->inputs[i]->dtype;
+    }
+    gantry_status_t status = gantry__op_infer(call, attrs, attr_count);
+    return status != GANTRY_OK && eager->host_status != GANTRY_OK ? eager->host_status : status;
+}
+
+/* ---- plan ---- */
+
+static void fill_arg(gantry_arg_t *arg, gantry_dtype_t dtype, const gantry_shape_t *shape, int64_t elements) {
+    arg->struct_size = sizeof *arg;
+    arg->dtype = (int32_t)dtype;
+    arg->rank = shape->rank;
+    arg->in_host_memory = 0;
+    arg->dims = shape->dims;
+    arg->element_count = elements;
+    arg->span = (gantry_span_t){0, 0, 0};
+    arg->data = NULL;
+}
+
+/* What a kernel's supports() may look at. */
+static void describe_call(eager_t *eager) {
+    gantry_op_call_t *abi = &eager->call.abi;
+    abi->input_count = eager->input_count;
+    abi->output_count = eager->infer.output_count;
+    abi->attr_count = eager->op->attr_count;
+    abi->inputs = eager->input_args;
+    abi->outputs = eager->output_args;
+    abi->attrs = eager->attr_args;
+    abi->op = eager->op->name;
+    abi->kernel = NULL;
+    for (uint32_t i = 0; i < eager->input_count; ++i) {
+        eager->input_args[i] = &eager->args[i];
+        fill_arg(&eager->args[i], eager->inputs[i]->dtype, &eager->inputs[i]->shape, eager->inputs[i]->elements);
+    }
+    for (uint32_t i = 0; i < eager->infer.output_count; ++i) {
+        eager->output_args[i] = &eager->args[GANTRY__MAX_INPUTS + i];
+        fill_arg(eager->output_args[i], eager->infer.out_dtypes[i], &eager->infer.out_shapes[i],
+                 gantry_shape_elements(&eager->infer.out_shapes[i]));
+    }
+    for (uint32_t i = 0; i < eager->op->attr_count; ++i) eager->attr_args[i] = &eager->infer.attrs[i];
+}
+
+/* The first kernel of the plan that takes these shapes. */
+static const gantry__kernel_entry_t *choose_kernel(eager_t *eager) {
+    const gantry__plan_t *plan = &eager->kept->plan;
+    for (uint32_t i = 0; i < plan->kernel_count; ++i) {
+        const gantry_kernel_def_t *def = plan->kernels[i]->def;
+        if (!def->supports) return plan->kernels[i];
+        eager->call.abi.kernel = def;
+        if (def->supports(&eager->call.abi)) return plan->kernels[i];
+    }
+    return NULL;
+}
+
+static gantry_status_t plan(eager_t *eager, const gantry_logical_device_t *pinned) {
+    gantry__place_request_t request = gantry__dispatch_request(eager->runtime, eager->op, eager->infer.attrs, eager->scope->wish, pinned);
+    GANTRY__TRY(gantry__dispatch_plan(eager->runtime, &request, &eager->kept));
+    GANTRY__TRY(gantry__logical_device_open(eager->kept->plan.device));
+    gantry__call_init(&eager->call, eager->kept->plan.device, NULL, 0);
+    eager->kernel = choose_kernel(eager);
+    if (!eager->kernel) { /* all of that device decline these shapes: place again, looking at them */
+        request.call = &eager->call.abi;
+        GANTRY__TRY(gantry__dispatch_plan(eager->runtime, &request, &eager->kept));
+        GANTRY__TRY(gantry__logical_device_open(eager->kept->plan.device));
+        eager->kernel = eager->kept->plan.kernels[0];
+    }
+    eager->device = eager->kept->plan.device;
+    gantry__program_cache_t *programs;
+    GANTRY__TRY(gantry__runtime_programs(eager->runtime, eager->device, &programs));
+    gantry__call_init(&eager->call, eager->device, programs, 0);
+    eager->call.abi.kernel = eager->kernel->def;
+    return GANTRY_OK;
+}
+
+/* ---- gather and allocate ---- */
+
+static void bind_arg(gantry_arg_t *arg, const gantry_tensor_t *tensor) {
+    if (tensor->buffer) {
+        arg->span = tensor->buffer->span;
+        arg->span.offset_bytes += tensor->offset_bytes;
+        arg->span.size_bytes = tensor->size_bytes;
+        arg->data = tensor->data;
+    } else if (tensor->data) {
+        arg->span = (gantry_span_t){(uint64_t)(uintptr_t)tensor->data, 0, tensor->size_bytes};
+        arg->data = tensor->data;
+    }
+}
+
+static gantry_status_t bring_input(eager_t *eager, uint32_t i, const gantry_tensor_t **out_local) {
+    const gantry_tensor_t *input = eager->inputs[i];
+    *out_local = input;
+    if (input->device == eager->device) return GANTRY_OK;
+    GANTRY__TRY(gantry__dispatch_check_policy(eager->runtime, eager->op, i, input, eager->device));
+    gantry_tensor_t *copy;
+    GANTRY__TRY(gantry__tensor_copy_to(input, eager->device, &copy));
+    eager->copies[eager->copy_count++] = copy;
+    eager->bytes_copied += input->size_bytes;
+    *out_local = copy;
+    return GANTRY_OK;
+}
+
+/* Which definition flat input i belongs to. */
+static uint32_t definition_of(const eager_t *eager, uint32_t i) {
+    const gantry__op_def_t *op = eager->op;
+    if (op->input_count == eager->input_count) return i;
+    return (uint32_t)(gantry__op_input_arg(op, eager->input_count, i) - op->inputs);
+}
+
+static gantry_status_t gather(eager_t *eager) {
+    uint64_t host_inputs = eager->kept->plan.host_inputs;
+    for (uint32_t i = 0; i < eager->input_count; ++i) {
+        gantry_arg_t *arg = &eager->args[i];
+        eager->used[i] = NULL;
+        if (host_inputs && host_inputs >> definition_of(eager, i) & 1) {
+            const void *data = host_value(eager, i);
+            if (!data) return eager->host_status;
+            arg->in_host_memory = 1;
+            memcpy(&arg->data, &data, sizeof data); /* kernels do not write inputs */
+            continue;
+        }
+        GANTRY__TRY(bring_input(eager, i, &eager->used[i]));
+        bind_arg(arg, eager->used[i]);
+        if (!gantry__point_is_past(eager->used[i]->ready)) eager->points[eager->point_count++] = eager->used[i]->ready;
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t allocate(eager_t *eager) {
+    for (uint32_t i = 0; i < eager->infer.output_count; ++i) {
+        gantry_tensor_t *output;
+        GANTRY__TRY(gantry__tensor_create(eager->runtime, eager->device, eager->infer.out_dtypes[i], &eager->infer.out_shapes[i],
+                                          GANTRY_STREAM_COMPUTE, eager->op->name, &output));
+        eager->made[eager->made_count++] = output;
+        bind_arg(eager->output_args[i], output);
+    }
+    return GANTRY_OK;
+}
+
+/* ---- compute ---- */
+
+static gantry_status_t inherit_faults(eager_t *eager, gantry__fault_t *fault) {
+    for (uint32_t k = 0; k < eager->made_count; ++k) {
+        for (uint32_t i = 0; i < eager->input_count; ++i) {
+            const gantry_tensor_t *input = eager->inputs[i];
+            if (input->fault_count > 0) GANTRY__TRY(gantry__tensor_inherit_faults(eager->made[k], input));
+        }
+        if (fault) GANTRY__TRY(gantry__tensor_add_fault(eager->made[k], gantry__fault_retain(fault)));
+    }
+    return GANTRY_OK;
+}
+
+static void mark_uses(eager_t *eager, gantry__point_t point) {
+    if (eager->device->synchronous) return;
+    for (uint32_t i = 0; i < eager->input_count; ++i) {
+        if (eager->used[i] && eager->used[i]->buffer) gantry__buffer_mark_use(eager->used[i]->buffer, GANTRY_STREAM_COMPUTE, point.count);
+    }
+    for (uint32_t i = 0; i < eager->made_count; ++i) {
+        if (eager->made[i]->buffer) gantry__buffer_mark_use(eager->made[i]->buffer, GANTRY_STREAM_COMPUTE, point.count);
+        eager->made[i]->ready = point;
+    }
+}
+
+static bool has_work(const eager_t *eager) {
+    for (uint32_t i = 0; i < eager->made_count; ++i) {
+        if (eager->made[i]->size_bytes > 0) return true;
+    }
+    return false;
+}
+
+static gantry_status_t compute(eager_t *eager) {
+    gantry__stream_t *stream = &eager->device->streams[GANTRY_STREAM_COMPUTE];
+    if (eager->point_count > 0) GANTRY__TRY(gantry__stream_wait_for(stream, eager->points, eager->point_count));
+    if (!has_work(eager)) return inherit_faults(eager, NULL);
+    gantry_status_t status = (gantry_status_t)eager->kernel->def->compute(&eager->call.abi);
+    gantry__point_t point;
+    gantry__fault_t *fault = gantry__call_finish(&eager->call, &point);
+    mark_uses(eager, point);
+    if (status == GANTRY_OK) status = inherit_faults(eager, fault);
+    gantry__fault_release(fault);
+    return status;
+}
+
+static gantry_status_t make_alias(eager_t *eager) {
+    const gantry_tensor_t *local;
+    GANTRY__TRY(bring_input(eager, 0, &local));
+    GANTRY__TRY(gantry__tensor_alias(local, &eager->infer.out_shapes[0], &eager->made[0]));
+    eager->made_count = 1;
+    return gantry__tensor_inherit_faults(eager->made[0], eager->inputs[0]);
+}
+
+/* ---- publish ---- */
+
+static void publish(eager_t *eager, const gantry_tensor_t **outputs) {
+    for (uint32_t i = 0; i < eager->made_count; ++i) {
+        gantry__scope_adopt(eager->scope, eager->made[i]);
+        outputs[i] = eager->made[i];
+    }
+    eager->made_count = 0;
+}
+
+static gantry_status_t run(eager_t *eager, const gantry_attr_value_t *attrs, size_t attr_count, const gantry_logical_device_t *pinned) {
+    GANTRY__TRY(check_inputs(eager));
+    GANTRY__TRY(gantry__runtime_initialize(eager->runtime, eager->op->name));
+    GANTRY__TRY(infer(eager, attrs, attr_count));
+    describe_call(eager);
+    gantry_status_t status = plan(eager, pinned);
+    if (status != GANTRY_OK) {
+        if (eager->kept && !eager->kept->plan.device) (void)gantry__dispatch_note(eager->runtime, eager->kept, eager->op->name, 0);
+        return status;
+    }
+    bool is_alias = (eager->op->flags & GANTRY__OP_ALIAS) != 0;
+    if (is_alias) {
+        status = make_alias(eager);
+    } else {
+        status = gather(eager);
+        if (status == GANTRY_OK) status = allocate(eager);
+    }
+    eager->call.sequence = gantry__dispatch_note(eager->runtime, eager->kept, eager->op->name, eager->bytes_copied);
+    if (status == GANTRY_OK && !is_alias) status = compute(eager);
+    return status;
+}
+
+gantry_status_t gantry__run_op(gantry_scope_t *scope, const gantry__op_def_t *op, const gantry_tensor_t *const *inputs, size_t input_count,
+                               const gantry_attr_value_t *attrs, size_t attr_count, const gantry_logical_device_t *pinned,
+                               const gantry_tensor_t **outputs) {
+    for (uint32_t i = 0; i < op->output_count; ++i) outputs[i] = NULL;
+    gantry_status_t status = gantry__scope_check(scope);
+    if (status != GANTRY_OK) return status;
+    if (input_count > GANTRY__MAX_INPUTS) {
+        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s is given %zu inputs; at most %d are accepted", op->name, input_count,
+                           GANTRY__MAX_INPUTS);
+        return gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
+    }
+    eager_t eager;
+    begin(&eager, scope, op, inputs, input_count);
+    status = run(&eager, attrs, attr_count, pinned);
+    if (status == GANTRY_OK) publish(&eager, outputs);
+    end(&eager);
+    return status == GANTRY_OK ? GANTRY_OK : gantry__scope_fail(scope, status);
+}
+
+gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id, const char *log_name, gantry_dtype_t dtype,
+                                      bool integer_variable, const gantry_logical_device_t *pinned, gantry_logical_device_t **out_device) {
+    gantry_runtime_t *runtime = scope->runtime;
+    const gantry__op_def_t *op = gantry__op_get(id);
+    GANTRY__TRY(gantry__runtime_initialize(runtime, op->name));
+    gantry_attr_t attrs[GANTRY__MAX_ATTRS];
+    for (uint32_t i = 0; i < op->attr_count; ++i) {
+        attrs[i] = (gantry_attr_t){.struct_size = sizeof attrs[i], .kind = op->attrs[i].kind, .name = op->attrs[i].name};
+        if (op->attrs[i].kind == GANTRY_ATTR_TYPE) attrs[i].i = (int64_t)dtype;
+    }
+    gantry__place_request_t request = gantry__dispatch_request(runtime, op, attrs, scope->wish, pinned);
+    request.integer_variable = integer_variable;
+    gantry__kept_plan_t *kept;
+    gantry_status_t status = gantry__dispatch_plan(runtime, &request, &kept);
+    if (status == GANTRY_OK || (kept && !kept->plan.device)) (void)gantry__dispatch_note(runtime, kept, log_name, 0);
+    if (status == GANTRY_OK) *out_device = kept->plan.device;
+    return status;
+}

@@ -1,0 +1,328 @@
+/* The C functions of ops.h: each makes its host constants and calls the one way of run/eager.h. */
+#include <gantry/ops.h>
+
+#include <string.h>
+
+#include "run/eager.h"
+
+/* Inputs that describe the call live on the host, whatever device the scope asks for; they are nobody's but the call's. */
+typedef struct extras_t {
+    gantry_tensor_t *tensors[4];
+    uint32_t count;
+} extras_t;
+
+static const gantry_tensor_t *add_host(extras_t *extras, gantry_scope_t *scope, gantry_dtype_t dtype, gantry_shape_t shape, const void *data) {
+    gantry_status_t status = gantry__scope_check(scope);
+    if (status != GANTRY_OK) return NULL;
+    gantry_tensor_t *tensor = NULL;
+    status = gantry__runtime_initialize(scope->runtime, "Const");
+    if (status == GANTRY_OK) status = gantry__tensor_from_host(scope->runtime, scope->runtime->host, dtype, &shape, data, &tensor);
+    if (status != GANTRY_OK) {
+        (void)gantry__scope_fail(scope, status);
+        return NULL;
+    }
+    extras->tensors[extras->count++] = tensor;
+    return tensor;
+}
+
+static const gantry_tensor_t *add_host_shape(extras_t *extras, gantry_scope_t *scope, const gantry_shape_t *shape) {
+    if (shape->rank < 0 || shape->rank > GANTRY_MAX_RANK) {
+        if (!scope || scope->status != GANTRY_OK) return NULL;
+        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "a shape has rank %d; 0 to %d is accepted", shape->rank, GANTRY_MAX_RANK);
+        (void)gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
+        return NULL;
+    }
+    return add_host(extras, scope, GANTRY_INT64, GANTRY_SHAPE(shape->rank), shape->dims);
+}
+
+static const gantry_tensor_t *add_host_i32(extras_t *extras, gantry_scope_t *scope, int32_t value) {
+    return add_host(extras, scope, GANTRY_INT32, GANTRY_SCALAR, &value);
+}
+
+static const gantry_tensor_t *call(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *const *inputs, size_t input_count,
+                                   const gantry_attr_value_t *attrs, size_t attr_count, extras_t *extras) {
+    const gantry_tensor_t *output = NULL;
+    if (scope) (void)gantry__run_op(scope, gantry__op_get(id), inputs, input_count, attrs, attr_count, NULL, &output);
+    for (uint32_t i = 0; extras && i < extras->count; ++i) gantry_tensor_release(extras->tensors[i]);
+    return output;
+}
+
+/* ---- making tensors ---- */
+
+static gantry_status_t check_constant(gantry_dtype_t dtype, const gantry_shape_t *shape, const void *data, size_t bytes) {
+    size_t element_bytes = gantry_dtype_size(dtype);
+    int64_t elements = gantry_shape_elements(shape);
+    if (element_bytes == 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "constant: type %d is none of gantry_dtype_t", (int)dtype);
+    if (elements < 0 || (uint64_t)elements > SIZE_MAX / element_bytes) {
+        char text[GANTRY_MAX_RANK * 21 + 3];
+        (void)gantry_shape_format(shape, text, sizeof text);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "constant: shape %s of rank %d is not possible; rank 0 to %d, no negative dimension and a "
+                            "size that fits into memory are accepted", text, shape->rank, GANTRY_MAX_RANK);
+    }
+    if (bytes != (size_t)elements * element_bytes || (!data && bytes > 0)) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "constant: %zu bytes at %p are given; %zu bytes are accepted for this shape and type", bytes,
+                            data, (size_t)elements * element_bytes);
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t make_constant(gantry_scope_t *scope, gantry_dtype_t dtype, const gantry_shape_t *shape, const void *data, size_t bytes,
+                                     gantry_tensor_t **out_tensor) {
+    GANTRY__TRY(check_constant(dtype, shape, data, bytes));
+    gantry_logical_device_t *device;
+    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_CONST, "_EagerConst", dtype, false, NULL, &device));
+    return gantry__tensor_from_host(scope->runtime, device, dtype, shape, data, out_tensor);
+}
+
+const gantry_tensor_t *gantry_constant(gantry_scope_t *scope, gantry_dtype_t dtype, gantry_shape_t shape, const void *data, size_t bytes) {
+    gantry_status_t status = gantry__scope_check(scope);
+    if (status != GANTRY_OK) return NULL;
+    gantry_tensor_t *tensor;
+    status = make_constant(scope, dtype, &shape, data, bytes, &tensor);
+    if (status != GANTRY_OK) {
+        (void)gantry__scope_fail(scope, status);
+        return NULL;
+    }
+    gantry__scope_adopt(scope, tensor);
+    return tensor;
+}
+
+const gantry_tensor_t *gantry_scalar_f32(gantry_scope_t *scope, float value) {
+    return gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SCALAR, &value, sizeof value);
+}
+
+const gantry_tensor_t *gantry_scalar_i32(gantry_scope_t *scope, int32_t value) {
+    return gantry_constant(scope, GANTRY_INT32, GANTRY_SCALAR, &value, sizeof value);
+}
+
+const gantry_tensor_t *gantry_scalar_i64(gantry_scope_t *scope, int64_t value) {
+    return gantry_constant(scope, GANTRY_INT64, GANTRY_SCALAR, &value, sizeof value);
+}
+
+const gantry_tensor_t *gantry_fill(gantry_scope_t *scope, gantry_shape_t shape, const gantry_tensor_t *value) {
+    extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {add_host_shape(&extras, scope, &shape), value};
+    return call(scope, GANTRY__OP_ID_FILL, inputs, 2, NULL, 0, &extras);
+}
+
+static const gantry_tensor_t *fill_with(gantry_scope_t *scope, gantry_dtype_t dtype, const gantry_shape_t *shape, const void *one) {
+    extras_t extras = {.count = 0};
+    if (scope && scope->status == GANTRY_OK && gantry_dtype_size(dtype) == 0) {
+        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "type %d is none of gantry_dtype_t", (int)dtype);
+        (void)gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
+        return NULL;
+    }
+    const gantry_tensor_t *inputs[] = {add_host_shape(&extras, scope, shape), NULL};
+    if (inputs[0]) inputs[1] = add_host(&extras, scope, dtype, GANTRY_SCALAR, one);
+    return call(scope, GANTRY__OP_ID_FILL, inputs, 2, NULL, 0, &extras);
+}
+
+const gantry_tensor_t *gantry_zeros(gantry_scope_t *scope, gantry_dtype_t dtype, gantry_shape_t shape) {
+    const uint64_t zero = 0;
+    return fill_with(scope, dtype, &shape, &zero);
+}
+
+const gantry_tensor_t *gantry_ones(gantry_scope_t *scope, gantry_dtype_t dtype, gantry_shape_t shape) {
+    union {
+        float f32;
+        double f64;
+        int64_t i64;
+        uint16_t u16;
+        float complex_pair[2];
+    } one = {.i64 = 1}; /* right for every integer type and bool on a little-endian machine */
+    if (dtype == GANTRY_FLOAT32 || dtype == GANTRY_COMPLEX64) one.i64 = 0, one.f32 = 1.0f;
+    if (dtype == GANTRY_FLOAT64) one.f64 = 1.0;
+    if (dtype == GANTRY_FLOAT16) one.u16 = 0x3c00;
+    if (dtype == GANTRY_BFLOAT16) one.u16 = 0x3f80;
+    return fill_with(scope, dtype, &shape, &one);
+}
+
+const gantry_tensor_t *gantry_zeros_like(gantry_scope_t *scope, const gantry_tensor_t *x) {
+    return call(scope, GANTRY__OP_ID_ZEROS_LIKE, &x, 1, NULL, 0, NULL);
+}
+
+const gantry_tensor_t *gantry_ones_like(gantry_scope_t *scope, const gantry_tensor_t *x) {
+    return call(scope, GANTRY__OP_ID_ONES_LIKE, &x, 1, NULL, 0, NULL);
+}
+
+const gantry_tensor_t *gantry_range(gantry_scope_t *scope, const gantry_tensor_t *start, const gantry_tensor_t *limit,
+                                    const gantry_tensor_t *delta) {
+    const gantry_tensor_t *inputs[] = {start, limit, delta};
+    return call(scope, GANTRY__OP_ID_RANGE, inputs, 3, NULL, 0, NULL);
+}
+
+static const gantry_tensor_t *random(gantry_scope_t *scope, gantry__op_id_t id, const gantry_shape_t *shape, gantry_dtype_t dtype,
+                                     int64_t seed0, int64_t seed1) {
+    extras_t extras = {.count = 0};
+    const int64_t seed[] = {seed0, seed1};
+    const gantry_tensor_t *inputs[] = {add_host_shape(&extras, scope, shape), NULL};
+    if (inputs[0]) inputs[1] = add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE(2), seed);
+    const gantry_attr_value_t attr = {.name = "dtype", .kind = GANTRY_KIND_TYPE, .i = (int64_t)dtype};
+    return call(scope, id, inputs, 2, &attr, 1, &extras);
+}
+
+const gantry_tensor_t *gantry_stateless_random_uniform(gantry_scope_t *scope, gantry_shape_t shape, gantry_dtype_t dtype, int64_t seed0,
+                                                       int64_t seed1) {
+    return random(scope, GANTRY__OP_ID_STATELESS_RANDOM_UNIFORM, &shape, dtype, seed0, seed1);
+}
+
+const gantry_tensor_t *gantry_stateless_random_normal(gantry_scope_t *scope, gantry_shape_t shape, gantry_dtype_t dtype, int64_t seed0,
+                                                      int64_t seed1) {
+    return random(scope, GANTRY__OP_ID_STATELESS_RANDOM_NORMAL, &shape, dtype, seed0, seed1);
+}
+
+/* ---- elementwise ---- */
+
+#define DEFINE_UNARY(name, token, op)                                                        \
+    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *x) {  \
+        return call(scope, GANTRY__OP_ID_##token, &x, 1, NULL, 0, NULL);                     \
+    }
+#define DEFINE_BINARY(name, token, op)                                                                               \
+    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y) { \
+        const gantry_tensor_t *inputs[] = {x, y};                                                                    \
+        return call(scope, GANTRY__OP_ID_##token, inputs, 2, NULL, 0, NULL);                                         \
+    }
+GANTRY_UNARY_OPS(DEFINE_UNARY)
+GANTRY_BINARY_OPS(DEFINE_BINARY)
+
+const gantry_tensor_t *gantry_select(gantry_scope_t *scope, const gantry_tensor_t *condition, const gantry_tensor_t *x,
+                                     const gantry_tensor_t *y) {
+    const gantry_tensor_t *inputs[] = {condition, x, y};
+    return call(scope, GANTRY__OP_ID_SELECT, inputs, 3, NULL, 0, NULL);
+}
+
+const gantry_tensor_t *gantry_cast(gantry_scope_t *scope, const gantry_tensor_t *x, gantry_dtype_t dtype) {
+    const gantry_attr_value_t attr = {.name = "DstT", .kind = GANTRY_KIND_TYPE, .i = (int64_t)dtype};
+    return call(scope, GANTRY__OP_ID_CAST, &x, 1, &attr, 1, NULL);
+}
+
+const gantry_tensor_t *gantry_add_n(gantry_scope_t *scope, const gantry_tensor_t *const *values, size_t count) {
+    return call(scope, GANTRY__OP_ID_ADD_N, values, count, NULL, 0, NULL);
+}
+
+const gantry_tensor_t *gantry_bias_add(gantry_scope_t *scope, const gantry_tensor_t *value, const gantry_tensor_t *bias) {
+    const gantry_tensor_t *inputs[] = {value, bias};
+    return call(scope, GANTRY__OP_ID_BIAS_ADD, inputs, 2, NULL, 0, NULL);
+}
+
+/* ---- shape ---- */
+
+const gantry_tensor_t *gantry_reshape(gantry_scope_t *scope, const gantry_tensor_t *x, gantry_shape_t shape) {
+    extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {x, add_host_shape(&extras, scope, &shape)};
+    return call(scope, GANTRY__OP_ID_RESHAPE, inputs, 2, NULL, 0, &extras);
+}
+
+const gantry_tensor_t *gantry_expand_dims(gantry_scope_t *scope, const gantry_tensor_t *x, int32_t axis) {
+    extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {x, add_host_i32(&extras, scope, axis)};
+    return call(scope, GANTRY__OP_ID_EXPAND_DIMS, inputs, 2, NULL, 0, &extras);
+}
+
+const gantry_tensor_t *gantry_squeeze(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *axes, size_t axis_count) {
+    const gantry_attr_value_t attr = {.name = "squeeze_dims", .kind = GANTRY_KIND_INTS, .i = (int64_t)axis_count, .list = axes};
+    return call(scope, GANTRY__OP_ID_SQUEEZE, &x, 1, &attr, axes ? 1 : 0, NULL);
+}
+
+const gantry_tensor_t *gantry_transpose(gantry_scope_t *scope, const gantry_tensor_t *x, const int32_t *perm) {
+    extras_t extras = {.count = 0};
+    int32_t reversed[GANTRY_MAX_RANK];
+    int32_t rank = x ? x->shape.rank : 0;
+    for (int32_t i = 0; i < rank; ++i) reversed[i] = rank - 1 - i;
+    const gantry_tensor_t *inputs[] = {x, add_host(&extras, scope, GANTRY_INT32, GANTRY_SHAPE(rank), perm ? perm : reversed)};
+    return call(scope, GANTRY__OP_ID_TRANSPOSE, inputs, 2, NULL, 0, &extras);
+}
+
+const gantry_tensor_t *gantry_broadcast_to(gantry_scope_t *scope, const gantry_tensor_t *x, gantry_shape_t shape) {
+    extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {x, add_host_shape(&extras, scope, &shape)};
+    return call(scope, GANTRY__OP_ID_BROADCAST_TO, inputs, 2, NULL, 0, &extras);
+}
+
+const gantry_tensor_t *gantry_concat(gantry_scope_t *scope, const gantry_tensor_t *const *values, size_t count, int32_t axis) {
+    extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[GANTRY__MAX_INPUTS];
+    size_t given = count < GANTRY__MAX_INPUTS ? count : GANTRY__MAX_INPUTS - 1;
+    for (size_t i = 0; i < given; ++i) inputs[i] = values[i];
+    inputs[given] = add_host_i32(&extras, scope, axis);
+    /* more than fits is refused by count */
+    return call(scope, GANTRY__OP_ID_CONCAT, inputs, count + 1, NULL, 0, &extras);
+}
+
+const gantry_tensor_t *gantry_slice(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *begin, const int64_t *size) {
+    extras_t extras = {.count = 0};
+    int32_t rank = x ? x->shape.rank : 0;
+    const gantry_tensor_t *inputs[] = {x, NULL, NULL};
+    static const int64_t none[GANTRY_MAX_RANK];
+    inputs[1] = add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE(rank), begin ? begin : none);
+    if (inputs[1]) inputs[2] = add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE(rank), size ? size : none);
+    return call(scope, GANTRY__OP_ID_SLICE, inputs, 3, NULL, 0, &extras);
+}
+
+const gantry_tensor_t *gantry_gather(gantry_scope_t *scope, const gantry_tensor_t *params, const gantry_tensor_t *indices, int32_t axis) {
+    extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {params, indices, add_host_i32(&extras, scope, axis)};
+    return call(scope, GANTRY__OP_ID_GATHER, inputs, 3, NULL, 0, &extras);
+}
+
+const gantry_tensor_t *gantry_one_hot(gantry_scope_t *scope, const gantry_tensor_t *indices, int32_t depth, const gantry_tensor_t *on_value,
+                                      const gantry_tensor_t *off_value, int32_t axis) {
+    extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {indices, add_host_i32(&extras, scope, depth), on_value, off_value};
+    const gantry_attr_value_t attr = {.name = "axis", .kind = GANTRY_KIND_INT, .i = axis};
+    return call(scope, GANTRY__OP_ID_ONE_HOT, inputs, 4, &attr, 1, &extras);
+}
+
+/* ---- reductions ---- */
+
+static const gantry_tensor_t *reduce(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *x,
+                                     const gantry_reduce_options_t *options) {
+    extras_t extras = {.count = 0};
+    int32_t all[GANTRY_MAX_RANK];
+    int32_t rank = x ? x->shape.rank : 0;
+    for (int32_t i = 0; i < rank; ++i) all[i] = i;
+    const int32_t *axes = options && options->axes ? options->axes : all;
+    int64_t count = options && options->axes ? (int64_t)options->axis_count : rank;
+    const gantry_tensor_t *inputs[] = {x, add_host(&extras, scope, GANTRY_INT32, GANTRY_SHAPE(count), axes)};
+    const gantry_attr_value_t attr = {.name = "keep_dims", .kind = GANTRY_KIND_BOOL, .i = 1};
+    return call(scope, id, inputs, 2, &attr, options && options->keep_dims ? 1 : 0, &extras);
+}
+
+const gantry_tensor_t *gantry_sum(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_reduce_options_t *options) {
+    return reduce(scope, GANTRY__OP_ID_SUM, x, options);
+}
+
+const gantry_tensor_t *gantry_mean(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_reduce_options_t *options) {
+    return reduce(scope, GANTRY__OP_ID_MEAN, x, options);
+}
+
+const gantry_tensor_t *gantry_max(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_reduce_options_t *options) {
+    return reduce(scope, GANTRY__OP_ID_MAX, x, options);
+}
+
+const gantry_tensor_t *gantry_min(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_reduce_options_t *options) {
+    return reduce(scope, GANTRY__OP_ID_MIN, x, options);
+}
+
+const gantry_tensor_t *gantry_argmax(gantry_scope_t *scope, const gantry_tensor_t *x, int32_t axis) {
+    extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {x, add_host_i32(&extras, scope, axis)};
+    return call(scope, GANTRY__OP_ID_ARG_MAX, inputs, 2, NULL, 0, &extras);
+}
+
+/* ---- matrices ---- */
+
+const gantry_tensor_t *gantry_matmul(gantry_scope_t *scope, const gantry_tensor_t *a, const gantry_tensor_t *b,
+                                     const gantry_matmul_options_t *options) {
+    const gantry_tensor_t *inputs[] = {a, b};
+    bool batched = a && b && (a->shape.rank > 2 || b->shape.rank > 2);
+    size_t count = 0;
+    gantry_attr_value_t attrs[2];
+    if (options && options->transpose_a) {
+        attrs[count++] = (gantry_attr_value_t){.name = batched ? "adj_x" : "transpose_a", .kind = GANTRY_KIND_BOOL, .i = 1};
+    }
+    if (options && options->transpose_b) {
+        attrs[count++] = (gantry_attr_value_t){.name = batched ? "adj_y" : "transpose_b", .kind = GANTRY_KIND_BOOL, .i = 1};
+    }
+    return call(scope, batched ? GANTRY__OP_ID_BATCH_MAT_MUL : GANTRY__OP_ID_MAT_MUL, inputs, 2, attrs, count, NULL);
+}

@@ -1,0 +1,318 @@
+#include <gantry/runtime.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "run/tensor_state.h"
+
+const char *gantry_version(void) { return GANTRY_VERSION; }
+
+/* ---- create ---- */
+
+static gantry_status_t read_log_level(gantry_runtime_t *runtime, const gantry_runtime_options_t *options) {
+    static const char *const words[] = {"debug", "info", "warning", "error"};
+    int word = GANTRY_LEVEL_INFO - 1;
+    GANTRY__TRY(gantry__settings_get_word(&runtime->settings, "GANTRY_LOG_LEVEL", words, 4, &word));
+    runtime->log.level = options->log_level != GANTRY_LEVEL_DEFAULT ? options->log_level : (gantry_log_level_t)(word + 1);
+    return GANTRY_OK;
+}
+
+/* Options over environment over default. */
+static gantry_status_t read_switches(gantry_runtime_t *runtime, const gantry_runtime_options_t *options) {
+    static const char *const policies[] = {"explicit", "warn", "silent", "silent_for_int32"};
+    static const char *const modes[] = {"prefer", "warn", "require"};
+    bool soft = true, log = false;
+    int policy = GANTRY_POLICY_SILENT - 1, mode = GANTRY_PLACEMENT_PREFER - 1;
+    GANTRY__TRY(gantry__settings_get_bool(&runtime->settings, "GANTRY_SOFT_PLACEMENT", &soft));
+    GANTRY__TRY(gantry__settings_get_bool(&runtime->settings, "GANTRY_LOG_PLACEMENT", &log));
+    GANTRY__TRY(gantry__settings_get_word(&runtime->settings, "GANTRY_DEVICE_POLICY", policies, 4, &policy));
+    GANTRY__TRY(gantry__settings_get_word(&runtime->settings, "GANTRY_PLACEMENT", modes, 3, &mode));
+    if (options->soft_placement != GANTRY_DEFAULT) soft = options->soft_placement == GANTRY_ON;
+    if (options->log_placement != GANTRY_DEFAULT) log = options->log_placement == GANTRY_ON;
+    if (options->device_policy != GANTRY_POLICY_DEFAULT) policy = (int)options->device_policy - 1;
+    if (options->placement_mode != GANTRY_PLACEMENT_DEFAULT) mode = (int)options->placement_mode - 1;
+    atomic_init(&runtime->soft_placement, soft);
+    atomic_init(&runtime->log_placement, log);
+    atomic_init(&runtime->device_policy, policy + 1);
+    atomic_init(&runtime->placement_mode, mode + 1);
+    return GANTRY_OK;
+}
+
+static gantry_status_t put_options(gantry_runtime_t *runtime, const gantry_runtime_options_t *options) {
+    runtime->intra_op_threads = options->intra_op_threads;
+    if (options->intra_op_threads < 0) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "intra_op_threads is %d; 0 (all cores) or more is accepted", options->intra_op_threads);
+    }
+    if (options->intra_op_threads > 0) {
+        char text[16];
+        (void)snprintf(text, sizeof text, "%d", options->intra_op_threads);
+        GANTRY__TRY(gantry__settings_put(&runtime->settings, "GANTRY_CPU_THREADS", text));
+    }
+    return gantry__settings_put_all(&runtime->settings, options->extra);
+}
+
+static gantry_status_t check_options(const gantry_runtime_options_t *given, gantry_runtime_options_t *out_options) {
+    *out_options = (gantry_runtime_options_t){.struct_size = sizeof *out_options};
+    if (!given) return GANTRY_OK;
+    if (given->struct_size < sizeof(uint32_t) || given->struct_size > sizeof *out_options) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "runtime options: struct_size is %u; sizeof(gantry_runtime_options_t), at most %zu, is accepted",
+                            given->struct_size, sizeof *out_options);
+    }
+    memcpy(out_options, given, given->struct_size);
+    return GANTRY_OK;
+}
+
+static gantry_status_t init_parts(gantry_runtime_t *runtime, const gantry_runtime_options_t *options) {
+    gantry_status_t status = gantry__settings_init(&runtime->settings, &runtime->heap);
+    if (status != GANTRY_OK) return status;
+    status = put_options(runtime, options);
+    if (status == GANTRY_OK) status = read_log_level(runtime, options);
+    if (status == GANTRY_OK) status = read_switches(runtime, options);
+    if (status != GANTRY_OK) goto fail_settings;
+    status = gantry__binary_store_init(&runtime->store, &runtime->heap, &runtime->log, &runtime->settings, options->kernel_cache);
+    if (status != GANTRY_OK) goto fail_settings;
+    status = gantry__backend_set_init(&runtime->backends, &runtime->heap, &runtime->log, &runtime->settings, options->backend_path,
+                                      options->backends);
+    if (status != GANTRY_OK) goto fail_store;
+    status = gantry__device_table_init(&runtime->devices, &runtime->heap, &runtime->log, &runtime->settings, &runtime->backends, options);
+    if (status != GANTRY_OK) goto fail_backends;
+    status = gantry__plan_cache_init(&runtime->plans, &runtime->heap);
+    if (status != GANTRY_OK) goto fail_devices;
+    gantry__placement_log_init(&runtime->placements);
+    if (gantry__mutex_init(&runtime->lock) == 0) return GANTRY_OK;
+    status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    gantry__plan_cache_deinit(&runtime->plans);
+fail_devices:
+    gantry__device_table_deinit(&runtime->devices);
+fail_backends:
+    gantry__backend_set_deinit(&runtime->backends);
+fail_store:
+    gantry__binary_store_deinit(&runtime->store);
+fail_settings:
+    gantry__settings_deinit(&runtime->settings);
+    return status;
+}
+
+gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *given, gantry_runtime_t **out_runtime) {
+    if (!out_runtime) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_runtime_create: out_runtime is NULL");
+    *out_runtime = NULL;
+    gantry_runtime_options_t options;
+    GANTRY__TRY(check_options(given, &options));
+    gantry__heap_t heap = gantry__heap_default;
+    if (options.reallocate) heap = (gantry__heap_t){options.reallocate, options.reallocate_user};
+    gantry_runtime_t *runtime = gantry__heap_zalloc(&heap, sizeof *runtime);
+    if (!runtime) return GANTRY_RESOURCE_EXHAUSTED;
+    runtime->heap = heap;
+    runtime->log = (gantry__log_t){options.log, options.log_user, GANTRY_LEVEL_INFO};
+    atomic_init(&runtime->references, 1);
+    gantry_status_t status = init_parts(runtime, &options);
+    if (status != GANTRY_OK) {
+        gantry__heap_free(&heap, runtime, sizeof *runtime);
+        return status;
+    }
+    *out_runtime = runtime;
+    return GANTRY_OK;
+}
+
+/* ---- initialise ---- */
+
+static void release_registries(gantry_runtime_t *runtime, size_t count) {
+    for (size_t i = 0; i < count; ++i) gantry__kernel_registry_deinit(&runtime->registries[i]);
+    gantry__heap_free(&runtime->heap, runtime->registries, runtime->devices.physical_count * sizeof *runtime->registries);
+    void *programs = (void *)runtime->programs;
+    gantry__heap_free(&runtime->heap, programs, runtime->devices.physical_count * sizeof *runtime->programs);
+    runtime->registries = NULL;
+    runtime->programs = NULL;
+}
+
+static gantry_status_t make_registries(gantry_runtime_t *runtime) {
+    const gantry__device_table_t *devices = &runtime->devices;
+    runtime->registries = gantry__heap_zalloc(&runtime->heap, devices->physical_count * sizeof *runtime->registries);
+    runtime->programs = gantry__heap_zalloc(&runtime->heap, devices->physical_count * sizeof *runtime->programs);
+    gantry_status_t status = runtime->registries && runtime->programs ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    size_t made = 0;
+    for (; made < devices->physical_count && status == GANTRY_OK; ++made) {
+        const struct gantry_physical_device_t *device = devices->physical[made];
+        status = gantry__kernel_registry_init(&runtime->registries[made], &runtime->heap, &runtime->log, device->backend,
+                                              device->backend_index, &device->info);
+        if (status != GANTRY_OK) break;
+    }
+    if (status != GANTRY_OK) release_registries(runtime, made);
+    return status;
+}
+
+static gantry_logical_device_t *find_host(const gantry__device_table_t *devices) {
+    for (size_t i = 0; i < devices->listed_count; ++i) {
+        gantry_logical_device_t *device = devices->logical[i];
+        if (device->host_addressable && device->synchronous) return device;
+    }
+    return NULL;
+}
+
+gantry_status_t gantry__runtime_initialize(gantry_runtime_t *runtime, const char *by) {
+    if (atomic_load_explicit(&runtime->is_initialized, memory_order_acquire)) return GANTRY_OK;
+    gantry_status_t status = gantry__device_table_freeze(&runtime->devices, by);
+    if (status != GANTRY_OK) return status;
+    gantry__mutex_lock(&runtime->lock);
+    if (!atomic_load(&runtime->is_initialized)) {
+        runtime->host = find_host(&runtime->devices);
+        if (!runtime->host) {
+            status = gantry__fail(GANTRY_NOT_FOUND, "No CPU devices are available in this process");
+        } else {
+            status = gantry__logical_device_open(runtime->host);
+        }
+        if (status == GANTRY_OK) status = make_registries(runtime);
+        if (status == GANTRY_OK) atomic_store_explicit(&runtime->is_initialized, true, memory_order_release);
+    }
+    gantry__mutex_unlock(&runtime->lock);
+    return status;
+}
+
+gantry_status_t gantry_runtime_initialize(gantry_runtime_t *runtime) {
+    GANTRY__TRY(gantry__runtime_check(runtime));
+    return gantry__runtime_initialize(runtime, "gantry_runtime_initialize");
+}
+
+static gantry_status_t make_programs(gantry_runtime_t *runtime, gantry_logical_device_t *device, gantry__program_cache_t **out_cache) {
+    gantry__program_cache_t *cache = gantry__heap_zalloc(&runtime->heap, sizeof *cache);
+    if (!cache) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = gantry__program_cache_init(cache, &runtime->heap, &runtime->log, &runtime->store, &runtime->counters,
+                                                        device->backend, device->handle, &device->physical->info);
+    if (status != GANTRY_OK) {
+        gantry__heap_free(&runtime->heap, cache, sizeof *cache);
+        return status;
+    }
+    *out_cache = cache;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__runtime_programs(gantry_runtime_t *runtime, gantry_logical_device_t *device, gantry__program_cache_t **out_cache) {
+    const gantry_backend_t *backend = device->backend;
+    *out_cache = NULL;
+    if (!GANTRY_ABI_HAS(backend, program) || !backend->program) return GANTRY_OK;
+    uint32_t position = device->physical->position;
+    *out_cache = atomic_load_explicit(&runtime->programs[position], memory_order_acquire);
+    if (*out_cache) return GANTRY_OK;
+    gantry_status_t status = GANTRY_OK;
+    gantry__mutex_lock(&runtime->lock);
+    *out_cache = atomic_load(&runtime->programs[position]);
+    if (!*out_cache) {
+        status = make_programs(runtime, device, out_cache);
+        if (status == GANTRY_OK) atomic_store_explicit(&runtime->programs[position], *out_cache, memory_order_release);
+    }
+    gantry__mutex_unlock(&runtime->lock);
+    return status;
+}
+
+/* ---- release ---- */
+
+gantry_status_t gantry__runtime_check(const gantry_runtime_t *runtime) {
+    if (!runtime) return gantry__fail(GANTRY_INVALID_ARGUMENT, "the runtime is NULL; one from gantry_runtime_create is accepted");
+    if (atomic_load_explicit(&runtime->is_released, memory_order_acquire)) {
+        return gantry__fail(GANTRY_FAILED_PRECONDITION, "the runtime was released; its objects may only be released now");
+    }
+    return GANTRY_OK;
+}
+
+gantry_runtime_t *gantry__runtime_retain(gantry_runtime_t *runtime) {
+    atomic_fetch_add_explicit(&runtime->references, 1, memory_order_relaxed);
+    return runtime;
+}
+
+static void release_spare_tensors(gantry_runtime_t *runtime) {
+    while (runtime->spare_tensors) {
+        gantry_tensor_t *tensor = runtime->spare_tensors;
+        runtime->spare_tensors = tensor->next;
+        gantry__heap_free(&runtime->heap, tensor, sizeof *tensor);
+    }
+}
+
+static void release_programs(gantry_runtime_t *runtime) {
+    for (size_t i = 0; runtime->programs && i < runtime->devices.physical_count; ++i) {
+        gantry__program_cache_t *cache = atomic_load(&runtime->programs[i]);
+        if (!cache) continue;
+        gantry__program_cache_deinit(cache);
+        gantry__heap_free(&runtime->heap, cache, sizeof *cache);
+    }
+}
+
+static void destroy(gantry_runtime_t *runtime) {
+    for (size_t i = 0; i < runtime->devices.logical_count; ++i) {
+        gantry_logical_device_t *device = runtime->devices.logical[i];
+        if (atomic_load(&device->is_open)) (void)gantry__logical_device_synchronize(device);
+    }
+    release_spare_tensors(runtime);
+    release_programs(runtime);
+    if (runtime->registries) release_registries(runtime, runtime->devices.physical_count);
+    while (runtime->wishes) {
+        gantry__wish_node_t *node = runtime->wishes;
+        runtime->wishes = node->next;
+        gantry__heap_free(&runtime->heap, node, sizeof *node);
+    }
+    gantry__plan_cache_deinit(&runtime->plans);
+    gantry__device_table_deinit(&runtime->devices);
+    gantry__backend_set_deinit(&runtime->backends);
+    gantry__binary_store_deinit(&runtime->store);
+    gantry__settings_deinit(&runtime->settings);
+    gantry__mutex_deinit(&runtime->lock);
+    gantry__heap_t heap = runtime->heap;
+    gantry__heap_free(&heap, runtime, sizeof *runtime);
+}
+
+void gantry__runtime_drop(gantry_runtime_t *runtime) {
+    if (atomic_fetch_sub_explicit(&runtime->references, 1, memory_order_acq_rel) == 1) destroy(runtime);
+}
+
+void gantry_runtime_release(gantry_runtime_t *runtime) {
+    if (!runtime || atomic_exchange(&runtime->is_released, true)) return;
+    gantry__runtime_drop(runtime);
+}
+
+gantry_status_t gantry_runtime_synchronize(gantry_runtime_t *runtime) {
+    GANTRY__TRY(gantry__runtime_check(runtime));
+    gantry_status_t first = GANTRY_OK;
+    for (size_t i = 0; i < runtime->devices.logical_count; ++i) {
+        gantry_logical_device_t *device = runtime->devices.logical[i];
+        if (!atomic_load(&device->is_open)) continue;
+        gantry_status_t status = gantry__logical_device_synchronize(device);
+        if (first == GANTRY_OK) first = status;
+    }
+    return first;
+}
+
+/* ---- wishes ---- */
+
+/* What TensorFlow's texts show: the name completed by job, replica and task. */
+static void format_wish(gantry__wish_t *wish) {
+    const gantry__device_name_t *name = &wish->reference.name;
+    wish->is_empty = wish->reference.kind == GANTRY__DEVICE_LOGICAL && !name->has_job && !name->has_replica && !name->has_task &&
+                     !name->has_type && !name->has_backend;
+    if (wish->reference.kind == GANTRY__DEVICE_LOGICAL) {
+        gantry__device_name_t base = {.has_job = true, .has_replica = true, .has_task = true, .job = "localhost"};
+        gantry__device_name_t full;
+        gantry__device_name_merge_unset(name, &base, &full);
+        (void)gantry__device_name_format(&full, wish->text, sizeof wish->text);
+    } else {
+        (void)gantry__device_reference_format(&wish->reference, wish->text, sizeof wish->text);
+    }
+}
+
+gantry_status_t gantry__runtime_wish(gantry_runtime_t *runtime, const gantry__device_reference_t *reference, const gantry__wish_t **out_wish) {
+    gantry__wish_t wish = {.reference = *reference};
+    format_wish(&wish);
+    *out_wish = NULL;
+    gantry__mutex_lock(&runtime->lock);
+    gantry__wish_node_t *node = runtime->wishes;
+    while (node && strcmp(node->wish.text, wish.text) != 0) node = node->next;
+    if (!node) {
+        node = gantry__heap_alloc(&runtime->heap, sizeof *node);
+        if (node) {
+            node->wish = wish;
+            node->next = runtime->wishes;
+            runtime->wishes = node;
+        }
+    }
+    if (node) *out_wish = &node->wish;
+    gantry__mutex_unlock(&runtime->lock);
+    return node ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}

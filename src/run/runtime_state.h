@@ -1,0 +1,66 @@
+/* The runtime's state: everything below it, put together, and what tensors, scopes and ops share.
+ *
+ * Counted: the creator, every scope, tensor and variable hold one reference each; the last one ends it. After gantry_runtime_release
+ * it is only good for releasing the rest. Thread-safe as its parts say. */
+#ifndef GANTRY_RUN_RUNTIME_STATE_H
+#define GANTRY_RUN_RUNTIME_STATE_H
+
+#include <stdatomic.h>
+
+#include <gantry/gantry.h>
+
+#include "device/device_table.h"
+#include "kernel/binary_store.h"
+#include "kernel/kernel_registry.h"
+#include "kernel/program_cache.h"
+#include "place/placement_log.h"
+
+typedef struct gantry__wish_node_t {
+    gantry__wish_t wish;
+    struct gantry__wish_node_t *next;
+} gantry__wish_node_t;
+
+struct gantry_runtime_t {
+    atomic_uint_fast64_t references;
+    atomic_bool is_released;
+    gantry__heap_t heap;
+    gantry__log_t log;
+    gantry__settings_t settings;
+    gantry__backend_set_t backends;
+    gantry__device_table_t devices;
+    gantry__binary_store_t store;
+    gantry__program_counters_t counters;
+    gantry__plan_cache_t plans;
+    gantry__placement_log_t placements;
+    /* by position of the physical device; made at initialisation, program caches with the device's first op */
+    gantry__kernel_registry_t *registries;
+    _Atomic(gantry__program_cache_t *) *programs;
+    atomic_bool is_initialized;
+    gantry_logical_device_t *host; /* the first CPU: where host constants live */
+    /* settings that may change at any time */
+    atomic_int soft_placement, log_placement, device_policy, placement_mode;
+    int32_t intra_op_threads;
+    /* under lock */
+    gantry__mutex_t lock;
+    gantry__wish_node_t *wishes;
+    gantry_placement_fn placement_callback;
+    void *placement_user;
+    atomic_bool has_callback;
+    struct gantry_tensor_t *spare_tensors;
+    uint32_t spare_count;
+};
+
+gantry_runtime_t *gantry__runtime_retain(gantry_runtime_t *runtime);
+void gantry__runtime_drop(gantry_runtime_t *runtime);
+
+/* FailedPrecondition after release. */
+gantry_status_t gantry__runtime_check(const gantry_runtime_t *runtime);
+/* Initialises on first use; by names the call or op. */
+gantry_status_t gantry__runtime_initialize(gantry_runtime_t *runtime, const char *by);
+/* The device's program cache, made on first need; NULL where the backend builds no programs or memory is out. */
+gantry_status_t gantry__runtime_programs(gantry_runtime_t *runtime, gantry_logical_device_t *device, gantry__program_cache_t **out_cache);
+
+/* The one wish object for this reference, so that it can be compared by address. */
+gantry_status_t gantry__runtime_wish(gantry_runtime_t *runtime, const gantry__device_reference_t *reference, const gantry__wish_t **out_wish);
+
+#endif

@@ -1,0 +1,196 @@
+#include <gantry/scope.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "run/scope_state.h"
+
+/* ---- errors ---- */
+
+gantry_status_t gantry__scope_fail(gantry_scope_t *scope, gantry_status_t status) {
+    if (scope->status != GANTRY_OK || status == GANTRY_OK) return scope->status;
+    scope->status = status;
+    scope->message = gantry__heap_strdup(&scope->runtime->heap, gantry__message()); /* NULL: the status alone has to do */
+    return status;
+}
+
+gantry_status_t gantry__scope_check(gantry_scope_t *scope) {
+    if (!scope) return gantry__fail(GANTRY_INVALID_ARGUMENT, "the scope is NULL; one from gantry_scope_begin is accepted");
+    if (scope->status != GANTRY_OK) return scope->status;
+    gantry_status_t status = gantry__runtime_check(scope->runtime);
+    return status == GANTRY_OK ? GANTRY_OK : gantry__scope_fail(scope, status);
+}
+
+gantry_status_t gantry_scope_status(const gantry_scope_t *scope) {
+    return scope ? scope->status : gantry__fail(GANTRY_INVALID_ARGUMENT, "the scope is NULL; one from gantry_scope_begin is accepted");
+}
+
+const char *gantry_scope_message(const gantry_scope_t *scope) {
+    if (!scope || scope->status == GANTRY_OK) return "";
+    return scope->message ? scope->message : gantry_status_name(scope->status);
+}
+
+void gantry_scope_clear(gantry_scope_t *scope) {
+    if (!scope) return;
+    scope->status = GANTRY_OK;
+    gantry__heap_free_text(&scope->runtime->heap, scope->message);
+    scope->message = NULL;
+}
+
+/* ---- begin ---- */
+
+static gantry_scope_t *make_scope(gantry_runtime_t *runtime) {
+    gantry_scope_t *scope = gantry__heap_zalloc(&runtime->heap, sizeof *scope);
+    if (scope) scope->runtime = gantry__runtime_retain(runtime);
+    return scope;
+}
+
+static gantry_status_t read_wish(gantry_scope_t *scope, const gantry__wish_t *outer, const char *device) {
+    scope->wish = outer;
+    if (!device) return GANTRY_OK;
+    if (strcmp(device, GANTRY_DEVICE_NONE) == 0) {
+        scope->wish = NULL;
+        return GANTRY_OK;
+    }
+    gantry__device_reference_t reference;
+    GANTRY__TRY(gantry__device_reference_from_user(&scope->runtime->devices, device, &reference));
+    if (outer) {
+        gantry__device_reference_t inner = reference;
+        gantry__device_reference_merge_scope(&outer->reference, &inner, &reference);
+    }
+    return gantry__runtime_wish(scope->runtime, &reference, &scope->wish);
+}
+
+gantry_scope_t *gantry_scope_begin(gantry_runtime_t *runtime, const char *device) {
+    if (gantry__runtime_check(runtime) != GANTRY_OK) return NULL;
+    gantry_scope_t *scope = make_scope(runtime);
+    if (scope) (void)gantry__scope_fail(scope, read_wish(scope, NULL, device));
+    return scope;
+}
+
+gantry_scope_t *gantry_scope_begin_in(gantry_scope_t *parent, const char *device) {
+    if (!parent) {
+        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "the parent scope is NULL; one from gantry_scope_begin is accepted");
+        return NULL;
+    }
+    gantry_scope_t *scope = make_scope(parent->runtime);
+    if (!scope) return NULL;
+    scope->parent = parent;
+    scope->next_sibling = parent->first_child;
+    if (parent->first_child) parent->first_child->previous_sibling = scope;
+    parent->first_child = scope;
+    if (parent->status != GANTRY_OK) { /* a failed scope's children do nothing either */
+        scope->status = parent->status;
+        scope->message = gantry__heap_strdup(&scope->runtime->heap, gantry_scope_message(parent));
+        return scope;
+    }
+    (void)gantry__scope_fail(scope, read_wish(scope, parent->wish, device));
+    return scope;
+}
+
+/* ---- tensors ---- */
+
+void gantry__scope_adopt(gantry_scope_t *scope, gantry_tensor_t *tensor) {
+    tensor->scope = scope;
+    tensor->previous = NULL;
+    tensor->next = scope->tensors;
+    if (scope->tensors) scope->tensors->previous = tensor;
+    scope->tensors = tensor;
+}
+
+static void unlink_tensor(gantry_scope_t *scope, gantry_tensor_t *tensor) {
+    if (tensor->previous) {
+        tensor->previous->next = tensor->next;
+    } else {
+        scope->tensors = tensor->next;
+    }
+    if (tensor->next) tensor->next->previous = tensor->previous;
+    tensor->scope = NULL;
+    tensor->next = tensor->previous = NULL;
+}
+
+static gantry_tensor_t *as_owned(const gantry_tensor_t *tensor) {
+    gantry_tensor_t *owned;
+    memcpy(&owned, &tensor, sizeof owned); /* the scope owns what its users see as const */
+    return owned;
+}
+
+const gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
+    if (!scope) {
+        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "the scope is NULL; one from gantry_scope_begin is accepted");
+        return NULL;
+    }
+    gantry_scope_t *target = scope->parent ? scope->parent : scope;
+    if (!tensor || tensor->scope != scope) {
+        if (scope->status == GANTRY_OK) {
+            (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_scope_keep: %s; a tensor that this scope owns is accepted",
+                               tensor ? "the tensor belongs to another owner" : "the tensor is NULL");
+            (void)gantry__scope_fail(target, GANTRY_INVALID_ARGUMENT);
+        } else {
+            (void)gantry__fail(scope->status, "%s", gantry_scope_message(scope));
+            (void)gantry__scope_fail(target, scope->status);
+        }
+        return NULL;
+    }
+    gantry_tensor_t *owned = as_owned(tensor);
+    unlink_tensor(scope, owned);
+    if (scope->parent) gantry__scope_adopt(scope->parent, owned);
+    return tensor;
+}
+
+void gantry_tensor_drop(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
+    if (!scope || !tensor || tensor->scope != scope) return;
+    gantry_tensor_t *owned = as_owned(tensor);
+    unlink_tensor(scope, owned);
+    gantry_tensor_release(owned);
+}
+
+/* ---- end ---- */
+
+static void unlink_scope(gantry_scope_t *scope) {
+    if (!scope->parent) return;
+    if (scope->previous_sibling) {
+        scope->previous_sibling->next_sibling = scope->next_sibling;
+    } else {
+        scope->parent->first_child = scope->next_sibling;
+    }
+    if (scope->next_sibling) scope->next_sibling->previous_sibling = scope->previous_sibling;
+}
+
+static void destroy_scope(gantry_scope_t *scope) {
+    while (scope->tensors) {
+        gantry_tensor_t *tensor = scope->tensors;
+        unlink_tensor(scope, tensor);
+        gantry_tensor_release(tensor);
+    }
+    unlink_scope(scope);
+    gantry_runtime_t *runtime = scope->runtime;
+    gantry__heap_free_text(&runtime->heap, scope->message);
+    gantry__heap_free(&runtime->heap, scope, sizeof *scope);
+    gantry__runtime_drop(runtime);
+}
+
+/* Children before their parents, without recursion. */
+static void destroy_children(gantry_scope_t *scope) {
+    while (scope->first_child) {
+        gantry_scope_t *leaf = scope->first_child;
+        while (leaf->first_child) leaf = leaf->first_child;
+        destroy_scope(leaf);
+    }
+}
+
+gantry_status_t gantry_scope_end(gantry_scope_t *scope) {
+    if (!scope) return gantry__fail(GANTRY_INVALID_ARGUMENT, "the scope is NULL; one from gantry_scope_begin is accepted");
+    if (scope->first_child) {
+        (void)gantry__fail(GANTRY_FAILED_PRECONDITION, "Exiting device scope without proper scope nesting: an inner scope is still open; it is "
+                           "ended too");
+        (void)gantry__scope_fail(scope, GANTRY_FAILED_PRECONDITION);
+        destroy_children(scope);
+    }
+    gantry_status_t status = scope->status;
+    if (status != GANTRY_OK) (void)gantry__fail(status, "%s", gantry_scope_message(scope));
+    destroy_scope(scope);
+    return status;
+}
+
+gantry_runtime_t *gantry_scope_runtime(const gantry_scope_t *scope) { return scope ? scope->runtime : NULL; }

@@ -1,0 +1,291 @@
+#include <gantry/tensor.h>
+
+#include <string.h>
+
+#include "run/tensor_format.h"
+#include "run/tensor_state.h"
+
+#define SPARE_TENSORS 4096
+
+/* ---- objects ---- */
+
+static gantry_tensor_t *take_object(gantry_runtime_t *runtime) {
+    gantry__mutex_lock(&runtime->lock);
+    gantry_tensor_t *tensor = runtime->spare_tensors;
+    if (tensor) {
+        runtime->spare_tensors = tensor->next;
+        --runtime->spare_count;
+    }
+    gantry__mutex_unlock(&runtime->lock);
+    return tensor ? tensor : gantry__heap_alloc(&runtime->heap, sizeof *tensor);
+}
+
+static void return_object(gantry_runtime_t *runtime, gantry_tensor_t *tensor) {
+    gantry__mutex_lock(&runtime->lock);
+    bool keeps = runtime->spare_count < SPARE_TENSORS;
+    if (keeps) {
+        tensor->next = runtime->spare_tensors;
+        runtime->spare_tensors = tensor;
+        ++runtime->spare_count;
+    }
+    gantry__mutex_unlock(&runtime->lock);
+    if (!keeps) gantry__heap_free(&runtime->heap, tensor, sizeof *tensor);
+}
+
+static gantry_tensor_t *make_object(gantry_runtime_t *runtime, gantry_logical_device_t *device, gantry_dtype_t dtype,
+                                    const gantry_shape_t *shape) {
+    gantry_tensor_t *tensor = take_object(runtime);
+    if (!tensor) return NULL;
+    atomic_init(&tensor->references, 1);
+    tensor->dtype = dtype;
+    tensor->runtime = gantry__runtime_retain(runtime);
+    tensor->device = device;
+    tensor->buffer = NULL;
+    tensor->offset_bytes = 0;
+    tensor->elements = gantry_shape_elements(shape);
+    tensor->size_bytes = (size_t)tensor->elements * gantry_dtype_size(dtype);
+    tensor->data = NULL;
+    tensor->ready = (gantry__point_t){NULL, 0};
+    tensor->faults = NULL;
+    tensor->fault_count = 0;
+    tensor->shape = *shape;
+    tensor->scope = NULL;
+    tensor->next = tensor->previous = NULL;
+    return tensor;
+}
+
+static void release_faults(gantry_tensor_t *tensor) {
+    for (uint32_t i = 0; i < tensor->fault_count; ++i) gantry__fault_release(tensor->faults[i]);
+    if (tensor->faults) gantry__heap_free(&tensor->runtime->heap, tensor->faults, tensor->fault_count * sizeof *tensor->faults);
+}
+
+gantry_tensor_t *gantry_tensor_retain(const gantry_tensor_t *tensor) {
+    if (!tensor) return NULL;
+    gantry_tensor_t *mutable_tensor;
+    memcpy(&mutable_tensor, &tensor, sizeof mutable_tensor); /* an owner may release what users see as const */
+    atomic_fetch_add_explicit(&mutable_tensor->references, 1, memory_order_relaxed);
+    return mutable_tensor;
+}
+
+void gantry_tensor_release(gantry_tensor_t *tensor) {
+    if (!tensor || atomic_fetch_sub_explicit(&tensor->references, 1, memory_order_acq_rel) != 1) return;
+    gantry_runtime_t *runtime = tensor->runtime;
+    gantry__buffer_release(tensor->buffer);
+    release_faults(tensor);
+    return_object(runtime, tensor);
+    gantry__runtime_drop(runtime);
+}
+
+/* ---- making ---- */
+
+static const char *tensorflow_type_name(gantry_dtype_t dtype) {
+    if (dtype == GANTRY_FLOAT32) return "float";
+    if (dtype == GANTRY_FLOAT64) return "double";
+    return dtype == GANTRY_FLOAT16 ? "half" : gantry_dtype_name(dtype);
+}
+
+static gantry_status_t explain_oom(gantry_status_t status, const gantry_tensor_t *tensor) {
+    if (status != GANTRY_RESOURCE_EXHAUSTED) return status;
+    char shape[GANTRY_MAX_RANK * 21 + 3];
+    (void)gantry_shape_format(&tensor->shape, shape, sizeof shape);
+    return gantry__fail_prefix(status, "OOM when allocating tensor with shape%s and type %s on %s by allocator %s: ", shape,
+                               tensorflow_type_name(tensor->dtype), tensor->device->full_name, tensor->device->allocator.name);
+}
+
+gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_device_t *device, gantry_dtype_t dtype,
+                                      const gantry_shape_t *shape, uint32_t first_stream, const char *owner, gantry_tensor_t **out_tensor) {
+    *out_tensor = NULL;
+    GANTRY__TRY(gantry__logical_device_open(device));
+    gantry_tensor_t *tensor = make_object(runtime, device, dtype, shape);
+    if (!tensor) return GANTRY_RESOURCE_EXHAUSTED;
+    if (device->host_addressable && device->synchronous && tensor->size_bytes <= GANTRY__INLINE_BYTES) {
+        tensor->data = tensor->inline_data;
+    } else if (tensor->size_bytes > 0) {
+        gantry_status_t status = gantry__buffer_create(device, tensor->size_bytes, first_stream, owner, &tensor->buffer);
+        if (status != GANTRY_OK) {
+            status = explain_oom(status, tensor);
+            gantry_tensor_release(tensor);
+            return status;
+        }
+        tensor->data = tensor->buffer->data;
+    }
+    *out_tensor = tensor;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry_shape_t *shape, gantry_tensor_t **out_tensor) {
+    gantry_tensor_t *tensor = make_object(source->runtime, source->device, source->dtype, shape);
+    *out_tensor = tensor;
+    if (!tensor) return GANTRY_RESOURCE_EXHAUSTED;
+    tensor->ready = source->ready;
+    if (source->buffer) {
+        tensor->buffer = gantry__buffer_retain(source->buffer);
+        tensor->offset_bytes = source->offset_bytes;
+        tensor->data = source->data;
+    } else if (source->data) {
+        tensor->data = tensor->inline_data;
+        memcpy(tensor->inline_data, source->inline_data, source->size_bytes);
+    }
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logical_device_t *device, gantry_dtype_t dtype,
+                                         const gantry_shape_t *shape, const void *data, gantry_tensor_t **out_tensor) {
+    GANTRY__TRY(gantry__tensor_create(runtime, device, dtype, shape, GANTRY_STREAM_TO_DEVICE, "Const", out_tensor));
+    gantry_tensor_t *tensor = *out_tensor;
+    gantry_status_t status = GANTRY_OK;
+    if (tensor->buffer) {
+        status = gantry__copy_from_host(tensor->buffer, data, tensor->size_bytes, &tensor->ready);
+    } else if (tensor->size_bytes > 0) {
+        memcpy(tensor->inline_data, data, tensor->size_bytes);
+    }
+    if (status != GANTRY_OK) {
+        gantry_tensor_release(tensor);
+        *out_tensor = NULL;
+    }
+    return status;
+}
+
+static gantry_status_t copy_elements(gantry_tensor_t *target, const gantry_tensor_t *source) {
+    if (source->size_bytes == 0) return GANTRY_OK;
+    if (source->data && source->device->synchronous) {
+        if (!target->buffer) {
+            memcpy(target->data, source->data, source->size_bytes);
+            return GANTRY_OK;
+        }
+        return gantry__copy_from_host(target->buffer, source->data, source->size_bytes, &target->ready);
+    }
+    if (!target->buffer) return gantry__copy_to_host(target->data, source->buffer, source->offset_bytes, source->size_bytes, source->ready);
+    return gantry__copy_across(target->buffer, source->buffer, source->offset_bytes, source->size_bytes, source->ready, &target->ready);
+}
+
+gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source, gantry_logical_device_t *device, gantry_tensor_t **out_tensor) {
+    GANTRY__TRY(gantry__tensor_create(source->runtime, device, source->dtype, &source->shape, GANTRY_STREAM_TO_DEVICE, "copy", out_tensor));
+    gantry_status_t status = copy_elements(*out_tensor, source);
+    if (status == GANTRY_OK) status = gantry__tensor_inherit_faults(*out_tensor, source);
+    if (status != GANTRY_OK) {
+        gantry_tensor_release(*out_tensor);
+        *out_tensor = NULL;
+    }
+    return status;
+}
+
+/* ---- faults ---- */
+
+gantry_status_t gantry__tensor_add_fault(gantry_tensor_t *tensor, gantry__fault_t *fault) {
+    gantry__fault_t **grown = gantry__heap_resize(&tensor->runtime->heap, tensor->faults, tensor->fault_count, tensor->fault_count + 1,
+                                                  sizeof *grown);
+    if (!grown) {
+        gantry__fault_release(fault);
+        return GANTRY_RESOURCE_EXHAUSTED;
+    }
+    tensor->faults = grown;
+    tensor->faults[tensor->fault_count++] = fault;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__tensor_inherit_faults(gantry_tensor_t *tensor, const gantry_tensor_t *source) {
+    for (uint32_t i = 0; i < source->fault_count; ++i) {
+        gantry__fault_t *fault = source->faults[i];
+        bool known = atomic_load(&fault->settled) == 1;
+        for (uint32_t j = 0; j < tensor->fault_count && !known; ++j) known = tensor->faults[j] == fault;
+        if (!known) GANTRY__TRY(gantry__tensor_add_fault(tensor, gantry__fault_retain(fault)));
+    }
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__tensor_settle(const gantry_tensor_t *tensor) {
+    for (uint32_t i = 0; i < tensor->fault_count; ++i) GANTRY__TRY(gantry__fault_settle(tensor->faults[i]));
+    return GANTRY_OK;
+}
+
+/* ---- reading ---- */
+
+static gantry_status_t check_tensor(const gantry_tensor_t *tensor) {
+    if (!tensor) return gantry__fail(GANTRY_INVALID_ARGUMENT, "the tensor is NULL; a tensor that an op made is accepted");
+    return gantry__runtime_check(tensor->runtime);
+}
+
+gantry_status_t gantry__tensor_host_data(const gantry_tensor_t *tensor, const void **out_data, void **out_owned) {
+    *out_owned = NULL;
+    *out_data = NULL;
+    GANTRY__TRY(gantry__tensor_settle(tensor));
+    if (tensor->size_bytes == 0) {
+        *out_data = tensor->inline_data; /* never read, never NULL */
+        return GANTRY_OK;
+    }
+    if (tensor->data && tensor->device->synchronous) {
+        *out_data = tensor->data;
+        return GANTRY_OK;
+    }
+    void *copy = gantry__heap_alloc(&tensor->runtime->heap, tensor->size_bytes);
+    if (!copy) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = gantry__copy_to_host(copy, tensor->buffer, tensor->offset_bytes, tensor->size_bytes, tensor->ready);
+    if (status != GANTRY_OK) {
+        gantry__heap_free(&tensor->runtime->heap, copy, tensor->size_bytes);
+        return status;
+    }
+    *out_data = *out_owned = copy;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry_tensor_read(const gantry_tensor_t *tensor, void *out, size_t bytes) {
+    GANTRY__TRY(check_tensor(tensor));
+    if (bytes != tensor->size_bytes || (!out && bytes > 0)) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "reading a tensor of %zu bytes into %zu bytes at %p; exactly its size is accepted",
+                            tensor->size_bytes, bytes, out);
+    }
+    if (tensor->fault_count > 0) GANTRY__TRY(gantry__tensor_settle(tensor));
+    if (bytes == 0) return GANTRY_OK;
+    if (tensor->data && tensor->device->synchronous) {
+        memcpy(out, tensor->data, bytes);
+        return GANTRY_OK;
+    }
+    return gantry__copy_to_host(out, tensor->buffer, tensor->offset_bytes, bytes, tensor->ready);
+}
+
+gantry_status_t gantry_tensor_wait(const gantry_tensor_t *tensor) {
+    GANTRY__TRY(check_tensor(tensor));
+    GANTRY__TRY(gantry__point_wait(tensor->ready));
+    return gantry__tensor_settle(tensor);
+}
+
+gantry_status_t gantry_tensor_format(const gantry_tensor_t *tensor, const gantry_format_options_t *options, char *out, size_t out_bytes,
+                                     size_t *out_needed) {
+    if (out && out_bytes > 0) out[0] = '\0';
+    if (out_needed) *out_needed = 0;
+    GANTRY__TRY(check_tensor(tensor));
+    const void *data;
+    void *owned;
+    GANTRY__TRY(gantry__tensor_host_data(tensor, &data, &owned));
+    gantry__text_t text;
+    gantry__text_init(&text, &tensor->runtime->heap);
+    gantry__format_options_t layout = {0};
+    if (options) layout = (gantry__format_options_t){options->precision, options->threshold, options->edge_items, options->line_width};
+    (void)gantry__format_array(tensor->dtype, &tensor->shape, data, &layout, &text);
+    gantry_status_t status = gantry__text_status(&text);
+    if (status == GANTRY_OK && out && out_bytes > 0) {
+        size_t copied = text.length < out_bytes - 1 ? text.length : out_bytes - 1;
+        memcpy(out, gantry__text_get(&text), copied);
+        out[copied] = '\0';
+    }
+    if (out_needed) *out_needed = text.length;
+    gantry__text_deinit(&text);
+    gantry__heap_free(&tensor->runtime->heap, owned, tensor->size_bytes);
+    return status;
+}
+
+/* ---- plain questions ---- */
+
+gantry_dtype_t gantry_tensor_dtype(const gantry_tensor_t *tensor) { return tensor ? tensor->dtype : GANTRY_DTYPE_NONE; }
+
+const gantry_shape_t *gantry_tensor_shape(const gantry_tensor_t *tensor) {
+    static const gantry_shape_t none = {.rank = 0};
+    return tensor ? &tensor->shape : &none;
+}
+
+int64_t gantry_tensor_elements(const gantry_tensor_t *tensor) { return tensor ? tensor->elements : 0; }
+
+size_t gantry_tensor_bytes(const gantry_tensor_t *tensor) { return tensor ? tensor->size_bytes : 0; }
+
+const gantry_logical_device_t *gantry_tensor_device(const gantry_tensor_t *tensor) { return tensor ? tensor->device : NULL; }

@@ -1,0 +1,53 @@
+/* Tensors inside: where the elements are, when they are ready, what may still turn out to be wrong with them.
+ *
+ * Immutable once made but for reference counts, so any thread may read; the list links belong to the owning scope's thread. */
+#ifndef GANTRY_RUN_TENSOR_STATE_H
+#define GANTRY_RUN_TENSOR_STATE_H
+
+#include "device/transfer.h"
+#include "run/runtime_state.h"
+
+/* Tensors up to this size on the CPU backend live inside the object. */
+#define GANTRY__INLINE_BYTES 64
+
+struct gantry_tensor_t {
+    atomic_uint references;
+    gantry_dtype_t dtype;
+    gantry_runtime_t *runtime;
+    gantry_logical_device_t *device;
+    gantry__buffer_t *buffer; /* NULL: inline or empty */
+    uint64_t offset_bytes;    /* in the buffer */
+    size_t size_bytes;
+    int64_t elements;
+    void *data;              /* on a host-addressable device */
+    gantry__point_t ready;
+    gantry__fault_t **faults; /* NULL: none */
+    uint32_t fault_count;
+    gantry_shape_t shape;
+    gantry_scope_t *scope; /* owner, or NULL */
+    struct gantry_tensor_t *next, *previous;
+    _Alignas(64) unsigned char inline_data[GANTRY__INLINE_BYTES];
+};
+
+/* An uninitialised tensor with memory on the device, whose first writer is first_stream. owner: op name. Not yet in a scope. */
+gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_device_t *device, gantry_dtype_t dtype,
+                                      const gantry_shape_t *shape, uint32_t first_stream, const char *owner, gantry_tensor_t **out_tensor);
+/* The same memory with another shape of as many elements. */
+gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry_shape_t *shape, gantry_tensor_t **out_tensor);
+/* A copy on another device. */
+gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source, gantry_logical_device_t *device, gantry_tensor_t **out_tensor);
+/* A tensor on the host device with these elements. */
+gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logical_device_t *device, gantry_dtype_t dtype,
+                                         const gantry_shape_t *shape, const void *data, gantry_tensor_t **out_tensor);
+
+/* Adds the faults of source that are not known to be good. */
+gantry_status_t gantry__tensor_inherit_faults(gantry_tensor_t *tensor, const gantry_tensor_t *source);
+/* Takes over the caller's reference. */
+gantry_status_t gantry__tensor_add_fault(gantry_tensor_t *tensor, gantry__fault_t *fault);
+/* The first error among the tensor's faults. */
+gantry_status_t gantry__tensor_settle(const gantry_tensor_t *tensor);
+
+/* The elements in host memory: the tensor's own, or a copy in *out_owned (heap memory of size_bytes, the caller's). Waits. */
+gantry_status_t gantry__tensor_host_data(const gantry_tensor_t *tensor, const void **out_data, void **out_owned);
+
+#endif

@@ -1,0 +1,188 @@
+/* The conformance program: what every op, scope, variable and allocator must do on one device, whichever it is.
+ *
+ * Speaks to Gantry through the public API only. One process checks one device (or compares two); the list of ops comes
+ * from the golden files, all other checks are tables of functions, one table (group) per subject.
+ * Ownership: main owns the conformance_t and all it points to; a check releases what it makes.
+ * Threads: externally synchronised; checks run one after the other on the main thread. */
+#ifndef GANTRY_TESTS_CONFORMANCE_H
+#define GANTRY_TESTS_CONFORMANCE_H
+
+#include <gantry/gantry.h>
+#include <stdatomic.h>
+
+#include "golden.h"
+
+#define CONFORMANCE_SKIPPED 77 /* exit code that ctest takes as "skipped" */
+#define CONFORMANCE_MAX_OUTPUTS 4
+#define CONFORMANCE_MAX_INPUTS 64
+#define CONFORMANCE_MAX_GROUPS 160
+
+/* ---- options ---- */
+
+typedef struct conformance_options_t {
+    const char *device;       /* as the user wrote it */
+    const char *compare;      /* a second device whose bits must equal the first's; NULL: none */
+    const char *only;         /* comma list of ops and groups; NULL: all */
+    const char *case_part;    /* text that a case's name must contain; NULL: any */
+    const char *golden;       /* folder of *.json */
+    const char *skip_file;    /* NULL: none */
+    const char *expectations; /* file of kernels known to be missing */
+    uint64_t every;           /* run only each n-th case of the golden files and the sweep */
+    bool opencl_cpu_as_gpu;
+    bool list;          /* print the cases, run nothing */
+    bool verbose;       /* log of the library, all reasons of a failure, table per op */
+    bool allow_missing; /* exit 77 when the device's backend is unavailable */
+    bool expect_warm;   /* fail when a program had to be built */
+} conformance_options_t;
+
+/* 0 to go on; -1 after a usage error was printed; 1 after help was printed. */
+int conformance_options_parse(int argc, char **argv, conformance_options_t *out_options);
+
+/* ---- files of rules: some words, then a reason, one a line; # begins a comment ---- */
+
+#define CONFORMANCE_RULE_WORDS 3
+
+typedef struct conformance_rule_t {
+    char words[CONFORMANCE_RULE_WORDS][64];
+    char reason[200];
+    bool used;
+} conformance_rule_t;
+
+typedef struct conformance_rules_t {
+    conformance_rule_t *items;
+    size_t count;
+} conformance_rules_t;
+
+/* Reads lines of word_count words and a reason (which must be there). 0, or -1 with a text in error. */
+int conformance_rules_load(const char *path, size_t word_count, conformance_rules_t *out_rules, char *error,
+                           size_t error_bytes);
+void conformance_rules_free(conformance_rules_t *rules);
+
+/* ---- the run ---- */
+
+typedef struct conformance_row_t {
+    char group[40]; /* an op, or a subject such as "scope" */
+    size_t passed, failed, skipped;
+    int64_t largest_ulp; /* of golden cases that allow a distance; INT64_MAX: not comparable */
+} conformance_row_t;
+
+typedef struct conformance_t {
+    conformance_options_t options;
+    gantry_runtime_t *runtime;
+    const gantry_logical_device_t *device;
+    const gantry_logical_device_t *other;      /* of options.compare; NULL */
+    const gantry_logical_device_t *elsewhere;  /* some device that is not `device`; NULL when there is none */
+    const char *backend;                       /* of device: "cpu", "opencl" */
+    conformance_rules_t expectations, skips;
+    conformance_row_t rows[CONFORMANCE_MAX_GROUPS];
+    size_t row_count;
+    /* the running case */
+    conformance_row_t *row;
+    char case_name[160];
+    size_t reasons;
+    char skip_reason[256];
+    /* the newest placement record; op "" when none came since it was emptied */
+    gantry_placement_record_t record;
+    size_t record_count;
+    atomic_uint warnings; /* of the library's log */
+} conformance_t;
+
+typedef void (*conformance_check_fn)(conformance_t *c);
+
+typedef struct conformance_check_t {
+    const char *name;
+    conformance_check_fn run;
+} conformance_check_t;
+
+/* Runtime options as the command line asks for them; more may be set before create. The log goes to c. */
+gantry_runtime_options_t conformance_runtime_options(conformance_t *c);
+/* Makes the runtime, finds the devices. 0, else the exit code, after saying why. */
+int conformance_open(conformance_t *c);
+void conformance_close(conformance_t *c);
+
+/* ---- report ---- */
+
+/* Starts a case; false when filters, the skip file or --list leave it out: then nothing else is called for it. */
+bool conformance_begin(conformance_t *c, const char *group, const char *name);
+/* The case is wrong. The first reason is printed, the others too when verbose. */
+void conformance_fail(conformance_t *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The case cannot be run here, because. */
+void conformance_skip(conformance_t *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void conformance_end(conformance_t *c);
+/* True when --only names the group, or names nothing. */
+bool conformance_wants(const conformance_t *c, const char *group);
+void conformance_run_checks(conformance_t *c, const char *group, const conformance_check_t *checks, size_t count);
+/* Table, totals, programs built. Returns the exit code. */
+int conformance_summary(conformance_t *c);
+
+/* For checks: fails the case and goes on. */
+#define CHECK(c, condition, ...)                              \
+    do {                                                      \
+        if (!(condition)) conformance_fail((c), __VA_ARGS__); \
+    } while (0)
+
+/* "Status: text of the last failure on this thread". Valid until the next call. */
+const char *conformance_last_error(gantry_status_t status);
+/* Fails unless status is wanted and the text contains part ("" asks nothing). */
+void conformance_check_status(conformance_t *c, const char *what, gantry_status_t status, gantry_status_t wanted,
+                              const char *text, const char *part);
+/* Ends the scope, fails unless its status is wanted. */
+void conformance_end_scope(conformance_t *c, gantry_scope_t *scope, gantry_status_t wanted);
+
+/* ---- calls ---- */
+
+/* A scope on the device under test; never NULL (out of memory ends the program). */
+gantry_scope_t *conformance_scope(conformance_t *c);
+gantry_scope_t *conformance_scope_on(conformance_t *c, const char *device);
+
+/* n float32 values 0, 1, 2, ... in a vector. */
+const gantry_tensor_t *conformance_iota(gantry_scope_t *scope, int64_t n);
+/* Fails unless the tensor is a float32 one with these values. */
+void conformance_check_floats(conformance_t *c, const char *what, const gantry_tensor_t *tensor, const float *values,
+                              size_t count);
+
+/* Makes constants of the case's inputs in the scope. False after failing the case. */
+bool conformance_make_inputs(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
+                             const gantry_tensor_t **inputs);
+/* Calls the case's op; empties and fills c->record. */
+gantry_status_t conformance_call(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
+                                 const gantry_tensor_t *const *inputs, const gantry_tensor_t **outputs,
+                                 size_t *output_count);
+/* Copies a tensor to the host; data is malloced, also on an empty tensor. */
+gantry_status_t conformance_read(const gantry_tensor_t *tensor, golden_tensor_t *out);
+/* All of it: scope, inputs, call, read. *out_count is 0 after failing the case. */
+void conformance_evaluate(conformance_t *c, const char *device, const golden_case_t *item, golden_tensor_t *outputs,
+                          size_t *out_count);
+void conformance_free_outputs(golden_tensor_t *outputs, size_t count);
+/* Fails unless type, shape and bits are the same; NaN equals NaN. */
+void conformance_check_same(conformance_t *c, const char *what, const golden_tensor_t *expected,
+                            const golden_tensor_t *actual);
+/* The placement of the newest call of op on the device under test: right device, or listed in expectations. */
+void conformance_check_placement(conformance_t *c, const char *op, const gantry_tensor_t *output);
+
+/* ---- sentinels: tensors on both sides of the place where a result is expected to lie ---- */
+
+typedef struct conformance_sentinels_t {
+    const gantry_tensor_t *sides[2];
+} conformance_sentinels_t;
+
+/* Leaves a hole of `bytes` between two constants, so that a best-fit allocator puts the next result there. */
+void conformance_sentinels_place(conformance_t *c, gantry_scope_t *scope, size_t bytes, conformance_sentinels_t *out);
+void conformance_sentinels_check(conformance_t *c, gantry_scope_t *scope, conformance_sentinels_t *sentinels);
+
+/* ---- groups ---- */
+
+void conformance_run_golden(conformance_t *c); /* golden files; with --compare: the bits of both devices */
+void conformance_run_sweep(conformance_t *c);  /* random inputs of many sizes; with --compare likewise */
+void conformance_run_matmul(conformance_t *c); /* larger products against a plain loop */
+void conformance_run_coverage(conformance_t *c);
+void conformance_run_tensors(conformance_t *c);
+void conformance_run_transfers(conformance_t *c);
+void conformance_run_faults(conformance_t *c);
+void conformance_run_variables(conformance_t *c);
+void conformance_run_scopes(conformance_t *c);
+void conformance_run_calls(conformance_t *c);
+void conformance_run_memory(conformance_t *c);
+void conformance_run_threads(conformance_t *c);
+
+#endif

@@ -1,0 +1,145 @@
+/* The runtime of the run and the devices it is about; why one is missing. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conformance.h"
+
+static void take_log(void *user, gantry_log_level_t level, const char *text)
+{
+    conformance_t *c = user;
+    if (level >= GANTRY_LEVEL_WARNING) atomic_fetch_add(&c->warnings, 1);
+    if (c->options.verbose && level >= GANTRY_LEVEL_WARNING) {
+        fprintf(stderr, "%s: %s\n", level == GANTRY_LEVEL_WARNING ? "warning" : "error", text);
+    }
+}
+
+static void take_record(void *user, const gantry_placement_record_t *record)
+{
+    conformance_t *c = user;
+    c->record = *record;
+    c->record_count++;
+}
+
+gantry_runtime_options_t conformance_runtime_options(conformance_t *c)
+{
+    return (gantry_runtime_options_t){
+        .struct_size = sizeof(gantry_runtime_options_t),
+        .log_level = GANTRY_LEVEL_WARNING,
+        .log = take_log,
+        .log_user = c,
+        .opencl_cpu_as_gpu = c->options.opencl_cpu_as_gpu ? GANTRY_ON : GANTRY_DEFAULT,
+    };
+}
+
+/* ---- a device that is not there ---- */
+
+static void print_backends(const gantry_runtime_t *runtime)
+{
+    static const char *const states[] = {"usable", "unavailable", "refused"};
+    for (size_t i = 0; i < gantry_backend_status_count(runtime); i++) {
+        gantry_backend_status_t s = {.struct_size = sizeof s};
+        if (gantry_backend_status(runtime, i, &s) != GANTRY_OK) continue;
+        printf("  backend %s (%s): %s, %u devices%s%s%s%s\n", s.name, s.path, states[s.state], s.device_count,
+               *s.reason ? ": " : "", s.reason, *s.libraries ? "; " : "", s.libraries);
+    }
+}
+
+/* Whether s ("opencl") could have served the text ("opencl:0", "/GPU:0"): a backend's own name speaks of it alone. */
+static bool could_serve(const char *text, const char *backend)
+{
+    size_t length = strlen(backend);
+    if (!isalpha((unsigned char)*text) || strncmp(text, "GPU", 3) == 0 || strncmp(text, "gpu", 3) == 0) {
+        return strcmp(backend, "cpu") != 0;
+    }
+    return strncmp(text, backend, length) == 0 && (text[length] == ':' || text[length] == 0);
+}
+
+static bool has_usable_backend(const gantry_runtime_t *runtime, const char *text)
+{
+    for (size_t i = 0; i < gantry_backend_status_count(runtime); i++) {
+        gantry_backend_status_t s = {.struct_size = sizeof s};
+        if (gantry_backend_status(runtime, i, &s) != GANTRY_OK) continue;
+        if (s.state == GANTRY_BACKEND_USABLE && could_serve(text, s.name)) return true;
+    }
+    return false;
+}
+
+static int find_device(conformance_t *c, const char *text, const gantry_logical_device_t **out_device)
+{
+    gantry_status_t status = gantry_find_logical_device(c->runtime, text, out_device);
+    if (status == GANTRY_OK) return 0;
+    bool may_skip = c->options.allow_missing && status == GANTRY_NOT_FOUND && !has_usable_backend(c->runtime, text);
+    printf("%s device %s is missing: %s\n", may_skip ? "SKIP" : "FAIL", text, conformance_last_error(status));
+    print_backends(c->runtime);
+    return may_skip ? CONFORMANCE_SKIPPED : 1;
+}
+
+/* ---- devices ---- */
+
+static const gantry_logical_device_t *device_of_view(conformance_t *c, const gantry_physical_device_t *view)
+{
+    const gantry_logical_device_t *device = NULL;
+    gantry_device_details_t details = {.struct_size = sizeof details};
+    if (gantry_get_device_details(c->runtime, view, &details) != GANTRY_OK) return NULL;
+    if (gantry_find_logical_device(c->runtime, details.alias, &device) != GANTRY_OK) return NULL;
+    return device;
+}
+
+/* Any other device: views are listed with the CPU first. */
+static const gantry_logical_device_t *find_elsewhere(conformance_t *c)
+{
+    const gantry_physical_device_t *views[64];
+    size_t count = 0;
+    if (gantry_list_device_views(c->runtime, 64, views, &count) != GANTRY_OK) return NULL;
+    for (size_t i = 0; i < count && i < 64; i++) {
+        const gantry_logical_device_t *device = device_of_view(c, views[i]);
+        if (device && device != c->device) return device;
+    }
+    return NULL;
+}
+
+static int print_device(conformance_t *c, const gantry_logical_device_t *device)
+{
+    gantry_device_details_t details = {.struct_size = sizeof details};
+    const gantry_physical_device_t *physical = gantry_logical_device_physical(device);
+    gantry_status_t status = gantry_get_device_details(c->runtime, physical, &details);
+    if (status != GANTRY_OK) {
+        printf("FAIL no details of %s: %s\n", gantry_logical_device_full_name(device), conformance_last_error(status));
+        return 1;
+    }
+    printf("device %s (%s): %s, %s, driver %s\n", gantry_logical_device_full_name(device), details.alias,
+           details.hardware_name, details.platform, details.driver_version);
+    if (device == c->device) c->backend = details.backend;
+    return 0;
+}
+
+int conformance_open(conformance_t *c)
+{
+    gantry_runtime_options_t options = conformance_runtime_options(c);
+    gantry_status_t status = gantry_runtime_create(&options, &c->runtime);
+    if (status != GANTRY_OK) {
+        printf("FAIL no runtime: %s\n", conformance_last_error(status));
+        return 1;
+    }
+    int code = find_device(c, c->options.device, &c->device);
+    if (code == 0 && c->options.compare) code = find_device(c, c->options.compare, &c->other);
+    if (code == 0) code = print_device(c, c->device);
+    if (code == 0 && c->other) code = print_device(c, c->other);
+    if (code == 0 && c->other == c->device) {
+        printf("FAIL %s and %s are the same device: comparing them would show nothing\n", c->options.device,
+               c->options.compare);
+        code = 1;
+    }
+    if (code) return code;
+    c->elsewhere = find_elsewhere(c);
+    return gantry_set_placement_callback(c->runtime, take_record, c) == GANTRY_OK ? 0 : 1;
+}
+
+void conformance_close(conformance_t *c)
+{
+    gantry_runtime_release(c->runtime);
+    conformance_rules_free(&c->expectations);
+    conformance_rules_free(&c->skips);
+}

@@ -1,0 +1,209 @@
+/* Golden cases: every op on the device under test, with the values TensorFlow gives.
+ *
+ * A case that succeeds is run twice from the same inputs: values and placement are checked, the second run must give the
+ * same bits and leave its neighbours in memory alone. With --compare, both devices must give the same bits instead. */
+#define _POSIX_C_SOURCE 200809L
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conformance.h"
+
+/* ---- cases that must fail ---- */
+
+/* A kernel on a device can only report where it met bad data, so that its text need not be the golden one. */
+static bool is_device_text(const golden_case_t *item, const char *text)
+{
+    return strstr(text, item->op) && strstr(text, "out of range");
+}
+
+static void check_late_error(conformance_t *c, const golden_case_t *item, const gantry_tensor_t *const *outputs,
+                             size_t count)
+{
+    bool failed = false;
+    for (size_t i = 0; i < count && outputs[i]; i++) {
+        golden_tensor_t got;
+        gantry_status_t status = conformance_read(outputs[i], &got);
+        conformance_free_outputs(&got, 1);
+        if (status == GANTRY_OK) continue;
+        failed = true;
+        const char *part = is_device_text(item, gantry_last_message()) ? "" : item->message_contains;
+        conformance_check_status(c, "reading the result", status, item->error_status, gantry_last_message(), part);
+    }
+    CHECK(c, failed, "neither the call nor reading its result failed; %s was due", gantry_status_name(item->error_status));
+}
+
+static void check_error(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
+                        const gantry_tensor_t *const *inputs)
+{
+    const gantry_tensor_t *outputs[CONFORMANCE_MAX_OUTPUTS];
+    size_t count = 0;
+    gantry_status_t status = conformance_call(c, scope, item, inputs, outputs, &count);
+    CHECK(c, status == gantry_scope_status(scope), "the call returned %s, the scope has %s", gantry_status_name(status),
+          gantry_status_name(gantry_scope_status(scope)));
+    if (status == GANTRY_OK) {
+        check_late_error(c, item, outputs, count);
+        status = gantry_scope_end(scope);
+        CHECK(c, status == GANTRY_OK || status == item->error_status, "the scope ended with %s", gantry_status_name(status));
+        return;
+    }
+    conformance_check_status(c, "the call", status, item->error_status, gantry_scope_message(scope), item->message_contains);
+    for (size_t i = 0; i < CONFORMANCE_MAX_OUTPUTS; i++) CHECK(c, !outputs[i], "output %zu of a failed call is not NULL", i);
+    conformance_end_scope(c, scope, item->error_status);
+}
+
+/* ---- cases that must succeed ---- */
+
+static void check_output(conformance_t *c, const golden_case_t *item, size_t index, const golden_tensor_t *got)
+{
+    char shape[128], wanted_shape[128], why[512];
+    const golden_tensor_t *wanted = &item->outputs[index];
+    if (got->dtype != wanted->dtype || !gantry_shape_equal(&got->shape, &wanted->shape)) {
+        gantry_shape_format(&got->shape, shape, sizeof shape);
+        gantry_shape_format(&wanted->shape, wanted_shape, sizeof wanted_shape);
+        conformance_fail(c, "output %zu is %s%s instead of %s%s", index, gantry_dtype_name(got->dtype), shape,
+                         gantry_dtype_name(wanted->dtype), wanted_shape);
+        return;
+    }
+    if (golden_compare(wanted, &item->tolerance, got->data, why, sizeof why)) {
+        conformance_fail(c, "output %zu (by %s): %s", index, item->source, why);
+    } else if (item->tolerance.ulp > 0 && item->tolerance.absolute == 0) {
+        int64_t ulp = golden_largest_ulp(wanted, got->data);
+        if (ulp > c->row->largest_ulp) c->row->largest_ulp = ulp;
+    }
+}
+
+/* Reads what a call gave and compares each output with the golden one. */
+static void check_outputs(conformance_t *c, const golden_case_t *item, const gantry_tensor_t *const *outputs, size_t count,
+                          golden_tensor_t *out_values)
+{
+    if (count != item->output_count) {
+        conformance_fail(c, "%zu outputs instead of %zu", count, item->output_count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        gantry_status_t status = conformance_read(outputs[i], &out_values[i]);
+        if (status != GANTRY_OK) conformance_fail(c, "output %zu: %s", i, conformance_last_error(status));
+        else check_output(c, item, i, &out_values[i]);
+    }
+}
+
+/* The second run. */
+static void check_again(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
+                        const gantry_tensor_t *const *inputs, const golden_tensor_t *first)
+{
+    const gantry_tensor_t *outputs[CONFORMANCE_MAX_OUTPUTS];
+    conformance_sentinels_t sentinels;
+    size_t count = 0;
+    conformance_sentinels_place(c, scope, first[0].bytes, &sentinels);
+    if (conformance_call(c, scope, item, inputs, outputs, &count) != GANTRY_OK) {
+        conformance_fail(c, "the second call failed: %s", gantry_scope_message(scope));
+        return;
+    }
+    for (size_t i = 0; i < count && i < item->output_count; i++) {
+        golden_tensor_t again;
+        gantry_status_t status = conformance_read(outputs[i], &again);
+        if (status != GANTRY_OK) conformance_fail(c, "second run, output %zu: %s", i, conformance_last_error(status));
+        else conformance_check_same(c, "the second run differs from the first", &first[i], &again);
+        conformance_free_outputs(&again, 1);
+    }
+    conformance_sentinels_check(c, scope, &sentinels);
+}
+
+static void check_values(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
+                         const gantry_tensor_t *const *inputs)
+{
+    const gantry_tensor_t *outputs[CONFORMANCE_MAX_OUTPUTS];
+    golden_tensor_t first[CONFORMANCE_MAX_OUTPUTS] = {{0}};
+    size_t count = 0;
+    if (conformance_call(c, scope, item, inputs, outputs, &count) != GANTRY_OK) {
+        conformance_fail(c, "the call failed: %s: %s", gantry_status_name(gantry_scope_status(scope)), gantry_scope_message(scope));
+        gantry_scope_end(scope);
+        return;
+    }
+    conformance_check_placement(c, item->op, outputs[0]);
+    check_outputs(c, item, outputs, count, first);
+    if (c->reasons == 0) check_again(c, scope, item, inputs, first);
+    conformance_free_outputs(first, CONFORMANCE_MAX_OUTPUTS);
+    conformance_end_scope(c, scope, GANTRY_OK);
+}
+
+static void run_case(conformance_t *c, const golden_case_t *item)
+{
+    const gantry_tensor_t *inputs[CONFORMANCE_MAX_INPUTS];
+    gantry_scope_t *scope = conformance_scope(c);
+    if (!conformance_make_inputs(c, scope, item, inputs)) gantry_scope_end(scope);
+    else if (item->error_status != GANTRY_OK) check_error(c, scope, item, inputs);
+    else check_values(c, scope, item, inputs);
+}
+
+/* ---- the same bits on two devices ---- */
+
+static bool promises_bits(const golden_case_t *item)
+{
+    return strcmp(item->op, "MatMul") != 0 && strcmp(item->op, "BatchMatMul") != 0;
+}
+
+static void compare_case(conformance_t *c, const golden_case_t *item)
+{
+    golden_tensor_t first[CONFORMANCE_MAX_OUTPUTS] = {{0}}, second[CONFORMANCE_MAX_OUTPUTS] = {{0}};
+    size_t first_count = 0, second_count = 0;
+    conformance_evaluate(c, c->options.device, item, first, &first_count);
+    conformance_evaluate(c, c->options.compare, item, second, &second_count);
+    CHECK(c, first_count == second_count, "%zu outputs and %zu", first_count, second_count);
+    for (size_t i = 0; c->reasons == 0 && i < first_count; i++) {
+        conformance_check_same(c, c->options.compare, &first[i], &second[i]);
+    }
+    conformance_free_outputs(first, CONFORMANCE_MAX_OUTPUTS);
+    conformance_free_outputs(second, CONFORMANCE_MAX_OUTPUTS);
+}
+
+/* ---- files ---- */
+
+static void run_file(conformance_t *c, const char *op, uint64_t *io_number)
+{
+    char path[1024], error[512];
+    golden_file_t file;
+    snprintf(path, sizeof path, "%s/%s.json", c->options.golden, op);
+    if (golden_load(path, &file, error, sizeof error)) {
+        if (!conformance_begin(c, op, "(golden file)")) return;
+        conformance_fail(c, "%s", error);
+        conformance_end(c);
+        return;
+    }
+    for (size_t i = 0; i < file.case_count; i++) {
+        const golden_case_t *item = &file.cases[i];
+        if ((*io_number)++ % c->options.every) continue;
+        if (c->options.compare && (item->error_status != GANTRY_OK || !promises_bits(item))) continue;
+        if (!conformance_begin(c, item->op, item->name)) continue;
+        if (c->options.compare) compare_case(c, item);
+        else run_case(c, item);
+        conformance_end(c);
+    }
+    golden_free(&file);
+}
+
+static int is_json(const struct dirent *entry)
+{
+    size_t length = strlen(entry->d_name);
+    return length > 5 && strcmp(entry->d_name + length - 5, ".json") == 0;
+}
+
+void conformance_run_golden(conformance_t *c)
+{
+    struct dirent **entries = NULL;
+    uint64_t number = 0;
+    int count = scandir(c->options.golden, &entries, is_json, alphasort);
+    if (count <= 0 && conformance_begin(c, "golden", "files")) {
+        conformance_fail(c, "there is no golden file in %s", c->options.golden);
+        conformance_end(c);
+    }
+    for (int i = 0; i < count; i++) {
+        char op[64];
+        snprintf(op, sizeof op, "%.*s", (int)strlen(entries[i]->d_name) - 5, entries[i]->d_name);
+        if (conformance_wants(c, op)) run_file(c, op, &number);
+        free(entries[i]);
+    }
+    free(entries);
+}

@@ -1,0 +1,55 @@
+/* The conformance program's main: options, files of rules, device, groups, summary. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "conformance.h"
+
+static int load_rules(conformance_t *c)
+{
+    char error[512];
+    if (conformance_rules_load(c->options.expectations, 3, &c->expectations, error, sizeof error) ||
+        (c->options.skip_file && conformance_rules_load(c->options.skip_file, 2, &c->skips, error, sizeof error))) {
+        printf("FAIL %s\n", error);
+        return 1;
+    }
+    return 0;
+}
+
+/* Checks that do not need golden values; none of them concerns two devices at once. */
+static void run_subjects(conformance_t *c)
+{
+    conformance_run_matmul(c);
+    conformance_run_tensors(c);
+    conformance_run_transfers(c);
+    conformance_run_calls(c);
+    conformance_run_faults(c);
+    conformance_run_variables(c);
+    conformance_run_scopes(c);
+    conformance_run_threads(c);
+    conformance_run_memory(c);
+}
+
+static int run(conformance_t *c)
+{
+    int code = load_rules(c);
+    if (code == 0 && !c->options.list) code = conformance_open(c);
+    if (code) return code;
+    conformance_run_golden(c);
+    conformance_run_sweep(c);
+    if (!c->options.compare) {
+        run_subjects(c);
+        conformance_run_coverage(c);
+    }
+    return conformance_summary(c);
+}
+
+int main(int argc, char **argv)
+{
+    conformance_t *c = calloc(1, sizeof *c);
+    if (!c) return 2;
+    int parsed = conformance_options_parse(argc, argv, &c->options);
+    int code = parsed == 0 ? run(c) : parsed > 0 ? 0 : 2;
+    conformance_close(c);
+    free(c);
+    return code;
+}

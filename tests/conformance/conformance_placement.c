@@ -1,0 +1,141 @@
+/* Placement of checked ops: the device asked for has a kernel, or a line of the expectations file says why not; and the
+ * list of kernels, which the registry answers, agrees with where ops really ran. */
+#include <stdio.h>
+#include <string.h>
+
+#include "conformance.h"
+
+static conformance_rule_t *find_expectation(conformance_t *c, const char *op, const char *dtype)
+{
+    for (size_t i = 0; i < c->expectations.count; i++) {
+        conformance_rule_t *rule = &c->expectations.items[i];
+        if (strcmp(rule->words[0], c->backend) == 0 && strcmp(rule->words[1], op) == 0 && strcmp(rule->words[2], dtype) == 0) {
+            return rule;
+        }
+    }
+    return NULL;
+}
+
+static void check_listed(conformance_t *c, const char *op, gantry_dtype_t dtype, bool ran_here)
+{
+    bool has = false;
+    const char *source = NULL;
+    if (dtype == GANTRY_DTYPE_NONE) return;
+    gantry_status_t status = gantry_op_has_kernel(c->runtime, op, c->device, dtype, &has, &source);
+    if (status != GANTRY_OK) {
+        conformance_fail(c, "gantry_op_has_kernel: %s", conformance_last_error(status));
+    } else if (has != ran_here) {
+        conformance_fail(c, "gantry_op_has_kernel says %s for %s, but the op ran on %s", has ? "yes" : "no",
+                         gantry_dtype_name(dtype), c->record.device);
+    }
+}
+
+void conformance_check_placement(conformance_t *c, const char *op, const gantry_tensor_t *output)
+{
+    const gantry_placement_record_t *record = &c->record;
+    const char *asked = gantry_logical_device_full_name(c->device), *dtype = gantry_dtype_name(record->dtype);
+    if (strcmp(record->op, op) != 0) {
+        conformance_fail(c, "no placement record (the newest is of \"%s\")", record->op);
+        return;
+    }
+    bool ran_here = strcmp(record->device, asked) == 0;
+    if (ran_here && record->reason != GANTRY_PLACED_EXPLICIT) {
+        conformance_fail(c, "placement reason is \"%s\"", gantry_placement_reason_text(record->reason));
+    }
+    if (!ran_here && !find_expectation(c, op, dtype)) {
+        conformance_fail(c, "ran on %s, not on %s, and \"%s %s %s\" is no expectation", record->device, asked, c->backend,
+                         op, dtype);
+    }
+    if (ran_here && output && gantry_tensor_device(output) != c->device) {
+        conformance_fail(c, "the result lies on %s", gantry_logical_device_full_name(gantry_tensor_device(output)));
+    }
+    check_listed(c, op, record->dtype, ran_here);
+}
+
+/* ---- the whole list ---- */
+
+static bool op_exists(const char *name)
+{
+    for (size_t i = 0; i < gantry_op_count(); i++) {
+        gantry_op_info_t info = {.struct_size = sizeof info};
+        if (gantry_op_info(i, &info) == GANTRY_OK && strcmp(info.name, name) == 0) return true;
+    }
+    return false;
+}
+
+/* Verify mode: an expectation whose kernel exists, or whose op does not, is stale. */
+static void check_expectation(conformance_t *c, conformance_rule_t *rule)
+{
+    const char *op = rule->words[1];
+    gantry_dtype_t dtype = gantry_dtype_from_name(rule->words[2]);
+    bool has = false;
+    if (!op_exists(op) || dtype == GANTRY_DTYPE_NONE) {
+        conformance_fail(c, "op %s or type %s does not exist: the line is stale", op, rule->words[2]);
+        return;
+    }
+    gantry_status_t status = gantry_op_has_kernel(c->runtime, op, c->device, dtype, &has, NULL);
+    if (status != GANTRY_OK) conformance_fail(c, "%s", conformance_last_error(status));
+    CHECK(c, !has, "the kernel exists: the line is stale");
+}
+
+static void check_info(conformance_t *c, const gantry_op_info_t *info, const char *op)
+{
+    CHECK(c, info->name && strcmp(info->name, op) == 0, "the name is \"%s\"", info->name ? info->name : "(null)");
+    CHECK(c, info->summary && *info->summary, "there is no summary");
+    for (size_t i = 0; i < info->input_count; i++) CHECK(c, info->inputs[i] && *info->inputs[i], "input %zu has no name", i);
+    for (size_t i = 0; i < info->output_count; i++) {
+        CHECK(c, info->outputs[i] && *info->outputs[i], "output %zu has no name", i);
+    }
+    for (size_t i = 0; i < info->attr_count; i++) {
+        CHECK(c, info->attrs[i] && strchr(info->attrs[i], ':'), "attribute %zu does not read \"name: kind\"", i);
+    }
+}
+
+/* Ops that other groups check, since they take no golden file. */
+static bool is_checked_elsewhere(const char *op)
+{
+    static const char *const ops[] = {"Const", "VarHandleOp", "ReadVariableOp", "AssignVariableOp", "AssignAddVariableOp",
+                                      "AssignSubVariableOp"};
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+        if (strcmp(ops[i], op) == 0) return true;
+    }
+    return false;
+}
+
+static void check_op(conformance_t *c, size_t index)
+{
+    char path[1024];
+    gantry_op_info_t info = {.struct_size = sizeof info};
+    gantry_status_t status = gantry_op_info(index, &info);
+    if (status != GANTRY_OK) {
+        conformance_fail(c, "gantry_op_info: %s", conformance_last_error(status));
+        return;
+    }
+    check_info(c, &info, c->case_name);
+    if (is_checked_elsewhere(info.name)) return;
+    snprintf(path, sizeof path, "%s/%s.json", c->options.golden, info.name);
+    FILE *file = fopen(path, "rb");
+    CHECK(c, file, "there are no golden cases: %s cannot be opened", path);
+    if (file) fclose(file);
+}
+
+void conformance_run_coverage(conformance_t *c)
+{
+    if (!conformance_wants(c, "coverage")) return;
+    for (size_t i = 0; i < gantry_op_count(); i++) {
+        gantry_op_info_t info = {.struct_size = sizeof info};
+        if (gantry_op_info(i, &info) != GANTRY_OK) info.name = "(unknown)";
+        if (!conformance_begin(c, "coverage", info.name)) continue;
+        check_op(c, i);
+        conformance_end(c);
+    }
+    for (size_t i = 0; i < c->expectations.count; i++) {
+        conformance_rule_t *rule = &c->expectations.items[i];
+        char name[160];
+        snprintf(name, sizeof name, "expects %.40s %.40s %.40s", rule->words[0], rule->words[1], rule->words[2]);
+        if (!c->options.list && strcmp(rule->words[0], c->backend) != 0) continue;
+        if (!conformance_begin(c, "coverage", name)) continue;
+        check_expectation(c, rule);
+        conformance_end(c);
+    }
+}

@@ -1,0 +1,364 @@
+/* The sweep: each op with random inputs of many sizes, around the borders of vectors, work-groups and blocks.
+ *
+ * Alone, a device must give the same bits twice and leave the neighbours of its result alone; with --compare, two devices
+ * must give the same bits, whatever order their hardware would like to add in. Golden files say what is right; this
+ * looks at sizes too large for them. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conformance.h"
+#include "conformance_sweep.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+enum { F32 = 1, F64 = 2, I32 = 4, I64 = 8, BOOL = 16, FLOATS = 3, NUMBERS = 15, ALL = 31 };
+
+static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_INT32, GANTRY_INT64, GANTRY_BOOL};
+
+static const int64_t sizes[] = {1, 2, 3, 7, 16, 63, 64, 65, 127, 256, 1000, 4095, 4096, 4097, 10007, 65536, 100000};
+static const int64_t pairs[][2] = {{3, 1}, {1, 5}, {17, 65}, {64, 64}, {130, 257}, {2, 30011}, {20011, 3}};
+
+/* The case being built. */
+typedef struct sweep_t {
+    conformance_t *c;
+    uint64_t number, seed;
+    golden_case_t item;
+    char name[128], op[64];
+    golden_tensor_t inputs[8];
+    golden_attr_t attr;
+    char attr_name[32];
+} sweep_t;
+
+typedef struct sweep_spec_t {
+    const char *op;
+    unsigned types;
+    sweep_domain_t domain;
+    void (*run)(sweep_t *s, const struct sweep_spec_t *spec, gantry_dtype_t dtype);
+} sweep_spec_t;
+
+/* ---- one case ---- */
+
+static bool start(sweep_t *s, const char *op, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static bool start(sweep_t *s, const char *op, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int used = snprintf(s->name, sizeof s->name, "random_");
+    vsnprintf(s->name + used, sizeof s->name - (size_t)used, format, list);
+    va_end(list);
+    if (s->number++ % s->c->options.every || !conformance_begin(s->c, op, s->name)) return false;
+    snprintf(s->op, sizeof s->op, "%s", op);
+    s->item = (golden_case_t){.name = s->name, .op = s->op, .inputs = s->inputs, .attrs = &s->attr};
+    s->seed = sweep_hash(s->name) ^ sweep_hash(op);
+    return true;
+}
+
+static void add(sweep_t *s, golden_tensor_t tensor)
+{
+    s->inputs[s->item.input_count++] = tensor;
+}
+
+static void add_random(sweep_t *s, gantry_dtype_t dtype, gantry_shape_t shape, sweep_domain_t domain)
+{
+    add(s, sweep_tensor(s->seed + 1000003 * s->item.input_count, dtype, shape, domain));
+}
+
+static void add_type_attr(sweep_t *s, const char *name, gantry_dtype_t dtype)
+{
+    snprintf(s->attr_name, sizeof s->attr_name, "%s", name);
+    s->attr = (golden_attr_t){.name = s->attr_name, .kind = GOLDEN_ATTR_TYPE, .type_value = dtype};
+    s->item.attr_count = 1;
+}
+
+/* The second run on the same device, with sentinels. */
+static void run_again(sweep_t *s, const golden_tensor_t *first, size_t count)
+{
+    const gantry_tensor_t *inputs[CONFORMANCE_MAX_INPUTS], *outputs[CONFORMANCE_MAX_OUTPUTS];
+    conformance_sentinels_t sentinels;
+    size_t again_count = 0;
+    gantry_scope_t *scope = conformance_scope(s->c);
+    if (!conformance_make_inputs(s->c, scope, &s->item, inputs)) goto done;
+    conformance_sentinels_place(s->c, scope, first[0].bytes, &sentinels);
+    if (conformance_call(s->c, scope, &s->item, inputs, outputs, &again_count) != GANTRY_OK) {
+        conformance_fail(s->c, "the second call failed: %s", gantry_scope_message(scope));
+        goto done;
+    }
+    conformance_check_placement(s->c, s->item.op, outputs[0]);
+    for (size_t i = 0; i < count && i < again_count; i++) {
+        golden_tensor_t again;
+        gantry_status_t status = conformance_read(outputs[i], &again);
+        if (status != GANTRY_OK) conformance_fail(s->c, "second run: %s", conformance_last_error(status));
+        else conformance_check_same(s->c, "the second run differs from the first", &first[i], &again);
+        conformance_free_outputs(&again, 1);
+    }
+    conformance_sentinels_check(s->c, scope, &sentinels);
+done:
+    gantry_scope_end(scope);
+}
+
+static void run_elsewhere(sweep_t *s, const golden_tensor_t *first, size_t count)
+{
+    golden_tensor_t second[CONFORMANCE_MAX_OUTPUTS] = {{0}};
+    size_t second_count = 0;
+    conformance_evaluate(s->c, s->c->options.compare, &s->item, second, &second_count);
+    CHECK(s->c, count == second_count, "%zu outputs and %zu", count, second_count);
+    for (size_t i = 0; s->c->reasons == 0 && i < count; i++) {
+        conformance_check_same(s->c, s->c->options.compare, &first[i], &second[i]);
+    }
+    conformance_free_outputs(second, CONFORMANCE_MAX_OUTPUTS);
+}
+
+static void finish(sweep_t *s)
+{
+    golden_tensor_t first[CONFORMANCE_MAX_OUTPUTS] = {{0}};
+    size_t count = 0;
+    conformance_evaluate(s->c, s->c->options.device, &s->item, first, &count);
+    if (s->c->reasons == 0) {
+        if (s->c->options.compare) run_elsewhere(s, first, count);
+        else run_again(s, first, count);
+    }
+    conformance_free_outputs(first, CONFORMANCE_MAX_OUTPUTS);
+    conformance_free_outputs(s->inputs, s->item.input_count);
+    conformance_end(s->c);
+}
+
+/* ---- elementwise ---- */
+
+static void sweep_unary(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
+{
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        if (!start(s, spec->op, "%s_%" PRId64, gantry_dtype_name(dtype), sizes[i])) continue;
+        add_random(s, dtype, GANTRY_SHAPE(sizes[i]), spec->domain);
+        finish(s);
+    }
+}
+
+/* Two inputs of the shapes; domain of the second. */
+static void binary_case(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype, const char *form, gantry_shape_t x,
+                        gantry_shape_t y)
+{
+    char text[2][64];
+    gantry_shape_format(&x, text[0], sizeof text[0]);
+    gantry_shape_format(&y, text[1], sizeof text[1]);
+    if (!start(s, spec->op, "%s_%s_%s_%s", gantry_dtype_name(dtype), form, text[0], text[1])) return;
+    add_random(s, dtype, x, spec->domain);
+    add_random(s, dtype, y, spec->domain);
+    finish(s);
+}
+
+static void sweep_binary(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
+{
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        binary_case(s, spec, dtype, "same", GANTRY_SHAPE(sizes[i]), GANTRY_SHAPE(sizes[i]));
+    }
+    for (size_t i = 0; i < COUNT(pairs); i++) {
+        int64_t a = pairs[i][0], b = pairs[i][1];
+        binary_case(s, spec, dtype, "scalar", GANTRY_SHAPE(a * b), GANTRY_SCALAR);
+        binary_case(s, spec, dtype, "scalar_first", GANTRY_SCALAR, GANTRY_SHAPE(a * b));
+        binary_case(s, spec, dtype, "row", GANTRY_SHAPE(a, b), GANTRY_SHAPE(b));
+        binary_case(s, spec, dtype, "column", GANTRY_SHAPE(a, b), GANTRY_SHAPE(a, 1));
+        binary_case(s, spec, dtype, "outer", GANTRY_SHAPE(a, 1), GANTRY_SHAPE(b));
+    }
+    binary_case(s, spec, dtype, "middle", GANTRY_SHAPE(5, 7, 33), GANTRY_SHAPE(5, 1, 33));
+    binary_case(s, spec, dtype, "rank8", GANTRY_SHAPE(2, 1, 3, 1, 2, 1, 5, 1), GANTRY_SHAPE(1, 3, 1, 2, 1, 2, 1, 7));
+}
+
+static void sweep_select(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
+{
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        if (!start(s, spec->op, "%s_%" PRId64, gantry_dtype_name(dtype), sizes[i])) continue;
+        add_random(s, GANTRY_BOOL, GANTRY_SHAPE(sizes[i]), spec->domain);
+        add_random(s, dtype, GANTRY_SHAPE(sizes[i]), spec->domain);
+        add_random(s, dtype, GANTRY_SCALAR, spec->domain);
+        finish(s);
+    }
+}
+
+static void sweep_cast(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
+{
+    for (size_t to = 0; to < COUNT(dtypes); to++) {
+        for (size_t i = 0; i < COUNT(sizes); i += 3) {
+            const char *from_name = gantry_dtype_name(dtype), *to_name = gantry_dtype_name(dtypes[to]);
+            if (!start(s, spec->op, "%s_to_%s_%" PRId64, from_name, to_name, sizes[i])) continue;
+            add_random(s, dtype, GANTRY_SHAPE(sizes[i]), spec->domain);
+            add_type_attr(s, "DstT", dtypes[to]);
+            finish(s);
+        }
+    }
+}
+
+static void sweep_add_n(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
+{
+    for (size_t i = 0; i < COUNT(sizes); i += 2) {
+        if (!start(s, spec->op, "%s_%" PRId64, gantry_dtype_name(dtype), sizes[i])) continue;
+        for (int k = 0; k < 5; k++) add_random(s, dtype, GANTRY_SHAPE(sizes[i]), spec->domain);
+        finish(s);
+    }
+}
+
+static void sweep_bias(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
+{
+    for (size_t i = 0; i < COUNT(pairs); i++) {
+        binary_case(s, spec, dtype, "bias", GANTRY_SHAPE(pairs[i][0], pairs[i][1]), GANTRY_SHAPE(pairs[i][1]));
+    }
+}
+
+/* ---- along axes ---- */
+
+static void reduce_case(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype, gantry_shape_t shape, const int32_t *axes,
+                        size_t axis_count)
+{
+    char text[64];
+    gantry_shape_format(&shape, text, sizeof text);
+    int32_t last = axis_count ? axes[axis_count - 1] : -1;
+    if (!start(s, spec->op, "%s_%s_%zu_axes_last_%" PRId32, gantry_dtype_name(dtype), text, axis_count, last)) return;
+    add_random(s, dtype, shape, spec->domain);
+    add(s, strcmp(spec->op, "ArgMax") == 0 ? sweep_scalar_int(last) : sweep_ints(axes, axis_count));
+    finish(s);
+}
+
+static void sweep_reduce(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
+{
+    const int32_t axes[][2] = {{0, 0}, {1, 0}, {0, 2}, {2, 0}};
+    for (size_t i = 0; i < COUNT(sizes); i++) reduce_case(s, spec, dtype, GANTRY_SHAPE(sizes[i]), axes[0], 1);
+    for (size_t i = 0; i < COUNT(pairs); i++) {
+        gantry_shape_t shape = GANTRY_SHAPE(pairs[i][0], pairs[i][1]);
+        reduce_case(s, spec, dtype, shape, axes[0], 1);
+        reduce_case(s, spec, dtype, shape, axes[1], 1);
+    }
+    gantry_shape_t box = GANTRY_SHAPE(7, 129, 65);
+    for (int i = 0; i < 4; i++) {
+        if (i != 2) reduce_case(s, spec, dtype, box, axes[i], 1);
+        else if (strcmp(spec->op, "ArgMax") != 0) reduce_case(s, spec, dtype, box, axes[i], 2);
+    }
+    if (strcmp(spec->op, "ArgMax") != 0) reduce_case(s, spec, dtype, box, axes[0], 0);
+}
+
+static void sweep_rows(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
+{
+    for (size_t i = 0; i < COUNT(pairs); i++) {
+        int64_t a = pairs[i][0], b = pairs[i][1];
+        if (!start(s, spec->op, "%s_%" PRId64 "x%" PRId64, gantry_dtype_name(dtype), a, b)) continue;
+        add_random(s, dtype, GANTRY_SHAPE(a, b), spec->domain);
+        finish(s);
+    }
+}
+
+/* ---- random numbers and movement ---- */
+
+static void sweep_generator(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
+{
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        if (!start(s, spec->op, "%s_%" PRId64, gantry_dtype_name(dtype), sizes[i])) continue;
+        int32_t shape = (int32_t)sizes[i];
+        add(s, sweep_ints(&shape, 1));
+        add_random(s, GANTRY_INT64, GANTRY_SHAPE(2), SWEEP_ANY);
+        add_type_attr(s, "dtype", dtype);
+        finish(s);
+    }
+}
+
+static void sweep_transpose(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
+{
+    const int32_t perms[][3] = {{1, 0, 2}, {2, 0, 1}, {0, 2, 1}, {2, 1, 0}, {1, 2, 0}};
+    for (size_t i = 0; i < COUNT(pairs); i++) {
+        int64_t a = pairs[i][0], b = pairs[i][1];
+        if (!start(s, spec->op, "%s_%" PRId64 "x%" PRId64, gantry_dtype_name(dtype), a, b)) continue;
+        add_random(s, dtype, GANTRY_SHAPE(a, b), spec->domain);
+        add(s, sweep_ints(perms[0], 2));
+        finish(s);
+    }
+    for (size_t i = 0; i < COUNT(perms); i++) {
+        if (!start(s, spec->op, "%s_rank3_perm%zu", gantry_dtype_name(dtype), i)) continue;
+        add_random(s, dtype, GANTRY_SHAPE(33, 17, 65), spec->domain);
+        add(s, sweep_ints(perms[i], 3));
+        finish(s);
+    }
+}
+
+static void sweep_gather(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
+{
+    for (size_t i = 0; i < COUNT(pairs); i++) {
+        int64_t a = pairs[i][0], b = pairs[i][1];
+        for (int32_t axis = 0; axis < 2; axis++) {
+            if (!start(s, spec->op, "%s_%" PRId64 "x%" PRId64 "_axis%d", gantry_dtype_name(dtype), a, b, (int)axis)) continue;
+            add_random(s, dtype, GANTRY_SHAPE(a, b), spec->domain);
+            add(s, sweep_indices(s->seed, axis ? GANTRY_INT64 : GANTRY_INT32, GANTRY_SHAPE(3, 11), axis ? b : a));
+            add(s, sweep_scalar_int(axis));
+            finish(s);
+        }
+    }
+}
+
+static void sweep_concat(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
+{
+    for (size_t i = 0; i < COUNT(pairs); i++) {
+        int64_t a = pairs[i][0], b = pairs[i][1];
+        for (int32_t axis = 0; axis < 2; axis++) {
+            if (!start(s, spec->op, "%s_%" PRId64 "x%" PRId64 "_axis%d", gantry_dtype_name(dtype), a, b, (int)axis)) continue;
+            add_random(s, dtype, GANTRY_SHAPE(a, b), spec->domain);
+            add_random(s, dtype, axis ? GANTRY_SHAPE(a, 2) : GANTRY_SHAPE(2, b), spec->domain);
+            add_random(s, dtype, GANTRY_SHAPE(a, b), spec->domain);
+            add(s, sweep_scalar_int(axis));
+            finish(s);
+        }
+    }
+}
+
+static const sweep_spec_t specs[] = {
+    {"Abs", NUMBERS, SWEEP_ANY, sweep_unary},
+    {"Add", NUMBERS, SWEEP_ANY, sweep_binary},
+    {"AddN", NUMBERS, SWEEP_ANY, sweep_add_n},
+    {"ArgMax", NUMBERS, SWEEP_MODERATE, sweep_reduce},
+    {"BiasAdd", NUMBERS, SWEEP_ANY, sweep_bias},
+    {"Cast", ALL, SWEEP_ANY, sweep_cast},
+    {"Concat", ALL, SWEEP_ANY, sweep_concat},
+    {"Div", NUMBERS, SWEEP_NONZERO, sweep_binary},
+    {"Equal", ALL, SWEEP_MODERATE, sweep_binary},
+    {"Exp", FLOATS, SWEEP_ANY, sweep_unary},
+    {"Gather", ALL, SWEEP_ANY, sweep_gather},
+    {"Greater", NUMBERS, SWEEP_ANY, sweep_binary},
+    {"GreaterEqual", NUMBERS, SWEEP_ANY, sweep_binary},
+    {"Less", NUMBERS, SWEEP_ANY, sweep_binary},
+    {"LessEqual", NUMBERS, SWEEP_ANY, sweep_binary},
+    {"Log", FLOATS, SWEEP_ANY, sweep_unary},
+    {"LogSoftmax", FLOATS, SWEEP_MODERATE, sweep_rows},
+    {"LogicalAnd", BOOL, SWEEP_ANY, sweep_binary},
+    {"LogicalNot", BOOL, SWEEP_ANY, sweep_unary},
+    {"LogicalOr", BOOL, SWEEP_ANY, sweep_binary},
+    {"Max", NUMBERS, SWEEP_ANY, sweep_reduce},
+    {"Maximum", NUMBERS, SWEEP_ANY, sweep_binary},
+    {"Mean", NUMBERS, SWEEP_MODERATE, sweep_reduce},
+    {"Min", NUMBERS, SWEEP_ANY, sweep_reduce},
+    {"Minimum", NUMBERS, SWEEP_ANY, sweep_binary},
+    {"Mul", NUMBERS, SWEEP_ANY, sweep_binary},
+    {"Neg", NUMBERS, SWEEP_ANY, sweep_unary},
+    {"NotEqual", ALL, SWEEP_MODERATE, sweep_binary},
+    {"Relu", NUMBERS, SWEEP_ANY, sweep_unary},
+    {"Select", ALL, SWEEP_ANY, sweep_select},
+    {"Sigmoid", FLOATS, SWEEP_ANY, sweep_unary},
+    {"Softmax", FLOATS, SWEEP_MODERATE, sweep_rows},
+    {"Sqrt", FLOATS, SWEEP_ANY, sweep_unary},
+    {"Square", NUMBERS, SWEEP_ANY, sweep_unary},
+    {"StatelessRandomNormal", FLOATS, SWEEP_ANY, sweep_generator},
+    {"StatelessRandomUniform", FLOATS, SWEEP_ANY, sweep_generator},
+    {"Sub", NUMBERS, SWEEP_ANY, sweep_binary},
+    {"Sum", NUMBERS, SWEEP_MODERATE, sweep_reduce},
+    {"Tanh", FLOATS, SWEEP_ANY, sweep_unary},
+    {"Transpose", ALL, SWEEP_ANY, sweep_transpose},
+};
+
+void conformance_run_sweep(conformance_t *c)
+{
+    sweep_t s = {.c = c};
+    for (size_t i = 0; i < COUNT(specs); i++) {
+        if (!conformance_wants(c, specs[i].op)) continue;
+        for (size_t t = 0; t < COUNT(dtypes); t++) {
+            if (specs[i].types >> t & 1) specs[i].run(&s, &specs[i], dtypes[t]);
+        }
+    }
+}

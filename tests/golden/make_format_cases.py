@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""Writes tests/unit/format_cases.inc: arrays and the texts NumPy prints for them.
+
+Needs NumPy 2.4 (earlier versions switch to exponents elsewhere). Run: python3 make_format_cases.py
+The numbers are written as bits, so that the test depends on no parser of decimal numbers.
+"""
+import os
+
+import numpy as np
+
+DTYPES = {"float16": "GANTRY_FLOAT16", "float32": "GANTRY_FLOAT32", "float64": "GANTRY_FLOAT64", "int8": "GANTRY_INT8",
+          "int16": "GANTRY_INT16", "int32": "GANTRY_INT32", "int64": "GANTRY_INT64", "uint8": "GANTRY_UINT8",
+          "uint16": "GANTRY_UINT16", "uint32": "GANTRY_UINT32", "uint64": "GANTRY_UINT64", "bool": "GANTRY_BOOL",
+          "complex64": "GANTRY_COMPLEX64"}
+DEFAULTS = {"precision": 8, "threshold": 1000, "edgeitems": 3, "linewidth": 75}
+
+cases = []
+
+
+def add(name, values, dtype, shape=None, **options):
+    array = np.asarray(values, dtype=dtype)
+    cases.append((name, array.reshape(shape) if shape is not None else array, options))
+
+
+def add_scalars():
+    for text in ("0", "-0", "1", "-1.5", "0.1", "3.14159274", "1e-4", "9.99e-5", "123456.789", "999999.9", "1e6", "1e7",
+                 "16777217", "1e8", "1e15", "1e16", "1e22", "1e-45", "3.4028235e38", "nan", "inf", "-inf"):
+        for dtype in ("float32", "float64"):
+            add(f"scalar {text}", np.float64(text).astype(dtype), dtype)
+    for text in ("0.1", "1000", "999.5", "65504", "6e-8", "0.0001"):
+        add(f"scalar {text}", np.float16(text), "float16")
+    add("scalar 1e308", 1e308, "float64")
+    add("scalar 5e-324", 5e-324, "float64")
+    for value, dtype in ((0, "int32"), (-2147483648, "int32"), (9223372036854775807, "int64"),
+                         (18446744073709551615, "uint64"), (255, "uint8"), (-128, "int8"), (True, "bool"), (False, "bool"),
+                         (1 + 2j, "complex64"), (complex(0, -1.5), "complex64"), (complex(1e7, 1e-7), "complex64"), (0, "complex64")):
+        add(f"scalar {value}", value, dtype)
+
+
+def add_small():
+    add("guide", [[22, 28], [49, 64]], "float32")
+    add("guide towers", [[44, 56], [98, 128]], "float32")
+    add("vector", [1, 2, 3], "float32")
+    add("one", [7.25], "float64")
+    add("columns", [[1, 2.5], [10, -0.125]], "float32")
+    add("negative zero", [0.0, -0.0], "float32")
+    add("thirds", np.arange(1, 7) / 3, "float64", (2, 3))
+    add("thirds", np.arange(1, 7) / 3, "float32", (2, 3))
+    add("thirds", np.arange(1, 7) / 3, "float16", (2, 3))
+    add("eight digits", [0.123456789, 1.0], "float64")
+    add("rounding up", [0.999999999, 9.999999999], "float64")
+    add("unit fractions", 1 / np.arange(1, 12), "float32")
+    for low in (1e-3, 1e-4, 9.9e-5, 1e-8):
+        add(f"smallest {low}", [low, 0.05, 0], "float32")
+        add(f"smallest {low}", [low, 0.05, 0], "float64")
+    for high in (99999, 999999, 1e6, 99999999, 1e8, 1e10):
+        add(f"largest {high}", [high, -high / 2], "float32")
+        add(f"largest {high}", [high, -high / 2], "float64")
+    for ratio in (999, 1000, 1000.5, 1001):
+        add(f"ratio {ratio}", [ratio, 1, 0], "float32")
+        add(f"ratio {ratio}", [ratio, 1, 0], "float64")
+        add(f"ratio {ratio}", [ratio / 10, 0.1, 0], "float16")
+    add("exponents of three digits", [1e300, 1e-300, -1], "float64")
+    add("exact digits behind", [1e-5, 1.2345678e10], "float32")
+    add("zero among exponents", [0, 1.5e10], "float64")
+    add("subnormal", [1e-45, 1e-38], "float32")
+    add("extremes", [np.finfo("f4").max, np.finfo("f4").tiny], "float32")
+
+
+def add_special():
+    nan, inf = np.nan, np.inf
+    for name, values in (("nan", [nan]), ("nan and one", [nan, 1]), ("nan and tenths", [nan, 0.1, 10.25]),
+                         ("inf", [inf, -inf]), ("inf and one", [inf, 1]), ("minus inf and one", [-inf, 1]),
+                         ("all three", [nan, inf, -inf, 1.5]), ("nan among exponents", [nan, 1e-10, 1e10]),
+                         ("minus inf among exponents", [-inf, 1e-10, -1e10]),
+                         ("inf hides no exponent", [inf, 123456789])):
+        add(name, values, "float32")
+        add(name, values, "float64")
+    add("complex", [1 + 2j, 0.5 - 1e-3j], "complex64")
+    add("complex with nan", [complex(nan, 1), complex(1, inf), complex(1, -inf), complex(-0.0, nan)], "complex64")
+    add("complex matrix", np.arange(6) * (1 - 0.5j), "complex64", (2, 3))
+    add("bool", [True, False], "bool")
+    add("bool matrix", [[True, True], [True, True]], "bool")
+
+
+def add_integers():
+    add("widths", [1, 10, -100], "int32")
+    add("extremes", [-2147483648, 2147483647, 0], "int32")
+    add("extremes", [-9223372036854775808, 9223372036854775807], "int64")
+    add("extremes", [0, 18446744073709551615], "uint64")
+    add("extremes", [-128, 127], "int8")
+    add("extremes", [-32768, 32767], "int16")
+    add("extremes", [0, 65535], "uint16")
+    add("extremes", [0, 4294967295], "uint32")
+    add("bytes", np.arange(0, 256, 17), "uint8", (4, 4))
+    add("matrix", np.arange(12) - 5, "int64", (3, 4))
+
+
+def add_shapes():
+    for shape in ((0,), (2, 0), (0, 3), (2, 0, 4)):
+        add("empty", np.zeros(shape), "float32")
+    for shape in ((1,), (1, 1), (1, 1, 1), (2, 2, 2), (2, 1, 3, 2), (2, 1, 2, 1, 2), (1,) * 8,
+                  (2, 1, 1, 2, 1, 1, 2, 1)):
+        add(f"rank {len(shape)}", np.arange(np.prod(shape)), "int32", shape)
+        add(f"rank {len(shape)}", np.arange(np.prod(shape)) / 4, "float32", shape)
+    for count in (16, 17, 25, 26, 40, 100):
+        add(f"wrapping {count}", np.arange(count), "int32")
+        add(f"wrapping {count}", np.arange(count) / 2, "float32")
+    add("wrapping in rank 3", np.arange(2 * 2 * 30), "int64", (2, 2, 30))
+    add("wrapping bools", np.arange(30) % 3 == 0, "bool")
+    add("trailing blanks at the wrap", np.tile([1.0, 2.125], 12), "float64")
+    rng = np.random.default_rng(1)
+    add("random", rng.uniform(0, 1, 12), "float32", (3, 4))
+    add("random normal", rng.normal(size=20), "float32")
+    add("random normal", rng.normal(size=(4, 5)), "float64")
+    add("random wide", 10.0 ** rng.uniform(-6, 6, 8), "float64")
+
+
+def add_summaries():
+    for shape in ((1001,), (2000,), (40, 30), (7, 200), (6, 200), (1001, 1), (1, 1001), (11, 11, 11), (7, 1, 200),
+                  (1,) * 7 + (1001,)):
+        size = int(np.prod(shape))
+        add(f"ramp {size}", np.arange(size), "int32", shape)
+        add(f"ramp {size}", np.arange(size) / 8, "float32", shape)
+    add("ramp 1000", np.arange(1000), "int32")
+    add("ramp of bools", np.ones(1500), "bool")
+    add("ramp in rank 6", np.arange(3 * 2 * 3 * 3 * 3 * 7), "int32", (3, 2, 3, 3, 3, 7), edgeitems=1)
+
+
+def add_options():
+    numbers = [0.0005, 0.1, 0.123456, 2.5, 1234.5678]
+    for precision in (1, 2, 4, 12):
+        add(f"precision {precision}", numbers, "float32", precision=precision)
+        add(f"precision {precision}", numbers[:4], "float64", precision=precision)
+    add("threshold 5", np.arange(8), "int64", threshold=5)
+    add("edge items 1", np.arange(36), "int64", (6, 6), threshold=5, edgeitems=1)
+    for width in (3, 10, 20, 40, 120):
+        add(f"line width {width}", np.arange(24) * 7, "int32", (2, 12), linewidth=width)
+
+
+def c_bits(array):
+    """One unsigned word per element (two per complex one)."""
+    flat = np.ascontiguousarray(array).reshape(-1)
+    if flat.dtype == np.complex64:
+        flat = flat.view(np.float32)
+    words = flat.view(f"u{flat.dtype.itemsize}")
+    return f"uint{8 * flat.dtype.itemsize}_t", [hex(int(w)) for w in words]
+
+
+def ramp_step(array):
+    """The step when the array is 0, step, 2 step...: such arrays are made by the test."""
+    flat = array.reshape(-1)
+    if flat.size < 64 or flat.dtype.name not in ("int32", "float32"):
+        return None
+    step = float(flat[1])
+    return step if np.array_equal(flat, (np.arange(flat.size) * step).astype(flat.dtype)) else None
+
+
+def c_text(text):
+    lines = text.replace("\\", "\\\\").replace('"', '\\"').split("\n")
+    pieces = [f'"{line}\\n"' for line in lines[:-1]] + ([f'"{lines[-1]}"'] if lines[-1] or len(lines) == 1 else [])
+    return "\n     ".join(pieces)
+
+
+def c_words(words):
+    lines, line = [], "   "
+    for word in words:
+        if len(line) + len(word) + 2 > 118:
+            lines.append(line)
+            line = "   "
+        line += f" {word},"
+    return "\n".join(lines + [line])
+
+
+def main():
+    for part in (add_scalars, add_small, add_special, add_integers, add_shapes, add_summaries, add_options):
+        part()
+    tables, rows = [], []
+    for index, (name, array, options) in enumerate(cases):
+        with np.printoptions(**{**DEFAULTS, **options}):
+            text = str(array[()] if array.shape == () else array)
+        assert len(text) < 4095, name  # what a C string literal may hold everywhere
+        step, data = ramp_step(array), "NULL"
+        if step is None and array.size > 0:
+            kind, words = c_bits(array)
+            tables.append(f"static const {kind} format_bits_{index}[] = {{\n{c_words(words)}\n}};\n")
+            data = f"format_bits_{index}"
+        dims = ", ".join(str(d) for d in array.shape) or "0"
+        given = ", ".join(str(options.get(key, 0)) for key in DEFAULTS)
+        shape = f"{{{array.ndim}, {{{dims}}}}}"
+        rows.append(f'    {{"{name}", {DTYPES[array.dtype.name]}, {shape}, {data}, {step or 0.0!r}, {{{given}}},\n'
+                    f"     {c_text(text)}}},\n")
+    target = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "unit", "format_cases.inc")
+    with open(target, "w", encoding="ascii") as out:
+        out.write(f"/* Made by tests/golden/make_format_cases.py with NumPy {np.__version__}; do not edit. "
+                  f"{len(cases)} cases. */\n\n")
+        out.write("".join(tables))
+        out.write("\nstatic const format_case_t format_cases[] = {\n" + "".join(rows) + "};\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,6 @@
+/* A shared library that opens and is no backend: it exports something, but no gantry_backend_query. */
+#if defined(__GNUC__)
+__attribute__((visibility("default")))
+#endif
+extern const int gantry_empty_module;
+const int gantry_empty_module = 1;

@@ -1,0 +1,147 @@
+/* Transfers: memcpy and patterns, run by the stream. */
+#include "fake_internal.h"
+
+#include <string.h>
+
+static int32_t run_to_device(fake_work_t *work, fake_error_t *out_error) {
+    (void)out_error;
+    memcpy(work->operands[0].bytes, work->host_source, (size_t)work->operands[0].size_bytes);
+    return FAKE_OK;
+}
+
+static int32_t run_to_host(fake_work_t *work, fake_error_t *out_error) {
+    (void)out_error;
+    memcpy(work->host_target, work->operands[0].bytes, (size_t)work->operands[0].size_bytes);
+    return FAKE_OK;
+}
+
+static int32_t run_copy(fake_work_t *work, fake_error_t *out_error) {
+    (void)out_error;
+    memmove(work->operands[0].bytes, work->operands[1].bytes, (size_t)work->operands[0].size_bytes);
+    return FAKE_OK;
+}
+
+static int32_t run_fill(fake_work_t *work, fake_error_t *out_error) {
+    (void)out_error;
+    unsigned char *bytes = work->operands[0].bytes;
+    for (uint64_t i = 0; i < work->operands[0].size_bytes; i += work->pattern_bytes) {
+        memcpy(bytes + i, work->pattern, work->pattern_bytes);
+    }
+    return FAKE_OK;
+}
+
+static void check_bytes(fake_call_t *call, const gantry_span_t *span) {
+    if (span->size_bytes == 0) gantry__fake_violate(call, "a transfer of 0 bytes");
+}
+
+static int32_t to_device(gantry_backend_stream_t *handle, const gantry_span_t *target, const void *source) {
+    fake_call_t call;
+    gantry__fake_begin(&call, FAKE_SLOT_to_device);
+    check_bytes(&call, target);
+    if (!source) gantry__fake_violate(&call, "the source is NULL");
+    fake_stream_t *stream = gantry__fake_enter_stream(&call, handle);
+    fake_work_t *work = stream ? gantry__fake_work_create(&call, stream, "to_device", run_to_device, 1, 0) : NULL;
+    if (work) {
+        work->host_source = source;
+        gantry__fake_work_operand(&call, work, 0, stream->device, target, target->size_bytes, true);
+    }
+    gantry__fake_submit(&call, stream, work);
+    gantry__fake_leave_stream(stream);
+    return gantry__fake_end(&call);
+}
+
+static int32_t to_host(gantry_backend_stream_t *handle, void *target, const gantry_span_t *source) {
+    fake_call_t call;
+    gantry__fake_begin(&call, FAKE_SLOT_to_host);
+    check_bytes(&call, source);
+    if (!target) gantry__fake_violate(&call, "the target is NULL");
+    fake_stream_t *stream = gantry__fake_enter_stream(&call, handle);
+    fake_work_t *work = stream ? gantry__fake_work_create(&call, stream, "to_host", run_to_host, 1, 0) : NULL;
+    if (work) {
+        work->host_target = target;
+        gantry__fake_work_operand(&call, work, 0, stream->device, source, source->size_bytes, false);
+    }
+    gantry__fake_submit(&call, stream, work);
+    gantry__fake_leave_stream(stream);
+    return gantry__fake_end(&call);
+}
+
+static void check_copy(fake_call_t *call, const gantry_span_t *target, const gantry_span_t *source) {
+    check_bytes(call, target);
+    if (target->size_bytes != source->size_bytes) gantry__fake_violate(call, "source and target differ in size");
+    bool apart = target->region != source->region || target->offset_bytes >= source->offset_bytes + source->size_bytes ||
+                 source->offset_bytes >= target->offset_bytes + target->size_bytes;
+    if (!apart) gantry__fake_violate(call, "source and target overlap");
+}
+
+static void submit_copy(fake_call_t *call, fake_stream_t *stream, const gantry_span_t *target, const fake_device_t *source_device,
+                        const gantry_span_t *source) {
+    fake_work_t *work = gantry__fake_work_create(call, stream, "copy", run_copy, 2, 0);
+    gantry__fake_work_operand(call, work, 0, stream->device, target, target->size_bytes, true);
+    gantry__fake_work_operand(call, work, 1, source_device, source, source->size_bytes, false);
+    gantry__fake_submit(call, stream, work);
+}
+
+static int32_t copy(gantry_backend_stream_t *handle, const gantry_span_t *target, const gantry_span_t *source) {
+    fake_call_t call;
+    gantry__fake_begin(&call, FAKE_SLOT_copy);
+    check_copy(&call, target, source);
+    fake_stream_t *stream = gantry__fake_enter_stream(&call, handle);
+    if (stream) submit_copy(&call, stream, target, stream->device, source);
+    gantry__fake_leave_stream(stream);
+    return gantry__fake_end(&call);
+}
+
+static int32_t copy_peer(gantry_backend_stream_t *handle, const gantry_span_t *target, gantry_backend_device_t *source_device,
+                         const gantry_span_t *source) {
+    fake_call_t call;
+    gantry__fake_begin(&call, FAKE_SLOT_copy_peer);
+    gantry__fake_check_layout(&call);
+    check_copy(&call, target, source);
+    fake_stream_t *stream = gantry__fake_enter_stream(&call, handle);
+    const fake_device_t *peer = gantry__fake_find_device(&call, source_device);
+    if (stream && peer) submit_copy(&call, stream, target, peer, source);
+    gantry__fake_leave_stream(stream);
+    return gantry__fake_end(&call);
+}
+
+static void check_fill(fake_call_t *call, const gantry_span_t *target, uint32_t pattern_bytes) {
+    check_bytes(call, target);
+    if (pattern_bytes != 1 && pattern_bytes != 2 && pattern_bytes != 4 && pattern_bytes != 8) {
+        gantry__fake_violate(call, "a pattern of %u bytes", pattern_bytes);
+    } else if (target->offset_bytes % pattern_bytes != 0 || target->size_bytes % pattern_bytes != 0) {
+        gantry__fake_violate(call, "a pattern of %u bytes does not divide offset %llu and size %llu", pattern_bytes,
+                             (unsigned long long)target->offset_bytes, (unsigned long long)target->size_bytes);
+    }
+}
+
+static int32_t fill(gantry_backend_stream_t *handle, const gantry_span_t *target, const void *pattern, uint32_t pattern_bytes) {
+    fake_call_t call;
+    gantry__fake_begin(&call, FAKE_SLOT_fill);
+    check_fill(&call, target, pattern_bytes);
+    fake_stream_t *stream = gantry__fake_enter_stream(&call, handle);
+    fake_work_t *work = stream ? gantry__fake_work_create(&call, stream, "fill", run_fill, 1, 0) : NULL;
+    if (work) {
+        memcpy(work->pattern, pattern, pattern_bytes);
+        work->pattern_bytes = pattern_bytes;
+        gantry__fake_work_operand(&call, work, 0, stream->device, target, target->size_bytes, true);
+    }
+    gantry__fake_submit(&call, stream, work);
+    gantry__fake_leave_stream(stream);
+    return gantry__fake_end(&call);
+}
+
+const gantry_transfer_ops_t gantry__fake_transfer_ops = {
+#ifdef GANTRY_FAKE_OLD_LAYOUT
+    .struct_size = offsetof(gantry_transfer_ops_t, copy_peer),
+#else
+    .struct_size = sizeof gantry__fake_transfer_ops,
+#endif
+    .to_device = to_device,
+    .to_host = to_host,
+#ifndef GANTRY_FAKE_WITHOUT_COPY
+    .copy = copy,
+#endif
+    .fill = fill,
+    .copy_peer = copy_peer,
+};

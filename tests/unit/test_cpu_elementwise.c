@@ -1,0 +1,418 @@
+/* Elementwise kernels of the CPU backend against plain scalar C, over types, shapes, instruction sets and thread counts. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cpu_kernel_call.h"
+
+#define LEVELS (gantry__cpu_simd_detect(NULL) + 1)
+
+static const int32_t all_types[] = {GANTRY_K_FLOAT32, GANTRY_K_FLOAT64, GANTRY_K_INT32, GANTRY_K_INT64, GANTRY_K_BOOL};
+
+typedef struct shapes_t {
+    int32_t x_rank, y_rank, out_rank;
+    int64_t x[8], y[8], out[8];
+} shapes_t;
+
+static const shapes_t shapes[] = {
+    {0, 0, 0, {0}, {0}, {0}},
+    {1, 1, 1, {1}, {1}, {1}},
+    {1, 1, 1, {3}, {3}, {3}},
+    {1, 1, 1, {17}, {1}, {17}},
+    {1, 0, 1, {33}, {0}, {33}},
+    {0, 1, 1, {0}, {65}, {65}},
+    {1, 1, 1, {4099}, {4099}, {4099}},
+    {1, 1, 1, {70001}, {70001}, {70001}},
+    {1, 0, 1, {70001}, {0}, {70001}},
+    {0, 1, 1, {0}, {70001}, {70001}},
+    {2, 1, 2, {1000, 10}, {10}, {1000, 10}},
+    {2, 1, 2, {20001, 3}, {3}, {20001, 3}},
+    {1, 2, 2, {3}, {20001, 3}, {20001, 3}},
+    {2, 2, 2, {9001, 5}, {9001, 1}, {9001, 5}},
+    {2, 2, 2, {300, 1}, {1, 200}, {300, 200}},
+    {2, 2, 2, {1, 200}, {300, 1}, {300, 200}},
+    {3, 2, 3, {7, 1, 101}, {90, 1}, {7, 90, 101}},
+    {3, 3, 3, {7, 90, 2}, {7, 1, 2}, {7, 90, 2}},
+    {2, 2, 2, {60, 2000}, {60, 1}, {60, 2000}},
+    {8, 8, 8, {2, 1, 3, 1, 2, 1, 3, 1}, {1, 2, 1, 3, 1, 2, 1, 3}, {2, 2, 3, 3, 2, 2, 3, 3}},
+    {8, 3, 8, {2, 1, 3, 1, 2, 1, 5, 7}, {4, 1, 7}, {2, 1, 3, 1, 2, 4, 5, 7}},
+};
+#define SHAPES (sizeof shapes / sizeof shapes[0])
+
+/* A value that exercises signs, zeros, wrap-around and, for floats, NaN, infinities and denormals. */
+static void store_value(void *data, int32_t dtype, int64_t i, uint32_t salt)
+{
+    static const float specials[] = {0.0f, -0.0f, 1.0f, -1.0f, 1e-40f, -1e-40f, 3e38f, -3e38f, 0.5f, -2.5f};
+    uint32_t r = (uint32_t)i * 2654435761u + salt * 40503u;
+    r ^= r >> 15;
+    r *= 2246822519u;
+    r ^= r >> 13;
+    float f = (float)(int32_t)(r >> 8) / 1048576.0f - 8.0f;
+    if (r % 11 == 0) {
+        f = specials[r / 11 % 10];
+    } else if (r % 97 == 1) {
+        f = r & 256 ? INFINITY : -INFINITY;
+    } else if (r % 97 == 2) {
+        f = NAN;
+    }
+    switch (dtype) {
+    case GANTRY_K_FLOAT32: ((float *)data)[i] = f; break;
+    case GANTRY_K_FLOAT64: ((double *)data)[i] = (double)f * 1.0000000001; break;
+    case GANTRY_K_INT32: ((int32_t *)data)[i] = r % 7 == 0 ? INT32_MIN : r % 5 == 0 ? -1 : (int32_t)(r | 1u); break;
+    case GANTRY_K_INT64: ((int64_t *)data)[i] = r % 7 == 0 ? INT64_MIN : r % 5 == 0 ? -1 : ((int64_t)(int32_t)r * 1000003) | 1; break;
+    default: ((uint8_t *)data)[i] = r >> 7 & 1; break;
+    }
+}
+
+static gantry_arg_t *make_values(cpu_call_t *device, int32_t dtype, int32_t rank, const int64_t *dims, uint32_t salt)
+{
+    gantry_arg_t *arg = cpu_tensor(device, dtype, rank, dims);
+    for (int64_t i = 0; i < arg->element_count; i++) {
+        store_value(arg->data, dtype, i, salt);
+    }
+    return arg;
+}
+
+/* Offset of the element of arg that output position i of shape dims sees. */
+static int64_t broadcast_offset(const gantry_arg_t *arg, int32_t rank, const int64_t *dims, int64_t i)
+{
+    int64_t offset = 0;
+    int64_t step = 1;
+    for (int32_t d = rank - 1, a = arg->rank - 1; a >= 0; d--, a--) {
+        offset += arg->dims[a] == 1 ? 0 : i % dims[d] * step;
+        step *= arg->dims[a];
+        i /= dims[d];
+    }
+    return offset;
+}
+
+/* ---- the reference: one element ---- */
+
+#define IS(name) (strcmp(op, name) == 0)
+
+#define COMPARE()                                \
+    if (IS("Equal")) return x == y;              \
+    if (IS("NotEqual")) return x != y;           \
+    if (IS("Less")) return x < y;                \
+    if (IS("LessEqual")) return x <= y;          \
+    if (IS("Greater")) return x > y;             \
+    if (IS("GreaterEqual")) return x >= y;       \
+    return 99
+
+static int compare_f(const char *op, double x, double y) { COMPARE(); }
+static int compare_i(const char *op, int64_t x, int64_t y) { COMPARE(); }
+
+static double float_result(const char *op, double x, double y)
+{
+    if (IS("Add")) return x + y;
+    if (IS("Sub")) return x - y;
+    if (IS("Mul")) return x * y;
+    if (IS("Div")) return x / y;
+    if (IS("Maximum")) return isnan(x) || isnan(y) ? NAN : fmax(x, y);
+    if (IS("Minimum")) return isnan(x) || isnan(y) ? NAN : fmin(x, y);
+    if (IS("Neg")) return -x;
+    if (IS("Abs")) return fabs(x);
+    if (IS("Square")) return x * x;
+    if (IS("Relu")) return isnan(x) ? x : x > 0 ? x : 0;
+    if (IS("Sqrt")) return sqrt(x);
+    if (IS("Exp")) return exp(x);
+    if (IS("Log")) return log(x);
+    if (IS("Tanh")) return tanh(x);
+    if (IS("Sigmoid")) return 1 / (1 + exp(-x));
+    fail_msg("no reference for %s", op);
+    return 0;
+}
+
+/* Modulo 2^64; the caller narrows. Division on values that were widened with their sign. */
+static uint64_t int_result(const char *op, int64_t x, int64_t y)
+{
+    const uint64_t a = (uint64_t)x;
+    const uint64_t b = (uint64_t)y;
+    if (IS("Add")) return a + b;
+    if (IS("Sub")) return a - b;
+    if (IS("Mul")) return a * b;
+    if (IS("Div")) return y == -1 ? 0 - a : (uint64_t)(x / y);
+    if (IS("Maximum")) return x > y ? a : b;
+    if (IS("Minimum")) return x < y ? a : b;
+    if (IS("Neg")) return 0 - a;
+    if (IS("Abs")) return x < 0 ? 0 - a : a;
+    if (IS("Square")) return a * a;
+    if (IS("Relu")) return x < 0 ? 0 : a;
+    fail_msg("no reference for %s", op);
+    return 0;
+}
+
+static int same_f(double got, double want, double ulps, double eps, double least)
+{
+    if (isnan(want) || isnan(got) || isinf(want) || isinf(got)) {
+        return (isnan(want) && isnan(got)) || got == want;
+    }
+    return fabs(got - want) <= ulps * fmax(fabs(want) * eps, least);
+}
+
+static void check_element(const char *op, int32_t dtype, int32_t out_dtype, const void *x, const void *y, const void *out, double ulps)
+{
+    if (out_dtype == GANTRY_K_BOOL) {
+        int got = *(const uint8_t *)out;
+        int want;
+        if (IS("LogicalAnd")) want = *(const uint8_t *)x && *(const uint8_t *)y;
+        else if (IS("LogicalOr")) want = *(const uint8_t *)x || *(const uint8_t *)y;
+        else if (IS("LogicalNot")) want = !*(const uint8_t *)x;
+        else if (dtype == GANTRY_K_FLOAT32) want = compare_f(op, (double)*(const float *)x, (double)*(const float *)y);
+        else if (dtype == GANTRY_K_FLOAT64) want = compare_f(op, *(const double *)x, *(const double *)y);
+        else if (dtype == GANTRY_K_INT32) want = compare_i(op, *(const int32_t *)x, *(const int32_t *)y);
+        else if (dtype == GANTRY_K_INT64) want = compare_i(op, *(const int64_t *)x, *(const int64_t *)y);
+        else want = compare_i(op, *(const uint8_t *)x, *(const uint8_t *)y);
+        assert_int_equal(got, want);
+    } else if (dtype == GANTRY_K_FLOAT32) {
+        float want = (float)float_result(op, (double)*(const float *)x, (double)*(const float *)y);
+        float got = *(const float *)out;
+        if (!same_f((double)got, (double)want, ulps, 0x1p-23, 0x1p-149)) {
+            fail_msg("%s(%a, %a) is %a, not %a", op, (double)*(const float *)x, (double)*(const float *)y, (double)got, (double)want);
+        }
+    } else if (dtype == GANTRY_K_FLOAT64) {
+        double want = float_result(op, *(const double *)x, *(const double *)y);
+        double got = *(const double *)out;
+        if (!same_f(got, want, ulps, 0x1p-52, 0x1p-1074)) {
+            fail_msg("%s(%a, %a) is %a, not %a", op, *(const double *)x, *(const double *)y, got, want);
+        }
+    } else if (dtype == GANTRY_K_INT32) {
+        int32_t want = (int32_t)(uint32_t)int_result(op, *(const int32_t *)x, *(const int32_t *)y);
+        assert_int_equal(*(const int32_t *)out, want);
+    } else {
+        assert_true(*(const int64_t *)out == (int64_t)int_result(op, *(const int64_t *)x, *(const int64_t *)y));
+    }
+}
+
+/* ---- running ---- */
+
+static const gantry_kernel_def_t *find(const char *op)
+{
+    const gantry_kernel_def_t *kernel = cpu_kernel(gantry__cpu_elementwise_kernels, gantry__cpu_elementwise_kernel_count, op);
+    assert_non_null(kernel);
+    return kernel;
+}
+
+static int takes(const gantry_kernel_def_t *kernel, int32_t dtype)
+{
+    return kernel->type_count == 0 ? dtype == GANTRY_K_BOOL : (kernel->types[0].dtype_mask & GANTRY_K_BIT(dtype)) != 0;
+}
+
+static int32_t result_type(const char *op, int32_t dtype)
+{
+    static const char *const predicates[] = {"Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual"};
+    for (size_t i = 0; i < sizeof predicates / sizeof predicates[0]; i++) {
+        if (IS(predicates[i])) return GANTRY_K_BOOL;
+    }
+    return dtype;
+}
+
+static double allowed_ulps(const char *op)
+{
+    return IS("Exp") || IS("Log") || IS("Tanh") || IS("Sigmoid") ? 4 : 0;
+}
+
+#define GANTRY_ELEMENTWISE(name, arity, types, result, check, expression) {#name, arity},
+static const struct {
+    const char *name;
+    uint32_t arity;
+} ops[] = {
+#include "portable/elementwise.def"
+};
+#undef GANTRY_ELEMENTWISE
+#define OPS (sizeof ops / sizeof ops[0])
+
+static void run_one(cpu_call_t *device, size_t o, int32_t dtype, const shapes_t *s)
+{
+    const gantry_kernel_def_t *kernel = find(ops[o].name);
+    const int32_t out_dtype = result_type(ops[o].name, dtype);
+    const uint32_t size = gantry_k_size(dtype);
+    const gantry_arg_t *in[2] = {make_values(device, dtype, s->x_rank, s->x, 1), make_values(device, dtype, s->y_rank, s->y, 2)};
+    const int64_t *dims = ops[o].arity == 1 ? s->x : s->out;
+    const int32_t rank = ops[o].arity == 1 ? s->x_rank : s->out_rank;
+    gantry_arg_t *out = cpu_tensor(device, out_dtype, rank, dims);
+    const uint32_t out_size = gantry_k_size(out_dtype);
+    gantry_arg_t *again = cpu_tensor(device, out_dtype, rank, dims);
+    const int best = device->device.simd_level;
+
+    assert_int_equal(cpu_compute(device, kernel, in, ops[o].arity, out, NULL, 0), 0);
+    for (int64_t i = 0; i < out->element_count; i++) {
+        const char *x = (const char *)in[0]->data + broadcast_offset(in[0], rank, dims, i) * size;
+        const char *y = ops[o].arity == 1 ? x : (const char *)in[1]->data + broadcast_offset(in[1], rank, dims, i) * size;
+        check_element(ops[o].name, dtype, out_dtype, x, y, (const char *)out->data + i * out_size, allowed_ulps(ops[o].name));
+    }
+    for (int level = 0; level < best; level++) {
+        device->device.simd_level = level;
+        memset(again->data, 0x5a, (size_t)out->element_count * out_size);
+        assert_int_equal(cpu_compute(device, kernel, in, ops[o].arity, again, NULL, 0), 0);
+        for (int64_t i = 0; i < out->element_count * out_size; i += out_size) {
+            const char *a = (const char *)out->data + i;
+            const char *b = (const char *)again->data + i;
+            int both_nan = (out_dtype == GANTRY_K_FLOAT32 && isnan(*(const float *)a) && isnan(*(const float *)b)) ||
+                           (out_dtype == GANTRY_K_FLOAT64 && isnan(*(const double *)a) && isnan(*(const double *)b));
+            if (!both_nan && memcmp(a, b, out_size) != 0) {
+                fail_msg("%s: element %lld differs between level %d and %d", ops[o].name, (long long)(i / out_size), level, best);
+            }
+        }
+    }
+    device->device.simd_level = best;
+    cpu_call_clear(device);
+}
+
+static void run_all(uint32_t threads)
+{
+    cpu_call_t device;
+    cpu_call_open(&device, -1, threads);
+    for (size_t o = 0; o < OPS; o++) {
+        for (size_t t = 0; t < 5; t++) {
+            if (!takes(find(ops[o].name), all_types[t])) continue;
+            for (size_t s = 0; s < SHAPES; s++) {
+                run_one(&device, o, all_types[t], &shapes[s]);
+            }
+        }
+    }
+    cpu_call_close(&device);
+}
+
+static void elementwise_all_shapes_one_thread_matches_scalar_code(void **state)
+{
+    (void)state;
+    run_all(1);
+}
+
+static void elementwise_all_shapes_two_threads_matches_scalar_code(void **state)
+{
+    (void)state;
+    run_all(2);
+}
+
+/* ---- single facts ---- */
+
+static gantry_arg_t *floats(cpu_call_t *device, int64_t count, const float *values)
+{
+    gantry_arg_t *arg = cpu_tensor(device, GANTRY_K_FLOAT32, 1, &count);
+    memcpy(arg->data, values, (size_t)count * sizeof *values);
+    return arg;
+}
+
+static void binary_result_is(const char *op, float x, float y, float want)
+{
+    cpu_call_t device;
+    for (int level = 0; level < LEVELS; level++) {
+        cpu_call_open(&device, level, 1);
+        const gantry_arg_t *in[2] = {floats(&device, 1, &x), floats(&device, 1, &y)};
+        gantry_arg_t *out = cpu_tensor(&device, GANTRY_K_FLOAT32, 1, (int64_t[]){1});
+        assert_int_equal(cpu_compute(&device, find(op), in, 2, out, NULL, 0), 0);
+        float got = *(float *)out->data;
+        if (isnan(want)) {
+            assert_true(isnan(got));
+        } else {
+            assert_memory_equal(&got, &want, sizeof got);
+        }
+        cpu_call_close(&device);
+    }
+}
+
+static void maximum_nan_on_either_side_spreads(void **state)
+{
+    (void)state;
+    binary_result_is("Maximum", NAN, 1.0f, NAN);
+    binary_result_is("Maximum", 1.0f, NAN, NAN);
+    binary_result_is("Minimum", NAN, 1.0f, NAN);
+    binary_result_is("Minimum", 1.0f, NAN, NAN);
+}
+
+static void arithmetic_denormal_is_kept(void **state)
+{
+    (void)state;
+    binary_result_is("Add", 1e-45f, 1e-45f, 2.8e-45f);
+    binary_result_is("Mul", 1e-30f, 1e-10f, 1e-40f);
+    binary_result_is("Div", 1e-40f, 2.0f, 5e-41f);
+    binary_result_is("Div", 1.0f, 0.0f, INFINITY);
+}
+
+static void division_fails(int32_t dtype, const shapes_t *s, int64_t zero_at)
+{
+    cpu_call_t device;
+    for (int level = 0; level < LEVELS; level++) {
+        cpu_call_open(&device, level, 2);
+        const gantry_arg_t *in[2] = {make_values(&device, dtype, s->x_rank, s->x, 1), make_values(&device, dtype, s->y_rank, s->y, 2)};
+        gantry_arg_t *out = cpu_tensor(&device, dtype, s->out_rank, s->out);
+        assert_int_equal(cpu_compute(&device, find("Div"), in, 2, out, NULL, 0), 0);
+        memset((char *)in[1]->data + zero_at * gantry_k_size(dtype), 0, gantry_k_size(dtype));
+        assert_int_equal(cpu_compute(&device, find("Div"), in, 2, out, NULL, 0), GANTRY_K_INVALID_ARGUMENT);
+        assert_string_equal(device.message, "Integer division by zero");
+        cpu_call_close(&device);
+    }
+}
+
+static void division_integer_by_zero_is_invalid_argument(void **state)
+{
+    static const shapes_t cases[] = {
+        {1, 1, 1, {5}, {5}, {5}},         {1, 0, 1, {9}, {0}, {9}},           {0, 1, 1, {0}, {40}, {40}},
+        {1, 1, 1, {90000}, {90000}, {90000}}, {2, 1, 2, {90, 4}, {4}, {90, 4}}, {2, 2, 2, {90, 4}, {90, 1}, {90, 4}},
+        {2, 2, 2, {90, 1}, {1, 90}, {90, 90}},
+    };
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        int64_t last = cases[c].y_rank == 0 ? 0 : cases[c].y[0] * (cases[c].y_rank == 2 ? cases[c].y[1] : 1) - 1;
+        division_fails(GANTRY_K_INT32, &cases[c], last);
+        division_fails(GANTRY_K_INT64, &cases[c], last);
+    }
+}
+
+static void add_in_place_gives_the_same(void **state)
+{
+    cpu_call_t device;
+    const int64_t count = 100003;
+    (void)state;
+    cpu_call_open(&device, -1, 2);
+    gantry_arg_t *x = make_values(&device, GANTRY_K_INT32, 1, &count, 1);
+    gantry_arg_t *y = make_values(&device, GANTRY_K_INT32, 1, &count, 2);
+    gantry_arg_t *apart = cpu_tensor(&device, GANTRY_K_INT32, 1, &count);
+    const gantry_arg_t *in[2] = {x, y};
+    assert_int_equal(cpu_compute(&device, find("Sub"), in, 2, apart, NULL, 0), 0);
+    assert_int_equal(cpu_compute(&device, find("Sub"), in, 2, y, NULL, 0), 0);
+    assert_memory_equal(apart->data, y->data, (size_t)count * 4);
+    cpu_call_close(&device);
+}
+
+static void large_output_past_the_caches_gives_the_same(void **state)
+{
+    cpu_call_t device;
+    const int64_t count = (INT64_C(26) << 18) + 5; /* 26 MiB of float32 */
+    (void)state;
+    cpu_call_open(&device, -1, 2);
+    gantry_arg_t *x = make_values(&device, GANTRY_K_INT32, 1, &count, 1);
+    gantry_arg_t *out = cpu_tensor(&device, GANTRY_K_INT32, 1, &count);
+    const gantry_arg_t *in[2] = {x, x};
+    for (int level = 0; level < LEVELS; level++) {
+        device.device.simd_level = level;
+        memset(out->data, 1, (size_t)count * 4);
+        assert_int_equal(cpu_compute(&device, find("Add"), in, 2, out, NULL, 0), 0);
+        for (int64_t i = 0; i < count; i++) {
+            if (((int32_t *)out->data)[i] != (int32_t)(2 * ((uint32_t *)x->data)[i])) {
+                fail_msg("element %lld", (long long)i);
+            }
+        }
+    }
+    cpu_call_close(&device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(elementwise_all_shapes_one_thread_matches_scalar_code),
+        cmocka_unit_test(elementwise_all_shapes_two_threads_matches_scalar_code),
+        cmocka_unit_test(maximum_nan_on_either_side_spreads),
+        cmocka_unit_test(arithmetic_denormal_is_kept),
+        cmocka_unit_test(division_integer_by_zero_is_invalid_argument),
+        cmocka_unit_test(add_in_place_gives_the_same),
+        cmocka_unit_test(large_output_past_the_caches_gives_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
