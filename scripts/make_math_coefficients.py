@@ -60,7 +60,7 @@ def extrema_of(errors):
 
 
 def remez(target, weight, low, high, powers):
-    """Coefficients c of sum c_i x^powers_i with least max |weight (target - sum)| over [low, high]; and that maximum."""
+    """Coefficients of the powers with the least max |weight (target - sum c_i x^i)| over [low, high]; that maximum."""
     size = len(powers)
     count = 40 * (size + 1)
     grid = [(low + high) / 2 - (high - low) / 2 * cos(pi * i / count) for i in range(count + 1)]

@@ -167,6 +167,7 @@ static const char *const gather_host[] = {"axis"};
 static const char *const one_hot_host[] = {"depth"};
 
 const gantry_kernel_def_t gantry__cpu_gather_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
+                                                       .priority = 10,
                                                        .op = "Gather",
                                                        .types = gather_types,
                                                        .type_count = 2,
@@ -175,6 +176,7 @@ const gantry_kernel_def_t gantry__cpu_gather_kernel = {.struct_size = sizeof(gan
                                                        .compute = compute_gather};
 
 const gantry_kernel_def_t gantry__cpu_one_hot_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
+                                                        .priority = 10,
                                                         .op = "OneHot",
                                                         .types = one_hot_types,
                                                         .type_count = 2,

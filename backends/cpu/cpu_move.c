@@ -108,6 +108,7 @@ static const char *const concat_host[] = {"axis"};
 
 #define MOVE_KERNEL(op_, stem, host_count)                                                                             \
     static const gantry_kernel_def_t stem##_kernel = {.struct_size = sizeof(gantry_kernel_def_t),                      \
+                                                      .priority = 10,                                                  \
                                                       .op = op_,                                                       \
                                                       .types = any_type,                                               \
                                                       .type_count = 1,                                                 \

@@ -27,7 +27,7 @@ static void write_options(const gantry_op_call_t *call, int in_lanes, char *opti
     int length = snprintf(options, OPTIONS_BYTES, "-DGANTRY_T_ID=%d -DGANTRY_SERIAL=%d", call->inputs[0]->dtype, gantry_k_is_serial(call));
 
     if (lanes > 1) {
-        snprintf(options + length, OPTIONS_BYTES - (size_t)length, " -DGANTRY_LANES=%u", lanes);
+        snprintf(options + length, OPTIONS_BYTES - (size_t)length, " -DGANTRY_MATH_LANES=%u", lanes);
     }
 }
 

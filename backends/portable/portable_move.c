@@ -186,8 +186,6 @@ static const gantry_kernel_pack_t pack = {.struct_size = sizeof pack,
                                           .kernel_count = sizeof kernels / sizeof kernels[0],
                                           .kernels = kernels};
 
-int32_t gantry_pack_query_move(uint32_t max_abi, const gantry_kernel_pack_t **out_pack);
-
 int32_t gantry_pack_query_move(uint32_t max_abi, const gantry_kernel_pack_t **out_pack) {
     *out_pack = max_abi >= pack.abi_version ? &pack : NULL;
     return *out_pack != NULL ? GANTRY_K_OK : GANTRY_K_FAILED_PRECONDITION;

@@ -48,7 +48,9 @@ static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
     const gantry_arg_t *input = call->inputs[0];
     const gantry_arg_t *output = call->outputs[0];
     uint64_t size = gantry_k_size(input->dtype);
-    uint64_t count = (uint64_t)input->element_count;
+    int64_t pieces = gantry__reduce_chunks(length);
+    uint32_t local = gantry__portable_is_cpu(call) ? 1 : GANTRY_K_LOCAL;
+    uint64_t items = (uint64_t)(rows * pieces) * local;
     gantry__reduce_shape_t shape;
     gantry_span_t largest, sum, terms = output->span; /* Softmax: the output has room for the terms until it is written */
     gantry_backend_kernel_t *term_kernel = NULL, *result_kernel = NULL;
@@ -68,16 +70,16 @@ static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
     }
     if (status == 0) {
         gantry_launch_arg_t args[] = {gantry_k_span(input), gantry_k_raw_span(largest), gantry_k_raw_span(terms),
-                                      gantry_k_scalar(&length, sizeof length), gantry_k_scalar(&count, sizeof count)};
-        status = gantry_k_launch_1d(call, term_kernel, count, GANTRY_K_LOCAL, args, 5);
+                                      gantry_k_scalar(&length, sizeof length), gantry_k_scalar(&pieces, sizeof pieces)};
+        status = gantry_k_launch_1d(call, term_kernel, items, local, args, 5);
     }
     if (status == 0) {
         status = gantry__portable_reduce(call, &shape, GANTRY_PORTABLE_SUM, input->dtype, &terms, &sum, 0);
     }
     if (status == 0) {
         gantry_launch_arg_t args[] = {gantry_k_span(input),  gantry_k_raw_span(largest),              gantry_k_raw_span(sum),
-                                      gantry_k_span(output), gantry_k_scalar(&length, sizeof length), gantry_k_scalar(&count, sizeof count)};
-        status = gantry_k_launch_1d(call, result_kernel, count, GANTRY_K_LOCAL, args, 6);
+                                      gantry_k_span(output), gantry_k_scalar(&length, sizeof length), gantry_k_scalar(&pieces, sizeof pieces)};
+        status = gantry_k_launch_1d(call, result_kernel, items, local, args, 6);
     }
     return status;
 }

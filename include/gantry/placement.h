@@ -47,13 +47,13 @@ typedef struct gantry_placement_record_t {
     uint64_t sequence;          /* 1, 2, 3... over the runtime's life */
     char op[48];
     gantry_dtype_t dtype;       /* of the op's first type attribute */
-    char asked[96];             /* "" when nothing was asked */
-    char device[96];            /* full name of the chosen device, "" when refused */
+    char asked[256];            /* "" when nothing was asked */
+    char device[128];           /* full name of the chosen device, "" when refused */
     char kernel[32];            /* "cpu", "opencl", "portable/elementwise", "core" */
     uint64_t bytes_copied;      /* moved to that device for this op */
     uint32_t refusal_count;     /* may exceed GANTRY_MAX_REFUSALS; that many are kept */
     struct {
-        char device[96];
+        char device[128];
         gantry_refusal_t why;
     } refusals[GANTRY_MAX_REFUSALS];
 } gantry_placement_record_t;

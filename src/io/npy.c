@@ -132,7 +132,7 @@ static gantry_status_t fail_descr(slice_t text) {
 }
 
 static gantry_status_t read_descr(cursor_t *cursor, gantry__npy_view_t *out) {
-    slice_t text;
+    slice_t text = {NULL, 0};
     char next = peek(cursor);
     if (next == '[' || next == '(') {
         return gantry__fail(GANTRY_UNIMPLEMENTED,
@@ -189,7 +189,7 @@ static gantry_status_t read_shape(cursor_t *cursor, gantry__npy_view_t *out) {
     out->shape = (gantry_shape_t){.rank = 0};
     if (!take(cursor, '(')) return fail_here(cursor, "a tuple of dimensions ('shape')");
     while (!take(cursor, ')')) {
-        int64_t dim;
+        int64_t dim = 0;
         GANTRY__TRY(read_dim(cursor, &dim));
         if (out->shape.rank == GANTRY_MAX_RANK) {
             return gantry__fail(GANTRY_UNIMPLEMENTED, "the .npy file's array has more than the %d dimensions accepted",
@@ -213,7 +213,7 @@ static bool slice_is(slice_t slice, const char *text) {
 }
 
 static gantry_status_t read_entry(cursor_t *cursor, unsigned *seen, gantry__npy_view_t *out) {
-    slice_t key;
+    slice_t key = {NULL, 0};
     char shown[QUOTED_CHARS + 4];
     GANTRY__TRY(take_text(cursor, "a key", &key));
     unsigned bit = slice_is(key, "descr")         ? HAS_DESCR
@@ -290,7 +290,7 @@ static gantry_status_t measure(const gantry_shape_t *shape, gantry_dtype_t dtype
 }
 
 gantry_status_t gantry__npy_parse(const void *bytes, size_t size, gantry__npy_view_t *out) {
-    cursor_t cursor;
+    cursor_t cursor = {NULL, NULL};
     *out = (gantry__npy_view_t){.dtype = GANTRY_DTYPE_NONE};
     GANTRY__TRY(find_header(bytes, size, &cursor));
     GANTRY__TRY(read_header(&cursor, out));
@@ -414,7 +414,7 @@ static int write_dict(const type_row_t *row, const gantry_shape_t *shape, char *
 gantry_status_t gantry__npy_header(gantry_dtype_t dtype, const gantry_shape_t *shape,
                                    char out[GANTRY__NPY_HEADER_BYTES], size_t *out_bytes) {
     const type_row_t *row = row_of_dtype(dtype);
-    size_t data_bytes;
+    size_t data_bytes = 0;
     *out_bytes = 0;
     if (!row) {
         return gantry__fail(GANTRY_UNIMPLEMENTED, "an .npy file cannot hold elements of type %s",
@@ -436,7 +436,7 @@ gantry_status_t gantry__npy_header(gantry_dtype_t dtype, const gantry_shape_t *s
 gantry_status_t gantry__npy_save(const char *path, gantry_dtype_t dtype, const gantry_shape_t *shape,
                                  const void *data) {
     char header[GANTRY__NPY_HEADER_BYTES];
-    size_t header_bytes, data_bytes;
+    size_t header_bytes = 0, data_bytes = 0;
     GANTRY__TRY(gantry__npy_header(dtype, shape, header, &header_bytes));
     GANTRY__TRY(measure(shape, dtype, &data_bytes));
     const gantry__file_piece_t pieces[] = {{header, header_bytes}, {data, data_bytes}};

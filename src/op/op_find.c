@@ -38,10 +38,13 @@ static uint32_t find_exact(const char *name, size_t length) {
     return GANTRY__OP_COUNT;
 }
 
-static bool has_listed_version(uint32_t place) {
-    size_t length = strlen(op_names[place]);
-    return place + 1 < GANTRY__OP_COUNT && strncmp(op_names[place + 1], op_names[place], length) == 0 &&
-           strcmp(op_names[place + 1] + length, "V2") == 0;
+/* False for an op with a version in its name, or whose next version is listed. */
+static bool takes_suffix(uint32_t place) {
+    const char *name = op_names[place];
+    size_t length = strlen(name);
+    if (length > 2 && name[length - 2] == 'V' && name[length - 1] >= '2' && name[length - 1] <= '9') return false;
+    const char *next = place + 1 < GANTRY__OP_COUNT ? op_names[place + 1] : "";
+    return strncmp(next, name, length) != 0 || strcmp(next + length, "V2") != 0;
 }
 
 const gantry__op_def_t *gantry__op_find(const char *name) {
@@ -54,5 +57,5 @@ const gantry__op_def_t *gantry__op_find(const char *name) {
     }
     if (length < 3 || name[length - 2] != 'V' || name[length - 1] < '2' || name[length - 1] > '4') return NULL;
     place = find_exact(name, length - 2);
-    return place == GANTRY__OP_COUNT || has_listed_version(place) ? NULL : gantry__op_get((gantry__op_id_t)place);
+    return place < GANTRY__OP_COUNT && takes_suffix(place) ? gantry__op_get((gantry__op_id_t)place) : NULL;
 }

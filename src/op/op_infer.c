@@ -22,12 +22,13 @@ SAME_KIND(INTS);
 SAME_KIND(STRING);
 
 const gantry__op_arg_t *gantry__op_input_arg(const gantry__op_def_t *op, uint32_t input_count, uint32_t i) {
-    if (input_count <= op->input_count) return &op->inputs[i]; /* a list, if any, has one tensor */
-    uint32_t extra = input_count - op->input_count;
-    for (uint32_t k = 0; k < op->input_count; ++k) {
-        if (op->inputs[k].flags & GANTRY__ARG_LIST) return &op->inputs[i <= k ? i : i <= k + extra ? k : i - extra];
+    uint32_t extra = input_count > op->input_count ? input_count - op->input_count : 0;
+    for (uint32_t k = 0; extra > 0 && k < op->input_count; ++k) {
+        if (!(op->inputs[k].flags & GANTRY__ARG_LIST)) continue;
+        i = i <= k ? i : i <= k + extra ? k : i - extra;
+        break;
     }
-    return &op->inputs[i < op->input_count ? i : op->input_count - 1];
+    return i < op->input_count ? &op->inputs[i] : NULL;
 }
 
 /* ---- counts ---- */
@@ -216,8 +217,9 @@ static gantry_status_t settle_input(gantry__infer_t *call, uint32_t input, const
         return dtype == fixed ? GANTRY_OK : fail_input_type(call, input, fixed);
     }
     gantry_attr_t *attr = &call->attrs[arg->type];
-    if (attr->i == (int64_t)dtype) return GANTRY_OK;
-    if (attr->i != GANTRY_DTYPE_NONE) return fail_input_type(call, input, (gantry_dtype_t)attr->i);
+    if (attr->i != GANTRY_DTYPE_NONE) {
+        return attr->i == (int64_t)dtype ? GANTRY_OK : fail_input_type(call, input, (gantry_dtype_t)attr->i);
+    }
     GANTRY__TRY(check_type(call, (uint32_t)arg->type, (int64_t)dtype));
     attr->i = (int64_t)dtype;
     return GANTRY_OK;

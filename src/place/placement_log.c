@@ -1,6 +1,5 @@
 #include "place/placement_log.h"
 
-#include <stdio.h>
 #include <string.h>
 
 void gantry__placement_log_init(gantry__placement_log_t *log) {
@@ -24,7 +23,12 @@ void gantry__placement_log_note(gantry__placement_log_t *log, uint64_t sequence,
     atomic_store_explicit(&log->ring[place].sequence, sequence, memory_order_release);
 }
 
-static void copy_text(char *out, size_t out_bytes, const char *text) { (void)snprintf(out, out_bytes, "%s", text); }
+static void copy_text(char *out, size_t out_bytes, const char *text) {
+    size_t length = strlen(text);
+    if (length >= out_bytes) length = out_bytes - 1;
+    memcpy(out, text, length);
+    out[length] = '\0';
+}
 
 void gantry__placement_record_fill(gantry_placement_record_t *record, uint64_t sequence, const gantry__plan_t *plan, uint64_t bytes_copied) {
     *record = (gantry_placement_record_t){.struct_size = sizeof *record,

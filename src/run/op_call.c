@@ -27,7 +27,7 @@ gantry_status_t gantry_op_call(gantry_scope_t *scope, const char *name, const ga
     for (size_t i = 0; i < room; ++i) outputs[i] = NULL;
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return status;
-    const gantry__op_def_t *op;
+    const gantry__op_def_t *op = NULL;
     status = check_call(name, inputs, input_count, outputs, output_count, &op);
     if (status == GANTRY_OK && attr_count > 0 && !attrs) {
         status = gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: %zu attributes are given at NULL", name, attr_count);

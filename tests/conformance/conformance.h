@@ -70,9 +70,9 @@ typedef struct conformance_t {
     conformance_options_t options;
     gantry_runtime_t *runtime;
     const gantry_logical_device_t *device;
-    const gantry_logical_device_t *other;      /* of options.compare; NULL */
-    const gantry_logical_device_t *elsewhere;  /* some device that is not `device`; NULL when there is none */
-    const char *backend;                       /* of device: "cpu", "opencl" */
+    const gantry_logical_device_t *other;     /* of options.compare; NULL */
+    const gantry_logical_device_t *elsewhere; /* some device that is not `device`; NULL when there is none */
+    const char *backend;                      /* of device: "cpu", "opencl" */
     conformance_rules_t expectations, skips;
     conformance_row_t rows[CONFORMANCE_MAX_GROUPS];
     size_t row_count;
@@ -98,6 +98,8 @@ typedef struct conformance_check_t {
 gantry_runtime_options_t conformance_runtime_options(conformance_t *c);
 /* Makes the runtime, finds the devices. 0, else the exit code, after saying why. */
 int conformance_open(conformance_t *c);
+/* Lets placement records come to c->record (conformance_open does). */
+void conformance_watch_placements(conformance_t *c);
 void conformance_close(conformance_t *c);
 
 /* ---- report ---- */
@@ -116,9 +118,9 @@ void conformance_run_checks(conformance_t *c, const char *group, const conforman
 int conformance_summary(conformance_t *c);
 
 /* For checks: fails the case and goes on. */
-#define CHECK(c, condition, ...)                              \
-    do {                                                      \
-        if (!(condition)) conformance_fail((c), __VA_ARGS__); \
+#define CHECK(c, condition, ...)                                                                                       \
+    do {                                                                                                               \
+        if (!(condition)) conformance_fail((c), __VA_ARGS__);                                                          \
     } while (0)
 
 /* "Status: text of the last failure on this thread". Valid until the next call. */

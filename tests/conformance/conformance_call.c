@@ -36,7 +36,8 @@ const gantry_tensor_t *conformance_iota(gantry_scope_t *scope, int64_t n)
     float *values = malloc((size_t)n * sizeof *values);
     if (!values) return NULL;
     for (int64_t i = 0; i < n; i++) values[i] = (float)i;
-    const gantry_tensor_t *tensor = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(n), values, (size_t)n * sizeof *values);
+    const gantry_tensor_t *tensor =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(n), values, (size_t)n * sizeof *values);
     free(values);
     return tensor;
 }
@@ -53,7 +54,8 @@ void conformance_check_floats(conformance_t *c, const char *what, const gantry_t
     if (status != GANTRY_OK) {
         conformance_fail(c, "%s cannot be read: %s", what, conformance_last_error(status));
     } else if (got.dtype != GANTRY_FLOAT32 || got.bytes != count * sizeof *values) {
-        conformance_fail(c, "%s: %zu bytes of %s instead of %zu floats", what, got.bytes, gantry_dtype_name(got.dtype), count);
+        conformance_fail(c, "%s: %zu bytes of %s instead of %zu floats", what, got.bytes, gantry_dtype_name(got.dtype),
+                         count);
     } else {
         for (size_t i = 0; i < count; i++) {
             float value;

@@ -1,7 +1,7 @@
 /* Golden cases: every op on the device under test, with the values TensorFlow gives.
  *
- * A case that succeeds is run twice from the same inputs: values and placement are checked, the second run must give the
- * same bits and leave its neighbours in memory alone. With --compare, both devices must give the same bits instead. */
+ * A case that succeeds is run twice from the same inputs: values and placement are checked, the second run must give
+ * the same bits and leave its neighbours in memory alone. With --compare, both devices must give the same bits. */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
 #include <stdio.h>
@@ -31,7 +31,8 @@ static void check_late_error(conformance_t *c, const golden_case_t *item, const 
         const char *part = is_device_text(item, gantry_last_message()) ? "" : item->message_contains;
         conformance_check_status(c, "reading the result", status, item->error_status, gantry_last_message(), part);
     }
-    CHECK(c, failed, "neither the call nor reading its result failed; %s was due", gantry_status_name(item->error_status));
+    CHECK(c, failed, "neither the call nor reading its result failed; %s was due",
+          gantry_status_name(item->error_status));
 }
 
 static void check_error(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
@@ -45,11 +46,14 @@ static void check_error(conformance_t *c, gantry_scope_t *scope, const golden_ca
     if (status == GANTRY_OK) {
         check_late_error(c, item, outputs, count);
         status = gantry_scope_end(scope);
-        CHECK(c, status == GANTRY_OK || status == item->error_status, "the scope ended with %s", gantry_status_name(status));
+        CHECK(c, status == GANTRY_OK || status == item->error_status, "the scope ended with %s",
+              gantry_status_name(status));
         return;
     }
-    conformance_check_status(c, "the call", status, item->error_status, gantry_scope_message(scope), item->message_contains);
-    for (size_t i = 0; i < CONFORMANCE_MAX_OUTPUTS; i++) CHECK(c, !outputs[i], "output %zu of a failed call is not NULL", i);
+    conformance_check_status(c, "the call", status, item->error_status, gantry_scope_message(scope),
+                             item->message_contains);
+    for (size_t i = 0; i < CONFORMANCE_MAX_OUTPUTS; i++)
+        CHECK(c, !outputs[i], "output %zu of a failed call is not NULL", i);
     conformance_end_scope(c, scope, item->error_status);
 }
 
@@ -75,8 +79,8 @@ static void check_output(conformance_t *c, const golden_case_t *item, size_t ind
 }
 
 /* Reads what a call gave and compares each output with the golden one. */
-static void check_outputs(conformance_t *c, const golden_case_t *item, const gantry_tensor_t *const *outputs, size_t count,
-                          golden_tensor_t *out_values)
+static void check_outputs(conformance_t *c, const golden_case_t *item, const gantry_tensor_t *const *outputs,
+                          size_t count, golden_tensor_t *out_values)
 {
     if (count != item->output_count) {
         conformance_fail(c, "%zu outputs instead of %zu", count, item->output_count);
@@ -118,7 +122,8 @@ static void check_values(conformance_t *c, gantry_scope_t *scope, const golden_c
     golden_tensor_t first[CONFORMANCE_MAX_OUTPUTS] = {{0}};
     size_t count = 0;
     if (conformance_call(c, scope, item, inputs, outputs, &count) != GANTRY_OK) {
-        conformance_fail(c, "the call failed: %s: %s", gantry_status_name(gantry_scope_status(scope)), gantry_scope_message(scope));
+        conformance_fail(c, "the call failed: %s: %s", gantry_status_name(gantry_scope_status(scope)),
+                         gantry_scope_message(scope));
         gantry_scope_end(scope);
         return;
     }

@@ -1,6 +1,6 @@
-/* Matrix products larger than the golden files hold, against a plain loop: blocks and edges of tuned kernels, the choice
- * of library, transposed operands, batches. Integers wrap around and are exact; for floats the bound is that of the
- * golden cases, k eps max|a| max|b|, with |a|, |b| <= 1. */
+/* Matrix products larger than the golden files hold, against a plain loop: blocks and edges of tuned kernels, the
+ * choice of library, transposed operands, batches. Integers wrap around and are exact; for floats the bound is that of
+ * the golden cases, k eps max|a| max|b|, with |a|, |b| <= 1. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -69,7 +69,8 @@ static void multiply(const golden_case_t *item, matmul_size_t size, const size_t
             double number = 0;
             uint64_t integer = 0;
             for (int64_t l = 0; l < size.k; l++) {
-                size_t at_a = first[0] + place(i, l, size.n, size.k, ta), at_b = first[1] + place(l, j, size.k, size.m, tb);
+                size_t at_a = first[0] + place(i, l, size.n, size.k, ta),
+                       at_b = first[1] + place(l, j, size.k, size.m, tb);
                 if (is_float) number = fma(number_at(a, at_a), number_at(b, at_b), number);
                 else integer += integer_at(a, at_a) * integer_at(b, at_b);
             }
@@ -90,7 +91,8 @@ static void check_product(conformance_t *c, const golden_case_t *item, int64_t k
     if (c->reasons == 0 && (count != 1 || !gantry_shape_equal(&got[0].shape, &expected->shape))) {
         conformance_fail(c, "%zu outputs, or one of the wrong shape", count);
     }
-    if (c->reasons == 0 && golden_compare(expected, &near, got[0].data, why, sizeof why)) conformance_fail(c, "%s", why);
+    if (c->reasons == 0 && golden_compare(expected, &near, got[0].data, why, sizeof why))
+        conformance_fail(c, "%s", why);
     conformance_check_placement(c, item->op, NULL);
     conformance_free_outputs(got, CONFORMANCE_MAX_OUTPUTS);
 }
@@ -103,15 +105,17 @@ static void run_product(conformance_t *c, gantry_dtype_t dtype, matmul_size_t si
     snprintf(op, sizeof op, "%s", batch ? "BatchMatMul" : "MatMul");
     snprintf(attr_names[0], sizeof attr_names[0], "%s", batch ? "adj_x" : "transpose_a");
     snprintf(attr_names[1], sizeof attr_names[1], "%s", batch ? "adj_y" : "transpose_b");
-    snprintf(name, sizeof name, "plain_%s_%" PRId64 "x%" PRId64 "x%" PRId64 "%s%s_batch%" PRId64 "%s", gantry_dtype_name(dtype),
-             size.n, size.k, size.m, ta ? "_ta" : "", tb ? "_tb" : "", batch, shared ? "_shared" : "");
+    snprintf(name, sizeof name, "plain_%s_%" PRId64 "x%" PRId64 "x%" PRId64 "%s%s_batch%" PRId64 "%s",
+             gantry_dtype_name(dtype), size.n, size.k, size.m, ta ? "_ta" : "", tb ? "_tb" : "", batch,
+             shared ? "_shared" : "");
     if (!conformance_begin(c, op, name)) return;
     int64_t rows = ta ? size.k : size.n, columns = ta ? size.n : size.k;
     int64_t b_rows = tb ? size.m : size.k, b_columns = tb ? size.k : size.m, count = batch ? batch : 1;
     uint64_t seed = sweep_hash(name);
     golden_tensor_t inputs[2] = {
         sweep_tensor(seed, dtype, batch ? GANTRY_SHAPE(batch, rows, columns) : GANTRY_SHAPE(rows, columns), SWEEP_UNIT),
-        sweep_tensor(seed + 1, dtype, batch && !shared ? GANTRY_SHAPE(batch, b_rows, b_columns) : GANTRY_SHAPE(b_rows, b_columns),
+        sweep_tensor(seed + 1, dtype,
+                     batch && !shared ? GANTRY_SHAPE(batch, b_rows, b_columns) : GANTRY_SHAPE(b_rows, b_columns),
                      SWEEP_UNIT)};
     golden_attr_t attrs[2] = {{.name = attr_names[0], .kind = GOLDEN_ATTR_BOOL, .bool_value = ta},
                               {.name = attr_names[1], .kind = GOLDEN_ATTR_BOOL, .bool_value = tb}};

@@ -57,13 +57,15 @@ static int parse_every(const char *text, uint64_t *out)
 static int take_word(conformance_options_t *o, const char *word, const char *value, bool *out_took_value)
 {
     const flag_option_t flags[] = {
-        {"--opencl-cpu-as-gpu", &o->opencl_cpu_as_gpu}, {"--allow-missing", &o->allow_missing},
-        {"--expect-warm", &o->expect_warm},             {"--list", &o->list},
+        {"--opencl-cpu-as-gpu", &o->opencl_cpu_as_gpu},
+        {"--allow-missing", &o->allow_missing},
+        {"--expect-warm", &o->expect_warm},
+        {"--list", &o->list},
         {"--verbose", &o->verbose},
     };
     const text_option_t texts[] = {
-        {"--device", &o->device},       {"--compare", &o->compare},     {"--only", &o->only},
-        {"--case", &o->case_part},      {"--golden", &o->golden},       {"--expectations", &o->expectations},
+        {"--device", &o->device},       {"--compare", &o->compare}, {"--only", &o->only},
+        {"--case", &o->case_part},      {"--golden", &o->golden},   {"--expectations", &o->expectations},
         {"--skip-file", &o->skip_file},
     };
     *out_took_value = false;
@@ -82,7 +84,8 @@ static int take_word(conformance_options_t *o, const char *word, const char *val
 
 int conformance_options_parse(int argc, char **argv, conformance_options_t *out_options)
 {
-    *out_options = (conformance_options_t){.golden = GANTRY_GOLDEN_DIR, .expectations = GANTRY_EXPECTATIONS, .every = 1};
+    *out_options =
+        (conformance_options_t){.golden = GANTRY_GOLDEN_DIR, .expectations = GANTRY_EXPECTATIONS, .every = 1};
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(word, "--help") == 0) {

@@ -9,7 +9,8 @@ static conformance_rule_t *find_expectation(conformance_t *c, const char *op, co
 {
     for (size_t i = 0; i < c->expectations.count; i++) {
         conformance_rule_t *rule = &c->expectations.items[i];
-        if (strcmp(rule->words[0], c->backend) == 0 && strcmp(rule->words[1], op) == 0 && strcmp(rule->words[2], dtype) == 0) {
+        if (strcmp(rule->words[0], c->backend) == 0 && strcmp(rule->words[1], op) == 0 &&
+            strcmp(rule->words[2], dtype) == 0) {
             return rule;
         }
     }
@@ -43,8 +44,8 @@ void conformance_check_placement(conformance_t *c, const char *op, const gantry_
         conformance_fail(c, "placement reason is \"%s\"", gantry_placement_reason_text(record->reason));
     }
     if (!ran_here && !find_expectation(c, op, dtype)) {
-        conformance_fail(c, "ran on %s, not on %s, and \"%s %s %s\" is no expectation", record->device, asked, c->backend,
-                         op, dtype);
+        conformance_fail(c, "ran on %s, not on %s, and \"%s %s %s\" is no expectation", record->device, asked,
+                         c->backend, op, dtype);
     }
     if (ran_here && output && gantry_tensor_device(output) != c->device) {
         conformance_fail(c, "the result lies on %s", gantry_logical_device_full_name(gantry_tensor_device(output)));
@@ -82,7 +83,8 @@ static void check_info(conformance_t *c, const gantry_op_info_t *info, const cha
 {
     CHECK(c, info->name && strcmp(info->name, op) == 0, "the name is \"%s\"", info->name ? info->name : "(null)");
     CHECK(c, info->summary && *info->summary, "there is no summary");
-    for (size_t i = 0; i < info->input_count; i++) CHECK(c, info->inputs[i] && *info->inputs[i], "input %zu has no name", i);
+    for (size_t i = 0; i < info->input_count; i++)
+        CHECK(c, info->inputs[i] && *info->inputs[i], "input %zu has no name", i);
     for (size_t i = 0; i < info->output_count; i++) {
         CHECK(c, info->outputs[i] && *info->outputs[i], "output %zu has no name", i);
     }
@@ -94,8 +96,8 @@ static void check_info(conformance_t *c, const gantry_op_info_t *info, const cha
 /* Ops that other groups check, since they take no golden file. */
 static bool is_checked_elsewhere(const char *op)
 {
-    static const char *const ops[] = {"Const", "VarHandleOp", "ReadVariableOp", "AssignVariableOp", "AssignAddVariableOp",
-                                      "AssignSubVariableOp"};
+    static const char *const ops[] = {
+        "Const", "VarHandleOp", "ReadVariableOp", "AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp"};
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
         if (strcmp(ops[i], op) == 0) return true;
     }

@@ -41,7 +41,8 @@ void conformance_sentinels_check(conformance_t *c, gantry_scope_t *scope, confor
         if (status != GANTRY_OK) conformance_fail(c, "a sentinel cannot be read: %s", conformance_last_error(status));
         for (size_t i = 0; i < sizeof bytes && status == GANTRY_OK; i++) {
             if (bytes[i] == SIDE_BYTE) continue;
-            conformance_fail(c, "memory %s a result was written: byte %zu is 0x%02x", side ? "behind" : "before", i, bytes[i]);
+            conformance_fail(c, "memory %s a result was written: byte %zu is 0x%02x", side ? "behind" : "before", i,
+                             bytes[i]);
             break;
         }
         gantry_tensor_drop(scope, sentinels->sides[side]);

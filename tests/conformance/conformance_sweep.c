@@ -1,8 +1,8 @@
 /* The sweep: each op with random inputs of many sizes, around the borders of vectors, work-groups and blocks.
  *
- * Alone, a device must give the same bits twice and leave the neighbours of its result alone; with --compare, two devices
- * must give the same bits, whatever order their hardware would like to add in. Golden files say what is right; this
- * looks at sizes too large for them. */
+ * Alone, a device must give the same bits twice and leave the neighbours of its result alone; with --compare, two
+ * devices must give the same bits, whatever order their hardware would like to add in. Golden files say what is right;
+ * this looks at sizes too large for them. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -209,8 +209,8 @@ static void sweep_bias(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtyp
 
 /* ---- along axes ---- */
 
-static void reduce_case(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype, gantry_shape_t shape, const int32_t *axes,
-                        size_t axis_count)
+static void reduce_case(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype, gantry_shape_t shape,
+                        const int32_t *axes, size_t axis_count)
 {
     char text[64];
     gantry_shape_format(&shape, text, sizeof text);
@@ -285,7 +285,8 @@ static void sweep_gather(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dt
     for (size_t i = 0; i < COUNT(pairs); i++) {
         int64_t a = pairs[i][0], b = pairs[i][1];
         for (int32_t axis = 0; axis < 2; axis++) {
-            if (!start(s, spec->op, "%s_%" PRId64 "x%" PRId64 "_axis%d", gantry_dtype_name(dtype), a, b, (int)axis)) continue;
+            if (!start(s, spec->op, "%s_%" PRId64 "x%" PRId64 "_axis%d", gantry_dtype_name(dtype), a, b, (int)axis))
+                continue;
             add_random(s, dtype, GANTRY_SHAPE(a, b), spec->domain);
             add(s, sweep_indices(s->seed, axis ? GANTRY_INT64 : GANTRY_INT32, GANTRY_SHAPE(3, 11), axis ? b : a));
             add(s, sweep_scalar_int(axis));
@@ -299,7 +300,8 @@ static void sweep_concat(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dt
     for (size_t i = 0; i < COUNT(pairs); i++) {
         int64_t a = pairs[i][0], b = pairs[i][1];
         for (int32_t axis = 0; axis < 2; axis++) {
-            if (!start(s, spec->op, "%s_%" PRId64 "x%" PRId64 "_axis%d", gantry_dtype_name(dtype), a, b, (int)axis)) continue;
+            if (!start(s, spec->op, "%s_%" PRId64 "x%" PRId64 "_axis%d", gantry_dtype_name(dtype), a, b, (int)axis))
+                continue;
             add_random(s, dtype, GANTRY_SHAPE(a, b), spec->domain);
             add_random(s, dtype, axis ? GANTRY_SHAPE(a, 2) : GANTRY_SHAPE(2, b), spec->domain);
             add_random(s, dtype, GANTRY_SHAPE(a, b), spec->domain);

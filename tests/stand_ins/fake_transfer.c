@@ -82,6 +82,7 @@ static void submit_copy(fake_call_t *call, fake_stream_t *stream, const gantry_s
     gantry__fake_submit(call, stream, work);
 }
 
+#ifndef GANTRY_FAKE_WITHOUT_COPY
 static int32_t copy(gantry_backend_stream_t *handle, const gantry_span_t *target, const gantry_span_t *source) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_copy);
@@ -91,6 +92,7 @@ static int32_t copy(gantry_backend_stream_t *handle, const gantry_span_t *target
     gantry__fake_leave_stream(stream);
     return gantry__fake_end(&call);
 }
+#endif
 
 static int32_t copy_peer(gantry_backend_stream_t *handle, const gantry_span_t *target, gantry_backend_device_t *source_device,
                          const gantry_span_t *source) {

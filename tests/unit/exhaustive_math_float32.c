@@ -25,6 +25,7 @@
 enum { BLOCK = 1024, MOST_THREADS = 64, DEFAULT_STRIDE = 1009 };
 
 #define INPUTS (UINT64_C(1) << 32)
+#define NAN_BITS UINT32_C(0x7fc00000)
 
 typedef struct subject {
     const char *name;
@@ -88,7 +89,7 @@ static double error_in_ulp(float y, double wanted)
 {
     float nearest = (float)wanted;
     if (isnan(wanted)) {
-        return GANTRY_AS_UINT(y) == 0x7fc00000u ? 0.0 : HUGE_VAL;
+        return GANTRY_AS_UINT(y) == NAN_BITS ? 0.0 : HUGE_VAL;
     }
     if (wanted == 0.0 || isinf(wanted)) {
         return GANTRY_AS_UINT(y) == GANTRY_AS_UINT(nearest) ? 0.0 : HUGE_VAL;
@@ -112,7 +113,8 @@ static void compare_block(task_t *task, const float *x, const float *y, int coun
         double wanted = task->subject->reference((double)x[i]);
         float nearest = (float)wanted;
         task->worst.compared++;
-        if (GANTRY_AS_UINT(nearest) == GANTRY_AS_UINT(y[i])) {
+        uint32_t best = isnan(wanted) ? NAN_BITS : GANTRY_AS_UINT(nearest);
+        if (best == GANTRY_AS_UINT(y[i])) {
             task->worst.rounded_right++;
             if (task->worst.error_ulp >= 0.5) {
                 continue;

@@ -172,9 +172,7 @@ static void product_tile(long depth, __global const T *a, __global const T *b, l
     const int is_full = rows >= MR && columns >= NR && c_col == 1;
 
     ROWS(ROW_CLEAR)
-    if (is_full) {
-        ROWS(ROW_FETCH)
-    }
+    ROWS(ROW_FETCH) /* an edge tile's too: a hint may point anywhere, a branch here would double the loop's code */
     for (long p = 0; p < depth; p++, a += MR, b += b_step) {
         const V b0 = LOAD(0, b);
         const V b1 = LOAD(1, b);

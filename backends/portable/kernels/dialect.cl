@@ -16,9 +16,9 @@
  *   GANTRY_SQRT_F32, _F64      the correctly rounded square root
  *
  * Lanes. Functions written in terms of these types become functions of vectors when an OpenCL program is built with
- * -DGANTRY_MATH_LANES=2, 4, 8 or 16, with the same bits in each lane. This is for CPU devices whose compiler takes half of
- * the vector registers' width unless told (PoCL 3.1 with AVX-512: 1.6 to 2 times the speed). Such functions choose by
- * `condition ? a : b` alone and mix in scalars only as literals.
+ * -DGANTRY_MATH_LANES=2, 4, 8 or 16, with the same bits in each lane. This is for CPU devices whose compiler takes
+ * half of the vector registers' width unless told (PoCL 3.1 with AVX-512: 1.6 to 1.9 times the speed). Such functions
+ * choose by `condition ? a : b` alone and mix in scalars only as literals.
  *
  * The text is written so that its results have the same bits everywhere, which holds under these conditions:
  *   C      -ffp-contract=off, no fast-math, float evaluated as float (checked below); -fno-math-errno and

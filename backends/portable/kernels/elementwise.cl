@@ -20,10 +20,16 @@
 #define GANTRY_REPORT(bad, position)
 #endif
 
-#if GANTRY_ARITY == 1 && defined(GANTRY_LANES)
+#if GANTRY_ARITY == 1 && defined(GANTRY_MATH_LANES)
 
 /* A function of floats on a processor whose compiler has to be told how wide its vectors are: math texts and expression work on
- * GANTRY_LANES elements at once. */
+ * GANTRY_MATH_LANES elements at once. */
+#define GANTRY_LOAD_OF(lanes) vload##lanes
+#define GANTRY_STORE_OF(lanes) vstore##lanes
+#define GANTRY_LOAD_NAME(lanes) GANTRY_LOAD_OF(lanes)
+#define GANTRY_STORE_NAME(lanes) GANTRY_STORE_OF(lanes)
+#define GANTRY_LOAD GANTRY_LOAD_NAME(GANTRY_MATH_LANES)
+#define GANTRY_STORE GANTRY_STORE_NAME(GANTRY_MATH_LANES)
 #if GANTRY_T_ID == 1
 #define GANTRY_VECTOR GANTRY_F32
 #else
@@ -35,15 +41,15 @@ GANTRY_FN GANTRY_VECTOR gantry_apply(const GANTRY_VECTOR x)
     return GANTRY_EXPRESSION;
 }
 
-/* Fewer than GANTRY_LANES elements. */
+/* Fewer than GANTRY_MATH_LANES elements. */
 GANTRY_FN void gantry_apply_few(GANTRY_GLOBAL const T *xs, GANTRY_GLOBAL T *outs, int count)
 {
-    T few[GANTRY_LANES];
+    T few[GANTRY_MATH_LANES];
 
-    for (int e = 0; e < GANTRY_LANES; e++) {
+    for (int e = 0; e < GANTRY_MATH_LANES; e++) {
         few[e] = e < count ? xs[e] : (T)1;
     }
-    GANTRY_OF_LANES(vstore)(gantry_apply(GANTRY_OF_LANES(vload)(0, few)), 0, few);
+    GANTRY_STORE(gantry_apply(GANTRY_LOAD(0, few)), 0, few);
     for (int e = 0; e < count; e++) {
         outs[e] = few[e];
     }
@@ -58,13 +64,13 @@ GANTRY_KERNEL dense(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(out), const gantry_work_t
 
 #if GANTRY_CAN_STREAM
     if (p.stream) {
-        for (; end - i >= GANTRY_LANES; i += GANTRY_LANES) {
-            __builtin_nontemporal_store(gantry_apply(GANTRY_OF_LANES(vload)(0, xs + i)), (GANTRY_GLOBAL GANTRY_VECTOR *)(outs + i));
+        for (; end - i >= GANTRY_MATH_LANES; i += GANTRY_MATH_LANES) {
+            __builtin_nontemporal_store(gantry_apply(GANTRY_LOAD(0, xs + i)), (GANTRY_GLOBAL GANTRY_VECTOR *)(outs + i));
         }
     }
 #endif
-    for (; end - i >= GANTRY_LANES; i += GANTRY_LANES) {
-        GANTRY_OF_LANES(vstore)(gantry_apply(GANTRY_OF_LANES(vload)(0, xs + i)), 0, outs + i);
+    for (; end - i >= GANTRY_MATH_LANES; i += GANTRY_MATH_LANES) {
+        GANTRY_STORE(gantry_apply(GANTRY_LOAD(0, xs + i)), 0, outs + i);
     }
     if (i < end) {
         gantry_apply_few(xs + i, outs + i, (int)(end - i));

@@ -18,6 +18,7 @@ GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPA
     GANTRY_LONG at = i % p.inner; /* within a row */
     GANTRY_LONG pick = i / p.inner % p.picks;
     GANTRY_LONG matrix = i / p.inner / p.picks; /* (b, o) */
+    GANTRY_LONG bad = -1; /* the first of this work-item */
 
     while (i < end) {
         const GANTRY_LONG position = matrix / p.outer * p.picks + pick;
@@ -35,7 +36,7 @@ GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPA
             for (GANTRY_LONG e = 0; e < length; e++) {
                 outs[e] = 0;
             }
-            GANTRY_FAULT(fault, GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, position);
+            bad = bad < 0 ? position : bad;
         }
         i += length;
         at = 0;
@@ -44,6 +45,9 @@ GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPA
             pick = 0;
             matrix++;
         }
+    }
+    if (bad >= 0) {
+        GANTRY_FAULT(fault, GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, bad);
     }
 }
 

@@ -143,25 +143,37 @@ GANTRY_KERNEL softmax_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTR
     }
 }
 
-/* ---- rows of more than 4096 elements: largest[row] and sum[row] come from reduce.cl ---- */
+/* ---- rows of more than 4096 elements: largest[row] and sum[row] come from reduce.cl; a work-group for a piece of a row ---- */
+
+#define PIECE 4096
 
 GANTRY_KERNEL softmax_terms(GANTRY_SPAN_IN(in), GANTRY_SPAN_IN(largest), GANTRY_SPAN_OUT(terms), const GANTRY_LONG length,
-                            const GANTRY_LONG count)
+                            const GANTRY_LONG pieces)
 {
-    const GANTRY_LONG i = GANTRY_GLOBAL_ID(0);
-    if (i < count) {
-        T most = GANTRY_IN(T, largest)[i / length] + (T)0;
-        GANTRY_OUT(T, terms)[i] = SOFT_EXP(GANTRY_IN(T, in)[i] - most);
+    const GANTRY_LONG row = GANTRY_GROUP_ID(0) / pieces;
+    const GANTRY_LONG first = GANTRY_GROUP_ID(0) % pieces * PIECE;
+    const int count = (int)(length - first < PIECE ? length - first : PIECE);
+    GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * length + first;
+    GANTRY_GLOBAL T *e = GANTRY_OUT(T, terms) + row * length + first;
+    const T most = GANTRY_IN(T, largest)[row] + (T)0;
+    const int step = (int)GANTRY_LOCAL_SIZE(0);
+    for (int i = (int)GANTRY_LOCAL_ID(0); i < count; i += step) {
+        e[i] = SOFT_EXP(x[i] - most);
     }
 }
 
 GANTRY_KERNEL softmax_result(GANTRY_SPAN_IN(in), GANTRY_SPAN_IN(largest), GANTRY_SPAN_IN(sum), GANTRY_SPAN_OUT(out), const GANTRY_LONG length,
-                             const GANTRY_LONG count)
+                             const GANTRY_LONG pieces)
 {
-    const GANTRY_LONG i = GANTRY_GLOBAL_ID(0);
-    if (i < count) {
-        T most = GANTRY_IN(T, largest)[i / length] + (T)0;
-        T scale = scale_of(GANTRY_IN(T, sum)[i / length]);
-        GANTRY_OUT(T, out)[i] = result_of(GANTRY_IN(T, in)[i], most, scale);
+    const GANTRY_LONG row = GANTRY_GROUP_ID(0) / pieces;
+    const GANTRY_LONG first = GANTRY_GROUP_ID(0) % pieces * PIECE;
+    const int count = (int)(length - first < PIECE ? length - first : PIECE);
+    GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * length + first;
+    GANTRY_GLOBAL T *y = GANTRY_OUT(T, out) + row * length + first;
+    const T most = GANTRY_IN(T, largest)[row] + (T)0;
+    const T scale = scale_of(GANTRY_IN(T, sum)[row]);
+    const int step = (int)GANTRY_LOCAL_SIZE(0);
+    for (int i = (int)GANTRY_LOCAL_ID(0); i < count; i += step) {
+        y[i] = result_of(x[i], most, scale);
     }
 }

@@ -1,0 +1,45 @@
+/* Matrix products of the CPU backend: what the entry points, the loops compiled per instruction set, and tests share.
+ *
+ * Owner: the entry point owns packed memory. Threads: a product is read by several threads at once. */
+#ifndef GANTRY_CPU_MATMUL_H
+#define GANTRY_CPU_MATMUL_H
+
+#include "cpu/cpu_kernels.h"
+
+/* C[m, n] = A[m, k] B[k, n]. Strides in elements, so that a transposed operand is one with its strides exchanged. */
+typedef struct gantry__cpu_gemm_t {
+    int64_t m;
+    int64_t n;
+    int64_t k;
+    const void *a;
+    int64_t a_row;
+    int64_t a_column;
+    const void *b;
+    int64_t b_row;
+    int64_t b_column;
+    void *c;
+    int64_t c_row;
+    int64_t c_column;
+} gantry__cpu_gemm_t;
+
+/* The loops for one element type. Packed panels: rows (or columns) of one panel side by side, k slowest; see cpu_matmul_body.h. */
+typedef struct gantry__cpu_gemm_loops_t {
+    int64_t rows;    /* of an A panel */
+    int64_t columns; /* of a B panel */
+    /* Packs A's rows [first, first + count), first a multiple of a panel, k from k_first on. */
+    void (*pack_a)(const gantry__cpu_gemm_t *gemm, int64_t first, int64_t count, int64_t k_first, int64_t k_count, void *target);
+    void (*pack_b)(const gantry__cpu_gemm_t *gemm, int64_t first, int64_t count, int64_t k_first, int64_t k_count, void *target);
+    /* C's rows x columns at c, of these strides, = or += packed A times packed B. */
+    void (*multiply)(const void *a, const void *b, int64_t k_count, void *c, int64_t c_row, int64_t rows, int64_t columns, int add);
+    /* Without packing: any shape, made for a few multiplications. c_column may be anything. */
+    void (*tiny)(const gantry__cpu_gemm_t *gemm);
+    /* Without packing: m at most GANTRY_CPU_THIN and b_row or b_column 1; columns [begin, end) of C. */
+    void (*thin)(const gantry__cpu_gemm_t *gemm, int64_t begin, int64_t end);
+} gantry__cpu_gemm_loops_t;
+
+#define GANTRY_CPU_THIN 4
+
+/* NULL for a type without products. */
+GANTRY_CPU_DECLARE(const gantry__cpu_gemm_loops_t *, gemm_loops, (int32_t dtype));
+
+#endif

@@ -1,0 +1,228 @@
+/* Our own matrix product for one element type: included by cpu_matmul_simd.c, without a guard. Needs MM_NAME(x), MM_T, MM_ROWS and
+ * MM_FMA(a, b, c) = a * b + c on vectors; undefines them at its end.
+ *
+ *        B panel: 2 vectors wide             The innermost loop keeps MM_ROWS x 2 vectors of C in registers and takes, for each k, two
+ *          k | b0 b1 |                       vectors of B and MM_ROWS scalars of A. A is packed as panels of MM_ROWS rows and B as
+ *            v                               panels of two vectors, both with k slowest, so that all loads are in order; edges are
+ *   A   a0  c00 c01                          padded with zeros while packing, and only the store looks at the true size.
+ *  pan- a1  c10 c11
+ *  el   ...                                  Cost: 2 m n k operations, (m + n) k elements packed once per block of C's other side.
+ *
+ * Source of the blocking: Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, 2008. Owner: the caller's memory.
+ * Threads: thread-safe. */
+
+typedef MM_T MM_NAME(vec_t) __attribute__((vector_size(MM_VECTOR_BYTES)));
+typedef MM_T MM_NAME(loose_t) __attribute__((vector_size(MM_VECTOR_BYTES), aligned(sizeof(MM_T)), may_alias));
+
+#define MM_LANES ((int64_t)(MM_VECTOR_BYTES / sizeof(MM_T)))
+#define MM_COLUMNS (2 * MM_LANES)
+
+/* C's block of MM_ROWS x MM_COLUMNS += or = the product of one panel each, over k. rows and columns: how much of it exists. */
+static __attribute__((noinline)) void MM_NAME(tile)(int64_t k, const MM_T *restrict a, const MM_T *restrict b, MM_T *restrict c,
+                                                    int64_t c_stride, int64_t rows, int64_t columns, int add)
+{
+    MM_NAME(vec_t) acc[MM_ROWS][2];
+#pragma GCC unroll 16
+    for (int i = 0; i < MM_ROWS; i++) {
+        acc[i][0] = (MM_NAME(vec_t)){0};
+        acc[i][1] = (MM_NAME(vec_t)){0};
+    }
+    for (int64_t p = 0; p < k; p++) {
+        MM_NAME(vec_t) b0 = *(const MM_NAME(loose_t) *)b;
+        MM_NAME(vec_t) b1 = *(const MM_NAME(loose_t) *)(b + MM_LANES);
+#pragma GCC unroll 16
+        for (int i = 0; i < MM_ROWS; i++) {
+            MM_NAME(vec_t) s = a[i] - (MM_NAME(vec_t)){0};
+            acc[i][0] = MM_FMA(s, b0, acc[i][0]);
+            acc[i][1] = MM_FMA(s, b1, acc[i][1]);
+        }
+        a += MM_ROWS;
+        b += MM_COLUMNS;
+    }
+    if (rows == MM_ROWS && columns == MM_COLUMNS) {
+#pragma GCC unroll 16
+        for (int i = 0; i < MM_ROWS; i++) {
+            MM_T *row = c + i * c_stride;
+            if (add) {
+                acc[i][0] += *(const MM_NAME(loose_t) *)row;
+                acc[i][1] += *(const MM_NAME(loose_t) *)(row + MM_LANES);
+            }
+            *(MM_NAME(loose_t) *)row = acc[i][0];
+            *(MM_NAME(loose_t) *)(row + MM_LANES) = acc[i][1];
+        }
+        return;
+    }
+    MM_T edge[MM_ROWS * 2 * MM_VECTOR_BYTES / sizeof(MM_T)];
+#pragma GCC unroll 16
+    for (int i = 0; i < MM_ROWS; i++) {
+        *(MM_NAME(loose_t) *)(edge + i * MM_COLUMNS) = acc[i][0];
+        *(MM_NAME(loose_t) *)(edge + i * MM_COLUMNS + MM_LANES) = acc[i][1];
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = 0; j < columns; j++) {
+            MM_T value = edge[i * MM_COLUMNS + j];
+            c[i * c_stride + j] = add ? c[i * c_stride + j] + value : value;
+        }
+    }
+}
+
+/* ---- packing ---- */
+
+/* One panel of `width` rows or columns, `count` of which exist: target[p * width + i] = source[i * across + p * along]. */
+static inline __attribute__((always_inline)) void MM_NAME(pack_panel)(const MM_T *restrict source, int64_t across, int64_t along, int64_t count,
+                                                                      int64_t width, int64_t k, MM_T *restrict target)
+{
+    if (count < width) {
+        for (int64_t p = 0; p < k; p++) {
+            for (int64_t i = 0; i < width; i++) {
+                target[p * width + i] = i < count ? source[i * across + p * along] : 0;
+            }
+        }
+    } else if (across == 1) {
+        for (int64_t p = 0; p < k; p++) {
+            for (int64_t i = 0; i < width; i++) {
+                target[p * width + i] = source[p * along + i];
+            }
+        }
+    } else {
+        for (int64_t p = 0; p < k; p++) {
+            for (int64_t i = 0; i < width; i++) {
+                target[p * width + i] = source[i * across + p * along];
+            }
+        }
+    }
+}
+
+static void MM_NAME(pack_a)(const gantry__cpu_gemm_t *gemm, int64_t first, int64_t count, int64_t k_first, int64_t k_count, void *target)
+{
+    MM_T *to = target;
+    for (int64_t i = 0; i < count; i += MM_ROWS) {
+        const MM_T *source = (const MM_T *)gemm->a + (first + i) * gemm->a_row + k_first * gemm->a_column;
+        MM_NAME(pack_panel)(source, gemm->a_row, gemm->a_column, count - i < MM_ROWS ? count - i : MM_ROWS, MM_ROWS, k_count, to);
+        to += MM_ROWS * k_count;
+    }
+}
+
+static void MM_NAME(pack_b)(const gantry__cpu_gemm_t *gemm, int64_t first, int64_t count, int64_t k_first, int64_t k_count, void *target)
+{
+    MM_T *to = target;
+    for (int64_t j = 0; j < count; j += MM_COLUMNS) {
+        const MM_T *source = (const MM_T *)gemm->b + (first + j) * gemm->b_column + k_first * gemm->b_row;
+        int64_t columns = count - j < MM_COLUMNS ? count - j : MM_COLUMNS;
+        MM_NAME(pack_panel)(source, gemm->b_column, gemm->b_row, columns, MM_COLUMNS, k_count, to);
+        to += MM_COLUMNS * k_count;
+    }
+}
+
+static void MM_NAME(multiply)(const void *a, const void *b, int64_t k_count, void *c, int64_t c_row, int64_t rows, int64_t columns, int add)
+{
+    for (int64_t j = 0; j < columns; j += MM_COLUMNS) {
+        for (int64_t i = 0; i < rows; i += MM_ROWS) {
+            MM_NAME(tile)(k_count, (const MM_T *)a + i * k_count, (const MM_T *)b + j * k_count, (MM_T *)c + i * c_row + j, c_row,
+                          rows - i < MM_ROWS ? rows - i : MM_ROWS, columns - j < MM_COLUMNS ? columns - j : MM_COLUMNS, add);
+        }
+    }
+}
+
+/* ---- without packing ---- */
+
+static void MM_NAME(tiny)(const gantry__cpu_gemm_t *gemm)
+{
+    for (int64_t i = 0; i < gemm->m; i++) {
+        const MM_T *a = (const MM_T *)gemm->a + i * gemm->a_row;
+        MM_T *c = (MM_T *)gemm->c + i * gemm->c_row;
+        for (int64_t j = 0; j < gemm->n; j++) {
+            const MM_T *b = (const MM_T *)gemm->b + j * gemm->b_column;
+            MM_T sum = 0;
+            for (int64_t p = 0; p < gemm->k; p++) {
+                sum += a[p * gemm->a_column] * b[p * gemm->b_row];
+            }
+            c[j * gemm->c_column] = sum;
+        }
+    }
+}
+
+#define MM_BLOCK 256
+
+/* Rows of B lie in memory as they are: each one, scaled, is added to the rows of C. */
+static void MM_NAME(thin_rows)(const gantry__cpu_gemm_t *gemm, int64_t first, int64_t count)
+{
+    MM_T acc[GANTRY_CPU_THIN][MM_BLOCK];
+    for (int64_t i = 0; i < gemm->m; i++) {
+        for (int64_t j = 0; j < count; j++) {
+            acc[i][j] = 0;
+        }
+    }
+    for (int64_t p = 0; p < gemm->k; p++) {
+        const MM_T *restrict b = (const MM_T *)gemm->b + p * gemm->b_row + first;
+        for (int64_t i = 0; i < gemm->m; i++) {
+            MM_T scale = ((const MM_T *)gemm->a)[i * gemm->a_row + p * gemm->a_column];
+            MM_T *restrict sum = acc[i];
+            for (int64_t j = 0; j < count; j++) {
+                sum[j] += scale * b[j];
+            }
+        }
+    }
+    for (int64_t i = 0; i < gemm->m; i++) {
+        for (int64_t j = 0; j < count; j++) {
+            ((MM_T *)gemm->c)[i * gemm->c_row + (first + j) * gemm->c_column] = acc[i][j];
+        }
+    }
+}
+
+/* Columns of B lie side by side in k: inner products, 64 partial sums each. */
+static MM_T MM_NAME(inner)(const MM_T *restrict a, int64_t a_stride, const MM_T *restrict b, int64_t k)
+{
+    MM_T lanes[64] = {0};
+    MM_T sum = 0;
+    int64_t p = 0;
+    if (a_stride == 1) {
+        for (; p + 64 <= k; p += 64) {
+            for (int i = 0; i < 64; i++) {
+                lanes[i] += a[p + i] * b[p + i];
+            }
+        }
+        for (int apart = 32; apart > 0; apart /= 2) {
+            for (int i = 0; i < apart; i++) {
+                lanes[i] += lanes[i + apart];
+            }
+        }
+        sum = lanes[0];
+    }
+    for (; p < k; p++) {
+        sum += a[p * a_stride] * b[p];
+    }
+    return sum;
+}
+
+static void MM_NAME(thin)(const gantry__cpu_gemm_t *gemm, int64_t begin, int64_t end)
+{
+    if (gemm->b_column == 1) {
+        for (int64_t first = begin; first < end; first += MM_BLOCK) {
+            MM_NAME(thin_rows)(gemm, first, end - first < MM_BLOCK ? end - first : MM_BLOCK);
+        }
+        return;
+    }
+    for (int64_t j = begin; j < end; j++) {
+        for (int64_t i = 0; i < gemm->m; i++) {
+            MM_T sum = MM_NAME(inner)((const MM_T *)gemm->a + i * gemm->a_row, gemm->a_column,
+                                      (const MM_T *)gemm->b + j * gemm->b_column, gemm->k);
+            ((MM_T *)gemm->c)[i * gemm->c_row + j * gemm->c_column] = sum;
+        }
+    }
+}
+
+static const gantry__cpu_gemm_loops_t MM_NAME(loops) = {.rows = MM_ROWS,
+                                                        .columns = (int64_t)(2 * MM_VECTOR_BYTES / sizeof(MM_T)),
+                                                        .pack_a = MM_NAME(pack_a),
+                                                        .pack_b = MM_NAME(pack_b),
+                                                        .multiply = MM_NAME(multiply),
+                                                        .tiny = MM_NAME(tiny),
+                                                        .thin = MM_NAME(thin)};
+
+#undef MM_BLOCK
+#undef MM_LANES
+#undef MM_COLUMNS
+#undef MM_NAME
+#undef MM_T
+#undef MM_FMA

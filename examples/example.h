@@ -1,0 +1,34 @@
+/* What the examples share: a log that goes to standard error, and a way to stop at the first error. Public API only. */
+#ifndef GANTRY_EXAMPLES_EXAMPLE_H
+#define GANTRY_EXAMPLES_EXAMPLE_H
+
+#include <gantry/gantry.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static inline void example_log(void *user, gantry_log_level_t level, const char *text) {
+    (void)user;
+    static const char letters[] = "?DIWE";
+    (void)fflush(stdout); /* so that both streams show in order where they meet */
+    (void)fprintf(stderr, "%c %s\n", letters[(unsigned)level < sizeof letters - 1 ? (unsigned)level : 0], text);
+}
+
+/* A program may exit; the library never does. */
+static inline void example_check(gantry_status_t status, const char *what) {
+    if (status == GANTRY_OK) return;
+    (void)fprintf(stderr, "%s: %s: %s\n", what, gantry_status_name(status), gantry_last_message());
+    exit(1);
+}
+
+/* Prints as Python prints a tensor: the elements, shape and type. */
+static inline void example_print(const gantry_tensor_t *tensor) {
+    char text[4096], shape[128];
+    if (gantry_tensor_format(tensor, NULL, text, sizeof text, NULL) != GANTRY_OK) {
+        (void)printf("%s\n", gantry_last_message());
+        return;
+    }
+    (void)gantry_shape_format(gantry_tensor_shape(tensor), shape, sizeof shape);
+    (void)printf("gantry.Tensor(\n%s, shape=%s, dtype=%s)\n", text, shape, gantry_dtype_name(gantry_tensor_dtype(tensor)));
+}
+
+#endif

@@ -1,0 +1,63 @@
+# Shared by scripts/demo and scripts/test: what has to be installed, and how to build. Sourced, not run.
+set -eu
+cd "$(dirname "$0")/.."
+ROOT=$PWD
+JOBS=${JOBS:-$(nproc 2>/dev/null || echo 2)}
+
+# Debian and Ubuntu packages. Without those of the second line the library still builds and runs, on the CPU backend alone.
+PACKAGES_BUILD="gcc libc6-dev make cmake libxxhash-dev libcjson-dev libpthreadpool-dev"
+PACKAGES_OPENCL="opencl-headers ocl-icd-opencl-dev pocl-opencl-icd libclblast-dev"
+PACKAGES_BLAS="libdnnl-dev libopenblas0"
+PACKAGES_WORDS="wamerican wfrench wngerman wspanish witalian"
+PACKAGES_TEST="libcmocka-dev oclgrind pkg-config"
+
+say() { printf '\n== %s\n' "$*"; }
+
+is_installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
+
+# install_packages NAME...: installs what is missing when it may, else prints the exact command and goes on if it can.
+install_packages() {
+    if ! command -v dpkg-query >/dev/null 2>&1; then
+        echo "This is not Debian or Ubuntu: install what corresponds to: $*" >&2
+        return 0
+    fi
+    missing=""
+    for package in "$@"; do
+        is_installed "$package" || missing="$missing $package"
+    done
+    [ -n "$missing" ] || return 0
+    if [ "${INSTALL:-yes}" = no ]; then
+        echo "Missing packages (not installed because of --no-install). Install them with:" >&2
+        echo "    apt-get install -y --no-install-recommends$missing" >&2
+        return 0
+    fi
+    as_root=""
+    if [ "$(id -u)" != 0 ]; then
+        if command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+            as_root="sudo"
+        else
+            echo "Missing packages, and no permission to install them. Run:" >&2
+            echo "    sudo apt-get update && sudo apt-get install -y --no-install-recommends$missing" >&2
+            exit 1
+        fi
+    fi
+    say "Installing$missing"
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+    # shellcheck disable=SC2086
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
+}
+
+# build PRESET [CMAKE ARGUMENTS]: configures and builds into build/PRESET; the log is shown only when it fails.
+build() {
+    preset=$1
+    shift
+    mkdir -p "build/$preset"
+    log="build/$preset/build.log"
+    say "Building build/$preset"
+    if ! { cmake --preset "$preset" "$@" && cmake --build "build/$preset" -j "$JOBS"; } >"$log" 2>&1; then
+        tail -60 "$log" >&2
+        echo "The build failed; the whole log is $log" >&2
+        exit 1
+    fi
+    grep -E 'not built' "$log" || true
+}

@@ -1,0 +1,261 @@
+/* Tensors on the device: constants of all types and shapes, reading, printing, aliases, files. */
+#define _POSIX_C_SOURCE 200809L
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conformance.h"
+
+static const gantry_dtype_t all_dtypes[] = {
+    GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_INT32,    GANTRY_UINT8,  GANTRY_INT16,   GANTRY_INT8,   GANTRY_COMPLEX64,
+    GANTRY_INT64,   GANTRY_BOOL,    GANTRY_BFLOAT16, GANTRY_UINT16, GANTRY_FLOAT16, GANTRY_UINT32, GANTRY_UINT64};
+
+/* Bytes of a pattern that differs from place to place; 0 and 1 only for booleans. */
+static unsigned char *make_bytes(gantry_dtype_t dtype, size_t bytes)
+{
+    unsigned char *data = malloc(bytes ? bytes : 1);
+    if (!data) exit(2);
+    for (size_t i = 0; i < bytes; i++)
+        data[i] = dtype == GANTRY_BOOL ? (unsigned char)(i % 3 == 0) : (unsigned char)(i * 31 + i / 251);
+    return data;
+}
+
+static void check_round_trip(conformance_t *c, gantry_dtype_t dtype, gantry_shape_t shape)
+{
+    size_t bytes = (size_t)gantry_shape_elements(&shape) * gantry_dtype_size(dtype);
+    unsigned char *data = make_bytes(dtype, bytes);
+    char text[96];
+    gantry_shape_format(&shape, text, sizeof text);
+    gantry_scope_t *scope = conformance_scope(c);
+    const gantry_tensor_t *tensor = gantry_constant(scope, dtype, shape, data, bytes);
+    if (!tensor) {
+        conformance_fail(c, "no constant of %s%s: %s", gantry_dtype_name(dtype), text, gantry_scope_message(scope));
+    } else {
+        golden_tensor_t got;
+        gantry_status_t status = conformance_read(tensor, &got);
+        CHECK(c, status == GANTRY_OK, "%s%s: %s", gantry_dtype_name(dtype), text, conformance_last_error(status));
+        CHECK(c, got.dtype == dtype && gantry_shape_equal(&got.shape, &shape) && got.bytes == bytes,
+              "%s%s came back as another type or shape", gantry_dtype_name(dtype), text);
+        CHECK(c, status != GANTRY_OK || got.bytes != bytes || memcmp(got.data, data, bytes) == 0,
+              "%s%s came back changed", gantry_dtype_name(dtype), text);
+        CHECK(c, gantry_tensor_elements(tensor) == gantry_shape_elements(&shape), "the number of elements is wrong");
+        CHECK(c, gantry_tensor_device(tensor) == c->device, "a constant lies on another device");
+        conformance_free_outputs(&got, 1);
+    }
+    free(data);
+    conformance_end_scope(c, scope, tensor ? GANTRY_OK : gantry_scope_status(scope));
+}
+
+static void constants_of_all_types_come_back(conformance_t *c)
+{
+    for (size_t i = 0; i < sizeof all_dtypes / sizeof all_dtypes[0]; i++) {
+        check_round_trip(c, all_dtypes[i], GANTRY_SCALAR);
+        check_round_trip(c, all_dtypes[i], GANTRY_SHAPE(0));
+        check_round_trip(c, all_dtypes[i], GANTRY_SHAPE(7));
+        check_round_trip(c, all_dtypes[i], GANTRY_SHAPE(2, 0, 3));
+        check_round_trip(c, all_dtypes[i], GANTRY_SHAPE(1, 2, 1, 3, 1, 2, 1, 5));
+    }
+}
+
+/* Around the sizes of staging blocks. */
+static void constants_of_many_sizes_come_back(conformance_t *c)
+{
+    static const int64_t sizes[] = {1, 63, 64, 65, 1023, 16383, 16384, 16385, 65536, 1048577, 3000001};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        check_round_trip(c, GANTRY_FLOAT32, GANTRY_SHAPE(sizes[i]));
+    check_round_trip(c, GANTRY_UINT8, GANTRY_SHAPE(65535));
+    check_round_trip(c, GANTRY_UINT8, GANTRY_SHAPE(65537));
+}
+
+static void constant_copies_before_it_returns(conformance_t *c)
+{
+    const int64_t n = 2000000;
+    size_t bytes = (size_t)n * sizeof(float);
+    float *values = malloc(bytes), *got = malloc(bytes);
+    if (!values || !got) exit(2);
+    for (int64_t i = 0; i < n; i++) values[i] = (float)i;
+    gantry_scope_t *scope = conformance_scope(c);
+    const gantry_tensor_t *tensor = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(n), values, bytes);
+    memset(values, 0xff, bytes);
+    CHECK(c, tensor && gantry_tensor_read(tensor, got, bytes) == GANTRY_OK, "%s", gantry_last_message());
+    for (int64_t i = 0; i < n && c->reasons == 0; i++) {
+        CHECK(c, got[i] == (float)i, "element %" PRId64 " is %g: memory of the caller was used after the call", i,
+              (double)got[i]);
+    }
+    gantry_scope_end(scope);
+    free(values);
+    free(got);
+}
+
+static void refuse_constant(conformance_t *c, const char *what, gantry_dtype_t dtype, gantry_shape_t shape,
+                            const void *data, size_t bytes)
+{
+    gantry_scope_t *scope = conformance_scope(c);
+    const gantry_tensor_t *tensor = gantry_constant(scope, dtype, shape, data, bytes);
+    CHECK(c, !tensor, "%s was accepted", what);
+    gantry_status_t status = gantry_scope_status(scope);
+    conformance_check_status(c, what, status, GANTRY_INVALID_ARGUMENT, gantry_scope_message(scope), "");
+    CHECK(c, *gantry_scope_message(scope), "%s: there is no message", what);
+    gantry_scope_end(scope);
+}
+
+static void wrong_constants_are_refused(conformance_t *c)
+{
+    const float v[4] = {1, 2, 3, 4};
+    refuse_constant(c, "too few bytes", GANTRY_FLOAT32, GANTRY_SHAPE(4), v, 12);
+    refuse_constant(c, "too many bytes", GANTRY_FLOAT32, GANTRY_SHAPE(3), v, sizeof v);
+    refuse_constant(c, "a negative dimension", GANTRY_FLOAT32, GANTRY_SHAPE(-1), v, 0);
+    refuse_constant(c, "no data", GANTRY_FLOAT32, GANTRY_SHAPE(4), NULL, sizeof v);
+    refuse_constant(c, "no type", GANTRY_DTYPE_NONE, GANTRY_SHAPE(4), v, sizeof v);
+    refuse_constant(c, "an unknown type", (gantry_dtype_t)99, GANTRY_SHAPE(4), v, sizeof v);
+    refuse_constant(c, "rank 9", GANTRY_FLOAT32, (gantry_shape_t){.rank = 9}, v, sizeof v);
+    refuse_constant(c, "a negative rank", GANTRY_FLOAT32, (gantry_shape_t){.rank = -1}, v, sizeof v);
+    refuse_constant(c, "an overflowing shape", GANTRY_FLOAT32, GANTRY_SHAPE(INT64_MAX, INT64_MAX), v, sizeof v);
+    refuse_constant(c, "overflowing bytes", GANTRY_FLOAT64, GANTRY_SHAPE(INT64_MAX / 4), v, sizeof v);
+}
+
+static void wrong_reads_are_refused(conformance_t *c)
+{
+    float out[8];
+    gantry_scope_t *scope = conformance_scope(c);
+    const gantry_tensor_t *t = conformance_iota(scope, 4);
+    gantry_status_t status = gantry_tensor_read(t, out, 12);
+    conformance_check_status(c, "too few bytes", status, GANTRY_INVALID_ARGUMENT, gantry_last_message(), "16");
+    status = gantry_tensor_read(t, out, sizeof out);
+    conformance_check_status(c, "too many bytes", status, GANTRY_INVALID_ARGUMENT, gantry_last_message(), "16");
+    status = gantry_tensor_read(t, NULL, 16);
+    conformance_check_status(c, "no place", status, GANTRY_INVALID_ARGUMENT, gantry_last_message(), "");
+    status = gantry_tensor_read(NULL, out, 16);
+    conformance_check_status(c, "no tensor", status, GANTRY_INVALID_ARGUMENT, gantry_last_message(), "");
+    CHECK(c, gantry_tensor_wait(t) == GANTRY_OK, "waiting failed: %s", gantry_last_message());
+    conformance_end_scope(c, scope, GANTRY_OK);
+}
+
+/* ---- printing ---- */
+
+static void check_text(conformance_t *c, const gantry_tensor_t *tensor, const gantry_format_options_t *options,
+                       const char *wanted)
+{
+    char text[4096] = "";
+    size_t needed = 0;
+    gantry_status_t status = gantry_tensor_format(tensor, options, text, sizeof text, &needed);
+    CHECK(c, status == GANTRY_OK, "%s", conformance_last_error(status));
+    CHECK(c, strcmp(text, wanted) == 0, "printed \"%s\" instead of \"%s\"", text, wanted);
+    CHECK(c, needed == strlen(wanted), "%zu bytes are said to be needed instead of %zu", needed, strlen(wanted));
+}
+
+static void tensors_print_as_numpy_does(conformance_t *c)
+{
+    const float v[] = {1, 2, 3, 4, 5, 6};
+    const unsigned char b[] = {1, 0, 0, 1};
+    const int64_t i[] = {-1, 20, 300};
+    const double d[] = {0.5, 1e-3, 12345.678};
+    gantry_scope_t *scope = conformance_scope(c);
+    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), v, sizeof v);
+    const gantry_tensor_t *y = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3, 2), v, sizeof v);
+    check_text(c, gantry_matmul(scope, x, y, NULL), NULL, "[[22. 28.]\n [49. 64.]]");
+    check_text(c, gantry_constant(scope, GANTRY_BOOL, GANTRY_SHAPE(4), b, sizeof b), NULL, "[ True False False  True]");
+    check_text(c, gantry_constant(scope, GANTRY_INT64, GANTRY_SHAPE(3), i, sizeof i), NULL, "[ -1  20 300]");
+    check_text(c, gantry_constant(scope, GANTRY_FLOAT64, GANTRY_SHAPE(3), d, sizeof d), NULL,
+               "[5.0000000e-01 1.0000000e-03 1.2345678e+04]");
+    check_text(c, gantry_scalar_f32(scope, 3.5f), NULL, "3.5");
+    check_text(c, gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(0), v, 0), NULL, "[]");
+    const gantry_format_options_t two_digits = {.struct_size = sizeof two_digits, .precision = 2};
+    check_text(c, gantry_scalar_f32(scope, 2.0f), &two_digits, "2.0");
+    const gantry_tensor_t *many =
+        gantry_range(scope, gantry_scalar_i32(scope, 0), gantry_scalar_i32(scope, 2001), gantry_scalar_i32(scope, 1));
+    check_text(c, many, NULL, "[   0    1    2 ... 1998 1999 2000]");
+    conformance_end_scope(c, scope, GANTRY_OK);
+}
+
+static void text_that_does_not_fit_is_cut(conformance_t *c)
+{
+    char text[8];
+    size_t needed = 0;
+    gantry_scope_t *scope = conformance_scope(c);
+    const gantry_tensor_t *t = conformance_iota(scope, 4); /* [0. 1. 2. 3.] */
+    memset(text, 'x', sizeof text);
+    CHECK(c, gantry_tensor_format(t, NULL, text, 6, &needed) == GANTRY_OK, "%s", gantry_last_message());
+    CHECK(c, memcmp(text, "[0. 1\0xx", 8) == 0, "6 bytes hold \"%.8s\"", text);
+    CHECK(c, needed == 13, "%zu bytes are said to be needed instead of 13", needed);
+    CHECK(c, gantry_tensor_format(t, NULL, NULL, 0, &needed) == GANTRY_OK && needed == 13,
+          "asking for the length failed");
+    conformance_end_scope(c, scope, GANTRY_OK);
+}
+
+/* ---- aliases ---- */
+
+static void aliases_share_memory_and_outlive_their_source(conformance_t *c)
+{
+    const int64_t n = 1 << 20;
+    gantry_memory_info_t before = {.struct_size = sizeof before}, after = {.struct_size = sizeof after};
+    const char *device = c->options.device;
+    const float first[] = {0, 1, 2, 3};
+    gantry_scope_t *scope = conformance_scope(c);
+    const gantry_tensor_t *x = conformance_iota(scope, n);
+    CHECK(c, gantry_get_memory_info(c->runtime, device, &before) == GANTRY_OK, "%s", gantry_last_message());
+    const gantry_tensor_t *same = gantry_identity(scope, x);
+    const gantry_tensor_t *square = gantry_reshape(scope, same, GANTRY_SHAPE(1024, -1));
+    const gantry_tensor_t *more = gantry_expand_dims(scope, square, 0);
+    const gantry_tensor_t *less = gantry_squeeze(scope, more, NULL, 0);
+    CHECK(c, gantry_get_memory_info(c->runtime, device, &after) == GANTRY_OK, "%s", gantry_last_message());
+    CHECK(c, after.current_bytes < before.current_bytes + (1u << 20), "aliases took %" PRIu64 " bytes",
+          after.current_bytes - before.current_bytes);
+    gantry_tensor_drop(scope, x);
+    gantry_tensor_drop(scope, same);
+    gantry_tensor_drop(scope, square);
+    gantry_tensor_drop(scope, more);
+    const gantry_tensor_t *noise = gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(n)); /* would take freed memory */
+    CHECK(c, noise && less, "%s", gantry_scope_message(scope));
+    const int64_t begin[] = {0, 0}, size[] = {1, 4};
+    conformance_check_floats(c, "the last alias", gantry_slice(scope, less, begin, size), first, 4);
+    conformance_end_scope(c, scope, GANTRY_OK);
+}
+
+/* ---- files ---- */
+
+static void npy_files_come_back(conformance_t *c)
+{
+    char path[] = "/tmp/gantry_conformance_XXXXXX";
+    const float wanted[] = {0, 1, 2, 3, 4, 5};
+    int descriptor = mkstemp(path);
+    if (descriptor < 0) {
+        conformance_skip(c, "no temporary file can be made");
+        return;
+    }
+    close(descriptor);
+    gantry_scope_t *scope = conformance_scope(c);
+    const gantry_tensor_t *t = gantry_reshape(scope, conformance_iota(scope, 6), GANTRY_SHAPE(2, 3));
+    gantry_status_t status = gantry_save_npy(scope, t, path);
+    CHECK(c, status == GANTRY_OK, "saving: %s", conformance_last_error(status));
+    const gantry_tensor_t *back = gantry_load_npy(scope, path);
+    conformance_check_floats(c, "loaded", back, wanted, 6);
+    if (back) {
+        CHECK(c, gantry_tensor_shape(back)->rank == 2 && gantry_tensor_shape(back)->dims[1] == 3,
+              "loaded with another shape");
+        CHECK(c, gantry_tensor_device(back) == c->device, "loaded to another device");
+    }
+    remove(path);
+    CHECK(c, !gantry_load_npy(scope, path), "a file that is gone was loaded");
+    conformance_check_status(c, "loading nothing", gantry_scope_status(scope), GANTRY_NOT_FOUND,
+                             gantry_scope_message(scope), path);
+    gantry_scope_end(scope);
+}
+
+void conformance_run_tensors(conformance_t *c)
+{
+    static const conformance_check_t checks[] = {
+        {"constants_of_all_types_come_back", constants_of_all_types_come_back},
+        {"constants_of_many_sizes_come_back", constants_of_many_sizes_come_back},
+        {"constant_copies_before_it_returns", constant_copies_before_it_returns},
+        {"wrong_constants_are_refused", wrong_constants_are_refused},
+        {"wrong_reads_are_refused", wrong_reads_are_refused},
+        {"tensors_print_as_numpy_does", tensors_print_as_numpy_does},
+        {"text_that_does_not_fit_is_cut", text_that_does_not_fit_is_cut},
+        {"aliases_share_memory_and_outlive_their_source", aliases_share_memory_and_outlive_their_source},
+        {"npy_files_come_back", npy_files_come_back},
+    };
+    conformance_run_checks(c, "tensor", checks, sizeof checks / sizeof checks[0]);
+}

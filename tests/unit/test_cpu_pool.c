@@ -1,0 +1,224 @@
+/* The CPU backend's parallel loop: every index once, whoever calls it and however the threads are busy. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cpu_kernel_call.h"
+
+#define MOST 200000
+
+typedef struct marks_t {
+    atomic_uchar seen[MOST];
+    atomic_int parts;
+    int64_t grain;
+    atomic_int odd_begins;
+} marks_t;
+
+static marks_t marks;
+
+static void mark(void *context, int64_t begin, int64_t end)
+{
+    marks_t *m = context;
+    atomic_fetch_add(&m->parts, 1);
+    if (begin % m->grain != 0) {
+        atomic_fetch_add(&m->odd_begins, 1);
+    }
+    for (int64_t i = begin; i < end; i++) {
+        atomic_fetch_add(&m->seen[i], 1);
+    }
+}
+
+static void pool_any_count_and_grain_covers_each_index_once(void **state)
+{
+    static const int64_t counts[] = {1, 2, 7, 8, 63, 64, 65, 1000, 99999, MOST};
+    static const int64_t grains[] = {1, 2, 3, 64, 1000, 65536, MOST * 2};
+    (void)state;
+    for (uint32_t threads = 1; threads <= 3; threads++) {
+        cpu_call_t device;
+        cpu_call_open(&device, 0, threads);
+        for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+            for (size_t g = 0; g < sizeof grains / sizeof grains[0]; g++) {
+                memset(&marks, 0, sizeof marks);
+                marks.grain = grains[g];
+                gantry__cpu_parallel_for(&device.device, counts[c], grains[g], mark, &marks);
+                for (int64_t i = 0; i < MOST; i++) {
+                    assert_int_equal(marks.seen[i], i < counts[c]);
+                }
+                assert_int_equal(marks.odd_begins, 0);
+                if (counts[c] <= grains[g] || threads == 1) {
+                    assert_int_equal(marks.parts, 1);
+                }
+            }
+        }
+        cpu_call_close(&device);
+    }
+}
+
+static void count_calls(void *context, int64_t begin, int64_t end)
+{
+    (void)begin;
+    (void)end;
+    atomic_fetch_add((atomic_int *)context, 1);
+}
+
+static void pool_empty_range_calls_nothing(void **state)
+{
+    cpu_call_t device;
+    atomic_int calls = 0;
+    (void)state;
+    cpu_call_open(&device, 0, 2);
+    gantry__cpu_parallel_for(&device.device, 0, 1, count_calls, &calls);
+    assert_int_equal(calls, 0);
+    gantry__cpu_parallel_for(&device.device, 100, 0, count_calls, &calls); /* a grain of 0 means 1 */
+    assert_true(calls > 0);
+    cpu_call_close(&device);
+}
+
+/* ---- a loop in a loop ---- */
+
+typedef struct nest_t {
+    gantry_backend_device_t *device;
+    atomic_llong sum;
+} nest_t;
+
+static void add_range(void *context, int64_t begin, int64_t end)
+{
+    atomic_fetch_add(&((nest_t *)context)->sum, end - begin);
+}
+
+static void inner_loop(void *context, int64_t begin, int64_t end)
+{
+    nest_t *nest = context;
+    for (int64_t i = begin; i < end; i++) {
+        gantry__cpu_parallel_for(nest->device, 100, 1, add_range, nest);
+    }
+}
+
+static void pool_nested_loop_runs_on_its_callers_thread(void **state)
+{
+    cpu_call_t device;
+    nest_t nest;
+    (void)state;
+    cpu_call_open(&device, 0, 2);
+    nest.device = &device.device;
+    atomic_init(&nest.sum, 0);
+    gantry__cpu_parallel_for(&device.device, 64, 1, inner_loop, &nest);
+    assert_true(nest.sum == 6400);
+    cpu_call_close(&device);
+}
+
+/* ---- several callers ---- */
+
+typedef struct caller_t {
+    gantry_backend_device_t *device;
+    int64_t values[3000];
+    int64_t wrong;
+} caller_t;
+
+static void square_values(void *context, int64_t begin, int64_t end)
+{
+    caller_t *caller = context;
+    for (int64_t i = begin; i < end; i++) {
+        caller->values[i] = i * i;
+    }
+}
+
+/* Plain, not atomic, memory: the sanitizer must see the loop's edges. */
+static void *call_often(void *context)
+{
+    caller_t *caller = context;
+    for (int round = 0; round < 300; round++) {
+        memset(caller->values, 0, sizeof caller->values);
+        gantry__cpu_parallel_for(caller->device, 3000, 10, square_values, caller);
+        for (int64_t i = 0; i < 3000; i++) {
+            caller->wrong += caller->values[i] != i * i;
+        }
+    }
+    return NULL;
+}
+
+static void pool_several_callers_at_once_all_get_their_results(void **state)
+{
+    enum { CALLERS = 4 };
+    static caller_t callers[CALLERS];
+    pthread_t threads[CALLERS];
+    cpu_call_t device;
+    (void)state;
+    cpu_call_open(&device, 0, 2);
+    for (int c = 0; c < CALLERS; c++) {
+        callers[c].device = &device.device;
+        callers[c].wrong = 0;
+        assert_int_equal(pthread_create(&threads[c], NULL, call_often, &callers[c]), 0);
+    }
+    for (int c = 0; c < CALLERS; c++) {
+        pthread_join(threads[c], NULL);
+        assert_int_equal(callers[c].wrong, 0);
+    }
+    cpu_call_close(&device);
+}
+
+/* ---- making one ---- */
+
+static void pool_one_thread_needs_no_library(void **state)
+{
+    cpu_call_t device;
+    (void)state;
+    cpu_call_open(&device, 0, 1);
+    assert_int_equal(gantry__cpu_pool_threads(device.device.pool), 1);
+    assert_non_null(strstr(gantry__cpu_pool_library(device.device.pool), "one thread"));
+    cpu_call_close(&device);
+}
+
+static void pool_description_tells_library_or_reason(void **state)
+{
+    cpu_call_t device;
+    (void)state;
+    cpu_call_open(&device, 0, 2);
+    const char *text = gantry__cpu_pool_library(device.device.pool);
+    assert_non_null(strstr(text, "pthreadpool"));
+    assert_int_equal(gantry__cpu_pool_threads(device.device.pool), strstr(text, "not found") != NULL ? 1 : 2);
+    cpu_call_close(&device);
+}
+
+static void *no_memory(void *self, void *ptr, uint64_t old_bytes, uint64_t new_bytes)
+{
+    (void)self;
+    (void)ptr;
+    (void)old_bytes;
+    (void)new_bytes;
+    return NULL;
+}
+
+static void pool_without_memory_is_resource_exhausted(void **state)
+{
+    cpu_call_t device;
+    gantry__cpu_pool_t *pool = (void *)&device;
+    (void)state;
+    cpu_call_open(&device, 0, 1);
+    gantry_host_t host = device.host;
+    host.reallocate = no_memory;
+    assert_int_equal(gantry__cpu_pool_create(&host, 2, &pool), GANTRY_K_RESOURCE_EXHAUSTED);
+    assert_null(pool);
+    assert_non_null(strstr(device.message, "thread pool"));
+    gantry__cpu_pool_release(NULL);
+    cpu_call_close(&device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pool_any_count_and_grain_covers_each_index_once),
+        cmocka_unit_test(pool_empty_range_calls_nothing),
+        cmocka_unit_test(pool_nested_loop_runs_on_its_callers_thread),
+        cmocka_unit_test(pool_several_callers_at_once_all_get_their_results),
+        cmocka_unit_test(pool_one_thread_needs_no_library),
+        cmocka_unit_test(pool_description_tells_library_or_reason),
+        cmocka_unit_test(pool_without_memory_is_resource_exhausted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,522 @@
+/* The device table on fake cards: one order, one name per card, aliases, look-up, listing, logical devices at work. */
+#define _XOPEN_SOURCE 700
+
+#include "device_fixture.h"
+
+#include "base/text.h"
+
+#define BOTH FAKE_FOLDER("fake") ":" FAKE_FOLDER("other")
+
+static int set_up(void **state) {
+    (void)state;
+    device_fixture_clear();
+    return 0;
+}
+
+static void expect_alias(const device_fixture_t *f, const char *name, const char *alias) {
+    assert_string_equal(device_fixture_physical(f, name)->alias, alias);
+}
+
+static void freeze(device_fixture_t *f) {
+    assert_int_equal(gantry__device_table_freeze(&f->table, "this test"), GANTRY_OK);
+}
+
+/* ---- order and names ---- */
+
+static void devices_are_ordered_discrete_then_integrated_by_address(void **state) {
+    (void)state;
+    device_fixture_t f;
+    fake->set_device_count(6);
+    device_fixture_set_gpu(fake, 0, "0000:00:02.0", "", GANTRY_DEVICE_INTEGRATED);
+    device_fixture_set_gpu(fake, 1, "0000:65:00.0", "", 0);
+    device_fixture_set_gpu(fake, 2, "0000:17:00.0", "", 0);
+    device_fixture_set_gpu(fake, 3, "", "", 0);
+    device_fixture_set_gpu(fake, 4, "0001:01:00.0", "", 0);
+    device_fixture_set_gpu(fake, 5, "", "", 0);
+    device_fixture_open(&f, NULL, NULL);
+    expect_alias(&f, "/physical_device:CPU:0", "cpu:0");
+    assert_ptr_equal(f.table.physical[0], device_fixture_physical(&f, "cpu:0"));
+    expect_alias(&f, "/physical_device:GPU:0", "fake:2");
+    expect_alias(&f, "/physical_device:GPU:1", "fake:1");
+    expect_alias(&f, "/physical_device:GPU:2", "fake:4");
+    expect_alias(&f, "/physical_device:GPU:3", "fake:3"); /* without address: behind those with one, as the backend has them */
+    expect_alias(&f, "/physical_device:GPU:4", "fake:5");
+    expect_alias(&f, "/physical_device:GPU:5", "fake:0");
+    for (size_t i = 0; i < f.table.physical_count; ++i) assert_int_equal(f.table.physical[i]->position, i);
+    device_fixture_close(&f);
+}
+
+static void accelerators_have_their_own_numbers(void **state) {
+    (void)state;
+    device_fixture_t f;
+    fake->set_device_count(3);
+    device_fixture_set_type(fake, 0, GANTRY_DEVICE_TYPE_ACCELERATOR);
+    device_fixture_set_type(fake, 2, GANTRY_DEVICE_TYPE_ACCELERATOR);
+    device_fixture_open(&f, NULL, NULL);
+    expect_alias(&f, "/physical_device:GPU:0", "fake:1");
+    expect_alias(&f, "/physical_device:ACCELERATOR:0", "fake:0");
+    expect_alias(&f, "/physical_device:ACCELERATOR:1", "fake:2");
+    device_fixture_close(&f);
+}
+
+static void machine_without_gpu_has_its_cpu(void **state) {
+    (void)state;
+    device_fixture_t f;
+    fake->set_device_count(0);
+    device_fixture_open(&f, NULL, NULL);
+    assert_string_equal(f.table.physical[0]->name, "/physical_device:CPU:0");
+    freeze(&f);
+    assert_int_equal(f.table.listed_count, f.table.physical_count);
+    assert_string_equal(f.table.logical[0]->full_name, "/job:localhost/replica:0/task:0/device:CPU:0");
+    device_fixture_close(&f);
+}
+
+static void device_that_does_not_answer_is_left_out(void **state) {
+    (void)state;
+    device_fixture_t f;
+    gantry_fake_device_t settings;
+    fake->set_device_count(3);
+    fake->get_device(1, &settings);
+    settings.info_status = GANTRY_INTERNAL;
+    fake->set_device(1, &settings);
+    device_fixture_open(&f, NULL, NULL);
+    expect_alias(&f, "/physical_device:GPU:0", "fake:0");
+    expect_alias(&f, "/physical_device:GPU:1", "fake:2"); /* the backend's own number stays */
+    assert_int_equal(log_lines_with(&f.log, "Device fake:1 is left out", "does not say what it is"), 1);
+    device_fixture_close(&f);
+    settings.info_status = GANTRY_RESOURCE_EXHAUSTED;
+    fake->set_device(1, &settings);
+    assert_int_equal(device_fixture_try_open(&f, NULL, NULL, -1), GANTRY_RESOURCE_EXHAUSTED);
+}
+
+/* ---- one card, two views ---- */
+
+static void card_seen_by_two_backends_is_one_device(void **state) {
+    (void)state;
+    device_fixture_t f;
+    fake->set_device_count(2);
+    device_fixture_set_gpu(fake, 0, "0000:AF:00.0", "", 0);
+    device_fixture_set_gpu(fake, 1, "0000:b0:00.0", "", 0);
+    device_fixture_set_gpu(other, 0, "0000:af:00.0", "GPU-11111111-0000-0000-0000-000000000000", 0);
+    device_fixture_open(&f, BOTH, NULL);
+    expect_alias(&f, "/physical_device:GPU:0", "other:0"); /* of higher rank, though it was found later */
+    expect_alias(&f, "/physical_device:GPU:1", "fake:1");
+    physical_device_t view = device_fixture_physical(&f, "fake:0");
+    assert_false(view->listed);
+    assert_int_equal(view->number, -1);
+    assert_string_equal(view->name, "fake:0");
+    assert_ptr_equal(view->served_by, device_fixture_physical(&f, "other:0"));
+    assert_non_null(strstr(view->note, "another view of the card that other:0 serves"));
+    device_fixture_close(&f);
+}
+
+static void rank_decides_who_serves(void **state) {
+    (void)state;
+    device_fixture_t f;
+    device_fixture_set_gpu(fake, 0, "0000:af:00.0", "", 0);
+    device_fixture_set_gpu(other, 0, "0000:af:00.0", "", 0);
+    fake->set_rank(70);
+    device_fixture_open(&f, BOTH, NULL);
+    expect_alias(&f, "/physical_device:GPU:0", "fake:0");
+    assert_false(device_fixture_physical(&f, "other:0")->listed);
+    device_fixture_close(&f);
+}
+
+static void views_are_joined_by_uuid_when_an_address_is_missing(void **state) {
+    (void)state;
+    device_fixture_t f;
+    static const char uuid[] = "GPU-11111111-2222-3333-4444-555555555555";
+    device_fixture_set_gpu(fake, 0, "", uuid, 0);
+    device_fixture_set_gpu(other, 0, "0000:af:00.0", uuid, 0);
+    device_fixture_open(&f, BOTH, NULL);
+    assert_false(device_fixture_physical(&f, "fake:0")->listed);
+    device_fixture_close(&f);
+    device_fixture_set_gpu(fake, 0, "0000:b0:00.0", uuid, 0); /* addresses decide where both are known */
+    device_fixture_open(&f, BOTH, NULL);
+    assert_true(device_fixture_physical(&f, "fake:0")->listed);
+    device_fixture_close(&f);
+}
+
+static void different_cards_are_not_joined(void **state) {
+    (void)state;
+    static const char *const addresses[][2] = {
+        {"0000:af:00.0", "0000:af:00.1"}, /* another function: a part of a card is a device of its own */
+        {"0000:af:00.0", "0001:af:00.0"},
+        {"", ""},
+        {"nonsense", "nonsense"},
+    };
+    for (size_t i = 0; i < sizeof addresses / sizeof addresses[0]; ++i) {
+        device_fixture_t f;
+        device_fixture_set_gpu(fake, 0, addresses[i][0], "", 0);
+        device_fixture_set_gpu(other, 0, addresses[i][1], "", 0);
+        device_fixture_open(&f, BOTH, NULL);
+        assert_true(device_fixture_physical(&f, "fake:0")->listed);
+        assert_true(device_fixture_physical(&f, "other:0")->listed);
+        device_fixture_close(&f);
+    }
+}
+
+static void two_devices_of_one_backend_are_never_joined(void **state) {
+    (void)state;
+    device_fixture_t f;
+    fake->set_device_count(2);
+    device_fixture_set_gpu(fake, 0, "0000:af:00.0", "GPU-1", 0);
+    device_fixture_set_gpu(fake, 1, "0000:af:00.0", "GPU-1", 0);
+    device_fixture_open(&f, NULL, NULL);
+    assert_true(device_fixture_physical(&f, "fake:0")->listed && device_fixture_physical(&f, "fake:1")->listed);
+    device_fixture_close(&f);
+}
+
+/* ---- CPUs of other backends ---- */
+
+static void cpu_of_another_backend_is_not_listed(void **state) {
+    (void)state;
+    device_fixture_t f;
+    fake->set_device_count(2);
+    device_fixture_set_type(fake, 0, GANTRY_DEVICE_TYPE_CPU);
+    device_fixture_open(&f, NULL, NULL);
+    physical_device_t view = device_fixture_physical(&f, "fake:0");
+    assert_false(view->listed);
+    assert_string_equal(view->type, "CPU");
+    assert_non_null(strstr(view->note, "GANTRY_OPENCL_CPU=gpu presents it as a GPU"));
+    assert_false(gantry__device_is_visible(&f.table, view));
+    expect_alias(&f, "/physical_device:GPU:0", "fake:1");
+    freeze(&f);
+    const gantry_logical_device_t *device = device_fixture_find(&f, "fake:0", NULL);
+    assert_non_null(device);
+    assert_int_equal(device->index, -1);
+    assert_string_equal(device->name, "fake:0");
+    assert_int_equal(f.table.logical_count, f.table.listed_count + 1);
+    assert_string_equal(device_fixture_find(&f, "CPU:0", NULL)->physical->alias, "cpu:0");
+    device_fixture_close(&f);
+}
+
+static void cpu_is_a_gpu_by_option_or_environment(void **state) {
+    (void)state;
+    static const struct {
+        gantry_choice_t option;
+        const char *environment;
+        bool is_gpu;
+    } cases[] = {
+        {GANTRY_DEFAULT, NULL, false}, {GANTRY_DEFAULT, "gpu", true}, {GANTRY_DEFAULT, "GPU", true}, {GANTRY_DEFAULT, "off", false},
+        {GANTRY_DEFAULT, "", false},   {GANTRY_ON, NULL, true},       {GANTRY_ON, "off", true},      {GANTRY_OFF, "gpu", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        device_fixture_t f;
+        gantry_runtime_options_t options = {.struct_size = sizeof options, .opencl_cpu_as_gpu = cases[i].option};
+        if (cases[i].environment) {
+            assert_int_equal(setenv("GANTRY_OPENCL_CPU", cases[i].environment, 1), 0);
+        } else {
+            (void)unsetenv("GANTRY_OPENCL_CPU");
+        }
+        fake->set_device_count(2);
+        device_fixture_set_type(fake, 0, GANTRY_DEVICE_TYPE_CPU);
+        device_fixture_set_gpu(fake, 1, "", "", GANTRY_DEVICE_INTEGRATED);
+        device_fixture_open(&f, NULL, &options);
+        physical_device_t view = device_fixture_physical(&f, "fake:0");
+        if (view->listed != cases[i].is_gpu) fail_msg("case %d", (int)i);
+        assert_string_equal(view->type, cases[i].is_gpu ? "GPU" : "CPU");
+        if (cases[i].is_gpu) {
+            assert_string_equal(view->name, "/physical_device:GPU:1"); /* behind the real ones */
+            assert_non_null(strstr(view->note, "presented as a GPU because it was asked for"));
+        }
+        device_fixture_close(&f);
+    }
+}
+
+static void malformed_opt_in_is_refused(void **state) {
+    (void)state;
+    device_fixture_t f;
+    assert_int_equal(setenv("GANTRY_OPENCL_CPU", "yes please", 1), 0);
+    expect_failure(device_fixture_try_open(&f, NULL, NULL, -1), GANTRY_INVALID_ARGUMENT, "GANTRY_OPENCL_CPU is \"yes please\"; accepted are");
+}
+
+/* ---- identities ---- */
+
+static void device_without_uuid_gets_a_stable_one(void **state) {
+    (void)state;
+    char first[2][64];
+    for (int round = 0; round < 2; ++round) {
+        device_fixture_t f;
+        fake->set_device_count(2);
+        device_fixture_open(&f, NULL, NULL);
+        for (int i = 0; i < 2; ++i) {
+            char alias[8];
+            (void)snprintf(alias, sizeof alias, "fake:%d", i);
+            const char *uuid = device_fixture_physical(&f, alias)->uuid;
+            unsigned part[5];
+            int length = 0;
+            assert_int_equal(sscanf(uuid, "GPU-%8x-%4x-%4x-%4x-%12x%n", &part[0], &part[1], &part[2], &part[3], &part[4], &length), 5);
+            assert_int_equal(strlen(uuid), 40);
+            if (round == 0) (void)snprintf(first[i], sizeof first[i], "%s", uuid);
+            assert_string_equal(uuid, first[i]);
+        }
+        assert_string_not_equal(first[0], first[1]);
+        assert_memory_equal(device_fixture_physical(&f, "cpu:0")->uuid, "CPU-", 4);
+        device_fixture_close(&f);
+    }
+}
+
+static void given_uuid_is_kept(void **state) {
+    (void)state;
+    device_fixture_t f;
+    device_fixture_set_gpu(fake, 0, "", "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", 0);
+    device_fixture_open(&f, NULL, NULL);
+    assert_string_equal(device_fixture_physical(&f, "fake:0")->uuid, "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6");
+    device_fixture_close(&f);
+}
+
+/* ---- look-up ---- */
+
+/* fake:0 is the second view of GPU:0, which other:0 serves; fake:1 is GPU:1. */
+static void open_three_views(device_fixture_t *f) {
+    fake->set_device_count(2);
+    device_fixture_set_gpu(fake, 0, "0000:17:00.0", "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", 0);
+    device_fixture_set_gpu(fake, 1, "0000:65:00.0", "GPU-8932aaaa-d72c-4106-c12f-20bd9faed9f6", 0);
+    device_fixture_set_gpu(other, 0, "0000:17:00.0", "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", 0);
+    device_fixture_open(f, BOTH, NULL);
+    freeze(f);
+}
+
+static void every_spelling_finds_its_device(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {
+        {"GPU:0", "other:0"},
+        {"/gpu:0", "other:0"},
+        {"/device:GPU:1", "fake:1"},
+        {"gpu:1", "fake:1"},
+        {"/job:localhost/replica:0/task:0/device:GPU:1", "fake:1"},
+        {"/physical_device:GPU:1", "fake:1"},
+        {"other:0", "other:0"},
+        {"OTHER:0", "other:0"},
+        {"other", "other:0"},
+        {"fake:0", "fake:0"},
+        {"fake:1", "fake:1"},
+        {"GPU:0@other", "other:0"},
+        {"GPU:0@fake", "fake:0"}, /* the other view of that card */
+        {"GPU:1@fake", "fake:1"},
+        {"cpu:0", "cpu:0"},
+        {"CPU:0", "cpu:0"},
+        {"GPU-8932aaaa", "fake:1"},
+        {"UUID:8932a", "fake:1"},
+        {"GPU-8932f937", "other:0"}, /* two views, but one card: the one that serves it */
+        {"0000:65:00.0", "fake:1"},
+        {"65:00.0", "fake:1"},
+        {"PCI:0000:65:00.0", "fake:1"},
+        {"0000:17:00.0", "other:0"},
+    };
+    device_fixture_t f;
+    open_three_views(&f);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        const gantry_logical_device_t *device = device_fixture_find(&f, cases[i][0], NULL);
+        if (!device) fail_msg("%s: %s", cases[i][0], gantry__message());
+        if (strcmp(device->physical->alias, cases[i][1]) != 0) fail_msg("%s: %s", cases[i][0], device->physical->alias);
+    }
+    device_fixture_close(&f);
+}
+
+static void look_up_of_nothing_or_several_fails(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        gantry_status_t status;
+        const char *message;
+    } cases[] = {
+        {"GPU:2", GANTRY_NOT_FOUND, "GPU:2 unknown device. All available devices [/job:localhost/replica:0/task:0/device:CPU:0, "
+                                    "/job:localhost/replica:0/task:0/device:GPU:0, /job:localhost/replica:0/task:0/device:GPU:1]."},
+        {"/job:worker/device:GPU:0", GANTRY_NOT_FOUND, "unknown device"},
+        {"/replica:1/device:GPU:0", GANTRY_NOT_FOUND, "unknown device"},
+        {"/task:1/device:GPU:0", GANTRY_NOT_FOUND, "unknown device"},
+        {"/device:TPU:0", GANTRY_NOT_FOUND, "/device:TPU:0 unknown device."},
+        {"fake:2", GANTRY_NOT_FOUND, "fake:2 unknown device."},
+        {"other:1", GANTRY_NOT_FOUND, "unknown device"},
+        {"GPU:1@other", GANTRY_NOT_FOUND, "unknown device"},
+        {"/physical_device:GPU:2", GANTRY_NOT_FOUND, "unknown device"},
+        {"GPU-0000", GANTRY_NOT_FOUND, "unknown device"},
+        {"0000:66:00.0", GANTRY_NOT_FOUND, "unknown device"},
+        {"GPU", GANTRY_INVALID_ARGUMENT, "Multiple devices match the provided string 'GPU'"},
+        {"", GANTRY_INVALID_ARGUMENT, "Multiple devices match"},
+        {"fake", GANTRY_INVALID_ARGUMENT, "Multiple devices match"},
+        {"GPU-8932", GANTRY_INVALID_ARGUMENT, "Multiple devices match"},
+        {"GPU:-1", GANTRY_INVALID_ARGUMENT, "GPU:-1"},
+        {"GPU:0/extra", GANTRY_INVALID_ARGUMENT, "column"},
+        {"opencl:0", GANTRY_INVALID_ARGUMENT, "opencl:0"}, /* no backend of that name was found */
+    };
+    device_fixture_t f;
+    open_three_views(&f);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        gantry_status_t status;
+        const gantry_logical_device_t *device = device_fixture_find(&f, cases[i].text, &status);
+        if (device) fail_msg("%s finds %s", cases[i].text, device->full_name);
+        if (status != cases[i].status || !strstr(gantry__message(), cases[i].message)) {
+            fail_msg("%s: %s: %s", cases[i].text, gantry_status_name(status), gantry__message());
+        }
+    }
+    device_fixture_close(&f);
+}
+
+static void names_in_a_message_are_cut_to_fit(void **state) {
+    (void)state;
+    device_fixture_t f;
+    fake->set_device_count(8);
+    device_fixture_open(&f, NULL, NULL);
+    freeze(&f);
+    char text[16];
+    gantry__device_table_format_names(&f.table, text, sizeof text);
+    assert_string_equal(text, "/job:localhost/");
+    gantry_status_t status;
+    assert_null(device_fixture_find(&f, "GPU:99", &status));
+    assert_int_equal(status, GANTRY_NOT_FOUND);
+    device_fixture_close(&f);
+}
+
+/* ---- details ---- */
+
+static void details_tell_what_the_backend_said(void **state) {
+    (void)state;
+    device_fixture_t f;
+    gantry_fake_device_t settings;
+    device_fixture_set_gpu(fake, 0, "PCI:af:00.0", "", 0);
+    fake->get_device(0, &settings);
+    settings.largest_allocation_bytes = 4096;
+    settings.alignment_bytes = 1024;
+    settings.dtype_mask = 1u << GANTRY_FLOAT32;
+    fake->set_device(0, &settings);
+    device_fixture_open(&f, NULL, NULL);
+    physical_device_t device = device_fixture_physical(&f, "fake:0");
+    gantry_device_details_t details = {.struct_size = sizeof details};
+    gantry__device_details(&f.table, device, &details);
+    assert_string_equal(details.name, "/physical_device:GPU:0");
+    assert_string_equal(details.type, "GPU");
+    assert_string_equal(details.alias, "fake:0");
+    assert_string_equal(details.backend, "fake");
+    assert_string_equal(details.hardware_name, "Fake Device 0");
+    assert_string_equal(details.vendor, "Fake Vendor");
+    assert_string_equal(details.driver_version, "1.0");
+    assert_string_equal(details.platform, "Fake Platform");
+    assert_string_equal(details.pci_address, "0000:af:00.0");
+    assert_string_equal(details.uuid, device->uuid);
+    assert_string_equal(details.compute_capability, "");
+    assert_string_equal(details.note, "");
+    assert_int_equal(details.total_bytes, 64 << 20);
+    assert_int_equal(details.largest_allocation_bytes, 4096);
+    assert_int_equal(details.alignment_bytes, 1024);
+    assert_int_equal(details.local_memory_bytes, 32768);
+    assert_int_equal(details.compute_units, 4);
+    assert_int_equal(details.max_work_group_size, 256);
+    assert_int_equal(details.native_vector_width, 1);
+    assert_false(details.float64);
+    assert_true(details.visible && details.listed);
+    device_fixture_close(&f);
+}
+
+static void details_stay_inside_an_older_caller_s_struct(void **state) {
+    (void)state;
+    device_fixture_t f;
+    device_fixture_open(&f, NULL, NULL);
+    gantry_device_details_t details;
+    memset(&details, 0x5a, sizeof details);
+    details.struct_size = offsetof(gantry_device_details_t, type);
+    gantry__device_details(&f.table, device_fixture_physical(&f, "fake:0"), &details);
+    assert_string_equal(details.name, "/physical_device:GPU:0");
+    assert_int_equal(details.struct_size, offsetof(gantry_device_details_t, type));
+    const unsigned char *bytes = (const unsigned char *)&details;
+    for (size_t i = offsetof(gantry_device_details_t, type); i < sizeof details; ++i) assert_int_equal(bytes[i], 0x5a);
+    device_fixture_close(&f);
+}
+
+/* ---- freeze ---- */
+
+static void freeze_makes_logical_devices_once(void **state) {
+    (void)state;
+    device_fixture_t f;
+    fake->set_device_count(2);
+    device_fixture_open(&f, NULL, NULL);
+    assert_int_equal(f.table.logical_count, 0);
+    freeze(&f);
+    gantry_logical_device_t *const *before = f.table.logical;
+    assert_int_equal(gantry__device_table_freeze(&f.table, "somebody else"), GANTRY_OK);
+    assert_ptr_equal(f.table.logical, before);
+    assert_string_equal(f.table.frozen_by, "this test");
+    assert_int_equal(f.table.listed_count, 3);
+    assert_string_equal(f.table.logical[1]->name, "/device:GPU:0");
+    assert_string_equal(f.table.logical[2]->full_name, "/job:localhost/replica:0/task:0/device:GPU:1");
+    assert_int_equal(f.table.logical[2]->index, 1);
+    assert_int_equal(fake->calls("device_open"), 0); /* nothing is opened yet */
+    device_fixture_close(&f);
+}
+
+static void freeze_tells_once_what_was_found(void **state) {
+    (void)state;
+    device_fixture_t f;
+    fake->set_device_count(2);
+    device_fixture_open(&f, BOTH, NULL);
+    f.log.count = 0;
+    freeze(&f);
+    freeze(&f);
+    assert_int_equal(log_lines_with(&f.log, "Backend fake", "2 devices; no libraries"), 1);
+    assert_int_equal(log_lines_with(&f.log, "Backend other", "1 device; no libraries"), 1);
+    assert_int_equal(log_lines_with(&f.log, "Found device /device:GPU:0 (", "name: Fake Device"), 1);
+    assert_int_equal(log_lines_with(&f.log, "Found device", "total memory: 64 MB"), 3);
+    for (int i = 0; i < f.log.count; ++i) assert_int_equal(f.log.levels[i], GANTRY_LEVEL_INFO);
+    device_fixture_close(&f);
+}
+
+/* ---- host memory running out ---- */
+
+static void memory_running_out_leaks_nothing(void **state) {
+    (void)state;
+    gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
+    long at = 0;
+    for (; status != GANTRY_OK; ++at) {
+        device_fixture_t f;
+        assert_true(at < 1000);
+        fake->set_device_count(8);
+        status = device_fixture_try_open(&f, BOTH, NULL, at);
+        if (status != GANTRY_OK) {
+            assert_int_equal(status, GANTRY_RESOURCE_EXHAUSTED);
+            continue;
+        }
+        gantry_status_t frozen = gantry__device_table_freeze(&f.table, "this test");
+        f.heap.inner.fail_at = -1;
+        if (frozen != GANTRY_OK) {
+            assert_int_equal(frozen, GANTRY_RESOURCE_EXHAUSTED);
+            assert_int_equal(f.table.logical_count, 0);
+            status = frozen;
+            freeze(&f); /* and the next try works */
+        }
+        assert_int_equal(f.table.listed_count, 10);
+        device_fixture_close(&f);
+    }
+    assert_true(at > 20);
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, set_up)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(devices_are_ordered_discrete_then_integrated_by_address),
+        TEST(accelerators_have_their_own_numbers),
+        TEST(machine_without_gpu_has_its_cpu),
+        TEST(device_that_does_not_answer_is_left_out),
+        TEST(card_seen_by_two_backends_is_one_device),
+        TEST(rank_decides_who_serves),
+        TEST(views_are_joined_by_uuid_when_an_address_is_missing),
+        TEST(different_cards_are_not_joined),
+        TEST(two_devices_of_one_backend_are_never_joined),
+        TEST(cpu_of_another_backend_is_not_listed),
+        TEST(cpu_is_a_gpu_by_option_or_environment),
+        TEST(malformed_opt_in_is_refused),
+        TEST(device_without_uuid_gets_a_stable_one),
+        TEST(given_uuid_is_kept),
+        TEST(every_spelling_finds_its_device),
+        TEST(look_up_of_nothing_or_several_fails),
+        TEST(names_in_a_message_are_cut_to_fit),
+        TEST(details_tell_what_the_backend_said),
+        TEST(details_stay_inside_an_older_caller_s_struct),
+        TEST(freeze_makes_logical_devices_once),
+        TEST(freeze_tells_once_what_was_found),
+        TEST(memory_running_out_leaks_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,253 @@
+/* The table of ops, the ways to name one, and the public listing: complete, consistent, and as TensorFlow spells it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/failure.h"
+#include "op/op_def.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static const char *const listed[] = {
+#define GANTRY__OP_ROW(name, token) #name,
+#include "op/op_list.def"
+#undef GANTRY__OP_ROW
+};
+
+/* ---- the table ---- */
+
+static void table_every_listed_op_is_defined(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(listed); ++i) {
+        const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)i);
+        if (!op || !op->name) fail_msg("%s is listed but not defined", listed[i]);
+        assert_string_equal(op->name, listed[i]);
+        assert_int_equal(op->id, i);
+        assert_non_null(op->infer);
+        if (!op->summary || !op->summary[0]) fail_msg("%s has no summary", listed[i]);
+        if (i > 0 && strcmp(listed[i - 1], listed[i]) >= 0) fail_msg("%s is not in order", listed[i]);
+    }
+    assert_null(gantry__op_get(GANTRY__OP_COUNT));
+}
+
+static void assert_args(const gantry__op_def_t *op, const gantry__op_arg_t *args, uint32_t count) {
+    int lists = 0;
+    for (uint32_t k = 0; k < count; ++k) {
+        assert_non_null(args[k].name);
+        lists += (args[k].flags & GANTRY__ARG_LIST) != 0;
+        if (args[k].type < 0) {
+            assert_true(gantry_dtype_size((gantry_dtype_t)-args[k].type) > 0);
+        } else if ((uint32_t)args[k].type >= op->attr_count || op->attrs[args[k].type].kind != GANTRY_ATTR_TYPE) {
+            fail_msg("%s: the type of %s is no type attribute", op->name, args[k].name);
+        }
+    }
+    assert_true(lists <= 1);
+    assert_null(args[count].name);
+}
+
+static void assert_attrs(const gantry__op_def_t *op) {
+    for (uint32_t k = 0; k < op->attr_count; ++k) {
+        const gantry__op_attr_t *attr = &op->attrs[k];
+        bool is_type = attr->kind == GANTRY_ATTR_TYPE;
+        assert_in_range(attr->kind, GANTRY_ATTR_BOOL, GANTRY_ATTR_STRING);
+        if (is_type && k > 0 && op->attrs[k - 1].kind != GANTRY_ATTR_TYPE) fail_msg("%s: types come first", op->name);
+        if (is_type != (attr->dtype_mask != 0)) fail_msg("%s: %s's set of types", op->name, attr->name);
+        if (is_type && attr->i && !(attr->dtype_mask >> attr->i & 1)) fail_msg("%s: %s's default", op->name, attr->name);
+        if (attr->kind == GANTRY_ATTR_STRING) assert_non_null(attr->s);
+        for (uint32_t j = 0; j < k; ++j) assert_string_not_equal(op->attrs[j].name, attr->name);
+    }
+}
+
+/* A type that no input settles must have a default or be required. */
+static void assert_types_settle(const gantry__op_def_t *op) {
+    for (uint32_t k = 0; k < op->attr_count && op->attrs[k].kind == GANTRY_ATTR_TYPE; ++k) {
+        bool settled = op->attrs[k].required || op->attrs[k].i != GANTRY_DTYPE_NONE;
+        for (uint32_t j = 0; j < op->input_count; ++j) settled |= op->inputs[j].type == (int16_t)k;
+        if (!settled) fail_msg("%s: nothing settles %s", op->name, op->attrs[k].name);
+    }
+}
+
+static void table_definitions_are_consistent(void **state) {
+    (void)state;
+    for (size_t i = 0; i < GANTRY__OP_COUNT; ++i) {
+        const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)i);
+        assert_true(op->input_count <= GANTRY__MAX_INPUTS);
+        assert_in_range(op->output_count, 1, GANTRY__MAX_OUTPUTS);
+        assert_true(op->attr_count <= GANTRY__MAX_ATTRS);
+        assert_args(op, op->inputs, op->input_count);
+        assert_args(op, op->outputs, op->output_count);
+        assert_attrs(op);
+        assert_types_settle(op);
+    }
+}
+
+static void table_flags_mark_aliases_and_variables(void **state) {
+    (void)state;
+    static const char *const aliases[] = {"ExpandDims", "Identity", "Reshape", "Squeeze"};
+    static const char *const variables[] = {"AssignAddVariableOp", "AssignSubVariableOp", "AssignVariableOp",
+                                            "ReadVariableOp", "VarHandleOp"};
+    size_t alias_count = 0, variable_count = 0, sequenced_count = 0;
+    for (size_t i = 0; i < GANTRY__OP_COUNT; ++i) {
+        const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)i);
+        if (op->flags & GANTRY__OP_ALIAS) assert_string_equal(op->name, aliases[alias_count++]);
+        if (op->flags & GANTRY__OP_VARIABLE) assert_string_equal(op->name, variables[variable_count++]);
+        if (op->flags & GANTRY__OP_SEQUENCED) ++sequenced_count;
+    }
+    assert_int_equal(alias_count, COUNT(aliases));
+    assert_int_equal(variable_count, COUNT(variables));
+    assert_int_equal(sequenced_count, COUNT(variables) + 1); /* and Const */
+    assert_true(gantry__op_find("Const")->flags & GANTRY__OP_SEQUENCED);
+}
+
+/* ---- finding ---- */
+
+static void find_every_exact_name_gives_its_op(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(listed); ++i) {
+        const gantry__op_def_t *op = gantry__op_find(listed[i]);
+        assert_non_null(op);
+        assert_string_equal(op->name, listed[i]);
+    }
+}
+
+static void find_aliases_and_suffixes_give_the_op(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *op;
+    } rows[] = {
+        {"AddV2", "Add"},
+        {"ConcatV2", "Concat"},
+        {"SelectV2", "Select"},
+        {"GatherV2", "Gather"},
+        {"BatchMatMulV2", "BatchMatMul"},
+        {"BatchMatMulV3", "BatchMatMul"},
+        {"SumV4", "Sum"},
+        {"RealDiv", "Div"},
+        {"_EagerConst", "Const"},
+        {"StatelessRandomUniformV2", "StatelessRandomUniformV2"},
+        {"StatelessRandomNormalV2", "StatelessRandomNormalV2"},
+    };
+    for (size_t i = 0; i < COUNT(rows); ++i) {
+        const gantry__op_def_t *op = gantry__op_find(rows[i].name);
+        if (!op) fail_msg("%s is not found", rows[i].name);
+        assert_string_equal(op->name, rows[i].op);
+    }
+}
+
+static void find_unknown_name_gives_null(void **state) {
+    (void)state;
+    static const char *const names[] = {"", "A", "Ad", "Adds", "add", "AddV", "AddV1", "AddV5", "AddV22", "AddV2V2", "V2", "Zzz",
+                                        "RealDivV2", "StatelessRandomUniformV3", "StatelessRandomUniformV2V2", "MatMu",
+                                        "Add ", "AddN2"};
+    for (size_t i = 0; i < COUNT(names); ++i) {
+        if (gantry__op_find(names[i])) fail_msg("'%s' gives %s", names[i], gantry__op_find(names[i])->name);
+    }
+    assert_null(gantry__op_find(NULL));
+}
+
+/* ---- the public listing ---- */
+
+static gantry_op_info_t info_of(const char *name) {
+    gantry_op_info_t info = {.struct_size = sizeof info};
+    assert_int_equal(gantry_op_info(gantry__op_find(name)->id, &info), GANTRY_OK);
+    assert_string_equal(info.name, name);
+    return info;
+}
+
+static void info_lists_names_of_every_op(void **state) {
+    (void)state;
+    assert_int_equal(gantry_op_count(), COUNT(listed));
+    for (size_t i = 0; i < gantry_op_count(); ++i) {
+        const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)i);
+        gantry_op_info_t info = info_of(listed[i]);
+        assert_ptr_equal(info.summary, op->summary);
+        assert_int_equal(info.input_count, op->input_count);
+        assert_int_equal(info.output_count, op->output_count);
+        assert_int_equal(info.attr_count, op->attr_count);
+        for (size_t k = 0; k < info.input_count; ++k) {
+            char expected[64];
+            bool list = (op->inputs[k].flags & GANTRY__ARG_LIST) != 0;
+            (void)snprintf(expected, sizeof expected, "%s%s", op->inputs[k].name, list ? "..." : "");
+            assert_string_equal(info.inputs[k], expected);
+        }
+        for (size_t k = 0; k < info.output_count; ++k) assert_string_equal(info.outputs[k], op->outputs[k].name);
+        for (size_t k = 0; k < info.attr_count; ++k) {
+            size_t length = strlen(op->attrs[k].name);
+            assert_memory_equal(info.attrs[k], op->attrs[k].name, length);
+            assert_memory_equal(info.attrs[k] + length, ": ", 2);
+        }
+        assert_null(info.inputs[info.input_count]);
+        assert_null(info.outputs[info.output_count]);
+        assert_null(info.attrs[info.attr_count]);
+    }
+}
+
+static void info_attributes_show_kind_types_and_default(void **state) {
+    (void)state;
+    static const struct {
+        const char *op;
+        size_t place;
+        const char *text;
+    } rows[] = {
+        {"MatMul", 0, "T: type of float32, float64, int32, int64"},
+        {"MatMul", 1, "transpose_a: bool = false"},
+        {"Equal", 0, "T: type of float32, float64, int32, int64, bool"},
+        {"Equal", 1, "incompatible_shape_error: bool = true"},
+        {"Exp", 0, "T: type of float32, float64"},
+        {"ArgMax", 2, "output_type: type of int32, int64 = int64"},
+        {"Cast", 1, "DstT: type of float32, float64, int32, int64, bool (required)"},
+        {"Identity", 0, "T: type"},
+        {"OneHot", 2, "axis: int = -1"},
+        {"BiasAdd", 1, "data_format: string = \"NHWC\""},
+        {"Squeeze", 1, "squeeze_dims: list of ints = {}"},
+        {"VarHandleOp", 1, "shape: shape (required)"},
+        {"AddN", 1, "N: int (the list's length)"},
+    };
+    for (size_t i = 0; i < COUNT(rows); ++i) assert_string_equal(info_of(rows[i].op).attrs[rows[i].place], rows[i].text);
+    assert_string_equal(info_of("Concat").inputs[0], "values...");
+    assert_string_equal(info_of("Concat").inputs[1], "axis");
+    assert_int_equal(info_of("Const").input_count, 0);
+    assert_int_equal(info_of("LogicalNot").attr_count, 0);
+}
+
+static void info_beyond_the_list_is_out_of_range(void **state) {
+    (void)state;
+    gantry_op_info_t info = {.struct_size = sizeof info, .name = "untouched"};
+    assert_int_equal(gantry_op_info(gantry_op_count(), &info), GANTRY_OUT_OF_RANGE);
+    assert_string_equal(info.name, "untouched");
+    char expected[64];
+    (void)snprintf(expected, sizeof expected, "op %zu does not exist: there are %zu ops", gantry_op_count(), gantry_op_count());
+    assert_non_null(strstr(gantry__message(), expected));
+}
+
+static void info_struct_size_bounds_what_is_written(void **state) {
+    (void)state;
+    gantry_op_info_t info = {.struct_size = offsetof(gantry_op_info_t, summary), .summary = "untouched"};
+    assert_int_equal(gantry_op_info(0, &info), GANTRY_OK);
+    assert_string_equal(info.name, listed[0]);
+    assert_string_equal(info.summary, "untouched");
+    info.struct_size = 0;
+    assert_int_equal(gantry_op_info(0, &info), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry_op_info(0, NULL), GANTRY_INVALID_ARGUMENT);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(table_every_listed_op_is_defined),
+        cmocka_unit_test(table_definitions_are_consistent),
+        cmocka_unit_test(table_flags_mark_aliases_and_variables),
+        cmocka_unit_test(find_every_exact_name_gives_its_op),
+        cmocka_unit_test(find_aliases_and_suffixes_give_the_op),
+        cmocka_unit_test(find_unknown_name_gives_null),
+        cmocka_unit_test(info_lists_names_of_every_op),
+        cmocka_unit_test(info_attributes_show_kind_types_and_default),
+        cmocka_unit_test(info_beyond_the_list_is_out_of_range),
+        cmocka_unit_test(info_struct_size_bounds_what_is_written),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

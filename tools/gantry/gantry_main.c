@@ -1,0 +1,58 @@
+/* gantry: what is in this machine and what Gantry makes of it. */
+#include <stdio.h>
+#include <string.h>
+
+#include <gantry/gantry.h>
+
+#include "gantry_tool.h"
+
+static const char usage[] =
+    "usage: gantry devices [--json] [--opencl-cpu-as-gpu] [--verbose]\n"
+    "       gantry ops [--json]\n"
+    "       gantry version\n"
+    "\n"
+    "devices   every backend with its state and reason, every device with its names, memory and driver\n"
+    "ops       every op with inputs, attributes and the devices' kernels\n";
+
+static void log_to_stderr(void *user, gantry_log_level_t level, const char *text) {
+    (void)user;
+    (void)level;
+    (void)fprintf(stderr, "%s\n", text);
+}
+
+static int refuse(const char *word) {
+    (void)fprintf(stderr, "gantry: \"%s\" is not understood\n%s", word, usage);
+    return 2;
+}
+
+int main(int argc, char **argv) {
+    gantry_runtime_options_t options = {.struct_size = sizeof options};
+    bool json = false;
+    const char *command = argc > 1 ? argv[1] : "";
+    for (int i = 2; i < argc; ++i) {
+        if (strcmp(argv[i], "--json") == 0) {
+            json = true;
+        } else if (strcmp(argv[i], "--opencl-cpu-as-gpu") == 0) {
+            options.opencl_cpu_as_gpu = GANTRY_ON;
+        } else if (strcmp(argv[i], "--verbose") == 0) {
+            options.log = log_to_stderr;
+            options.log_level = GANTRY_LEVEL_DEBUG;
+        } else {
+            return refuse(argv[i]);
+        }
+    }
+    if (strcmp(command, "version") == 0) {
+        (void)printf("gantry %s\n", gantry_version());
+        return 0;
+    }
+    bool is_devices = strcmp(command, "devices") == 0;
+    if (!is_devices && strcmp(command, "ops") != 0) return refuse(command);
+    gantry_runtime_t *runtime;
+    if (gantry_runtime_create(&options, &runtime) != GANTRY_OK) {
+        (void)fprintf(stderr, "gantry: %s\n", gantry_last_message());
+        return 1;
+    }
+    int code = is_devices ? gantry_tool_devices(runtime, json) : gantry_tool_ops(runtime, json);
+    gantry_runtime_release(runtime);
+    return code;
+}

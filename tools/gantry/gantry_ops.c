@@ -1,0 +1,86 @@
+/* gantry ops: what can be called, and who has kernels for it. */
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gantry_tool.h"
+
+static const gantry_dtype_t types[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_INT32, GANTRY_INT64, GANTRY_BOOL};
+
+typedef struct devices_t {
+    const gantry_logical_device_t *items[32];
+    size_t count;
+} devices_t;
+
+/* "float32 float64": the types for which the device has a kernel of the op. */
+static void list_types(gantry_runtime_t *runtime, const char *op, const gantry_logical_device_t *device, char *out, size_t out_bytes) {
+    out[0] = '\0';
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; ++i) {
+        bool has = false;
+        if (gantry_op_has_kernel(runtime, op, device, types[i], &has, NULL) != GANTRY_OK || !has) continue;
+        size_t used = strlen(out);
+        (void)snprintf(out + used, out_bytes - used, "%s%s", used ? " " : "", gantry_dtype_name(types[i]));
+    }
+}
+
+static void print_op(gantry_runtime_t *runtime, const gantry_op_info_t *info, const devices_t *devices) {
+    (void)printf("%s(", info->name);
+    for (size_t i = 0; i < info->input_count; ++i) (void)printf("%s%s", i ? ", " : "", info->inputs[i]);
+    (void)printf(") -> ");
+    for (size_t i = 0; i < info->output_count; ++i) (void)printf("%s%s", i ? ", " : "", info->outputs[i]);
+    (void)printf("\n    %s\n", info->summary);
+    for (size_t i = 0; i < info->attr_count; ++i) (void)printf("    %s\n", info->attrs[i]);
+    for (size_t i = 0; i < devices->count; ++i) {
+        char text[128];
+        list_types(runtime, info->name, devices->items[i], text, sizeof text);
+        (void)printf("    %s: %s\n", gantry_logical_device_name(devices->items[i]), *text ? text : "no kernel");
+    }
+}
+
+static cJSON *names_json(const char *const *names, size_t count) {
+    cJSON *array = cJSON_CreateArray();
+    for (size_t i = 0; i < count; ++i) (void)cJSON_AddItemToArray(array, cJSON_CreateString(names[i]));
+    return array;
+}
+
+static cJSON *op_json(gantry_runtime_t *runtime, const gantry_op_info_t *info, const devices_t *devices) {
+    cJSON *object = cJSON_CreateObject();
+    (void)cJSON_AddStringToObject(object, "name", info->name);
+    (void)cJSON_AddStringToObject(object, "summary", info->summary);
+    (void)cJSON_AddItemToObject(object, "inputs", names_json(info->inputs, info->input_count));
+    (void)cJSON_AddItemToObject(object, "outputs", names_json(info->outputs, info->output_count));
+    (void)cJSON_AddItemToObject(object, "attributes", names_json(info->attrs, info->attr_count));
+    cJSON *kernels = cJSON_AddObjectToObject(object, "kernels");
+    for (size_t i = 0; i < devices->count; ++i) {
+        char text[128];
+        list_types(runtime, info->name, devices->items[i], text, sizeof text);
+        (void)cJSON_AddStringToObject(kernels, gantry_logical_device_name(devices->items[i]), text);
+    }
+    return object;
+}
+
+int gantry_tool_ops(gantry_runtime_t *runtime, bool json) {
+    devices_t devices;
+    if (gantry_list_logical_devices(runtime, NULL, 32, devices.items, &devices.count) != GANTRY_OK) {
+        (void)fprintf(stderr, "gantry: %s\n", gantry_last_message());
+        return 1;
+    }
+    if (devices.count > 32) devices.count = 32;
+    cJSON *array = cJSON_CreateArray();
+    for (size_t i = 0; i < gantry_op_count(); ++i) {
+        gantry_op_info_t info = {.struct_size = sizeof info};
+        if (gantry_op_info(i, &info) != GANTRY_OK) continue;
+        if (json) {
+            (void)cJSON_AddItemToArray(array, op_json(runtime, &info, &devices));
+        } else {
+            print_op(runtime, &info, &devices);
+        }
+    }
+    if (json) {
+        char *text = cJSON_Print(array);
+        if (text) (void)printf("%s\n", text);
+        cJSON_free(text);
+    }
+    cJSON_Delete(array);
+    return 0;
+}

@@ -1,0 +1,12 @@
+/* The commands of the gantry program. Each prints to standard output and returns the exit code. */
+#ifndef GANTRY_TOOLS_GANTRY_TOOL_H
+#define GANTRY_TOOLS_GANTRY_TOOL_H
+
+#include <stdbool.h>
+
+#include <gantry/gantry.h>
+
+int gantry_tool_devices(gantry_runtime_t *runtime, bool json);
+int gantry_tool_ops(gantry_runtime_t *runtime, bool json);
+
+#endif
