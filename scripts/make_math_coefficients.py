@@ -232,9 +232,14 @@ def float64_block():
     block.constant("LOG2E", DOUBLE.round(1 / log(mpf(2))))
     for name, part in zip(("LN2_HI", "LN2_LO"), split(log(mpf(2)), DOUBLE, 40)):
         block.constant(name, part)
+    block.constant("TWO_OVER_PI", DOUBLE.round(2 / pi))
+    for name, part in zip(("PIO2_HI", "PIO2_MID", "PIO2_LO"), split(pi / 2, DOUBLE, 48, 48)):
+        block.constant(name, part)
     block.polynomial("EXP", exp_fit(11, DOUBLE))
     block.polynomial("LOG", atanh_fit(7, DOUBLE))
     block.polynomial("TANH", tanh_fit(tanh_tail, "0.5625", 11, DOUBLE))
+    block.polynomial("SIN", sin_fit(6, DOUBLE))
+    block.polynomial("COS", cos_fit(6, DOUBLE))
     return block
 
 

@@ -111,6 +111,7 @@ static void close_instance(gantry_backend_instance_t *instance)
         return;
     }
     host = instance->host;
+    gantry__cpu_blas_release(instance->blas);
     gantry__cpu_pool_release(instance->pool);
     if (instance->kernels != NULL) {
         host->reallocate(host->self, instance->kernels, instance->kernel_count * sizeof *instance->kernels, 0);
@@ -185,6 +186,10 @@ static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_
         goto fail;
     }
     status = gantry__cpu_pool_create(host, wanted_threads(host, instance->cores), &instance->pool);
+    if (status != GANTRY_K_OK) {
+        goto fail;
+    }
+    status = gantry__cpu_blas_create(host, instance->simd_level, &instance->blas);
     if (status != GANTRY_K_OK) {
         goto fail;
     }
@@ -265,7 +270,8 @@ static int32_t device_open(gantry_backend_instance_t *instance, uint32_t index, 
     if (device == NULL) {
         return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "No memory for the CPU device (%zu bytes)", sizeof *device);
     }
-    *device = (gantry_backend_device_t){.host = host, .pool = instance->pool, .simd_level = instance->simd_level};
+    *device = (gantry_backend_device_t){
+        .host = host, .pool = instance->pool, .blas = instance->blas, .simd_level = instance->simd_level};
     *out_device = device;
     return GANTRY_K_OK;
 }
@@ -286,8 +292,9 @@ static uint32_t list_kernels(gantry_backend_instance_t *instance, uint32_t index
 
 static const char *list_libraries(gantry_backend_instance_t *instance)
 {
-    snprintf(instance->libraries, sizeof instance->libraries, "%s; vector code: %s", gantry__cpu_pool_library(instance->pool),
-             gantry__cpu_simd_name(instance->simd_level));
+    snprintf(instance->libraries, sizeof instance->libraries, "%s; vector code: %s; %s",
+             gantry__cpu_pool_library(instance->pool), gantry__cpu_simd_name(instance->simd_level),
+             gantry__cpu_blas_library(instance->blas));
     return instance->libraries;
 }
 

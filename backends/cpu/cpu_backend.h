@@ -9,14 +9,16 @@
 #include <gantry/backend_abi.h>
 #include <stdint.h>
 
-#include "cpu/cpu_pool.h"
+#include "cpu/cpu_blas.h"
 #include "cpu/cpu_machine.h"
+#include "cpu/cpu_pool.h"
 #include "cpu/cpu_simd.h"
 #include "portable/kernel_types.h"
 
 struct gantry_backend_instance_t {
     const gantry_host_t *host;
     gantry__cpu_pool_t *pool;
+    gantry__cpu_blas_t *blas;
     int simd_level;   /* GANTRY_CPU_BASE... */
     uint32_t cores;   /* the process may use */
     uint64_t total_bytes;
@@ -30,6 +32,7 @@ struct gantry_backend_instance_t {
 struct gantry_backend_device_t {
     const gantry_host_t *host;
     gantry__cpu_pool_t *pool;
+    gantry__cpu_blas_t *blas; /* NULL: our own loops only */
     int simd_level;
 };
 

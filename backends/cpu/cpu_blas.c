@@ -143,11 +143,11 @@ static int open_openblas(gantry__cpu_blas_t *blas)
 static int describe(gantry__cpu_blas_t *blas, int serving, const char *why)
 {
     char found[128];
-    snprintf(found, sizeof found, "%s", blas->description);
+    snprintf(found, sizeof found, "%.120s", blas->description);
     if (serving == GANTRY_CPU_BLAS_OWN) {
-        snprintf(blas->description, sizeof blas->description, "own matrix products (%s%s%s)", found, found[0] != '\0' ? "; " : "", why);
+        snprintf(blas->description, sizeof blas->description, "matrix products: own (%s%s%s)", found, found[0] != '\0' ? "; " : "", why);
     } else {
-        snprintf(blas->description, sizeof blas->description, "%s for large float32 products (%s), own for the rest", found, why);
+        snprintf(blas->description, sizeof blas->description, "matrix products: %s for large float32 ones (%s), own for the rest", found, why);
     }
     return serving;
 }
@@ -190,8 +190,11 @@ int gantry__cpu_blas_open(gantry__cpu_blas_t *blas)
 
 const char *gantry__cpu_blas_library(gantry__cpu_blas_t *blas)
 {
-    gantry__cpu_blas_open(blas);
-    return blas->description;
+    static const char *const before[] = {"matrix products: oneDNN if found, opened on first need",
+                                         "matrix products: oneDNN if found (GANTRY_CPU_MATMUL=onednn), opened on first need",
+                                         "matrix products: OpenBLAS if found (GANTRY_CPU_MATMUL=openblas), opened on first need",
+                                         "matrix products: own (GANTRY_CPU_MATMUL=own)"};
+    return atomic_load_explicit(&blas->serving, memory_order_acquire) >= 0 ? blas->description : before[blas->choice];
 }
 
 int32_t gantry__cpu_blas_sgemm(gantry__cpu_blas_t *blas, int transpose_a, int transpose_b, int64_t m, int64_t n, int64_t k, const float *a,

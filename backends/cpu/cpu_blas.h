@@ -20,7 +20,8 @@ void gantry__cpu_blas_release(gantry__cpu_blas_t *blas);
 
 /* Opens what the option asks for, once; returns GANTRY_CPU_BLAS_... that will serve float32 products. */
 int gantry__cpu_blas_open(gantry__cpu_blas_t *blas);
-/* One line for listings: what serves and why. Opens. Valid as long as blas. */
+/* One line for listings: what serves and why, or what will be tried. Opens nothing: a library costs milliseconds and megabytes. Valid as
+ * long as blas. */
 const char *gantry__cpu_blas_library(gantry__cpu_blas_t *blas);
 
 /* Row-major C[m, n] = op(A) op(B) with leading dimensions, on the calling thread alone. The library has been opened. Returns 0, or the

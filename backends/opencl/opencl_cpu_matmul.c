@@ -49,6 +49,7 @@ typedef struct plan_t {
     problem_t problem;
     int is_swapped; /* a and b change places */
     int64_t items;
+    int64_t item_bytes; /* of one element */
 } plan_t;
 
 static int64_t ceil_div(int64_t a, int64_t b)
@@ -140,14 +141,29 @@ static void swap_if_better(plan_t *plan)
     }
 }
 
+/* Rows or columns of the largest of `tiles` tiles. */
+static int64_t tile_extent(int64_t size, int64_t panel, int64_t tiles)
+{
+    return ceil_div(ceil_div(size, panel), tiles) * panel;
+}
+
+static int can_be_direct(const plan_t *plan, int64_t rows)
+{
+    const problem_t *q = &plan->problem;
+    int64_t panels = ceil_div(rows, plan->tile.mr);
+
+    return q->b_col == 1 && panels <= DIRECT_PANELS && (panels <= 2 || q->b_row * plan->item_bytes <= DIRECT_STRIDE_BYTES);
+}
+
 /* What the busiest work-item has to do, in multiplications per step of k. */
 static int64_t cut_cost(const plan_t *plan, int64_t batches, int64_t tiles_m, int64_t tiles_n)
 {
     const problem_t *q = &plan->problem;
-    int64_t rows = ceil_div(ceil_div(q->m, plan->tile.mr), tiles_m) * plan->tile.mr;
-    int64_t columns = ceil_div(ceil_div(q->n, plan->tile.nr), tiles_n) * plan->tile.nr;
+    int64_t rows = tile_extent(q->m, plan->tile.mr, tiles_m);
+    int64_t columns = tile_extent(q->n, plan->tile.nr, tiles_n);
+    int64_t packed = rows + (can_be_direct(plan, rows) ? 0 : columns);
 
-    return ceil_div(batches * tiles_m * tiles_n, plan->items) * (rows * columns + PACK_WEIGHT * (rows + columns));
+    return ceil_div(batches * tiles_m * tiles_n, plan->items) * (rows * columns + PACK_WEIGHT * packed);
 }
 
 static void cut_into_tiles(plan_t *plan, int64_t batches)
@@ -172,13 +188,12 @@ static void cut_into_tiles(plan_t *plan, int64_t batches)
     plan->items = least(plan->items, q->tasks);
 }
 
-static void choose_blocks(plan_t *plan, int32_t dtype)
+static void choose_blocks(plan_t *plan)
 {
     problem_t *q = &plan->problem;
-    int64_t item = gantry_k_size(dtype);
-    int64_t rows = ceil_div(ceil_div(q->m, plan->tile.mr), q->tiles_m) * plan->tile.mr;
-    int64_t columns = ceil_div(ceil_div(q->n, plan->tile.nr), q->tiles_n) * plan->tile.nr;
-    int64_t panels = ceil_div(rows, plan->tile.mr);
+    int64_t item = plan->item_bytes;
+    int64_t rows = tile_extent(q->m, plan->tile.mr, q->tiles_m);
+    int64_t columns = tile_extent(q->n, plan->tile.nr, q->tiles_n);
     int64_t most_columns;
 
     q->kc = even_block(q->k, 1, BLOCK_DEPTH);
@@ -186,7 +201,7 @@ static void choose_blocks(plan_t *plan, int32_t dtype)
     most_columns = LARGEST_PACKED_BYTES / (plan->items * q->kc * item) / plan->tile.nr * plan->tile.nr;
     most_columns = most_columns < plan->tile.nr ? plan->tile.nr : least(most_columns, BLOCK_COLUMNS);
     q->nc = even_block(columns, plan->tile.nr, most_columns);
-    q->is_direct = q->b_col == 1 && panels <= DIRECT_PANELS && (panels <= 2 || q->b_row * item <= DIRECT_STRIDE_BYTES);
+    q->is_direct = can_be_direct(plan, rows);
     q->slot = round_up(q->mc * q->kc + q->nc * q->kc, LINE_BYTES / item);
 }
 
@@ -195,12 +210,12 @@ static void make_plan(const gantry_device_info_t *info, const gantry__opencl_mat
     int64_t products = matmul->batch_count * matmul->m * matmul->n * matmul->k;
     int64_t worth = products / LEAST_PRODUCTS_PER_ITEM;
 
-    *out_plan = (plan_t){.tile = choose_tile(info->native_vector_width, matmul->dtype)};
+    *out_plan = (plan_t){.tile = choose_tile(info->native_vector_width, matmul->dtype), .item_bytes = gantry_k_size(matmul->dtype)};
     set_strides(&out_plan->problem, matmul);
     swap_if_better(out_plan);
     out_plan->items = least(info->compute_units, worth < 1 ? 1 : worth);
     cut_into_tiles(out_plan, matmul->batch_count);
-    choose_blocks(out_plan, matmul->dtype);
+    choose_blocks(out_plan);
 }
 
 /* ---- the kernels ---- */
@@ -218,7 +233,7 @@ static int32_t launch_plan(gantry_op_call_t *call, const plan_t *plan, gantry_ba
 {
     const gantry_span_t *a = &call->inputs[plan->is_swapped ? 1 : 0]->span;
     const gantry_span_t *b = &call->inputs[plan->is_swapped ? 0 : 1]->span;
-    uint64_t scratch_bytes = (uint64_t)(plan->items * plan->problem.slot) * gantry_k_size(call->inputs[0]->dtype);
+    uint64_t scratch_bytes = (uint64_t)(plan->items * plan->problem.slot * plan->item_bytes);
     gantry_span_t scratch;
     int32_t status = call->services->scratch(call, scratch_bytes, &scratch);
 

@@ -2,9 +2,14 @@
 #include "backend/module.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+#if defined(__ELF__)
+#include <link.h>
+#endif
 
 #include "backend/backend_set.h"
 #include "base/files.h"
@@ -23,7 +28,8 @@ static bool is_module_name(const char *name) {
     return false;
 }
 
-static gantry_status_t visit_folder(const gantry__heap_t *heap, const char *folder, gantry__module_visit_fn visit, void *user) {
+gantry_status_t gantry__module_search_folder(const gantry__heap_t *heap, const char *folder, gantry__module_visit_fn visit, void *user) {
+    if (!folder) return GANTRY_OK;
     gantry__directory_names_t names;
     gantry_status_t status = gantry__directory_list(heap, folder, &names);
     if (status == GANTRY_RESOURCE_EXHAUSTED) return status;
@@ -43,7 +49,7 @@ static gantry_status_t visit_folder(const gantry__heap_t *heap, const char *fold
 
 static gantry_status_t visit_entry(const gantry__heap_t *heap, const char *entry, gantry__module_visit_fn visit, void *user) {
     struct stat info;
-    if (stat(entry, &info) == 0 && S_ISDIR(info.st_mode)) return visit_folder(heap, entry, visit, user);
+    if (stat(entry, &info) == 0 && S_ISDIR(info.st_mode)) return gantry__module_search_folder(heap, entry, visit, user);
     return visit(user, entry);
 }
 
@@ -82,8 +88,43 @@ char *gantry__module_own_folder(const gantry__heap_t *heap) {
     return result;
 }
 
+#if defined(__ELF__)
+static bool is_cut_elf(int descriptor, uint64_t size) {
+    ElfW(Ehdr) header;
+    if (pread(descriptor, &header, sizeof header, 0) != (ssize_t)sizeof header) return false;
+    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr))) return false;
+    for (unsigned i = 0; i < header.e_phnum; ++i) {
+        ElfW(Phdr) part;
+        off_t at = (off_t)(header.e_phoff + i * sizeof part);
+        if (pread(descriptor, &part, sizeof part, at) != (ssize_t)sizeof part) return true;
+        if (part.p_type == PT_LOAD && (part.p_offset > size || part.p_filesz > size - part.p_offset)) return true;
+    }
+    return false;
+}
+#else
+static bool is_cut_elf(int descriptor, uint64_t size) {
+    (void)descriptor;
+    (void)size;
+    return false;
+}
+#endif
+
+/* The loader maps a library without a look at the file's end; a process that then reads beyond it dies. What else may be wrong with the
+ * file the loader says itself. */
+static bool is_cut(const char *file) {
+    struct stat info;
+    int descriptor = open(file, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return false;
+    bool cut = fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) && is_cut_elf(descriptor, (uint64_t)info.st_size);
+    (void)close(descriptor);
+    return cut;
+}
+
 gantry_status_t gantry__module_query(const char *file, const gantry_backend_t **out_table) {
     *out_table = NULL;
+    if (is_cut(file)) {
+        return gantry__fail(GANTRY_DATA_LOSS, "backend module %s cannot be opened: the file ends before its content does", file);
+    }
     void *module = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (!module) {
         const char *why = dlerror();

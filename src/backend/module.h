@@ -17,6 +17,9 @@
 typedef gantry_status_t (*gantry__module_visit_fn)(void *user, const char *file);
 gantry_status_t gantry__module_search(const gantry__heap_t *heap, const char *path, gantry__module_visit_fn visit, void *user);
 
+/* The same for one folder; one that is NULL, missing or unreadable has no modules. */
+gantry_status_t gantry__module_search_folder(const gantry__heap_t *heap, const char *folder, gantry__module_visit_fn visit, void *user);
+
 /* The folder of modules that belongs to this library's file, "<folder of libgantry>/gantry"; NULL when memory is out or unknown. */
 char *gantry__module_own_folder(const gantry__heap_t *heap);
 

@@ -45,8 +45,9 @@ bool gantry__device_reference_matches(const gantry__device_reference_t *referenc
         case GANTRY__DEVICE_BACKEND_ALIAS:
             return strcmp(name->backend, physical->backend->name) == 0 &&
                    (!name->has_index || name->index == (int32_t)physical->backend_index);
-        case GANTRY__DEVICE_UUID_PREFIX: return gantry__uuid_has_prefix(physical->uuid, reference->text);
-        case GANTRY__DEVICE_PCI_ADDRESS: return *physical->pci && strcmp(physical->pci, reference->text) == 0;
+        case GANTRY__DEVICE_UUID_PREFIX: return !physical->served_by && gantry__uuid_has_prefix(physical->uuid, reference->text);
+        case GANTRY__DEVICE_PCI_ADDRESS: 
+            return !physical->served_by && *physical->pci && strcmp(physical->pci, reference->text) == 0;
         default: return false;
     }
 }

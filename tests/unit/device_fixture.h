@@ -89,6 +89,7 @@ static inline gantry_logical_device_t *device_fixture_find(device_fixture_t *f, 
     gantry_status_t status = gantry__device_reference_from_user(&f->table, text, &reference);
     if (status == GANTRY_OK) status = gantry__device_reference_find(&f->table, &reference, text, &device);
     if (out_status) *out_status = status;
+    if (status != GANTRY_OK) return NULL;
     return device;
 }
 

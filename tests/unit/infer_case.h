@@ -2,8 +2,9 @@
  *
  *     {"Sum", "float32[2,3] int32{1}", "keep_dims=true", "float32[2,1]"}
  *
- * Inputs: type[dims] or type (a scalar) have no contents, and reading them fails; type{values} is a vector of these values,
- * type(value) a scalar, type[dims]{values} any shape. Attributes: true, false, a number, 'string', a type, {ints}, [shape].
+ * Inputs: type[dims] or type (a scalar) have no contents, and reading them fails; type{values} is a vector of these
+ * values, type(value) a scalar, type[dims]{values} any shape. Attributes: true, false, a number, 'string', a type,
+ * {ints}, [shape].
  * Expected: type and shape of the only result; or part of the message, behind "!" for InvalidArgument, "~" for
  * Unimplemented. Header only; externally synchronised; owns nothing. */
 #ifndef TESTS_INFER_CASE_H

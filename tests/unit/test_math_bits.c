@@ -32,7 +32,7 @@ enum { COUNT = 4 << 20, LOCAL_SIZE = 64 };
 
 /* Every function tested, by width: C loops, kernels and their table all come from these lists. */
 #define FUNCTIONS_F32(X) X(exp) X(log) X(tanh) X(sigmoid) X(sqrt) X(sin_4pi) X(cos_4pi)
-#define FUNCTIONS_F64(X) X(exp) X(log) X(tanh) X(sigmoid) X(sqrt)
+#define FUNCTIONS_F64(X) X(exp) X(log) X(tanh) X(sigmoid) X(sqrt) X(sin_4pi) X(cos_4pi)
 
 #define C_LOOP(name, type, width)                                                                                      \
     static void loop_##name##_##width(void *restrict out, const void *restrict in, size_t count)                      \
@@ -169,7 +169,7 @@ static cl_program build_program(const fixture_t *fixture, const char *text, cons
 {
     char kernels[4096] = "";
     char options[320];
-    char width[8] = "";
+    char width[12] = "";
     size_t used = 0;
     snprintf(options, sizeof options, "%s", fixture->build_options);
     if (lanes > 1) {

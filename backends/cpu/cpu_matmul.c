@@ -1,0 +1,445 @@
+/* MatMul and BatchMatMul of the CPU backend: shapes, batches, blocks, threads. The loops are in cpu_matmul_simd.c, vendor libraries in
+ * cpu_blas.c.
+ *
+ * One product takes the first of these ways that fits:
+ *   tiny      a few multiplications: plain loops
+ *   thin      at most four rows (or columns) of C, no packing: bound by reading B once
+ *   library   float32 and large: stripes of C, one call of the library each
+ *   blocked   packed panels. K is cut into blocks of about 256; for each, A's and B's panels are packed by all threads, then C's tiles
+ *             are computed by all threads:
+ *
+ *                         B: k block x up to 2048 columns
+ *                A  [1]  [tile 0,0 | tile 0,1 | ...]       packed A of a block: up to 2048 rows
+ *                   [2]  [tile 1,0 | ...           ]       a tile: 8 panels of A, in the second level cache, times 512 columns
+ *
+ * Every element of C is summed over k in an order that depends on shapes and the number of stripes only: results are the same from run
+ * to run. Batches of small products are dealt to threads whole. */
+#include "cpu/cpu_matmul.h"
+
+#include <string.h>
+
+#include "cpu/cpu_blas.h"
+
+#define TINY_MULTIPLICATIONS 512
+#define K_BLOCK 256
+#define SIDE_BLOCK 2048
+#define TILE_PANELS 8
+#define TILE_COLUMNS 512
+#define STACK_BYTES 49152
+/* Multiplications worth another thread, and worth a library's call. */
+#define PARALLEL_MULTIPLICATIONS (INT64_C(1) << 20)
+#define LIBRARY_MULTIPLICATIONS (INT64_C(1) << 20)
+#define MOST_STRIPES 64
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t round_up(int64_t value, int64_t multiple)
+{
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+/* ---- blocked ---- */
+
+typedef struct {
+    const gantry__cpu_gemm_t *gemm;
+    const gantry__cpu_gemm_loops_t *loops;
+    int64_t size;             /* bytes of an element */
+    char *packed_a, *packed_b;
+    int64_t row, rows;        /* of C, this block */
+    int64_t column, columns;
+    int64_t k, k_count;
+    int64_t tile_rows;
+    int64_t tiles_down, tiles_across;
+    int pack_b;               /* 0: B is packed already */
+} block_t;
+
+/* Units: panels of A, then panels of B. */
+static void pack_panels(void *context, int64_t begin, int64_t end)
+{
+    const block_t *block = context;
+    const gantry__cpu_gemm_loops_t *loops = block->loops;
+    int64_t a_panels = round_up(block->rows, loops->rows) / loops->rows;
+    if (begin < a_panels) {
+        int64_t first = begin * loops->rows;
+        int64_t count = least(least(end, a_panels) * loops->rows, block->rows) - first;
+        loops->pack_a(block->gemm, block->row + first, count, block->k, block->k_count,
+                      block->packed_a + first * block->k_count * block->size);
+    }
+    if (end > a_panels) {
+        int64_t first = (begin > a_panels ? begin - a_panels : 0) * loops->columns;
+        int64_t count = least((end - a_panels) * loops->columns, block->columns) - first;
+        loops->pack_b(block->gemm, block->column + first, count, block->k, block->k_count,
+                      block->packed_b + first * block->k_count * block->size);
+    }
+}
+
+static void multiply_tiles(void *context, int64_t begin, int64_t end)
+{
+    const block_t *block = context;
+    const gantry__cpu_gemm_t *gemm = block->gemm;
+    for (int64_t tile = begin; tile < end; tile++) {
+        int64_t row = tile % block->tiles_down * block->tile_rows;
+        int64_t column = tile / block->tiles_down * TILE_COLUMNS;
+        char *c = (char *)gemm->c + ((block->row + row) * gemm->c_row + block->column + column) * block->size;
+        block->loops->multiply(block->packed_a + row * block->k_count * block->size, block->packed_b + column * block->k_count * block->size,
+                               block->k_count, c, gemm->c_row, least(block->rows - row, block->tile_rows),
+                               least(block->columns - column, TILE_COLUMNS), block->k > 0);
+    }
+}
+
+static void run(gantry_backend_device_t *device, int64_t count, int64_t grain, gantry__cpu_range_fn fn, void *context)
+{
+    if (device == NULL) {
+        fn(context, 0, count);
+    } else {
+        gantry__cpu_parallel_for(device, count, grain, fn, context);
+    }
+}
+
+static int64_t k_block_of(int64_t k)
+{
+    int64_t blocks = (k + K_BLOCK - 1) / K_BLOCK;
+    return blocks <= 1 ? k : round_up((k + blocks - 1) / blocks, 8);
+}
+
+/* Bytes of packed panels that a blocked product needs. */
+static uint64_t packed_bytes(const gantry__cpu_gemm_t *gemm, const gantry__cpu_gemm_loops_t *loops, int64_t size, int64_t *out_a_bytes)
+{
+    int64_t k = k_block_of(gemm->k);
+    int64_t a_bytes = round_up(round_up(least(gemm->m, SIDE_BLOCK), loops->rows) * k * size, 64);
+    *out_a_bytes = a_bytes;
+    return (uint64_t)(a_bytes + round_up(least(gemm->n, SIDE_BLOCK), loops->columns) * k * size);
+}
+
+/* Rows of C packed at a time: a multiple of a panel near SIDE_BLOCK. */
+static void run_block(gantry_backend_device_t *device, block_t *block)
+{
+    const gantry__cpu_gemm_loops_t *loops = block->loops;
+    int64_t panels = round_up(block->rows, loops->rows) / loops->rows;
+    if (block->pack_b) {
+        panels += round_up(block->columns, loops->columns) / loops->columns;
+    }
+    run(device, panels, 4, pack_panels, block);
+    block->tile_rows = TILE_PANELS * loops->rows;
+    block->tiles_down = (block->rows + block->tile_rows - 1) / block->tile_rows;
+    block->tiles_across = (block->columns + TILE_COLUMNS - 1) / TILE_COLUMNS;
+    run(device, block->tiles_down * block->tiles_across, 1, multiply_tiles, block);
+}
+
+/* device NULL: on the calling thread. */
+static void blocked(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm, const gantry__cpu_gemm_loops_t *loops, int64_t size,
+                    char *packed)
+{
+    int64_t a_bytes;
+    int64_t k_block = k_block_of(gemm->k);
+    int64_t row_block = SIDE_BLOCK / loops->rows * loops->rows;
+    block_t block = {.gemm = gemm, .loops = loops, .size = size, .packed_a = packed};
+    packed_bytes(gemm, loops, size, &a_bytes);
+    block.packed_b = packed + a_bytes;
+    for (block.column = 0; block.column < gemm->n; block.column += SIDE_BLOCK) {
+        block.columns = least(gemm->n - block.column, SIDE_BLOCK);
+        for (block.k = 0; block.k < gemm->k; block.k += k_block) {
+            block.k_count = least(gemm->k - block.k, k_block);
+            for (block.row = 0; block.row < gemm->m; block.row += row_block) {
+                block.rows = least(gemm->m - block.row, row_block);
+                block.pack_b = block.row == 0;
+                run_block(device, &block);
+            }
+        }
+    }
+}
+
+/* ---- thin ---- */
+
+typedef struct {
+    const gantry__cpu_gemm_t *gemm;
+    const gantry__cpu_gemm_loops_t *loops;
+} thin_t;
+
+static void thin_columns(void *context, int64_t begin, int64_t end)
+{
+    const thin_t *thin = context;
+    thin->loops->thin(thin->gemm, begin, end);
+}
+
+/* Takes the product when it has few rows or, with both sides transposed, few columns. */
+static int try_thin(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm, const gantry__cpu_gemm_loops_t *loops)
+{
+    gantry__cpu_gemm_t turned = {gemm->n,     gemm->m,        gemm->k,        gemm->b, gemm->b_column, gemm->b_row, gemm->a,
+                                 gemm->a_column, gemm->a_row, gemm->c, gemm->c_column, gemm->c_row};
+    thin_t thin = {gemm->m <= GANTRY_CPU_THIN ? gemm : &turned, loops};
+    if (thin.gemm->m > GANTRY_CPU_THIN || (thin.gemm->b_row != 1 && thin.gemm->b_column != 1)) {
+        return 0;
+    }
+    int64_t grain = round_up(65536 / gemm->k + 1, 64);
+    run(device, thin.gemm->n, grain, thin_columns, &thin);
+    return 1;
+}
+
+/* ---- library ---- */
+
+typedef struct {
+    const gantry__cpu_gemm_t *gemm;
+    gantry__cpu_blas_t *blas;
+    int64_t stripe; /* rows or columns of C */
+    int by_rows;
+    int32_t codes[MOST_STRIPES];
+} stripes_t;
+
+static void run_stripes(void *context, int64_t begin, int64_t end)
+{
+    stripes_t *stripes = context;
+    const gantry__cpu_gemm_t *gemm = stripes->gemm;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t first = i * stripes->stripe;
+        int64_t count = least((stripes->by_rows ? gemm->m : gemm->n) - first, stripes->stripe);
+        const float *a = (const float *)gemm->a + (stripes->by_rows ? first * gemm->a_row : 0);
+        const float *b = (const float *)gemm->b + (stripes->by_rows ? 0 : first * gemm->b_column);
+        float *c = (float *)gemm->c + (stripes->by_rows ? first * gemm->c_row : first);
+        int transpose_a = gemm->a_column != 1 || gemm->a_row < gemm->k;
+        int transpose_b = gemm->b_column != 1 || gemm->b_row < gemm->n;
+        stripes->codes[i] = gantry__cpu_blas_sgemm(stripes->blas, transpose_a, transpose_b, stripes->by_rows ? count : gemm->m,
+                                                   stripes->by_rows ? gemm->n : count, gemm->k, a,
+                                                   transpose_a ? gemm->a_column : gemm->a_row, b,
+                                                   transpose_b ? gemm->b_column : gemm->b_row, c, gemm->c_row);
+    }
+}
+
+/* Takes a large float32 product when a library serves; a library's refusal leaves it to the blocked way. */
+static int try_library(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm, int parallel)
+{
+    stripes_t stripes = {.gemm = gemm, .blas = device->blas, .by_rows = gemm->m >= gemm->n};
+    int64_t side = stripes.by_rows ? gemm->m : gemm->n;
+    int64_t count = parallel && device->pool != NULL ? (int64_t)gantry__cpu_pool_threads(device->pool) : 1;
+    count = least(least(count, MOST_STRIPES), (side + 31) / 32);
+    stripes.stripe = round_up((side + count - 1) / count, 16);
+    count = (side + stripes.stripe - 1) / stripes.stripe;
+    run(parallel ? device : NULL, count, 1, run_stripes, &stripes);
+    for (int64_t i = 0; i < count; i++) {
+        if (stripes.codes[i] != 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* ---- one product ---- */
+
+static int64_t multiplications(const gantry__cpu_gemm_t *gemm)
+{
+    return gemm->m * gemm->n * gemm->k;
+}
+
+static int wants_library(const gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm, int32_t dtype)
+{
+    return dtype == GANTRY_K_FLOAT32 && device->blas != NULL && multiplications(gemm) >= LIBRARY_MULTIPLICATIONS &&
+           gantry__cpu_blas_open(device->blas) != GANTRY_CPU_BLAS_OWN;
+}
+
+/* Runs ways that need no memory; 0 when none fits. */
+static int try_without_memory(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm, const gantry__cpu_gemm_loops_t *loops,
+                              int32_t dtype, int parallel)
+{
+    if (multiplications(gemm) <= TINY_MULTIPLICATIONS) {
+        loops->tiny(gemm);
+        return 1;
+    }
+    if (try_thin(parallel ? device : NULL, gemm, loops)) {
+        return 1;
+    }
+    if (wants_library(device, gemm, dtype) && try_library(device, gemm, parallel)) {
+        return 1;
+    }
+    int64_t a_bytes;
+    if (packed_bytes(gemm, loops, gantry_k_size(dtype), &a_bytes) <= STACK_BYTES) {
+        _Alignas(64) char packed[STACK_BYTES];
+        blocked(NULL, gemm, loops, gantry_k_size(dtype), packed);
+        return 1;
+    }
+    return 0;
+}
+
+static int32_t multiply(gantry_op_call_t *call, const gantry__cpu_gemm_t *gemm, const gantry__cpu_gemm_loops_t *loops, int32_t dtype)
+{
+    int64_t size = gantry_k_size(dtype), a_bytes;
+    int parallel = multiplications(gemm) >= PARALLEL_MULTIPLICATIONS;
+    gantry_span_t span;
+    if (try_without_memory(call->device, gemm, loops, dtype, parallel)) {
+        return 0;
+    }
+    int32_t status = call->services->scratch(call, packed_bytes(gemm, loops, size, &a_bytes), &span);
+    if (status == 0) {
+        blocked(parallel ? call->device : NULL, gemm, loops, size, (char *)(uintptr_t)(span.region + span.offset_bytes));
+    }
+    return status;
+}
+
+/* ---- batches ---- */
+
+typedef struct {
+    gantry_op_call_t *call;
+    gantry__cpu_gemm_t gemm; /* of batch 0 */
+    const gantry__cpu_gemm_loops_t *loops;
+    int32_t dtype;
+    int32_t rank; /* of the batch */
+    int64_t count;
+    int64_t dims[GANTRY_K_MAX_RANK];
+    int64_t a_strides[GANTRY_K_MAX_RANK]; /* elements; 0 where A is broadcast */
+    int64_t b_strides[GANTRY_K_MAX_RANK];
+    int64_t each;      /* products of one unit */
+    char *packed;      /* per unit, NULL when products need none */
+    uint64_t unit_bytes;
+} batch_t;
+
+static gantry__cpu_gemm_t product_of(const batch_t *batch, int64_t index)
+{
+    gantry__cpu_gemm_t gemm = batch->gemm;
+    int64_t size = gantry_k_size(batch->dtype);
+    int64_t a = 0, b = 0;
+    gemm.c = (char *)gemm.c + index * gemm.m * gemm.n * size;
+    for (int32_t i = batch->rank - 1; i >= 0; i--) {
+        a += index % batch->dims[i] * batch->a_strides[i];
+        b += index % batch->dims[i] * batch->b_strides[i];
+        index /= batch->dims[i];
+    }
+    gemm.a = (const char *)gemm.a + a * size;
+    gemm.b = (const char *)gemm.b + b * size;
+    return gemm;
+}
+
+/* Units of `each` products, every product on one thread. */
+static void run_products(void *context, int64_t begin, int64_t end)
+{
+    const batch_t *batch = context;
+    for (int64_t unit = begin; unit < end; unit++) {
+        for (int64_t i = unit * batch->each; i < least((unit + 1) * batch->each, batch->count); i++) {
+            gantry__cpu_gemm_t gemm = product_of(batch, i);
+            if (!try_without_memory(batch->call->device, &gemm, batch->loops, batch->dtype, 0)) {
+                blocked(NULL, &gemm, batch->loops, gantry_k_size(batch->dtype), batch->packed + (uint64_t)unit * batch->unit_bytes);
+            }
+        }
+    }
+}
+
+static int32_t multiply_batch(batch_t *batch)
+{
+    int64_t work = multiplications(&batch->gemm);
+    if (batch->count == 1 || work >= 16 * PARALLEL_MULTIPLICATIONS) {
+        for (int64_t i = 0; i < batch->count; i++) {
+            gantry__cpu_gemm_t gemm = product_of(batch, i);
+            int32_t status = multiply(batch->call, &gemm, batch->loops, batch->dtype);
+            if (status != 0) {
+                return status;
+            }
+        }
+        return 0;
+    }
+    int64_t units = least(batch->count, MOST_STRIPES);
+    int64_t a_bytes;
+    batch->each = (batch->count + units - 1) / units;
+    units = (batch->count + batch->each - 1) / batch->each;
+    batch->unit_bytes = (uint64_t)round_up((int64_t)packed_bytes(&batch->gemm, batch->loops, gantry_k_size(batch->dtype), &a_bytes), 64);
+    if (batch->unit_bytes > STACK_BYTES) {
+        gantry_span_t span;
+        int32_t status = batch->call->services->scratch(batch->call, batch->unit_bytes * (uint64_t)units, &span);
+        if (status != 0) {
+            return status;
+        }
+        batch->packed = (char *)(uintptr_t)(span.region + span.offset_bytes);
+    }
+    int64_t grain = PARALLEL_MULTIPLICATIONS / (work * batch->each + 1) + 1;
+    gantry__cpu_parallel_for(batch->call->device, units, grain, run_products, batch);
+    return 0;
+}
+
+/* ---- entry ---- */
+
+/* Rows, columns and strides of one operand's last two axes. */
+static void operand(const gantry_arg_t *arg, int transpose, int64_t *rows, int64_t *columns, int64_t *row_stride, int64_t *column_stride)
+{
+    int64_t first = arg->dims[arg->rank - 2];
+    int64_t last = arg->dims[arg->rank - 1];
+    *rows = transpose ? last : first;
+    *columns = transpose ? first : last;
+    *row_stride = transpose ? 1 : last;
+    *column_stride = transpose ? last : 1;
+}
+
+/* Strides of one operand along the output's batch axes. */
+static void batch_strides(const gantry_arg_t *arg, const gantry_arg_t *output, int64_t *strides)
+{
+    int64_t stride = arg->dims[arg->rank - 2] * arg->dims[arg->rank - 1];
+    for (int32_t i = output->rank - 3; i >= 0; i--) {
+        int32_t axis = i - (output->rank - arg->rank);
+        int64_t dim = axis >= 0 ? arg->dims[axis] : 1;
+        strides[i] = dim == 1 ? 0 : stride;
+        stride *= dim;
+    }
+}
+
+/* One B for all: the batch's rows follow each other in A and C, so it is one product. */
+static void join_rows(batch_t *batch, const gantry_arg_t *a)
+{
+    int64_t b_moves = 0;
+    for (int32_t i = 0; i < batch->rank; i++) {
+        b_moves |= batch->b_strides[i];
+    }
+    int rows_follow = batch->gemm.a_column == 1 && (batch->gemm.a_row == batch->gemm.k || batch->gemm.m == 1);
+    if (b_moves == 0 && rows_follow && batch->count > 1 && a->element_count == batch->count * batch->gemm.m * batch->gemm.k) {
+        batch->gemm.a_row = batch->gemm.k;
+        batch->gemm.m *= batch->count;
+        batch->count = 1;
+        batch->rank = 0;
+    }
+}
+
+static int32_t compute_matmul(gantry_op_call_t *call)
+{
+    static const char *const names[2][2] = {{"transpose_a", "transpose_b"}, {"adj_x", "adj_y"}};
+    const gantry_arg_t *a = call->inputs[0], *b = call->inputs[1];
+    gantry_arg_t *output = call->outputs[0];
+    int batched = strcmp(call->kernel->op, "BatchMatMul") == 0;
+    batch_t batch = {.call = call, .dtype = output->dtype, .rank = output->rank - 2, .count = 1};
+    gantry__cpu_gemm_t *gemm = &batch.gemm;
+    int64_t k;
+    batch.loops = GANTRY_CPU_PICK(gantry__cpu_simd_level(call->device), gemm_loops)(output->dtype);
+    operand(a, gantry_k_attr_int(call, names[batched][0], 0) != 0, &gemm->m, &gemm->k, &gemm->a_row, &gemm->a_column);
+    operand(b, gantry_k_attr_int(call, names[batched][1], 0) != 0, &k, &gemm->n, &gemm->b_row, &gemm->b_column);
+    gemm->a = a->data;
+    gemm->b = b->data;
+    gemm->c = output->data;
+    gemm->c_row = gemm->n;
+    gemm->c_column = 1;
+    if (gemm->k == 0) {
+        memset(output->data, 0, (size_t)output->element_count * gantry_k_size(output->dtype));
+        return 0;
+    }
+    for (int32_t i = 0; i < batch.rank; i++) {
+        batch.dims[i] = output->dims[i];
+        batch.count *= output->dims[i];
+    }
+    batch_strides(a, output, batch.a_strides);
+    batch_strides(b, output, batch.b_strides);
+    join_rows(&batch, a);
+    return batch.count == 1 ? multiply(call, gemm, batch.loops, batch.dtype) : multiply_batch(&batch);
+}
+
+static const gantry_type_constraint_t number_types[] = {{"T", GANTRY_K_NUMBERS}};
+static const gantry_kernel_def_t matmul_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
+                                                  .priority = 10,
+                                                  .op = "MatMul",
+                                                  .types = number_types,
+                                                  .type_count = 1,
+                                                  .compute = compute_matmul};
+static const gantry_kernel_def_t batch_matmul_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
+                                                        .priority = 10,
+                                                        .op = "BatchMatMul",
+                                                        .types = number_types,
+                                                        .type_count = 1,
+                                                        .compute = compute_matmul};
+
+const gantry_kernel_def_t *const gantry__cpu_matmul_kernels[] = {&matmul_kernel, &batch_matmul_kernel};
+const uint32_t gantry__cpu_matmul_kernel_count = sizeof gantry__cpu_matmul_kernels / sizeof gantry__cpu_matmul_kernels[0];

@@ -1,0 +1,356 @@
+/* Which language is a word from? Softmax regression on hashed character n-grams, trained on the device of your choice.
+ *
+ *   language_id [options] [LABEL=FILE ...]        trains, tests on words held out
+ *   language_id --load FOLDER --classify          reads words from standard input
+ *
+ * The model is logits = x w + b, with x [batch, features] made on the host. Gradients are written out by hand and applied by Adam; weights and
+ * Adam's averages are variables on the device. Only what a progress bar needs is read back while it trains. */
+#define _POSIX_C_SOURCE 200809L
+#include "example.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include "language_words.h"
+
+typedef struct options_t {
+    const char *device, *save, *load;
+    bool log_placement, classify;
+    int epochs;
+    uint32_t batch, features, words_each;
+    double learning_rate;
+    uint64_t seed;
+    const char *files[LARGEST_LANGUAGES];
+    char labels[LARGEST_LANGUAGES][32];
+    int32_t language_count;
+} options_t;
+
+typedef struct model_t {
+    gantry_runtime_t *runtime;
+    const options_t *options;
+    gantry_variable_t *w, *b;                 /* [features, languages], [languages] */
+    gantry_variable_t *mw, *vw, *mb, *vb;     /* Adam's first and second moments */
+    gantry_variable_t *loss_sum;
+    int64_t step;
+    float *rows;      /* host side of one batch */
+    int32_t *targets;
+} model_t;
+
+static double now(void) {
+    struct timespec time;
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static _Noreturn void stop(const char *text) {
+    (void)fprintf(stderr, "language_id: %s\n", text);
+    exit(1);
+}
+
+/* ---- options ---- */
+
+static _Noreturn void show_usage(const char *wrong) {
+    if (wrong) (void)fprintf(stderr, "language_id: \"%s\" is not understood\n", wrong);
+    (void)fprintf(stderr,
+                  "usage: language_id [--device NAME] [--log-placement] [--epochs N] [--batch N] [--features N] [--words N] [--rate X]\n"
+                  "                   [--seed N] [--save FOLDER] [--load FOLDER] [--classify] [LABEL=FILE ...]\n"
+                  "Without LABEL=FILE: en, fr, de, es and it from Debian's packages wamerican wfrench wngerman wspanish witalian.\n");
+    exit(2);
+}
+
+static long read_number(const char *text, long least, long most) {
+    char *end;
+    long value = strtol(text, &end, 10);
+    if (*text == '\0' || *end != '\0' || value < least || value > most) show_usage(text);
+    return value;
+}
+
+static void add_language(options_t *options, const char *word) {
+    const char *equals = strchr(word, '=');
+    size_t length = equals ? (size_t)(equals - word) : 0;
+    if (length == 0 || length >= sizeof options->labels[0] || options->language_count == LARGEST_LANGUAGES) show_usage(word);
+    memcpy(options->labels[options->language_count], word, length);
+    options->labels[options->language_count][length] = '\0';
+    options->files[options->language_count++] = equals + 1;
+}
+
+static options_t read_options(int argc, char **argv) {
+    options_t options = {.epochs = 6, .batch = 256, .features = 4096, .words_each = 20000, .learning_rate = 0.02, .seed = 1};
+    for (int i = 1; i < argc; ++i) {
+        const char *word = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (strcmp(word, "--log-placement") == 0) {
+            options.log_placement = true;
+        } else if (strcmp(word, "--classify") == 0) {
+            options.classify = true;
+        } else if (word[0] != '-') {
+            add_language(&options, word);
+        } else if (!value) {
+            show_usage(word);
+        } else {
+            ++i;
+            if (strcmp(word, "--device") == 0) options.device = value;
+            else if (strcmp(word, "--save") == 0) options.save = value;
+            else if (strcmp(word, "--load") == 0) options.load = value;
+            else if (strcmp(word, "--epochs") == 0) options.epochs = (int)read_number(value, 0, 10000);
+            else if (strcmp(word, "--batch") == 0) options.batch = (uint32_t)read_number(value, 1, 65536);
+            else if (strcmp(word, "--features") == 0) options.features = (uint32_t)read_number(value, 16, 1 << 20);
+            else if (strcmp(word, "--words") == 0) options.words_each = (uint32_t)read_number(value, 20, 10000000);
+            else if (strcmp(word, "--seed") == 0) options.seed = (uint64_t)read_number(value, 0, 1000000000);
+            else if (strcmp(word, "--rate") == 0) options.learning_rate = strtod(value, NULL);
+            else show_usage(word);
+        }
+    }
+    if (options.language_count == 0) {
+        static const char *const lists[] = {"en=/usr/share/dict/american-english", "fr=/usr/share/dict/french", "de=/usr/share/dict/ngerman",
+                                            "es=/usr/share/dict/spanish", "it=/usr/share/dict/italian"};
+        for (size_t i = 0; i < 5; ++i) add_language(&options, lists[i]);
+    }
+    return options;
+}
+
+/* ---- the model ---- */
+
+static gantry_variable_t *make_zeros(gantry_scope_t *scope, gantry_shape_t shape, const char *name) {
+    gantry_variable_t *variable = gantry_variable_create(scope, gantry_zeros(scope, GANTRY_FLOAT32, shape), name);
+    if (!variable) stop(gantry_scope_message(scope));
+    return variable;
+}
+
+static void open_model(model_t *model, gantry_runtime_t *runtime, const options_t *options) {
+    int64_t features = options->features, languages = options->language_count;
+    *model = (model_t){.runtime = runtime, .options = options};
+    gantry_scope_t *scope = gantry_scope_begin(runtime, options->device);
+    if (!scope) stop(gantry_last_message());
+    model->w = make_zeros(scope, GANTRY_SHAPE(features, languages), "w");
+    model->mw = make_zeros(scope, GANTRY_SHAPE(features, languages), "mw");
+    model->vw = make_zeros(scope, GANTRY_SHAPE(features, languages), "vw");
+    model->b = make_zeros(scope, GANTRY_SHAPE(languages), "b");
+    model->mb = make_zeros(scope, GANTRY_SHAPE(languages), "mb");
+    model->vb = make_zeros(scope, GANTRY_SHAPE(languages), "vb");
+    model->loss_sum = make_zeros(scope, GANTRY_SCALAR, "loss_sum");
+    example_check(gantry_scope_end(scope), "making the model");
+    model->rows = malloc((size_t)options->batch * options->features * sizeof *model->rows);
+    model->targets = malloc((size_t)options->batch * sizeof *model->targets);
+    if (!model->rows || !model->targets) stop("memory is out");
+}
+
+static void close_model(model_t *model) {
+    gantry_variable_t *variables[] = {model->w, model->mw, model->vw, model->b, model->mb, model->vb, model->loss_sum};
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; ++i) gantry_variable_release(variables[i]);
+    free(model->rows);
+    free(model->targets);
+}
+
+/* x [count, features] of these words. */
+static const gantry_tensor_t *make_inputs(model_t *model, gantry_scope_t *scope, const word_t *words, size_t count) {
+    uint32_t features = model->options->features;
+    size_t bytes = count * features * sizeof(float);
+    memset(model->rows, 0, bytes);
+    for (size_t i = 0; i < count; ++i) {
+        fill_features(words[i].text, features, model->rows + i * features);
+        model->targets[i] = words[i].label;
+    }
+    return gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE((int64_t)count, (int64_t)features), model->rows, bytes);
+}
+
+static const gantry_tensor_t *compute_logits(model_t *model, gantry_scope_t *scope, const gantry_tensor_t *x) {
+    return gantry_bias_add(scope, gantry_matmul(scope, x, gantry_variable_read(scope, model->w), NULL), gantry_variable_read(scope, model->b));
+}
+
+/* m = 0.9 m + 0.1 g;  v = 0.999 v + 0.001 g g;  p = p - rate m / (sqrt(v) + 1e-7), the rate corrected for the first steps. */
+static void apply_adam(gantry_scope_t *scope, gantry_variable_t *p, gantry_variable_t *m, gantry_variable_t *v, const gantry_tensor_t *g,
+                       float rate) {
+    const gantry_tensor_t *old_m = gantry_variable_read(scope, m), *old_v = gantry_variable_read(scope, v);
+    const gantry_tensor_t *dm = gantry_mul(scope, gantry_sub(scope, g, old_m), gantry_scalar_f32(scope, 0.1f));
+    const gantry_tensor_t *dv = gantry_mul(scope, gantry_sub(scope, gantry_square(scope, g), old_v), gantry_scalar_f32(scope, 0.001f));
+    (void)gantry_variable_assign_add(scope, m, dm);
+    (void)gantry_variable_assign_add(scope, v, dv);
+    const gantry_tensor_t *root = gantry_add(scope, gantry_sqrt(scope, gantry_variable_read(scope, v)), gantry_scalar_f32(scope, 1e-7f));
+    const gantry_tensor_t *update = gantry_div(scope, gantry_variable_read(scope, m), root);
+    (void)gantry_variable_assign_sub(scope, p, gantry_mul(scope, update, gantry_scalar_f32(scope, rate)));
+}
+
+/* One step; the loss of the batch, summed over its words, is added to loss_sum on the device. */
+static void train_batch(model_t *model, const word_t *words, size_t count) {
+    const options_t *options = model->options;
+    gantry_scope_t *scope = gantry_scope_begin(model->runtime, options->device);
+    const gantry_tensor_t *x = make_inputs(model, scope, words, count);
+    const gantry_tensor_t *labels = gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE((int64_t)count), model->targets, count * sizeof(int32_t));
+    const gantry_tensor_t *one = gantry_scalar_f32(scope, 1.0f), *zero = gantry_scalar_f32(scope, 0.0f);
+    const gantry_tensor_t *wanted = gantry_one_hot(scope, labels, options->language_count, one, zero, -1);
+    const gantry_tensor_t *log_p = gantry_log_softmax(scope, compute_logits(model, scope, x));
+    (void)gantry_variable_assign_sub(scope, model->loss_sum, gantry_sum(scope, gantry_mul(scope, wanted, log_p), NULL));
+    /* d loss / d logits = (softmax - wanted) / count */
+    const gantry_tensor_t *g = gantry_mul(scope, gantry_sub(scope, gantry_exp(scope, log_p), wanted), gantry_scalar_f32(scope, 1.0f / (float)count));
+    const gantry_tensor_t *gw = gantry_matmul(scope, x, g, &(gantry_matmul_options_t){.transpose_a = true});
+    const gantry_tensor_t *gb = gantry_sum(scope, g, &(gantry_reduce_options_t){.axes = (int32_t[]){0}, .axis_count = 1});
+    double t = (double)++model->step;
+    float rate = (float)(options->learning_rate * sqrt(1.0 - pow(0.999, t)) / (1.0 - pow(0.9, t)));
+    apply_adam(scope, model->w, model->mw, model->vw, gw, rate);
+    apply_adam(scope, model->b, model->mb, model->vb, gb, rate);
+    example_check(gantry_scope_end(scope), "training");
+}
+
+static double take_loss(model_t *model) {
+    float loss = 0;
+    gantry_scope_t *scope = gantry_scope_begin(model->runtime, model->options->device);
+    const gantry_tensor_t *sum = gantry_variable_read(scope, model->loss_sum);
+    if (sum) example_check(gantry_tensor_read(sum, &loss, sizeof loss), "reading the loss");
+    (void)gantry_variable_assign(scope, model->loss_sum, gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SCALAR));
+    example_check(gantry_scope_end(scope), "reading the loss");
+    return (double)loss;
+}
+
+/* ---- training and testing ---- */
+
+static void show_progress(int epoch, int epochs, size_t done, size_t total, double loss, double seconds, bool last) {
+    bool is_terminal = isatty(STDOUT_FILENO) == 1;
+    if (!is_terminal && !last) return;
+    enum { WIDTH = 30 };
+    char bar[WIDTH + 1];
+    size_t filled = total ? done * WIDTH / total : WIDTH;
+    for (size_t i = 0; i < WIDTH; ++i) bar[i] = i < filled ? '=' : i == filled ? '>' : '.';
+    bar[WIDTH] = '\0';
+    (void)printf("%sEpoch %d/%d [%s] %zu words, %.0f words/s, loss %.4f%s", is_terminal ? "\r" : "", epoch, epochs, bar, done,
+                 (double)done / seconds, loss, last ? "\n" : "");
+    (void)fflush(stdout);
+}
+
+static void train_epoch(model_t *model, int epoch, word_t *words, size_t count, uint64_t *random) {
+    const options_t *options = model->options;
+    shuffle_words(words, count, random);
+    double start = now(), loss_sum = 0;
+    size_t batches = 0, done = 0;
+    while (done < count) {
+        size_t size = count - done < options->batch ? count - done : options->batch;
+        train_batch(model, words + done, size);
+        done += size;
+        if (++batches % 50 == 0 || done == count) {
+            loss_sum += take_loss(model);
+            show_progress(epoch, options->epochs, done, count, loss_sum / (double)done, now() - start, done == count);
+        }
+    }
+}
+
+static void predict(model_t *model, const word_t *words, size_t count, int64_t *out_labels) {
+    gantry_scope_t *scope = gantry_scope_begin(model->runtime, model->options->device);
+    const gantry_tensor_t *best = gantry_argmax(scope, compute_logits(model, scope, make_inputs(model, scope, words, count)), 1);
+    if (best) example_check(gantry_tensor_read(best, out_labels, count * sizeof *out_labels), "reading predictions");
+    example_check(gantry_scope_end(scope), "predicting");
+}
+
+static double test(model_t *model, const word_t *words, size_t count) {
+    const options_t *options = model->options;
+    static size_t confusion[LARGEST_LANGUAGES][LARGEST_LANGUAGES];
+    int64_t *labels = malloc(options->batch * sizeof *labels);
+    if (!labels) stop("memory is out");
+    size_t right = 0;
+    for (size_t done = 0; done < count; done += options->batch) {
+        size_t size = count - done < options->batch ? count - done : options->batch;
+        predict(model, words + done, size, labels);
+        for (size_t i = 0; i < size; ++i) {
+            ++confusion[words[done + i].label][labels[i]];
+            right += words[done + i].label == labels[i];
+        }
+    }
+    free(labels);
+    (void)printf("\nConfusion (rows: language, columns: answer)\n      ");
+    for (int32_t j = 0; j < options->language_count; ++j) (void)printf("%8s", options->labels[j]);
+    for (int32_t i = 0; i < options->language_count; ++i) {
+        (void)printf("\n%6s", options->labels[i]);
+        for (int32_t j = 0; j < options->language_count; ++j) (void)printf("%8zu", confusion[i][j]);
+    }
+    return (double)right / (double)count;
+}
+
+static void read_all_words(const options_t *options, words_t *words, uint64_t *random) {
+    for (int32_t i = 0; i < options->language_count; ++i) {
+        char why[512];
+        if (!read_words(words, options->files[i], i, options->words_each, random, why, sizeof why)) stop(why);
+    }
+    shuffle_words(words->items, words->count, random);
+}
+
+static void train(model_t *model) {
+    const options_t *options = model->options;
+    words_t words = {NULL, 0, 0};
+    uint64_t random = options->seed * 2 + 1;
+    read_all_words(options, &words, &random);
+    size_t held_out = words.count / 10;
+    size_t used = words.count - held_out;
+    if (held_out == 0) stop("fewer than ten words in all; longer lists are needed");
+    (void)printf("%zu words of %d languages: %zu to learn from, %zu held out; %u features\n", words.count, options->language_count, used,
+                 held_out, options->features);
+    for (int epoch = 1; epoch <= options->epochs; ++epoch) train_epoch(model, epoch, words.items, used, &random);
+    double accuracy = test(model, words.items + used, held_out);
+    (void)printf("\nweights on %s\nheld-out accuracy: %.4f\n", gantry_logical_device_full_name(gantry_variable_device(model->w)), accuracy);
+    free(words.items);
+}
+
+/* ---- saving, loading, classifying ---- */
+
+static void join(char *out, size_t out_bytes, const char *folder, const char *name) {
+    if ((size_t)snprintf(out, out_bytes, "%s.%s", folder, name) >= out_bytes) stop("the model's path is too long");
+}
+
+static void save_model(model_t *model) {
+    char path[1024];
+    gantry_scope_t *scope = gantry_scope_begin(model->runtime, model->options->device);
+    join(path, sizeof path, model->options->save, "w.npy");
+    (void)gantry_save_npy(scope, gantry_variable_read(scope, model->w), path);
+    join(path, sizeof path, model->options->save, "b.npy");
+    (void)gantry_save_npy(scope, gantry_variable_read(scope, model->b), path);
+    example_check(gantry_scope_end(scope), "saving the model");
+    (void)printf("saved %s.w.npy and %s.b.npy\n", model->options->save, model->options->save);
+}
+
+static void load_model(model_t *model) {
+    char path[1024];
+    gantry_scope_t *scope = gantry_scope_begin(model->runtime, model->options->device);
+    join(path, sizeof path, model->options->load, "w.npy");
+    (void)gantry_variable_assign(scope, model->w, gantry_load_npy(scope, path));
+    join(path, sizeof path, model->options->load, "b.npy");
+    (void)gantry_variable_assign(scope, model->b, gantry_load_npy(scope, path));
+    example_check(gantry_scope_end(scope), "loading the model");
+}
+
+static void classify(model_t *model) {
+    const options_t *options = model->options;
+    char line[256];
+    while (fgets(line, sizeof line, stdin)) {
+        word_t word = {.label = 0};
+        line[strcspn(line, "\r\n")] = '\0';
+        (void)snprintf(word.text, sizeof word.text, "%.*s", WORD_BYTES - 1, line);
+        lower_case(word.text);
+        if (!*word.text) continue;
+        float p[LARGEST_LANGUAGES];
+        gantry_scope_t *scope = gantry_scope_begin(model->runtime, options->device);
+        const gantry_tensor_t *all = gantry_softmax(scope, compute_logits(model, scope, make_inputs(model, scope, &word, 1)));
+        if (all) example_check(gantry_tensor_read(all, p, (size_t)options->language_count * sizeof *p), "classifying");
+        example_check(gantry_scope_end(scope), "classifying");
+        int32_t best = 0;
+        for (int32_t i = 1; i < options->language_count; ++i) best = p[i] > p[best] ? i : best;
+        (void)printf("%-20s %s ", line, options->labels[best]);
+        for (int32_t i = 0; i < options->language_count; ++i) (void)printf("  %s %.2f", options->labels[i], (double)p[i]);
+        (void)printf("\n");
+    }
+}
+
+int main(int argc, char **argv) {
+    options_t options = read_options(argc, argv);
+    gantry_runtime_options_t settings = {.struct_size = sizeof settings,
+                                         .log = example_log,
+                                         .log_level = options.log_placement ? GANTRY_LEVEL_INFO : GANTRY_LEVEL_WARNING,
+                                         .log_placement = options.log_placement ? GANTRY_ON : GANTRY_DEFAULT};
+    gantry_runtime_t *runtime;
+    example_check(gantry_runtime_create(&settings, &runtime), "gantry_runtime_create");
+    model_t model;
+    open_model(&model, runtime, &options);
+    if (options.load) load_model(&model);
+    if (!options.classify) train(&model);
+    if (options.save) save_model(&model);
+    if (options.classify) classify(&model);
+    close_model(&model);
+    gantry_runtime_release(runtime);
+    return 0;
+}

@@ -1,0 +1,147 @@
+/* Words of several languages and their features, for language_id.c: reading lists, mixing them, hashing character n-grams.
+ *
+ * Host memory only; no Gantry call. A word is kept in lower case, as UTF-8. Its features are the hashed 1- to 3-grams of its characters
+ * between '<' and '>', each counted once and scaled so that their squares add up to 1. */
+#ifndef GANTRY_EXAMPLES_LANGUAGE_WORDS_H
+#define GANTRY_EXAMPLES_LANGUAGE_WORDS_H
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORD_BYTES 48
+#define LARGEST_LANGUAGES 32
+#define LARGEST_GRAMS 160
+
+typedef struct word_t {
+    char text[WORD_BYTES];
+    int32_t label;
+} word_t;
+
+typedef struct words_t {
+    word_t *items;
+    size_t count, capacity;
+} words_t;
+
+static inline uint64_t next_random(uint64_t *state) {
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return *state >> 33;
+}
+
+/* ASCII and the two-byte Latin letters, which is what these five languages need. */
+static inline void lower_case(char *text) {
+    for (unsigned char *p = (unsigned char *)text; *p; ++p) {
+        if (*p < 0x80) {
+            *p = (unsigned char)tolower(*p);
+        } else if (p[0] == 0xc3 && p[1] >= 0x80 && p[1] <= 0x9e && p[1] != 0x97) {
+            p[1] = (unsigned char)(p[1] + 0x20);
+        }
+    }
+}
+
+/* Letters only, at least three bytes; names, abbreviations and possessives teach nothing about a language. */
+static inline bool is_useful(const char *text) {
+    size_t length = strlen(text);
+    if (length < 3 || length >= WORD_BYTES) return false;
+    for (const char *p = text; *p; ++p) {
+        if (!isalpha((unsigned char)*p) && (unsigned char)*p < 0x80) return false;
+    }
+    return true;
+}
+
+static inline bool add_word(words_t *words, const char *text, int32_t label) {
+    if (words->count == words->capacity) {
+        size_t capacity = words->capacity ? words->capacity * 2 : 4096;
+        word_t *grown = realloc(words->items, capacity * sizeof *grown);
+        if (!grown) return false;
+        words->items = grown;
+        words->capacity = capacity;
+    }
+    word_t *word = &words->items[words->count++];
+    (void)snprintf(word->text, sizeof word->text, "%s", text);
+    word->label = label;
+    return true;
+}
+
+static inline void shuffle_words(word_t *items, size_t count, uint64_t *random) {
+    for (size_t i = count; i > 1; --i) {
+        size_t j = (size_t)(next_random(random) % i);
+        word_t swapped = items[i - 1];
+        items[i - 1] = items[j];
+        items[j] = swapped;
+    }
+}
+
+/* Appends up to limit words of the file, chosen evenly at random. False, with the reason in why. */
+static inline bool read_words(words_t *words, const char *path, int32_t label, size_t limit, uint64_t *random, char *why, size_t why_bytes) {
+    FILE *file = fopen(path, "r");
+    if (!file) {
+        (void)snprintf(why, why_bytes, "word list %s cannot be read: %s (Debian's lists: wamerican wfrench wngerman wspanish witalian)", path,
+                       strerror(errno));
+        return false;
+    }
+    size_t first = words->count;
+    char line[256];
+    bool good = true;
+    while (good && fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\r\n")] = '\0';
+        lower_case(line);
+        if (is_useful(line)) good = add_word(words, line, label);
+    }
+    (void)fclose(file);
+    if (!good || words->count == first) {
+        (void)snprintf(why, why_bytes, "word list %s: %s", path, good ? "no usable word in it; one word a line is accepted" : "memory is out");
+        return false;
+    }
+    shuffle_words(words->items + first, words->count - first, random);
+    if (words->count - first > limit) words->count = first + limit;
+    return true;
+}
+
+/* Start of each character, so that n-grams are of characters and not of bytes. */
+static inline size_t split_characters(const char *text, const char *starts[], size_t capacity) {
+    size_t count = 0;
+    for (const char *p = text; *p && count + 1 < capacity; ++p) {
+        if (((unsigned char)*p & 0xc0) != 0x80) starts[count++] = p;
+    }
+    starts[count] = text + strlen(text);
+    return count;
+}
+
+static inline uint32_t hash_bytes(const char *bytes, size_t length) {
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (size_t i = 0; i < length; ++i) hash = (hash ^ (unsigned char)bytes[i]) * 16777619u;
+    return hash ^ hash >> 15;
+}
+
+/* The word's n-grams as columns below feature_count, without repetition. */
+static inline size_t list_grams(const char *text, uint32_t feature_count, uint32_t grams[LARGEST_GRAMS]) {
+    char marked[WORD_BYTES + 2];
+    const char *starts[WORD_BYTES + 3];
+    (void)snprintf(marked, sizeof marked, "<%.*s>", WORD_BYTES - 1, text);
+    size_t characters = split_characters(marked, starts, sizeof starts / sizeof starts[0]), count = 0;
+    for (size_t length = 1; length <= 3; ++length) {
+        for (size_t i = 0; i + length <= characters && count < LARGEST_GRAMS; ++i) {
+            uint32_t column = hash_bytes(starts[i], (size_t)(starts[i + length] - starts[i])) % feature_count;
+            size_t known = 0;
+            while (known < count && grams[known] != column) ++known;
+            if (known == count) grams[count++] = column;
+        }
+    }
+    return count;
+}
+
+/* One row of the feature matrix, zero before. */
+static inline void fill_features(const char *text, uint32_t feature_count, float *row) {
+    uint32_t grams[LARGEST_GRAMS];
+    size_t count = list_grams(text, feature_count, grams);
+    float value = count ? 1.0f / sqrtf((float)count) : 0.0f;
+    for (size_t i = 0; i < count; ++i) row[grams[i]] = value;
+}
+
+#endif

@@ -1,0 +1,124 @@
+/* What the CPU backend reads of /proc and the cgroup files, from trees of the test's own. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "cpu/cpu_machine.h"
+
+static void write_below(const char *root, const char *name, const char *text)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s%s", root, name);
+    for (char *slash = path + strlen(root) + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+        *slash = '\0';
+        assert_true(mkdir(path, 0700) == 0 || errno == EEXIST);
+        *slash = '/';
+    }
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static int make_root(void **state)
+{
+    static char root[64];
+    strcpy(root, "/tmp/gantry_machine_XXXXXX");
+    assert_non_null(mkdtemp(root));
+    write_below(root, "/proc/meminfo", "MemTotal:       8000 kB\nMemFree:  100 kB\nMemAvailable:   6000 kB\n");
+    *state = root;
+    return 0;
+}
+
+static int remove_root(void **state)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", (char *)*state);
+    return system(command) == 0 ? 0 : -1;
+}
+
+static void memory_is(const char *root, uint64_t free_kib, uint64_t total_kib)
+{
+    uint64_t free_bytes = 1;
+    uint64_t total_bytes = 1;
+    gantry__cpu_machine_memory(root, &free_bytes, &total_bytes);
+    assert_int_equal(free_bytes / 1024, free_kib);
+    assert_int_equal(total_bytes / 1024, total_kib);
+}
+
+static void machine_without_cgroups_has_the_machines_figures(void **state)
+{
+    memory_is(*state, 6000, 8000);
+    assert_int_equal(gantry__cpu_machine_cores(*state, 6), 6);
+    assert_int_equal(gantry__cpu_machine_cores(*state, 0), 1);
+    memory_is("/nonexistent", 0, 0);
+}
+
+static void machine_cgroup_2_tightest_ancestor_binds(void **state)
+{
+    const char *root = *state;
+    write_below(root, "/proc/self/cgroup", "0::/user/app\n");
+    write_below(root, "/sys/fs/cgroup/user/app/memory.max", "max\n");
+    write_below(root, "/sys/fs/cgroup/user/memory.max", "4096000\n");
+    write_below(root, "/sys/fs/cgroup/user/memory.current", "2048000\n");
+    write_below(root, "/sys/fs/cgroup/user/memory.stat", "anon 5\ninactive_file 1024000\nactive_file 3\n");
+    write_below(root, "/sys/fs/cgroup/user/app/cpu.max", "150000 100000\n");
+    write_below(root, "/sys/fs/cgroup/user/cpu.max", "max 100000\n");
+    memory_is(root, 3000, 4000); /* 4000 less (2000 in use less 1000 of droppable cache) */
+    assert_int_equal(gantry__cpu_machine_cores(root, 8), 2);
+    assert_int_equal(gantry__cpu_machine_cores(root, 1), 1);
+}
+
+static void machine_cgroup_1_path_missing_inside_a_container_uses_the_mount(void **state)
+{
+    const char *root = *state;
+    write_below(root, "/proc/self/cgroup", "4:memory:/docker/abc\n3:cpu,cpuacct:/docker/abc\n0::/\n");
+    write_below(root, "/sys/fs/cgroup/memory/memory.limit_in_bytes", "1024000\n");
+    write_below(root, "/sys/fs/cgroup/memory/memory.usage_in_bytes", "9999999\n");
+    write_below(root, "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "300000\n");
+    write_below(root, "/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+    memory_is(root, 0, 1000);
+    assert_int_equal(gantry__cpu_machine_cores(root, 8), 3);
+    write_below(root, "/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+    write_below(root, "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+    memory_is(root, 6000, 8000);
+    assert_int_equal(gantry__cpu_machine_cores(root, 8), 8);
+}
+
+static void machine_odd_files_mean_no_limit(void **state)
+{
+    const char *root = *state;
+    write_below(root, "/proc/self/cgroup", "nonsense\n:\n::\n4:memory\n0::");
+    memory_is(root, 6000, 8000);
+    assert_int_equal(gantry__cpu_machine_cores(root, 3), 3);
+    write_below(root, "/proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineTest\nmodel name\t: Test CPU @ 3\ncpu MHz\t\t: 2596.120\n");
+    gantry__cpu_identity_t identity;
+    gantry__cpu_machine_identity(root, &identity);
+    assert_string_equal(identity.hardware_name, "Test CPU @ 3");
+    assert_string_equal(identity.vendor, "GenuineTest");
+    assert_int_equal(identity.clock_mhz, 2596);
+    gantry__cpu_machine_identity("/nonexistent", &identity);
+    assert_string_equal(identity.hardware_name, "CPU");
+}
+
+#define WITH_ROOT(test) cmocka_unit_test_setup_teardown(test, make_root, remove_root)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_ROOT(machine_without_cgroups_has_the_machines_figures),
+        WITH_ROOT(machine_cgroup_2_tightest_ancestor_binds),
+        WITH_ROOT(machine_cgroup_1_path_missing_inside_a_container_uses_the_mount),
+        WITH_ROOT(machine_odd_files_mean_no_limit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

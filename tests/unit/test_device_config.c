@@ -1,0 +1,330 @@
+/* Setters before and after initialisation: the rules and texts of TensorFlow's config_test.py and config_vgpu_test.py, with Gantry's
+ * deviations marked "Gantry:". What needs ops (soft placement, device policy) is tested where ops run. */
+#define _XOPEN_SOURCE 700
+
+#include "device_fixture.h"
+
+static int set_up(void **state) {
+    (void)state;
+    device_fixture_clear();
+    fake->set_device_count(2);
+    return 0;
+}
+
+static void freeze(device_fixture_t *f) {
+    assert_int_equal(gantry__device_table_freeze(&f->table, "gantry_matmul"), GANTRY_OK);
+}
+
+#define MODIFIED(what) what " cannot be modified after being initialized (initialized by gantry_matmul)"
+
+static physical_device_t gpu(const device_fixture_t *f, int index) {
+    char name[32];
+    (void)snprintf(name, sizeof name, "/physical_device:GPU:%d", index);
+    return device_fixture_physical(f, name);
+}
+
+static physical_device_t cpu(const device_fixture_t *f) {
+    return device_fixture_physical(f, "/physical_device:CPU:0");
+}
+
+/* ---- visible devices ---- */
+
+static void expect_visible(const device_fixture_t *f, size_t count, const physical_device_t *devices) {
+    assert_int_equal(f->table.visible_count, count);
+    for (size_t i = 0; i < count; ++i) assert_ptr_equal(f->table.visible[i], devices[i]);
+}
+
+static void visible_list_of_a_type_keeps_the_order_given(void **state) {
+    (void)state;
+    device_fixture_t f;
+    device_fixture_open(&f, NULL, NULL);
+    physical_device_t turned[] = {gpu(&f, 1), gpu(&f, 0)};
+    assert_int_equal(gantry__device_set_visible(&f.table, turned, 2, "GPU"), GANTRY_OK);
+    expect_visible(&f, 3, (physical_device_t[]){cpu(&f), gpu(&f, 1), gpu(&f, 0)});
+    freeze(&f); /* Gantry: logical numbers follow the order given; TensorFlow's setter ignores it */
+    assert_string_equal(device_fixture_find(&f, "GPU:0", NULL)->physical->alias, "fake:1");
+    assert_string_equal(device_fixture_find(&f, "GPU:1", NULL)->physical->alias, "fake:0");
+    assert_string_equal(device_fixture_find(&f, "/physical_device:GPU:0", NULL)->physical->alias, "fake:0");
+    device_fixture_close(&f);
+}
+
+static void visible_list_without_type_replaces_all(void **state) {
+    (void)state;
+    device_fixture_t f;
+    device_fixture_open(&f, NULL, NULL);
+    physical_device_t only_cpu[] = {cpu(&f)};
+    assert_int_equal(gantry__device_set_visible(&f.table, only_cpu, 1, NULL), GANTRY_OK);
+    expect_visible(&f, 1, only_cpu);
+    physical_device_t mixed[] = {gpu(&f, 1), cpu(&f)}; /* CPUs first, whatever the order */
+    assert_int_equal(gantry__device_set_visible(&f.table, mixed, 2, NULL), GANTRY_OK);
+    expect_visible(&f, 2, (physical_device_t[]){cpu(&f), gpu(&f, 1)});
+    assert_false(gantry__device_is_visible(&f.table, gpu(&f, 0)));
+    assert_int_equal(gantry__device_set_visible(&f.table, NULL, 0, "GPU"), GANTRY_OK);
+    expect_visible(&f, 1, only_cpu);
+    device_fixture_close(&f);
+}
+
+static void visible_list_without_cpu_is_refused(void **state) {
+    (void)state;
+    device_fixture_t f;
+    device_fixture_open(&f, NULL, NULL);
+    physical_device_t gpus[] = {gpu(&f, 0), gpu(&f, 1)};
+    /* Gantry: TensorFlow's setter accepts it and initialisation fails */
+    expect_failure(gantry__device_set_visible(&f.table, gpus, 2, NULL), GANTRY_INVALID_ARGUMENT, "the visible list has no CPU device");
+    expect_failure(gantry__device_set_visible(&f.table, NULL, 0, NULL), GANTRY_INVALID_ARGUMENT, "/physical_device:CPU:0");
+    expect_failure(gantry__device_set_visible(&f.table, NULL, 0, "CPU"), GANTRY_INVALID_ARGUMENT, "no CPU device");
+    assert_int_equal(f.table.visible_count, 3); /* as it was */
+    device_fixture_close(&f);
+}
+
+static void visible_list_of_wrong_devices_is_refused(void **state) {
+    (void)state;
+    device_fixture_t f, g;
+    fake->set_device_count(3);
+    device_fixture_set_type(fake, 2, GANTRY_DEVICE_TYPE_CPU);
+    device_fixture_open(&f, NULL, NULL);
+    device_fixture_open(&g, NULL, NULL);
+    physical_device_t foreign[] = {gpu(&g, 0)}, twice[] = {gpu(&f, 0), gpu(&f, 0)}, of_cpu[] = {cpu(&f)}, none[] = {NULL};
+    physical_device_t unlisted[] = {device_fixture_physical(&f, "fake:2")};
+    expect_failure(gantry__device_set_visible(&f.table, foreign, 1, "GPU"), GANTRY_INVALID_ARGUMENT, "Unrecognized device: ");
+    expect_failure(gantry__device_set_visible(&f.table, none, 1, "GPU"), GANTRY_INVALID_ARGUMENT, "Unrecognized device: ");
+    expect_failure(gantry__device_set_visible(&f.table, of_cpu, 1, "GPU"), GANTRY_INVALID_ARGUMENT,
+                   "Unrecognized device: /physical_device:CPU:0 is no GPU device");
+    expect_failure(gantry__device_set_visible(&f.table, twice, 2, "GPU"), GANTRY_INVALID_ARGUMENT, "/physical_device:GPU:0 is given twice");
+    expect_failure(gantry__device_set_visible(&f.table, unlisted, 1, "CPU"), GANTRY_INVALID_ARGUMENT, "fake:2 cannot be made visible: a CPU");
+    assert_int_equal(f.table.visible_count, 3);
+    device_fixture_close(&g);
+    device_fixture_close(&f);
+}
+
+static void visible_list_is_frozen_by_initialisation(void **state) {
+    (void)state;
+    device_fixture_t f;
+    device_fixture_open(&f, NULL, NULL);
+    physical_device_t only_cpu[] = {cpu(&f)}, gpus[] = {gpu(&f, 0), gpu(&f, 1)}, foreign[] = {(physical_device_t)(const void *)&f};
+    assert_int_equal(gantry__device_set_visible(&f.table, only_cpu, 1, NULL), GANTRY_OK);
+    freeze(&f);
+    expect_failure(gantry__device_set_visible(&f.table, gpus, 2, "GPU"), GANTRY_FAILED_PRECONDITION, MODIFIED("Visible devices"));
+    assert_int_equal(gantry__device_set_visible(&f.table, only_cpu, 1, NULL), GANTRY_OK); /* equal: fine */
+    assert_int_equal(gantry__device_set_visible(&f.table, NULL, 0, "GPU"), GANTRY_OK);
+    expect_visible(&f, 1, only_cpu);
+    /* the check of the device comes before that of the state */
+    expect_failure(gantry__device_set_visible(&f.table, foreign, 1, NULL), GANTRY_INVALID_ARGUMENT, "Unrecognized device");
+    device_fixture_close(&f);
+}
+
+static void visible_order_is_frozen_too(void **state) {
+    (void)state;
+    device_fixture_t f;
+    device_fixture_open(&f, NULL, NULL);
+    physical_device_t as_is[] = {gpu(&f, 0), gpu(&f, 1)}, turned[] = {gpu(&f, 1), gpu(&f, 0)};
+    freeze(&f);
+    assert_int_equal(gantry__device_set_visible(&f.table, as_is, 2, "GPU"), GANTRY_OK);
+    expect_failure(gantry__device_set_visible(&f.table, turned, 2, "GPU"), GANTRY_FAILED_PRECONDITION, MODIFIED("Visible devices"));
+    device_fixture_close(&f);
+}
+
+/* ---- growth ---- */
+
+static void growth_is_on_by_default(void **state) {
+    (void)state;
+    device_fixture_t f;
+    device_fixture_open(&f, NULL, NULL); /* Gantry: TensorFlow's default is to take all */
+    assert_true(gantry__device_growth(&f.table, gpu(&f, 0)));
+    assert_true(gantry__device_growth(&f.table, cpu(&f)));
+    device_fixture_close(&f);
+}
+
+static void growth_call_wins_over_option_and_environment(void **state) {
+    (void)state;
+    static const struct {
+        gantry_choice_t option;
+        const char *gantry, *tensorflow;
+        bool growth;
+    } cases[] = {
+        {GANTRY_DEFAULT, "0", NULL, false},   {GANTRY_DEFAULT, "1", NULL, true},    {GANTRY_DEFAULT, NULL, "false", false},
+        {GANTRY_DEFAULT, NULL, "true", true}, {GANTRY_DEFAULT, "1", "false", false}, {GANTRY_DEFAULT, "0", "true", true},
+        {GANTRY_DEFAULT, "0", "", false},     {GANTRY_ON, "0", NULL, true},         {GANTRY_OFF, "1", "true", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        device_fixture_t f;
+        gantry_runtime_options_t options = {.struct_size = sizeof options, .memory_growth = cases[i].option};
+        device_fixture_clear();
+        if (cases[i].gantry) assert_int_equal(setenv("GANTRY_MEMORY_GROWTH", cases[i].gantry, 1), 0);
+        if (cases[i].tensorflow) assert_int_equal(setenv("TF_FORCE_GPU_ALLOW_GROWTH", cases[i].tensorflow, 1), 0);
+        device_fixture_open(&f, NULL, &options);
+        if (gantry__device_growth(&f.table, gpu(&f, 0)) != cases[i].growth) fail_msg("case %d", (int)i);
+        assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), !cases[i].growth), GANTRY_OK);
+        assert_int_equal(gantry__device_growth(&f.table, gpu(&f, 0)), !cases[i].growth);
+        device_fixture_close(&f);
+    }
+}
+
+static void growth_from_tensorflow_s_variable_is_strict(void **state) {
+    (void)state;
+    device_fixture_t f;
+    assert_int_equal(setenv("TF_FORCE_GPU_ALLOW_GROWTH", "True", 1), 0);
+    assert_int_equal(setenv("GANTRY_MEMORY_GROWTH", "0", 1), 0);
+    device_fixture_open(&f, NULL, NULL);
+    assert_false(gantry__device_growth(&f.table, gpu(&f, 0))); /* not parsed: as if it were not set */
+    assert_int_equal(log_lines_with(&f.log, "TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be parsed: \"True\"",
+                                    "Valid values are \"true\" or \"false\""), 1);
+    device_fixture_close(&f);
+    assert_int_equal(setenv("GANTRY_MEMORY_GROWTH", "2", 1), 0);
+    expect_failure(device_fixture_try_open(&f, NULL, NULL, -1), GANTRY_INVALID_ARGUMENT, "GANTRY_MEMORY_GROWTH is \"2\"; accepted are");
+}
+
+static void growth_set_twice_before_initialisation_last_wins(void **state) {
+    (void)state;
+    device_fixture_t f;
+    device_fixture_open(&f, NULL, NULL);
+    assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), false), GANTRY_OK);
+    assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), true), GANTRY_OK);
+    assert_true(gantry__device_growth(&f.table, gpu(&f, 0)));
+    device_fixture_close(&f);
+}
+
+static void growth_is_frozen_by_initialisation(void **state) {
+    (void)state;
+    device_fixture_t f, g;
+    device_fixture_open(&f, NULL, NULL);
+    device_fixture_open(&g, NULL, NULL);
+    assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), true), GANTRY_OK);
+    freeze(&f);
+    expect_failure(gantry__device_set_growth(&f.table, gpu(&f, 0), false), GANTRY_FAILED_PRECONDITION, MODIFIED("Physical devices"));
+    assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), true), GANTRY_OK);
+    assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 1), true), GANTRY_OK); /* Gantry: never set and True are equal */
+    expect_failure(gantry__device_set_growth(&f.table, gpu(&g, 0), false), GANTRY_INVALID_ARGUMENT, "Unrecognized device: ");
+    device_fixture_close(&g);
+    device_fixture_close(&f);
+}
+
+static void growth_may_differ_between_devices(void **state) {
+    (void)state;
+    device_fixture_t f;
+    device_fixture_open(&f, NULL, NULL);
+    assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), true), GANTRY_OK);
+    assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 1), false), GANTRY_OK);
+    assert_int_equal(gantry__device_set_growth(&f.table, cpu(&f), false), GANTRY_OK); /* Gantry: CPUs have it as well */
+    freeze(&f); /* Gantry: TensorFlow says "Memory growth cannot differ between GPU devices" here */
+    assert_true(gantry__device_growth(&f.table, gpu(&f, 0)));
+    assert_false(gantry__device_growth(&f.table, gpu(&f, 1)));
+    device_fixture_close(&f);
+}
+
+/* ---- limits and logical devices ---- */
+
+static void limit_beyond_the_card_is_refused(void **state) {
+    (void)state;
+    device_fixture_t f;
+    device_fixture_open(&f, NULL, NULL);
+    expect_failure(gantry__device_set_limit(&f.table, gpu(&f, 0), (64 << 20) + 1), GANTRY_INVALID_ARGUMENT,
+                   "memory limit 67108865 of /physical_device:GPU:0 is more than the device has: at most 67108864 bytes");
+    assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 64 << 20), GANTRY_OK);
+    assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 0), GANTRY_OK); /* its default */
+    device_fixture_close(&f);
+}
+
+static void limit_is_frozen_by_initialisation(void **state) {
+    (void)state;
+    device_fixture_t f;
+    device_fixture_open(&f, NULL, NULL);
+    assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 1 << 20), GANTRY_OK);
+    freeze(&f);
+    assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 1 << 20), GANTRY_OK);
+    expect_failure(gantry__device_set_limit(&f.table, gpu(&f, 0), 2 << 20), GANTRY_FAILED_PRECONDITION, MODIFIED("Physical devices"));
+    expect_failure(gantry__device_set_limit(&f.table, gpu(&f, 0), 0), GANTRY_FAILED_PRECONDITION, MODIFIED("Physical devices"));
+    device_fixture_close(&f);
+}
+
+static void limit_of_all_devices_comes_from_option_or_environment(void **state) {
+    (void)state;
+    device_fixture_t f;
+    gantry_runtime_options_t options = {.struct_size = sizeof options, .memory_limit_bytes = 3 << 20};
+    assert_int_equal(setenv("GANTRY_MEMORY_LIMIT", "5M", 1), 0);
+    device_fixture_open(&f, NULL, NULL);
+    assert_int_equal(f.table.default_limit_bytes, 5 << 20);
+    device_fixture_close(&f);
+    device_fixture_open(&f, NULL, &options);
+    assert_int_equal(f.table.default_limit_bytes, 3 << 20);
+    device_fixture_close(&f);
+    assert_int_equal(setenv("GANTRY_MEMORY_LIMIT", "5 apples", 1), 0);
+    expect_failure(device_fixture_try_open(&f, NULL, NULL, -1), GANTRY_INVALID_ARGUMENT, "GANTRY_MEMORY_LIMIT is \"5 apples\"; accepted is");
+}
+
+static void logical_configuration_of_one_sets_the_limit(void **state) {
+    (void)state;
+    device_fixture_t f;
+    gantry_logical_device_config_t one = {.memory_limit_bytes = 10 << 20}, other_one = {.memory_limit_bytes = 20 << 20};
+    device_fixture_open(&f, NULL, NULL);
+    assert_int_equal(gantry__device_set_logical(&f.table, gpu(&f, 0), &one, 1), GANTRY_OK);
+    /* Gantry: a CPU may have a limit, too */
+    assert_int_equal(gantry__device_set_logical(&f.table, cpu(&f), &one, 1), GANTRY_OK);
+    freeze(&f);
+    assert_int_equal(gantry__device_set_logical(&f.table, gpu(&f, 0), &one, 1), GANTRY_OK);
+    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), &other_one, 1), GANTRY_FAILED_PRECONDITION,
+                   MODIFIED("Virtual devices"));
+    gantry_logical_device_t *device = device_fixture_find(&f, "GPU:0", NULL);
+    assert_int_equal(gantry__logical_device_open(device), GANTRY_OK);
+    gantry__bfc_stats_t stats;
+    gantry__allocator_stats(&device->allocator, &stats);
+    assert_int_equal(stats.bytes_limit, 10 << 20);
+    device_fixture_close(&f);
+}
+
+static void logical_configuration_is_checked_at_once(void **state) {
+    (void)state;
+    device_fixture_t f;
+    gantry_logical_device_config_t two[2] = {{10 << 20}, {10 << 20}}, too_much = {UINT64_MAX};
+    device_fixture_open(&f, NULL, NULL);
+    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), two, 0), GANTRY_INVALID_ARGUMENT, "is empty");
+    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), NULL, 1), GANTRY_INVALID_ARGUMENT, "is empty");
+    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), &too_much, 1), GANTRY_INVALID_ARGUMENT, "more than the device has");
+    expect_failure(gantry__device_set_logical(&f.table, NULL, two, 2), GANTRY_INVALID_ARGUMENT, "Unrecognized device: ");
+    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), two, 2), GANTRY_UNIMPLEMENTED,
+                   "splitting /physical_device:GPU:0 into 2 logical devices");
+    freeze(&f);
+    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), two, 2), GANTRY_FAILED_PRECONDITION, MODIFIED("Virtual devices"));
+    device_fixture_close(&f);
+}
+
+static void growth_and_limit_may_be_combined(void **state) {
+    (void)state;
+    device_fixture_t f;
+    gantry_logical_device_config_t one = {.memory_limit_bytes = 10 << 20};
+    device_fixture_open(&f, NULL, NULL);
+    /* Gantry: TensorFlow drops growth in the one order and refuses it in the other */
+    assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), true), GANTRY_OK);
+    assert_int_equal(gantry__device_set_logical(&f.table, gpu(&f, 0), &one, 1), GANTRY_OK);
+    assert_true(gantry__device_growth(&f.table, gpu(&f, 0)));
+    assert_int_equal(gantry__device_set_logical(&f.table, gpu(&f, 1), &one, 1), GANTRY_OK);
+    assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 1), false), GANTRY_OK);
+    assert_false(gantry__device_growth(&f.table, gpu(&f, 1)));
+    device_fixture_close(&f);
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, set_up)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(visible_list_of_a_type_keeps_the_order_given),
+        TEST(visible_list_without_type_replaces_all),
+        TEST(visible_list_without_cpu_is_refused),
+        TEST(visible_list_of_wrong_devices_is_refused),
+        TEST(visible_list_is_frozen_by_initialisation),
+        TEST(visible_order_is_frozen_too),
+        TEST(growth_is_on_by_default),
+        TEST(growth_call_wins_over_option_and_environment),
+        TEST(growth_from_tensorflow_s_variable_is_strict),
+        TEST(growth_set_twice_before_initialisation_last_wins),
+        TEST(growth_is_frozen_by_initialisation),
+        TEST(growth_may_differ_between_devices),
+        TEST(limit_beyond_the_card_is_refused),
+        TEST(limit_is_frozen_by_initialisation),
+        TEST(limit_of_all_devices_comes_from_option_or_environment),
+        TEST(logical_configuration_of_one_sets_the_limit),
+        TEST(logical_configuration_is_checked_at_once),
+        TEST(growth_and_limit_may_be_combined),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,153 @@
+/* Which GPUs a runtime uses: option and environment on fake cards. The grammar itself is tested in test_visible_list.c. */
+#define _XOPEN_SOURCE 700
+
+#include "device_fixture.h"
+
+static int set_up(void **state) {
+    (void)state;
+    device_fixture_clear();
+    fake->set_device_count(3);
+    device_fixture_set_gpu(fake, 0, "0000:17:00.0", "GPU-aaaa1111-0000-0000-0000-000000000000", 0);
+    device_fixture_set_gpu(fake, 1, "0000:65:00.0", "GPU-aaaa2222-0000-0000-0000-000000000000", 0);
+    device_fixture_set_gpu(fake, 2, "0000:b3:00.0", "GPU-bbbb0000-0000-0000-0000-000000000000", 0);
+    return 0;
+}
+
+/* "2 0" for the fake cards visible, in order; the CPU is always there and left out here. */
+static const char *visible_cards(const device_fixture_t *f) {
+    static char text[64];
+    size_t used = 0;
+    text[0] = '\0';
+    bool has_cpu = false;
+    for (size_t i = 0; i < f->table.visible_count; ++i) {
+        physical_device_t device = f->table.visible[i];
+        has_cpu = has_cpu || strcmp(device->type, "CPU") == 0;
+        if (strcmp(device->type, "CPU") == 0) continue;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%u", used ? " " : "", device->backend_index);
+    }
+    assert_true(has_cpu);
+    return text;
+}
+
+static void set_variable(const char *name, const char *value) {
+    if (value) {
+        assert_int_equal(setenv(name, value, 1), 0);
+    } else {
+        (void)unsetenv(name);
+    }
+}
+
+static void variable_selects_and_orders(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *cards;
+        int warnings;
+    } cases[] = {
+        {NULL, "0 1 2", 0},
+        {"2,0", "2 0", 0},
+        {"", "", 1},
+        {"-1", "", 1},
+        {"\"1\"", "1", 0},
+        {"0,2,-1,1", "0 2", 1}, /* the first bad entry ends the list */
+        {"7,0", "", 1},
+        {"GPU-bbbb,GPU-aaaa1", "2 0", 0},
+        {"GPU-aaaa", "", 1}, /* two cards begin so */
+        {"0000:65:00.0,17:00.0", "1 0", 0},
+        {"fake:2", "2", 0},
+        {"GPU:1,/physical_device:GPU:0", "1 0", 0},
+        {"fake", "0 1 2", 0},
+        {"^1", "0 2", 0},
+        {"^fake:0", "1 2", 0},
+        {"auto", "0 1 2", 0},
+        {"2,auto", NULL, 0}, /* names a device twice */
+        {"1,1", NULL, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        device_fixture_t f;
+        set_variable("GANTRY_VISIBLE_DEVICES", cases[i].text);
+        gantry_status_t status = device_fixture_try_open(&f, NULL, NULL, -1);
+        if (!cases[i].cards) {
+            expect_failure(status, GANTRY_INVALID_ARGUMENT, "GANTRY_VISIBLE_DEVICES names device");
+            continue;
+        }
+        assert_int_equal(status, GANTRY_OK);
+        if (strcmp(visible_cards(&f), cases[i].cards) != 0) fail_msg("%s: %s", cases[i].text, visible_cards(&f));
+        if (log_lines_with(&f.log, "GANTRY_VISIBLE_DEVICES", "") != cases[i].warnings) fail_msg("%s: log", cases[i].text);
+        device_fixture_close(&f);
+    }
+}
+
+static void option_wins_over_the_variable(void **state) {
+    (void)state;
+    device_fixture_t f;
+    gantry_runtime_options_t options = {.struct_size = sizeof options, .visible_devices = "1"};
+    set_variable("GANTRY_VISIBLE_DEVICES", "2");
+    device_fixture_open(&f, NULL, &options);
+    assert_string_equal(visible_cards(&f), "1");
+    device_fixture_close(&f);
+    options.visible_devices = ""; /* said, and empty: none */
+    device_fixture_open(&f, NULL, &options);
+    assert_string_equal(visible_cards(&f), "");
+    device_fixture_close(&f);
+    options.visible_devices = "1,1";
+    expect_failure(device_fixture_try_open(&f, NULL, &options, -1), GANTRY_INVALID_ARGUMENT, "option visible_devices names device");
+}
+
+static void call_wins_over_the_variable(void **state) {
+    (void)state;
+    device_fixture_t f;
+    set_variable("GANTRY_VISIBLE_DEVICES", "2");
+    device_fixture_open(&f, NULL, NULL);
+    physical_device_t wanted[] = {device_fixture_physical(&f, "fake:1"), device_fixture_physical(&f, "fake:0")};
+    assert_int_equal(gantry__device_set_visible(&f.table, wanted, 2, "GPU"), GANTRY_OK);
+    assert_string_equal(visible_cards(&f), "1 0");
+    device_fixture_close(&f);
+}
+
+static void logical_numbers_follow_the_list(void **state) {
+    (void)state;
+    device_fixture_t f;
+    set_variable("GANTRY_VISIBLE_DEVICES", "2,1");
+    device_fixture_open(&f, NULL, NULL);
+    assert_int_equal(gantry__device_table_freeze(&f.table, "this test"), GANTRY_OK);
+    assert_string_equal(device_fixture_find(&f, "GPU:0", NULL)->physical->name, "/physical_device:GPU:2");
+    assert_string_equal(device_fixture_find(&f, "GPU:1", NULL)->physical->name, "/physical_device:GPU:1");
+    assert_string_equal(device_fixture_find(&f, "/physical_device:GPU:2", NULL)->name, "/device:GPU:0");
+    assert_string_equal(device_fixture_find(&f, "fake:2", NULL)->name, "/device:GPU:0");
+    gantry_status_t status;
+    assert_null(device_fixture_find(&f, "fake:0", &status)); /* hidden */
+    assert_int_equal(status, GANTRY_NOT_FOUND);
+    assert_null(device_fixture_find(&f, "GPU:2", &status));
+    device_fixture_close(&f);
+}
+
+static void cuda_s_variable_hides_the_vendor_s_cards_only(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *cards;
+    } cases[] = {{NULL, "0 1 2"}, {"-1", "0 2"}, {"", "0 2"}, {"\"\"", "0 2"}, {" -1 ", "0 2"}, {"'-1'", "0 2"}, {"0", "0 1 2"}, {"1,0", "0 1 2"}};
+    gantry_fake_device_t settings;
+    fake->get_device(1, &settings);
+    (void)snprintf(settings.vendor, sizeof settings.vendor, "NVIDIA Corporation");
+    fake->set_device(1, &settings);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        device_fixture_t f;
+        set_variable("CUDA_VISIBLE_DEVICES", cases[i].text);
+        device_fixture_open(&f, NULL, NULL);
+        if (strcmp(visible_cards(&f), cases[i].cards) != 0) fail_msg("%s: %s", cases[i].text, visible_cards(&f));
+        device_fixture_close(&f);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, set_up)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(variable_selects_and_orders),
+        TEST(option_wins_over_the_variable),
+        TEST(call_wins_over_the_variable),
+        TEST(logical_numbers_follow_the_list),
+        TEST(cuda_s_variable_hides_the_vendor_s_cards_only),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
