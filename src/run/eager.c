@@ -70,7 +70,9 @@ static gantry_status_t check_inputs(const eager_t *eager) {
     for (uint32_t i = 0; i < eager->input_count; ++i) {
         const gantry_tensor_t *input = eager->inputs[i];
         if (!input) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: input %u is NULL; a tensor is accepted", eager->op->name, i);
+            const gantry__op_arg_t *arg = gantry__op_input_arg(eager->op, eager->input_count, i);
+            return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: input %u (%s) is NULL; a tensor is accepted", eager->op->name, i,
+                                arg ? arg->name : "one too many");
         }
         if (input->runtime != eager->runtime) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: input %u belongs to another runtime; tensors of the scope's own are accepted",

@@ -2,7 +2,6 @@
  * choice of library, transposed operands, batches. Integers wrap around and are exact; for floats the bound is that of
  * the golden cases, k eps max|a| max|b|, with |a|, |b| <= 1. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +70,7 @@ static void multiply(const golden_case_t *item, matmul_size_t size, const size_t
             for (int64_t l = 0; l < size.k; l++) {
                 size_t at_a = first[0] + place(i, l, size.n, size.k, ta),
                        at_b = first[1] + place(l, j, size.k, size.m, tb);
-                if (is_float) number = fma(number_at(a, at_a), number_at(b, at_b), number);
+                if (is_float) number += number_at(a, at_a) * number_at(b, at_b);
                 else integer += integer_at(a, at_a) * integer_at(b, at_b);
             }
             store(product, first[2] + (size_t)(i * size.m + j), number, integer);

@@ -46,7 +46,7 @@ def cycled(values, period):
 
 def canonical(array):
     """One NaN for all, since its sign and payload depend on the machine that ran TensorFlow."""
-    array = np.ascontiguousarray(array)
+    array = np.asarray(array, order="C")
     if array.dtype.kind == "f" and np.isnan(array).any():
         array = array.copy()
         array[np.isnan(array)] = np.nan
@@ -135,7 +135,7 @@ def ordered(array):
 
 def ulp_distance(a, b):
     """Largest distance; NaN equals NaN; infinite if just one side is NaN."""
-    a, b = np.atleast_1d(np.ascontiguousarray(a)), np.atleast_1d(np.ascontiguousarray(b))
+    a, b = np.atleast_1d(np.asarray(a, order="C")), np.atleast_1d(np.ascontiguousarray(b))
     if a.size == 0:
         return 0
     if (np.isnan(a) != np.isnan(b)).any():

@@ -140,7 +140,7 @@ def add_options():
 
 def c_bits(array):
     """One unsigned word per element (two per complex one)."""
-    flat = np.ascontiguousarray(array).reshape(-1)
+    flat = np.asarray(array, order="C").reshape(-1)
     if flat.dtype == np.complex64:
         flat = flat.view(np.float32)
     words = flat.view(f"u{flat.dtype.itemsize}")

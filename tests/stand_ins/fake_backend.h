@@ -2,7 +2,8 @@
  *
  * The module keeps device memory in host memory under numbers that are no addresses, runs every stream on a thread of its own, and
  * watches its caller: a handle used after its end, a span outside a live region, memory freed before the host knew that its users had
- * ended, or two streams touching the same bytes with nothing to order them is counted as a violation and kept as a text.
+ * ended, a source written to while its transfer is pending, or two streams touching the same bytes with nothing to order them is counted
+ * as a violation, and the first one kept as a text.
  * The settings belong to the module's file, not to an instance: a test finds them with dlsym(module, "gantry_fake_control"), or by
  * linking the stand-in with GANTRY_BACKEND_STATIC. What says "before open" is read when an instance is opened, the rest at any time.
  * Thread-safe. */

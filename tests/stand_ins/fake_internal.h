@@ -150,6 +150,7 @@ struct fake_work_t {
     fake_run_fn run;
     void *host_target;
     const void *host_source;
+    uint64_t host_sum; /* of the source, when it was submitted */
     unsigned char pattern[8];
     uint32_t pattern_bytes;
     void *params; /* behind the operands */

@@ -1,10 +1,28 @@
-/* Transfers: memcpy and patterns, run by the stream. */
+/* Transfers: memcpy and patterns, run by the stream.
+ *
+ * Host memory belongs to a transfer from its submission to its end: a source that has changed in between is a violation, and a target is
+ * spoilt at submission, so that nobody can read a result before it is there. */
 #include "fake_internal.h"
 
 #include <string.h>
 
+#define SPOILT_BYTE 0xdb
+
+/* FNV-1a */
+static uint64_t sum_of(const void *bytes, uint64_t size) {
+    const unsigned char *at = bytes;
+    uint64_t sum = UINT64_C(14695981039346656037);
+    for (uint64_t i = 0; i < size; ++i) sum = (sum ^ at[i]) * UINT64_C(1099511628211);
+    return sum;
+}
+
 static int32_t run_to_device(fake_work_t *work, fake_error_t *out_error) {
     (void)out_error;
+    if (sum_of(work->host_source, work->operands[0].size_bytes) != work->host_sum) {
+        gantry__fake_lock();
+        gantry__fake_violate(NULL, "to_device: the source was written to before the stream had passed");
+        gantry__fake_unlock();
+    }
     memcpy(work->operands[0].bytes, work->host_source, (size_t)work->operands[0].size_bytes);
     return FAKE_OK;
 }
@@ -43,6 +61,7 @@ static int32_t to_device(gantry_backend_stream_t *handle, const gantry_span_t *t
     fake_work_t *work = stream ? gantry__fake_work_create(&call, stream, "to_device", run_to_device, 1, 0) : NULL;
     if (work) {
         work->host_source = source;
+        work->host_sum = source ? sum_of(source, target->size_bytes) : 0;
         gantry__fake_work_operand(&call, work, 0, stream->device, target, target->size_bytes, true);
     }
     gantry__fake_submit(&call, stream, work);
@@ -59,6 +78,7 @@ static int32_t to_host(gantry_backend_stream_t *handle, void *target, const gant
     fake_work_t *work = stream ? gantry__fake_work_create(&call, stream, "to_host", run_to_host, 1, 0) : NULL;
     if (work) {
         work->host_target = target;
+        if (target) memset(target, SPOILT_BYTE, (size_t)source->size_bytes);
         gantry__fake_work_operand(&call, work, 0, stream->device, source, source->size_bytes, false);
     }
     gantry__fake_submit(&call, stream, work);

@@ -69,8 +69,16 @@ static inline void device_fixture_close(device_fixture_t *f) {
     assert_int_equal(f->heap.inner.live_bytes, 0);
     assert_false(f->heap.inner.wrong_size);
     locked_heap_deinit(&f->heap);
+    fake_expect_clean(fake);
+    fake_expect_clean(other);
+}
+
+/* For cmocka, after each test. */
+static inline int device_fixture_tear_down(void **state) {
+    (void)state;
     fake_expect_nothing_lives(fake);
     fake_expect_nothing_lives(other);
+    return 0;
 }
 
 /* The physical device of that name ("/physical_device:GPU:0") or alias ("fake:0"). */

@@ -118,12 +118,15 @@ static inline void infer_take_inputs(infer_call_t *self, const char *text) {
         bool has_shape = *text == '[';
         if (has_shape) {
             text = infer_take_ints(text, shape->dims, &count);
-            shape->rank = (int32_t)count;
         }
+        shape->rank = (int32_t)count;
         if (*text == '{' || *text == '(') {
             bool scalar = *text == '(';
             text = infer_take_contents(self, i, text, &count);
-            if (!has_shape) *shape = (gantry_shape_t){.rank = scalar ? 0 : 1, .dims = {(int64_t)count}};
+            if (!has_shape && !scalar) {
+                shape->rank = 1;
+                shape->dims[0] = (int64_t)count;
+            }
         }
         self->call.shapes[i] = shape;
         if (*text == ' ') ++text;
@@ -163,6 +166,7 @@ static inline void infer_take_attrs(infer_call_t *self, const char *text) {
 static inline void infer_call_init(infer_call_t *self, const char *op, const char *inputs, const char *attrs) {
     memset(self, 0, sizeof *self);
     memset(self->call.attrs, 0x5a, sizeof self->call.attrs); /* the caller clears nothing */
+    for (int i = 0; i < GANTRY__MAX_INPUTS; ++i) memset(&self->shapes[i], i + 1, sizeof self->shapes[i]);
     memset(self->call.out_shapes, 0x5a, sizeof self->call.out_shapes);
     self->call.op = gantry__op_find(op);
     assert_non_null(self->call.op);

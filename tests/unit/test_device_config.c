@@ -303,7 +303,7 @@ static void growth_and_limit_may_be_combined(void **state) {
     device_fixture_close(&f);
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, set_up)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

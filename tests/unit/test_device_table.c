@@ -491,7 +491,7 @@ static void memory_running_out_leaks_nothing(void **state) {
     assert_true(at > 20);
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, set_up)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -139,7 +139,7 @@ static void cuda_s_variable_hides_the_vendor_s_cards_only(void **state) {
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, set_up)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -1,0 +1,493 @@
+/* The ladder of one allocation, over a driver that only counts. The books themselves are tested in test_bfc.c. */
+#define _XOPEN_SOURCE 700
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/failure.h"
+#include "locked_heap.h"
+#include "memory/allocator.h"
+
+#define KIB (UINT64_C(1) << 10)
+#define MIB (UINT64_C(1) << 20)
+#define MOST_TAKES 64
+
+/* A driver with so many bytes; what it was asked for is kept in order. */
+typedef struct driver_t {
+    pthread_mutex_t lock;
+    uint64_t capacity, held;
+    uint64_t largest; /* refuses more in one piece; 0: no bound */
+    gantry_status_t broken; /* not OK: refuses everything with it */
+    uint64_t next_handle;
+    int regions, takes, gives, waits;
+    uint64_t asked[MOST_TAKES];
+    gantry__allocator_t *must_be_unlocked; /* while the driver is called */
+    int found_locked;
+} driver_t;
+
+static void check_unlocked(driver_t *driver) {
+    if (!driver->must_be_unlocked) return;
+    if (pthread_mutex_trylock(&driver->must_be_unlocked->lock) != 0) {
+        ++driver->found_locked;
+    } else {
+        (void)pthread_mutex_unlock(&driver->must_be_unlocked->lock);
+    }
+}
+
+static gantry_status_t take(void *user, uint64_t size_bytes, uint64_t *out_handle) {
+    driver_t *driver = user;
+    gantry_status_t status = GANTRY_OK;
+    check_unlocked(driver);
+    (void)pthread_mutex_lock(&driver->lock);
+    if (driver->takes < MOST_TAKES) driver->asked[driver->takes] = size_bytes;
+    ++driver->takes;
+    if (driver->broken != GANTRY_OK) {
+        status = gantry__fail(driver->broken, "the driver is broken");
+    } else if (size_bytes > driver->capacity - driver->held || (driver->largest && size_bytes > driver->largest)) {
+        status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "the driver has no more");
+    } else {
+        driver->held += size_bytes;
+        ++driver->regions;
+        *out_handle = ++driver->next_handle;
+    }
+    (void)pthread_mutex_unlock(&driver->lock);
+    return status;
+}
+
+static void give_back(void *user, uint64_t handle, uint64_t size_bytes) {
+    driver_t *driver = user;
+    check_unlocked(driver);
+    (void)pthread_mutex_lock(&driver->lock);
+    (void)handle;
+    driver->held -= size_bytes;
+    --driver->regions;
+    ++driver->gives;
+    (void)pthread_mutex_unlock(&driver->lock);
+}
+
+static void wait_for_work(void *user) {
+    driver_t *driver = user;
+    check_unlocked(driver);
+    (void)pthread_mutex_lock(&driver->lock);
+    ++driver->waits;
+    (void)pthread_mutex_unlock(&driver->lock);
+}
+
+typedef struct fixture_t {
+    locked_heap_t heap;
+    driver_t driver;
+    gantry__allocator_t allocator;
+} fixture_t;
+
+static void open_all(fixture_t *f, gantry__bfc_options_t options) {
+    memset(f, 0, sizeof *f);
+    locked_heap_init(&f->heap, -1);
+    (void)pthread_mutex_init(&f->driver.lock, NULL);
+    f->driver.capacity = UINT64_MAX;
+    gantry__region_source_t source = {&f->driver, take, give_back, wait_for_work};
+    assert_int_equal(gantry__allocator_init(&f->allocator, &f->heap.heap, &options, &source, "GPU_0_bfc"), GANTRY_OK);
+    f->driver.must_be_unlocked = &f->allocator;
+}
+
+static void close_all(fixture_t *f) {
+    f->heap.inner.fail_at = -1;
+    f->driver.must_be_unlocked = NULL;
+    assert_int_equal(f->driver.found_locked, 0);
+    gantry__allocator_deinit(&f->allocator);
+    assert_int_equal(f->driver.regions, 0);
+    assert_int_equal(f->driver.held, 0);
+    assert_int_equal(f->heap.inner.live_blocks, 0);
+    assert_false(f->heap.inner.wrong_size);
+    (void)pthread_mutex_destroy(&f->driver.lock);
+    locked_heap_deinit(&f->heap);
+}
+
+static gantry__bfc_chunk_t *get(fixture_t *f, uint64_t bytes) {
+    gantry__bfc_chunk_t *chunk;
+    gantry_status_t status = gantry__allocator_allocate(&f->allocator, bytes, "Test", &chunk);
+    if (status != GANTRY_OK) fail_msg("%s", gantry__message());
+    assert_non_null(chunk);
+    assert_true(chunk->bytes >= bytes);
+    return chunk;
+}
+
+static void put(fixture_t *f, gantry__bfc_chunk_t *chunk) {
+    gantry__allocator_free(&f->allocator, chunk);
+}
+
+static void expect_refusal(fixture_t *f, uint64_t bytes, const char *tried) {
+    gantry__bfc_chunk_t *chunk;
+    assert_int_equal(gantry__allocator_allocate(&f->allocator, bytes, "Test", &chunk), GANTRY_RESOURCE_EXHAUSTED);
+    assert_null(chunk);
+    if (!strstr(gantry__message(), tried)) fail_msg("message: %s", gantry__message());
+}
+
+static gantry__bfc_stats_t stats_of(fixture_t *f) {
+    gantry__bfc_stats_t stats;
+    gantry__allocator_stats(&f->allocator, &stats);
+    return stats;
+}
+
+/* ---- reuse and growth ---- */
+
+static void nothing_is_taken_before_the_first_request(void **state) {
+    (void)state;
+    fixture_t f;
+    open_all(&f, (gantry__bfc_options_t){.limit_bytes = 64 * MIB, .growth = true});
+    assert_int_equal(f.driver.takes, 0);
+    assert_int_equal(stats_of(&f).pool_bytes, 0);
+    close_all(&f);
+    assert_int_equal(f.driver.waits, 1); /* before regions go back */
+}
+
+static void regions_double_as_the_pool_grows(void **state) {
+    (void)state;
+    fixture_t f;
+    open_all(&f, (gantry__bfc_options_t){.limit_bytes = 1024 * MIB, .growth = true});
+    gantry__bfc_chunk_t *chunks[14];
+    for (size_t i = 0; i < 14; ++i) chunks[i] = get(&f, MIB);
+    assert_int_equal(f.driver.takes, 3);
+    for (size_t i = 0; i < 3; ++i) assert_int_equal(f.driver.asked[i], (2 * MIB) << i);
+    for (size_t i = 0; i < 14; ++i) put(&f, chunks[i]);
+    assert_int_equal(f.driver.held, 14 * MIB); /* the pool keeps it */
+    assert_int_equal(f.driver.gives, 0);
+    put(&f, get(&f, 8 * MIB)); /* what was merged serves a larger request */
+    assert_int_equal(f.driver.takes, 3);
+    close_all(&f);
+}
+
+static void freed_chunk_is_used_again(void **state) {
+    (void)state;
+    fixture_t f;
+    open_all(&f, (gantry__bfc_options_t){.limit_bytes = 64 * MIB, .growth = true});
+    gantry__bfc_chunk_t *chunk = get(&f, 1000);
+    uint64_t handle = chunk->region->handle, offset = chunk->offset;
+    assert_string_equal(chunk->owner, "Test");
+    for (int i = 0; i < 100; ++i) {
+        put(&f, chunk);
+        chunk = get(&f, 900);
+        assert_int_equal(chunk->region->handle, handle);
+        assert_int_equal(chunk->offset, offset);
+    }
+    put(&f, chunk);
+    assert_int_equal(f.driver.takes, 1);
+    assert_int_equal(stats_of(&f).num_allocs, 101);
+    close_all(&f);
+}
+
+static void without_growth_all_is_taken_at_once(void **state) {
+    (void)state;
+    fixture_t f;
+    open_all(&f, (gantry__bfc_options_t){.limit_bytes = 64 * MIB, .growth = false});
+    put(&f, get(&f, 1));
+    assert_int_equal(f.driver.takes, 1);
+    assert_int_equal(f.driver.asked[0], 64 * MIB);
+    close_all(&f);
+}
+
+/* ---- the limit ---- */
+
+static void limit_binds_before_the_driver_is_asked(void **state) {
+    (void)state;
+    fixture_t f;
+    open_all(&f, (gantry__bfc_options_t){.limit_bytes = 8 * MIB, .growth = true});
+    gantry__bfc_chunk_t *chunk = get(&f, 4 * MIB);
+    int takes = f.driver.takes;
+    expect_refusal(&f, 5 * MIB,
+                   "Allocator (GPU_0_bfc) ran out of memory trying to allocate 5242880 bytes: 4194304 in use, 4194304 held from the driver, "
+                   "largest free chunk 0, limit 8388608; tried: reuse, extend");
+    assert_int_equal(f.driver.takes, takes);
+    assert_true(f.driver.held <= 8 * MIB);
+    gantry__bfc_chunk_t *rest = get(&f, 4 * MIB); /* to the last byte */
+    assert_int_equal(f.driver.held, 8 * MIB);
+    put(&f, chunk);
+    put(&f, rest);
+    close_all(&f);
+}
+
+static void request_beyond_all_bounds_is_refused(void **state) {
+    (void)state;
+    static const uint64_t sizes[] = {8 * MIB + 1, UINT64_C(1) << 62, UINT64_MAX - 255, UINT64_MAX};
+    fixture_t f;
+    open_all(&f, (gantry__bfc_options_t){.limit_bytes = 8 * MIB, .growth = true});
+    for (size_t i = 0; i < 4; ++i) expect_refusal(&f, sizes[i], "tried: reuse, extend");
+    assert_int_equal(f.driver.takes, 0);
+    close_all(&f);
+}
+
+static void region_never_exceeds_the_largest_allocation(void **state) {
+    (void)state;
+    fixture_t f;
+    open_all(&f, (gantry__bfc_options_t){.limit_bytes = 64 * MIB, .max_region_bytes = 3 * MIB, .growth = true});
+    gantry__bfc_chunk_t *chunks[12];
+    f.driver.largest = 3 * MIB;
+    for (size_t i = 0; i < 12; ++i) chunks[i] = get(&f, 3 * MIB / 2);
+    for (int i = 0; i < f.driver.takes; ++i) assert_true(f.driver.asked[i] <= 3 * MIB);
+    expect_refusal(&f, 3 * MIB + 1, "ran out of memory");
+    for (size_t i = 0; i < 12; ++i) put(&f, chunks[i]);
+    close_all(&f);
+}
+
+/* ---- the driver refuses ---- */
+
+static void refused_region_is_tried_smaller(void **state) {
+    (void)state;
+    fixture_t f;
+    open_all(&f, (gantry__bfc_options_t){.limit_bytes = 64 * MIB, .growth = true});
+    f.driver.capacity = 3 * MIB / 2;
+    gantry__bfc_chunk_t *chunk = get(&f, MIB);
+    assert_true(f.driver.takes > 1);
+    assert_int_equal(f.driver.asked[0], 2 * MIB);
+    for (int i = 1; i < f.driver.takes; ++i) assert_true(f.driver.asked[i] < f.driver.asked[i - 1] && f.driver.asked[i] >= MIB);
+    assert_true(f.driver.held >= 3 * MIB / 2 - 3 * MIB / 20); /* a tenth less at most */
+    put(&f, chunk);
+    close_all(&f);
+}
+
+static void driver_with_just_enough_is_enough(void **state) {
+    (void)state;
+    fixture_t f;
+    open_all(&f, (gantry__bfc_options_t){.limit_bytes = 64 * MIB, .growth = true});
+    f.driver.capacity = MIB;
+    gantry__bfc_chunk_t *chunk = get(&f, MIB);
+    assert_int_equal(f.driver.held, MIB);
+    expect_refusal(&f, 256, "tried: reuse, extend");
+    put(&f, chunk);
+    close_all(&f);
+}
+
+static void broken_driver_is_not_a_lack_of_memory(void **state) {
+    (void)state;
+    fixture_t f;
+    gantry__bfc_chunk_t *chunk;
+    open_all(&f, (gantry__bfc_options_t){.limit_bytes = 64 * MIB, .growth = true});
+    f.driver.broken = GANTRY_UNAVAILABLE;
+    assert_int_equal(gantry__allocator_allocate(&f.allocator, MIB, "Test", &chunk), GANTRY_UNAVAILABLE);
+    assert_null(chunk);
+    assert_string_equal(gantry__message(), "the driver is broken");
+    assert_int_equal(f.driver.takes, 1); /* it is not asked for less */
+    assert_int_equal(stats_of(&f).pending_bytes, 0);
+    f.driver.broken = GANTRY_OK;
+    put(&f, get(&f, MIB));
+    close_all(&f);
+}
+
+/* ---- giving back ---- */
+
+static void empty_regions_go_back_for_a_larger_one(void **state) {
+    (void)state;
+    fixture_t f;
+    open_all(&f, (gantry__bfc_options_t){.limit_bytes = 16 * MIB, .growth = true});
+    gantry__bfc_chunk_t *chunks[3];
+    for (size_t i = 0; i < 3; ++i) chunks[i] = get(&f, (2 * MIB) << i); /* 2 + 4 + 8 of 16 MiB */
+    assert_int_equal(f.driver.held, 14 * MIB);
+    for (size_t i = 0; i < 3; ++i) put(&f, chunks[i]);
+    gantry__bfc_chunk_t *large = get(&f, 15 * MIB); /* fits nowhere as it is */
+    assert_true(f.driver.gives >= 2);
+    assert_int_equal(f.driver.waits, 1); /* once, before the first goes back */
+    assert_true(f.driver.held <= 16 * MIB);
+    put(&f, large);
+    close_all(&f);
+}
+
+static void regions_in_use_stay(void **state) {
+    (void)state;
+    fixture_t f;
+    open_all(&f, (gantry__bfc_options_t){.limit_bytes = 16 * MIB, .growth = true});
+    gantry__bfc_chunk_t *small = get(&f, 2 * MIB), *middle = get(&f, 4 * MIB), *large = get(&f, 8 * MIB);
+    uint64_t handle = middle->region->handle;
+    put(&f, small);
+    put(&f, large);
+    expect_refusal(&f, 13 * MIB, "give back empty regions and extend again");
+    assert_int_equal(middle->region->handle, handle);
+    assert_int_equal(f.driver.held, 4 * MIB);
+    gantry__bfc_chunk_t *fits = get(&f, 12 * MIB);
+    put(&f, fits);
+    put(&f, middle);
+    close_all(&f);
+}
+
+static void driver_s_refusal_also_gives_back(void **state) {
+    (void)state;
+    fixture_t f;
+    open_all(&f, (gantry__bfc_options_t){.limit_bytes = 1024 * MIB, .growth = true});
+    f.driver.capacity = 10 * MIB; /* the card is smaller than the limit */
+    put(&f, get(&f, 2 * MIB));
+    put(&f, get(&f, 4 * MIB));
+    gantry__bfc_chunk_t *large = get(&f, 9 * MIB);
+    assert_int_equal(f.driver.gives, 2);
+    put(&f, large);
+    close_all(&f);
+}
+
+static void refusal_leaves_the_pool_usable(void **state) {
+    (void)state;
+    fixture_t f;
+    open_all(&f, (gantry__bfc_options_t){.limit_bytes = 16 * MIB, .growth = true});
+    for (int i = 0; i < 20; ++i) {
+        gantry__bfc_chunk_t *chunk = get(&f, MIB);
+        expect_refusal(&f, 16 * MIB, "ran out of memory");
+        put(&f, chunk);
+        put(&f, get(&f, 16 * MIB));
+    }
+    assert_int_equal(stats_of(&f).bytes_in_use, 0);
+    assert_int_equal(stats_of(&f).pending_bytes, 0);
+    close_all(&f);
+}
+
+/* ---- statistics ---- */
+
+static void statistics_are_cleared_to_the_present(void **state) {
+    (void)state;
+    fixture_t f;
+    open_all(&f, (gantry__bfc_options_t){.limit_bytes = 64 * MIB, .growth = true});
+    gantry__bfc_chunk_t *small = get(&f, 1000), *large = get(&f, 5000);
+    put(&f, large);
+    gantry__bfc_stats_t stats = stats_of(&f);
+    assert_int_equal(stats.bytes_in_use, 1024);
+    assert_int_equal(stats.requested_bytes_in_use, 1000);
+    assert_int_equal(stats.peak_bytes_in_use, 1024 + 5120);
+    assert_int_equal(stats.largest_alloc_bytes, 5120);
+    assert_int_equal(stats.bytes_limit, 64 * MIB);
+    gantry__allocator_clear_stats(&f.allocator);
+    stats = stats_of(&f);
+    assert_int_equal(stats.num_allocs, 0);
+    assert_int_equal(stats.peak_bytes_in_use, 1024);
+    put(&f, small);
+    close_all(&f);
+}
+
+/* ---- host memory ---- */
+
+static void bad_options_are_refused(void **state) {
+    (void)state;
+    driver_t driver = {.capacity = MIB};
+    gantry__region_source_t source = {&driver, take, give_back, wait_for_work};
+    gantry__allocator_t allocator;
+    gantry__bfc_options_t options = {.limit_bytes = 0, .growth = true};
+    assert_int_equal(gantry__allocator_init(&allocator, &gantry__heap_default, &options, &source, "x"), GANTRY_INVALID_ARGUMENT);
+    options = (gantry__bfc_options_t){.limit_bytes = MIB, .alignment = 1000};
+    assert_int_equal(gantry__allocator_init(&allocator, &gantry__heap_default, &options, &source, "x"), GANTRY_INVALID_ARGUMENT);
+}
+
+static void host_memory_running_out_changes_nothing(void **state) {
+    (void)state;
+    int failures = 0;
+    for (long at = 0; at < 40; ++at) {
+        fixture_t f;
+        gantry__bfc_chunk_t *chunks[40] = {NULL};
+        open_all(&f, (gantry__bfc_options_t){.limit_bytes = 64 * MIB, .growth = true});
+        f.heap.inner.fail_at = at;
+        for (size_t i = 0; i < 40; ++i) {
+            gantry_status_t status = gantry__allocator_allocate(&f.allocator, 64 * KIB, "Test", &chunks[i]);
+            assert_int_equal(status == GANTRY_OK, chunks[i] != NULL);
+            if (status == GANTRY_OK) continue;
+            assert_int_equal(status, GANTRY_RESOURCE_EXHAUSTED);
+            ++failures;
+        }
+        gantry__bfc_stats_t stats = stats_of(&f);
+        assert_int_equal(stats.pool_bytes, f.driver.held);
+        assert_int_equal(stats.pending_bytes, 0);
+        f.heap.inner.fail_at = -1;
+        for (size_t i = 0; i < 40; ++i) {
+            if (!chunks[i]) chunks[i] = get(&f, 64 * KIB); /* and now it works */
+        }
+        for (size_t i = 0; i < 40; ++i) put(&f, chunks[i]);
+        close_all(&f);
+    }
+    assert_true(failures > 0);
+}
+
+/* ---- threads ---- */
+
+typedef struct worker_t {
+    fixture_t *f;
+    uint64_t random;
+    int refusals, overlaps;
+} worker_t;
+
+static uint64_t draw(worker_t *self) {
+    self->random ^= self->random << 13;
+    self->random ^= self->random >> 7;
+    self->random ^= self->random << 17;
+    return self->random >> 11;
+}
+
+/* Allocates and frees at random; a chunk is signed by its last_use, so that one given to two at once shows. */
+static void *hammer(void *user) {
+    worker_t *self = user;
+    gantry__bfc_chunk_t *held[16] = {NULL};
+    for (int i = 0; i < 20000; ++i) {
+        size_t slot = draw(self) % 16;
+        if (held[slot]) {
+            self->overlaps += held[slot]->last_use[0] != (uint64_t)(uintptr_t)self;
+            gantry__allocator_free(&self->f->allocator, held[slot]);
+            held[slot] = NULL;
+            continue;
+        }
+        uint64_t bytes = draw(self) % 8 ? draw(self) % (64 * KIB) : draw(self) % (4 * MIB);
+        if (gantry__allocator_allocate(&self->f->allocator, bytes, "Test", &held[slot]) != GANTRY_OK) {
+            ++self->refusals;
+            continue;
+        }
+        held[slot]->last_use[0] = (uint64_t)(uintptr_t)self;
+    }
+    for (size_t slot = 0; slot < 16; ++slot) {
+        if (held[slot]) gantry__allocator_free(&self->f->allocator, held[slot]);
+    }
+    return NULL;
+}
+
+static void threads_share_one_allocator(void **state) {
+    (void)state;
+    fixture_t f;
+    open_all(&f, (gantry__bfc_options_t){.limit_bytes = 24 * MIB, .growth = true});
+    f.driver.must_be_unlocked = NULL; /* the other thread may hold it */
+    f.driver.capacity = 20 * MIB;     /* so that limit, driver and giving back all have their turn */
+    pthread_t threads[2];
+    worker_t workers[2];
+    for (size_t i = 0; i < 2; ++i) {
+        workers[i] = (worker_t){.f = &f, .random = UINT64_C(88172645463325252) + i};
+        assert_int_equal(pthread_create(&threads[i], NULL, hammer, &workers[i]), 0);
+    }
+    for (size_t i = 0; i < 2; ++i) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_int_equal(workers[i].overlaps, 0);
+    }
+    gantry__bfc_stats_t stats = stats_of(&f);
+    assert_int_equal(stats.bytes_in_use, 0);
+    assert_int_equal(stats.pending_bytes, 0);
+    assert_int_equal(stats.pool_bytes, f.driver.held);
+    assert_true(stats.peak_pool_bytes <= 20 * MIB);
+    close_all(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_taken_before_the_first_request),
+        cmocka_unit_test(regions_double_as_the_pool_grows),
+        cmocka_unit_test(freed_chunk_is_used_again),
+        cmocka_unit_test(without_growth_all_is_taken_at_once),
+        cmocka_unit_test(limit_binds_before_the_driver_is_asked),
+        cmocka_unit_test(request_beyond_all_bounds_is_refused),
+        cmocka_unit_test(region_never_exceeds_the_largest_allocation),
+        cmocka_unit_test(refused_region_is_tried_smaller),
+        cmocka_unit_test(driver_with_just_enough_is_enough),
+        cmocka_unit_test(broken_driver_is_not_a_lack_of_memory),
+        cmocka_unit_test(empty_regions_go_back_for_a_larger_one),
+        cmocka_unit_test(regions_in_use_stay),
+        cmocka_unit_test(driver_s_refusal_also_gives_back),
+        cmocka_unit_test(refusal_leaves_the_pool_usable),
+        cmocka_unit_test(statistics_are_cleared_to_the_present),
+        cmocka_unit_test(bad_options_are_refused),
+        cmocka_unit_test(host_memory_running_out_changes_nothing),
+        cmocka_unit_test(threads_share_one_allocator),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
