@@ -82,8 +82,8 @@ static uint32_t wanted_threads(const gantry_host_t *host, uint32_t cores)
     }
     threads = strtol(text, &end, 10);
     if (end == text || *end != '\0' || threads < 1 || threads > MOST_THREADS) {
-        warn(host, "GANTRY_CPU_THREADS is \"%.40s\"; accepted are 1 to %d. Using %u, the cores this process may use", text,
-             MOST_THREADS, cores);
+        warn(host, "GANTRY_CPU_THREADS is \"%.40s\"; accepted are 1 to %d. Using %u, the cores this process may use",
+             text, MOST_THREADS, cores);
         return cores;
     }
     return (uint32_t)threads;
@@ -95,8 +95,10 @@ static int wanted_level(const gantry_host_t *host)
     int level = gantry__cpu_simd_detect(text);
 
     if (text != NULL && text[0] != '\0' && strcmp(text, gantry__cpu_simd_name(level)) != 0) {
-        warn(host, "GANTRY_CPU_SIMD is \"%.40s\"; accepted are base, avx2 and avx512 as far as this machine has them. Using %s", text,
-             gantry__cpu_simd_name(level));
+        warn(host,
+             "GANTRY_CPU_SIMD is \"%.40s\"; accepted are base, avx2 and avx512 as far as this machine has them. Using "
+             "%s",
+             text, gantry__cpu_simd_name(level));
     }
     return level;
 }
@@ -145,7 +147,8 @@ static int32_t collect_kernels(gantry_backend_instance_t *instance)
     }
     instance->kernels = host->reallocate(host->self, NULL, 0, count * sizeof *instance->kernels);
     if (instance->kernels == NULL) {
-        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "No memory for the CPU backend's list of %u kernels", count);
+        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+                                "No memory for the CPU backend's list of %u kernels", count);
     }
     instance->kernel_count = count;
     for (size_t f = 0; f < FAMILIES; f++) {
@@ -161,7 +164,8 @@ static void describe_platform(gantry_backend_instance_t *instance)
     struct utsname names;
 
     if (uname(&names) == 0) {
-        snprintf(instance->platform_version, sizeof instance->platform_version, "%.40s %.40s", names.sysname, names.machine);
+        snprintf(instance->platform_version, sizeof instance->platform_version, "%.40s %.40s", names.sysname,
+                 names.machine);
     }
 }
 
@@ -172,7 +176,8 @@ static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_
 
     *out_instance = NULL;
     if (instance == NULL) {
-        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "No memory for the CPU backend (%zu bytes)", sizeof *instance);
+        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "No memory for the CPU backend (%zu bytes)",
+                                sizeof *instance);
     }
     memset(instance, 0, sizeof *instance);
     instance->host = host;
@@ -214,7 +219,8 @@ static uint32_t vector_width(int level)
 static int32_t check_index(gantry_backend_instance_t *instance, uint32_t index)
 {
     if (index != 0) {
-        return gantry__cpu_fail(instance->host, GANTRY_K_INVALID_ARGUMENT, 0, "The CPU backend has one device, number 0, not %u", index);
+        return gantry__cpu_fail(instance->host, GANTRY_K_INVALID_ARGUMENT, 0,
+                                "The CPU backend has one device, number 0, not %u", index);
     }
     return GANTRY_K_OK;
 }
@@ -268,7 +274,8 @@ static int32_t device_open(gantry_backend_instance_t *instance, uint32_t index, 
     }
     device = host->reallocate(host->self, NULL, 0, sizeof *device);
     if (device == NULL) {
-        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "No memory for the CPU device (%zu bytes)", sizeof *device);
+        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "No memory for the CPU device (%zu bytes)",
+                                sizeof *device);
     }
     *device = (gantry_backend_device_t){
         .host = host, .pool = instance->pool, .blas = instance->blas, .simd_level = instance->simd_level};
@@ -281,7 +288,8 @@ static void device_close(gantry_backend_device_t *device)
     device->host->reallocate(device->host->self, device, sizeof *device, 0);
 }
 
-static uint32_t list_kernels(gantry_backend_instance_t *instance, uint32_t index, const gantry_kernel_def_t *const **out_kernels)
+static uint32_t list_kernels(gantry_backend_instance_t *instance, uint32_t index,
+                             const gantry_kernel_def_t *const **out_kernels)
 {
     if (index != 0) {
         return 0;

@@ -1,8 +1,9 @@
 /* The CPU backend's own types: host memory presented through the plug-in interface.
  *
- * The backend is part of libgantry; the core finds it by gantry_backend_query_cpu. Work is done when the submitting slot returns
- * (GANTRY_DEVICE_SYNCHRONOUS), a region's number is a host address. Not here: kernels (cpu_kernels.h), threads (cpu_pool.h).
- * Owner: the core owns instances, devices, streams and events. Threads: as backend_abi.h says slot by slot. */
+ * The backend is part of libgantry; the core finds it by gantry_backend_query_cpu. Work is done when the submitting
+ * slot returns (GANTRY_DEVICE_SYNCHRONOUS), a region's number is a host address. Not here: kernels (cpu_kernels.h),
+ * threads (cpu_pool.h). Owner: the core owns instances, devices, streams and events. Threads: as backend_abi.h says
+ * slot by slot. */
 #ifndef GANTRY_CPU_BACKEND_H
 #define GANTRY_CPU_BACKEND_H
 
@@ -19,8 +20,8 @@ struct gantry_backend_instance_t {
     const gantry_host_t *host;
     gantry__cpu_pool_t *pool;
     gantry__cpu_blas_t *blas;
-    int simd_level;   /* GANTRY_CPU_BASE... */
-    uint32_t cores;   /* the process may use */
+    int simd_level; /* GANTRY_CPU_BASE... */
+    uint32_t cores; /* the process may use */
     uint64_t total_bytes;
     gantry__cpu_identity_t identity;
     char platform_version[96];

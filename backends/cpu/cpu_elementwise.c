@@ -1,11 +1,11 @@
-/* The ops of elementwise.def on the CPU: from a call to the loop that serves it. Small calls take the shortest way: one look at the
- * element counts tells a dense or scalar form, and the loop runs at once. */
+/* The ops of elementwise.def on the CPU: from a call to the loop that serves it. Small calls take the shortest way: one
+ * look at the element counts tells a dense or scalar form, and the loop runs at once. */
 #include "cpu/cpu_elementwise.h"
 
 #define SMALL_COUNT 4096 /* elements that are not worth splitting for any op */
 
 typedef struct element_op_t {
-    uint32_t row; /* GANTRY_CPU_OP_... */
+    uint32_t row;   /* GANTRY_CPU_OP_... */
     int32_t costly; /* several dozen instructions per element */
 } element_op_t;
 
@@ -105,14 +105,14 @@ static const gantry_type_constraint_t types_ALL[] = {{"T", GANTRY_K_ALL}};
 #define COMPUTE_1 compute_unary
 #define COMPUTE_2 compute_binary
 
-#define GANTRY_ELEMENTWISE(name, arity, types_, result, check, expression)             \
-    static const element_op_t op_##name = {GANTRY_CPU_OP_##name, COSTLY_##types_};     \
-    static const gantry_kernel_def_t kernel_##name = {                                 \
-        .struct_size = sizeof(gantry_kernel_def_t),                                    \
-        .op = #name,                                                                   \
-        CONSTRAINTS_##types_,                                                          \
-        .compute = COMPUTE_##arity,                                                    \
-        .data = &op_##name,                                                            \
+#define GANTRY_ELEMENTWISE(name, arity, types_, result, check, expression)         \
+    static const element_op_t op_##name = {GANTRY_CPU_OP_##name, COSTLY_##types_}; \
+    static const gantry_kernel_def_t kernel_##name = {                             \
+        .struct_size = sizeof(gantry_kernel_def_t),                                \
+        .op = #name,                                                               \
+        CONSTRAINTS_##types_,                                                      \
+        .compute = COMPUTE_##arity,                                                \
+        .data = &op_##name,                                                        \
     };
 #include "portable/elementwise.def"
 #undef GANTRY_ELEMENTWISE
@@ -121,7 +121,9 @@ const gantry_kernel_def_t *const gantry__cpu_elementwise_kernels[] = {
 #define GANTRY_ELEMENTWISE(name, arity, types, result, check, expression) &kernel_##name,
 #include "portable/elementwise.def"
 #undef GANTRY_ELEMENTWISE
-    &gantry__cpu_cast_kernel,      &gantry__cpu_select_kernel, &gantry__cpu_fill_kernel,  &gantry__cpu_zeros_like_kernel,
-    &gantry__cpu_ones_like_kernel, &gantry__cpu_range_kernel,  &gantry__cpu_add_n_kernel, &gantry__cpu_bias_add_kernel,
+    &gantry__cpu_cast_kernel,       &gantry__cpu_select_kernel,    &gantry__cpu_fill_kernel,
+    &gantry__cpu_zeros_like_kernel, &gantry__cpu_ones_like_kernel, &gantry__cpu_range_kernel,
+    &gantry__cpu_add_n_kernel,      &gantry__cpu_bias_add_kernel,
 };
-const uint32_t gantry__cpu_elementwise_kernel_count = sizeof gantry__cpu_elementwise_kernels / sizeof gantry__cpu_elementwise_kernels[0];
+const uint32_t gantry__cpu_elementwise_kernel_count =
+    sizeof gantry__cpu_elementwise_kernels / sizeof gantry__cpu_elementwise_kernels[0];

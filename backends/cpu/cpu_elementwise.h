@@ -1,14 +1,16 @@
 /* The vector loops of the elementwise family and the way they are run over tensors: what cpu_elementwise*.c share.
  *
- * Not here: the ops' meaning (portable/elementwise.def). Owner: constant data and values of the caller. Threads: thread-safe. */
+ * Not here: the ops' meaning (portable/elementwise.def). Owner: constant data and values of the caller. Threads:
+ * thread-safe. */
 #ifndef GANTRY_CPU_ELEMENTWISE_H
 #define GANTRY_CPU_ELEMENTWISE_H
 
 #include "cpu/cpu_kernels.h"
 #include "portable/kernel_shape.h"
 
-/* out[i] = f(x[i], y[i]) for i < count; not 0 when an element was bad (its result is a defined value). x or y may be out itself; no
- * other overlap. A unary loop does not look at y; in a scalar form one of the two stays at its first element. */
+/* out[i] = f(x[i], y[i]) for i < count; not 0 when an element was bad (its result is a defined value). x or y may be
+ * out itself; no other overlap. A unary loop does not look at y; in a scalar form one of the two stays at its first
+ * element. */
 typedef int32_t (*gantry__cpu_loop_fn)(const void *x, const void *y, void *out, int64_t count);
 
 typedef struct gantry__cpu_loops_t {
@@ -23,16 +25,11 @@ enum { GANTRY_CPU_TYPES = 5 };
 static inline uint32_t gantry__cpu_type_column(int32_t dtype)
 {
     switch (dtype) {
-    case GANTRY_K_FLOAT32:
-        return 0;
-    case GANTRY_K_FLOAT64:
-        return 1;
-    case GANTRY_K_INT32:
-        return 2;
-    case GANTRY_K_INT64:
-        return 3;
-    default:
-        return 4;
+    case GANTRY_K_FLOAT32: return 0;
+    case GANTRY_K_FLOAT64: return 1;
+    case GANTRY_K_INT32: return 2;
+    case GANTRY_K_INT64: return 3;
+    default: return 4;
     }
 }
 
@@ -49,14 +46,16 @@ GANTRY_CPU_DECLARE(const gantry__cpu_loops_t *, element_loops, (void));
 /* x of type column `from` to out of type column `to`; truncate: float64 to float32 rounds toward zero. */
 GANTRY_CPU_DECLARE(gantry__cpu_loop_fn, convert_loop, (uint32_t from, uint32_t to, int32_t truncate));
 /* out[i] = start + (begin + i) * delta; start and delta point to one element of out's type. */
-GANTRY_CPU_DECLARE(void, range_loop, (uint32_t column, const void *start, const void *delta, int64_t begin, void *out, int64_t count));
+GANTRY_CPU_DECLARE(void, range_loop,
+                   (uint32_t column, const void *start, const void *delta, int64_t begin, void *out, int64_t count));
 /* out[i] = condition[i] ? x[i] : y[i] for elements of 1, 4 or 8 bytes. */
-GANTRY_CPU_DECLARE(void, select_loop, (uint32_t bytes, const uint8_t *condition, const void *x, const void *y, void *out, int64_t count));
-/* Runs `loop` block by block in the first-level cache and writes the results past the caches: for outputs that no cache would hold.
- * x_bytes and y_bytes are the elements' sizes, 0 for a scalar operand. */
+GANTRY_CPU_DECLARE(void, select_loop,
+                   (uint32_t bytes, const uint8_t *condition, const void *x, const void *y, void *out, int64_t count));
+/* Runs `loop` block by block in the first-level cache and writes the results past the caches: for outputs that no cache
+ * would hold. x_bytes and y_bytes are the elements' sizes, 0 for a scalar operand. */
 GANTRY_CPU_DECLARE(int32_t, stream_loop,
-                   (gantry__cpu_loop_fn loop, const char *x, uint32_t x_bytes, const char *y, uint32_t y_bytes, char *out,
-                    uint32_t out_bytes, int64_t count));
+                   (gantry__cpu_loop_fn loop, const char *x, uint32_t x_bytes, const char *y, uint32_t y_bytes,
+                    char *out, uint32_t out_bytes, int64_t count));
 /* Fills count elements of 1, 4 or 8 bytes with the one at value; past the caches when `stream` is not 0. */
 GANTRY_CPU_DECLARE(void, fill_loop, (uint32_t bytes, const void *value, char *out, int64_t count, int32_t stream));
 
@@ -84,11 +83,11 @@ typedef struct gantry__cpu_map_t {
 /* Runs map->loop over [0, count); returns not 0 when an element was bad. */
 int32_t gantry__cpu_map_dense(gantry_backend_device_t *device, gantry__cpu_map_t *map, int64_t count, int64_t grain);
 /* The same with x and y broadcast as the plan says, loops in map->loops. */
-int32_t gantry__cpu_map_broadcast(gantry_backend_device_t *device, gantry__cpu_map_t *map, const gantry_k_plan_t *plan, int64_t count,
-                                  int64_t grain);
+int32_t gantry__cpu_map_broadcast(gantry_backend_device_t *device, gantry__cpu_map_t *map, const gantry_k_plan_t *plan,
+                                  int64_t count, int64_t grain);
 /* Copies elements [begin, begin + count) of operand `k` of the plan, as the output sees it, to a dense buffer. */
-void gantry__cpu_gather(const gantry_k_plan_t *plan, int32_t k, const char *source, uint32_t bytes, int64_t begin, int64_t count,
-                        char *target);
+void gantry__cpu_gather(const gantry_k_plan_t *plan, int32_t k, const char *source, uint32_t bytes, int64_t begin,
+                        int64_t count, char *target);
 
 /* compute() of ops that have no line in elementwise.def. */
 extern const gantry_kernel_def_t gantry__cpu_cast_kernel;

@@ -1,11 +1,11 @@
 /* Running a loop over tensors. Three ways, chosen by shape:
  *
- * dense   operands as large as the output, or scalars: one call per part of the parallel loop. Outputs that no cache would hold go
- *         through a block in the first-level cache and from there past the caches, which saves reading what will be overwritten
- *         (a quarter of the traffic of a + b).
- * rows    broadcasting with long innermost runs: one call per run. A y that only repeats along x (a bias) with a short run is first
- *         laid out several times in a small buffer, so that runs become long.
- * blocks  broadcasting with short innermost runs: operands are gathered, some hundred elements at a time, into dense buffers.
+ * dense   operands as large as the output, or scalars: one call per part of the parallel loop. Outputs that no cache
+ * would hold go through a block in the first-level cache and from there past the caches, which saves reading what will
+ * be overwritten (a quarter of the traffic of a + b). rows    broadcasting with long innermost runs: one call per run.
+ * A y that only repeats along x (a bias) with a short run is first laid out several times in a small buffer, so that
+ * runs become long. blocks  broadcasting with short innermost runs: operands are gathered, some hundred elements at a
+ * time, into dense buffers.
  *
  *     x [1000, 3]  + y [3]        pattern y y y y ...        rows of many times 3
  *     x [1000, 3]  + y [1000, 1]  blocks of gathered y       0 0 0 1 1 1 2 2 2
@@ -32,7 +32,8 @@ static void note(map_job_t *job, int32_t bad)
     }
 }
 
-static int32_t run(gantry_backend_device_t *device, const gantry__cpu_map_t *map, gantry__cpu_range_fn part, int64_t count, int64_t grain)
+static int32_t run(gantry_backend_device_t *device, const gantry__cpu_map_t *map, gantry__cpu_range_fn part,
+                   int64_t count, int64_t grain)
 {
     map_job_t job = {.map = map};
 
@@ -48,7 +49,8 @@ static void dense_part(void *context, int64_t begin, int64_t end)
     map_job_t *job = context;
     const gantry__cpu_map_t *map = job->map;
 
-    note(job, map->loop(map->x + begin * map->x_bytes, map->y + begin * map->y_bytes, map->out + begin * map->out_bytes, end - begin));
+    note(job, map->loop(map->x + begin * map->x_bytes, map->y + begin * map->y_bytes, map->out + begin * map->out_bytes,
+                        end - begin));
 }
 
 static void stream_part(void *context, int64_t begin, int64_t end)
@@ -56,9 +58,9 @@ static void stream_part(void *context, int64_t begin, int64_t end)
     map_job_t *job = context;
     const gantry__cpu_map_t *map = job->map;
 
-    note(job, GANTRY_CPU_PICK(map->simd_level, stream_loop)(map->loop, map->x + begin * map->x_bytes, map->x_bytes,
-                                                            map->y + begin * map->y_bytes, map->y_bytes,
-                                                            map->out + begin * map->out_bytes, map->out_bytes, end - begin));
+    note(job, GANTRY_CPU_PICK(map->simd_level, stream_loop)(
+                  map->loop, map->x + begin * map->x_bytes, map->x_bytes, map->y + begin * map->y_bytes, map->y_bytes,
+                  map->out + begin * map->out_bytes, map->out_bytes, end - begin));
 }
 
 int32_t gantry__cpu_map_dense(gantry_backend_device_t *device, gantry__cpu_map_t *map, int64_t count, int64_t grain)
@@ -74,9 +76,9 @@ int32_t gantry__cpu_map_dense(gantry_backend_device_t *device, gantry__cpu_map_t
 /* ---- a position in a plan ---- */
 
 typedef struct cursor_t {
-    int64_t at[GANTRY_K_MAX_RANK];            /* coordinates of all but the innermost dimension */
-    int64_t offset[GANTRY_K_MAX_OPERANDS];    /* elements from each operand's start to the row's start */
-    int64_t within;                           /* coordinate of the innermost dimension */
+    int64_t at[GANTRY_K_MAX_RANK];         /* coordinates of all but the innermost dimension */
+    int64_t offset[GANTRY_K_MAX_OPERANDS]; /* elements from each operand's start to the row's start */
+    int64_t within;                        /* coordinate of the innermost dimension */
 } cursor_t;
 
 static void cursor_seek(cursor_t *cursor, const gantry_k_plan_t *plan, int64_t position)
@@ -145,7 +147,8 @@ static void rows_part(void *context, int64_t begin, int64_t end)
         const int64_t x = cursor.offset[0] + cursor.within * x_step;
         const int64_t y = cursor.offset[1] + cursor.within * y_step;
 
-        note(job, loop(map->x + x * map->x_bytes, map->y + y * map->y_bytes, map->out + begin * map->out_bytes, length));
+        note(job,
+             loop(map->x + x * map->x_bytes, map->y + y * map->y_bytes, map->out + begin * map->out_bytes, length));
         begin += length;
         cursor_next_row(&cursor, plan);
     }
@@ -156,8 +159,8 @@ static void rows_part(void *context, int64_t begin, int64_t end)
 /* Length of y when the output is x as it lies with y again and again: [N, C] + [C]; else 0. */
 static int64_t repeated_length(const gantry_k_plan_t *plan)
 {
-    if (plan->rank == 2 && plan->strides[0][1] == 1 && plan->strides[0][0] == plan->dims[1] && plan->strides[1][1] == 1 &&
-        plan->strides[1][0] == 0) {
+    if (plan->rank == 2 && plan->strides[0][1] == 1 && plan->strides[0][0] == plan->dims[1] &&
+        plan->strides[1][1] == 1 && plan->strides[1][0] == 0) {
         return plan->dims[1];
     }
     return 0;
@@ -177,8 +180,8 @@ static void pattern_part(void *context, int64_t begin, int64_t end)
         memcpy(pattern + c * period * map->y_bytes, map->y, (size_t)(period * map->y_bytes));
     }
     for (; begin < end; begin += step) {
-        note(job, map->loops->dense(map->x + begin * map->x_bytes, pattern + within * map->y_bytes, map->out + begin * map->out_bytes,
-                                    at_most(step, end - begin)));
+        note(job, map->loops->dense(map->x + begin * map->x_bytes, pattern + within * map->y_bytes,
+                                    map->out + begin * map->out_bytes, at_most(step, end - begin)));
     }
 }
 
@@ -196,30 +199,31 @@ static void copy_elements(char *target, const char *source, uint32_t bytes, int6
 }
 
 /* Short runs: fixed-size copies, which the compiler turns into single moves. */
-#define GATHER(B)                                                                                                                  \
-    static void gather_##B(const gantry_k_plan_t *plan, int32_t k, const B *source, int64_t begin, int64_t count, B *target)       \
-    {                                                                                                                              \
-        const int32_t inner = plan->rank - 1;                                                                                      \
-        const int64_t step = plan->strides[k][inner];                                                                              \
-        cursor_t cursor;                                                                                                           \
-        cursor_seek(&cursor, plan, begin);                                                                                         \
-        for (int64_t i = 0; i < count;) {                                                                                          \
-            const int64_t length = at_most(plan->dims[inner] - cursor.within, count - i);                                          \
-            const B *from = source + cursor.offset[k] + cursor.within * step;                                                      \
-            for (int64_t e = 0; e < length; e++) {                                                                                 \
-                target[i + e] = from[e * step];                                                                                    \
-            }                                                                                                                      \
-            i += length;                                                                                                           \
-            cursor_next_row(&cursor, plan);                                                                                        \
-        }                                                                                                                          \
+#define GATHER(B)                                                                                                 \
+    static void gather_##B(const gantry_k_plan_t *plan, int32_t k, const B *source, int64_t begin, int64_t count, \
+                           B *target)                                                                             \
+    {                                                                                                             \
+        const int32_t inner = plan->rank - 1;                                                                     \
+        const int64_t step = plan->strides[k][inner];                                                             \
+        cursor_t cursor;                                                                                          \
+        cursor_seek(&cursor, plan, begin);                                                                        \
+        for (int64_t i = 0; i < count;) {                                                                         \
+            const int64_t length = at_most(plan->dims[inner] - cursor.within, count - i);                         \
+            const B *from = source + cursor.offset[k] + cursor.within * step;                                     \
+            for (int64_t e = 0; e < length; e++) {                                                                \
+                target[i + e] = from[e * step];                                                                   \
+            }                                                                                                     \
+            i += length;                                                                                          \
+            cursor_next_row(&cursor, plan);                                                                       \
+        }                                                                                                         \
     }
 
 GATHER(uint8_t)
 GATHER(uint32_t)
 GATHER(uint64_t)
 
-void gantry__cpu_gather(const gantry_k_plan_t *plan, int32_t k, const char *source, uint32_t bytes, int64_t begin, int64_t count,
-                        char *target)
+void gantry__cpu_gather(const gantry_k_plan_t *plan, int32_t k, const char *source, uint32_t bytes, int64_t begin,
+                        int64_t count, char *target)
 {
     if (plan->rank == 1) {
         const int64_t step = plan->strides[k][0];
@@ -264,13 +268,14 @@ static void blocks_part(void *context, int64_t begin, int64_t end)
         if (!y_dense) {
             gantry__cpu_gather(map->plan, 1, map->y, map->y_bytes, begin, length, y_block);
         }
-        note(job, map->loops->dense(x_dense ? map->x + begin * map->x_bytes : x_block, y_dense ? map->y + begin * map->y_bytes : y_block,
+        note(job, map->loops->dense(x_dense ? map->x + begin * map->x_bytes : x_block,
+                                    y_dense ? map->y + begin * map->y_bytes : y_block,
                                     map->out + begin * map->out_bytes, length));
     }
 }
 
-int32_t gantry__cpu_map_broadcast(gantry_backend_device_t *device, gantry__cpu_map_t *map, const gantry_k_plan_t *plan, int64_t count,
-                                  int64_t grain)
+int32_t gantry__cpu_map_broadcast(gantry_backend_device_t *device, gantry__cpu_map_t *map, const gantry_k_plan_t *plan,
+                                  int64_t count, int64_t grain)
 {
     const int64_t row = plan->dims[plan->rank - 1];
     const int64_t repeated = repeated_length(plan);

@@ -1,4 +1,5 @@
-/* Elementwise ops that are not an expression of one type: Cast, Select, Fill, ZerosLike, OnesLike, Range, AddN, BiasAdd. */
+/* Elementwise ops that are not an expression of one type: Cast, Select, Fill, ZerosLike, OnesLike, Range, AddN,
+ * BiasAdd. */
 #include <string.h>
 
 #include "cpu/cpu_elementwise.h"
@@ -12,16 +13,16 @@ static int32_t compute_cast(gantry_op_call_t *call)
     const gantry_arg_t *x = call->inputs[0];
     const gantry_arg_t *out = call->outputs[0];
     const int level = call->device->simd_level;
-    gantry__cpu_map_t map = {
-        .loop = GANTRY_CPU_PICK(level, convert_loop)(gantry__cpu_type_column(x->dtype), gantry__cpu_type_column(out->dtype),
-                                                     gantry_k_attr_int(call, "Truncate", 0) != 0),
-        .x = x->data,
-        .y = x->data,
-        .out = out->data,
-        .x_bytes = gantry_k_size(x->dtype),
-        .y_bytes = 0,
-        .out_bytes = gantry_k_size(out->dtype),
-        .simd_level = level};
+    gantry__cpu_map_t map = {.loop = GANTRY_CPU_PICK(level, convert_loop)(gantry__cpu_type_column(x->dtype),
+                                                                          gantry__cpu_type_column(out->dtype),
+                                                                          gantry_k_attr_int(call, "Truncate", 0) != 0),
+                             .x = x->data,
+                             .y = x->data,
+                             .out = out->data,
+                             .x_bytes = gantry_k_size(x->dtype),
+                             .y_bytes = 0,
+                             .out_bytes = gantry_k_size(out->dtype),
+                             .simd_level = level};
 
     gantry__cpu_map_dense(call->device, &map, out->element_count, GANTRY_CPU_CHEAP_GRAIN);
     return GANTRY_K_OK;
@@ -29,8 +30,11 @@ static int32_t compute_cast(gantry_op_call_t *call)
 
 static const gantry_type_constraint_t cast_types[] = {{"SrcT", GANTRY_K_ALL}, {"DstT", GANTRY_K_ALL}};
 
-const gantry_kernel_def_t gantry__cpu_cast_kernel = {
-    .struct_size = sizeof(gantry_kernel_def_t), .op = "Cast", .types = cast_types, .type_count = 2, .compute = compute_cast};
+const gantry_kernel_def_t gantry__cpu_cast_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
+                                                     .op = "Cast",
+                                                     .types = cast_types,
+                                                     .type_count = 2,
+                                                     .compute = compute_cast};
 
 /* ---- Select ---- */
 
@@ -67,8 +71,8 @@ static void select_part(void *context, int64_t begin, int64_t end)
         const char *x = select_operand(select, 1, begin, count, blocks[1]);
         const char *y = select_operand(select, 2, begin, count, blocks[2]);
 
-        GANTRY_CPU_PICK(select->level, select_loop)(select->bytes, (const uint8_t *)condition, x, y, select->out + begin * select->bytes,
-                                                    count);
+        GANTRY_CPU_PICK(select->level, select_loop)
+        (select->bytes, (const uint8_t *)condition, x, y, select->out + begin * select->bytes, count);
         begin += count;
     }
 }
@@ -89,8 +93,11 @@ static int32_t compute_select(gantry_op_call_t *call)
 
 static const gantry_type_constraint_t any_type[] = {{"T", GANTRY_K_ALL}};
 
-const gantry_kernel_def_t gantry__cpu_select_kernel = {
-    .struct_size = sizeof(gantry_kernel_def_t), .op = "Select", .types = any_type, .type_count = 1, .compute = compute_select};
+const gantry_kernel_def_t gantry__cpu_select_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
+                                                       .op = "Select",
+                                                       .types = any_type,
+                                                       .type_count = 1,
+                                                       .compute = compute_select};
 
 /* ---- Fill, ZerosLike, OnesLike ---- */
 
@@ -106,14 +113,16 @@ static void fill_part(void *context, int64_t begin, int64_t end)
 {
     const fill_t *fill = context;
 
-    GANTRY_CPU_PICK(fill->level, fill_loop)(fill->bytes, fill->value, fill->out + begin * fill->bytes, end - begin, fill->stream);
+    GANTRY_CPU_PICK(fill->level, fill_loop)
+    (fill->bytes, fill->value, fill->out + begin * fill->bytes, end - begin, fill->stream);
 }
 
 static int32_t fill_output(gantry_op_call_t *call, const void *value)
 {
     const gantry_arg_t *out = call->outputs[0];
     const uint32_t bytes = gantry_k_size(out->dtype);
-    fill_t fill = {value, out->data, bytes, call->device->simd_level, out->element_count * bytes >= GANTRY_CPU_STREAM_BYTES};
+    fill_t fill = {value, out->data, bytes, call->device->simd_level,
+                   out->element_count * bytes >= GANTRY_CPU_STREAM_BYTES};
 
     gantry__cpu_parallel_for(call->device, out->element_count, 4 * GANTRY_CPU_CHEAP_GRAIN, fill_part, &fill);
     return GANTRY_K_OK;
@@ -152,10 +161,16 @@ const gantry_kernel_def_t gantry__cpu_fill_kernel = {.struct_size = sizeof(gantr
                                                      .host_args = fill_host_args,
                                                      .host_arg_count = 1,
                                                      .compute = compute_fill};
-const gantry_kernel_def_t gantry__cpu_zeros_like_kernel = {
-    .struct_size = sizeof(gantry_kernel_def_t), .op = "ZerosLike", .types = any_type, .type_count = 1, .compute = compute_zeros_like};
-const gantry_kernel_def_t gantry__cpu_ones_like_kernel = {
-    .struct_size = sizeof(gantry_kernel_def_t), .op = "OnesLike", .types = any_type, .type_count = 1, .compute = compute_ones_like};
+const gantry_kernel_def_t gantry__cpu_zeros_like_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
+                                                           .op = "ZerosLike",
+                                                           .types = any_type,
+                                                           .type_count = 1,
+                                                           .compute = compute_zeros_like};
+const gantry_kernel_def_t gantry__cpu_ones_like_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
+                                                          .op = "OnesLike",
+                                                          .types = any_type,
+                                                          .type_count = 1,
+                                                          .compute = compute_ones_like};
 
 /* ---- Range ---- */
 
@@ -172,19 +187,15 @@ static void range_part(void *context, int64_t begin, int64_t end)
 {
     const range_t *range = context;
 
-    GANTRY_CPU_PICK(range->level, range_loop)(range->column, range->start, range->delta, begin, range->out + begin * range->bytes,
-                                              end - begin);
+    GANTRY_CPU_PICK(range->level, range_loop)
+    (range->column, range->start, range->delta, begin, range->out + begin * range->bytes, end - begin);
 }
 
 static int32_t compute_range(gantry_op_call_t *call)
 {
     const gantry_arg_t *out = call->outputs[0];
-    range_t range = {call->inputs[0]->data,
-                     call->inputs[2]->data,
-                     out->data,
-                     gantry__cpu_type_column(out->dtype),
-                     gantry_k_size(out->dtype),
-                     call->device->simd_level};
+    range_t range = {call->inputs[0]->data,     call->inputs[2]->data,   out->data, gantry__cpu_type_column(out->dtype),
+                     gantry_k_size(out->dtype), call->device->simd_level};
 
     gantry__cpu_parallel_for(call->device, out->element_count, GANTRY_CPU_CHEAP_GRAIN, range_part, &range);
     return GANTRY_K_OK;
@@ -248,8 +259,11 @@ static int32_t compute_add_n(gantry_op_call_t *call)
 
 static const gantry_type_constraint_t number_types[] = {{"T", GANTRY_K_NUMBERS}};
 
-const gantry_kernel_def_t gantry__cpu_add_n_kernel = {
-    .struct_size = sizeof(gantry_kernel_def_t), .op = "AddN", .types = number_types, .type_count = 1, .compute = compute_add_n};
+const gantry_kernel_def_t gantry__cpu_add_n_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
+                                                      .op = "AddN",
+                                                      .types = number_types,
+                                                      .type_count = 1,
+                                                      .compute = compute_add_n};
 
 /* ---- BiasAdd ---- */
 
@@ -272,5 +286,8 @@ static int32_t compute_bias_add(gantry_op_call_t *call)
     return GANTRY_K_OK;
 }
 
-const gantry_kernel_def_t gantry__cpu_bias_add_kernel = {
-    .struct_size = sizeof(gantry_kernel_def_t), .op = "BiasAdd", .types = number_types, .type_count = 1, .compute = compute_bias_add};
+const gantry_kernel_def_t gantry__cpu_bias_add_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
+                                                         .op = "BiasAdd",
+                                                         .types = number_types,
+                                                         .type_count = 1,
+                                                         .compute = compute_bias_add};

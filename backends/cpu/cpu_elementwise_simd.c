@@ -61,14 +61,14 @@ const gantry__cpu_loops_t *GANTRY_CPU_NAME(element_loops)(void)
     return element_table;
 }
 
-#define RANGE(type, T, U)                                                                                              \
-    static void range_##type(const void *start, const void *delta, int64_t begin, void *out, int64_t count)            \
-    {                                                                                                                  \
-        const U first = (U)((const T *)start)[0];                                                                      \
-        const U step = (U)((const T *)delta)[0];                                                                       \
-        for (int64_t i = 0; i < count; i++) {                                                                          \
-            ((T *)out)[i] = (T)(first + (U)(begin + i) * step);                                                        \
-        }                                                                                                              \
+#define RANGE(type, T, U)                                                                                   \
+    static void range_##type(const void *start, const void *delta, int64_t begin, void *out, int64_t count) \
+    {                                                                                                       \
+        const U first = (U)((const T *)start)[0];                                                           \
+        const U step = (U)((const T *)delta)[0];                                                            \
+        for (int64_t i = 0; i < count; i++) {                                                               \
+            ((T *)out)[i] = (T)(first + (U)(begin + i) * step);                                             \
+        }                                                                                                   \
     }
 
 RANGE(f32, float, float)
@@ -76,24 +76,26 @@ RANGE(f64, double, double)
 RANGE(i32, int32_t, uint32_t)
 RANGE(i64, int64_t, uint64_t)
 
-void GANTRY_CPU_NAME(range_loop)(uint32_t column, const void *start, const void *delta, int64_t begin, void *out, int64_t count)
+void GANTRY_CPU_NAME(range_loop)(uint32_t column, const void *start, const void *delta, int64_t begin, void *out,
+                                 int64_t count)
 {
-    static void (*const loops[])(const void *, const void *, int64_t, void *, int64_t) = {range_f32, range_f64, range_i32, range_i64};
+    static void (*const loops[])(const void *, const void *, int64_t, void *, int64_t) = {range_f32, range_f64,
+                                                                                          range_i32, range_i64};
 
     loops[column](start, delta, begin, out, count);
 }
 
 /* ---- conversion between types: five sources, five targets ---- */
 
-#define CONVERT(from, S, to, D, expression)                                                                     \
-    static int32_t convert_##from##_##to(const void *xs, const void *ys, void *out, int64_t count)              \
-    {                                                                                                           \
-        (void)ys;                                                                                               \
-        for (int64_t i = 0; i < count; i++) {                                                                   \
-            const S x = ((const S *)xs)[i];                                                                     \
-            ((D *)out)[i] = (D)(expression);                                                                    \
-        }                                                                                                       \
-        return 0;                                                                                               \
+#define CONVERT(from, S, to, D, expression)                                                        \
+    static int32_t convert_##from##_##to(const void *xs, const void *ys, void *out, int64_t count) \
+    {                                                                                              \
+        (void)ys;                                                                                  \
+        for (int64_t i = 0; i < count; i++) {                                                      \
+            const S x = ((const S *)xs)[i];                                                        \
+            ((D *)out)[i] = (D)(expression);                                                       \
+        }                                                                                          \
+        return 0;                                                                                  \
     }
 
 CONVERT(f32, uint32_t, f32, uint32_t, x)
@@ -124,12 +126,15 @@ CONVERT(b8, uint8_t, b8, uint8_t, x)
 
 CONVERT(f64, double, f32_truncated, float, gantry_f64_to_f32_truncated(x))
 
-#define CONVERT_ROW(from) {convert_##from##_f32, convert_##from##_f64, convert_##from##_i32, convert_##from##_i64, convert_##from##_b8}
+#define CONVERT_ROW(from)                                                                                           \
+    {                                                                                                               \
+        convert_##from##_f32, convert_##from##_f64, convert_##from##_i32, convert_##from##_i64, convert_##from##_b8 \
+    }
 
 gantry__cpu_loop_fn GANTRY_CPU_NAME(convert_loop)(uint32_t from, uint32_t to, int32_t truncate)
 {
-    static const gantry__cpu_loop_fn loops[GANTRY_CPU_TYPES][GANTRY_CPU_TYPES] = {CONVERT_ROW(f32), CONVERT_ROW(f64), CONVERT_ROW(i32),
-                                                                                  CONVERT_ROW(i64), CONVERT_ROW(b8)};
+    static const gantry__cpu_loop_fn loops[GANTRY_CPU_TYPES][GANTRY_CPU_TYPES] = {
+        CONVERT_ROW(f32), CONVERT_ROW(f64), CONVERT_ROW(i32), CONVERT_ROW(i64), CONVERT_ROW(b8)};
 
     if (truncate != 0 && from == 1 && to == 0) {
         return convert_f64_f32_truncated;
@@ -139,21 +144,22 @@ gantry__cpu_loop_fn GANTRY_CPU_NAME(convert_loop)(uint32_t from, uint32_t to, in
 
 /* ---- loops over bits: by size alone ---- */
 
-#define SELECT(B)                                                                                                      \
-    static void select_##B(const uint8_t *condition, const B *x, const B *y, B *out, int64_t count)                    \
-    {                                                                                                                  \
-        for (int64_t i = 0; i < count; i++) {                                                                          \
-            const B t = x[i];                                                                                          \
-            const B e = y[i];                                                                                          \
-            out[i] = condition[i] != 0 ? t : e;                                                                        \
-        }                                                                                                              \
+#define SELECT(B)                                                                                   \
+    static void select_##B(const uint8_t *condition, const B *x, const B *y, B *out, int64_t count) \
+    {                                                                                               \
+        for (int64_t i = 0; i < count; i++) {                                                       \
+            const B t = x[i];                                                                       \
+            const B e = y[i];                                                                       \
+            out[i] = condition[i] != 0 ? t : e;                                                     \
+        }                                                                                           \
     }
 
 SELECT(uint8_t)
 SELECT(uint32_t)
 SELECT(uint64_t)
 
-void GANTRY_CPU_NAME(select_loop)(uint32_t bytes, const uint8_t *condition, const void *x, const void *y, void *out, int64_t count)
+void GANTRY_CPU_NAME(select_loop)(uint32_t bytes, const uint8_t *condition, const void *x, const void *y, void *out,
+                                  int64_t count)
 {
     if (bytes == 1) {
         select_uint8_t(condition, x, y, out, count);
@@ -216,8 +222,8 @@ static int64_t elements_to_line(const char *out, uint32_t bytes, int64_t count)
     return (int64_t)(gap / bytes);
 }
 
-int32_t GANTRY_CPU_NAME(stream_loop)(gantry__cpu_loop_fn loop, const char *x, uint32_t x_bytes, const char *y, uint32_t y_bytes, char *out,
-                                     uint32_t out_bytes, int64_t count)
+int32_t GANTRY_CPU_NAME(stream_loop)(gantry__cpu_loop_fn loop, const char *x, uint32_t x_bytes, const char *y,
+                                     uint32_t y_bytes, char *out, uint32_t out_bytes, int64_t count)
 {
     _Alignas(LINE_BYTES) char block[BLOCK_BYTES];
     const int64_t step = BLOCK_BYTES / out_bytes;
@@ -237,13 +243,13 @@ int32_t GANTRY_CPU_NAME(stream_loop)(gantry__cpu_loop_fn loop, const char *x, ui
     return bad;
 }
 
-#define FILL(B)                                                            \
-    static void fill_##B(const void *value, char *out, int64_t count)      \
-    {                                                                      \
-        const B v = ((const B *)value)[0];                                 \
-        for (int64_t i = 0; i < count; i++) {                              \
-            ((B *)(void *)out)[i] = v;                                     \
-        }                                                                  \
+#define FILL(B)                                                       \
+    static void fill_##B(const void *value, char *out, int64_t count) \
+    {                                                                 \
+        const B v = ((const B *)value)[0];                            \
+        for (int64_t i = 0; i < count; i++) {                         \
+            ((B *)(void *)out)[i] = v;                                \
+        }                                                             \
     }
 
 FILL(uint8_t)

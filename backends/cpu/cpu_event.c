@@ -1,5 +1,5 @@
-/* An event is done when it is recorded. What it still carries is memory order: whoever asks it from another thread must see the
- * results of the work before the record, hence one atomic counter. */
+/* An event is done when it is recorded. What it still carries is memory order: whoever asks it from another thread must
+ * see the results of the work before the record, hence one atomic counter. */
 #include <stdatomic.h>
 
 #include "cpu/cpu_stream.h"
@@ -16,8 +16,8 @@ static int32_t create(gantry_backend_device_t *device, gantry_backend_event_t **
 
     *out_event = event;
     if (event == NULL) {
-        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "No memory for an event of the CPU device (%zu bytes)",
-                                sizeof *event);
+        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+                                "No memory for an event of the CPU device (%zu bytes)", sizeof *event);
     }
     event->host = host;
     atomic_init(&event->records, 0);

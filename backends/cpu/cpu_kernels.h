@@ -1,7 +1,8 @@
 /* The CPU backend's kernels, family by family. Constant data of the library; thread-safe.
  *
- * A kernel's compute() finds its data through gantry_arg_t.data (all tensors are host-addressable), does the work before it returns,
- * asks the device for its SIMD level and its parallel loop, and reports bad data through call->services->fail. */
+ * A kernel's compute() finds its data through gantry_arg_t.data (all tensors are host-addressable), does the work
+ * before it returns, asks the device for its SIMD level and its parallel loop, and reports bad data through
+ * call->services->fail. */
 #ifndef GANTRY_CPU_KERNELS_H
 #define GANTRY_CPU_KERNELS_H
 

@@ -1,7 +1,7 @@
-/* Limits come from three places that must be read together: the machine (/proc), cgroup version 2 (one tree, files in each ancestor)
- * and version 1 (one tree per controller). A process is bound by every ancestor of its cgroup, and inside a container the path that
- * /proc/self/cgroup names may not exist below the mount. So each path is tried with its last component taken off again and again, up
- * to the mount itself:
+/* Limits come from three places that must be read together: the machine (/proc), cgroup version 2 (one tree, files in
+ * each ancestor) and version 1 (one tree per controller). A process is bound by every ancestor of its cgroup, and
+ * inside a container the path that /proc/self/cgroup names may not exist below the mount. So each path is tried with
+ * its last component taken off again and again, up to the mount itself:
  *
  *     /sys/fs/cgroup/memory + /a/b   ->   /a/b/FILE, /a/FILE, /FILE        the tightest one wins
  */
@@ -109,8 +109,10 @@ static void walk_up(const char *root, const char *mount, const char *group, visi
     }
 }
 
-/* Calls visit on every directory that binds the process for a controller: version 1's tree of that name, and version 2's tree. */
-static void walk_controller(const char *root, const char *controller, visit_fn version_1, visit_fn version_2, void *context)
+/* Calls visit on every directory that binds the process for a controller: version 1's tree of that name, and version
+ * 2's tree. */
+static void walk_controller(const char *root, const char *controller, visit_fn version_1, visit_fn version_2,
+                            void *context)
 {
     char text[FILE_BYTES];
     char *line = text;
@@ -130,7 +132,8 @@ static void walk_controller(const char *root, const char *controller, visit_fn v
             *group++ = '\0';
             if (list[1] == '\0') {
                 walk_up(root, "/sys/fs/cgroup", group, version_2, context);
-            } else if (strcmp(list + 1, controller) == 0 || (strcmp(controller, "cpu") == 0 && strstr(list + 1, "cpu,") != NULL)) {
+            } else if (strcmp(list + 1, controller) == 0 ||
+                       (strcmp(controller, "cpu") == 0 && strstr(list + 1, "cpu,") != NULL)) {
                 snprintf(mount, sizeof mount, "/sys/fs/cgroup/%s", controller);
                 walk_up(root, mount, group, version_1, context);
             }
@@ -158,7 +161,8 @@ static void tighten_cores(uint32_t *cores, uint64_t quota, uint64_t period)
 
 static void cores_version_1(void *context, const char *directory)
 {
-    tighten_cores(context, number_in(directory, "/cpu.cfs_quota_us", NULL), number_in(directory, "/cpu.cfs_period_us", NULL));
+    tighten_cores(context, number_in(directory, "/cpu.cfs_quota_us", NULL),
+                  number_in(directory, "/cpu.cfs_period_us", NULL));
 }
 
 static void cores_version_2(void *context, const char *directory)

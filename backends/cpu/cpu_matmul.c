@@ -19,16 +19,17 @@
 #include <string.h>
 
 #include "cpu/cpu_blas.h"
+#include "portable/matmul_shape.h"
 
-#define TINY_MULTIPLICATIONS 512
+#define TINY_MULTIPLICATIONS 128
 #define K_BLOCK 256
 #define SIDE_BLOCK 2048
 #define TILE_PANELS 8
 #define TILE_COLUMNS 512
-#define STACK_BYTES 49152
+#define STACK_BYTES 73728
 /* Multiplications worth another thread, and worth a library's call. */
 #define PARALLEL_MULTIPLICATIONS (INT64_C(1) << 20)
-#define LIBRARY_MULTIPLICATIONS (INT64_C(1) << 20)
+#define LIBRARY_MULTIPLICATIONS (INT64_C(1) << 16)
 #define MOST_STRIPES 64
 
 static int64_t least(int64_t a, int64_t b)
@@ -281,14 +282,10 @@ static int32_t multiply(gantry_op_call_t *call, const gantry__cpu_gemm_t *gemm, 
 
 typedef struct {
     gantry_op_call_t *call;
+    gantry__matmul_shape_t shape;
     gantry__cpu_gemm_t gemm; /* of batch 0 */
     const gantry__cpu_gemm_loops_t *loops;
     int32_t dtype;
-    int32_t rank; /* of the batch */
-    int64_t count;
-    int64_t dims[GANTRY_K_MAX_RANK];
-    int64_t a_strides[GANTRY_K_MAX_RANK]; /* elements; 0 where A is broadcast */
-    int64_t b_strides[GANTRY_K_MAX_RANK];
     int64_t each;      /* products of one unit */
     char *packed;      /* per unit, NULL when products need none */
     uint64_t unit_bytes;
@@ -300,10 +297,11 @@ static gantry__cpu_gemm_t product_of(const batch_t *batch, int64_t index)
     int64_t size = gantry_k_size(batch->dtype);
     int64_t a = 0, b = 0;
     gemm.c = (char *)gemm.c + index * gemm.m * gemm.n * size;
-    for (int32_t i = batch->rank - 1; i >= 0; i--) {
-        a += index % batch->dims[i] * batch->a_strides[i];
-        b += index % batch->dims[i] * batch->b_strides[i];
-        index /= batch->dims[i];
+    const gantry__matmul_shape_t *shape = &batch->shape;
+    for (int32_t i = shape->batch_rank - 1; i >= 0; i--) {
+        a += index % shape->batch_dims[i] * shape->a_batch[i];
+        b += index % shape->batch_dims[i] * shape->b_batch[i];
+        index /= shape->batch_dims[i];
     }
     gemm.a = (const char *)gemm.a + a * size;
     gemm.b = (const char *)gemm.b + b * size;
@@ -315,7 +313,7 @@ static void run_products(void *context, int64_t begin, int64_t end)
 {
     const batch_t *batch = context;
     for (int64_t unit = begin; unit < end; unit++) {
-        for (int64_t i = unit * batch->each; i < least((unit + 1) * batch->each, batch->count); i++) {
+        for (int64_t i = unit * batch->each; i < least((unit + 1) * batch->each, batch->shape.batches); i++) {
             gantry__cpu_gemm_t gemm = product_of(batch, i);
             if (!try_without_memory(batch->call->device, &gemm, batch->loops, batch->dtype, 0)) {
                 blocked(NULL, &gemm, batch->loops, gantry_k_size(batch->dtype), batch->packed + (uint64_t)unit * batch->unit_bytes);
@@ -327,8 +325,8 @@ static void run_products(void *context, int64_t begin, int64_t end)
 static int32_t multiply_batch(batch_t *batch)
 {
     int64_t work = multiplications(&batch->gemm);
-    if (batch->count == 1 || work >= 16 * PARALLEL_MULTIPLICATIONS) {
-        for (int64_t i = 0; i < batch->count; i++) {
+    if (batch->shape.batches == 1 || work >= 16 * PARALLEL_MULTIPLICATIONS) {
+        for (int64_t i = 0; i < batch->shape.batches; i++) {
             gantry__cpu_gemm_t gemm = product_of(batch, i);
             int32_t status = multiply(batch->call, &gemm, batch->loops, batch->dtype);
             if (status != 0) {
@@ -337,10 +335,10 @@ static int32_t multiply_batch(batch_t *batch)
         }
         return 0;
     }
-    int64_t units = least(batch->count, MOST_STRIPES);
+    int64_t units = least(batch->shape.batches, MOST_STRIPES);
     int64_t a_bytes;
-    batch->each = (batch->count + units - 1) / units;
-    units = (batch->count + batch->each - 1) / batch->each;
+    batch->each = (batch->shape.batches + units - 1) / units;
+    units = (batch->shape.batches + batch->each - 1) / batch->each;
     batch->unit_bytes = (uint64_t)round_up((int64_t)packed_bytes(&batch->gemm, batch->loops, gantry_k_size(batch->dtype), &a_bytes), 64);
     if (batch->unit_bytes > STACK_BYTES) {
         gantry_span_t span;
@@ -357,74 +355,47 @@ static int32_t multiply_batch(batch_t *batch)
 
 /* ---- entry ---- */
 
-/* Rows, columns and strides of one operand's last two axes. */
-static void operand(const gantry_arg_t *arg, int transpose, int64_t *rows, int64_t *columns, int64_t *row_stride, int64_t *column_stride)
-{
-    int64_t first = arg->dims[arg->rank - 2];
-    int64_t last = arg->dims[arg->rank - 1];
-    *rows = transpose ? last : first;
-    *columns = transpose ? first : last;
-    *row_stride = transpose ? 1 : last;
-    *column_stride = transpose ? last : 1;
-}
-
-/* Strides of one operand along the output's batch axes. */
-static void batch_strides(const gantry_arg_t *arg, const gantry_arg_t *output, int64_t *strides)
-{
-    int64_t stride = arg->dims[arg->rank - 2] * arg->dims[arg->rank - 1];
-    for (int32_t i = output->rank - 3; i >= 0; i--) {
-        int32_t axis = i - (output->rank - arg->rank);
-        int64_t dim = axis >= 0 ? arg->dims[axis] : 1;
-        strides[i] = dim == 1 ? 0 : stride;
-        stride *= dim;
-    }
-}
-
 /* One B for all: the batch's rows follow each other in A and C, so it is one product. */
-static void join_rows(batch_t *batch, const gantry_arg_t *a)
+static void join_rows(gantry__matmul_shape_t *shape, const gantry_arg_t *a)
 {
     int64_t b_moves = 0;
-    for (int32_t i = 0; i < batch->rank; i++) {
-        b_moves |= batch->b_strides[i];
+    for (int32_t i = 0; i < shape->batch_rank; i++) {
+        b_moves |= shape->b_batch[i];
     }
-    int rows_follow = batch->gemm.a_column == 1 && (batch->gemm.a_row == batch->gemm.k || batch->gemm.m == 1);
-    if (b_moves == 0 && rows_follow && batch->count > 1 && a->element_count == batch->count * batch->gemm.m * batch->gemm.k) {
-        batch->gemm.a_row = batch->gemm.k;
-        batch->gemm.m *= batch->count;
-        batch->count = 1;
-        batch->rank = 0;
+    int rows_follow = shape->a_column == 1 && (shape->a_row == shape->k || shape->m == 1);
+    if (shape->batches > 1 && b_moves == 0 && rows_follow && a->element_count == shape->batches * shape->m * shape->k) {
+        shape->a_row = shape->k;
+        shape->m *= shape->batches;
+        shape->batches = 1;
+        shape->batch_rank = 0;
     }
 }
 
 static int32_t compute_matmul(gantry_op_call_t *call)
 {
-    static const char *const names[2][2] = {{"transpose_a", "transpose_b"}, {"adj_x", "adj_y"}};
-    const gantry_arg_t *a = call->inputs[0], *b = call->inputs[1];
     gantry_arg_t *output = call->outputs[0];
-    int batched = strcmp(call->kernel->op, "BatchMatMul") == 0;
-    batch_t batch = {.call = call, .dtype = output->dtype, .rank = output->rank - 2, .count = 1};
-    gantry__cpu_gemm_t *gemm = &batch.gemm;
-    int64_t k;
-    batch.loops = GANTRY_CPU_PICK(gantry__cpu_simd_level(call->device), gemm_loops)(output->dtype);
-    operand(a, gantry_k_attr_int(call, names[batched][0], 0) != 0, &gemm->m, &gemm->k, &gemm->a_row, &gemm->a_column);
-    operand(b, gantry_k_attr_int(call, names[batched][1], 0) != 0, &k, &gemm->n, &gemm->b_row, &gemm->b_column);
-    gemm->a = a->data;
-    gemm->b = b->data;
-    gemm->c = output->data;
-    gemm->c_row = gemm->n;
-    gemm->c_column = 1;
-    if (gemm->k == 0) {
+    batch_t batch = {.call = call, .dtype = output->dtype};
+    gantry__matmul_shape_t *shape = &batch.shape;
+    gantry__matmul_shape_of(call, shape);
+    if (shape->k == 0) {
         memset(output->data, 0, (size_t)output->element_count * gantry_k_size(output->dtype));
         return 0;
     }
-    for (int32_t i = 0; i < batch.rank; i++) {
-        batch.dims[i] = output->dims[i];
-        batch.count *= output->dims[i];
-    }
-    batch_strides(a, output, batch.a_strides);
-    batch_strides(b, output, batch.b_strides);
-    join_rows(&batch, a);
-    return batch.count == 1 ? multiply(call, gemm, batch.loops, batch.dtype) : multiply_batch(&batch);
+    join_rows(shape, call->inputs[0]);
+    batch.loops = GANTRY_CPU_PICK(gantry__cpu_simd_level(call->device), gemm_loops)(output->dtype);
+    batch.gemm = (gantry__cpu_gemm_t){.m = shape->m,
+                                      .n = shape->n,
+                                      .k = shape->k,
+                                      .a = call->inputs[0]->data,
+                                      .a_row = shape->a_row,
+                                      .a_column = shape->a_column,
+                                      .b = call->inputs[1]->data,
+                                      .b_row = shape->b_row,
+                                      .b_column = shape->b_column,
+                                      .c = output->data,
+                                      .c_row = shape->n,
+                                      .c_column = 1};
+    return shape->batches == 1 ? multiply(call, &batch.gemm, batch.loops, batch.dtype) : multiply_batch(&batch);
 }
 
 static const gantry_type_constraint_t number_types[] = {{"T", GANTRY_K_NUMBERS}};

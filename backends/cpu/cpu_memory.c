@@ -1,5 +1,6 @@
-/* Regions are private anonymous mappings: page-aligned, zero-backed until touched, given back to the system when freed. Those that can
- * hold a huge page start at one's boundary and ask for huge pages, which saves most of the faults and TLB misses of a large tensor.
+/* Regions are private anonymous mappings: page-aligned, zero-backed until touched, given back to the system when freed.
+ * Those that can hold a huge page start at one's boundary and ask for huge pages, which saves most of the faults and
+ * TLB misses of a large tensor.
  *
  *     mapping:  |....|=========== region ===========|...|      the dotted ends are unmapped at once
  *               ^any  ^multiple of 2 MiB            */
@@ -56,14 +57,15 @@ static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes
 
     *out_region = 0;
     if (size_bytes == 0) {
-        return gantry__cpu_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0, "A region of host memory must have at least 1 byte");
+        return gantry__cpu_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+                                "A region of host memory must have at least 1 byte");
     }
     if (bytes >= size_bytes && bytes <= INT64_MAX - HUGE_BYTES) {
         pages = bytes >= HUGE_BYTES ? map_huge_aligned(bytes) : map_pages(bytes);
     }
     if (pages == NULL) {
-        return gantry__cpu_fail(device->host, GANTRY_K_RESOURCE_EXHAUSTED, errno, "The system has no %" PRIu64 " bytes of host memory: %s",
-                                size_bytes, strerror(errno));
+        return gantry__cpu_fail(device->host, GANTRY_K_RESOURCE_EXHAUSTED, errno,
+                                "The system has no %" PRIu64 " bytes of host memory: %s", size_bytes, strerror(errno));
     }
     *out_region = (gantry_region_t)(uintptr_t)pages;
     return GANTRY_K_OK;
@@ -81,7 +83,8 @@ static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_b
 {
     gantry__cpu_machine_memory("", out_free_bytes, out_total_bytes);
     if (*out_total_bytes == 0) {
-        return gantry__cpu_fail(device->host, GANTRY_K_UNAVAILABLE, 0, "The system does not tell how much memory is free (/proc/meminfo)");
+        return gantry__cpu_fail(device->host, GANTRY_K_UNAVAILABLE, 0,
+                                "The system does not tell how much memory is free (/proc/meminfo)");
     }
     return GANTRY_K_OK;
 }

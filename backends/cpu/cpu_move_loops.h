@@ -1,6 +1,8 @@
 /* The loops of the move ops for one element size. Included once per size by cpu_move.c, which defines
  *
  *     ELEMENT    an unsigned integer of that size
+ *     VECTOR     a vector of LANES of them
+ *     ZIP_LOW(a, b), ZIP_HIGH(a, b)   a0 b0 a1 b1 ... of the lower and of the upper halves of two vectors
  *     LOOP(x)    the name x with the size pasted on
  *
  * No include guard, no names beyond those. Threads: ranges that do not overlap may run at the same time. */
@@ -51,17 +53,33 @@ static void LOOP(move_range)(void *context, int64_t begin, int64_t end) {
     }
 }
 
-/* One tile: read by rows into a block that stays in the first cache, written by columns. Reading whole rows first keeps
- * power-of-two strides from pushing each other out of the cache. */
+/* Rows become columns in a square of LANES vectors: zipping the vectors of the upper half with those of the lower half,
+ * as often as it takes to double 1 to LANES, turns the square. */
+static void LOOP(move_square)(const ELEMENT *in, int64_t in_stride, ELEMENT *out, int64_t out_stride) {
+    VECTOR now[LANES], next[LANES];
+    for (int i = 0; i < LANES; ++i) memcpy(&now[i], in + i * in_stride, sizeof(VECTOR));
+    for (int width = 1; width < LANES; width *= 2) {
+        for (int i = 0; i < LANES / 2; ++i) {
+            next[2 * i] = ZIP_LOW(now[i], now[i + LANES / 2]);
+            next[2 * i + 1] = ZIP_HIGH(now[i], now[i + LANES / 2]);
+        }
+        memcpy(now, next, sizeof now);
+    }
+    for (int i = 0; i < LANES; ++i) memcpy(out + i * out_stride, &now[i], sizeof(VECTOR));
+}
+
 static void LOOP(move_tile)(const ELEMENT *in, int64_t in_stride, ELEMENT *out, int64_t out_stride, int64_t rows,
                             int64_t columns) {
-    ELEMENT block[2 * GANTRY_MOVE_TILE_ELEMENTS]; /* one column more than the tile has: at most as many as its rows */
-    const int64_t pitch = columns + 1;
-    for (int64_t r = 0; r < rows; ++r) {
-        for (int64_t c = 0; c < columns; ++c) block[r * pitch + c] = in[r * in_stride + c];
+    const int64_t whole_rows = rows / LANES * LANES, whole_columns = columns / LANES * LANES;
+    for (int64_t c = 0; c < whole_columns; c += LANES) {
+        for (int64_t r = 0; r < whole_rows; r += LANES) {
+            LOOP(move_square)(in + r * in_stride + c, in_stride, out + c * out_stride + r, out_stride);
+        }
     }
     for (int64_t c = 0; c < columns; ++c) {
-        for (int64_t r = 0; r < rows; ++r) out[c * out_stride + r] = block[r * pitch + c];
+        for (int64_t r = c < whole_columns ? whole_rows : 0; r < rows; ++r) {
+            out[c * out_stride + r] = in[r * in_stride + c];
+        }
     }
 }
 

@@ -3,11 +3,11 @@
  *     UNOPENED --first question--> OPENED (library and symbols) --first loop that needs it--> RUNNING (threads)
  *                          \-----> ABSENT (the reason kept)                          \------> ABSENT
  *
- * One caller at a time is inside. Whoever finds the pool taken (another thread, or a loop within a loop) does its work itself: it has
- * the data at hand and would otherwise wait for exactly the cores it runs on.
+ * One caller at a time is inside. Whoever finds the pool taken (another thread, or a loop within a loop) does its work
+ * itself: it has the data at hand and would otherwise wait for exactly the cores it runs on.
  *
- * Debian's library is not instrumented for the thread sanitizer, which then cannot see that a loop's parts happen after the call and
- * before its return; under that sanitizer the two edges are stated by hand. */
+ * Debian's library is not instrumented for the thread sanitizer, which then cannot see that a loop's parts happen after
+ * the call and before its return; under that sanitizer the two edges are stated by hand. */
 #define _GNU_SOURCE
 #include "cpu/cpu_pool.h"
 
@@ -43,10 +43,10 @@ void __tsan_release(void *address);
 typedef void (*pool_task_fn)(void *context, size_t begin, size_t length);
 
 /* The library's functions that are used: result, name after "pthreadpool_", parameters. */
-#define POOL_SYMBOLS(X)                                                                                     \
-    X(void *, create, (size_t threads))                                                                     \
-    X(void, destroy, (void *threads))                                                                       \
-    X(void, parallelize_1d_tile_1d,                                                                         \
+#define POOL_SYMBOLS(X)                 \
+    X(void *, create, (size_t threads)) \
+    X(void, destroy, (void *threads))   \
+    X(void, parallelize_1d_tile_1d,     \
       (void *threads, pool_task_fn task, void *context, size_t range, size_t tile, uint32_t flags))
 
 typedef struct pool_symbols_t {
@@ -75,8 +75,8 @@ int32_t gantry__cpu_pool_create(const gantry_host_t *host, uint32_t threads, gan
 
     *out_pool = NULL;
     if (pool == NULL) {
-        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "No memory for the CPU backend's thread pool (%zu bytes)",
-                                sizeof *pool);
+        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+                                "No memory for the CPU backend's thread pool (%zu bytes)", sizeof *pool);
     }
     memset(pool, 0, sizeof *pool);
     pool->host = host;
@@ -123,13 +123,13 @@ static int open_library(gantry__cpu_pool_t *pool)
     if (pool->library == NULL) {
         return absent(pool, "libpthreadpool.so.0 not found", "");
     }
-#define X(result, name, parameters)                                              \
-    {                                                                            \
-        void *symbol = dlsym(pool->library, "pthreadpool_" #name);               \
-        if (symbol == NULL) {                                                    \
-            return absent(pool, "libpthreadpool lacks pthreadpool_", #name);     \
-        }                                                                        \
-        memcpy(&pool->symbols.name, &symbol, sizeof symbol);                     \
+#define X(result, name, parameters)                                          \
+    {                                                                        \
+        void *symbol = dlsym(pool->library, "pthreadpool_" #name);           \
+        if (symbol == NULL) {                                                \
+            return absent(pool, "libpthreadpool lacks pthreadpool_", #name); \
+        }                                                                    \
+        memcpy(&pool->symbols.name, &symbol, sizeof symbol);                 \
     }
     POOL_SYMBOLS(X)
 #undef X
@@ -142,7 +142,8 @@ static int start_threads(gantry__cpu_pool_t *pool)
     pool->threads = pool->symbols.create(pool->limit);
     if (pool->threads == NULL) {
         /* The description may be in a reader's hands by now: it keeps what was true when the library was opened. */
-        pool->host->log(pool->host->self, GANTRY_LOG_WARNING, "pthreadpool could not start its threads; loops run on one thread");
+        pool->host->log(pool->host->self, GANTRY_LOG_WARNING,
+                        "pthreadpool could not start its threads; loops run on one thread");
         return POOL_ABSENT;
     }
     return POOL_RUNNING;
@@ -194,7 +195,8 @@ static void run_part(void *context, size_t begin, size_t length)
     HAPPENS_BEFORE(job);
 }
 
-static void run_on_threads(gantry__cpu_pool_t *pool, int64_t count, int64_t grain, gantry__cpu_range_fn fn, void *context)
+static void run_on_threads(gantry__cpu_pool_t *pool, int64_t count, int64_t grain, gantry__cpu_range_fn fn,
+                           void *context)
 {
     pool_job_t job = {fn, context};
     int64_t parts = (int64_t)pool->limit * PARTS_PER_THREAD;
@@ -206,7 +208,8 @@ static void run_on_threads(gantry__cpu_pool_t *pool, int64_t count, int64_t grai
     HAPPENS_AFTER(&job);
 }
 
-void gantry__cpu_parallel_for(gantry_backend_device_t *device, int64_t count, int64_t grain, gantry__cpu_range_fn fn, void *context)
+void gantry__cpu_parallel_for(gantry_backend_device_t *device, int64_t count, int64_t grain, gantry__cpu_range_fn fn,
+                              void *context)
 {
     gantry__cpu_pool_t *pool = device->pool;
 
@@ -214,7 +217,8 @@ void gantry__cpu_parallel_for(gantry_backend_device_t *device, int64_t count, in
         return;
     }
     grain = grain > 0 ? grain : 1;
-    if (count <= grain || pool == NULL || pool->limit == 1 || atomic_exchange_explicit(&pool->busy, 1, memory_order_acquire)) {
+    if (count <= grain || pool == NULL || pool->limit == 1 ||
+        atomic_exchange_explicit(&pool->busy, 1, memory_order_acquire)) {
         fn(context, 0, count);
         return;
     }

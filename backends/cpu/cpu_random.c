@@ -1,5 +1,5 @@
-/* StatelessRandomUniform and StatelessRandomNormal on the CPU, by seed and by key and counter. Values come in groups of one counter step; a
- * last group that the output cuts short is made apart. */
+/* StatelessRandomUniform and StatelessRandomNormal on the CPU, by seed and by key and counter. Values come in groups of
+ * one counter step; a last group that the output cuts short is made apart. */
 #include <string.h>
 
 #include "cpu/cpu_random.h"
@@ -49,7 +49,9 @@ static int32_t compute(gantry_op_call_t *call, groups_fn fill_f32, groups_fn fil
     const gantry_arg_t *out = call->outputs[0];
     const int64_t bytes = out->element_count * gantry_k_size(out->dtype);
     const int64_t groups = bytes / GROUP_BYTES;
-    random_t random = {.fill = out->dtype == GANTRY_K_FLOAT32 ? fill_f32 : fill_f64, .out = out->data, .level = call->device->simd_level};
+    random_t random = {.fill = out->dtype == GANTRY_K_FLOAT32 ? fill_f32 : fill_f64,
+                       .out = out->data,
+                       .level = call->device->simd_level};
     int32_t status = gantry__portable_random_stream(call, &random.stream);
     _Alignas(16) char last[GROUP_BYTES];
 
@@ -78,15 +80,10 @@ static const gantry_type_constraint_t types[] = {{"dtype", GANTRY_K_FLOATS}};
 static const char *const seed_args[] = {"shape", "seed"};
 static const char *const key_args[] = {"shape", "key", "counter", "alg"};
 
-#define KERNEL(op_name, args, args_count, function)              \
-    {                                                            \
-        .struct_size = sizeof(gantry_kernel_def_t),              \
-        .op = op_name,                                           \
-        .types = types,                                          \
-        .type_count = 1,                                         \
-        .host_args = args,                                       \
-        .host_arg_count = args_count,                            \
-        .compute = function,                                     \
+#define KERNEL(op_name, args, args_count, function)                                                                    \
+    {                                                                                                                  \
+        .struct_size = sizeof(gantry_kernel_def_t), .op = op_name, .types = types, .type_count = 1, .host_args = args, \
+        .host_arg_count = args_count, .compute = function,                                                             \
     }
 
 static const gantry_kernel_def_t uniform_by_seed = KERNEL("StatelessRandomUniform", seed_args, 2, compute_uniform);
@@ -94,5 +91,7 @@ static const gantry_kernel_def_t normal_by_seed = KERNEL("StatelessRandomNormal"
 static const gantry_kernel_def_t uniform_by_key = KERNEL("StatelessRandomUniformV2", key_args, 4, compute_uniform);
 static const gantry_kernel_def_t normal_by_key = KERNEL("StatelessRandomNormalV2", key_args, 4, compute_normal);
 
-const gantry_kernel_def_t *const gantry__cpu_random_kernels[] = {&uniform_by_seed, &normal_by_seed, &uniform_by_key, &normal_by_key};
-const uint32_t gantry__cpu_random_kernel_count = sizeof gantry__cpu_random_kernels / sizeof gantry__cpu_random_kernels[0];
+const gantry_kernel_def_t *const gantry__cpu_random_kernels[] = {&uniform_by_seed, &normal_by_seed, &uniform_by_key,
+                                                                 &normal_by_key};
+const uint32_t gantry__cpu_random_kernel_count =
+    sizeof gantry__cpu_random_kernels / sizeof gantry__cpu_random_kernels[0];

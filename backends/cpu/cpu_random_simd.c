@@ -1,5 +1,5 @@
-/* Loops of the random family for one instruction set (see cpu_simd.h). A block's words are made first and stored by kind of word, so that
- * both that loop and the ones that use the words become vector code. */
+/* Loops of the random family for one instruction set (see cpu_simd.h). A block's words are made first and stored by
+ * kind of word, so that both that loop and the ones that use the words become vector code. */
 #include "cpu/cpu_random.h"
 
 #include "portable/kernels/dialect.cl"
@@ -65,8 +65,8 @@ void GANTRY_CPU_NAME(uniform_f64)(const gantry_k_stream_t *stream, int64_t first
     }
 }
 
-static void normal_pairs_f32(const uint32_t *restrict first, const uint32_t *restrict second, int64_t count, float *restrict sines,
-                             float *restrict cosines)
+static void normal_pairs_f32(const uint32_t *restrict first, const uint32_t *restrict second, int64_t count,
+                             float *restrict sines, float *restrict cosines)
 {
     for (int64_t g = 0; g < count; g++) {
         const float radius = gantry_radius_f32(first[g]);

@@ -1,5 +1,6 @@
-/* One source, three instruction sets: files named *_simd.c are compiled once per variant with -DGANTRY_CPU_VARIANT=base, avx2 or
- * avx512 (on machines that are not x86-64: base alone), and the code that calls them picks by the device's level.
+/* One source, three instruction sets: files named *_simd.c are compiled once per variant with
+ * -DGANTRY_CPU_VARIANT=base, avx2 or avx512 (on machines that are not x86-64: base alone), and the code that calls them
+ * picks by the device's level.
  *
  *     in a header:       GANTRY_CPU_DECLARE(void, sum_f32, (const float *x, int64_t n, float *out));
  *     in x_simd.c:       void GANTRY_CPU_NAME(sum_f32)(const float *x, int64_t n, float *out) { ... }
@@ -20,13 +21,13 @@ enum { GANTRY_CPU_BASE = 0, GANTRY_CPU_AVX2 = 1, GANTRY_CPU_AVX512 = 2 };
 
 #if defined(__x86_64__)
 #define GANTRY_CPU_HAS_VARIANTS 1
-#define GANTRY_CPU_DECLARE(result, name, parameters)   \
-    result gantry__cpu_##name##_base parameters;       \
-    result gantry__cpu_##name##_avx2 parameters;       \
+#define GANTRY_CPU_DECLARE(result, name, parameters) \
+    result gantry__cpu_##name##_base parameters;     \
+    result gantry__cpu_##name##_avx2 parameters;     \
     result gantry__cpu_##name##_avx512 parameters
-#define GANTRY_CPU_PICK(level, name)                                   \
-    ((level) >= GANTRY_CPU_AVX512 ? gantry__cpu_##name##_avx512        \
-     : (level) == GANTRY_CPU_AVX2 ? gantry__cpu_##name##_avx2          \
+#define GANTRY_CPU_PICK(level, name)                            \
+    ((level) >= GANTRY_CPU_AVX512 ? gantry__cpu_##name##_avx512 \
+     : (level) == GANTRY_CPU_AVX2 ? gantry__cpu_##name##_avx2   \
                                   : gantry__cpu_##name##_base)
 #else
 #define GANTRY_CPU_HAS_VARIANTS 0

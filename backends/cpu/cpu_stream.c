@@ -1,4 +1,5 @@
-/* Work is done when the submitting slot returns, so a stream only remembers its device; waiting is over before it begins. */
+/* Work is done when the submitting slot returns, so a stream only remembers its device; waiting is over before it
+ * begins. */
 #include "cpu/cpu_stream.h"
 
 static int32_t create(gantry_backend_device_t *device, int32_t purpose, gantry_backend_stream_t **out_stream)
@@ -9,8 +10,8 @@ static int32_t create(gantry_backend_device_t *device, int32_t purpose, gantry_b
     (void)purpose;
     *out_stream = stream;
     if (stream == NULL) {
-        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "No memory for a stream of the CPU device (%zu bytes)",
-                                sizeof *stream);
+        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+                                "No memory for a stream of the CPU device (%zu bytes)", sizeof *stream);
     }
     stream->device = device;
     return GANTRY_K_OK;

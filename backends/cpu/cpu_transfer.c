@@ -1,4 +1,5 @@
-/* Copies and fills of host memory. Large ones are shared out over the pool: one core alone does not reach the memory's bandwidth. */
+/* Copies and fills of host memory. Large ones are shared out over the pool: one core alone does not reach the memory's
+ * bandwidth. */
 #include <string.h>
 
 #include "cpu/cpu_stream.h"
@@ -75,7 +76,8 @@ static void set_part(void *context, int64_t begin, int64_t end)
     memset(fill->target + begin, (int)(fill->word & 0xff), (size_t)(end - begin));
 }
 
-static int32_t fill_span(gantry_backend_stream_t *stream, const gantry_span_t *target, const void *pattern, uint32_t pattern_bytes)
+static int32_t fill_span(gantry_backend_stream_t *stream, const gantry_span_t *target, const void *pattern,
+                         uint32_t pattern_bytes)
 {
     fill_t fill = {address(target), 0};
     uint64_t byte;

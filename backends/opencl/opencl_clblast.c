@@ -51,6 +51,8 @@ static int shares_opencl(void *library, const gantry__opencl_symbols_t *cl)
 
 static int resolve(void *library, gantry__opencl_clblast_t *clblast)
 {
+    gantry__opencl_clblast_t found = *clblast;
+
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
         void *address = dlsym(library, symbols[i].name);
 
@@ -58,8 +60,9 @@ static int resolve(void *library, gantry__opencl_clblast_t *clblast)
             snprintf(clblast->reason, sizeof clblast->reason, "%s is too old: it has no function %s", clblast->name, symbols[i].name);
             return 0;
         }
-        memcpy((char *)clblast + symbols[i].offset, &address, sizeof address);
+        memcpy((char *)&found + symbols[i].offset, &address, sizeof address);
     }
+    *clblast = found;
     return 1;
 }
 

@@ -10,14 +10,14 @@
 
 #include <stdio.h>
 
-#define BLOCK_DEPTH 256              /* kc: a panel of b is 32 KiB with 16 lanes */
-#define BLOCK_ROWS 240               /* mc: the block of a is about 240 KiB */
-#define BLOCK_COLUMNS 2048           /* nc */
-#define LARGEST_PACKED_BYTES (64 << 20) /* of all work-items' blocks of b together */
-#define DIRECT_PANELS 24             /* up to so many panels of a, b is not packed ... */
-#define DIRECT_STRIDE_BYTES 4096     /* ... unless its rows are further apart and used more than twice */
+#define BLOCK_DEPTH 512                   /* kc: longer blocks mean fewer passes over c */
+#define BLOCK_ROWS 120                    /* mc: the block of a is about 240 KiB of float32 */
+#define BLOCK_COLUMNS 1024                /* nc */
+#define LARGEST_PACKED_BYTES (64 << 20)   /* of all work-items' blocks of b together */
+#define DIRECT_PANELS 24                  /* up to so many panels of a, b is not packed ... */
+#define DIRECT_STRIDE_BYTES 4096          /* ... unless its rows are further apart and used more than twice */
 #define LEAST_PRODUCTS_PER_ITEM (1 << 21) /* fewer multiplications do not pay for waking another core */
-#define PACK_WEIGHT 20               /* packing one element costs as much as so many multiplications */
+#define PACK_WEIGHT 20                    /* packing one element costs as much as so many multiplications */
 #define LINE_BYTES 128
 
 /* As problem_t of the device text. */
@@ -37,11 +37,12 @@ typedef struct problem_t {
     int64_t b_batch[GANTRY__OPENCL_BATCH_RANK];
 } problem_t;
 
-/* The register tile: mr rows of 2 * lanes elements. */
+/* The register tile: mr rows of nr = vectors * lanes elements. */
 typedef struct tile_t {
     int64_t mr;
     int64_t nr;
     int32_t lanes;
+    int32_t vectors;
 } tile_t;
 
 typedef struct plan_t {
@@ -76,15 +77,24 @@ static int64_t even_block(int64_t size, int64_t panel, int64_t most)
 }
 
 /* 32 registers of 16 lanes, 16 of 8 or of 4 float32 lanes. */
-static tile_t choose_tile(uint32_t native_width, int32_t dtype)
+static tile_t choose_tile(int32_t lanes, int32_t dtype)
 {
-    int32_t lanes = native_width >= 16 ? 16 : native_width >= 8 ? 8 : 4;
     int64_t mr = lanes == 16 ? 12 : lanes == 8 ? 6 : 4;
 
     if (dtype == GANTRY_K_FLOAT64) {
         lanes /= 2;
     }
-    return (tile_t){mr, 2 * lanes, lanes};
+    return (tile_t){mr, 2 * lanes, lanes, 2};
+}
+
+/* Few rows: a low and wide tile, which reads more of each row of b at a time. */
+static void make_thin(tile_t *tile, int64_t m)
+{
+    int64_t mr = tile->mr == 12 ? 4 : 2;
+
+    if (m <= mr) {
+        *tile = (tile_t){mr, 4 * tile->lanes, tile->lanes, 4};
+    }
 }
 
 /* ---- the plan ---- */
@@ -210,9 +220,12 @@ static void make_plan(const gantry_device_info_t *info, const gantry__opencl_mat
     int64_t products = matmul->batch_count * matmul->m * matmul->n * matmul->k;
     int64_t worth = products / LEAST_PRODUCTS_PER_ITEM;
 
-    *out_plan = (plan_t){.tile = choose_tile(info->native_vector_width, matmul->dtype), .item_bytes = gantry_k_size(matmul->dtype)};
+    *out_plan = (plan_t){.tile = choose_tile(gantry__opencl_lanes(info), matmul->dtype), .item_bytes = gantry_k_size(matmul->dtype)};
     set_strides(&out_plan->problem, matmul);
     swap_if_better(out_plan);
+    if (worth > 0) { /* another program is not built for little work */
+        make_thin(&out_plan->tile, out_plan->problem.m);
+    }
     out_plan->items = least(info->compute_units, worth < 1 ? 1 : worth);
     cut_into_tiles(out_plan, matmul->batch_count);
     choose_blocks(out_plan);
@@ -275,9 +288,12 @@ static int32_t compute(gantry_op_call_t *call)
     if (matmul.k == 0) {
         return gantry__opencl_matmul_clear(call);
     }
+    if (gantry__opencl_dots_fit(&matmul)) {
+        return gantry__opencl_dots_compute(call, &matmul);
+    }
     make_plan(call->device_info, &matmul, &plan);
-    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_LANES=%d -DGANTRY_MR=%d", (int)matmul.dtype, (int)plan.tile.lanes,
-             (int)plan.tile.mr);
+    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_LANES=%d -DGANTRY_MR=%d -DGANTRY_VECTORS=%d", (int)matmul.dtype,
+             (int)plan.tile.lanes, (int)plan.tile.mr, (int)plan.tile.vectors);
     status = call->services->kernel(call, &source, options, "opencl_cpu_matmul", &kernel);
     return status == GANTRY_K_OK ? launch_plan(call, &plan, kernel) : status;
 }

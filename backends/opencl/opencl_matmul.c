@@ -81,3 +81,8 @@ int32_t gantry__opencl_matmul_clear(gantry_op_call_t *call)
 
     return call->services->fill(call, &call->outputs[0]->span, &zero, sizeof zero);
 }
+
+int32_t gantry__opencl_lanes(const gantry_device_info_t *info)
+{
+    return info->native_vector_width >= 16 ? 16 : info->native_vector_width >= 8 ? 8 : 4;
+}

@@ -28,6 +28,15 @@ void gantry__opencl_matmul_read(const gantry_op_call_t *call, gantry__opencl_mat
 /* A product over no elements is all zeros. */
 int32_t gantry__opencl_matmul_clear(gantry_op_call_t *call);
 
+/* float32 lanes that the kernels for processors use on that device: 16, 8 or 4. */
+int32_t gantry__opencl_lanes(const gantry_device_info_t *info);
+
+/* ---- opencl_cpu_dots.c: products with a narrow side, on processors ---- */
+
+/* Whether the product is one of few rows or columns whose other operand runs along the sum. */
+int gantry__opencl_dots_fit(const gantry__opencl_matmul_t *matmul);
+int32_t gantry__opencl_dots_compute(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul);
+
 /* MatMul and BatchMatMul by CLBlast, and by the kernel for processors. */
 #define GANTRY__OPENCL_MATMUL_OPS 2
 extern const gantry_kernel_def_t gantry__opencl_clblast_kernels[GANTRY__OPENCL_MATMUL_OPS];

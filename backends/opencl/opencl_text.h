@@ -4,5 +4,6 @@
 #define GANTRY_OPENCL_TEXT_H
 
 extern const char gantry__text_opencl_cpu_matmul[];
+extern const char gantry__text_opencl_cpu_dots[];
 
 #endif

@@ -1,12 +1,13 @@
 /* Broadcasting as a plan: the output's dimensions with one stride per operand, as few dimensions as the shapes allow.
  *
- * All tensors are dense and row-major, so an operand's stride is either what its own shape says or 0 where it is broadcast. Dimensions
- * of 1 vanish; two neighbours become one when for every operand the outer stride is the inner stride times the inner dimension:
+ * All tensors are dense and row-major, so an operand's stride is either what its own shape says or 0 where it is
+ * broadcast. Dimensions of 1 vanish; two neighbours become one when for every operand the outer stride is the inner
+ * stride times the inner dimension:
  *
  *     [8, 1, 6, 5] + [6, 5]   ->   dims [8, 30], strides x [30, 1], y [0, 1]
  *
- * The innermost stride of an operand is therefore always 0 or 1 element. Not here: strided views, which Gantry's tensors never are.
- * Owner: plain values of the caller. Threads: thread-safe. */
+ * The innermost stride of an operand is therefore always 0 or 1 element. Not here: strided views, which Gantry's
+ * tensors never are. Owner: plain values of the caller. Threads: thread-safe. */
 #ifndef GANTRY_KERNEL_SHAPE_H
 #define GANTRY_KERNEL_SHAPE_H
 
@@ -79,8 +80,8 @@ static inline void gantry_k_plan_collapse(gantry_k_plan_t *plan)
 }
 
 /* The collapsed plan of `count` operands broadcast to out. */
-static inline void gantry_k_plan_broadcast(gantry_k_plan_t *plan, const gantry_arg_t *out, const gantry_arg_t *const *operands,
-                                           int32_t count)
+static inline void gantry_k_plan_broadcast(gantry_k_plan_t *plan, const gantry_arg_t *out,
+                                           const gantry_arg_t *const *operands, int32_t count)
 {
     plan->rank = out->rank;
     plan->operands = count;

@@ -1,4 +1,5 @@
-/* What every kernel, of the CPU backend and of the portable pack, needs to know of the ABI's element types and attributes.
+/* What every kernel, of the CPU backend and of the portable pack, needs to know of the ABI's element types and
+ * attributes.
  *
  * Nothing here allocates or keeps state; no kernel logic. Include path: backends/.
  * Owner: none, all functions are static inline over structs of the caller. Threads: thread-safe. */
@@ -39,15 +40,11 @@ static inline uint32_t gantry_k_size(int32_t dtype)
 {
     switch (dtype) {
     case GANTRY_K_FLOAT32:
-    case GANTRY_K_INT32:
-        return 4;
+    case GANTRY_K_INT32: return 4;
     case GANTRY_K_FLOAT64:
-    case GANTRY_K_INT64:
-        return 8;
-    case GANTRY_K_BOOL:
-        return 1;
-    default:
-        return 0;
+    case GANTRY_K_INT64: return 8;
+    case GANTRY_K_BOOL: return 1;
+    default: return 0;
     }
 }
 

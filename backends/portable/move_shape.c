@@ -68,11 +68,11 @@ static int32_t fastest(const gantry_k_plan_t *plan, int32_t operand) {
     return -1;
 }
 
-static void cut(gantry__move_tiles_t *tiles) {
-    int64_t rows = tiles->rows < GANTRY_MOVE_SIDE ? tiles->rows : GANTRY_MOVE_SIDE;
-    int64_t columns = tiles->columns < GANTRY_MOVE_SIDE ? tiles->columns : GANTRY_MOVE_SIDE;
-    if (columns < GANTRY_MOVE_SIDE) rows = GANTRY_MOVE_TILE_ELEMENTS / columns;
-    if (rows < GANTRY_MOVE_SIDE) columns = GANTRY_MOVE_TILE_ELEMENTS / rows;
+static void cut(gantry__move_tiles_t *tiles, int64_t side) {
+    int64_t rows = tiles->rows < side ? tiles->rows : side;
+    int64_t columns = tiles->columns < side ? tiles->columns : side;
+    if (columns < side) rows = side * side / columns;
+    if (rows < side) columns = side * side / rows;
     tiles->tile_rows = rows;
     tiles->tile_columns = columns;
     tiles->across = (tiles->columns + columns - 1) / columns;
@@ -80,7 +80,7 @@ static void cut(gantry__move_tiles_t *tiles) {
     tiles->tiles = tiles->across * tiles->down * tiles->batches;
 }
 
-int gantry__move_tiles(const gantry__move_copy_t *copy, gantry__move_tiles_t *out) {
+int gantry__move_tiles(const gantry__move_copy_t *copy, int64_t side, gantry__move_tiles_t *out) {
     const gantry_k_plan_t *plan = &copy->plan;
     int32_t row = fastest(plan, 1), column = fastest(plan, 0);
     if (row < 0 || column < 0 || row == column || plan->strides[0][row] == 0) return 0;
@@ -99,7 +99,7 @@ int gantry__move_tiles(const gantry__move_copy_t *copy, gantry__move_tiles_t *ou
         out->batch.strides[1][to] = plan->strides[1][d];
         out->batches *= plan->dims[d];
     }
-    cut(out);
+    cut(out, side);
     return 1;
 }
 

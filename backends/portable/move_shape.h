@@ -48,12 +48,9 @@ typedef struct gantry__move_tiles_t {
     int64_t tiles; /* of all batches */
 } gantry__move_tiles_t;
 
-#define GANTRY_MOVE_SIDE 32 /* of a square tile */
-#define GANTRY_MOVE_TILE_ELEMENTS (GANTRY_MOVE_SIDE * GANTRY_MOVE_SIDE)
-
-/* Returns 1 when the copy has that form. Tiles have at most GANTRY_MOVE_TILE_ELEMENTS elements: squares, but for a
- * matrix that is thinner than a square as long as it takes. */
-int gantry__move_tiles(const gantry__move_copy_t *copy, gantry__move_tiles_t *out);
+/* Returns 1 when the copy has that form. Tiles are squares of side x side, but for a matrix that is thinner than that
+ * tiles of as many elements, as long as that takes. */
+int gantry__move_tiles(const gantry__move_copy_t *copy, int64_t side, gantry__move_tiles_t *out);
 
 /* Gather: params [batch, outer, limit, inner], indices [batch, picks], output [batch, outer, picks, inner]. */
 typedef struct gantry__move_gather_t {

@@ -1,5 +1,6 @@
-/* The ops of elementwise.def on every device that builds programs. Each op has a program of its own, its text made from the op's line of
- * the table; variants are op x type x style, and one program holds all shape classes (dense, a scalar on either side, broadcast). */
+/* The ops of elementwise.def on every device that builds programs. Each op has a program of its own, its text made from
+ * the op's line of the table; variants are op x type x style, and one program holds all shape classes (dense, a scalar
+ * on either side, broadcast). */
 #include <stdio.h>
 
 #include "portable/portable_elementwise.h"
@@ -8,7 +9,7 @@
 typedef struct portable_op_t {
     const gantry_program_source_t *source;
     int32_t can_fail; /* for integers */
-    int32_t costly; /* a function of floats: several dozen instructions */
+    int32_t costly;   /* a function of floats: several dozen instructions */
 } portable_op_t;
 
 #define OPTIONS_BYTES 64
@@ -24,7 +25,8 @@ static uint32_t lanes_of(const gantry_op_call_t *call)
 static void write_options(const gantry_op_call_t *call, int in_lanes, char *options)
 {
     const uint32_t lanes = in_lanes ? lanes_of(call) : 1;
-    int length = snprintf(options, OPTIONS_BYTES, "-DGANTRY_T_ID=%d -DGANTRY_SERIAL=%d", call->inputs[0]->dtype, gantry_k_is_serial(call));
+    int length = snprintf(options, OPTIONS_BYTES, "-DGANTRY_T_ID=%d -DGANTRY_SERIAL=%d", call->inputs[0]->dtype,
+                          gantry_k_is_serial(call));
 
     if (lanes > 1) {
         snprintf(options + length, OPTIONS_BYTES - (size_t)length, " -DGANTRY_MATH_LANES=%u", lanes);
@@ -69,7 +71,8 @@ static int32_t launch_dense(gantry_op_call_t *call, const portable_op_t *op, con
     return status == GANTRY_K_OK ? gantry_k_launch_work(call, kernel, &work, args, count) : status;
 }
 
-int32_t gantry__portable_broadcast(gantry_op_call_t *call, const gantry_program_source_t *source, const gantry_k_plan_t *plan, int can_fail)
+int32_t gantry__portable_broadcast(gantry_op_call_t *call, const gantry_program_source_t *source,
+                                   const gantry_k_plan_t *plan, int can_fail)
 {
     const gantry_arg_t *out = call->outputs[0];
     const gantry_k_work_t work = gantry_k_work(call, out->element_count, gantry_k_size(out->dtype), 0);
@@ -116,7 +119,10 @@ static int32_t compute_binary(gantry_op_call_t *call)
 
 /* ---- one program and one kernel per line of elementwise.def ---- */
 
-#define PARTS_OF(...) {gantry__text_dialect, gantry__text_launch, gantry__text_types, __VA_ARGS__, gantry__text_elementwise}
+#define PARTS_OF(...)                                                                                        \
+    {                                                                                                        \
+        gantry__text_dialect, gantry__text_launch, gantry__text_types, __VA_ARGS__, gantry__text_elementwise \
+    }
 #define PARTS_PLAIN(name) PARTS_OF(gantry__text_element, gantry__text_work, text_##name)
 #define PARTS_NUMBERS(name) PARTS_PLAIN(name)
 #define PARTS_ALL(name) PARTS_PLAIN(name)
@@ -124,17 +130,17 @@ static int32_t compute_binary(gantry_op_call_t *call)
 #define PARTS_FLOATS(name) \
     PARTS_OF(gantry__text_math_float32, gantry__text_math_float64, gantry__text_element, gantry__text_work, text_##name)
 
-#define GANTRY_ELEMENTWISE(name, arity, types, result, check, expression)                                            \
-    static const char text_##name[] = "#define GANTRY_ARITY " #arity "\n"                                            \
-                                      "#define GANTRY_EXPRESSION " #expression "\n"                                  \
-                                      "#define GANTRY_CHECK(y) GANTRY_CHECK_" #check "(y)\n"                         \
-                                      "#define GANTRY_CHECKED_" #check "\n"                                          \
-                                      "typedef GANTRY_RESULT_" #result " R;\n";                                      \
-    static const char *const parts_##name[] = PARTS_##types(name);                                                   \
-    static const gantry_program_source_t source_##name = {.struct_size = sizeof(gantry_program_source_t),            \
-                                                          .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,  \
-                                                          .label = "portable/elementwise/" #name,                    \
-                                                          .parts = parts_##name,                                     \
+#define GANTRY_ELEMENTWISE(name, arity, types, result, check, expression)                                           \
+    static const char text_##name[] = "#define GANTRY_ARITY " #arity "\n"                                           \
+                                      "#define GANTRY_EXPRESSION " #expression "\n"                                 \
+                                      "#define GANTRY_CHECK(y) GANTRY_CHECK_" #check "(y)\n"                        \
+                                      "#define GANTRY_CHECKED_" #check "\n"                                         \
+                                      "typedef GANTRY_RESULT_" #result " R;\n";                                     \
+    static const char *const parts_##name[] = PARTS_##types(name);                                                  \
+    static const gantry_program_source_t source_##name = {.struct_size = sizeof(gantry_program_source_t),           \
+                                                          .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C, \
+                                                          .label = "portable/elementwise/" #name,                   \
+                                                          .parts = parts_##name,                                    \
                                                           .part_count = sizeof parts_##name / sizeof parts_##name[0]};
 #include "portable/elementwise.def"
 #undef GANTRY_ELEMENTWISE
@@ -163,14 +169,14 @@ static const gantry_type_constraint_t types_ALL[] = {{"T", GANTRY_K_ALL}};
 #define COMPUTE_1 compute_unary
 #define COMPUTE_2 compute_binary
 
-#define GANTRY_ELEMENTWISE(name, arity, types_, result, check, expression)                                    \
-    static const portable_op_t op_##name = {&source_##name, CAN_FAIL_##check, COSTLY_##types_};               \
-    static const gantry_kernel_def_t kernel_##name = {                                                        \
-        .struct_size = sizeof(gantry_kernel_def_t),                                                           \
-        .op = #name,                                                                                          \
-        CONSTRAINTS_##types_,                                                                                 \
-        .compute = COMPUTE_##arity,                                                                           \
-        .data = &op_##name,                                                                                   \
+#define GANTRY_ELEMENTWISE(name, arity, types_, result, check, expression)                      \
+    static const portable_op_t op_##name = {&source_##name, CAN_FAIL_##check, COSTLY_##types_}; \
+    static const gantry_kernel_def_t kernel_##name = {                                          \
+        .struct_size = sizeof(gantry_kernel_def_t),                                             \
+        .op = #name,                                                                            \
+        CONSTRAINTS_##types_,                                                                   \
+        .compute = COMPUTE_##arity,                                                             \
+        .data = &op_##name,                                                                     \
     };
 #include "portable/elementwise.def"
 #undef GANTRY_ELEMENTWISE

@@ -7,7 +7,8 @@
 int32_t gantry_pack_query_elementwise(uint32_t max_abi, const gantry_kernel_pack_t **out_pack);
 
 /* Runs the op that source holds over the plan's operands x and y (of one type) and the call's output. */
-int32_t gantry__portable_broadcast(gantry_op_call_t *call, const gantry_program_source_t *source, const gantry_k_plan_t *plan, int can_fail);
+int32_t gantry__portable_broadcast(gantry_op_call_t *call, const gantry_program_source_t *source,
+                                   const gantry_k_plan_t *plan, int can_fail);
 /* The program of Add, for BiasAdd. */
 extern const gantry_program_source_t gantry__portable_add_source;
 

@@ -1,5 +1,6 @@
-/* Elementwise ops of the portable pack that are not an expression of one type: Cast, Select, Fill, ZerosLike, OnesLike, Range, AddN, BiasAdd.
- * Ops that only move bits are built for the element's size, not its type: bool, int32 and int64 stand for all. */
+/* Elementwise ops of the portable pack that are not an expression of one type: Cast, Select, Fill, ZerosLike, OnesLike,
+ * Range, AddN, BiasAdd. Ops that only move bits are built for the element's size, not its type: bool, int32 and int64
+ * stand for all. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,12 +9,13 @@
 
 #define OPTIONS_BYTES 96
 
-#define SOURCE(name_, label_)                                                                                    \
-    static const gantry_program_source_t name_##_source = {.struct_size = sizeof(gantry_program_source_t),       \
+#define SOURCE(name_, label_)                                                                                        \
+    static const gantry_program_source_t name_##_source = {.struct_size = sizeof(gantry_program_source_t),           \
                                                            .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C, \
-                                                           .label = label_,                                      \
-                                                           .parts = name_##_parts,                               \
-                                                           .part_count = sizeof name_##_parts / sizeof name_##_parts[0]}
+                                                           .label = label_,                                          \
+                                                           .parts = name_##_parts,                                   \
+                                                           .part_count =                                             \
+                                                               sizeof name_##_parts / sizeof name_##_parts[0]}
 
 static int32_t type_of_size(uint32_t bytes)
 {
@@ -45,7 +47,8 @@ static int32_t compute_cast(gantry_op_call_t *call)
     const gantry_arg_t *out = call->outputs[0];
     const gantry_k_work_t work = gantry_k_work(call, out->element_count, gantry_k_size(out->dtype), 0);
     const gantry_launch_arg_t args[] = {gantry_k_span(x), gantry_k_span(out), gantry_k_scalar(&work, sizeof work)};
-    const int truncate = gantry_k_attr_int(call, "Truncate", 0) != 0 && x->dtype == GANTRY_K_FLOAT64 && out->dtype == GANTRY_K_FLOAT32;
+    const int truncate =
+        gantry_k_attr_int(call, "Truncate", 0) != 0 && x->dtype == GANTRY_K_FLOAT64 && out->dtype == GANTRY_K_FLOAT32;
     gantry_backend_kernel_t *kernel;
     char options[OPTIONS_BYTES];
     int32_t status;
@@ -61,13 +64,16 @@ static int32_t compute_cast(gantry_op_call_t *call)
 
 static const gantry_type_constraint_t cast_types[] = {{"SrcT", GANTRY_K_ALL}, {"DstT", GANTRY_K_ALL}};
 
-const gantry_kernel_def_t gantry__portable_cast_kernel = {
-    .struct_size = sizeof(gantry_kernel_def_t), .op = "Cast", .types = cast_types, .type_count = 2, .compute = compute_cast};
+const gantry_kernel_def_t gantry__portable_cast_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
+                                                          .op = "Cast",
+                                                          .types = cast_types,
+                                                          .type_count = 2,
+                                                          .compute = compute_cast};
 
 /* ---- Select ---- */
 
-static const char *const select_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types, gantry__text_work,
-                                           gantry__text_select};
+static const char *const select_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types,
+                                           gantry__text_work, gantry__text_select};
 SOURCE(select, "portable/select");
 
 static int32_t compute_select(gantry_op_call_t *call)
@@ -78,7 +84,8 @@ static int32_t compute_select(gantry_op_call_t *call)
     const int64_t count = out->element_count;
     const gantry_k_work_t work = gantry_k_work(call, count, bytes, 0);
     const int dense = in[0]->element_count == count && in[1]->element_count == count && in[2]->element_count == count;
-    gantry_launch_arg_t args[5] = {gantry_k_span(in[0]), gantry_k_span(in[1]), gantry_k_span(in[2]), gantry_k_span(out)};
+    gantry_launch_arg_t args[5] = {gantry_k_span(in[0]), gantry_k_span(in[1]), gantry_k_span(in[2]),
+                                   gantry_k_span(out)};
     gantry_k_device_plan_t device_plan;
     gantry_k_plan_t plan;
 
@@ -94,12 +101,16 @@ static int32_t compute_select(gantry_op_call_t *call)
 
 static const gantry_type_constraint_t any_type[] = {{"T", GANTRY_K_ALL}};
 
-const gantry_kernel_def_t gantry__portable_select_kernel = {
-    .struct_size = sizeof(gantry_kernel_def_t), .op = "Select", .types = any_type, .type_count = 1, .compute = compute_select};
+const gantry_kernel_def_t gantry__portable_select_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
+                                                            .op = "Select",
+                                                            .types = any_type,
+                                                            .type_count = 1,
+                                                            .compute = compute_select};
 
 /* ---- Fill, ZerosLike, OnesLike ---- */
 
-static const char *const fill_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types, gantry__text_work, gantry__text_fill};
+static const char *const fill_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types,
+                                         gantry__text_work, gantry__text_fill};
 SOURCE(fill, "portable/fill");
 
 static int32_t compute_fill(gantry_op_call_t *call)
@@ -107,7 +118,8 @@ static int32_t compute_fill(gantry_op_call_t *call)
     const gantry_arg_t *out = call->outputs[0];
     const uint32_t bytes = gantry_k_size(out->dtype);
     const gantry_k_work_t work = gantry_k_work(call, out->element_count, bytes, 0);
-    const gantry_launch_arg_t args[] = {gantry_k_span(call->inputs[1]), gantry_k_span(out), gantry_k_scalar(&work, sizeof work)};
+    const gantry_launch_arg_t args[] = {gantry_k_span(call->inputs[1]), gantry_k_span(out),
+                                        gantry_k_scalar(&work, sizeof work)};
 
     return launch(call, &fill_source, type_of_size(bytes), "fill", &work, args, 3);
 }
@@ -140,33 +152,30 @@ static int32_t compute_ones_like(gantry_op_call_t *call)
     const void *one = &one_b8;
 
     switch (out->dtype) {
-    case GANTRY_K_FLOAT32:
-        one = &one_f32;
-        break;
-    case GANTRY_K_FLOAT64:
-        one = &one_f64;
-        break;
-    case GANTRY_K_INT32:
-        one = &one_i32;
-        break;
-    case GANTRY_K_INT64:
-        one = &one_i64;
-        break;
-    default:
-        break;
+    case GANTRY_K_FLOAT32: one = &one_f32; break;
+    case GANTRY_K_FLOAT64: one = &one_f64; break;
+    case GANTRY_K_INT32: one = &one_i32; break;
+    case GANTRY_K_INT64: one = &one_i64; break;
+    default: break;
     }
     return call->services->fill(call, &out->span, one, gantry_k_size(out->dtype));
 }
 
-const gantry_kernel_def_t gantry__portable_zeros_like_kernel = {
-    .struct_size = sizeof(gantry_kernel_def_t), .op = "ZerosLike", .types = any_type, .type_count = 1, .compute = compute_zeros_like};
-const gantry_kernel_def_t gantry__portable_ones_like_kernel = {
-    .struct_size = sizeof(gantry_kernel_def_t), .op = "OnesLike", .types = any_type, .type_count = 1, .compute = compute_ones_like};
+const gantry_kernel_def_t gantry__portable_zeros_like_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
+                                                                .op = "ZerosLike",
+                                                                .types = any_type,
+                                                                .type_count = 1,
+                                                                .compute = compute_zeros_like};
+const gantry_kernel_def_t gantry__portable_ones_like_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
+                                                               .op = "OnesLike",
+                                                               .types = any_type,
+                                                               .type_count = 1,
+                                                               .compute = compute_ones_like};
 
 /* ---- Range ---- */
 
-static const char *const range_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types, gantry__text_work,
-                                          gantry__text_range};
+static const char *const range_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types,
+                                          gantry__text_work, gantry__text_range};
 SOURCE(range, "portable/range");
 
 /* As gantry_range_t of range.cl. */
@@ -219,8 +228,8 @@ const gantry_kernel_def_t gantry__portable_range_kernel = {.struct_size = sizeof
 
 #define REST_MOST 7u
 
-static const char *const add_n_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types, gantry__text_work,
-                                          gantry__text_add_n};
+static const char *const add_n_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types,
+                                          gantry__text_work, gantry__text_add_n};
 SOURCE(add_n, "portable/add_n");
 
 /* As gantry_add_n_t of add_n.cl. */
@@ -264,8 +273,11 @@ static int32_t compute_add_n(gantry_op_call_t *call)
 
 static const gantry_type_constraint_t number_types[] = {{"T", GANTRY_K_NUMBERS}};
 
-const gantry_kernel_def_t gantry__portable_add_n_kernel = {
-    .struct_size = sizeof(gantry_kernel_def_t), .op = "AddN", .types = number_types, .type_count = 1, .compute = compute_add_n};
+const gantry_kernel_def_t gantry__portable_add_n_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
+                                                           .op = "AddN",
+                                                           .types = number_types,
+                                                           .type_count = 1,
+                                                           .compute = compute_add_n};
 
 /* ---- BiasAdd: Add with a plan of its own ---- */
 
@@ -277,5 +289,8 @@ static int32_t compute_bias_add(gantry_op_call_t *call)
     return gantry__portable_broadcast(call, &gantry__portable_add_source, &plan, 0);
 }
 
-const gantry_kernel_def_t gantry__portable_bias_add_kernel = {
-    .struct_size = sizeof(gantry_kernel_def_t), .op = "BiasAdd", .types = number_types, .type_count = 1, .compute = compute_bias_add};
+const gantry_kernel_def_t gantry__portable_bias_add_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
+                                                              .op = "BiasAdd",
+                                                              .types = number_types,
+                                                              .type_count = 1,
+                                                              .compute = compute_bias_add};

@@ -1,6 +1,7 @@
 /* Short forms for the host side of a portable kernel: arguments of a launch and 1-D launches. No state, no allocation.
  *
- * Owner: arguments point into the caller's values, which must live until the launch slot returns. Threads: thread-safe. */
+ * Owner: arguments point into the caller's values, which must live until the launch slot returns. Threads: thread-safe.
+ */
 #ifndef GANTRY_PORTABLE_LAUNCH_H
 #define GANTRY_PORTABLE_LAUNCH_H
 
@@ -35,8 +36,8 @@ static inline gantry_launch_arg_t gantry_k_local(uint32_t size_bytes)
 }
 
 /* Launches at least `items` work-items in groups of `local`; the text's tail test drops those beyond. */
-static inline int32_t gantry_k_launch_1d(gantry_op_call_t *call, gantry_backend_kernel_t *kernel, uint64_t items, uint32_t local,
-                                         const gantry_launch_arg_t *args, uint32_t arg_count)
+static inline int32_t gantry_k_launch_1d(gantry_op_call_t *call, gantry_backend_kernel_t *kernel, uint64_t items,
+                                         uint32_t local, const gantry_launch_arg_t *args, uint32_t arg_count)
 {
     uint64_t groups = (items + local - 1) / local;
     gantry_launch_t launch = {.struct_size = sizeof launch,

@@ -6,6 +6,7 @@
 #include "portable/move_shape.h"
 #include "portable/portable_text.h"
 
+#define TILE_SIDE 32     /* as GANTRY_SIDE of move.cl */
 #define TILE_LOCAL 128u  /* work-items of a group that turns one tile */
 #define THINNEST_TILE 16 /* below this most work-items of a square tile would have nothing to do */
 
@@ -53,16 +54,16 @@ static int32_t run_strided(gantry_op_call_t *call, const gantry__move_copy_t *co
 
 /* Squares only: what a work-group turns at once. */
 static void cut_squares(device_tiles_t *tiles, int64_t batches) {
-    tiles->tile_rows = tiles->tile_columns = GANTRY_MOVE_SIDE;
-    tiles->across = (tiles->columns + GANTRY_MOVE_SIDE - 1) / GANTRY_MOVE_SIDE;
-    tiles->down = (tiles->rows + GANTRY_MOVE_SIDE - 1) / GANTRY_MOVE_SIDE;
+    tiles->tile_rows = tiles->tile_columns = TILE_SIDE;
+    tiles->across = (tiles->columns + TILE_SIDE - 1) / TILE_SIDE;
+    tiles->down = (tiles->rows + TILE_SIDE - 1) / TILE_SIDE;
     tiles->tiles = tiles->across * tiles->down * batches;
 }
 
 /* How many tiles a work-item does on a processor: as many as make a run of gantry_k_work. */
 static int64_t run_of_tiles(const gantry_op_call_t *call, const gantry__move_copy_t *copy) {
     int64_t run = gantry_k_work(call, copy->count, gantry_k_size(call->outputs[0]->dtype), 0).run;
-    return run / GANTRY_MOVE_TILE_ELEMENTS > 0 ? run / GANTRY_MOVE_TILE_ELEMENTS : 1;
+    return run / (TILE_SIDE * TILE_SIDE) > 0 ? run / (TILE_SIDE * TILE_SIDE) : 1;
 }
 
 static int32_t run_tiles(gantry_op_call_t *call, const gantry__move_copy_t *copy, const gantry__move_tiles_t *shape,
@@ -114,7 +115,7 @@ static int32_t run_copy(gantry_op_call_t *call, const gantry__move_copy_t *copy,
         uint64_t loose = alignment > 1 ? (from.offset_bytes | to.offset_bytes) & (alignment - 1) : 0;
         if (loose == 0) return call->services->copy(call, &to, &from);
     }
-    if (gantry__move_tiles(copy, &tiles)) {
+    if (gantry__move_tiles(copy, TILE_SIDE, &tiles)) {
         int thin = tiles.rows < THINNEST_TILE || tiles.columns < THINNEST_TILE;
         if (gantry_k_is_serial(call) || !thin) return run_tiles(call, copy, &tiles, in);
     }

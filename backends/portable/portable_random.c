@@ -1,5 +1,5 @@
-/* StatelessRandomUniform and StatelessRandomNormal on every device that builds programs. The host makes key and counter, the device makes
- * one group of values (16 bytes) per counter step. */
+/* StatelessRandomUniform and StatelessRandomNormal on every device that builds programs. The host makes key and
+ * counter, the device makes one group of values (16 bytes) per counter step. */
 #include <stdio.h>
 
 #include "portable/portable_text.h"
@@ -10,8 +10,9 @@ int32_t gantry_pack_query_random(uint32_t max_abi, const gantry_kernel_pack_t **
 
 #define GROUP_BYTES 16
 
-static const char *const parts[] = {gantry__text_dialect,      gantry__text_launch, gantry__text_types, gantry__text_math_float32,
-                                    gantry__text_math_float64, gantry__text_philox, gantry__text_work,  gantry__text_random};
+static const char *const parts[] = {gantry__text_dialect,      gantry__text_launch,       gantry__text_types,
+                                    gantry__text_math_float32, gantry__text_math_float64, gantry__text_philox,
+                                    gantry__text_work,         gantry__text_random};
 static const gantry_program_source_t source = {.struct_size = sizeof source,
                                                .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
                                                .label = "portable/random",
@@ -63,22 +64,18 @@ static const gantry_type_constraint_t types[] = {{"dtype", GANTRY_K_FLOATS}};
 static const char *const seed_args[] = {"shape", "seed"};
 static const char *const key_args[] = {"shape", "key", "counter", "alg"};
 
-#define KERNEL(op_name, args, args_count, function)              \
-    {                                                            \
-        .struct_size = sizeof(gantry_kernel_def_t),              \
-        .op = op_name,                                           \
-        .types = types,                                          \
-        .type_count = 1,                                         \
-        .host_args = args,                                       \
-        .host_arg_count = args_count,                            \
-        .compute = function,                                     \
+#define KERNEL(op_name, args, args_count, function)                                                                    \
+    {                                                                                                                  \
+        .struct_size = sizeof(gantry_kernel_def_t), .op = op_name, .types = types, .type_count = 1, .host_args = args, \
+        .host_arg_count = args_count, .compute = function,                                                             \
     }
 
 static const gantry_kernel_def_t uniform_by_seed = KERNEL("StatelessRandomUniform", seed_args, 2, compute_uniform);
 static const gantry_kernel_def_t normal_by_seed = KERNEL("StatelessRandomNormal", seed_args, 2, compute_normal);
 static const gantry_kernel_def_t uniform_by_key = KERNEL("StatelessRandomUniformV2", key_args, 4, compute_uniform);
 static const gantry_kernel_def_t normal_by_key = KERNEL("StatelessRandomNormalV2", key_args, 4, compute_normal);
-static const gantry_kernel_def_t *const kernels[] = {&uniform_by_seed, &normal_by_seed, &uniform_by_key, &normal_by_key};
+static const gantry_kernel_def_t *const kernels[] = {&uniform_by_seed, &normal_by_seed, &uniform_by_key,
+                                                     &normal_by_key};
 
 static const gantry_kernel_pack_t pack = {.struct_size = sizeof pack,
                                           .abi_version = 1,

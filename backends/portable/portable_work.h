@@ -1,7 +1,8 @@
 /* How kernels that treat each element apart are launched: the host's side of kernels/work.cl.
  *
- * On a processor each work-item gets one run of elements and there are a few runs per core; elsewhere each work-item gets a few elements.
- * The choice follows the device's type and compute units, never its name. No state, no allocation; thread-safe. */
+ * On a processor each work-item gets one run of elements and there are a few runs per core; elsewhere each work-item
+ * gets a few elements. The choice follows the device's type and compute units, never its name. No state, no allocation;
+ * thread-safe. */
 #ifndef GANTRY_PORTABLE_WORK_H
 #define GANTRY_PORTABLE_WORK_H
 
@@ -23,19 +24,21 @@ typedef struct gantry_k_device_plan_t {
     int64_t strides[GANTRY_K_MAX_OPERANDS][GANTRY_K_MAX_RANK];
 } gantry_k_device_plan_t;
 
-#define GANTRY_K_RUN_UNIT 1024                        /* runs are multiples of this many elements */
-#define GANTRY_K_RUNS_PER_CORE 4                      /* so that a core that is late does not hold up the rest for long */
-#define GANTRY_K_SHORTEST_RUN 8192                    /* elements: below this a work-item costs more than it does */
-#define GANTRY_K_STREAM_BYTES (INT64_C(24) << 20)     /* outputs from this size on are written past the caches */
-#define GANTRY_K_ITEMS_PER_UNIT 4096                  /* work-items per compute unit that are enough to fill a GPU */
+#define GANTRY_K_RUN_UNIT 1024                    /* runs are multiples of this many elements */
+#define GANTRY_K_RUNS_PER_CORE 4                  /* so that a core that is late does not hold up the rest for long */
+#define GANTRY_K_SHORTEST_RUN 8192                /* elements: below this a work-item costs more than it does */
+#define GANTRY_K_STREAM_BYTES (INT64_C(24) << 20) /* outputs from this size on are written past the caches */
+#define GANTRY_K_ITEMS_PER_UNIT 4096              /* work-items per compute unit that are enough to fill a GPU */
 
 static inline int gantry_k_is_serial(const gantry_op_call_t *call)
 {
     return call->device_info->type == GANTRY_DEVICE_TYPE_CPU;
 }
 
-/* Work over count elements of element_bytes. Streaming stores whole vectors, which must lie aligned; costly ones are worth more, shorter runs. */
-static inline gantry_k_work_t gantry_k_work(const gantry_op_call_t *call, int64_t count, int64_t element_bytes, int costly)
+/* Work over count elements of element_bytes. Streaming stores whole vectors, which must lie aligned; costly ones are
+ * worth more, shorter runs. */
+static inline gantry_k_work_t gantry_k_work(const gantry_op_call_t *call, int64_t count, int64_t element_bytes,
+                                            int costly)
 {
     const int64_t units = call->device_info->compute_units > 0 ? call->device_info->compute_units : 1;
     const int64_t shortest = costly ? GANTRY_K_RUN_UNIT : GANTRY_K_SHORTEST_RUN;
@@ -47,17 +50,20 @@ static inline gantry_k_work_t gantry_k_work(const gantry_op_call_t *call, int64_
     run = (run + GANTRY_K_RUN_UNIT - 1) / GANTRY_K_RUN_UNIT * GANTRY_K_RUN_UNIT;
     return (gantry_k_work_t){.count = count,
                              .run = run,
-                             .stream = count * element_bytes >= GANTRY_K_STREAM_BYTES && call->device_info->base_alignment_bytes >= 64};
+                             .stream = count * element_bytes >= GANTRY_K_STREAM_BYTES &&
+                                       call->device_info->base_alignment_bytes >= 64};
 }
 
-static inline int32_t gantry_k_launch_work(gantry_op_call_t *call, gantry_backend_kernel_t *kernel, const gantry_k_work_t *work,
-                                           const gantry_launch_arg_t *args, uint32_t arg_count)
+static inline int32_t gantry_k_launch_work(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
+                                           const gantry_k_work_t *work, const gantry_launch_arg_t *args,
+                                           uint32_t arg_count)
 {
     const int64_t units = call->device_info->compute_units > 0 ? call->device_info->compute_units : 1;
     int64_t items = work->count;
 
     if (gantry_k_is_serial(call)) {
-        return gantry_k_launch_1d(call, kernel, (uint64_t)((work->count + work->run - 1) / work->run), 1, args, arg_count);
+        return gantry_k_launch_1d(call, kernel, (uint64_t)((work->count + work->run - 1) / work->run), 1, args,
+                                  arg_count);
     }
     if (items > units * GANTRY_K_ITEMS_PER_UNIT) {
         items = units * GANTRY_K_ITEMS_PER_UNIT; /* the rest by the loop in the kernel */

@@ -1,5 +1,5 @@
-/* TensorFlow mixes a stateless seed so that its weak bits do not matter: one Philox block, with a fixed key and the seed as counter, gives
- * two words of key and the upper half of the counter; the lower half starts at 0. */
+/* TensorFlow mixes a stateless seed so that its weak bits do not matter: one Philox block, with a fixed key and the
+ * seed as counter, gives two words of key and the upper half of the counter; the lower half starts at 0. */
 #include "portable/random_seed.h"
 
 #include <stdio.h>
@@ -29,8 +29,8 @@ int32_t gantry__portable_random_stream(gantry_op_call_t *call, gantry_k_stream_t
     }
     algorithm = gantry_k_host_int(in[3], 0);
     if (algorithm != GANTRY_K_PHILOX && algorithm != GANTRY_K_AUTO_SELECT) {
-        snprintf(text, sizeof text, "%.40s: alg is %lld; accepted are 1 (Philox) and 3 (chosen by the device: Philox)", call->op,
-                 (long long)algorithm);
+        snprintf(text, sizeof text, "%.40s: alg is %lld; accepted are 1 (Philox) and 3 (chosen by the device: Philox)",
+                 call->op, (long long)algorithm);
         return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, text);
     }
     key = (uint64_t)gantry_k_host_int(in[1], 0);

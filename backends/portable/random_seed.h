@@ -7,7 +7,7 @@
 #include "portable/kernel_types.h"
 
 typedef struct gantry_k_stream_t {
-    uint64_t low;  /* of the 128-bit counter */
+    uint64_t low; /* of the 128-bit counter */
     uint64_t high;
     uint32_t key0; /* low half of the key */
     uint32_t key1;
@@ -15,8 +15,8 @@ typedef struct gantry_k_stream_t {
 
 enum { GANTRY_K_PHILOX = 1, GANTRY_K_AUTO_SELECT = 3 };
 
-/* Of seed[2] (one Philox block turns it into key and counter) or of key, counter and alg, by the call's number of inputs. InvalidArgument
- * for an algorithm that is not Philox. */
+/* Of seed[2] (one Philox block turns it into key and counter) or of key, counter and alg, by the call's number of
+ * inputs. InvalidArgument for an algorithm that is not Philox. */
 int32_t gantry__portable_random_stream(gantry_op_call_t *call, gantry_k_stream_t *out_stream);
 
 #endif

@@ -11,8 +11,9 @@
  * - Arrays of structs travel as arrays of pointers, so that a struct may grow.
  * - A slot returns 0 or one of Gantry's status codes (status.h); the text goes through host->set_error before it returns.
  * - "required" slots are never NULL; for an "optional" one the default is stated.
- * - Threads: query and open are init-only; device_info is thread-safe after open; stream slots are externally synchronised per stream;
- *   all others are thread-safe. No slot is called with a lock of the core held but the one that orders submissions on a stream. */
+ * - Threads: query and open are init-only; device_info is thread-safe after open; stream slots but synchronize and flush are
+ *   externally synchronised per stream; all others are thread-safe. No slot is called with a lock of the core held but the one that orders
+ *   submissions on a stream. */
 #ifndef GANTRY_BACKEND_ABI_H
 #define GANTRY_BACKEND_ABI_H
 
@@ -100,7 +101,7 @@ typedef struct gantry_device_info_t {
     const char *build_hash;         /* changes whenever a cached program binary must not be used any more */
     uint64_t total_bytes;
     uint64_t largest_allocation_bytes; /* 0: no bound but the total */
-    uint64_t base_alignment_bytes;     /* a span's offset must be a multiple; power of two */
+    uint64_t base_alignment_bytes;     /* a buffer's offset must be a multiple; power of two */
     uint64_t local_memory_bytes;
     uint64_t dtype_mask;               /* bit (1 << dtype) for each element type that kernels may use */
     uint32_t max_work_group_size;      /* work-items */
@@ -146,7 +147,7 @@ typedef struct gantry_event_ops_t {
     uint32_t struct_size;
     int32_t (*create)(gantry_backend_device_t *device, gantry_backend_event_t **out_event); /* required */
     void (*destroy)(gantry_backend_event_t *event);                                         /* required */
-    /* required. May be called again on the same event once nobody waits for it any more. */
+    /* required. A wait keeps the record it was given: the event may be recorded again as soon as wait_event and synchronize have returned. */
     int32_t (*record)(gantry_backend_event_t *event, gantry_backend_stream_t *stream);
     /* required. *out_done is 1 when all work before the record has ended; an error of that work is the slot's error. */
     int32_t (*query)(gantry_backend_event_t *event, int32_t *out_done);

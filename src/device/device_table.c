@@ -106,7 +106,9 @@ static gantry_status_t make_logical_devices(gantry__device_table_t *table) {
     }
     table->listed_count = table->logical_count;
     for (size_t i = 0; i < table->physical_count; ++i) {
-        if (!table->physical[i]->listed) GANTRY__TRY(add_logical(table, table->physical[i], -1));
+        const struct gantry_physical_device_t *view = table->physical[i];
+        bool is_hidden = view->served_by && !gantry__device_is_visible(table, view->served_by); /* the card is hidden, under every name */
+        if (!view->listed && !is_hidden) GANTRY__TRY(add_logical(table, view, -1));
     }
     return GANTRY_OK;
 }

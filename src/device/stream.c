@@ -9,6 +9,8 @@
  * No thread ever holds two streams' locks: the event is taken from T, counted, and T's lock released, before S is locked. */
 #include "device/stream.h"
 
+#include <stdio.h>
+
 gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap_t *heap, const gantry_backend_t *backend,
                                     gantry_backend_device_t *device, const void *owner, uint32_t index, bool synchronous) {
     *stream = (gantry__stream_t){
@@ -47,9 +49,42 @@ static void raise_to(atomic_uint_fast64_t *value, uint64_t wanted) {
     }
 }
 
+static bool is_completed(gantry__point_t point) {
+    return atomic_load_explicit(&point.stream->completed, memory_order_acquire) >= point.count;
+}
+
 bool gantry__point_is_past(gantry__point_t point) {
     if (!point.stream || point.stream->synchronous) return true;
-    return atomic_load_explicit(&point.stream->completed, memory_order_acquire) >= point.count;
+    return is_completed(point) && !atomic_load_explicit(&point.stream->has_failed, memory_order_acquire);
+}
+
+/* ---- failures ---- */
+
+/* Everything after what is known to be good, up to count, has failed with the thread's last message. */
+static void keep_failure(gantry__stream_t *stream, uint64_t count, gantry_status_t status) {
+    gantry__mutex_lock(&stream->lock);
+    uint64_t completed = atomic_load(&stream->completed);
+    if (!atomic_load(&stream->has_failed)) {
+        stream->failed_from = completed < count ? completed + 1 : count;
+        stream->failed_status = status;
+        (void)snprintf(stream->failed_text, sizeof stream->failed_text, "%s", gantry__message());
+    }
+    if (stream->failed_to < count) stream->failed_to = count;
+    atomic_store_explicit(&stream->has_failed, true, memory_order_release);
+    gantry__mutex_unlock(&stream->lock);
+}
+
+/* The failure that the point lies in, if any. */
+static gantry_status_t failure_of(gantry__point_t point) {
+    gantry__stream_t *stream = point.stream;
+    if (!atomic_load_explicit(&stream->has_failed, memory_order_acquire)) return GANTRY_OK;
+    gantry_status_t status = GANTRY_OK;
+    gantry__mutex_lock(&stream->lock);
+    if (point.count >= stream->failed_from && point.count <= stream->failed_to) {
+        status = gantry__fail(stream->failed_status, "%s", stream->failed_text);
+    }
+    gantry__mutex_unlock(&stream->lock);
+    return status;
 }
 
 static gantry__event_t *retain_event(gantry__event_t *event) {
@@ -109,7 +144,7 @@ static gantry_status_t record_event(gantry__stream_t *stream) {
 static gantry_status_t event_for(gantry__point_t point, gantry__event_t **out_event) {
     gantry__stream_t *stream = point.stream;
     *out_event = NULL;
-    if (gantry__point_is_past(point)) return GANTRY_OK;
+    if (is_completed(point)) return GANTRY_OK;
     gantry_status_t status = GANTRY_OK;
     gantry__mutex_lock(&stream->lock);
     if (!stream->last_event || stream->last_event->count < point.count) status = record_event(stream);
@@ -121,6 +156,11 @@ static gantry_status_t event_for(gantry__point_t point, gantry__event_t **out_ev
 static gantry_status_t wait_on_host(gantry__event_t *event) {
     gantry__stream_t *stream = event->stream;
     gantry_status_t status = (gantry_status_t)stream->backend->event->synchronize(event->handle);
+    if (status != GANTRY_OK) {
+        keep_failure(stream, event->count, status);
+        (void)stream->backend->stream->synchronize(stream->handle); /* so that later events do not carry this error again */
+        (void)gantry__fail(status, "%s", stream->failed_text);
+    }
     raise_to(&stream->completed, event->count);
     return status;
 }
@@ -128,7 +168,9 @@ static gantry_status_t wait_on_host(gantry__event_t *event) {
 static bool is_sibling(const gantry__stream_t *a, const gantry__stream_t *b) { return a->owner == b->owner; }
 
 static gantry_status_t wait_for_one(gantry__stream_t *stream, gantry__point_t point) {
-    if (!point.stream || point.stream == stream || gantry__point_is_past(point)) return GANTRY_OK;
+    if (gantry__point_is_past(point)) return GANTRY_OK;
+    GANTRY__TRY(failure_of(point));
+    if (point.stream == stream) return GANTRY_OK;
     gantry__event_t *event;
     GANTRY__TRY(event_for(point, &event));
     if (!event) return GANTRY_OK;
@@ -166,6 +208,7 @@ uint64_t gantry__stream_end(gantry__stream_t *stream) {
 
 gantry_status_t gantry__point_wait(gantry__point_t point) {
     if (gantry__point_is_past(point)) return GANTRY_OK;
+    GANTRY__TRY(failure_of(point));
     gantry__event_t *event;
     GANTRY__TRY(event_for(point, &event));
     if (!event) return GANTRY_OK;
@@ -178,6 +221,7 @@ gantry_status_t gantry__stream_synchronize(gantry__stream_t *stream) {
     if (!stream->backend || stream->synchronous) return GANTRY_OK;
     uint64_t count = atomic_load(&stream->submitted);
     gantry_status_t status = (gantry_status_t)stream->backend->stream->synchronize(stream->handle);
+    if (status != GANTRY_OK) keep_failure(stream, count, status);
     raise_to(&stream->completed, count);
     return status;
 }

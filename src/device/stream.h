@@ -44,6 +44,11 @@ struct gantry__stream_t {
     uint64_t waited[GANTRY__STREAMS]; /* of the device's own streams: their count this one already waits for; under lock */
     gantry__event_t *last_event;      /* the newest; under lock */
     gantry__event_t *spare;           /* under lock */
+    /* Work that failed while it ran: every point of the range keeps the failure, whoever asks and however often. */
+    atomic_bool has_failed;
+    uint64_t failed_from, failed_to; /* under lock, as the next two */
+    gantry_status_t failed_status;
+    char failed_text[256];
 };
 
 /* A point that work must wait for. stream NULL: none. */
@@ -57,7 +62,7 @@ gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap
 /* Waits for pending work. */
 void gantry__stream_deinit(gantry__stream_t *stream);
 
-/* True when the point has passed, as far as is known without asking the driver. */
+/* True when the point has passed and nothing of the stream ever failed, as far as is known without asking the driver. */
 bool gantry__point_is_past(gantry__point_t point);
 
 /* Makes stream's later work wait for the points; between backends the calling thread waits instead. Not between begin and end. */

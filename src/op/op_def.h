@@ -104,7 +104,7 @@ const gantry__op_def_t *gantry__op_find(const char *name);
  * InvalidArgument names op, input or attribute, its value and what is accepted. */
 gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_t *attrs, size_t attr_count);
 
-/* The definition that flat input i of a call with input_count inputs belongs to. */
+/* The definition that flat input i of a call with input_count inputs belongs to; NULL when the op has no such input. */
 const gantry__op_arg_t *gantry__op_input_arg(const gantry__op_def_t *op, uint32_t input_count, uint32_t i);
 
 #endif

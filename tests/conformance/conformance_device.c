@@ -52,7 +52,7 @@ static void print_backends(const gantry_runtime_t *runtime)
     }
 }
 
-/* Whether s ("opencl") could have served the text ("opencl:0", "/GPU:0"): a backend's own name speaks of it alone. */
+/* Whether a backend ("opencl") could have served the text ("opencl:0", "/GPU:0"): a backend's own name speaks of it alone. */
 static bool could_serve(const char *text, const char *backend)
 {
     size_t length = strlen(backend);
@@ -62,21 +62,22 @@ static bool could_serve(const char *text, const char *backend)
     return strncmp(text, backend, length) == 0 && (text[length] == ':' || text[length] == 0);
 }
 
-static bool has_usable_backend(const gantry_runtime_t *runtime, const char *text)
+/* A backend that is refused (damaged, of another ABI) or usable without such a device is no reason to skip. */
+static bool is_unavailable(const gantry_runtime_t *runtime, const char *text)
 {
     for (size_t i = 0; i < gantry_backend_status_count(runtime); i++) {
         gantry_backend_status_t s = {.struct_size = sizeof s};
-        if (gantry_backend_status(runtime, i, &s) != GANTRY_OK) continue;
-        if (s.state == GANTRY_BACKEND_USABLE && could_serve(text, s.name)) return true;
+        if (gantry_backend_status(runtime, i, &s) != GANTRY_OK) return false;
+        if (s.state != GANTRY_BACKEND_UNAVAILABLE && could_serve(text, s.name)) return false;
     }
-    return false;
+    return true;
 }
 
 static int find_device(conformance_t *c, const char *text, const gantry_logical_device_t **out_device)
 {
     gantry_status_t status = gantry_find_logical_device(c->runtime, text, out_device);
     if (status == GANTRY_OK) return 0;
-    bool may_skip = c->options.allow_missing && status == GANTRY_NOT_FOUND && !has_usable_backend(c->runtime, text);
+    bool may_skip = c->options.allow_missing && status == GANTRY_NOT_FOUND && is_unavailable(c->runtime, text);
     printf("%s device %s is missing: %s\n", may_skip ? "SKIP" : "FAIL", text, conformance_last_error(status));
     print_backends(c->runtime);
     return may_skip ? CONFORMANCE_SKIPPED : 1;

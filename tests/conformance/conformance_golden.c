@@ -200,7 +200,7 @@ void conformance_run_golden(conformance_t *c)
     struct dirent **entries = NULL;
     uint64_t number = 0;
     int count = scandir(c->options.golden, &entries, is_json, alphasort);
-    if (count <= 0 && conformance_begin(c, "golden", "files")) {
+    if (count <= 0 && conformance_begin(c, "golden", "(files)")) {
         conformance_fail(c, "there is no golden file in %s", c->options.golden);
         conformance_end(c);
     }

@@ -29,6 +29,9 @@ typedef struct driver_t {
     uint64_t asked[MOST_TAKES];
     gantry__allocator_t *must_be_unlocked; /* while the driver is called */
     int found_locked;
+    gantry__bfc_chunk_t *to_free; /* by another thread, as it were, while the first region goes back */
+    uint64_t freed_handle;        /* of its region, whose work nobody has waited for since; 0: none */
+    int given_too_early;
 } driver_t;
 
 static void check_unlocked(driver_t *driver) {
@@ -64,7 +67,12 @@ static void give_back(void *user, uint64_t handle, uint64_t size_bytes) {
     driver_t *driver = user;
     check_unlocked(driver);
     (void)pthread_mutex_lock(&driver->lock);
-    (void)handle;
+    if (driver->to_free) {
+        driver->freed_handle = driver->to_free->region->handle;
+        gantry__allocator_free(driver->must_be_unlocked, driver->to_free);
+        driver->to_free = NULL;
+    }
+    driver->given_too_early += driver->freed_handle == handle;
     driver->held -= size_bytes;
     --driver->regions;
     ++driver->gives;
@@ -76,6 +84,7 @@ static void wait_for_work(void *user) {
     check_unlocked(driver);
     (void)pthread_mutex_lock(&driver->lock);
     ++driver->waits;
+    driver->freed_handle = 0;
     (void)pthread_mutex_unlock(&driver->lock);
 }
 
@@ -296,6 +305,20 @@ static void empty_regions_go_back_for_a_larger_one(void **state) {
     close_all(&f);
 }
 
+static void region_emptied_after_the_wait_is_waited_for_again(void **state) {
+    (void)state;
+    fixture_t f;
+    open_all(&f, (gantry__bfc_options_t){.limit_bytes = 16 * MIB, .growth = true});
+    gantry__bfc_chunk_t *small = get(&f, 2 * MIB), *middle = get(&f, 4 * MIB), *large = get(&f, 8 * MIB);
+    put(&f, small);
+    f.driver.to_free = large; /* its work is still in flight when another thread lets go of it */
+    expect_refusal(&f, 15 * MIB, "give back empty regions");
+    assert_int_equal(f.driver.given_too_early, 0);
+    f.driver.freed_handle = 0;
+    put(&f, middle);
+    close_all(&f);
+}
+
 static void regions_in_use_stay(void **state) {
     (void)state;
     fixture_t f;
@@ -481,6 +504,7 @@ int main(void) {
         cmocka_unit_test(driver_with_just_enough_is_enough),
         cmocka_unit_test(broken_driver_is_not_a_lack_of_memory),
         cmocka_unit_test(empty_regions_go_back_for_a_larger_one),
+        cmocka_unit_test(region_emptied_after_the_wait_is_waited_for_again),
         cmocka_unit_test(regions_in_use_stay),
         cmocka_unit_test(driver_s_refusal_also_gives_back),
         cmocka_unit_test(refusal_leaves_the_pool_usable),

@@ -60,7 +60,9 @@ static void *host_reallocate(void *self, void *ptr, uint64_t old_bytes, uint64_t
 static const char *host_option(void *self, const char *name)
 {
     test_host_t *host = self;
-    return strcmp(name, "GANTRY_CPU_THREADS") == 0 ? host->threads : strcmp(name, "GANTRY_CPU_SIMD") == 0 ? host->simd : NULL;
+    return strcmp(name, "GANTRY_CPU_THREADS") == 0 ? host->threads
+           : strcmp(name, "GANTRY_CPU_SIMD") == 0  ? host->simd
+                                                   : NULL;
 }
 
 static void host_init(test_host_t *host)
@@ -123,15 +125,16 @@ static void device_info_is_complete(void **state)
     assert_int_equal(o->table->device_info(o->instance, 0, &info), 0);
     assert_int_equal(info.struct_size, sizeof info);
     assert_int_equal(info.type, GANTRY_DEVICE_TYPE_CPU);
-    assert_int_equal(info.flags, GANTRY_DEVICE_HOST_BACKED | GANTRY_DEVICE_HOST_ADDRESSABLE | GANTRY_DEVICE_SYNCHRONOUS);
+    assert_int_equal(info.flags,
+                     GANTRY_DEVICE_HOST_BACKED | GANTRY_DEVICE_HOST_ADDRESSABLE | GANTRY_DEVICE_SYNCHRONOUS);
     assert_true(info.hardware_name[0] != '\0');
     assert_true(info.compute_units >= 1);
     assert_true(info.total_bytes > (UINT64_C(1) << 20));
     assert_true(info.base_alignment_bytes >= 64);
     assert_int_equal(info.program_kinds, 0);
     assert_true((info.dtype_mask & GANTRY_K_ALL) == GANTRY_K_ALL);
-    const char *const texts[] = {info.vendor, info.driver_version, info.platform_name, info.platform_version, info.pci_address, info.uuid,
-                                 info.compute_capability, info.build_hash};
+    const char *const texts[] = {info.vendor,      info.driver_version, info.platform_name,      info.platform_version,
+                                 info.pci_address, info.uuid,           info.compute_capability, info.build_hash};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         assert_non_null(texts[i]);
     }
@@ -355,8 +358,9 @@ static void fill_every_pattern_size_repeats_it_and_stays_inside(void **state)
                 assert_int_equal(bytes[63], 0xee);
                 assert_int_equal(bytes[64 + span.size_bytes], 0xee);
                 for (uint64_t i = 0; i < span.size_bytes; i++) {
-                    if (bytes[64 + i] != pattern[i % size]) fail_msg("size %u count %llu byte %llu", size,
-                                                                     (unsigned long long)counts[c], (unsigned long long)i);
+                    if (bytes[64 + i] != pattern[i % size])
+                        fail_msg("size %u count %llu byte %llu", size, (unsigned long long)counts[c],
+                                 (unsigned long long)i);
                 }
             }
         }

@@ -1,4 +1,5 @@
-/* Elementwise kernels of the CPU backend against plain scalar C, over types, shapes, instruction sets and thread counts. */
+/* Elementwise kernels of the CPU backend against plain scalar C, over types, shapes, instruction sets and thread
+ * counts. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -65,7 +66,9 @@ static void store_value(void *data, int32_t dtype, int64_t i, uint32_t salt)
     case GANTRY_K_FLOAT32: ((float *)data)[i] = f; break;
     case GANTRY_K_FLOAT64: ((double *)data)[i] = (double)f * 1.0000000001; break;
     case GANTRY_K_INT32: ((int32_t *)data)[i] = r % 7 == 0 ? INT32_MIN : r % 5 == 0 ? -1 : (int32_t)(r | 1u); break;
-    case GANTRY_K_INT64: ((int64_t *)data)[i] = r % 7 == 0 ? INT64_MIN : r % 5 == 0 ? -1 : ((int64_t)(int32_t)r * 1000003) | 1; break;
+    case GANTRY_K_INT64:
+        ((int64_t *)data)[i] = r % 7 == 0 ? INT64_MIN : r % 5 == 0 ? -1 : ((int64_t)(int32_t)r * 1000003) | 1;
+        break;
     default: ((uint8_t *)data)[i] = r >> 7 & 1; break;
     }
 }
@@ -107,17 +110,23 @@ static const struct {
 /* op is a row of the table: GANTRY_CPU_OP_... */
 #define IS(name) (op == GANTRY_CPU_OP_##name)
 
-#define COMPARE()                                \
-    if (IS(Equal)) return x == y;              \
-    if (IS(NotEqual)) return x != y;           \
-    if (IS(Less)) return x < y;                \
-    if (IS(LessEqual)) return x <= y;          \
-    if (IS(Greater)) return x > y;             \
-    if (IS(GreaterEqual)) return x >= y;       \
+#define COMPARE()                        \
+    if (IS(Equal)) return x == y;        \
+    if (IS(NotEqual)) return x != y;     \
+    if (IS(Less)) return x < y;          \
+    if (IS(LessEqual)) return x <= y;    \
+    if (IS(Greater)) return x > y;       \
+    if (IS(GreaterEqual)) return x >= y; \
     return 99
 
-static int compare_f(size_t op, double x, double y) { COMPARE(); }
-static int compare_i(size_t op, int64_t x, int64_t y) { COMPARE(); }
+static int compare_f(size_t op, double x, double y)
+{
+    COMPARE();
+}
+static int compare_i(size_t op, int64_t x, int64_t y)
+{
+    COMPARE();
+}
 
 static double float_result(size_t op, double x, double y)
 {
@@ -167,7 +176,8 @@ static int same_f(double got, double want, double ulps, double eps, double least
     return fabs(got - want) <= ulps * fmax(fabs(want) * eps, least);
 }
 
-static void check_element(size_t op, int32_t dtype, int32_t out_dtype, const void *x, const void *y, const void *out, double ulps)
+static void check_element(size_t op, int32_t dtype, int32_t out_dtype, const void *x, const void *y, const void *out,
+                          double ulps)
 {
     if (out_dtype == GANTRY_K_BOOL) {
         int got = *(const uint8_t *)out;
@@ -185,7 +195,8 @@ static void check_element(size_t op, int32_t dtype, int32_t out_dtype, const voi
         float want = (float)float_result(op, (double)*(const float *)x, (double)*(const float *)y);
         float got = *(const float *)out;
         if (!same_f((double)got, (double)want, ulps, 0x1p-23, 0x1p-149)) {
-            fail_msg("%s(%a, %a) is %a, not %a", ops[op].name, (double)*(const float *)x, (double)*(const float *)y, (double)got, (double)want);
+            fail_msg("%s(%a, %a) is %a, not %a", ops[op].name, (double)*(const float *)x, (double)*(const float *)y,
+                     (double)got, (double)want);
         }
     } else if (dtype == GANTRY_K_FLOAT64) {
         double want = float_result(op, *(const double *)x, *(const double *)y);
@@ -205,7 +216,8 @@ static void check_element(size_t op, int32_t dtype, int32_t out_dtype, const voi
 
 static const gantry_kernel_def_t *find(const char *op)
 {
-    const gantry_kernel_def_t *kernel = cpu_kernel(gantry__cpu_elementwise_kernels, gantry__cpu_elementwise_kernel_count, op);
+    const gantry_kernel_def_t *kernel =
+        cpu_kernel(gantry__cpu_elementwise_kernels, gantry__cpu_elementwise_kernel_count, op);
     assert_non_null(kernel);
     return kernel;
 }
@@ -230,7 +242,8 @@ static void run_one(cpu_call_t *device, size_t o, int32_t dtype, const shapes_t 
     const gantry_kernel_def_t *kernel = find(ops[o].name);
     const int32_t out_dtype = result_type(o, dtype);
     const uint32_t size = gantry_k_size(dtype);
-    const gantry_arg_t *in[2] = {make_values(device, dtype, s->x_rank, s->x, 1), make_values(device, dtype, s->y_rank, s->y, 2)};
+    const gantry_arg_t *in[2] = {make_values(device, dtype, s->x_rank, s->x, 1),
+                                 make_values(device, dtype, s->y_rank, s->y, 2)};
     const int64_t *dims = ops[o].arity == 1 ? s->x : s->out;
     const int32_t rank = ops[o].arity == 1 ? s->x_rank : s->out_rank;
     gantry_arg_t *out = cpu_tensor(device, out_dtype, rank, dims);
@@ -241,7 +254,8 @@ static void run_one(cpu_call_t *device, size_t o, int32_t dtype, const shapes_t 
     assert_int_equal(cpu_compute(device, kernel, in, ops[o].arity, out, NULL, 0), 0);
     for (int64_t i = 0; i < out->element_count; i++) {
         const char *x = (const char *)in[0]->data + broadcast_offset(in[0], rank, dims, i) * size;
-        const char *y = ops[o].arity == 1 ? x : (const char *)in[1]->data + broadcast_offset(in[1], rank, dims, i) * size;
+        const char *y =
+            ops[o].arity == 1 ? x : (const char *)in[1]->data + broadcast_offset(in[1], rank, dims, i) * size;
         check_element(o, dtype, out_dtype, x, y, (const char *)out->data + i * out_size, allowed_ulps(o));
     }
     for (int level = 0; level < best; level++) {
@@ -254,7 +268,8 @@ static void run_one(cpu_call_t *device, size_t o, int32_t dtype, const shapes_t 
             int both_nan = (out_dtype == GANTRY_K_FLOAT32 && isnan(*(const float *)a) && isnan(*(const float *)b)) ||
                            (out_dtype == GANTRY_K_FLOAT64 && isnan(*(const double *)a) && isnan(*(const double *)b));
             if (!both_nan && memcmp(a, b, out_size) != 0) {
-                fail_msg("%s: element %lld differs between level %d and %d", ops[o].name, (long long)(i / out_size), level, best);
+                fail_msg("%s: element %lld differs between level %d and %d", ops[o].name, (long long)(i / out_size),
+                         level, best);
             }
         }
     }
@@ -342,7 +357,8 @@ static void division_fails(int32_t dtype, const shapes_t *s, int64_t zero_at)
     cpu_call_t device;
     for (int level = 0; level < LEVELS; level++) {
         cpu_call_open(&device, level, 2);
-        const gantry_arg_t *in[2] = {make_values(&device, dtype, s->x_rank, s->x, 1), make_values(&device, dtype, s->y_rank, s->y, 2)};
+        const gantry_arg_t *in[2] = {make_values(&device, dtype, s->x_rank, s->x, 1),
+                                     make_values(&device, dtype, s->y_rank, s->y, 2)};
         gantry_arg_t *out = cpu_tensor(&device, dtype, s->out_rank, s->out);
         assert_int_equal(cpu_compute(&device, find("Div"), in, 2, out, NULL, 0), 0);
         memset((char *)in[1]->data + zero_at * gantry_k_size(dtype), 0, gantry_k_size(dtype));
@@ -355,8 +371,12 @@ static void division_fails(int32_t dtype, const shapes_t *s, int64_t zero_at)
 static void division_integer_by_zero_is_invalid_argument(void **state)
 {
     static const shapes_t cases[] = {
-        {1, 1, 1, {5}, {5}, {5}},         {1, 0, 1, {9}, {0}, {9}},           {0, 1, 1, {0}, {40}, {40}},
-        {1, 1, 1, {90000}, {90000}, {90000}}, {2, 1, 2, {90, 4}, {4}, {90, 4}}, {2, 2, 2, {90, 4}, {90, 1}, {90, 4}},
+        {1, 1, 1, {5}, {5}, {5}},
+        {1, 0, 1, {9}, {0}, {9}},
+        {0, 1, 1, {0}, {40}, {40}},
+        {1, 1, 1, {90000}, {90000}, {90000}},
+        {2, 1, 2, {90, 4}, {4}, {90, 4}},
+        {2, 2, 2, {90, 4}, {90, 1}, {90, 4}},
         {2, 2, 2, {90, 1}, {1, 90}, {90, 90}},
     };
     (void)state;

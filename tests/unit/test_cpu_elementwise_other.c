@@ -15,7 +15,8 @@
 
 static const gantry_kernel_def_t *find(const char *op)
 {
-    const gantry_kernel_def_t *kernel = cpu_kernel(gantry__cpu_elementwise_kernels, gantry__cpu_elementwise_kernel_count, op);
+    const gantry_kernel_def_t *kernel =
+        cpu_kernel(gantry__cpu_elementwise_kernels, gantry__cpu_elementwise_kernel_count, op);
     assert_non_null(kernel);
     return kernel;
 }
@@ -31,7 +32,8 @@ static gantry_arg_t *tensor_of(cpu_call_t *device, int32_t dtype, int64_t count,
 
 static void cast_is(int32_t from, const void *x, int64_t count, int32_t to, const void *want, int truncate)
 {
-    const gantry_attr_t attr = {.struct_size = sizeof attr, .kind = GANTRY_ATTR_BOOL, .name = "Truncate", .i = truncate};
+    const gantry_attr_t attr = {
+        .struct_size = sizeof attr, .kind = GANTRY_ATTR_BOOL, .name = "Truncate", .i = truncate};
     const gantry_attr_t *attrs[1] = {&attr};
     for (int level = 0; level < LEVELS; level++) {
         cpu_call_t device;
@@ -46,7 +48,8 @@ static void cast_is(int32_t from, const void *x, int64_t count, int32_t to, cons
         }
         assert_int_equal(cpu_compute(&device, find("Cast"), inputs, 1, out, attrs, 1), 0);
         for (int i = 0; i < 19; i++) {
-            assert_memory_equal((char *)out->data + i * count * gantry_k_size(to), want, (size_t)count * gantry_k_size(to));
+            assert_memory_equal((char *)out->data + i * count * gantry_k_size(to), want,
+                                (size_t)count * gantry_k_size(to));
         }
         cpu_call_close(&device);
     }
@@ -54,9 +57,12 @@ static void cast_is(int32_t from, const void *x, int64_t count, int32_t to, cons
 
 static void cast_float_out_of_range_saturates_and_nan_is_zero(void **state)
 {
-    const float f[] = {NAN, INFINITY, -INFINITY, 3e9f, -3e9f, 2147483648.0f, -2147483648.0f, 2147483520.0f, 1.9f, -1.9f, -0.0f, 1e-40f};
-    const int32_t f_i32[] = {0, INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN, 2147483520, 1, -1, 0, 0};
-    const float g[] = {NAN, INFINITY, -INFINITY, 1e19f, -1e19f, 9223372036854775808.0f, -9223372036854775808.0f, 3e9f, -1.5f};
+    const float f[] = {NAN,           INFINITY, -INFINITY, 3e9f,  -3e9f, 2147483648.0f, -2147483648.0f,
+                       2147483520.0f, 1.9f,     -1.9f,     -0.0f, 1e-40f};
+    const int32_t f_i32[] = {0,         INT32_MAX,  INT32_MIN, INT32_MAX, INT32_MIN, INT32_MAX,
+                             INT32_MIN, 2147483520, 1,         -1,        0,         0};
+    const float g[] = {NAN,  INFINITY, -INFINITY, 1e19f, -1e19f, 9223372036854775808.0f, -9223372036854775808.0f,
+                       3e9f, -1.5f};
     const int64_t g_i64[] = {0, INT64_MAX, INT64_MIN, INT64_MAX, INT64_MIN, INT64_MAX, INT64_MIN, 3000000000, -1};
     const double d[] = {NAN, 1e10, -1e10, 2147483647.9, -2147483648.9, -2147483649.0, 2147483648.0, 0.99};
     const int32_t d_i32[] = {0, INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN, INT32_MIN, INT32_MAX, 0};
@@ -87,7 +93,8 @@ static void cast_between_widths_wraps_rounds_and_truncates(void **state)
     const float i_f32[] = {78187493376.0f, -1.0f, -9223372036854775808.0f, 16777216.0f};
     const double d[] = {0.1, -0.1, 1e300, -1e300, 1.0, 1e-46, -1e-46, 0.0};
     const float nearest[] = {0.1f, -0.1f, INFINITY, -INFINITY, 1.0f, 0.0f, -0.0f, 0.0f};
-    const float truncated[] = {0x1.999998p-4f, -0x1.999998p-4f, 0x1.fffffep127f, -0x1.fffffep127f, 1.0f, 0.0f, -0.0f, 0.0f};
+    const float truncated[] = {
+        0x1.999998p-4f, -0x1.999998p-4f, 0x1.fffffep127f, -0x1.fffffep127f, 1.0f, 0.0f, -0.0f, 0.0f};
     const uint8_t b[] = {0, 1};
     const double b_f64[] = {0.0, 1.0};
     (void)state;
@@ -167,7 +174,10 @@ static void likes_give_zero_and_one_of_the_type(void **state)
     const struct {
         int32_t dtype;
         const void *one;
-    } cases[] = {{GANTRY_K_FLOAT64, &one_f64}, {GANTRY_K_FLOAT32, &one_f32}, {GANTRY_K_INT32, &one_i32}, {GANTRY_K_INT64, &one_i64},
+    } cases[] = {{GANTRY_K_FLOAT64, &one_f64},
+                 {GANTRY_K_FLOAT32, &one_f32},
+                 {GANTRY_K_INT32, &one_i32},
+                 {GANTRY_K_INT64, &one_i64},
                  {GANTRY_K_BOOL, &one_b8}};
     cpu_call_t device;
     (void)state;
@@ -176,9 +186,11 @@ static void likes_give_zero_and_one_of_the_type(void **state)
         gantry_arg_t *out = cpu_tensor(&device, cases[c].dtype, 1, &count);
         const gantry_arg_t *in[1] = {out};
         assert_int_equal(cpu_compute(&device, find("OnesLike"), in, 1, out, NULL, 0), 0);
-        assert_memory_equal((char *)out->data + 4 * gantry_k_size(cases[c].dtype), cases[c].one, gantry_k_size(cases[c].dtype));
+        assert_memory_equal((char *)out->data + 4 * gantry_k_size(cases[c].dtype), cases[c].one,
+                            gantry_k_size(cases[c].dtype));
         assert_int_equal(cpu_compute(&device, find("ZerosLike"), in, 1, out, NULL, 0), 0);
-        assert_memory_equal((char *)out->data + 4 * gantry_k_size(cases[c].dtype), &zero, gantry_k_size(cases[c].dtype));
+        assert_memory_equal((char *)out->data + 4 * gantry_k_size(cases[c].dtype), &zero,
+                            gantry_k_size(cases[c].dtype));
     }
     cpu_call_close(&device);
 }
@@ -203,7 +215,8 @@ static void range_is_start_plus_index_times_delta(void **state)
             float want = start + product;
             assert_memory_equal((float *)out->data + i, &want, sizeof want);
         }
-        const gantry_arg_t *ints[3] = {tensor_of(&device, GANTRY_K_INT32, 1, &i_start), s, tensor_of(&device, GANTRY_K_INT32, 1, &i_delta)};
+        const gantry_arg_t *ints[3] = {tensor_of(&device, GANTRY_K_INT32, 1, &i_start), s,
+                                       tensor_of(&device, GANTRY_K_INT32, 1, &i_delta)};
         out = cpu_tensor(&device, GANTRY_K_INT32, 1, &count);
         assert_int_equal(cpu_compute(&device, find("Range"), ints, 3, out, NULL, 0), 0);
         assert_int_equal(((int32_t *)out->data)[0], INT32_MAX - 2);
@@ -226,7 +239,8 @@ static void add_n_many_inputs_adds_from_left_to_right(void **state)
             gantry_arg_t *last = NULL;
             for (uint32_t k = 0; k < n; k++) {
                 last = cpu_tensor(&device, GANTRY_K_FLOAT32, 1, &count);
-                for (int64_t i = 0; i < count; i++) ((float *)last->data)[i] = ldexpf((float)(i % 1001) - 500, (int)(i * k % 40) - 20);
+                for (int64_t i = 0; i < count; i++)
+                    ((float *)last->data)[i] = ldexpf((float)(i % 1001) - 500, (int)(i * k % 40) - 20);
                 in[k] = last;
             }
             gantry_arg_t *out = cpu_tensor(&device, GANTRY_K_FLOAT32, 1, &count);
@@ -246,7 +260,8 @@ static void add_n_many_inputs_adds_from_left_to_right(void **state)
 
 static void bias_is_added(const char *format, int32_t rank, const int64_t *dims, int32_t channel)
 {
-    const gantry_attr_t attr = {.struct_size = sizeof attr, .kind = GANTRY_ATTR_STRING, .name = "data_format", .s = format};
+    const gantry_attr_t attr = {
+        .struct_size = sizeof attr, .kind = GANTRY_ATTR_STRING, .name = "data_format", .s = format};
     const gantry_attr_t *attrs[1] = {&attr};
     cpu_call_t device;
     cpu_call_open(&device, -1, 2);

@@ -100,7 +100,8 @@ static void machine_odd_files_mean_no_limit(void **state)
     write_below(root, "/proc/self/cgroup", "nonsense\n:\n::\n4:memory\n0::");
     memory_is(root, 6000, 8000);
     assert_int_equal(gantry__cpu_machine_cores(root, 3), 3);
-    write_below(root, "/proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineTest\nmodel name\t: Test CPU @ 3\ncpu MHz\t\t: 2596.120\n");
+    write_below(root, "/proc/cpuinfo",
+                "processor\t: 0\nvendor_id\t: GenuineTest\nmodel name\t: Test CPU @ 3\ncpu MHz\t\t: 2596.120\n");
     gantry__cpu_identity_t identity;
     gantry__cpu_machine_identity(root, &identity);
     assert_string_equal(identity.hardware_name, "Test CPU @ 3");

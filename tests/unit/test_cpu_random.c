@@ -1,4 +1,5 @@
-/* The generator's words against its authors' known answers, and the CPU's stateless random kernels against plain scalar C. */
+/* The generator's words against its authors' known answers, and the CPU's stateless random kernels against plain scalar
+ * C. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +24,8 @@ static void philox_known_answers_are_met(void **state)
     static const uint32_t cases[][10] = {
         {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
         {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
-        {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1},
+        {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09, 0x94fdcceb, 0x5001e420,
+         0x24126ea1},
     };
     (void)state;
     for (size_t c = 0; c < 3; c++) {
@@ -79,7 +81,8 @@ static const int64_t counter[] = {-3, 7}; /* the low half overflows soon */
 static gantry_arg_t *draw(cpu_call_t *device, const char *op, int32_t dtype, int64_t count)
 {
     const int32_t philox = GANTRY_K_PHILOX;
-    const gantry_arg_t *in[4] = {longs(device, 1, &count), longs(device, 1, key), longs(device, 2, counter), cpu_ints(device, 1, &philox)};
+    const gantry_arg_t *in[4] = {longs(device, 1, &count), longs(device, 1, key), longs(device, 2, counter),
+                                 cpu_ints(device, 1, &philox)};
     gantry_arg_t *out = cpu_tensor(device, dtype, 1, &count);
     assert_int_equal(cpu_compute(device, find(op), in, 4, out, NULL, 0), 0);
     return out;
@@ -87,7 +90,8 @@ static gantry_arg_t *draw(cpu_call_t *device, const char *op, int32_t dtype, int
 
 static uint32_t word(int64_t i)
 {
-    const gantry_words_t w = gantry_philox((uint64_t)counter[0], (uint64_t)counter[1], (uint64_t)(i / 4), 0x89abcdef, 0x01234567);
+    const gantry_words_t w =
+        gantry_philox((uint64_t)counter[0], (uint64_t)counter[1], (uint64_t)(i / 4), 0x89abcdef, 0x01234567);
     const uint32_t words[4] = {w.a, w.b, w.c, w.d};
     return words[i % 4];
 }
@@ -140,8 +144,10 @@ static void normal_is_box_muller_and_equal_on_all_levels(void **state)
     }
     for (int level = 0; level < LEVELS; level++) {
         device.device.simd_level = level;
-        assert_memory_equal(f, draw(&device, "StatelessRandomNormalV2", GANTRY_K_FLOAT32, count)->data, (size_t)count * 4);
-        assert_memory_equal(d, draw(&device, "StatelessRandomNormalV2", GANTRY_K_FLOAT64, count)->data, (size_t)count * 8);
+        assert_memory_equal(f, draw(&device, "StatelessRandomNormalV2", GANTRY_K_FLOAT32, count)->data,
+                            (size_t)count * 4);
+        assert_memory_equal(d, draw(&device, "StatelessRandomNormalV2", GANTRY_K_FLOAT64, count)->data,
+                            (size_t)count * 8);
     }
     cpu_call_close(&device);
 }
@@ -178,7 +184,8 @@ static void algorithm_unknown_is_invalid_argument(void **state)
     const gantry_arg_t *in[4] = {longs(&device, 1, &count), longs(&device, 1, key), longs(&device, 2, counter),
                                  cpu_ints(&device, 1, &threefry)};
     gantry_arg_t *out = cpu_tensor(&device, GANTRY_K_FLOAT32, 1, &count);
-    assert_int_equal(cpu_compute(&device, find("StatelessRandomNormalV2"), in, 4, out, NULL, 0), GANTRY_K_INVALID_ARGUMENT);
+    assert_int_equal(cpu_compute(&device, find("StatelessRandomNormalV2"), in, 4, out, NULL, 0),
+                     GANTRY_K_INVALID_ARGUMENT);
     assert_non_null(strstr(device.message, "alg is 2"));
     cpu_call_close(&device);
 }

@@ -444,6 +444,28 @@ static void failed_work_is_told_to_who_waits(void **state) {
     close_all(&f);
 }
 
+static void failed_work_is_told_to_every_reader(void **state) {
+    (void)state;
+    fixture_t f;
+    uint32_t values[BYTES / 4];
+    open_all(&f, 0);
+    assert_true(fake->fail_calls("work", 2, 1, GANTRY_INTERNAL, "the kernel died"));
+    gantry__point_t good = fill(&f, 0, COMPUTE, 1);
+    assert_int_equal(gantry__point_wait(good), GANTRY_OK);
+    gantry__point_t failed = fill(&f, 0, COMPUTE, 2);
+    for (int i = 0; i < 3; ++i) {
+        assert_int_equal(gantry__point_wait(failed), GANTRY_INTERNAL);
+        assert_string_equal(gantry__message(), "the kernel died");
+        assert_int_equal(gantry__stream_wait_for(&f.streams[0][TO_HOST], &failed, 1), GANTRY_INTERNAL);
+    }
+    assert_int_equal(gantry__point_wait(good), GANTRY_OK); /* what was good before stays good */
+    gantry__point_t later = fill(&f, 0, COMPUTE, 3);
+    assert_int_equal(gantry__stream_wait_for(&f.streams[0][TO_HOST], &later, 1), GANTRY_OK);
+    assert_int_equal(gantry__point_wait(read_back(&f, 0, TO_HOST, values)), GANTRY_OK);
+    expect_values(values, 3);
+    close_all(&f);
+}
+
 static void failed_work_is_told_across_streams(void **state) {
     (void)state;
     fixture_t f;
@@ -557,6 +579,7 @@ int main(void) {
         cmocka_unit_test(failing_event_slots_are_reported_and_passed),
         cmocka_unit_test(memory_running_out_leaks_nothing),
         cmocka_unit_test(failed_work_is_told_to_who_waits),
+        cmocka_unit_test(failed_work_is_told_to_every_reader),
         cmocka_unit_test(failed_work_is_told_across_streams),
         cmocka_unit_test(lost_device_ends_its_work_and_no_other),
         cmocka_unit_test(deinit_waits_for_pending_work),

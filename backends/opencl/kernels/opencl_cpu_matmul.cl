@@ -4,16 +4,16 @@
  *
  *     for each block of columns (nc) and of the sum (kc)    kc x nc of b is packed into panels of NR columns, p major
  *       for each block of rows (mc)                         mc x kc of a is packed into panels of MR rows, p major
- *         for each panel of b, for each panel of a          MR x NR of c in registers: MR broadcasts, 2 vectors of b
+ *         for each panel of b, for each panel of a          MR x NR of c in registers: MR broadcasts, NR of b
  *
- * A panel of b (kc * NR) stays in the first cache while all panels of a pass by, the block of a (mc * kc) in the second. Packed
+ * A panel of b (kc * NR) stays near while all panels of a pass by, the block of a (mc * kc) in the second cache. Packed
  * panels are padded with zeros to full width, so the innermost loop has no edges; only the store of an edge tile goes element by
  * element. The sum over p runs in one order, so an element's value does not depend on how tiles are shared out.
  * Where b's rows lie as they would in a panel and are used a few times only, packing them does not pay: is_direct.
  *
- * Options: GANTRY_T_ID 1 (float32) or 2 (float64); GANTRY_LANES elements in a vector register; GANTRY_MR rows: 2 * MR accumulators, 2
- * vectors of b and one broadcast must fit in the registers. Source of the scheme: Goto and van de Geijn, "Anatomy of
- * High-Performance Matrix Multiplication", 2008. */
+ * Options: GANTRY_T_ID 1 (float32) or 2 (float64); GANTRY_LANES elements in a vector register; the register tile is GANTRY_MR rows of
+ * GANTRY_VECTORS vectors: MR * VECTORS accumulators, VECTORS vectors of b and one broadcast must fit in the registers. Source of the
+ * scheme: Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008. */
 #pragma OPENCL FP_CONTRACT OFF
 
 #define CAT_(a, b) a##b
@@ -30,7 +30,7 @@
 #define LOAD CAT(vload, GANTRY_LANES)
 #define STORE CAT(vstore, GANTRY_LANES)
 #define MR GANTRY_MR
-#define NR (2 * GANTRY_LANES)
+#define NR (GANTRY_VECTORS * GANTRY_LANES)
 
 #if MR == 12
 #define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
@@ -38,6 +38,14 @@
 #define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5)
 #elif MR == 4
 #define ROWS(X) X(0) X(1) X(2) X(3)
+#elif MR == 2
+#define ROWS(X) X(0) X(1)
+#endif
+
+#if GANTRY_VECTORS == 4
+#define VECTORS(X, i) X(i, 0) X(i, 1) X(i, 2) X(i, 3)
+#else
+#define VECTORS(X, i) X(i, 0) X(i, 1)
 #endif
 
 /* Brings a line near before it is needed. Only a hint, worth 3 percent of a large product; OpenCL's own prefetch() does nothing on
@@ -120,6 +128,8 @@ static void pack_rows(__global T *to, __global const T *from, long rows, long de
     }
 }
 
+#define COLUMN_MOVE(p, v) STORE(LOAD(v, from + p * along), v, to + p * NR);
+
 static void pack_columns(__global T *to, __global const T *from, long columns, long depth, long across, long along, int is_direct)
 {
     for (long j = 0; j < columns; j += NR, to += NR * depth, from += NR * across) {
@@ -130,8 +140,7 @@ static void pack_columns(__global T *to, __global const T *from, long columns, l
         }
         if (is_full && across == 1) {
             for (long p = 0; p < depth; p++) {
-                STORE(LOAD(0, from + p * along), 0, to + p * NR);
-                STORE(LOAD(1, from + p * along), 1, to + p * NR);
+                VECTORS(COLUMN_MOVE, p)
             }
         } else if (is_full && along == 1) {
             pack_turned(to, NR, from, depth, across);
@@ -143,25 +152,23 @@ static void pack_columns(__global T *to, __global const T *from, long columns, l
 
 /* ---- MR x NR of c ---- */
 
-#define ROW_CLEAR(i) V x##i = (V)0, y##i = (V)0;
-#define ROW_FETCH(i)             \
-    FETCH(c + i * c_row, 1); \
-    FETCH(c + i * c_row + GANTRY_LANES, 1);
-#define ROW_STEP(i)             \
-    {                           \
-        const V s = (V)(a[i]);  \
-        x##i = fma(s, b0, x##i); \
-        y##i = fma(s, b1, y##i); \
+#define CLEAR(i, v) V x##i##_##v = (V)0;
+#define FETCH_C(i, v) FETCH(c + i * c_row + v * GANTRY_LANES, 1);
+#define READ_B(i, v) const V b##v = LOAD(v, b);
+#define STEP(i, v) x##i##_##v = fma(s, b##v, x##i##_##v);
+#define ADD_C(i, v) x##i##_##v += LOAD(v, c + i * c_row);
+#define STORE_C(i, v) STORE(x##i##_##v, v, c + i * c_row);
+#define SPILL(i, v) STORE(x##i##_##v, v, tile + i * NR);
+#define ROW_CLEAR(i) VECTORS(CLEAR, i)
+#define ROW_FETCH(i) VECTORS(FETCH_C, i)
+#define ROW_STEP(i)            \
+    {                          \
+        const V s = (V)(a[i]); \
+        VECTORS(STEP, i)       \
     }
-#define ROW_ADD(i)                  \
-    x##i += LOAD(0, c + i * c_row); \
-    y##i += LOAD(1, c + i * c_row);
-#define ROW_STORE(i)               \
-    STORE(x##i, 0, c + i * c_row); \
-    STORE(y##i, 1, c + i * c_row);
-#define ROW_SPILL(i)              \
-    STORE(x##i, 0, tile + i * NR); \
-    STORE(y##i, 1, tile + i * NR);
+#define ROW_ADD(i) VECTORS(ADD_C, i)
+#define ROW_STORE(i) VECTORS(STORE_C, i)
+#define ROW_SPILL(i) VECTORS(SPILL, i)
 
 /* c is set by the first block of the sum and added to by the others. b's rows are b_step apart. */
 static void product_tile(long depth, __global const T *a, __global const T *b, long b_step, __global T *c, long c_row, long c_col,
@@ -172,9 +179,7 @@ static void product_tile(long depth, __global const T *a, __global const T *b, l
     ROWS(ROW_CLEAR)
     ROWS(ROW_FETCH) /* an edge tile's too: a hint may point anywhere, a branch here would double the loop's code */
     for (long p = 0; p < depth; p++, a += MR, b += b_step) {
-        const V b0 = LOAD(0, b);
-        const V b1 = LOAD(1, b);
-
+        VECTORS(READ_B, 0)
         ROWS(ROW_STEP)
     }
     if (is_full) {

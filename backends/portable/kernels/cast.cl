@@ -1,5 +1,5 @@
-/* Cast from S to T. Before this come dialect, launch, types (with GANTRY_S_ID and GANTRY_T_ID), convert and work. GANTRY_TRUNCATE: float64
- * to float32 rounds toward zero. */
+/* Cast from S to T. Before this come dialect, launch, types (with GANTRY_S_ID and GANTRY_T_ID), convert and work.
+ * GANTRY_TRUNCATE: float64 to float32 rounds toward zero. */
 #if GANTRY_T_IS_BOOL
 #define GANTRY_CONVERT(x) ((uchar)((x) != 0))
 #elif GANTRY_S_ID == 1 && GANTRY_T_ID == 3

@@ -1,5 +1,6 @@
-/* Conversions between element types where the languages leave the result open: float to integer saturates, NaN becomes 0. Comes after
- * dialect.cl; C loops and device text share it. Selects instead of branches, so that a loop over any of these becomes vector code. */
+/* Conversions between element types where the languages leave the result open: float to integer saturates, NaN becomes
+ * 0. Comes after dialect.cl; C loops and device text share it. Selects instead of branches, so that a loop over any of
+ * these becomes vector code. */
 
 GANTRY_FN int gantry_f32_to_i32(float x)
 {

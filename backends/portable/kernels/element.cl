@@ -1,5 +1,5 @@
-/* The words of elementwise.def's expressions for the type T, whose number is GANTRY_T_ID. Macros only, and no guard: the C loops
- * include this once per type, a device program holds it once, after types.cl and the math texts. */
+/* The words of elementwise.def's expressions for the type T, whose number is GANTRY_T_ID. Macros only, and no guard:
+ * the C loops include this once per type, a device program holds it once, after types.cl and the math texts. */
 #undef GANTRY_RESULT_SAME
 #undef GANTRY_RESULT_BOOL
 #undef GANTRY_MATH

@@ -1,18 +1,19 @@
-/* Kernels of one op of elementwise.def for one type. Before this come dialect, launch, types, the math texts, element, work and the op's
- * own lines, made from the table:
+/* Kernels of one op of elementwise.def for one type. Before this come dialect, launch, types, the math texts, element,
+ * work and the op's own lines, made from the table:
  *
  *     GANTRY_ARITY                  1 or 2
  *     GANTRY_EXPRESSION             of x and y
  *     R                             result type: T, or uchar for a predicate
  *     GANTRY_CHECK(y)               not 0 for a bad element
- *     GANTRY_CHECKED_ZERO_DIVISOR   defined when the op has a check; for integers its kernels take the fault slot as last parameter */
+ *     GANTRY_CHECKED_ZERO_DIVISOR   defined when the op has a check: for integers its kernels take the fault slot
+ *                                   as their last parameter */
 
 #if defined(GANTRY_CHECKED_ZERO_DIVISOR) && GANTRY_T_IS_INT
 #define GANTRY_CAN_FAIL 1
 #define GANTRY_FAULT_PARAMETER , GANTRY_SPAN_OUT(fault)
-#define GANTRY_REPORT(bad, position)                                             \
-    if (bad) {                                                                   \
-        GANTRY_FAULT(fault, GANTRY_FAULT_DIVISION_BY_ZERO, 1, position);         \
+#define GANTRY_REPORT(bad, position)                                     \
+    if (bad) {                                                           \
+        GANTRY_FAULT(fault, GANTRY_FAULT_DIVISION_BY_ZERO, 1, position); \
     }
 #else
 #define GANTRY_CAN_FAIL 0
@@ -22,8 +23,8 @@
 
 #if GANTRY_ARITY == 1 && defined(GANTRY_MATH_LANES)
 
-/* A function of floats on a processor whose compiler has to be told how wide its vectors are: math texts and expression work on
- * GANTRY_MATH_LANES elements at once. */
+/* A function of floats on a processor whose compiler has to be told how wide its vectors are: math texts and expression
+ * work on GANTRY_MATH_LANES elements at once. */
 #define GANTRY_LOAD_OF(lanes) vload##lanes
 #define GANTRY_STORE_OF(lanes) vstore##lanes
 #define GANTRY_LOAD_NAME(lanes) GANTRY_LOAD_OF(lanes)
@@ -65,7 +66,8 @@ GANTRY_KERNEL dense(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(out), const gantry_work_t
 #if GANTRY_CAN_STREAM
     if (p.stream) {
         for (; end - i >= GANTRY_MATH_LANES; i += GANTRY_MATH_LANES) {
-            __builtin_nontemporal_store(gantry_apply(GANTRY_LOAD(0, xs + i)), (GANTRY_GLOBAL GANTRY_VECTOR *)(outs + i));
+            __builtin_nontemporal_store(gantry_apply(GANTRY_LOAD(0, xs + i)),
+                                        (GANTRY_GLOBAL GANTRY_VECTOR *)(outs + i));
         }
     }
 #endif
@@ -108,13 +110,14 @@ GANTRY_KERNEL dense(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(out), const gantry_work_t
 #define GANTRY_DENSE(xi, yi) GANTRY_STORE_ALL(R, outs, p, gantry_apply(xs[xi], ys[yi]))
 #endif
 
-#define GANTRY_DENSE_KERNEL(name, xi, yi)                                                                               \
-    GANTRY_KERNEL name(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out), const gantry_work_t p GANTRY_FAULT_PARAMETER) \
-    {                                                                                                                   \
-        GANTRY_GLOBAL const T *xs = GANTRY_IN(T, x);                                                                    \
-        GANTRY_GLOBAL const T *ys = GANTRY_IN(T, y);                                                                    \
-        GANTRY_GLOBAL R *outs = GANTRY_OUT(R, out);                                                                     \
-        GANTRY_DENSE(xi, yi)                                                                                            \
+#define GANTRY_DENSE_KERNEL(name, xi, yi)                                          \
+    GANTRY_KERNEL name(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out), \
+                       const gantry_work_t p GANTRY_FAULT_PARAMETER)               \
+    {                                                                              \
+        GANTRY_GLOBAL const T *xs = GANTRY_IN(T, x);                               \
+        GANTRY_GLOBAL const T *ys = GANTRY_IN(T, y);                               \
+        GANTRY_GLOBAL R *outs = GANTRY_OUT(R, out);                                \
+        GANTRY_DENSE(xi, yi)                                                       \
     }
 
 GANTRY_DENSE_KERNEL(dense, i, i)
@@ -124,13 +127,14 @@ GANTRY_DENSE_KERNEL(x_scalar, 0, i)
 #if GANTRY_SERIAL
 
 /* Row by row: innermost strides are 0 or 1, which gives three loops that become vector code. */
-#define GANTRY_ROW(xi, yi)                                                       \
-    for (GANTRY_LONG e = 0; e < length; e++) {                                   \
-        bad = GANTRY_CHECK(ys[yi]) ? y_at + (yi) : bad;                          \
-        outs[e] = gantry_apply(xs[xi], ys[yi]);                                  \
+#define GANTRY_ROW(xi, yi)                              \
+    for (GANTRY_LONG e = 0; e < length; e++) {          \
+        bad = GANTRY_CHECK(ys[yi]) ? y_at + (yi) : bad; \
+        outs[e] = gantry_apply(xs[xi], ys[yi]);         \
     }
 
-GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out), const gantry_plan_t p GANTRY_FAULT_PARAMETER)
+GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out),
+                        const gantry_plan_t p GANTRY_FAULT_PARAMETER)
 {
     const int inner = (int)p.rank - 1;
     const GANTRY_LONG x_step = p.strides[0][inner];
@@ -179,7 +183,8 @@ GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(ou
 
 #else
 
-GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out), const gantry_plan_t p GANTRY_FAULT_PARAMETER)
+GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out),
+                        const gantry_plan_t p GANTRY_FAULT_PARAMETER)
 {
     for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < p.work.count; i += GANTRY_STEP) {
         ulong rest = (ulong)i;

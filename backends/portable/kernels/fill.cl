@@ -1,4 +1,5 @@
-/* Fill: one element of T's size (uchar, int or long stand for all types) everywhere. Before this come dialect, launch, types and work. */
+/* Fill: one element of T's size (uchar, int or long stand for all types) everywhere. Before this come dialect, launch,
+ * types and work. */
 
 GANTRY_KERNEL fill(GANTRY_SPAN_IN(value), GANTRY_SPAN_OUT(out), const gantry_work_t p)
 {

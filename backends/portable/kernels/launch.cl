@@ -1,6 +1,7 @@
 /* How a kernel of the portable pack is declared and finds its place, for OpenCL C 1.2 and for CUDA C.
- * A tensor arrives as two parameters, the region's base and an offset in bytes (GANTRY_SPAN_...); GANTRY_IN and GANTRY_OUT make the
- * typed pointer. Work-item numbers are 64-bit. At most one GANTRY_SPAN_LOCAL in a kernel, as its last parameter. */
+ * A tensor arrives as two parameters, the region's base and an offset in bytes (GANTRY_SPAN_...); GANTRY_IN and
+ * GANTRY_OUT make the typed pointer. Work-item numbers are 64-bit. At most one GANTRY_SPAN_LOCAL in a kernel, as its
+ * last parameter. */
 #if defined(__CUDACC__)
 
 #define GANTRY_KERNEL extern "C" __global__ void
@@ -46,13 +47,13 @@ extern __shared__ ulong gantry_shared_memory[];
 #define GANTRY_IN(T_, name) ((GANTRY_GLOBAL const T_ *)(name##_base + name##_offset))
 #define GANTRY_OUT(T_, name) ((GANTRY_GLOBAL T_ *)(name##_base + name##_offset))
 
-/* The fault slot (a GANTRY_SPAN_OUT): 16 bytes {uint code; uint input; 64-bit position}. Offenders race; each of them is a true answer
- * as long as all of one launch give the same code and input. */
+/* The fault slot (a GANTRY_SPAN_OUT): 16 bytes {uint code; uint input; 64-bit position}. Offenders race; each of them
+ * is a true answer as long as all of one launch give the same code and input. */
 #define GANTRY_FAULT_INDEX_OUT_OF_RANGE 1u
 #define GANTRY_FAULT_DIVISION_BY_ZERO 2u
-#define GANTRY_FAULT(name, code_, input_, position_)                            \
-    do {                                                                        \
-        GANTRY_OUT(uint, name)[0] = (uint)(code_);                              \
-        GANTRY_OUT(uint, name)[1] = (uint)(input_);                             \
-        GANTRY_OUT(GANTRY_LONG, name)[1] = (GANTRY_LONG)(position_);            \
+#define GANTRY_FAULT(name, code_, input_, position_)                 \
+    do {                                                             \
+        GANTRY_OUT(uint, name)[0] = (uint)(code_);                   \
+        GANTRY_OUT(uint, name)[1] = (uint)(input_);                  \
+        GANTRY_OUT(GANTRY_LONG, name)[1] = (GANTRY_LONG)(position_); \
     } while (0)

@@ -133,26 +133,56 @@ typedef struct gantry_tiles_t {
 
 #if GANTRY_SERIAL
 
+#if GANTRY_T_ID == 10
+typedef uchar4 gantry_four_t;
+#elif GANTRY_T_ID == 3
+typedef int4 gantry_four_t;
+#else
+typedef long4 gantry_four_t;
+#endif
+
+/* out[lane] = the four columns of rows a, b, c, d. */
+#define GANTRY_COLUMN(lane, pointer)                                             \
+    {                                                                            \
+        gantry_four_t column_;                                                   \
+        column_.x = a.lane;                                                      \
+        column_.y = b.lane;                                                      \
+        column_.z = c.lane;                                                      \
+        column_.w = d.lane;                                                      \
+        vstore4(column_, 0, pointer);                                            \
+    }
+
+/* Squares of 4 x 4 in registers; what is left at the edges one by one. */
 GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const gantry_tiles_t p)
 {
     const GANTRY_LONG first = GANTRY_GLOBAL_ID(0) * p.run;
     const GANTRY_LONG end = p.tiles < first + p.run ? p.tiles : first + p.run;
 
     for (GANTRY_LONG tile = first; tile < end; tile++) {
-        T block[2 * GANTRY_SIDE * GANTRY_SIDE]; /* one column more than the tile has: at most as many as its rows */
         GANTRY_FIND_TILE(p, tile)
-        const GANTRY_LONG pitch = columns + 1;
+        GANTRY_GLOBAL const T *ins = GANTRY_IN(T, in) + in_at;
+        GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out) + out_at;
+        const GANTRY_LONG whole_rows = rows / 4 * 4;
+        const GANTRY_LONG whole_columns = columns / 4 * 4;
 
-        for (GANTRY_LONG r = 0; r < rows; r++) {
-            GANTRY_GLOBAL const T *ins = GANTRY_IN(T, in) + in_at + r * p.row_stride;
-            for (GANTRY_LONG c = 0; c < columns; c++) {
-                block[r * pitch + c] = ins[c];
+        for (GANTRY_LONG y = 0; y < whole_columns; y += 4) {
+            for (GANTRY_LONG x = 0; x < whole_rows; x += 4) {
+                GANTRY_GLOBAL const T *from = ins + x * p.row_stride + y;
+                GANTRY_GLOBAL T *to = outs + y * p.column_stride + x;
+                const gantry_four_t a = vload4(0, from);
+                const gantry_four_t b = vload4(0, from + p.row_stride);
+                const gantry_four_t c = vload4(0, from + 2 * p.row_stride);
+                const gantry_four_t d = vload4(0, from + 3 * p.row_stride);
+
+                GANTRY_COLUMN(x, to)
+                GANTRY_COLUMN(y, to + p.column_stride)
+                GANTRY_COLUMN(z, to + 2 * p.column_stride)
+                GANTRY_COLUMN(w, to + 3 * p.column_stride)
             }
         }
-        for (GANTRY_LONG c = 0; c < columns; c++) {
-            GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out) + out_at + c * p.column_stride;
-            for (GANTRY_LONG r = 0; r < rows; r++) {
-                outs[r] = block[r * pitch + c];
+        for (GANTRY_LONG y = 0; y < columns; y++) {
+            for (GANTRY_LONG x = y < whole_columns ? whole_rows : 0; x < rows; x++) {
+                outs[y * p.column_stride + x] = ins[x * p.row_stride + y];
             }
         }
     }

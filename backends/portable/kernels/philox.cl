@@ -1,22 +1,22 @@
-/* Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011) and what TensorFlow makes of its
- * words. Comes after dialect.cl and the math texts; C loops and device text share it.
+/* Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011) and what TensorFlow
+ * makes of its words. Comes after dialect.cl and the math texts; C loops and device text share it.
  *
- * A 128-bit counter and a 64-bit key give four words; group g of a stream is the output at counter + g. A uniform float32 takes one
- * word, a float64 two; normal values come in pairs by Box and Muller's method, sine first, from two uniforms. All with the same bits on
- * every device, uniforms also with TensorFlow's. */
+ * A 128-bit counter and a 64-bit key give four words; group g of a stream is the output at counter + g. A uniform
+ * float32 takes one word, a float64 two; normal values come in pairs by Box and Muller's method, sine first, from two
+ * uniforms. All with the same bits on every device, uniforms also with TensorFlow's. */
 
 typedef struct gantry_words_t {
     uint a, b, c, d;
 } gantry_words_t;
 
-#define GANTRY_PHILOX_ROUND(k0, k1)                                   \
-    {                                                                 \
-        ulong first = (ulong)w.a * 0xD2511F53u;                       \
-        ulong second = (ulong)w.c * 0xCD9E8D57u;                      \
-        w.a = (uint)(second >> 32) ^ w.b ^ (uint)(k0);                \
-        w.b = (uint)second;                                           \
-        w.c = (uint)(first >> 32) ^ w.d ^ (uint)(k1);                 \
-        w.d = (uint)first;                                            \
+#define GANTRY_PHILOX_ROUND(k0, k1)                    \
+    {                                                  \
+        ulong first = (ulong)w.a * 0xD2511F53u;        \
+        ulong second = (ulong)w.c * 0xCD9E8D57u;       \
+        w.a = (uint)(second >> 32) ^ w.b ^ (uint)(k0); \
+        w.b = (uint)second;                            \
+        w.c = (uint)(first >> 32) ^ w.d ^ (uint)(k1);  \
+        w.d = (uint)first;                             \
     }
 
 /* The words at counter (high, low) + group; the key's low half is k0. */
@@ -49,8 +49,9 @@ GANTRY_FN float gantry_uniform_f32(uint word)
     return GANTRY_AS_FLOAT((word & 0x007fffffu) | 0x3f800000u) - 1.0f;
 }
 
-/* 2 pi u for the u of gantry_uniform_f32(word), as the float64 product rounded to float32, without float64: the product of the 23-bit
- * integer and 2 pi = HIGH + LOW in two parts, HIGH's own rounding error from halves of 12 bits, whose products are exact. */
+/* 2 pi u for the u of gantry_uniform_f32(word), as the float64 product rounded to float32, without float64: the product
+ * of the 23-bit integer and 2 pi = HIGH + LOW in two parts, HIGH's own rounding error from halves of 12 bits, whose
+ * products are exact. */
 GANTRY_FN float gantry_angle_f32(uint word)
 {
     const float high = 7.49014077e-7f;  /* 2 pi / 2^23, upper 24 bits: 0x1.921fb6p-21 */

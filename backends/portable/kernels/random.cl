@@ -1,5 +1,5 @@
-/* Uniform and normal values from Philox words. Before this come dialect, launch, types (T is float or double), the math texts, philox and
- * work, whose elements are here groups: four float32 or two float64 values of one counter step. */
+/* Uniform and normal values from Philox words. Before this come dialect, launch, types (T is float or double), the math
+ * texts, philox and work, whose elements are here groups: four float32 or two float64 values of one counter step. */
 typedef struct gantry_random_t {
     gantry_work_t work; /* groups */
     GANTRY_LONG values; /* elements of out: the last group may be cut short */
@@ -45,21 +45,21 @@ GANTRY_FN void gantry_normal_group(const gantry_words_t w, T *values)
 #endif
 }
 
-#define GANTRY_RANDOM_KERNEL(name, group)                                                                   \
-    GANTRY_KERNEL name(GANTRY_SPAN_OUT(out), const gantry_random_t p)                                       \
-    {                                                                                                       \
-        GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);                                                         \
-        const uint key0 = (uint)p.key;                                                                      \
-        const uint key1 = (uint)(p.key >> 32);                                                              \
-        const GANTRY_LONG whole = p.values / GANTRY_GROUP;                                                  \
-        for (GANTRY_LONG g = GANTRY_FIRST(p.work); g < GANTRY_END(p.work); g += GANTRY_STEP) {              \
-            T values[GANTRY_GROUP];                                                                         \
-            const int count = g < whole ? GANTRY_GROUP : (int)(p.values - whole * GANTRY_GROUP);            \
-            group(gantry_philox(p.low, p.high, (ulong)g, key0, key1), values);                              \
-            for (int v = 0; v < count; v++) {                                                               \
-                outs[g * GANTRY_GROUP + v] = values[v];                                                     \
-            }                                                                                               \
-        }                                                                                                   \
+#define GANTRY_RANDOM_KERNEL(name, group)                                                        \
+    GANTRY_KERNEL name(GANTRY_SPAN_OUT(out), const gantry_random_t p)                            \
+    {                                                                                            \
+        GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);                                              \
+        const uint key0 = (uint)p.key;                                                           \
+        const uint key1 = (uint)(p.key >> 32);                                                   \
+        const GANTRY_LONG whole = p.values / GANTRY_GROUP;                                       \
+        for (GANTRY_LONG g = GANTRY_FIRST(p.work); g < GANTRY_END(p.work); g += GANTRY_STEP) {   \
+            T values[GANTRY_GROUP];                                                              \
+            const int count = g < whole ? GANTRY_GROUP : (int)(p.values - whole * GANTRY_GROUP); \
+            group(gantry_philox(p.low, p.high, (ulong)g, key0, key1), values);                   \
+            for (int v = 0; v < count; v++) {                                                    \
+                outs[g * GANTRY_GROUP + v] = values[v];                                          \
+            }                                                                                    \
+        }                                                                                        \
     }
 
 GANTRY_RANDOM_KERNEL(uniform, gantry_uniform_group)

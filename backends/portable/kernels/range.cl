@@ -1,5 +1,5 @@
-/* Range: start + i * delta, each rounded once. Before this come dialect, launch, types and work. start and delta arrive as the bits of T,
- * widened to 64 bits. */
+/* Range: start + i * delta, each rounded once. Before this come dialect, launch, types and work. start and delta arrive
+ * as the bits of T, widened to 64 bits. */
 typedef struct gantry_range_t {
     gantry_work_t work;
     ulong start;

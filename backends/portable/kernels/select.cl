@@ -1,7 +1,8 @@
-/* Select: condition ? x : y over the bits of elements of T's size (uchar, int or long stand for all types). Before this come dialect,
- * launch, types and work. */
+/* Select: condition ? x : y over the bits of elements of T's size (uchar, int or long stand for all types). Before this
+ * come dialect, launch, types and work. */
 
-GANTRY_KERNEL dense(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out), const gantry_work_t p)
+GANTRY_KERNEL dense(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out),
+                    const gantry_work_t p)
 {
     GANTRY_GLOBAL const uchar *conditions = GANTRY_IN(uchar, condition);
     GANTRY_GLOBAL const T *xs = GANTRY_IN(T, x);
@@ -16,7 +17,8 @@ GANTRY_KERNEL dense(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPAN_IN
 }
 
 /* Operands 0, 1, 2 of the plan are condition, x, y. */
-GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out), const gantry_plan_t p)
+GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out),
+                        const gantry_plan_t p)
 {
     for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < GANTRY_END(p.work); i += GANTRY_STEP) {
         ulong rest = (ulong)i;
@@ -33,6 +35,7 @@ GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPA
             y_at += at * p.strides[2][d];
             rest = next;
         }
-        GANTRY_OUT(T, out)[i] = GANTRY_IN(uchar, condition)[condition_at] ? GANTRY_IN(T, x)[x_at] : GANTRY_IN(T, y)[y_at];
+        GANTRY_OUT(T, out)
+        [i] = GANTRY_IN(uchar, condition)[condition_at] ? GANTRY_IN(T, x)[x_at] : GANTRY_IN(T, y)[y_at];
     }
 }

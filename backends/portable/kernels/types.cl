@@ -1,6 +1,6 @@
-/* Element types of a program from its build options: -DGANTRY_T_ID=<dtype number> gives T; GANTRY_S_ID and GANTRY_I_ID, where a kernel
- * has a second (source, output) or an index type, give S and I. U is T's unsigned twin for integers (arithmetic that wraps), else T.
- * bool is a uchar that holds 0 or 1. Class flags are 0 or 1. */
+/* Element types of a program from its build options: -DGANTRY_T_ID=<dtype number> gives T; GANTRY_S_ID and GANTRY_I_ID,
+ * where a kernel has a second (source, output) or an index type, give S and I. U is T's unsigned twin for integers
+ * (arithmetic that wraps), else T. bool is a uchar that holds 0 or 1. Class flags are 0 or 1. */
 #define GANTRY_FLOAT32 1
 #define GANTRY_FLOAT64 2
 #define GANTRY_INT32 3

@@ -1,8 +1,8 @@
 /* Which elements a work-item does, for kernels that treat each element apart. Comes after launch.cl.
  *
- * GANTRY_SERIAL (build option, 0 or 1) is the style for processors: a work-item does one run of neighbouring elements, which becomes vector
- * code inside the work-item, and outputs that no cache would hold are written past the caches. Otherwise neighbouring work-items do
- * neighbouring elements.
+ * GANTRY_SERIAL (build option, 0 or 1) is the style for processors: a work-item does one run of neighbouring elements,
+ * which becomes vector code inside the work-item, and outputs that no cache would hold are written past the caches.
+ * Otherwise neighbouring work-items do neighbouring elements.
  *
  *     for (GANTRY_LONG i = GANTRY_FIRST(p); i < GANTRY_END(p); i += GANTRY_STEP) ...      p is a gantry_work_t */
 typedef struct gantry_work_t {
@@ -29,38 +29,38 @@ typedef struct gantry_work_t {
 #endif
 #endif
 
-/* outs[i] = value(i) for the work-item's elements. `value` is an expression of i. Streaming goes through a kibibyte on the stack: writing
- * whole 16-byte words past the caches saves reading the lines that will be overwritten. */
+/* outs[i] = value(i) for the work-item's elements. `value` is an expression of i. Streaming goes through a kibibyte on
+ * the stack: writing whole 16-byte words past the caches saves reading the lines that will be overwritten. */
 #if GANTRY_CAN_STREAM
 #define GANTRY_STREAM_BYTES 1024
-#define GANTRY_STORE_ALL(R_, outs, p, value)                                                         \
-    {                                                                                                \
-        GANTRY_LONG i = GANTRY_FIRST(p);                                                             \
-        const GANTRY_LONG end = GANTRY_END(p);                                                       \
-        if ((p).stream) {                                                                            \
-            const GANTRY_LONG step = GANTRY_STREAM_BYTES / sizeof(R_);                               \
-            uint4 block[GANTRY_STREAM_BYTES / 16];                                                   \
-            while (end - i >= step) {                                                                \
-                const GANTRY_LONG start = i;                                                         \
-                GANTRY_GLOBAL uint4 *words = (GANTRY_GLOBAL uint4 *)((outs) + start);                \
-                for (int e = 0; e < GANTRY_STREAM_BYTES / (int)sizeof(R_); e++) {                    \
-                    const GANTRY_LONG i = start + e;                                                 \
-                    ((R_ *)block)[e] = (value);                                                      \
-                }                                                                                    \
-                for (int e = 0; e < GANTRY_STREAM_BYTES / 16; e++) {                                 \
-                    __builtin_nontemporal_store(block[e], words + e);                                \
-                }                                                                                    \
-                i = start + step;                                                                    \
-            }                                                                                        \
-        }                                                                                            \
-        for (; i < end; i++) {                                                                       \
-            (outs)[i] = (value);                                                                     \
-        }                                                                                            \
+#define GANTRY_STORE_ALL(R_, outs, p, value)                                          \
+    {                                                                                 \
+        GANTRY_LONG i = GANTRY_FIRST(p);                                              \
+        const GANTRY_LONG end = GANTRY_END(p);                                        \
+        if ((p).stream) {                                                             \
+            const GANTRY_LONG step = GANTRY_STREAM_BYTES / sizeof(R_);                \
+            uint4 block[GANTRY_STREAM_BYTES / 16];                                    \
+            while (end - i >= step) {                                                 \
+                const GANTRY_LONG start = i;                                          \
+                GANTRY_GLOBAL uint4 *words = (GANTRY_GLOBAL uint4 *)((outs) + start); \
+                for (int e = 0; e < GANTRY_STREAM_BYTES / (int)sizeof(R_); e++) {     \
+                    const GANTRY_LONG i = start + e;                                  \
+                    ((R_ *)block)[e] = (value);                                       \
+                }                                                                     \
+                for (int e = 0; e < GANTRY_STREAM_BYTES / 16; e++) {                  \
+                    __builtin_nontemporal_store(block[e], words + e);                 \
+                }                                                                     \
+                i = start + step;                                                     \
+            }                                                                         \
+        }                                                                             \
+        for (; i < end; i++) {                                                        \
+            (outs)[i] = (value);                                                      \
+        }                                                                             \
     }
 #else
-#define GANTRY_STORE_ALL(R_, outs, p, value)                                                         \
-    for (GANTRY_LONG i = GANTRY_FIRST(p); i < GANTRY_END(p); i += GANTRY_STEP) {                     \
-        (outs)[i] = (value);                                                                         \
+#define GANTRY_STORE_ALL(R_, outs, p, value)                                     \
+    for (GANTRY_LONG i = GANTRY_FIRST(p); i < GANTRY_END(p); i += GANTRY_STEP) { \
+        (outs)[i] = (value);                                                     \
     }
 #endif
 

@@ -1,0 +1,170 @@
+/* C = op(A) op(B) for every element type, any strides, any batch: simple forms that run everywhere. Faster ones for one kind of device
+ * live in its backend and go first.
+ *
+ *   matmul_tile  256 work-items for a square of C, 16 * EACH on a side, EACH x EACH elements per work-item; A and B pass through local
+ *                memory 16 deep                                                                                   GPUs
+ *   matmul_rows  a work-group of one for 4 rows and 64 columns of C, in private memory, loops over columns        CPUs
+ *
+ * Elements are summed over k in rising order; floats with a fused multiply-add where the device has a fast one. The same bits from run
+ * to run; between devices they may differ in the last place.
+ *
+ * Options: GANTRY_T_ID; GANTRY_MATMUL_EACH 1 or 4. */
+
+#if defined(__CUDACC__) && GANTRY_T_IS_FLOAT
+#define MULTIPLY_ADD(a, b, c) fma(a, b, c)
+#elif GANTRY_T_ID == GANTRY_FLOAT32 && defined(FP_FAST_FMAF)
+#define MULTIPLY_ADD(a, b, c) fma(a, b, c)
+#elif GANTRY_T_ID == GANTRY_FLOAT64 && defined(FP_FAST_FMA)
+#define MULTIPLY_ADD(a, b, c) fma(a, b, c)
+#else
+#define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
+#endif
+
+/* The host's struct of the same name. Strides in elements; those of the batch are 0 where an operand is broadcast. */
+typedef struct {
+    GANTRY_LONG m;
+    GANTRY_LONG n;
+    GANTRY_LONG k;
+    GANTRY_LONG a_row;
+    GANTRY_LONG a_column;
+    GANTRY_LONG b_row;
+    GANTRY_LONG b_column;
+    GANTRY_LONG blocks_down;
+    GANTRY_LONG blocks_across;
+    GANTRY_LONG batch_rank;
+    GANTRY_LONG batch_dims[6];
+    GANTRY_LONG a_batch[6];
+    GANTRY_LONG b_batch[6];
+} matmul_t;
+
+/* Where the batch's element begins in an operand. */
+GANTRY_FN GANTRY_LONG batch_offset(const matmul_t *plan, const GANTRY_LONG *strides, GANTRY_LONG index)
+{
+    GANTRY_LONG offset = 0;
+    for (int i = (int)plan->batch_rank - 1; i >= 0; i--) {
+        offset += index % plan->batch_dims[i] * strides[i];
+        index /= plan->batch_dims[i];
+    }
+    return offset;
+}
+
+#define SIDE (16 * GANTRY_MATMUL_EACH)
+#define DEPTH 16
+
+GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c), const matmul_t plan)
+{
+    GANTRY_LOCAL_ARRAY(U, a_tile, DEPTH * SIDE); /* [depth][row] */
+    GANTRY_LOCAL_ARRAY(U, b_tile, DEPTH * SIDE); /* [depth][column] */
+    const GANTRY_LONG group = GANTRY_GROUP_ID(0);
+    const GANTRY_LONG batch = group / (plan.blocks_down * plan.blocks_across);
+    const GANTRY_LONG row = group / plan.blocks_across % plan.blocks_down * SIDE;
+    const GANTRY_LONG column = group % plan.blocks_across * SIDE;
+    GANTRY_GLOBAL const U *x = GANTRY_IN(U, a) + batch_offset(&plan, plan.a_batch, batch);
+    GANTRY_GLOBAL const U *y = GANTRY_IN(U, b) + batch_offset(&plan, plan.b_batch, batch);
+    GANTRY_GLOBAL U *z = GANTRY_OUT(U, c) + batch * plan.m * plan.n;
+    const int item = (int)GANTRY_LOCAL_ID(0);
+    const int down = item / 16;
+    const int across = item % 16;
+    U sums[GANTRY_MATMUL_EACH * GANTRY_MATMUL_EACH];
+    for (int i = 0; i < GANTRY_MATMUL_EACH * GANTRY_MATMUL_EACH; i++) {
+        sums[i] = 0;
+    }
+    for (GANTRY_LONG first = 0; first < plan.k; first += DEPTH) {
+        for (int i = item; i < DEPTH * SIDE; i += 256) { /* neighbours read neighbours, whichever way the operand lies */
+            int a_deep = plan.a_column == 1 ? i % DEPTH : i / SIDE;
+            int a_at = plan.a_column == 1 ? i / DEPTH : i % SIDE;
+            int b_deep = plan.b_column == 1 ? i / SIDE : i % DEPTH;
+            int b_at = plan.b_column == 1 ? i % SIDE : i / DEPTH;
+            int a_inside = row + a_at < plan.m && first + a_deep < plan.k;
+            int b_inside = column + b_at < plan.n && first + b_deep < plan.k;
+            a_tile[a_deep * SIDE + a_at] = a_inside ? x[(row + a_at) * plan.a_row + (first + a_deep) * plan.a_column] : (U)0;
+            b_tile[b_deep * SIDE + b_at] = b_inside ? y[(first + b_deep) * plan.b_row + (column + b_at) * plan.b_column] : (U)0;
+        }
+        GANTRY_BARRIER();
+        for (int deep = 0; deep < DEPTH; deep++) {
+            for (int i = 0; i < GANTRY_MATMUL_EACH; i++) {
+                for (int j = 0; j < GANTRY_MATMUL_EACH; j++) {
+                    U *sum = &sums[i * GANTRY_MATMUL_EACH + j];
+                    *sum = MULTIPLY_ADD(a_tile[deep * SIDE + down + 16 * i], b_tile[deep * SIDE + across + 16 * j], *sum);
+                }
+            }
+        }
+        GANTRY_BARRIER();
+    }
+    for (int i = 0; i < GANTRY_MATMUL_EACH; i++) {
+        for (int j = 0; j < GANTRY_MATMUL_EACH; j++) {
+            GANTRY_LONG to_row = row + down + 16 * i;
+            GANTRY_LONG to_column = column + across + 16 * j;
+            if (to_row < plan.m && to_column < plan.n) {
+                z[to_row * plan.n + to_column] = sums[i * GANTRY_MATMUL_EACH + j];
+            }
+        }
+    }
+}
+
+#define ROWS 4
+#define COLUMNS 64
+#define STEP 64
+
+/* sums[i][j] += a[i] * b[j] for one k; a's rows lie `stride` apart. */
+GANTRY_FN void add_outer(U *sums, GANTRY_GLOBAL const U *a, GANTRY_LONG stride, int rows, GANTRY_GLOBAL const U *b, int columns)
+{
+    for (int i = 0; i < rows; i++) {
+        U scale = a[i * stride];
+        U *row = sums + i * COLUMNS;
+        for (int j = 0; j < columns; j++) {
+            row[j] = MULTIPLY_ADD(scale, b[j], row[j]);
+        }
+    }
+}
+
+GANTRY_FN void add_outer_private(U *sums, GANTRY_GLOBAL const U *a, GANTRY_LONG stride, int rows, const U *b, int columns)
+{
+    for (int i = 0; i < rows; i++) {
+        U scale = a[i * stride];
+        U *row = sums + i * COLUMNS;
+        for (int j = 0; j < columns; j++) {
+            row[j] = MULTIPLY_ADD(scale, b[j], row[j]);
+        }
+    }
+}
+
+GANTRY_KERNEL matmul_rows(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c), const matmul_t plan)
+{
+    U sums[ROWS * COLUMNS];
+    U turned[STEP * COLUMNS]; /* a piece of B whose columns do not lie side by side */
+    const GANTRY_LONG group = GANTRY_GROUP_ID(0);
+    const GANTRY_LONG batch = group / (plan.blocks_down * plan.blocks_across);
+    const GANTRY_LONG row = group % plan.blocks_down * ROWS;
+    const GANTRY_LONG column = group / plan.blocks_down % plan.blocks_across * COLUMNS;
+    const int rows = (int)(plan.m - row < ROWS ? plan.m - row : ROWS);
+    const int columns = (int)(plan.n - column < COLUMNS ? plan.n - column : COLUMNS);
+    GANTRY_GLOBAL const U *x = GANTRY_IN(U, a) + batch_offset(&plan, plan.a_batch, batch) + row * plan.a_row;
+    GANTRY_GLOBAL const U *y = GANTRY_IN(U, b) + batch_offset(&plan, plan.b_batch, batch) + column * plan.b_column;
+    GANTRY_GLOBAL U *z = GANTRY_OUT(U, c) + (batch * plan.m + row) * plan.n + column;
+    for (int i = 0; i < ROWS * COLUMNS; i++) {
+        sums[i] = 0;
+    }
+    for (GANTRY_LONG first = 0; first < plan.k; first += STEP) {
+        int steps = (int)(plan.k - first < STEP ? plan.k - first : STEP);
+        if (plan.b_column == 1) {
+            for (int p = 0; p < steps; p++) {
+                add_outer(sums, x + (first + p) * plan.a_column, plan.a_row, rows, y + (first + p) * plan.b_row, columns);
+            }
+            continue;
+        }
+        for (int j = 0; j < columns; j++) {
+            for (int p = 0; p < steps; p++) {
+                turned[p * COLUMNS + j] = y[(first + p) * plan.b_row + j * plan.b_column];
+            }
+        }
+        for (int p = 0; p < steps; p++) {
+            add_outer_private(sums, x + (first + p) * plan.a_column, plan.a_row, rows, turned + p * COLUMNS, columns);
+        }
+    }
+    for (int i = 0; i < rows; i++) {
+        for (int j = 0; j < columns; j++) {
+            z[i * plan.n + j] = sums[i * COLUMNS + j];
+        }
+    }
+}

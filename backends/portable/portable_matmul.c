@@ -1,0 +1,123 @@
+/* MatMul and BatchMatMul on devices, for every type. Backends put their own kernels above these. The text is kernels/matmul.cl. */
+#include <stdio.h>
+
+#include "portable/matmul_shape.h"
+#include "portable/portable_launch.h"
+#include "portable/portable_reduce.h"
+#include "portable/portable_text.h"
+
+/* The struct of kernels/matmul.cl. */
+typedef struct {
+    int64_t m;
+    int64_t n;
+    int64_t k;
+    int64_t a_row;
+    int64_t a_column;
+    int64_t b_row;
+    int64_t b_column;
+    int64_t blocks_down;
+    int64_t blocks_across;
+    int64_t batch_rank;
+    int64_t batch_dims[GANTRY_MATMUL_BATCH_RANK];
+    int64_t a_batch[GANTRY_MATMUL_BATCH_RANK];
+    int64_t b_batch[GANTRY_MATMUL_BATCH_RANK];
+} matmul_t;
+
+#define TILE_ITEMS 256u
+#define ROWS 4
+#define COLUMNS 64
+
+static const char *const matmul_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types, gantry__text_matmul};
+static const gantry_program_source_t matmul_source = {.struct_size = sizeof matmul_source,
+                                                      .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
+                                                      .label = "portable/matmul",
+                                                      .parts = matmul_parts,
+                                                      .part_count = 4};
+
+static matmul_t plan_product(const gantry__matmul_shape_t *shape)
+{
+    matmul_t plan = {.m = shape->m,
+                     .n = shape->n,
+                     .k = shape->k,
+                     .a_row = shape->a_row,
+                     .a_column = shape->a_column,
+                     .b_row = shape->b_row,
+                     .b_column = shape->b_column,
+                     .batch_rank = shape->batch_rank};
+    for (int32_t i = 0; i < shape->batch_rank; i++) {
+        plan.batch_dims[i] = shape->batch_dims[i];
+        plan.a_batch[i] = shape->a_batch[i];
+        plan.b_batch[i] = shape->b_batch[i];
+    }
+    return plan;
+}
+
+/* Cuts C into blocks of this many rows and columns; returns their number in the batch. */
+static uint64_t cut(matmul_t *plan, int64_t rows, int64_t columns, int64_t batches)
+{
+    plan->blocks_down = (plan->m + rows - 1) / rows;
+    plan->blocks_across = (plan->n + columns - 1) / columns;
+    return (uint64_t)(plan->blocks_down * plan->blocks_across * batches);
+}
+
+/* Elements of C per work-item and side: more of them read local memory less, but leave a large device idle on small products. */
+static int items_each(const gantry_op_call_t *call, const matmul_t *plan, int64_t batches)
+{
+    int64_t groups = (plan->m + 63) / 64 * ((plan->n + 63) / 64) * batches;
+    return groups >= 2 * (int64_t)call->device_info->compute_units ? 4 : 1;
+}
+
+static int32_t compute_matmul(gantry_op_call_t *call)
+{
+    const gantry_arg_t *output = call->outputs[0];
+    gantry__matmul_shape_t shape;
+    gantry_backend_kernel_t *kernel = NULL;
+    char options[64];
+    gantry__matmul_shape_of(call, &shape);
+    if (shape.k == 0) {
+        const unsigned char zero[8] = {0};
+        return call->services->fill(call, &output->span, zero, gantry_k_size(output->dtype));
+    }
+    matmul_t plan = plan_product(&shape);
+    int by_rows = gantry__portable_is_cpu(call) || call->device_info->max_work_group_size < TILE_ITEMS;
+    int each = by_rows ? 1 : items_each(call, &plan, shape.batches);
+    uint64_t groups = by_rows ? cut(&plan, ROWS, COLUMNS, shape.batches) : cut(&plan, 16 * each, 16 * each, shape.batches);
+    uint32_t local = by_rows ? 1 : TILE_ITEMS;
+    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_MATMUL_EACH=%d", (int)output->dtype, each);
+    int32_t status = call->services->kernel(call, &matmul_source, options, by_rows ? "matmul_rows" : "matmul_tile", &kernel);
+    if (status != 0) {
+        return status;
+    }
+    gantry_launch_arg_t args[] = {gantry_k_span(call->inputs[0]), gantry_k_span(call->inputs[1]), gantry_k_span(output),
+                                  gantry_k_scalar(&plan, sizeof plan)};
+    return gantry_k_launch_1d(call, kernel, groups * local, local, args, 4);
+}
+
+static const gantry_type_constraint_t number_types[] = {{"T", GANTRY_K_NUMBERS}};
+static const gantry_kernel_def_t matmul_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
+                                                  .op = "MatMul",
+                                                  .types = number_types,
+                                                  .type_count = 1,
+                                                  .compute = compute_matmul};
+static const gantry_kernel_def_t batch_matmul_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
+                                                        .op = "BatchMatMul",
+                                                        .types = number_types,
+                                                        .type_count = 1,
+                                                        .compute = compute_matmul};
+
+static const gantry_kernel_def_t *const kernels[] = {&matmul_kernel, &batch_matmul_kernel};
+
+static const gantry_kernel_pack_t pack = {.struct_size = sizeof pack,
+                                          .abi_version = GANTRY_ABI_VERSION,
+                                          .name = "portable/matmul",
+                                          .program_kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
+                                          .kernel_count = sizeof kernels / sizeof kernels[0],
+                                          .kernels = kernels};
+
+int32_t gantry_pack_query_matmul(uint32_t max_abi, const gantry_kernel_pack_t **out_pack);
+
+int32_t gantry_pack_query_matmul(uint32_t max_abi, const gantry_kernel_pack_t **out_pack)
+{
+    *out_pack = &pack;
+    return max_abi < GANTRY_ABI_VERSION ? GANTRY_K_FAILED_PRECONDITION : GANTRY_K_OK;
+}

@@ -1,0 +1,157 @@
+/* A runtime over the CPU backend and fake GPUs, on a heap that counts and fails, with its log kept. Header only. */
+#ifndef TESTS_RUNTIME_FIXTURE_H
+#define TESTS_RUNTIME_FIXTURE_H
+
+#include <gantry/gantry.h>
+
+#include "device_fixture.h"
+#include "run/runtime_state.h"
+
+#define RUNTIME_FIXTURE_GATE (1u << GANTRY_STREAM_COMPUTE)
+
+typedef struct runtime_fixture_t {
+    locked_heap_t heap;
+    log_lines_t log;
+    gantry_runtime_t *runtime;
+} runtime_fixture_t;
+
+/* No variable of the table has a value, and fake and other have one GPU each. */
+static inline void runtime_fixture_clear(void) {
+    static const char *const names[] = {
+#define GANTRY__ENVIRONMENT_ROW(name, values, default_value, meaning) name,
+#include "base/environment.def"
+#undef GANTRY__ENVIRONMENT_ROW
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) (void)unsetenv(names[i]);
+    device_fixture_clear();
+}
+
+/* What every test starts from: the CPU backend with two threads and the fake one, no kernel cache, all log lines kept. */
+static inline gantry_runtime_options_t runtime_fixture_options(runtime_fixture_t *f) {
+    locked_heap_init(&f->heap, -1);
+    log_lines_init(&f->log);
+    f->runtime = NULL;
+    return (gantry_runtime_options_t){.struct_size = sizeof(gantry_runtime_options_t),
+                                      .log_level = GANTRY_LEVEL_DEBUG,
+                                      .log = log_lines_write,
+                                      .log_user = &f->log,
+                                      .reallocate = locked_heap_reallocate,
+                                      .reallocate_user = &f->heap,
+                                      .backend_path = FAKE_FOLDER("fake"),
+                                      .backends = "cpu,fake",
+                                      .intra_op_threads = 2,
+                                      .kernel_cache = ""};
+}
+
+static inline void runtime_fixture_open_with(runtime_fixture_t *f, const gantry_runtime_options_t *options) {
+    if (gantry_runtime_create(options, &f->runtime) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+}
+
+/* `gpus` fake GPUs of 64 MiB. */
+static inline void runtime_fixture_open(runtime_fixture_t *f, uint32_t gpus) {
+    fake->set_device_count(gpus);
+    gantry_runtime_options_t options = runtime_fixture_options(f);
+    runtime_fixture_open_with(f, &options);
+}
+
+static inline void runtime_fixture_expect_no_leak(runtime_fixture_t *f) {
+    assert_int_equal(f->heap.inner.live_blocks, 0);
+    assert_int_equal(f->heap.inner.live_bytes, 0);
+    assert_false(f->heap.inner.wrong_size);
+    fake_expect_nothing_lives(fake);
+}
+
+/* Everything that was made must have been given back before. */
+static inline void runtime_fixture_close(runtime_fixture_t *f) {
+    f->heap.inner.fail_at = -1;
+    gantry_runtime_release(f->runtime);
+    runtime_fixture_expect_no_leak(f);
+    locked_heap_deinit(&f->heap);
+}
+
+/* For cmocka, before each test. */
+static inline int runtime_fixture_set_up(void **state) {
+    (void)state;
+    runtime_fixture_clear();
+    return 0;
+}
+
+/* For cmocka, after each test: a failed one must not hold the next ones back. */
+static inline int runtime_fixture_tear_down(void **state) {
+    (void)state;
+    for (uint32_t device = 0; device < GANTRY_FAKE_DEVICES; ++device) fake->open_gate(device, UINT32_MAX);
+    return 0;
+}
+
+/* ---- short ways for tests ---- */
+
+static inline gantry_scope_t *runtime_fixture_scope(runtime_fixture_t *f, const char *device) {
+    gantry_scope_t *scope = gantry_scope_begin(f->runtime, device);
+    if (!scope || gantry_scope_status(scope) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    return scope;
+}
+
+static inline const gantry_tensor_t *make_f32(gantry_scope_t *scope, int64_t count, const float *values) {
+    return gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(count), values, (size_t)count * sizeof *values);
+}
+
+static inline const gantry_tensor_t *make_i32(gantry_scope_t *scope, int64_t count, const int32_t *values) {
+    return gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(count), values, (size_t)count * sizeof *values);
+}
+
+#define F32(scope, ...) \
+    make_f32(scope, (int64_t)(sizeof((float[]){__VA_ARGS__}) / sizeof(float)), (const float[]){__VA_ARGS__})
+#define I32(scope, ...) \
+    make_i32(scope, (int64_t)(sizeof((int32_t[]){__VA_ARGS__}) / sizeof(int32_t)), (const int32_t[]){__VA_ARGS__})
+
+static inline void expect_f32(const gantry_tensor_t *tensor, size_t count, const float *values) {
+    float got[256];
+    assert_non_null(tensor);
+    assert_in_range(count, 0, 256);
+    if (gantry_tensor_read(tensor, got, count * sizeof *got) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    for (size_t i = 0; i < count; ++i) {
+        if (got[i] < values[i] || got[i] > values[i]) fail_msg("element %zu is %g, not %g", i, (double)got[i], (double)values[i]);
+    }
+}
+
+#define EXPECT_F32(tensor, ...) expect_f32(tensor, sizeof((float[]){__VA_ARGS__}) / sizeof(float), (const float[]){__VA_ARGS__})
+
+static inline void expect_i32(const gantry_tensor_t *tensor, size_t count, const int32_t *values) {
+    int32_t got[256];
+    assert_non_null(tensor);
+    assert_in_range(count, 0, 256);
+    if (gantry_tensor_read(tensor, got, count * sizeof *got) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    for (size_t i = 0; i < count; ++i) assert_int_equal(got[i], values[i]);
+}
+
+#define EXPECT_I32(tensor, ...) \
+    expect_i32(tensor, sizeof((int32_t[]){__VA_ARGS__}) / sizeof(int32_t), (const int32_t[]){__VA_ARGS__})
+
+static inline void expect_on(const gantry_tensor_t *tensor, const char *device) {
+    assert_non_null(tensor);
+    assert_string_equal(gantry_logical_device_name(gantry_tensor_device(tensor)), device);
+}
+
+static inline void expect_ended_well(gantry_scope_t *scope) {
+    if (gantry_scope_status(scope) != GANTRY_OK) fail_msg("%s", gantry_scope_message(scope));
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+}
+
+/* The scope failed like this; the error is taken out of it. */
+#define expect_scope_failure(scope, code, text)                                                                   \
+    do {                                                                                                          \
+        assert_int_equal(gantry_scope_status(scope), code);                                                       \
+        if (!strstr(gantry_scope_message(scope), text)) fail_msg("message: %s", gantry_scope_message(scope));     \
+        gantry_scope_clear(scope);                                                                                \
+    } while (0)
+
+/* The newest placement's record. */
+static inline gantry_placement_record_t last_placement(const runtime_fixture_t *f) {
+    gantry_placement_record_t record = {.struct_size = sizeof record};
+    size_t count = 0;
+    assert_int_equal(gantry_get_placements(f->runtime, 1, &record, &count), GANTRY_OK);
+    assert_int_equal(count, 1);
+    return record;
+}
+
+#endif

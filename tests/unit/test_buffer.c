@@ -1,0 +1,267 @@
+/* Buffers on the fake backend, which finds out every use of memory that nothing orders behind the former owner's. */
+#define _XOPEN_SOURCE 700
+
+#include "device_fixture.h"
+
+#include "device/buffer.h"
+
+#define COMPUTE GANTRY_STREAM_COMPUTE
+#define TO_DEVICE GANTRY_STREAM_TO_DEVICE
+#define TO_HOST GANTRY_STREAM_TO_HOST
+#define BYTES 4096u
+
+static int set_up(void **state) {
+    (void)state;
+    device_fixture_clear();
+    return 0;
+}
+
+static gantry_logical_device_t *open_device(device_fixture_t *f) {
+    device_fixture_open(f, NULL, NULL);
+    assert_int_equal(gantry__device_table_freeze(&f->table, "this test"), GANTRY_OK);
+    gantry_logical_device_t *device = device_fixture_find(f, "GPU:0", NULL);
+    assert_int_equal(gantry__logical_device_open(device), GANTRY_OK);
+    return device;
+}
+
+static gantry__buffer_t *create(gantry_logical_device_t *device, uint64_t bytes, uint32_t first_stream) {
+    gantry__buffer_t *buffer;
+    if (gantry__buffer_create(device, bytes, first_stream, "Test", &buffer) != GANTRY_OK) fail_msg("%s", gantry__message());
+    return buffer;
+}
+
+/* Work of the stream that writes the whole buffer. */
+static gantry__point_t fill(gantry__buffer_t *buffer, uint32_t stream, uint32_t value) {
+    gantry__stream_t *self = &buffer->device->streams[stream];
+    gantry__stream_begin(self);
+    assert_int_equal(buffer->device->backend->transfer->fill(self->handle, &buffer->span, &value, sizeof value), 0);
+    uint64_t count = gantry__stream_end(self);
+    gantry__buffer_mark_use(buffer, stream, count);
+    return (gantry__point_t){self, count};
+}
+
+static void buffer_names_its_memory(void **state) {
+    (void)state;
+    device_fixture_t f;
+    gantry_logical_device_t *device = open_device(&f);
+    gantry__buffer_t *buffer = create(device, 1000, COMPUTE);
+    assert_int_equal(buffer->span.size_bytes, 1000);
+    assert_int_equal(buffer->chunk->bytes, 1024);
+    assert_null(buffer->data);
+    gantry__buffer_release(gantry__buffer_retain(buffer));
+    assert_true(buffer->chunk->in_use);
+    gantry__buffer_release(buffer);
+    gantry__buffer_release(NULL);
+    device_fixture_close(&f);
+}
+
+static void buffer_of_addressable_device_has_an_address(void **state) {
+    (void)state;
+    device_fixture_t f;
+    device_fixture_set_gpu(fake, 0, "", "", GANTRY_DEVICE_HOST_ADDRESSABLE | GANTRY_DEVICE_SYNCHRONOUS);
+    gantry_logical_device_t *device = open_device(&f);
+    gantry__buffer_t *a = create(device, BYTES, COMPUTE), *b = create(device, BYTES, COMPUTE);
+    assert_ptr_equal(b->data, (unsigned char *)(uintptr_t)b->span.region + b->span.offset_bytes);
+    (void)fill(b, COMPUTE, 7);
+    assert_int_equal(((const uint32_t *)b->data)[BYTES / 4 - 1], 7);
+    gantry__buffer_release(a);
+    gantry__buffer_release(b);
+    device_fixture_close(&f);
+}
+
+static void freed_memory_is_reused_without_waiting_on_its_stream(void **state) {
+    (void)state;
+    device_fixture_t f;
+    gantry_logical_device_t *device = open_device(&f);
+    fake->close_gate(0, 7);
+    gantry__buffer_t *old = create(device, BYTES, COMPUTE);
+    uint64_t offset = old->span.offset_bytes;
+    (void)fill(old, COMPUTE, 1);
+    gantry__buffer_release(old); /* its work has not even begun */
+    gantry__buffer_t *next = create(device, BYTES, COMPUTE);
+    assert_int_equal(next->span.offset_bytes, offset);
+    (void)fill(next, COMPUTE, 2);
+    assert_int_equal(fake->calls("event_record"), 0); /* the order of one stream is enough */
+    gantry__buffer_release(next);
+    fake->open_gate(0, 7);
+    device_fixture_close(&f);
+}
+
+static void freed_memory_is_reused_on_another_stream_behind_its_last_use(void **state) {
+    (void)state;
+    device_fixture_t f;
+    gantry_logical_device_t *device = open_device(&f);
+    fake->close_gate(0, 1u << COMPUTE);
+    gantry__buffer_t *old = create(device, BYTES, COMPUTE);
+    uint64_t offset = old->span.offset_bytes;
+    (void)fill(old, COMPUTE, 1);
+    gantry__buffer_release(old);
+    gantry__buffer_t *next = create(device, BYTES, TO_DEVICE);
+    assert_int_equal(next->span.offset_bytes, offset);
+    gantry__point_t written = fill(next, TO_DEVICE, 2); /* would be a violation without the wait */
+    assert_false(fake->wait_finished(0, 1, 20));        /* on an open gate, but behind a closed one */
+    fake->open_gate(0, 7);
+    assert_int_equal(gantry__point_wait(written), GANTRY_OK);
+    assert_int_equal(fake->finished(0), 2);
+    gantry__buffer_release(next);
+    device_fixture_close(&f);
+}
+
+static void former_uses_outlive_an_owner_that_did_nothing(void **state) {
+    (void)state;
+    device_fixture_t f;
+    gantry_logical_device_t *device = open_device(&f);
+    fake->close_gate(0, 1u << COMPUTE);
+    gantry__buffer_t *old = create(device, BYTES, COMPUTE);
+    (void)fill(old, COMPUTE, 1);
+    gantry__buffer_release(old);
+    gantry__buffer_release(create(device, BYTES, TO_HOST)); /* came and went without work */
+    gantry__buffer_t *next = create(device, BYTES, TO_DEVICE);
+    (void)fill(next, TO_DEVICE, 2);
+    gantry__buffer_release(next);
+    fake->open_gate(0, 7);
+    device_fixture_close(&f);
+}
+
+static void merged_memory_remembers_all_its_uses(void **state) {
+    (void)state;
+    device_fixture_t f;
+    gantry_logical_device_t *device = open_device(&f);
+    fake->close_gate(0, 7);
+    gantry__buffer_t *a = create(device, BYTES, COMPUTE), *b = create(device, BYTES, TO_DEVICE), *c = create(device, BYTES, TO_HOST);
+    (void)fill(a, COMPUTE, 1);
+    (void)fill(b, TO_DEVICE, 2);
+    (void)fill(c, TO_HOST, 3);
+    uint64_t offset = a->span.offset_bytes;
+    gantry__buffer_release(a);
+    gantry__buffer_release(c);
+    gantry__buffer_release(b);
+    gantry__buffer_t *all = create(device, 3 * BYTES, COMPUTE); /* over all three */
+    assert_int_equal(all->span.offset_bytes, offset);
+    (void)fill(all, COMPUTE, 4);
+    gantry__buffer_release(all);
+    fake->open_gate(0, 7);
+    device_fixture_close(&f);
+}
+
+static void region_with_work_in_flight_goes_back_after_it(void **state) {
+    (void)state;
+    device_fixture_t f;
+    gantry_runtime_options_t options = {.struct_size = sizeof options, .memory_limit_bytes = 4 << 20};
+    device_fixture_open(&f, NULL, &options);
+    assert_int_equal(gantry__device_table_freeze(&f.table, "this test"), GANTRY_OK);
+    gantry_logical_device_t *device = device_fixture_find(&f, "GPU:0", NULL);
+    assert_int_equal(gantry__logical_device_open(device), GANTRY_OK);
+    fake->set_delay(0, 5);
+    gantry__buffer_t *small = create(device, 1 << 20, COMPUTE);
+    (void)fill(small, COMPUTE, 1);
+    gantry__buffer_release(small);
+    gantry__buffer_t *large = create(device, 4 << 20, COMPUTE); /* needs the room of the small one's region */
+    assert_int_equal(fake->calls("region_free"), 1);
+    gantry__buffer_release(large);
+    device_fixture_close(&f);
+}
+
+static void failing_wait_gives_the_memory_back(void **state) {
+    (void)state;
+    static const char *const slots[] = {"event_create", "event_record", "stream_wait_event"};
+    for (size_t i = 0; i < sizeof slots / sizeof slots[0]; ++i) {
+        device_fixture_t f;
+        gantry__buffer_t *buffer;
+        fake->reset();
+        gantry_logical_device_t *device = open_device(&f);
+        gantry__buffer_t *old = create(device, BYTES, COMPUTE);
+        (void)fill(old, COMPUTE, 1);
+        gantry__buffer_release(old);
+        assert_true(fake->fail_calls(slots[i], 1, 1, GANTRY_INTERNAL, "no events"));
+        expect_failure(gantry__buffer_create(device, BYTES, TO_HOST, "Test", &buffer), GANTRY_INTERNAL, "no events");
+        assert_null(buffer);
+        gantry__bfc_stats_t stats;
+        gantry__allocator_stats(&device->allocator, &stats);
+        assert_int_equal(stats.bytes_in_use, 0);
+        buffer = create(device, BYTES, TO_HOST); /* the former use is still known */
+        (void)fill(buffer, TO_HOST, 2);
+        gantry__buffer_release(buffer);
+        device_fixture_close(&f);
+    }
+}
+
+static void memory_running_out_leaks_nothing(void **state) {
+    (void)state;
+    for (long at = 0; at < 4; ++at) {
+        device_fixture_t f;
+        gantry__buffer_t *buffer;
+        gantry_logical_device_t *device = open_device(&f);
+        f.heap.inner.calls = 0;
+        f.heap.inner.fail_at = at;
+        gantry_status_t status = gantry__buffer_create(device, BYTES, COMPUTE, "Test", &buffer);
+        f.heap.inner.fail_at = -1;
+        if (status == GANTRY_OK) {
+            gantry__buffer_release(buffer);
+        } else {
+            assert_int_equal(status, GANTRY_RESOURCE_EXHAUSTED);
+            assert_null(buffer);
+        }
+        device_fixture_close(&f);
+    }
+}
+
+/* ---- a random history ---- */
+
+typedef struct history_t {
+    device_fixture_t f;
+    gantry_logical_device_t *device;
+    uint64_t random;
+} history_t;
+
+static uint32_t draw(history_t *h, uint32_t bound) {
+    h->random ^= h->random << 13;
+    h->random ^= h->random >> 7;
+    h->random ^= h->random << 17;
+    return (uint32_t)((h->random >> 20) % bound);
+}
+
+static void random_buffers_on_random_streams_never_collide(void **state) {
+    (void)state;
+    history_t h = {.random = UINT64_C(88172645463325252)};
+    gantry__buffer_t *buffers[12] = {NULL};
+    h.device = open_device(&h.f);
+    for (int i = 0; i < 3000; ++i) {
+        uint32_t slot = draw(&h, 12), stream = draw(&h, GANTRY__STREAMS);
+        if (buffers[slot] && draw(&h, 3) == 0) {
+            gantry__buffer_release(buffers[slot]);
+            buffers[slot] = NULL;
+        } else if (!buffers[slot]) {
+            buffers[slot] = create(h.device, 256 * (1 + draw(&h, 16)), stream);
+            (void)fill(buffers[slot], stream, 1);
+        } else { /* another stream takes over: it waits for the last one, as the core does with a tensor's ready point */
+            gantry__point_t uses[GANTRY__STREAMS];
+            for (uint32_t k = 0; k < GANTRY__STREAMS; ++k) {
+                uses[k] = (gantry__point_t){&h.device->streams[k], atomic_load(&buffers[slot]->last_use[k])};
+            }
+            assert_int_equal(gantry__stream_wait_for(&h.device->streams[stream], uses, GANTRY__STREAMS), GANTRY_OK);
+            (void)fill(buffers[slot], stream, 2);
+        }
+        if (draw(&h, 500) == 0) assert_int_equal(gantry__logical_device_synchronize(h.device), GANTRY_OK);
+    }
+    for (int i = 0; i < 12; ++i) gantry__buffer_release(buffers[i]);
+    device_fixture_close(&h.f);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(buffer_names_its_memory),
+        TEST(buffer_of_addressable_device_has_an_address),
+        TEST(freed_memory_is_reused_without_waiting_on_its_stream),
+        TEST(freed_memory_is_reused_on_another_stream_behind_its_last_use),
+        TEST(former_uses_outlive_an_owner_that_did_nothing),
+        TEST(merged_memory_remembers_all_its_uses),
+        TEST(region_with_work_in_flight_goes_back_after_it),
+        TEST(failing_wait_gives_the_memory_back),
+        TEST(memory_running_out_leaks_nothing),
+        TEST(random_buffers_on_random_streams_never_collide),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

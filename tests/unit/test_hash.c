@@ -1,0 +1,86 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/hash.h"
+
+static gantry__hash128_t hash_of_two(const char *a, size_t a_bytes, const char *b, size_t b_bytes) {
+    gantry__hasher_t hasher;
+    gantry__hasher_init(&hasher);
+    gantry__hasher_add(&hasher, a, a_bytes);
+    gantry__hasher_add(&hasher, b, b_bytes);
+    return hasher.state;
+}
+
+static bool is_equal(gantry__hash128_t a, gantry__hash128_t b) {
+    return a.low == b.low && a.high == b.high;
+}
+
+/* The published values of XXH3 with seed 0: file names in a cache must not change with a library. */
+static void short_hash_is_xxh3(void **state) {
+    (void)state;
+    assert_true(gantry__hash64("", 0, 0) == UINT64_C(0x2d06800538d394c2));
+    assert_true(gantry__hash64("a", 1, 0) != gantry__hash64("a", 1, 1));
+    assert_true(gantry__hash64("a", 1, 0) != gantry__hash64("b", 1, 0));
+    assert_true(gantry__hash64("ab", 1, 0) == gantry__hash64("ac", 1, 0));
+}
+
+static void pieces_do_not_run_together(void **state) {
+    (void)state;
+    gantry__hash128_t hash = hash_of_two("ab", 2, "c", 1);
+    assert_true(is_equal(hash, hash_of_two("ab", 2, "c", 1)));
+    assert_false(is_equal(hash, hash_of_two("a", 1, "bc", 2)));
+    assert_false(is_equal(hash, hash_of_two("abc", 3, "", 0)));
+    assert_false(is_equal(hash, hash_of_two("", 0, "abc", 3)));
+    assert_false(is_equal(hash, hash_of_two("c", 1, "ab", 2)));
+    gantry__hasher_t one;
+    gantry__hasher_init(&one);
+    gantry__hasher_add_text(&one, "abc");
+    assert_false(is_equal(hash, one.state));
+}
+
+static void text_is_hashed_without_its_end(void **state) {
+    (void)state;
+    gantry__hasher_t a, b;
+    gantry__hasher_init(&a);
+    gantry__hasher_init(&b);
+    gantry__hasher_add_text(&a, "text");
+    gantry__hasher_add(&b, "text", 4);
+    assert_true(is_equal(a.state, b.state));
+}
+
+static int compare_hashes(const void *left, const void *right) {
+    const gantry__hash128_t *a = left, *b = right;
+    if (a->low != b->low) return a->low < b->low ? -1 : 1;
+    return a->high < b->high ? -1 : a->high > b->high;
+}
+
+static void similar_inputs_differ(void **state) {
+    (void)state;
+    static gantry__hash128_t hashes[4096];
+    for (uint32_t i = 0; i < 4096; ++i) {
+        gantry__hasher_t hasher;
+        gantry__hasher_init(&hasher);
+        gantry__hasher_add(&hasher, &i, sizeof i);
+        gantry__hasher_add_text(&hasher, "-DGANTRY_T_ID=1");
+        hashes[i] = hasher.state;
+    }
+    qsort(hashes, 4096, sizeof hashes[0], compare_hashes);
+    for (uint32_t i = 1; i < 4096; ++i) assert_int_not_equal(compare_hashes(&hashes[i - 1], &hashes[i]), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(short_hash_is_xxh3),
+        cmocka_unit_test(pieces_do_not_run_together),
+        cmocka_unit_test(text_is_hashed_without_its_end),
+        cmocka_unit_test(similar_inputs_differ),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,229 @@
+/* Who may include whom: every #include of the tree against the table of docs/architecture.md (x <- y: y may include x and all to its left).
+ *
+ *     include/gantry <- base <- {backend, io} <- memory <- device <- kernel <- op <- place <- run <- graph <- gradient <- train
+ *     include/gantry/backend_abi.h <- backends/portable <- the other backends, tests/stand_ins
+ *     include/gantry <- examples, bench, tools, tests/conformance, tests/packaging
+ *     any header of src/ <- tests/unit, tests/faults, tests/fuzz
+ * A quoted name without folder is a file of the same folder. Vendor headers stay in the backends. */
+#define _XOPEN_SOURCE 700
+
+#include <dirent.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+/* Layers of src/ with their height; those of one height do not see each other. */
+static const struct {
+    const char *name;
+    int height;
+} layers[] = {{"base", 0}, {"backend", 1}, {"io", 1},  {"memory", 2}, {"device", 3},   {"kernel", 4},
+              {"op", 5},   {"place", 6},   {"run", 7}, {"graph", 8},  {"gradient", 9}, {"train", 10}};
+
+/* The height of the first folder of text, -1 when it is no layer; *out_length is that folder's. */
+static int layer_of(const char *text, size_t *out_length) {
+    *out_length = strcspn(text, "/");
+    for (size_t i = 0; i < sizeof layers / sizeof layers[0]; ++i) {
+        if (strlen(layers[i].name) == *out_length && strncmp(text, layers[i].name, *out_length) == 0) return layers[i].height;
+    }
+    return -1;
+}
+
+static bool begins_with(const char *text, const char *start) {
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+static bool is_vendor_header(const char *name) {
+    static const char *const starts[] = {"CL/", "cuda", "nvrtc", "cublas", "cudnn", "nccl", "nvml", "clblast", "dnnl", "cblas", "oneapi/"};
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; ++i) {
+        if (begins_with(name, starts[i])) return true;
+    }
+    return false;
+}
+
+static bool is_public(const char *name) {
+    return begins_with(name, "gantry/");
+}
+
+static bool may_core_include(const char *file, const char *name, bool quoted) {
+    if (!quoted) return !is_vendor_header(name);
+    size_t own_length, length;
+    int own = layer_of(file, &own_length), height = layer_of(name, &length);
+    if (own < 0 || height < 0 || name[length] != '/') return false; /* always "layer/file" */
+    bool is_same = own_length == length && strncmp(file, name, length) == 0;
+    return is_same || height < own;
+}
+
+static bool may_backend_include(const char *file, const char *name, bool quoted) {
+    if (!quoted) return !is_public(name) || strcmp(name, "gantry/backend_abi.h") == 0;
+    size_t own_length = strcspn(file, "/");
+    bool is_own = strncmp(file, name, own_length) == 0 && name[own_length] == '/';
+    return is_own || begins_with(name, "portable/") || !strchr(name, '/');
+}
+
+static bool is_plain(const char *name, bool quoted) {
+    return !quoted || !strchr(name, '/');
+}
+
+/* May the file (a path below the root) have this #include? */
+static bool may_include(const char *file, const char *name, bool quoted) {
+    if (begins_with(file, "include/gantry/")) {
+        if (strcmp(file, "include/gantry/backend_abi.h") == 0 && is_public(name)) return false;
+        return !quoted && !is_vendor_header(name);
+    }
+    if (begins_with(file, "src/")) return may_core_include(file + 4, name, quoted);
+    if (begins_with(file, "backends/")) return may_backend_include(file + 9, name, quoted);
+    if (begins_with(file, "tests/stand_ins/")) return is_plain(name, quoted) && (!is_public(name) || strcmp(name, "gantry/backend_abi.h") == 0);
+    if (begins_with(file, "tests/conformance/") || begins_with(file, "tests/packaging/")) return is_plain(name, quoted);
+    if (begins_with(file, "tests/")) return true;
+    return is_plain(name, quoted); /* examples, bench, tools */
+}
+
+/* ---- the rules themselves ---- */
+
+static void rules_refuse_what_they_should(void **state) {
+    (void)state;
+    static const struct {
+        const char *file, *name;
+        bool quoted, allowed;
+    } cases[] = {
+        {"src/base/heap.c", "base/heap.h", true, true},
+        {"src/base/heap.c", "stdlib.h", false, true},
+        {"src/base/heap.c", "gantry/status.h", false, true},
+        {"src/base/heap.c", "heap.h", true, false}, /* without its folder */
+        {"src/base/heap.c", "backend/module.h", true, false},
+        {"src/base/heap.c", "CL/cl.h", false, false},
+        {"src/backend/module.c", "base/files.h", true, true},
+        {"src/backend/module.c", "io/npy.h", true, false},
+        {"src/io/npy.c", "backend/module.h", true, false},
+        {"src/memory/bfc.c", "io/npy.h", true, true},
+        {"src/memory/bfc.c", "device/stream.h", true, false},
+        {"src/device/stream.c", "memory/bfc.h", true, true},
+        {"src/run/eager.c", "place/placer.h", true, true},
+        {"src/place/placer.c", "run/eager.h", true, false},
+        {"src/run/eager.c", "../place/placer.h", true, false},
+        {"src/run/eager.c", "cpu/cpu_backend.h", true, false},
+        {"src/device/logical.c", "fake_backend.h", true, false},
+        {"backends/opencl/opencl_memory.c", "gantry/backend_abi.h", false, true},
+        {"backends/opencl/opencl_memory.c", "gantry/status.h", false, false},
+        {"backends/opencl/opencl_memory.c", "CL/cl.h", false, true},
+        {"backends/opencl/opencl_memory.c", "opencl/opencl_backend.h", true, true},
+        {"backends/opencl/opencl_memory.c", "portable/kernel_types.h", true, true},
+        {"backends/opencl/opencl_memory.c", "cpu/cpu_pool.h", true, false},
+        {"backends/portable/portable_move.c", "cpu/cpu_pool.h", true, false},
+        {"backends/cpu/cpu_pool.c", "base/heap.h", true, false},
+        {"include/gantry/device.h", "gantry/runtime.h", false, true},
+        {"include/gantry/device.h", "base/heap.h", true, false},
+        {"include/gantry/backend_abi.h", "stdint.h", false, true},
+        {"include/gantry/backend_abi.h", "gantry/status.h", false, false},
+        {"examples/gpu_guide.c", "gantry/gantry.h", false, true},
+        {"examples/gpu_guide.c", "example.h", true, true},
+        {"examples/gpu_guide.c", "base/heap.h", true, false},
+        {"tests/conformance/golden.c", "../../src/base/heap.h", true, false},
+        {"tests/unit/test_heap.c", "base/heap.h", true, true},
+        {"tests/stand_ins/fake_stream.c", "base/heap.h", true, false},
+        {"tests/stand_ins/fake_stream.c", "gantry/runtime.h", false, false},
+        {"tests/stand_ins/fake_stream.c", "fake_internal.h", true, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        if (may_include(cases[i].file, cases[i].name, cases[i].quoted) != cases[i].allowed) {
+            fail_msg("%s includes %s: %s", cases[i].file, cases[i].name, cases[i].allowed ? "refused" : "allowed");
+        }
+    }
+}
+
+/* ---- the tree ---- */
+
+typedef struct walk_t {
+    int files, includes, breaches;
+} walk_t;
+
+/* The name of an #include line; false for any other line. */
+static bool read_include(const char *line, char name[256], bool *out_quoted) {
+    line += strspn(line, " \t");
+    if (*line++ != '#') return false;
+    line += strspn(line, " \t");
+    if (!begins_with(line, "include")) return false;
+    line += strlen("include");
+    line += strspn(line, " \t");
+    if (*line != '"' && *line != '<') return false;
+    *out_quoted = *line == '"';
+    size_t length = strcspn(line + 1, *out_quoted ? "\"" : ">");
+    if (length >= 256) return false;
+    memcpy(name, line + 1, length);
+    name[length] = '\0';
+    return true;
+}
+
+static void check_file(walk_t *walk, const char *path) {
+    char full[PATH_MAX], line[4096], name[256];
+    bool quoted;
+    (void)snprintf(full, sizeof full, "%s/%s", GANTRY_TEST_SOURCE_DIR, path);
+    FILE *file = fopen(full, "r");
+    if (!file) fail_msg("%s cannot be read", full);
+    ++walk->files;
+    for (int number = 1; fgets(line, sizeof line, file); ++number) {
+        if (!read_include(line, name, &quoted)) continue;
+        ++walk->includes;
+        if (may_include(path, name, quoted)) continue;
+        ++walk->breaches;
+        print_error("%s:%d may not include %s\n", path, number, name);
+    }
+    (void)fclose(file);
+}
+
+static bool is_source(const char *name) {
+    static const char *const endings[] = {".c", ".h", ".cl", ".def", ".inc"};
+    const char *dot = strrchr(name, '.');
+    for (size_t i = 0; dot && i < sizeof endings / sizeof endings[0]; ++i) {
+        if (strcmp(dot, endings[i]) == 0) return true;
+    }
+    return false;
+}
+
+static void walk_folder(walk_t *walk, const char *path) {
+    char full[PATH_MAX];
+    (void)snprintf(full, sizeof full, "%s/%s", GANTRY_TEST_SOURCE_DIR, path);
+    DIR *folder = opendir(full);
+    if (!folder) return; /* a part that is not there yet */
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        struct stat info;
+        char below[PATH_MAX / 2];
+        if (entry->d_name[0] == '.') continue;
+        if (snprintf(below, sizeof below, "%s/%s", path, entry->d_name) >= (int)sizeof below) continue;
+        (void)snprintf(full, sizeof full, "%s/%s", GANTRY_TEST_SOURCE_DIR, below);
+        if (stat(full, &info) != 0) continue;
+        if (S_ISDIR(info.st_mode)) {
+            walk_folder(walk, below);
+        } else if (is_source(entry->d_name)) {
+            check_file(walk, below);
+        }
+    }
+    (void)closedir(folder);
+}
+
+static void tree_keeps_the_directions(void **state) {
+    (void)state;
+    static const char *const folders[] = {"include", "src", "backends", "tools", "examples", "bench", "tests"};
+    walk_t walk = {0, 0, 0};
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; ++i) walk_folder(&walk, folders[i]);
+    print_message("%d files with %d includes\n", walk.files, walk.includes);
+    assert_true(walk.files > 100 && walk.includes > 500); /* else the tree was not found */
+    assert_int_equal(walk.breaches, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rules_refuse_what_they_should),
+        cmocka_unit_test(tree_keeps_the_directions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

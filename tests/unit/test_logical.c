@@ -1,0 +1,277 @@
+/* Opening and closing logical devices, and regions from the driver, on the fake backend. */
+#define _XOPEN_SOURCE 700
+
+#include "device_fixture.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+static int set_up(void **state) {
+    (void)state;
+    device_fixture_clear();
+    fake->set_device_count(2);
+    return 0;
+}
+
+static gantry_logical_device_t *open_table(device_fixture_t *f) {
+    device_fixture_open(f, NULL, NULL);
+    assert_int_equal(gantry__device_table_freeze(&f->table, "this test"), GANTRY_OK);
+    return device_fixture_find(f, "GPU:0", NULL);
+}
+
+static gantry_logical_device_t *open_device(device_fixture_t *f) {
+    gantry_logical_device_t *device = open_table(f);
+    if (gantry__logical_device_open(device) != GANTRY_OK) fail_msg("%s", gantry__message());
+    return device;
+}
+
+static gantry__bfc_chunk_t *get(gantry_logical_device_t *device, uint64_t bytes) {
+    gantry__bfc_chunk_t *chunk;
+    if (gantry__allocator_allocate(&device->allocator, bytes, "Test", &chunk) != GANTRY_OK) fail_msg("%s", gantry__message());
+    return chunk;
+}
+
+static void change_first(uint32_t flags, uint64_t largest, uint64_t alignment) {
+    gantry_fake_device_t settings;
+    fake->get_device(0, &settings);
+    settings.flags = flags;
+    settings.largest_allocation_bytes = largest;
+    settings.alignment_bytes = alignment;
+    fake->set_device(0, &settings);
+}
+
+/* ---- opening ---- */
+
+static void device_is_opened_on_first_need_only(void **state) {
+    (void)state;
+    device_fixture_t f;
+    gantry_logical_device_t *device = open_device(&f);
+    assert_int_equal(gantry__logical_device_open(device), GANTRY_OK);
+    assert_int_equal(fake->calls("device_open"), 1);
+    assert_int_equal(fake->calls("stream_create"), GANTRY__STREAMS);
+    assert_int_equal(fake->live(GANTRY_FAKE_REGION), 0); /* memory is taken with the first request */
+    assert_string_equal(device->allocator.name, "GPU_0_bfc");
+    assert_int_equal(log_lines_with(&f.log, "Created device /job:localhost/replica:0/task:0/device:GPU:0 with 64 MB memory",
+                                    "device: fake:0, name: Fake Device 0, pci bus id: none"), 1);
+    device_fixture_close(&f);
+    assert_int_equal(fake->calls("device_close"), 1);
+}
+
+static void failing_step_of_opening_leaves_nothing(void **state) {
+    (void)state;
+    static const struct {
+        const char *slot;
+        uint64_t call;
+    } cases[] = {{"device_open", 1}, {"stream_create", 1}, {"stream_create", 2}, {"stream_create", 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        device_fixture_t f;
+        fake->reset();
+        gantry_logical_device_t *device = open_table(&f);
+        assert_true(fake->fail_calls(cases[i].slot, cases[i].call, 1, GANTRY_UNAVAILABLE, "the driver says no"));
+        expect_failure(gantry__logical_device_open(device), GANTRY_UNAVAILABLE, "the driver says no");
+        if (i == 0) assert_string_equal(gantry__message(), "/device:GPU:0 (fake:0) cannot be opened: the driver says no");
+        assert_int_equal(fake->live(GANTRY_FAKE_DEVICE), 0);
+        assert_int_equal(fake->live(GANTRY_FAKE_STREAM), 0);
+        assert_int_equal(gantry__logical_device_open(device), GANTRY_OK); /* the next try works */
+        device_fixture_close(&f);
+    }
+}
+
+static void host_memory_running_out_while_opening_leaves_nothing(void **state) {
+    (void)state;
+    for (long at = 0; at < 8; ++at) {
+        device_fixture_t f;
+        gantry_logical_device_t *device = open_table(&f);
+        f.heap.inner.calls = 0;
+        f.heap.inner.fail_at = at;
+        gantry_status_t status = gantry__logical_device_open(device);
+        f.heap.inner.fail_at = -1;
+        if (status != GANTRY_OK) {
+            assert_int_equal(status, GANTRY_RESOURCE_EXHAUSTED);
+            assert_int_equal(fake->live(GANTRY_FAKE_DEVICE) + fake->live(GANTRY_FAKE_STREAM), 0);
+        }
+        assert_int_equal(gantry__logical_device_open(device), GANTRY_OK);
+        device_fixture_close(&f);
+    }
+}
+
+typedef struct opener_t {
+    pthread_t thread;
+    gantry_logical_device_t *device;
+    gantry_status_t status;
+} opener_t;
+
+static void *open_it(void *user) {
+    opener_t *self = user;
+    self->status = gantry__logical_device_open(self->device);
+    return NULL;
+}
+
+static void threads_open_a_device_once(void **state) {
+    (void)state;
+    device_fixture_t f;
+    opener_t openers[4];
+    gantry_logical_device_t *device = open_table(&f);
+    for (int i = 0; i < 4; ++i) {
+        openers[i] = (opener_t){.device = device};
+        assert_int_equal(pthread_create(&openers[i].thread, NULL, open_it, &openers[i]), 0);
+    }
+    for (int i = 0; i < 4; ++i) {
+        assert_int_equal(pthread_join(openers[i].thread, NULL), 0);
+        assert_int_equal(openers[i].status, GANTRY_OK);
+    }
+    assert_int_equal(fake->calls("device_open"), 1);
+    device_fixture_close(&f);
+}
+
+static void unlisted_view_works_by_alias(void **state) {
+    (void)state;
+    device_fixture_t f;
+    device_fixture_set_type(fake, 1, GANTRY_DEVICE_TYPE_CPU);
+    (void)open_table(&f);
+    gantry_logical_device_t *view = device_fixture_find(&f, "fake:1", NULL);
+    assert_int_equal(gantry__logical_device_open(view), GANTRY_OK);
+    assert_string_equal(view->allocator.name, "fake:1_bfc");
+    gantry__allocator_free(&view->allocator, get(view, 1000));
+    device_fixture_close(&f);
+}
+
+/* ---- regions ---- */
+
+static void regions_come_from_the_driver_and_go_back(void **state) {
+    (void)state;
+    device_fixture_t f;
+    gantry_logical_device_t *device = open_device(&f);
+    gantry__bfc_chunk_t *chunk = get(device, 1000);
+    assert_int_equal(fake->live_bytes(0), 2 * MIB);
+    assert_int_equal(fake->live_bytes(1), 0);
+    gantry__allocator_free(&device->allocator, chunk);
+    assert_int_equal(fake->live(GANTRY_FAKE_REGION), 1);
+    device_fixture_close(&f);
+}
+
+static void pool_is_bounded_by_the_card(void **state) {
+    (void)state;
+    device_fixture_t f;
+    gantry_logical_device_t *device = open_device(&f);
+    gantry__bfc_chunk_t *chunk;
+    gantry__bfc_stats_t stats;
+    gantry__allocator_stats(&device->allocator, &stats);
+    assert_int_equal(stats.bytes_limit, 64 * MIB);
+    expect_failure(gantry__allocator_allocate(&device->allocator, 65 * MIB, "Test", &chunk), GANTRY_RESOURCE_EXHAUSTED,
+                   "Allocator (GPU_0_bfc) ran out of memory");
+    device_fixture_close(&f);
+}
+
+static void driver_with_less_than_it_said_is_tried_smaller(void **state) {
+    (void)state;
+    device_fixture_t f;
+    gantry_logical_device_t *device = open_device(&f);
+    fake->set_capacity(0, 3 * MIB / 2); /* another process has the rest */
+    gantry__allocator_free(&device->allocator, get(device, MIB));
+    assert_true(fake->live_bytes(0) >= MIB && fake->live_bytes(0) <= 3 * MIB / 2);
+    device_fixture_close(&f);
+}
+
+static void largest_allocation_is_respected(void **state) {
+    (void)state;
+    device_fixture_t f;
+    change_first(0, 3 * MIB, 256);
+    gantry_logical_device_t *device = open_device(&f);
+    gantry__bfc_chunk_t *chunks[8], *refused;
+    for (int i = 0; i < 8; ++i) chunks[i] = get(device, 2 * MIB);
+    expect_failure(gantry__allocator_allocate(&device->allocator, 4 * MIB, "Test", &refused), GANTRY_RESOURCE_EXHAUSTED, "ran out of memory");
+    for (int i = 0; i < 8; ++i) gantry__allocator_free(&device->allocator, chunks[i]);
+    device_fixture_close(&f); /* a larger region would have been a violation */
+}
+
+static void alignment_of_the_device_is_kept(void **state) {
+    (void)state;
+    device_fixture_t f;
+    change_first(0, 0, 4096);
+    gantry_logical_device_t *device = open_device(&f);
+    gantry__bfc_chunk_t *chunks[8];
+    for (int i = 0; i < 8; ++i) {
+        chunks[i] = get(device, 100);
+        assert_int_equal(chunks[i]->offset % 4096, 0);
+    }
+    for (int i = 0; i < 8; ++i) gantry__allocator_free(&device->allocator, chunks[i]);
+    device_fixture_close(&f);
+}
+
+static void lazy_memory_is_touched_before_it_counts(void **state) {
+    (void)state;
+    device_fixture_t f;
+    change_first(GANTRY_DEVICE_LAZY_COMMIT, 0, 256);
+    gantry_logical_device_t *device = open_device(&f);
+    gantry__bfc_chunk_t *chunk = get(device, 1000);
+    assert_int_equal(fake->calls("fill"), 1);
+    assert_int_equal(fake->finished(0), 1);
+    gantry__allocator_free(&device->allocator, chunk);
+    device_fixture_close(&f);
+}
+
+static void failing_touch_is_a_lack_of_memory(void **state) {
+    (void)state;
+    static const char *const slots[] = {"fill", "work", "event_record", "event_synchronize"};
+    for (size_t i = 0; i < sizeof slots / sizeof slots[0]; ++i) {
+        device_fixture_t f;
+        gantry__bfc_chunk_t *chunk;
+        fake->reset();
+        change_first(GANTRY_DEVICE_LAZY_COMMIT, 0, 256);
+        gantry_logical_device_t *device = open_device(&f);
+        assert_true(fake->fail_calls(slots[i], 1, 100, GANTRY_INTERNAL, "no pages"));
+        expect_failure(gantry__allocator_allocate(&device->allocator, MIB, "Test", &chunk), GANTRY_RESOURCE_EXHAUSTED, "ran out of memory");
+        assert_int_equal(fake->live(GANTRY_FAKE_REGION), 0);
+        device_fixture_close(&f);
+        fake_expect_nothing_lives(fake);
+    }
+}
+
+static void host_backed_memory_asks_the_machine_first(void **state) {
+    (void)state;
+    device_fixture_t f;
+    gantry__bfc_chunk_t *chunk;
+    change_first(GANTRY_DEVICE_HOST_BACKED, 0, 256);
+    gantry_logical_device_t *device = open_device(&f);
+    fake->set_capacity(0, 5 * MIB);
+    uint64_t asked = fake->calls("region_alloc");
+    expect_failure(gantry__allocator_allocate(&device->allocator, 8 * MIB, "Test", &chunk), GANTRY_RESOURCE_EXHAUSTED, "ran out of memory");
+    assert_int_equal(fake->calls("region_alloc"), asked); /* the driver would have said yes, and the system killed the process */
+    gantry__allocator_free(&device->allocator, get(device, 2 * MIB));
+    assert_true(fake->calls("memory_info") > 0);
+    device_fixture_close(&f);
+}
+
+/* ---- synchronising and losing ---- */
+
+static void synchronize_tells_the_first_failure(void **state) {
+    (void)state;
+    device_fixture_t f;
+    gantry_logical_device_t *device = open_device(&f);
+    assert_int_equal(gantry__logical_device_synchronize(device), GANTRY_OK);
+    fake->set_lost(0, 1);
+    expect_failure(gantry__logical_device_synchronize(device), GANTRY_UNAVAILABLE, "device 0 of the fake backend is lost");
+    device_fixture_close(&f); /* a lost device is given back like another */
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(device_is_opened_on_first_need_only),
+        TEST(failing_step_of_opening_leaves_nothing),
+        TEST(host_memory_running_out_while_opening_leaves_nothing),
+        TEST(threads_open_a_device_once),
+        TEST(unlisted_view_works_by_alias),
+        TEST(regions_come_from_the_driver_and_go_back),
+        TEST(pool_is_bounded_by_the_card),
+        TEST(driver_with_less_than_it_said_is_tried_smaller),
+        TEST(largest_allocation_is_respected),
+        TEST(alignment_of_the_device_is_kept),
+        TEST(lazy_memory_is_touched_before_it_counts),
+        TEST(failing_touch_is_a_lack_of_memory),
+        TEST(host_backed_memory_asks_the_machine_first),
+        TEST(synchronize_tells_the_first_failure),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,715 @@
+/* The placer on machines made of tables: every rule, every reason for passing a device over, every error text.
+ *
+ * The cases of TensorFlow's eager placement (7.4 and those of config_test.py that place ops) are here, with Gantry's deviations marked
+ * "Gantry:". The kernels of an op are a mask of the machine's devices, so that a case says what it is about. */
+#define _XOPEN_SOURCE 700
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "place/placer.h"
+
+#define MOST_DEVICES 16
+#define FLOAT_BIT GANTRY__TYPE_BIT(GANTRY_FLOAT32)
+#define INT_BIT GANTRY__TYPE_BIT(GANTRY_INT32)
+
+/* ---- kernels of the tables ---- */
+
+static int32_t compute_nothing(gantry_op_call_t *call) {
+    (void)call;
+    return 0;
+}
+
+static int32_t decline(const gantry_op_call_t *call) {
+    (void)call;
+    return 0;
+}
+
+static int32_t accept(const gantry_op_call_t *call) {
+    (void)call;
+    return 1;
+}
+
+static const gantry_type_constraint_t floats[] = {{"T", FLOAT_BIT}};
+static const gantry_type_constraint_t ints[] = {{"T", INT_BIT}};
+
+#define KERNEL(symbol, name, types_, type_count_, ...)                                                                     \
+    static const gantry_kernel_def_t symbol = {.struct_size = sizeof(gantry_kernel_def_t), .op = name, .types = types_,    \
+                                               .type_count = type_count_, .compute = compute_nothing, __VA_ARGS__}
+KERNEL(add_float, "Add", floats, 1, .priority = 0);
+KERNEL(add_int, "Add", ints, 1, .priority = 0);
+KERNEL(add_any, "Add", NULL, 0, .priority = 0);
+KERNEL(add_picky, "Add", floats, 1, .priority = 0, .supports = decline);
+KERNEL(add_willing, "Add", floats, 1, .priority = 0, .supports = accept);
+
+static const char *const axis[] = {"reduction_indices"};
+KERNEL(sum_kernel, "Sum", floats, 1, .host_args = axis, .host_arg_count = 1);
+static const char *const y_name[] = {"y"};
+KERNEL(add_host_y, "Add", floats, 1, .host_args = y_name, .host_arg_count = 1);
+
+/* ---- machines ---- */
+
+typedef struct machine_t {
+    gantry__backend_t backends[3]; /* cpu, fake, other */
+    gantry__device_table_t table;
+    struct gantry_physical_device_t physical[MOST_DEVICES];
+    struct gantry_logical_device_t logical[MOST_DEVICES];
+    struct gantry_physical_device_t *physical_list[MOST_DEVICES];
+    struct gantry_logical_device_t *logical_list[MOST_DEVICES];
+    gantry__kernel_entry_t entries[MOST_DEVICES][8];
+    gantry__kernel_registry_t registries[MOST_DEVICES];
+} machine_t;
+
+static machine_t machine;
+static char backend_names[3][8] = {"cpu", "fake", "other"};
+
+static void begin_machine(void) {
+    memset(&machine, 0, sizeof machine);
+    for (size_t i = 0; i < 3; ++i) machine.backends[i].name = backend_names[i];
+    machine.table.physical = machine.physical_list;
+    machine.table.logical = machine.logical_list;
+}
+
+/* index -1: a view reached by alias only. backend: 0 cpu, 1 fake, 2 other. Listed ones come first. */
+static int add_device(const char *type, int index, int backend, uint32_t backend_index) {
+    int n = (int)machine.table.physical_count++;
+    struct gantry_physical_device_t *physical = &machine.physical[n];
+    struct gantry_logical_device_t *logical = &machine.logical[n];
+    physical->backend = &machine.backends[backend];
+    physical->backend_index = backend_index;
+    physical->position = (uint32_t)n;
+    (void)snprintf(physical->type, sizeof physical->type, "%s", type);
+    physical->number = index;
+    physical->listed = index >= 0;
+    (void)snprintf(physical->alias, sizeof physical->alias, "%s:%u", backend_names[backend], backend_index);
+    logical->physical = physical;
+    logical->index = index;
+    logical->position = (uint32_t)n;
+    if (index >= 0) {
+        (void)snprintf(logical->full_name, sizeof logical->full_name, "/job:localhost/replica:0/task:0/device:%s:%d", type, index);
+        ++machine.table.listed_count;
+    } else {
+        (void)snprintf(logical->full_name, sizeof logical->full_name, "%s:%u", backend_names[backend], backend_index);
+    }
+    machine.physical_list[n] = physical;
+    machine.logical_list[n] = logical;
+    ++machine.table.logical_count;
+    machine.registries[n].entries = machine.entries[n];
+    return n;
+}
+
+/* A kernel for every device of the mask (bit i: the i-th device added). */
+static void add_kernel(uint32_t devices, const gantry_kernel_def_t *def) {
+    for (size_t i = 0; i < machine.table.physical_count; ++i) {
+        gantry__kernel_registry_t *registry = &machine.registries[i];
+        if (devices >> i & 1) registry->entries[registry->count++] = (gantry__kernel_entry_t){def, "table"};
+    }
+}
+
+enum { CPU0 = 1, GPU0 = 2, GPU1 = 4 };
+
+/* CPU:0, GPU:0, GPU:1 */
+static void make_cpu_and_two_gpus(void) {
+    begin_machine();
+    add_device("CPU", 0, 0, 0);
+    add_device("GPU", 0, 1, 0);
+    add_device("GPU", 1, 1, 1);
+}
+
+static void make_cpu_only(void) {
+    begin_machine();
+    add_device("CPU", 0, 0, 0);
+}
+
+/* ---- requests ---- */
+
+typedef struct placing_t {
+    gantry__wish_t wish;
+    gantry_attr_t attrs[GANTRY__MAX_ATTRS];
+    gantry_op_call_t call;
+    gantry__place_request_t request;
+    gantry__plan_t plan;
+    gantry_status_t status;
+} placing_t;
+
+static placing_t placing;
+
+/* As a scope reads a user's text. */
+static void read_wish(const char *text) {
+    static const char *const backends[] = {"cpu", "fake", "other"};
+    gantry__wish_t *wish = &placing.wish;
+    if (gantry__device_reference_parse(text, backends, 3, &wish->reference) != GANTRY_OK) fail_msg("%s", gantry__message());
+    const gantry__device_name_t *name = &wish->reference.name;
+    wish->is_empty = wish->reference.kind == GANTRY__DEVICE_LOGICAL && !name->has_job && !name->has_replica && !name->has_task &&
+                     !name->has_type && !name->has_backend;
+    (void)gantry__device_reference_format(&wish->reference, wish->text, sizeof wish->text);
+}
+
+/* Soft placement is on, nothing is required. wish NULL: nothing is asked. */
+static void begin_placing(const char *op, gantry_dtype_t dtype, const char *wish) {
+    memset(&placing, 0, sizeof placing);
+    placing.request = (gantry__place_request_t){.devices = &machine.table, .registries = machine.registries, .op = gantry__op_find(op),
+                                                .attrs = placing.attrs, .soft = true};
+    assert_non_null(placing.request.op);
+    for (uint32_t i = 0; i < placing.request.op->attr_count; ++i) {
+        const gantry__op_attr_t *attr = &placing.request.op->attrs[i];
+        placing.attrs[i] = (gantry_attr_t){.struct_size = sizeof placing.attrs[i], .kind = attr->kind, .name = attr->name};
+        if (attr->kind == GANTRY_ATTR_TYPE) placing.attrs[i].i = (int64_t)dtype;
+    }
+    if (wish) {
+        read_wish(wish);
+        placing.request.wish = &placing.wish;
+    }
+}
+
+static void place(void) { placing.status = gantry__place(&placing.request, &placing.plan); }
+
+static void expect_placed(const char *full_name, gantry_placement_reason_t reason, uint32_t refusals) {
+    if (placing.status != GANTRY_OK) fail_msg("%s", gantry__message());
+    assert_non_null(placing.plan.device);
+    assert_string_equal(placing.plan.device->full_name, full_name);
+    assert_string_equal(gantry_placement_reason_text(placing.plan.reason), gantry_placement_reason_text(reason));
+    assert_int_equal(placing.plan.refusal_count, refusals);
+}
+
+static void expect_refusal(uint32_t i, int device, gantry_refusal_t why) {
+    assert_ptr_equal(placing.plan.refusals[i].device, device < 0 ? NULL : &machine.logical[device]);
+    assert_string_equal(gantry_refusal_text(placing.plan.refusals[i].why), gantry_refusal_text(why));
+}
+
+static void expect_refused(gantry_status_t code, const char *text) {
+    assert_int_equal(placing.status, code);
+    assert_null(placing.plan.device);
+    assert_int_equal(placing.plan.reason, GANTRY_PLACED_REFUSED);
+    if (!strstr(gantry__message(), text)) fail_msg("the message is \"%s\", which has no \"%s\"", gantry__message(), text);
+}
+
+static void place_add(const char *wish) {
+    begin_placing("Add", GANTRY_FLOAT32, wish);
+    place();
+}
+
+#define LOCAL(device) "/job:localhost/replica:0/task:0/device:" device
+
+/* ---- nothing asked ---- */
+
+static void unasked_op_prefers_the_first_gpu(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    add_kernel(CPU0 | GPU0 | GPU1, &add_float);
+    place_add(NULL);
+    expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_GPU_PREFERRED, 0);
+    assert_int_equal(placing.plan.dtype, GANTRY_FLOAT32);
+    assert_int_equal(placing.plan.kernel_count, 1);
+    assert_ptr_equal(placing.plan.kernels[0]->def, &add_float);
+    place_add("");
+    expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_GPU_PREFERRED, 0); /* an empty text asks for nothing */
+}
+
+static void unasked_op_takes_the_second_gpu_when_only_it_has_a_kernel(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    add_kernel(CPU0 | GPU1, &add_float);
+    place_add(NULL);
+    expect_placed(LOCAL("GPU:1"), GANTRY_PLACED_GPU_PREFERRED, 1);
+    expect_refusal(0, 1, GANTRY_REFUSED_NO_KERNEL);
+}
+
+static void unasked_op_without_gpu_kernel_runs_on_the_cpu(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    add_kernel(CPU0, &add_float);
+    add_kernel(GPU0, &add_int);
+    place_add(NULL);
+    expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_ONLY_CPU_KERNEL, 2);
+    expect_refusal(0, 1, GANTRY_REFUSED_NO_KERNEL_FOR_TYPE);
+    expect_refusal(1, 2, GANTRY_REFUSED_NO_KERNEL);
+}
+
+static void unasked_op_without_gpu_runs_on_the_cpu(void **state) {
+    (void)state;
+    make_cpu_only();
+    add_kernel(CPU0, &add_any);
+    place_add(NULL);
+    expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_NO_GPU, 0);
+}
+
+static void other_accelerators_come_between_gpus_and_cpus(void **state) {
+    (void)state;
+    begin_machine();
+    add_device("ACCELERATOR", 0, 1, 0);
+    add_device("CPU", 0, 0, 0);
+    add_device("GPU", 0, 1, 1);
+    add_kernel(7, &add_float);
+    place_add(NULL);
+    expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_GPU_PREFERRED, 0);
+    machine.registries[2].count = 0;
+    place_add(NULL);
+    expect_placed(LOCAL("ACCELERATOR:0"), GANTRY_PLACED_ONLY_CPU_KERNEL, 1);
+}
+
+static void unlisted_views_are_never_chosen_by_themselves(void **state) {
+    (void)state;
+    make_cpu_only();
+    add_device("GPU", -1, 2, 0);
+    add_kernel(3, &add_float);
+    place_add(NULL);
+    expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_NO_GPU, 0);
+    place_add("GPU:0");
+    expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_SOFT_OTHER_TYPE, 1);
+}
+
+static void unasked_op_that_no_device_takes_is_refused(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    add_kernel(CPU0 | GPU0, &add_int);
+    place_add(NULL);
+    expect_refused(GANTRY_INVALID_ARGUMENT, "No supported device found in available devices [" LOCAL("CPU:0") ", " LOCAL("GPU:0") ", "
+                   LOCAL("GPU:1") "]. enable_soft_placement=1. Supported devices types []. Op Add of type float32.");
+    assert_int_equal(placing.plan.refusal_count, 3);
+    expect_refusal(0, 1, GANTRY_REFUSED_NO_KERNEL_FOR_TYPE);
+    expect_refusal(1, 2, GANTRY_REFUSED_NO_KERNEL);
+    expect_refusal(2, 0, GANTRY_REFUSED_NO_KERNEL_FOR_TYPE);
+}
+
+static void op_without_any_kernel_is_not_found(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    add_kernel(CPU0, &sum_kernel);
+    static const char *const wishes[] = {NULL, "GPU:0", "CPU:0", "GPU:7"};
+    for (size_t i = 0; i < 4; ++i) {
+        place_add(wishes[i]);
+        expect_refused(GANTRY_NOT_FOUND, "Could not find device for node: {{node Add}} = Add[T=float32]\nAll kernels registered for op Add:");
+    }
+}
+
+/* ---- a device asked for ---- */
+
+static void device_asked_for_is_taken_when_it_has_a_kernel(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    add_kernel(CPU0 | GPU0 | GPU1, &add_float);
+    static const struct {
+        const char *wish, *device;
+    } cases[] = {{"CPU:0", LOCAL("CPU:0")},         {"/cpu:0", LOCAL("CPU:0")},     {"GPU:1", LOCAL("GPU:1")},
+                 {"/device:GPU:1", LOCAL("GPU:1")}, {"gpu:0", LOCAL("GPU:0")},      {LOCAL("GPU:1"), LOCAL("GPU:1")},
+                 {"fake:1", LOCAL("GPU:1")},        {"FAKE:0", LOCAL("GPU:0")},     {"/physical_device:GPU:1", LOCAL("GPU:1")},
+                 {"GPU:1@fake", LOCAL("GPU:1")}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        for (int soft = 0; soft < 2; ++soft) {
+            begin_placing("Add", GANTRY_FLOAT32, cases[i].wish);
+            placing.request.soft = soft != 0;
+            placing.request.require = soft == 0;
+            place();
+            expect_placed(cases[i].device, GANTRY_PLACED_EXPLICIT, 0);
+        }
+    }
+}
+
+static void card_is_found_by_uuid_and_by_address(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    (void)snprintf(machine.physical[2].uuid, sizeof machine.physical[2].uuid, "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6");
+    (void)snprintf(machine.physical[1].pci, sizeof machine.physical[1].pci, "0000:65:00.0");
+    add_kernel(CPU0 | GPU0 | GPU1, &add_float);
+    place_add("GPU-8932f");
+    expect_placed(LOCAL("GPU:1"), GANTRY_PLACED_EXPLICIT, 0);
+    place_add("PCI:65:00.0");
+    expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_EXPLICIT, 0);
+}
+
+static void partial_name_takes_the_first_device_with_a_kernel(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    add_kernel(CPU0 | GPU1, &add_float);
+    static const struct {
+        const char *wish, *device;
+        uint32_t refusals;
+    } cases[] = {{"GPU", LOCAL("GPU:1"), 1},          {"/gpu:*", LOCAL("GPU:1"), 1},           {"/device:GPU:*", LOCAL("GPU:1"), 1},
+                 {"CPU", LOCAL("CPU:0"), 0},          {"/job:localhost", LOCAL("GPU:1"), 1},   {"/task:0", LOCAL("GPU:1"), 1},
+                 {"/replica:0", LOCAL("GPU:1"), 1},   {"/task:0/cpu:*", LOCAL("CPU:0"), 0},    {"fake", LOCAL("GPU:1"), 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        place_add(cases[i].wish);
+        expect_placed(cases[i].device, GANTRY_PLACED_PARTIAL, cases[i].refusals);
+        if (cases[i].refusals) expect_refusal(0, 1, GANTRY_REFUSED_NO_KERNEL);
+    }
+}
+
+static void alias_reaches_a_view_that_no_number_names(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    int view = add_device("GPU", -1, 2, 0);
+    machine.physical[view].served_by = &machine.physical[1];
+    add_kernel(CPU0 | GPU0 | GPU1 | 8, &add_float);
+    place_add("other:0");
+    expect_placed("other:0", GANTRY_PLACED_EXPLICIT, 0);
+    place_add("other");
+    expect_placed("other:0", GANTRY_PLACED_PARTIAL, 0);
+    place_add("GPU:0@other");
+    expect_placed("other:0", GANTRY_PLACED_EXPLICIT, 0);
+    place_add("GPU:0");
+    expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_EXPLICIT, 0);
+    place_add("GPU:1@other"); /* that card has no such view */
+    expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_SOFT_SAME_TYPE, 1);
+    expect_refusal(0, -1, GANTRY_REFUSED_NO_SUCH_DEVICE);
+}
+
+/* ---- soft placement ---- */
+
+static void missing_device_falls_to_its_own_type_first(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    add_kernel(CPU0 | GPU0 | GPU1, &add_float);
+    static const char *const gpus[] = {"GPU:2", "GPU:42", "GPU:110", "/physical_device:GPU:2"};
+    for (size_t i = 0; i < 4; ++i) {
+        place_add(gpus[i]);
+        expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_SOFT_SAME_TYPE, 1);
+        expect_refusal(0, -1, GANTRY_REFUSED_NO_SUCH_DEVICE);
+    }
+    place_add("CPU:2"); /* Gantry: TensorFlow takes the best device of all, GPU:0 */
+    expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_SOFT_SAME_TYPE, 1);
+    expect_refusal(0, -1, GANTRY_REFUSED_NO_SUCH_DEVICE);
+}
+
+static void missing_kernel_falls_to_its_own_type_first(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    add_kernel(CPU0 | GPU1, &add_float);
+    place_add("GPU:0");
+    expect_placed(LOCAL("GPU:1"), GANTRY_PLACED_SOFT_SAME_TYPE, 1);
+    expect_refusal(0, 1, GANTRY_REFUSED_NO_KERNEL);
+}
+
+static void cpu_only_op_asked_on_a_gpu_falls_to_the_cpu(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    add_kernel(CPU0, &add_float);
+    place_add("GPU:0");
+    expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_SOFT_OTHER_TYPE, 2);
+    expect_refusal(0, 1, GANTRY_REFUSED_NO_KERNEL);
+    expect_refusal(1, 2, GANTRY_REFUSED_NO_KERNEL);
+    place_add("GPU:*");
+    expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_SOFT_OTHER_TYPE, 2);
+}
+
+static void gpu_only_op_asked_on_the_cpu_falls_to_a_gpu(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    add_kernel(GPU1, &add_float);
+    place_add("CPU:0");
+    expect_placed(LOCAL("GPU:1"), GANTRY_PLACED_SOFT_OTHER_TYPE, 2);
+    expect_refusal(0, 0, GANTRY_REFUSED_NO_KERNEL);
+    expect_refusal(1, 1, GANTRY_REFUSED_NO_KERNEL);
+}
+
+static void gpu_asked_where_there_is_none_falls_to_the_cpu(void **state) {
+    (void)state;
+    make_cpu_only();
+    add_kernel(CPU0, &add_float);
+    static const char *const wishes[] = {"GPU:0", "GPU:42", "GPU:*", "fake:0", "fake", "GPU-8932f", "CPU:2"};
+    for (size_t i = 0; i < 6; ++i) {
+        place_add(wishes[i]);
+        expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_SOFT_OTHER_TYPE, 1);
+        expect_refusal(0, -1, GANTRY_REFUSED_NO_SUCH_DEVICE);
+    }
+    place_add("CPU:2");
+    expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_SOFT_SAME_TYPE, 1);
+}
+
+static void hidden_card_is_told_apart_from_a_missing_one(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    /* GPU:1 exists but is not among the logical devices; numbers of cards and of logical devices are two things */
+    machine.table.logical_count = machine.table.listed_count = 2;
+    add_kernel(CPU0 | GPU0, &add_float);
+    place_add("/physical_device:GPU:1");
+    expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_SOFT_SAME_TYPE, 1);
+    expect_refusal(0, -1, GANTRY_REFUSED_NOT_VISIBLE);
+    place_add("/physical_device:GPU:2");
+    expect_refusal(0, -1, GANTRY_REFUSED_NO_SUCH_DEVICE);
+}
+
+static void device_passed_over_twice_counts_once(void **state) {
+    (void)state;
+    begin_machine();
+    add_device("CPU", 0, 0, 0);
+    for (int i = 0; i < 12; ++i) add_device("GPU", i, 1, (uint32_t)i);
+    add_kernel(1, &add_float);
+    place_add("GPU:3");
+    expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_SOFT_OTHER_TYPE, 12);
+    expect_refusal(0, 4, GANTRY_REFUSED_NO_KERNEL);
+    expect_refusal(7, 8, GANTRY_REFUSED_NO_KERNEL); /* the first eight are kept */
+}
+
+/* ---- without soft placement ---- */
+
+static void expect_refused_hard(const char *wish, const char *text) {
+    begin_placing("Add", GANTRY_FLOAT32, wish);
+    placing.request.soft = false;
+    place();
+    expect_refused(GANTRY_INVALID_ARGUMENT, text);
+}
+
+#define ALL_DEVICES "All available devices [" LOCAL("CPU:0") ", " LOCAL("GPU:0") ", " LOCAL("GPU:1") "]."
+
+static void missing_device_without_soft_placement_is_refused(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    add_kernel(CPU0 | GPU0 | GPU1, &add_float);
+    expect_refused_hard(LOCAL("GPU:2"), "Could not satisfy device specification '" LOCAL("GPU:2") "'. enable_soft_placement=0. "
+                        "Supported device types [CPU, GPU]. " ALL_DEVICES " Op Add");
+    assert_int_equal(placing.plan.refusal_count, 1);
+    expect_refusal(0, -1, GANTRY_REFUSED_NO_SUCH_DEVICE);
+    expect_refused_hard("CPU:2", "Could not satisfy device specification");
+    expect_refused_hard("fake:9", "Could not satisfy device specification 'fake:9'.");
+}
+
+static void missing_kernel_without_soft_placement_is_refused(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    add_kernel(CPU0, &add_float);
+    expect_refused_hard(LOCAL("GPU:0"), "Could not satisfy device specification '" LOCAL("GPU:0") "'. enable_soft_placement=0. "
+                        "Supported device types [CPU]. " ALL_DEVICES);
+    expect_refusal(0, 1, GANTRY_REFUSED_NO_KERNEL);
+    expect_refused_hard("GPU:*", "Could not satisfy device specification");
+    make_cpu_and_two_gpus();
+    add_kernel(CPU0, &add_float);
+    add_kernel(GPU0, &add_int);
+    expect_refused_hard("GPU:0", "Supported device types [CPU].");
+    expect_refusal(0, 1, GANTRY_REFUSED_NO_KERNEL_FOR_TYPE);
+}
+
+static void place_that_is_not_here_is_unknown_even_softly(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    add_kernel(CPU0 | GPU0 | GPU1, &add_float);
+    static const char *const wishes[] = {"/job:worker/replica:0/task:0/device:GPU:0", "/job:localhost/replica:1/task:0/device:CPU:0",
+                                         "/job:localhost/replica:0/task:3/device:CPU:0", "/job:worker", "/task:1"};
+    for (size_t i = 0; i < 5; ++i) {
+        for (int soft = 0; soft < 2; ++soft) {
+            begin_placing("Add", GANTRY_FLOAT32, wishes[i]);
+            placing.request.soft = soft != 0;
+            place();
+            expect_refused(GANTRY_INVALID_ARGUMENT, " unknown device.");
+            assert_memory_equal(gantry__message(), wishes[i], 5);
+            expect_refusal(0, -1, GANTRY_REFUSED_NO_SUCH_DEVICE);
+        }
+    }
+}
+
+/* ---- require ---- */
+
+static void place_required(const char *wish) {
+    begin_placing("Add", GANTRY_FLOAT32, wish);
+    placing.request.require = true;
+    place();
+}
+
+static void required_placement_never_falls_back(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    add_kernel(CPU0 | GPU1, &add_float);
+    place_required("GPU:0");
+    expect_refused(GANTRY_INVALID_ARGUMENT, "Placement is \"require\": falling back is an error; op Add");
+    place_required("GPU:7");
+    expect_refused(GANTRY_INVALID_ARGUMENT, "Could not satisfy device specification");
+    place_required("CPU:0"); /* asked for is asked for */
+    expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_EXPLICIT, 0);
+    place_required(NULL);
+    expect_placed(LOCAL("GPU:1"), GANTRY_PLACED_GPU_PREFERRED, 1);
+}
+
+static void required_placement_without_gpu_is_an_error(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    add_kernel(CPU0, &add_float);
+    place_required(NULL);
+    expect_refused(GANTRY_INVALID_ARGUMENT, "Placement is \"require\": running on a CPU while no GPU has a kernel is an error.");
+    make_cpu_only();
+    add_kernel(CPU0, &add_float);
+    place_required(NULL);
+    expect_refused(GANTRY_INVALID_ARGUMENT, "No supported device found");
+    place_required("CPU:0");
+    expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_EXPLICIT, 0);
+}
+
+/* ---- variables ---- */
+
+static void place_variable(const char *wish, bool soft) {
+    begin_placing("VarHandleOp", GANTRY_INT32, wish);
+    placing.request.integer_variable = true;
+    placing.request.soft = soft;
+    place();
+}
+
+static void integer_variable_lives_on_the_cpu(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    place_variable(NULL, true);
+    expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_ONLY_CPU_KERNEL, 2);
+    expect_refusal(0, 1, GANTRY_REFUSED_INTEGER_VARIABLE);
+    place_variable("GPU:0", true);
+    expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_SOFT_OTHER_TYPE, 2);
+    expect_refusal(0, 1, GANTRY_REFUSED_INTEGER_VARIABLE);
+    place_variable("CPU:0", false);
+    expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_EXPLICIT, 0);
+}
+
+static void integer_variable_on_a_gpu_without_soft_placement_is_the_guides_error(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    place_variable(LOCAL("GPU:0"), false);
+    expect_refused(GANTRY_INVALID_ARGUMENT,
+                   "Cannot assign a device for operation VarHandleOp: Could not satisfy explicit device specification '" LOCAL("GPU:0")
+                   "' because no supported kernel for GPU devices is available");
+    expect_refusal(0, 1, GANTRY_REFUSED_INTEGER_VARIABLE);
+}
+
+static void other_variables_live_where_they_are_asked(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    begin_placing("VarHandleOp", GANTRY_INT64, "GPU:1"); /* int64 is no integer variable in this sense */
+    place();
+    expect_placed(LOCAL("GPU:1"), GANTRY_PLACED_EXPLICIT, 0);
+    begin_placing("VarHandleOp", GANTRY_FLOAT32, NULL);
+    place();
+    expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_GPU_PREFERRED, 0);
+}
+
+static void op_on_a_variable_runs_where_it_lives(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    add_kernel(CPU0 | GPU0, &add_float);
+    static const char *const wishes[] = {NULL, "GPU:0", "GPU:1", "CPU:0", "/job:worker"};
+    for (size_t i = 0; i < 5; ++i) {
+        begin_placing("Add", GANTRY_FLOAT32, wishes[i]);
+        placing.request.pinned = &machine.logical[0];
+        place();
+        expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_WITH_VARIABLE, 0);
+    }
+    begin_placing("Add", GANTRY_FLOAT32, NULL);
+    placing.request.pinned = &machine.logical[2]; /* no kernel there, and no falling back: the variable is there */
+    place();
+    expect_refused(GANTRY_INVALID_ARGUMENT, "No supported device found");
+    expect_refusal(0, 2, GANTRY_REFUSED_NO_KERNEL);
+}
+
+/* ---- kernels ---- */
+
+static void kernel_that_declines_is_passed_over_only_when_shapes_are_known(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    add_kernel(GPU0, &add_picky);
+    add_kernel(CPU0 | GPU1, &add_willing);
+    place_add(NULL);
+    expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_GPU_PREFERRED, 0); /* it may take the shapes that come */
+    begin_placing("Add", GANTRY_FLOAT32, NULL);
+    placing.request.call = &placing.call;
+    place();
+    expect_placed(LOCAL("GPU:1"), GANTRY_PLACED_GPU_PREFERRED, 1);
+    expect_refusal(0, 1, GANTRY_REFUSED_KERNEL_DECLINED);
+}
+
+static void candidates_keep_the_registrys_order(void **state) {
+    (void)state;
+    make_cpu_only();
+    add_kernel(CPU0, &add_picky);
+    add_kernel(CPU0, &add_int);
+    add_kernel(CPU0, &add_float);
+    add_kernel(CPU0, &add_any);
+    add_kernel(CPU0, &add_willing);
+    add_kernel(CPU0, &add_float);
+    place_add(NULL);
+    assert_int_equal(placing.plan.kernel_count, GANTRY__MAX_CANDIDATES);
+    const gantry_kernel_def_t *const wanted[] = {&add_picky, &add_float, &add_any, &add_willing};
+    for (size_t i = 0; i < 4; ++i) assert_ptr_equal(placing.plan.kernels[i]->def, wanted[i]);
+}
+
+static void host_inputs_are_those_of_op_and_kernel(void **state) {
+    (void)state;
+    make_cpu_only();
+    add_kernel(CPU0, &add_float);
+    place_add(NULL);
+    assert_int_equal(placing.plan.host_inputs, 0);
+    make_cpu_only();
+    add_kernel(CPU0, &add_host_y);
+    place_add(NULL);
+    assert_int_equal(placing.plan.host_inputs, 2);
+    make_cpu_only();
+    add_kernel(CPU0, &sum_kernel);
+    begin_placing("Sum", GANTRY_FLOAT32, NULL);
+    place();
+    assert_int_equal(placing.plan.host_inputs, 2);
+}
+
+static void constant_needs_no_kernel(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    begin_placing("Const", GANTRY_FLOAT32, "GPU:1");
+    place();
+    expect_placed(LOCAL("GPU:1"), GANTRY_PLACED_EXPLICIT, 0);
+    begin_placing("Const", GANTRY_INT32, "GPU:9");
+    placing.request.soft = false;
+    place();
+    expect_refused(GANTRY_INVALID_ARGUMENT, "Could not satisfy device specification");
+}
+
+static void every_reason_has_its_own_text(void **state) {
+    (void)state;
+    for (int i = 0; i <= GANTRY_PLACED_REFUSED; ++i) {
+        for (int j = 0; j < i; ++j) {
+            assert_string_not_equal(gantry_placement_reason_text((gantry_placement_reason_t)i),
+                                    gantry_placement_reason_text((gantry_placement_reason_t)j));
+        }
+    }
+    for (int i = 1; i <= GANTRY_REFUSED_INTEGER_VARIABLE; ++i) {
+        for (int j = 1; j < i; ++j) assert_string_not_equal(gantry_refusal_text((gantry_refusal_t)i), gantry_refusal_text((gantry_refusal_t)j));
+    }
+    assert_string_equal(gantry_placement_reason_text((gantry_placement_reason_t)99), "invalid reason");
+    assert_string_equal(gantry_refusal_text((gantry_refusal_t)99), "invalid refusal");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unasked_op_prefers_the_first_gpu),
+        cmocka_unit_test(unasked_op_takes_the_second_gpu_when_only_it_has_a_kernel),
+        cmocka_unit_test(unasked_op_without_gpu_kernel_runs_on_the_cpu),
+        cmocka_unit_test(unasked_op_without_gpu_runs_on_the_cpu),
+        cmocka_unit_test(other_accelerators_come_between_gpus_and_cpus),
+        cmocka_unit_test(unlisted_views_are_never_chosen_by_themselves),
+        cmocka_unit_test(unasked_op_that_no_device_takes_is_refused),
+        cmocka_unit_test(op_without_any_kernel_is_not_found),
+        cmocka_unit_test(device_asked_for_is_taken_when_it_has_a_kernel),
+        cmocka_unit_test(card_is_found_by_uuid_and_by_address),
+        cmocka_unit_test(partial_name_takes_the_first_device_with_a_kernel),
+        cmocka_unit_test(alias_reaches_a_view_that_no_number_names),
+        cmocka_unit_test(missing_device_falls_to_its_own_type_first),
+        cmocka_unit_test(missing_kernel_falls_to_its_own_type_first),
+        cmocka_unit_test(cpu_only_op_asked_on_a_gpu_falls_to_the_cpu),
+        cmocka_unit_test(gpu_only_op_asked_on_the_cpu_falls_to_a_gpu),
+        cmocka_unit_test(gpu_asked_where_there_is_none_falls_to_the_cpu),
+        cmocka_unit_test(hidden_card_is_told_apart_from_a_missing_one),
+        cmocka_unit_test(device_passed_over_twice_counts_once),
+        cmocka_unit_test(missing_device_without_soft_placement_is_refused),
+        cmocka_unit_test(missing_kernel_without_soft_placement_is_refused),
+        cmocka_unit_test(place_that_is_not_here_is_unknown_even_softly),
+        cmocka_unit_test(required_placement_never_falls_back),
+        cmocka_unit_test(required_placement_without_gpu_is_an_error),
+        cmocka_unit_test(integer_variable_lives_on_the_cpu),
+        cmocka_unit_test(integer_variable_on_a_gpu_without_soft_placement_is_the_guides_error),
+        cmocka_unit_test(other_variables_live_where_they_are_asked),
+        cmocka_unit_test(op_on_a_variable_runs_where_it_lives),
+        cmocka_unit_test(kernel_that_declines_is_passed_over_only_when_shapes_are_known),
+        cmocka_unit_test(candidates_keep_the_registrys_order),
+        cmocka_unit_test(host_inputs_are_those_of_op_and_kernel),
+        cmocka_unit_test(constant_needs_no_kernel),
+        cmocka_unit_test(every_reason_has_its_own_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
