@@ -1,8 +1,8 @@
-/* ArgMax for one element type: included by cpu_argmax_simd.c, without a guard. Needs ARG_NAME(x), ARG_T, ARG_INDEX (an integer as wide as
- * the elements, or wider, that counts to 4096) and ARG_LOWEST; undefines them at its end.
+/* ArgMax for one element type: included by cpu_argmax_simd.c, without a guard. Needs ARG_NAME(x), ARG_T, ARG_INDEX (an
+ * integer as wide as the elements, or wider, that counts to 4096) and ARG_LOWEST; undefines them at its end.
  *
- * The largest element is found first, by lanes, and its first place after that, and only in chunks that beat all before.
- * Owner: as cpu_reduce.h. Threads: thread-safe. */
+ * The largest element is found first, by lanes, and its first place after that, and only in chunks that beat all
+ * before. Owner: as cpu_reduce.h. Threads: thread-safe. */
 
 static ARG_T ARG_NAME(largest)(const ARG_T *x, int64_t count)
 {

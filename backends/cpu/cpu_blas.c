@@ -1,6 +1,7 @@
-/* Debian's oneDNN brings libgomp, whose threads would stand beside ours; so each of our threads calls it for its own stripe of C and asks
- * libgomp, for that thread and that call only, for one thread. OpenBLAS's number of threads is one setting for the whole process: it is
- * set to 1 unless the process had loaded OpenBLAS before us, whose owner then decides. */
+/* Debian's oneDNN brings libgomp, whose threads would stand beside ours; so each of our threads calls it for its own
+ * stripe of C and asks libgomp, for that thread and that call only, for one thread. OpenBLAS's number of threads is one
+ * setting for the whole process: it is set to 1 unless the process had loaded OpenBLAS before us, whose owner then
+ * decides. */
 #define _GNU_SOURCE
 #include "cpu/cpu_blas.h"
 
@@ -14,10 +15,11 @@
 #include "cpu/cpu_simd.h"
 #include "portable/kernel_types.h"
 
-typedef int (*dnnl_sgemm_fn)(char transpose_a, char transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const float *a, int64_t lda,
-                             const float *b, int64_t ldb, float beta, float *c, int64_t ldc);
-typedef void (*cblas_sgemm_fn)(int order, int transpose_a, int transpose_b, int m, int n, int k, float alpha, const float *a, int lda,
-                               const float *b, int ldb, float beta, float *c, int ldc);
+typedef int (*dnnl_sgemm_fn)(char transpose_a, char transpose_b, int64_t m, int64_t n, int64_t k, float alpha,
+                             const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c,
+                             int64_t ldc);
+typedef void (*cblas_sgemm_fn)(int order, int transpose_a, int transpose_b, int m, int n, int k, float alpha,
+                               const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
 typedef void (*set_threads_fn)(int count);
 typedef int (*get_threads_fn)(void);
 
@@ -53,7 +55,8 @@ int32_t gantry__cpu_blas_create(const gantry_host_t *host, int simd_level, gantr
     gantry__cpu_blas_t *blas = host->reallocate(host->self, NULL, 0, sizeof *blas);
     *out_blas = NULL;
     if (blas == NULL) {
-        return host->set_error(host->self, GANTRY_K_RESOURCE_EXHAUSTED, "errno", 0, "No memory for the CPU backend's matrix products");
+        return host->set_error(host->self, GANTRY_K_RESOURCE_EXHAUSTED, "errno", 0,
+                               "No memory for the CPU backend's matrix products");
     }
     memset(blas, 0, sizeof *blas);
     blas->host = host;
@@ -62,7 +65,9 @@ int32_t gantry__cpu_blas_create(const gantry_host_t *host, int simd_level, gantr
     if (blas->choice < 0) {
         if (option != NULL && option[0] != '\0') {
             char text[160];
-            snprintf(text, sizeof text, "GANTRY_CPU_MATMUL is \"%.40s\"; accepted are auto, onednn, openblas and own: auto is used", option);
+            snprintf(text, sizeof text,
+                     "GANTRY_CPU_MATMUL is \"%.40s\"; accepted are auto, onednn, openblas and own: auto is used",
+                     option);
             host->log(host->self, GANTRY_LOG_WARNING, text);
         }
         blas->choice = CHOICE_AUTO;
@@ -70,7 +75,8 @@ int32_t gantry__cpu_blas_create(const gantry_host_t *host, int simd_level, gantr
     atomic_init(&blas->serving, -1);
     if (pthread_mutex_init(&blas->lock, NULL) != 0) {
         host->reallocate(host->self, blas, sizeof *blas, 0);
-        return host->set_error(host->self, GANTRY_K_RESOURCE_EXHAUSTED, "errno", 0, "No mutex for the CPU backend's matrix products");
+        return host->set_error(host->self, GANTRY_K_RESOURCE_EXHAUSTED, "errno", 0,
+                               "No mutex for the CPU backend's matrix products");
     }
     *out_blas = blas;
     return GANTRY_K_OK;
@@ -145,9 +151,11 @@ static int describe(gantry__cpu_blas_t *blas, int serving, const char *why)
     char found[128];
     snprintf(found, sizeof found, "%.120s", blas->description);
     if (serving == GANTRY_CPU_BLAS_OWN) {
-        snprintf(blas->description, sizeof blas->description, "matrix products: own (%s%s%s)", found, found[0] != '\0' ? "; " : "", why);
+        snprintf(blas->description, sizeof blas->description, "matrix products: own (%s%s%s)", found,
+                 found[0] != '\0' ? "; " : "", why);
     } else {
-        snprintf(blas->description, sizeof blas->description, "matrix products: %s for large float32 ones (%s), own for the rest", found, why);
+        snprintf(blas->description, sizeof blas->description,
+                 "matrix products: %s for large float32 ones (%s), own for the rest", found, why);
     }
     return serving;
 }
@@ -158,9 +166,11 @@ static int open_choice(gantry__cpu_blas_t *blas)
     case CHOICE_OWN:
         return describe(blas, GANTRY_CPU_BLAS_OWN, "GANTRY_CPU_MATMUL=own");
     case CHOICE_ONEDNN:
-        return describe(blas, open_onednn(blas) ? GANTRY_CPU_BLAS_ONEDNN : GANTRY_CPU_BLAS_OWN, "GANTRY_CPU_MATMUL=onednn");
+        return describe(blas, open_onednn(blas) ? GANTRY_CPU_BLAS_ONEDNN : GANTRY_CPU_BLAS_OWN,
+                        "GANTRY_CPU_MATMUL=onednn");
     case CHOICE_OPENBLAS:
-        return describe(blas, open_openblas(blas) ? GANTRY_CPU_BLAS_OPENBLAS : GANTRY_CPU_BLAS_OWN, "GANTRY_CPU_MATMUL=openblas");
+        return describe(blas, open_openblas(blas) ? GANTRY_CPU_BLAS_OPENBLAS : GANTRY_CPU_BLAS_OWN,
+                        "GANTRY_CPU_MATMUL=openblas");
     default:
         if (open_onednn(blas)) {
             return describe(blas, GANTRY_CPU_BLAS_ONEDNN, "found first");
@@ -190,23 +200,25 @@ int gantry__cpu_blas_open(gantry__cpu_blas_t *blas)
 
 const char *gantry__cpu_blas_library(gantry__cpu_blas_t *blas)
 {
-    static const char *const before[] = {"matrix products: oneDNN if found, opened on first need",
-                                         "matrix products: oneDNN if found (GANTRY_CPU_MATMUL=onednn), opened on first need",
-                                         "matrix products: OpenBLAS if found (GANTRY_CPU_MATMUL=openblas), opened on first need",
-                                         "matrix products: own (GANTRY_CPU_MATMUL=own)"};
+    static const char *const before[] = {
+        "matrix products: oneDNN if found, opened on first need",
+        "matrix products: oneDNN if found (GANTRY_CPU_MATMUL=onednn), opened on first need",
+        "matrix products: OpenBLAS if found (GANTRY_CPU_MATMUL=openblas), opened on first need",
+        "matrix products: own (GANTRY_CPU_MATMUL=own)"};
     return atomic_load_explicit(&blas->serving, memory_order_acquire) >= 0 ? blas->description : before[blas->choice];
 }
 
-int32_t gantry__cpu_blas_sgemm(gantry__cpu_blas_t *blas, int transpose_a, int transpose_b, int64_t m, int64_t n, int64_t k, const float *a,
-                               int64_t a_stride, const float *b, int64_t b_stride, float *c, int64_t c_stride)
+int32_t gantry__cpu_blas_sgemm(gantry__cpu_blas_t *blas, int transpose_a, int transpose_b, int64_t m, int64_t n,
+                               int64_t k, const float *a, int64_t a_stride, const float *b, int64_t b_stride, float *c,
+                               int64_t c_stride)
 {
     if (atomic_load_explicit(&blas->serving, memory_order_acquire) == GANTRY_CPU_BLAS_ONEDNN) {
         int threads = blas->set_threads != NULL ? blas->get_threads() : 1;
         if (threads != 1) {
             blas->set_threads(1);
         }
-        int code = blas->dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1.0f, a, a_stride, b, b_stride, 0.0f, c,
-                                    c_stride);
+        int code = blas->dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1.0f, a, a_stride, b,
+                                    b_stride, 0.0f, c, c_stride);
         if (threads != 1) {
             blas->set_threads(threads);
         }
@@ -216,7 +228,7 @@ int32_t gantry__cpu_blas_sgemm(gantry__cpu_blas_t *blas, int transpose_a, int tr
     if (m > INT_MAX || n > INT_MAX || k > INT_MAX || a_stride > INT_MAX || b_stride > INT_MAX || c_stride > INT_MAX) {
         return -1;
     }
-    blas->cblas_sgemm(row_major, transpose_a ? transposed : plain, transpose_b ? transposed : plain, (int)m, (int)n, (int)k, 1.0f, a,
-                      (int)a_stride, b, (int)b_stride, 0.0f, c, (int)c_stride);
+    blas->cblas_sgemm(row_major, transpose_a ? transposed : plain, transpose_b ? transposed : plain, (int)m, (int)n,
+                      (int)k, 1.0f, a, (int)a_stride, b, (int)b_stride, 0.0f, c, (int)c_stride);
     return 0;
 }

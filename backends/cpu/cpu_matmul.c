@@ -1,19 +1,21 @@
-/* MatMul and BatchMatMul of the CPU backend: shapes, batches, blocks, threads. The loops are in cpu_matmul_simd.c, vendor libraries in
- * cpu_blas.c.
+/* MatMul and BatchMatMul of the CPU backend: shapes, batches, blocks, threads. The loops are in cpu_matmul_simd.c,
+ * vendor libraries in cpu_blas.c.
  *
  * One product takes the first of these ways that fits:
  *   tiny      a few multiplications: plain loops
  *   thin      at most four rows (or columns) of C, no packing: bound by reading B once
  *   library   float32 and large: stripes of C, one call of the library each
- *   blocked   packed panels. K is cut into blocks of about 256; for each, A's and B's panels are packed by all threads, then C's tiles
+ *   blocked   packed panels. K is cut into blocks of about 256; for each, A's and B's panels are packed by all threads,
+ *   then C's tiles
  *             are computed by all threads:
  *
  *                         B: k block x up to 2048 columns
  *                A  [1]  [tile 0,0 | tile 0,1 | ...]       packed A of a block: up to 2048 rows
- *                   [2]  [tile 1,0 | ...           ]       a tile: 8 panels of A, in the second level cache, times 512 columns
+ *                   [2]  [tile 1,0 | ...           ]       a tile: 8 panels of A, in the second level cache, times 512
+ *                   columns
  *
- * Every element of C is summed over k in an order that depends on shapes and the number of stripes only: results are the same from run
- * to run. Batches of small products are dealt to threads whole. */
+ * Every element of C is summed over k in an order that depends on shapes and the number of stripes only: results are
+ * the same from run to run. Batches of small products are dealt to threads whole. */
 #include "cpu/cpu_matmul.h"
 
 #include <string.h>
@@ -85,9 +87,10 @@ static void multiply_tiles(void *context, int64_t begin, int64_t end)
         int64_t row = tile % block->tiles_down * block->tile_rows;
         int64_t column = tile / block->tiles_down * TILE_COLUMNS;
         char *c = (char *)gemm->c + ((block->row + row) * gemm->c_row + block->column + column) * block->size;
-        block->loops->multiply(block->packed_a + row * block->k_count * block->size, block->packed_b + column * block->k_count * block->size,
-                               block->k_count, c, gemm->c_row, least(block->rows - row, block->tile_rows),
-                               least(block->columns - column, TILE_COLUMNS), block->k > 0);
+        block->loops->multiply(block->packed_a + row * block->k_count * block->size,
+                               block->packed_b + column * block->k_count * block->size, block->k_count, c, gemm->c_row,
+                               least(block->rows - row, block->tile_rows), least(block->columns - column, TILE_COLUMNS),
+                               block->k > 0);
     }
 }
 
@@ -107,7 +110,8 @@ static int64_t k_block_of(int64_t k)
 }
 
 /* Bytes of packed panels that a blocked product needs. */
-static uint64_t packed_bytes(const gantry__cpu_gemm_t *gemm, const gantry__cpu_gemm_loops_t *loops, int64_t size, int64_t *out_a_bytes)
+static uint64_t packed_bytes(const gantry__cpu_gemm_t *gemm, const gantry__cpu_gemm_loops_t *loops, int64_t size,
+                             int64_t *out_a_bytes)
 {
     int64_t k = k_block_of(gemm->k);
     int64_t a_bytes = round_up(round_up(least(gemm->m, SIDE_BLOCK), loops->rows) * k * size, 64);
@@ -131,8 +135,8 @@ static void run_block(gantry_backend_device_t *device, block_t *block)
 }
 
 /* device NULL: on the calling thread. */
-static void blocked(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm, const gantry__cpu_gemm_loops_t *loops, int64_t size,
-                    char *packed)
+static void blocked(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
+                    const gantry__cpu_gemm_loops_t *loops, int64_t size, char *packed)
 {
     int64_t a_bytes;
     int64_t k_block = k_block_of(gemm->k);
@@ -167,10 +171,11 @@ static void thin_columns(void *context, int64_t begin, int64_t end)
 }
 
 /* Takes the product when it has few rows or, with both sides transposed, few columns. */
-static int try_thin(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm, const gantry__cpu_gemm_loops_t *loops)
+static int try_thin(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
+                    const gantry__cpu_gemm_loops_t *loops)
 {
-    gantry__cpu_gemm_t turned = {gemm->n,     gemm->m,        gemm->k,        gemm->b, gemm->b_column, gemm->b_row, gemm->a,
-                                 gemm->a_column, gemm->a_row, gemm->c, gemm->c_column, gemm->c_row};
+    gantry__cpu_gemm_t turned = {gemm->n, gemm->m,        gemm->k,     gemm->b, gemm->b_column, gemm->b_row,
+                                 gemm->a, gemm->a_column, gemm->a_row, gemm->c, gemm->c_column, gemm->c_row};
     thin_t thin = {gemm->m <= GANTRY_CPU_THIN ? gemm : &turned, loops};
     if (thin.gemm->m > GANTRY_CPU_THIN || (thin.gemm->b_row != 1 && thin.gemm->b_column != 1)) {
         return 0;
@@ -202,10 +207,10 @@ static void run_stripes(void *context, int64_t begin, int64_t end)
         float *c = (float *)gemm->c + (stripes->by_rows ? first * gemm->c_row : first);
         int transpose_a = gemm->a_column != 1 || gemm->a_row < gemm->k;
         int transpose_b = gemm->b_column != 1 || gemm->b_row < gemm->n;
-        stripes->codes[i] = gantry__cpu_blas_sgemm(stripes->blas, transpose_a, transpose_b, stripes->by_rows ? count : gemm->m,
-                                                   stripes->by_rows ? gemm->n : count, gemm->k, a,
-                                                   transpose_a ? gemm->a_column : gemm->a_row, b,
-                                                   transpose_b ? gemm->b_column : gemm->b_row, c, gemm->c_row);
+        stripes->codes[i] = gantry__cpu_blas_sgemm(
+            stripes->blas, transpose_a, transpose_b, stripes->by_rows ? count : gemm->m,
+            stripes->by_rows ? gemm->n : count, gemm->k, a, transpose_a ? gemm->a_column : gemm->a_row, b,
+            transpose_b ? gemm->b_column : gemm->b_row, c, gemm->c_row);
     }
 }
 
@@ -241,8 +246,8 @@ static int wants_library(const gantry_backend_device_t *device, const gantry__cp
 }
 
 /* Runs ways that need no memory; 0 when none fits. */
-static int try_without_memory(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm, const gantry__cpu_gemm_loops_t *loops,
-                              int32_t dtype, int parallel)
+static int try_without_memory(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
+                              const gantry__cpu_gemm_loops_t *loops, int32_t dtype, int parallel)
 {
     if (multiplications(gemm) <= TINY_MULTIPLICATIONS) {
         loops->tiny(gemm);
@@ -263,7 +268,8 @@ static int try_without_memory(gantry_backend_device_t *device, const gantry__cpu
     return 0;
 }
 
-static int32_t multiply(gantry_op_call_t *call, const gantry__cpu_gemm_t *gemm, const gantry__cpu_gemm_loops_t *loops, int32_t dtype)
+static int32_t multiply(gantry_op_call_t *call, const gantry__cpu_gemm_t *gemm, const gantry__cpu_gemm_loops_t *loops,
+                        int32_t dtype)
 {
     int64_t size = gantry_k_size(dtype), a_bytes;
     int parallel = multiplications(gemm) >= PARALLEL_MULTIPLICATIONS;
@@ -273,7 +279,8 @@ static int32_t multiply(gantry_op_call_t *call, const gantry__cpu_gemm_t *gemm, 
     }
     int32_t status = call->services->scratch(call, packed_bytes(gemm, loops, size, &a_bytes), &span);
     if (status == 0) {
-        blocked(parallel ? call->device : NULL, gemm, loops, size, (char *)(uintptr_t)(span.region + span.offset_bytes));
+        blocked(parallel ? call->device : NULL, gemm, loops, size,
+                (char *)(uintptr_t)(span.region + span.offset_bytes));
     }
     return status;
 }
@@ -316,7 +323,8 @@ static void run_products(void *context, int64_t begin, int64_t end)
         for (int64_t i = unit * batch->each; i < least((unit + 1) * batch->each, batch->shape.batches); i++) {
             gantry__cpu_gemm_t gemm = product_of(batch, i);
             if (!try_without_memory(batch->call->device, &gemm, batch->loops, batch->dtype, 0)) {
-                blocked(NULL, &gemm, batch->loops, gantry_k_size(batch->dtype), batch->packed + (uint64_t)unit * batch->unit_bytes);
+                blocked(NULL, &gemm, batch->loops, gantry_k_size(batch->dtype),
+                        batch->packed + (uint64_t)unit * batch->unit_bytes);
             }
         }
     }
@@ -339,7 +347,8 @@ static int32_t multiply_batch(batch_t *batch)
     int64_t a_bytes;
     batch->each = (batch->shape.batches + units - 1) / units;
     units = (batch->shape.batches + batch->each - 1) / batch->each;
-    batch->unit_bytes = (uint64_t)round_up((int64_t)packed_bytes(&batch->gemm, batch->loops, gantry_k_size(batch->dtype), &a_bytes), 64);
+    batch->unit_bytes = (uint64_t)round_up(
+        (int64_t)packed_bytes(&batch->gemm, batch->loops, gantry_k_size(batch->dtype), &a_bytes), 64);
     if (batch->unit_bytes > STACK_BYTES) {
         gantry_span_t span;
         int32_t status = batch->call->services->scratch(batch->call, batch->unit_bytes * (uint64_t)units, &span);
@@ -413,4 +422,5 @@ static const gantry_kernel_def_t batch_matmul_kernel = {.struct_size = sizeof(ga
                                                         .compute = compute_matmul};
 
 const gantry_kernel_def_t *const gantry__cpu_matmul_kernels[] = {&matmul_kernel, &batch_matmul_kernel};
-const uint32_t gantry__cpu_matmul_kernel_count = sizeof gantry__cpu_matmul_kernels / sizeof gantry__cpu_matmul_kernels[0];
+const uint32_t gantry__cpu_matmul_kernel_count =
+    sizeof gantry__cpu_matmul_kernels / sizeof gantry__cpu_matmul_kernels[0];

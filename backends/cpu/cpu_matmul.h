@@ -22,15 +22,19 @@ typedef struct gantry__cpu_gemm_t {
     int64_t c_column;
 } gantry__cpu_gemm_t;
 
-/* The loops for one element type. Packed panels: rows (or columns) of one panel side by side, k slowest; see cpu_matmul_body.h. */
+/* The loops for one element type. Packed panels: rows (or columns) of one panel side by side, k slowest; see
+ * cpu_matmul_body.h. */
 typedef struct gantry__cpu_gemm_loops_t {
     int64_t rows;    /* of an A panel */
     int64_t columns; /* of a B panel */
     /* Packs A's rows [first, first + count), first a multiple of a panel, k from k_first on. */
-    void (*pack_a)(const gantry__cpu_gemm_t *gemm, int64_t first, int64_t count, int64_t k_first, int64_t k_count, void *target);
-    void (*pack_b)(const gantry__cpu_gemm_t *gemm, int64_t first, int64_t count, int64_t k_first, int64_t k_count, void *target);
+    void (*pack_a)(const gantry__cpu_gemm_t *gemm, int64_t first, int64_t count, int64_t k_first, int64_t k_count,
+                   void *target);
+    void (*pack_b)(const gantry__cpu_gemm_t *gemm, int64_t first, int64_t count, int64_t k_first, int64_t k_count,
+                   void *target);
     /* C's rows x columns at c, of these strides, = or += packed A times packed B. */
-    void (*multiply)(const void *a, const void *b, int64_t k_count, void *c, int64_t c_row, int64_t rows, int64_t columns, int add);
+    void (*multiply)(const void *a, const void *b, int64_t k_count, void *c, int64_t c_row, int64_t rows,
+                     int64_t columns, int add);
     /* Without packing: any shape, made for a few multiplications. c_column may be anything. */
     void (*tiny)(const gantry__cpu_gemm_t *gemm);
     /* Without packing: m at most GANTRY_CPU_THIN and b_row or b_column 1; columns [begin, end) of C. */

@@ -1,15 +1,20 @@
-/* Our own matrix product for one element type: included by cpu_matmul_simd.c, without a guard. Needs MM_NAME(x), MM_T, MM_ROWS and
- * MM_FMA(a, b, c) = a * b + c on vectors; undefines them at its end.
+/* Our own matrix product for one element type: included by cpu_matmul_simd.c, without a guard. Needs MM_NAME(x), MM_T,
+ * MM_ROWS and MM_FMA(a, b, c) = a * b + c on vectors; undefines them at its end.
  *
- *        B panel: 2 vectors wide             The innermost loop keeps MM_ROWS x 2 vectors of C in registers and takes, for each k, two
- *          k | b0 b1 |                       vectors of B and MM_ROWS scalars of A. A is packed as panels of MM_ROWS rows and B as
- *            v                               panels of two vectors, both with k slowest, so that all loads are in order; edges are
- *   A   a0  c00 c01                          padded with zeros while packing, and only the store looks at the true size.
+ *        B panel: 2 vectors wide             The innermost loop keeps MM_ROWS x 2 vectors of C in registers and takes,
+ *        for each k, two
+ *          k | b0 b1 |                       vectors of B and MM_ROWS scalars of A. A is packed as panels of MM_ROWS
+ *          rows and B as
+ *            v                               panels of two vectors, both with k slowest, so that all loads are in
+ *            order; edges are
+ *   A   a0  c00 c01                          padded with zeros while packing, and only the store looks at the true
+ *   size.
  *  pan- a1  c10 c11
- *  el   ...                                  Cost: 2 m n k operations, (m + n) k elements packed once per block of C's other side.
+ *  el   ...                                  Cost: 2 m n k operations, (m + n) k elements packed once per block of C's
+ *  other side.
  *
- * Source of the blocking: Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, 2008. Owner: the caller's memory.
- * Threads: thread-safe. */
+ * Source of the blocking: Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, 2008. Owner: the
+ * caller's memory. Threads: thread-safe. */
 
 typedef MM_T MM_NAME(vec_t) __attribute__((vector_size(MM_VECTOR_BYTES)));
 typedef MM_T MM_NAME(loose_t) __attribute__((vector_size(MM_VECTOR_BYTES), aligned(sizeof(MM_T)), may_alias));
@@ -17,9 +22,11 @@ typedef MM_T MM_NAME(loose_t) __attribute__((vector_size(MM_VECTOR_BYTES), align
 #define MM_LANES ((int64_t)(MM_VECTOR_BYTES / sizeof(MM_T)))
 #define MM_COLUMNS (2 * MM_LANES)
 
-/* C's block of MM_ROWS x MM_COLUMNS += or = the product of one panel each, over k. rows and columns: how much of it exists. */
-static __attribute__((noinline)) void MM_NAME(tile)(int64_t k, const MM_T *restrict a, const MM_T *restrict b, MM_T *restrict c,
-                                                    int64_t c_stride, int64_t rows, int64_t columns, int add)
+/* C's block of MM_ROWS x MM_COLUMNS += or = the product of one panel each, over k. rows and columns: how much of it
+ * exists. */
+static __attribute__((noinline)) void MM_NAME(tile)(int64_t k, const MM_T *restrict a, const MM_T *restrict b,
+                                                    MM_T *restrict c, int64_t c_stride, int64_t rows, int64_t columns,
+                                                    int add)
 {
     MM_NAME(vec_t) acc[MM_ROWS][2];
 #pragma GCC unroll 16
@@ -68,9 +75,11 @@ static __attribute__((noinline)) void MM_NAME(tile)(int64_t k, const MM_T *restr
 
 /* ---- packing ---- */
 
-/* One panel of `width` rows or columns, `count` of which exist: target[p * width + i] = source[i * across + p * along]. */
-static inline __attribute__((always_inline)) void MM_NAME(pack_panel)(const MM_T *restrict source, int64_t across, int64_t along, int64_t count,
-                                                                      int64_t width, int64_t k, MM_T *restrict target)
+/* One panel of `width` rows or columns, `count` of which exist: target[p * width + i] = source[i * across + p * along].
+ * */
+static inline __attribute__((always_inline)) void MM_NAME(pack_panel)(const MM_T *restrict source, int64_t across,
+                                                                      int64_t along, int64_t count, int64_t width,
+                                                                      int64_t k, MM_T *restrict target)
 {
     if (count < width) {
         for (int64_t p = 0; p < k; p++) {
@@ -93,17 +102,20 @@ static inline __attribute__((always_inline)) void MM_NAME(pack_panel)(const MM_T
     }
 }
 
-static void MM_NAME(pack_a)(const gantry__cpu_gemm_t *gemm, int64_t first, int64_t count, int64_t k_first, int64_t k_count, void *target)
+static void MM_NAME(pack_a)(const gantry__cpu_gemm_t *gemm, int64_t first, int64_t count, int64_t k_first,
+                            int64_t k_count, void *target)
 {
     MM_T *to = target;
     for (int64_t i = 0; i < count; i += MM_ROWS) {
         const MM_T *source = (const MM_T *)gemm->a + (first + i) * gemm->a_row + k_first * gemm->a_column;
-        MM_NAME(pack_panel)(source, gemm->a_row, gemm->a_column, count - i < MM_ROWS ? count - i : MM_ROWS, MM_ROWS, k_count, to);
+        int64_t rows = count - i < MM_ROWS ? count - i : MM_ROWS;
+        MM_NAME(pack_panel)(source, gemm->a_row, gemm->a_column, rows, MM_ROWS, k_count, to);
         to += MM_ROWS * k_count;
     }
 }
 
-static void MM_NAME(pack_b)(const gantry__cpu_gemm_t *gemm, int64_t first, int64_t count, int64_t k_first, int64_t k_count, void *target)
+static void MM_NAME(pack_b)(const gantry__cpu_gemm_t *gemm, int64_t first, int64_t count, int64_t k_first,
+                            int64_t k_count, void *target)
 {
     MM_T *to = target;
     for (int64_t j = 0; j < count; j += MM_COLUMNS) {
@@ -114,12 +126,15 @@ static void MM_NAME(pack_b)(const gantry__cpu_gemm_t *gemm, int64_t first, int64
     }
 }
 
-static void MM_NAME(multiply)(const void *a, const void *b, int64_t k_count, void *c, int64_t c_row, int64_t rows, int64_t columns, int add)
+static void MM_NAME(multiply)(const void *a, const void *b, int64_t k_count, void *c, int64_t c_row, int64_t rows,
+                              int64_t columns, int add)
 {
     for (int64_t j = 0; j < columns; j += MM_COLUMNS) {
         for (int64_t i = 0; i < rows; i += MM_ROWS) {
-            MM_NAME(tile)(k_count, (const MM_T *)a + i * k_count, (const MM_T *)b + j * k_count, (MM_T *)c + i * c_row + j, c_row,
-                          rows - i < MM_ROWS ? rows - i : MM_ROWS, columns - j < MM_COLUMNS ? columns - j : MM_COLUMNS, add);
+            int64_t tile_rows = rows - i < MM_ROWS ? rows - i : MM_ROWS;
+            int64_t tile_columns = columns - j < MM_COLUMNS ? columns - j : MM_COLUMNS;
+            MM_NAME(tile)(k_count, (const MM_T *)a + i * k_count, (const MM_T *)b + j * k_count,
+                          (MM_T *)c + i * c_row + j, c_row, tile_rows, tile_columns, add);
         }
     }
 }

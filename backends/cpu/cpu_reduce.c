@@ -1,7 +1,7 @@
 /* Sum, Mean, Max and Min of the CPU backend: shapes, levels of the tree, threads. The loops are in cpu_reduce_simd.c.
  *
- * Each level turns sequences into the sequences of their chunks' sums, the last one into the output. Only the shape decides how a
- * sequence is cut, so neither the number of threads nor the instruction set shows in the result. */
+ * Each level turns sequences into the sequences of their chunks' sums, the last one into the output. Only the shape
+ * decides how a sequence is cut, so neither the number of threads nor the instruction set shows in the result. */
 #include "cpu/cpu_reduce.h"
 
 #include <string.h>
@@ -44,8 +44,8 @@ static void run_level(gantry_op_call_t *call, const gantry__cpu_reduce_plan_t *p
 }
 
 /* Reduces `in` of `shape` to `out` by the operation; element sizes as the operation has them. */
-static int32_t run_tree(gantry_op_call_t *call, const gantry__reduce_shape_t *shape, int operation, int32_t dtype, const void *in, void *out,
-                        int64_t divisor)
+static int32_t run_tree(gantry_op_call_t *call, const gantry__reduce_shape_t *shape, int operation, int32_t dtype,
+                        const void *in, void *out, int64_t divisor)
 {
     int level = gantry__cpu_simd_level(call->device);
     int32_t sum_dtype = operation == GANTRY_CPU_SUM_WIDE ? GANTRY_K_INT64 : dtype;
@@ -170,15 +170,15 @@ static const gantry_type_constraint_t number_types[] = {{"T", GANTRY_K_NUMBERS}}
 static const char *const host_axes[] = {"reduction_indices"};
 static const int32_t operations[] = {GANTRY_REDUCE_SUM, GANTRY_REDUCE_MEAN, GANTRY_REDUCE_MAX, GANTRY_REDUCE_MIN};
 
-#define REDUCTION(name, index)                                                                                            \
-    static const gantry_kernel_def_t name##_kernel = {.struct_size = sizeof(gantry_kernel_def_t),                         \
-                                                      .priority = 10,                                                     \
-                                                      .op = #name,                                                        \
-                                                      .types = number_types,                                              \
-                                                      .type_count = 1,                                                    \
-                                                      .host_args = host_axes,                                             \
-                                                      .host_arg_count = 1,                                                \
-                                                      .compute = compute_reduction,                                       \
+#define REDUCTION(name, index) \
+    static const gantry_kernel_def_t name##_kernel = {.struct_size = sizeof(gantry_kernel_def_t), \
+                                                      .priority = 10, \
+                                                      .op = #name, \
+                                                      .types = number_types, \
+                                                      .type_count = 1, \
+                                                      .host_args = host_axes, \
+                                                      .host_arg_count = 1, \
+                                                      .compute = compute_reduction, \
                                                       .data = &operations[index]}
 REDUCTION(Sum, 0);
 REDUCTION(Mean, 1);
@@ -192,4 +192,5 @@ const gantry_kernel_def_t *const gantry__cpu_reduce_kernels[] = {&Sum_kernel,
                                                                  &gantry__cpu_argmax_kernel,
                                                                  &gantry__cpu_softmax_kernel,
                                                                  &gantry__cpu_log_softmax_kernel};
-const uint32_t gantry__cpu_reduce_kernel_count = sizeof gantry__cpu_reduce_kernels / sizeof gantry__cpu_reduce_kernels[0];
+const uint32_t gantry__cpu_reduce_kernel_count =
+    sizeof gantry__cpu_reduce_kernels / sizeof gantry__cpu_reduce_kernels[0];

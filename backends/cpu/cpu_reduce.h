@@ -1,4 +1,5 @@
-/* Reductions of the CPU backend: what the entry points, which look at shapes, and the loops, compiled per instruction set, share.
+/* Reductions of the CPU backend: what the entry points, which look at shapes, and the loops, compiled per instruction
+ * set, share.
  *
  * Owner: the entry point owns everything a plan points to. Threads: a plan is read by several threads at once. */
 #ifndef GANTRY_CPU_REDUCE_H
@@ -7,10 +8,16 @@
 #include "cpu/cpu_kernels.h"
 #include "portable/reduce_shape.h"
 
-enum { GANTRY_CPU_SUM = 0, GANTRY_CPU_MAX = 1, GANTRY_CPU_MIN = 2, GANTRY_CPU_SUM_WIDE = 3 /* int32 summed in int64 */ };
+enum {
+    GANTRY_CPU_SUM = 0,
+    GANTRY_CPU_MAX = 1,
+    GANTRY_CPU_MIN = 2,
+    GANTRY_CPU_SUM_WIDE = 3 /* int32 summed in int64 */
+};
 
 /* One level of the tree: each sequence of at most 4096 elements of `in` becomes one element of `out`, which is
- * [shape.outer][chunks][shape.columns]. Units are numbered in that order, with `blocks` units for the columns of one row of out. */
+ * [shape.outer][chunks][shape.columns]. Units are numbered in that order, with `blocks` units for the columns of one
+ * row of out. */
 typedef struct gantry__cpu_reduce_plan_t {
     gantry__reduce_shape_t shape;
     const void *in;
@@ -33,8 +40,8 @@ typedef void (*gantry__cpu_reduce_fn)(const gantry__cpu_reduce_plan_t *plan, int
 /* The loops for an operation and an element type, NULL when there are none. */
 GANTRY_CPU_DECLARE(gantry__cpu_reduce_fn, reduce_find, (int operation, int32_t dtype));
 
-/* ArgMax over the middle axis of [outer, length, columns]. With one column a unit is one of `parts` pieces of a row, with more it is one of
- * `parts` blocks of columns of one outer index. */
+/* ArgMax over the middle axis of [outer, length, columns]. With one column a unit is one of `parts` pieces of a row,
+ * with more it is one of `parts` blocks of columns of one outer index. */
 typedef struct gantry__cpu_argmax_plan_t {
     const void *in;
     void *out;         /* outer * columns numbers */

@@ -5,7 +5,8 @@
  * Three forms give the same bits:
  *   small   rows of at most 64 elements: 64 rows are turned into columns, the lanes of the tree are then whole vectors
  *   narrow  up to 512 bytes of columns: 64 rows of the input lie in memory as the lanes stand in acc
- *   wide    more columns: lane by lane in the order in which the fold needs them, so that seven rows of sums are enough:
+ *   wide    more columns: lane by lane in the order in which the fold needs them, so that seven rows of sums are
+ *   enough:
  *
  *             fold of lanes 0..63:      ((0 + 32) + (16 + 48)) + ...        node(l, h) = node(l, 2h) + node(l + h, 2h)
  *                                        `--v--'   `---v---'                node(l, 64) = rows l, l + 64, l + 128, ...
@@ -20,7 +21,8 @@
 #include "cpu/cpu_reduce_tree.h"
 
 /* One copy of the loops for sizes that are known late; what follows calls these. */
-static __attribute__((noinline)) void BODY_NAME(add)(BODY_ACC *acc, const BODY_IN *x, int64_t rounds, int64_t stride, int64_t count)
+static __attribute__((noinline)) void BODY_NAME(add)(BODY_ACC *acc, const BODY_IN *x, int64_t rounds, int64_t stride,
+                                                     int64_t count)
 {
     BODY_NAME(steps)(acc, x, rounds, stride, count);
 }
@@ -51,7 +53,8 @@ static inline void BODY_NAME(finish)(const gantry__cpu_reduce_plan_t *plan, BODY
 
 /* ---- small ---- */
 
-static __attribute__((noinline)) void BODY_NAME(small_rows)(const gantry__cpu_reduce_plan_t *plan, int64_t row, int64_t rows)
+static __attribute__((noinline)) void BODY_NAME(small_rows)(const gantry__cpu_reduce_plan_t *plan, int64_t row,
+                                                            int64_t rows)
 {
     BODY_ACC turned[64 * GANTRY_REDUCE_LANES];
     const int64_t width = GANTRY_REDUCE_LANES;
@@ -90,7 +93,8 @@ static void BODY_NAME(small)(const gantry__cpu_reduce_plan_t *plan, int64_t begi
 /* ---- narrow ---- */
 
 /* Adds rows that lie side by side, the first of which belongs to lane 0. */
-static __attribute__((noinline)) void BODY_NAME(add_rows)(BODY_ACC *acc, const BODY_IN *x, int64_t rows, int64_t columns)
+static __attribute__((noinline)) void BODY_NAME(add_rows)(BODY_ACC *acc, const BODY_IN *x, int64_t rows,
+                                                          int64_t columns)
 {
     int64_t period = GANTRY_REDUCE_LANES * columns;
     int64_t rounds = rows / GANTRY_REDUCE_LANES;
@@ -106,7 +110,8 @@ static __attribute__((noinline)) void BODY_NAME(add_rows)(BODY_ACC *acc, const B
 }
 
 /* Adds rows of a sequence whose rows lie side by side in runs only. */
-static __attribute__((noinline)) void BODY_NAME(add_runs)(const gantry__cpu_reduce_plan_t *plan, const BODY_IN *base, int64_t row, int64_t rows, BODY_ACC *acc)
+static __attribute__((noinline)) void BODY_NAME(add_runs)(const gantry__cpu_reduce_plan_t *plan, const BODY_IN *base,
+                                                          int64_t row, int64_t rows, BODY_ACC *acc)
 {
     const gantry__reduce_axes_t *reduced = &plan->shape.reduced;
     int64_t columns = plan->shape.columns;
@@ -193,7 +198,8 @@ static __attribute__((noinline)) void BODY_NAME(lane)(const BODY_NAME(wide_t) * 
 #define BODY_FIRST(x) BODY_OP(BODY_IDENTITY, (BODY_ACC)(x))
 
 /* Folds up to four lanes of one row each, first, first + apart, ..., in one pass. */
-static __attribute__((noinline)) void BODY_NAME(few)(const BODY_NAME(wide_t) * wide, int64_t first, int64_t apart, int64_t count, BODY_ACC *restrict target)
+static __attribute__((noinline)) void BODY_NAME(few)(const BODY_NAME(wide_t) * wide, int64_t first, int64_t apart,
+                                                     int64_t count, BODY_ACC *restrict target)
 {
     const BODY_IN *restrict a = BODY_NAME(row)(wide, first);
     const BODY_IN *restrict b = count > 1 ? BODY_NAME(row)(wide, first + apart) : a;
@@ -224,8 +230,10 @@ static __attribute__((noinline)) void BODY_NAME(few)(const BODY_NAME(wide_t) * w
     }
 }
 
-/* Lanes first, first + apart, first + 2 apart, ... folded into target; stack has room for one row per fold that is still open. */
-static __attribute__((noinline)) void BODY_NAME(node)(const BODY_NAME(wide_t) * wide, int64_t first, int64_t apart, BODY_ACC *target, BODY_ACC *stack)
+/* Lanes first, first + apart, first + 2 apart, ... folded into target; stack has room for one row per fold that is
+ * still open. */
+static __attribute__((noinline)) void BODY_NAME(node)(const BODY_NAME(wide_t) * wide, int64_t first, int64_t apart,
+                                                      BODY_ACC *target, BODY_ACC *stack)
 {
     if (wide->rows <= GANTRY_REDUCE_LANES && (wide->rows - first + apart - 1) / apart <= 4) {
         BODY_NAME(few)(wide, first, apart, (wide->rows - first + apart - 1) / apart, target);
@@ -267,7 +275,8 @@ static void BODY_NAME(run)(const gantry__cpu_reduce_plan_t *plan, int64_t begin,
     const gantry__reduce_shape_t *shape = &plan->shape;
     if (shape->columns * (int64_t)sizeof(BODY_ACC) > GANTRY_CPU_REDUCE_NARROW_BYTES) {
         BODY_NAME(wide)(plan, begin, end);
-    } else if (shape->columns == 1 && shape->length <= 64 && end - begin > 4 && shape->reduced.rank == 1 && shape->kept.rank == 1) {
+    } else if (shape->columns == 1 && shape->length <= 64 && end - begin > 4 && shape->reduced.rank == 1 &&
+               shape->kept.rank == 1) {
         BODY_NAME(small)(plan, begin, end);
     } else {
         BODY_NAME(narrow)(plan, begin, end);

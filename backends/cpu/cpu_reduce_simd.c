@@ -109,7 +109,8 @@ gantry__cpu_reduce_fn GANTRY_CPU_NAME(reduce_find)(int operation, int32_t dtype)
 {
     static const gantry__cpu_reduce_fn floats[3][2] = {
         {run_sum_f32, run_sum_f64}, {run_max_f32, run_max_f64}, {run_min_f32, run_min_f64}};
-    static const gantry__cpu_reduce_fn ints[3][2] = {{run_sum_i32, run_sum_i64}, {run_max_i32, run_max_i64}, {run_min_i32, run_min_i64}};
+    static const gantry__cpu_reduce_fn ints[3][2] = {
+        {run_sum_i32, run_sum_i64}, {run_max_i32, run_max_i64}, {run_min_i32, run_min_i64}};
     if (operation == GANTRY_CPU_SUM_WIDE) {
         return dtype == GANTRY_K_INT32 ? run_sum_wide : NULL;
     }

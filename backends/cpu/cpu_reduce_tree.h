@@ -1,13 +1,14 @@
-/* The reduction tree of kernels/reduce.cl as loops that compilers turn into vector code. Included once per type and operation, without
- * a guard, by files that are compiled per instruction set. What it needs defined, and undefines at its end:
+/* The reduction tree of kernels/reduce.cl as loops that compilers turn into vector code. Included once per type and
+ * operation, without a guard, by files that are compiled per instruction set. What it needs defined, and undefines at
+ * its end:
  *
  *   TREE_NAME(x)   the name of x in this instance        TREE_OP(a, b)  the operation, a earlier than b
  *   TREE_IN        element type of the input             TREE_IDENTITY  its identity (+0, -infinity, ...)
  *   TREE_ACC       type of sums and of the output
  *
- * A sequence's lanes stand in `acc` as [lane][column]; that is how the input itself lies when its rows follow each other, so that one
- * loop over 64 * columns elements serves every number of columns. Lanes that no element belongs to hold the identity.
- * Owner: arrays are the caller's. Threads: thread-safe. */
+ * A sequence's lanes stand in `acc` as [lane][column]; that is how the input itself lies when its rows follow each
+ * other, so that one loop over 64 * columns elements serves every number of columns. Lanes that no element belongs to
+ * hold the identity. Owner: arrays are the caller's. Threads: thread-safe. */
 
 static inline void TREE_NAME(fill)(TREE_ACC *acc, int64_t count)
 {
@@ -17,7 +18,8 @@ static inline void TREE_NAME(fill)(TREE_ACC *acc, int64_t count)
 }
 
 /* acc = TREE_OP(acc, x), element by element. */
-static inline __attribute__((always_inline)) void TREE_NAME(step)(TREE_ACC *restrict acc, const TREE_IN *restrict x, int64_t count)
+static inline __attribute__((always_inline)) void TREE_NAME(step)(TREE_ACC *restrict acc, const TREE_IN *restrict x,
+                                                                  int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
         TREE_ACC value = (TREE_ACC)x[i];
@@ -25,15 +27,17 @@ static inline __attribute__((always_inline)) void TREE_NAME(step)(TREE_ACC *rest
     }
 }
 
-/* The same for `rounds` pieces of x that lie `stride` elements apart, four at a time so that acc rests in registers meanwhile. */
-static inline __attribute__((always_inline)) void TREE_NAME(steps)(TREE_ACC *restrict acc, const TREE_IN *restrict x, int64_t rounds,
-                                                                   int64_t stride, int64_t count)
+/* The same for `rounds` pieces of x that lie `stride` elements apart, four at a time so that acc rests in registers
+ * meanwhile. */
+static inline __attribute__((always_inline)) void TREE_NAME(steps)(TREE_ACC *restrict acc, const TREE_IN *restrict x,
+                                                                   int64_t rounds, int64_t stride, int64_t count)
 {
     int64_t round = 0;
     for (; round + 4 <= rounds; round += 4) {
         const TREE_IN *restrict p = x + round * stride;
         for (int64_t i = 0; i < count; i++) {
-            TREE_ACC a = (TREE_ACC)p[i], b = (TREE_ACC)p[i + stride], c = (TREE_ACC)p[i + 2 * stride], d = (TREE_ACC)p[i + 3 * stride];
+            TREE_ACC a = (TREE_ACC)p[i], b = (TREE_ACC)p[i + stride], c = (TREE_ACC)p[i + 2 * stride],
+                     d = (TREE_ACC)p[i + 3 * stride];
             TREE_ACC sum = TREE_OP(acc[i], a);
             sum = TREE_OP(sum, b);
             sum = TREE_OP(sum, c);
@@ -72,8 +76,10 @@ static inline __attribute__((always_inline)) TREE_ACC TREE_NAME(fold_lanes)(TREE
     return acc[0];
 }
 
-/* Adds elements that lie side by side, the first of which belongs to lane 0. The last ones are padded to 64 with the identity. */
-static inline __attribute__((always_inline)) void TREE_NAME(add_sequence)(TREE_ACC *restrict acc, const TREE_IN *restrict x, int64_t count)
+/* Adds elements that lie side by side, the first of which belongs to lane 0. The last ones are padded to 64 with the
+ * identity. */
+static inline __attribute__((always_inline)) void TREE_NAME(add_sequence)(TREE_ACC *restrict acc,
+                                                                          const TREE_IN *restrict x, int64_t count)
 {
     int64_t rounds = count / GANTRY_REDUCE_LANES;
     int64_t rest = count - rounds * GANTRY_REDUCE_LANES;

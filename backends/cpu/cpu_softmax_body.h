@@ -1,8 +1,9 @@
-/* Softmax and LogSoftmax of rows for one float type: included by cpu_softmax_simd.c, without a guard. Needs SOFT_NAME(x), SOFT_T,
- * SOFT_EXP(x) and SOFT_LOG(x), and the trees sum and max of that type as SOFT_NAME(sum_chunk), SOFT_NAME(max_chunk); undefines them.
+/* Softmax and LogSoftmax of rows for one float type: included by cpu_softmax_simd.c, without a guard. Needs
+ * SOFT_NAME(x), SOFT_T, SOFT_EXP(x) and SOFT_LOG(x), and the trees sum and max of that type as SOFT_NAME(sum_chunk),
+ * SOFT_NAME(max_chunk); undefines them.
  *
- * Rows of at most 64 elements are turned into columns, 64 at a time, so that exp runs on whole vectors. Both forms give the same bits.
- * Owner: as cpu_reduce.h. Threads: thread-safe. */
+ * Rows of at most 64 elements are turned into columns, 64 at a time, so that exp runs on whole vectors. Both forms give
+ * the same bits. Owner: as cpu_reduce.h. Threads: thread-safe. */
 
 /* The largest element; +0 where it is a zero of either sign, NaN where there is one. */
 static SOFT_T SOFT_NAME(largest)(const SOFT_T *x, int64_t count)

@@ -1,4 +1,5 @@
-/* The loops of Softmax and LogSoftmax: exp and log are the ones of every device, sums follow the tree of kernels/reduce.cl. */
+/* The loops of Softmax and LogSoftmax: exp and log are the ones of every device, sums follow the tree of
+ * kernels/reduce.cl. */
 #include "portable/kernels/dialect.cl"
 #include "portable/kernels/math_float32.cl"
 #include "portable/kernels/math_float64.cl"

@@ -1,7 +1,8 @@
 #include "portable/matmul_shape.h"
 
 /* Rows, columns and strides of one operand's last two axes. */
-static void operand(const gantry_arg_t *arg, int transpose, int64_t *rows, int64_t *columns, int64_t *row_stride, int64_t *column_stride)
+static void operand(const gantry_arg_t *arg, int transpose, int64_t *rows, int64_t *columns, int64_t *row_stride,
+                    int64_t *column_stride)
 {
     int64_t first = arg->dims[arg->rank - 2];
     int64_t last = arg->dims[arg->rank - 1];

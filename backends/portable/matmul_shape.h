@@ -1,4 +1,5 @@
-/* The shape of a MatMul or BatchMatMul call in the form kernels of every backend want: one product's sizes and strides, and the batch's.
+/* The shape of a MatMul or BatchMatMul call in the form kernels of every backend want: one product's sizes and strides,
+ * and the batch's.
  *
  * Owner: plain values, nothing allocated. Threads: thread-safe. */
 #ifndef GANTRY_MATMUL_SHAPE_H
@@ -8,8 +9,8 @@
 
 #define GANTRY_MATMUL_BATCH_RANK (GANTRY_K_MAX_RANK - 2)
 
-/* C[m, n] = A[m, k] B[k, n] per element of the batch. Strides in elements; a transposed operand is one with its strides exchanged, a
- * broadcast one has batch strides of 0. C is dense. */
+/* C[m, n] = A[m, k] B[k, n] per element of the batch. Strides in elements; a transposed operand is one with its strides
+ * exchanged, a broadcast one has batch strides of 0. C is dense. */
 typedef struct gantry__matmul_shape_t {
     int64_t m;
     int64_t n;

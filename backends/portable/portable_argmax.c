@@ -20,14 +20,16 @@ typedef struct {
 /* Length up to which one work-item takes a sequence though its neighbours read elsewhere. */
 #define ITEM_LENGTH 64
 
-static const char *const argmax_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types, gantry__text_argmax};
+static const char *const argmax_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types,
+                                           gantry__text_argmax};
 static const gantry_program_source_t argmax_source = {.struct_size = sizeof argmax_source,
                                                       .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
                                                       .label = "portable/argmax",
                                                       .parts = argmax_parts,
                                                       .part_count = 4};
 
-static int32_t submit(gantry_op_call_t *call, const argmax_t *plan, const char *name, uint64_t items, uint32_t local, gantry_span_t partial)
+static int32_t submit(gantry_op_call_t *call, const argmax_t *plan, const char *name, uint64_t items, uint32_t local,
+                      gantry_span_t partial)
 {
     const gantry_arg_t *input = call->inputs[0];
     const gantry_arg_t *output = call->outputs[0];

@@ -1,4 +1,5 @@
-/* MatMul and BatchMatMul on devices, for every type. Backends put their own kernels above these. The text is kernels/matmul.cl. */
+/* MatMul and BatchMatMul on devices, for every type. Backends put their own kernels above these. The text is
+ * kernels/matmul.cl. */
 #include <stdio.h>
 
 #include "portable/matmul_shape.h"
@@ -27,7 +28,8 @@ typedef struct {
 #define ROWS 4
 #define COLUMNS 64
 
-static const char *const matmul_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types, gantry__text_matmul};
+static const char *const matmul_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types,
+                                           gantry__text_matmul};
 static const gantry_program_source_t matmul_source = {.struct_size = sizeof matmul_source,
                                                       .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
                                                       .label = "portable/matmul",
@@ -60,7 +62,8 @@ static uint64_t cut(matmul_t *plan, int64_t rows, int64_t columns, int64_t batch
     return (uint64_t)(plan->blocks_down * plan->blocks_across * batches);
 }
 
-/* Elements of C per work-item and side: more of them read local memory less, but leave a large device idle on small products. */
+/* Elements of C per work-item and side: more of them read local memory less, but leave a large device idle on small
+ * products. */
 static int items_each(const gantry_op_call_t *call, const matmul_t *plan, int64_t batches)
 {
     int64_t groups = (plan->m + 63) / 64 * ((plan->n + 63) / 64) * batches;
@@ -81,10 +84,12 @@ static int32_t compute_matmul(gantry_op_call_t *call)
     matmul_t plan = plan_product(&shape);
     int by_rows = gantry__portable_is_cpu(call) || call->device_info->max_work_group_size < TILE_ITEMS;
     int each = by_rows ? 1 : items_each(call, &plan, shape.batches);
-    uint64_t groups = by_rows ? cut(&plan, ROWS, COLUMNS, shape.batches) : cut(&plan, 16 * each, 16 * each, shape.batches);
+    uint64_t groups =
+        by_rows ? cut(&plan, ROWS, COLUMNS, shape.batches) : cut(&plan, 16 * each, 16 * each, shape.batches);
     uint32_t local = by_rows ? 1 : TILE_ITEMS;
     snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_MATMUL_EACH=%d", (int)output->dtype, each);
-    int32_t status = call->services->kernel(call, &matmul_source, options, by_rows ? "matmul_rows" : "matmul_tile", &kernel);
+    int32_t status =
+        call->services->kernel(call, &matmul_source, options, by_rows ? "matmul_rows" : "matmul_tile", &kernel);
     if (status != 0) {
         return status;
     }

@@ -27,20 +27,23 @@ typedef struct {
 #define WIDE_COLUMNS 256
 #define SMALL_LENGTH 64
 #define SMALL_WIDTH 64
-/* Columns from which neighbouring work-items should take neighbouring columns, and lengths up to which one item takes a sequence. */
+/* Columns from which neighbouring work-items should take neighbouring columns, and lengths up to which one item takes a
+ * sequence. */
 #define ITEM_COLUMNS 32
 #define ITEM_LENGTH 64
 /* Work-groups per compute unit that a CPU should find, so that a slow core does not hold up the rest. */
 #define GROUPS_PER_UNIT 16
 
-static const char *const reduce_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types, gantry__text_reduce};
+static const char *const reduce_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types,
+                                           gantry__text_reduce};
 static const gantry_program_source_t reduce_source = {.struct_size = sizeof reduce_source,
                                                       .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
                                                       .label = "portable/reduce",
                                                       .parts = reduce_parts,
                                                       .part_count = 4};
 
-static int32_t find_kernel(gantry_op_call_t *call, int operation, int32_t dtype, const char *name, gantry_backend_kernel_t **out_kernel)
+static int32_t find_kernel(gantry_op_call_t *call, int operation, int32_t dtype, const char *name,
+                           gantry_backend_kernel_t **out_kernel)
 {
     char options[64];
     snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_REDUCE_OP=%d", (int)dtype, operation);
@@ -71,7 +74,8 @@ static form_t choose_form(const gantry_op_call_t *call, reduce_level_t *level, i
     level->blocks = 1;
     if (gantry__portable_is_cpu(call)) {
         int wide = level->columns * size_bytes > NARROW_BYTES;
-        int small = level->columns == 1 && level->length <= SMALL_LENGTH && level->reduced_rank == 1 && level->kept_rank == 1;
+        int small =
+            level->columns == 1 && level->length <= SMALL_LENGTH && level->reduced_rank == 1 && level->kept_rank == 1;
         int64_t wanted = (int64_t)call->device_info->compute_units * GROUPS_PER_UNIT;
         level->blocks = wide ? (level->columns + WIDE_COLUMNS - 1) / WIDE_COLUMNS : 1;
         level->units = sequences * level->blocks;
@@ -92,13 +96,15 @@ static form_t choose_form(const gantry_op_call_t *call, reduce_level_t *level, i
 }
 
 /* One level of shape, from in to out. */
-static int32_t submit_level(gantry_op_call_t *call, const gantry__reduce_shape_t *shape, int operation, int32_t dtype, const gantry_span_t *in,
-                            const gantry_span_t *out, int64_t divisor)
+static int32_t submit_level(gantry_op_call_t *call, const gantry__reduce_shape_t *shape, int operation, int32_t dtype,
+                            const gantry_span_t *in, const gantry_span_t *out, int64_t divisor)
 {
     gantry_backend_kernel_t *kernel = NULL;
     int64_t size = operation == GANTRY_PORTABLE_SUM_WIDE ? 8 : (int64_t)gantry_k_size(dtype);
-    reduce_level_t level = {
-        .length = shape->length, .chunks = gantry__reduce_chunks(shape->length), .columns = shape->columns, .divisor = divisor};
+    reduce_level_t level = {.length = shape->length,
+                            .chunks = gantry__reduce_chunks(shape->length),
+                            .columns = shape->columns,
+                            .divisor = divisor};
     copy_axes(&shape->kept, &level.kept_rank, level.kept_dims, level.kept_strides);
     copy_axes(&shape->reduced, &level.reduced_rank, level.reduced_dims, level.reduced_strides);
     form_t form = choose_form(call, &level, shape->outer, size);
@@ -106,12 +112,13 @@ static int32_t submit_level(gantry_op_call_t *call, const gantry__reduce_shape_t
     if (status != 0) {
         return status;
     }
-    gantry_launch_arg_t args[] = {gantry_k_raw_span(*in), gantry_k_raw_span(*out), gantry_k_scalar(&level, sizeof level)};
+    gantry_launch_arg_t args[] = {gantry_k_raw_span(*in), gantry_k_raw_span(*out),
+                                  gantry_k_scalar(&level, sizeof level)};
     return gantry_k_launch_1d(call, kernel, form.groups * form.local, form.local, args, 3);
 }
 
-int32_t gantry__portable_reduce(gantry_op_call_t *call, const gantry__reduce_shape_t *shape, int operation, int32_t dtype,
-                                const gantry_span_t *in, const gantry_span_t *out, int64_t divisor)
+int32_t gantry__portable_reduce(gantry_op_call_t *call, const gantry__reduce_shape_t *shape, int operation,
+                                int32_t dtype, const gantry_span_t *in, const gantry_span_t *out, int64_t divisor)
 {
     gantry__reduce_shape_t current = *shape;
     gantry_span_t source = *in;
@@ -155,14 +162,16 @@ static int32_t integer_mean(gantry_op_call_t *call, const gantry__reduce_shape_t
     if (status != 0) {
         return status;
     }
-    gantry_launch_arg_t args[] = {gantry_k_raw_span(sums), gantry_k_span(output), gantry_k_scalar(&shape->length, sizeof shape->length),
+    gantry_launch_arg_t args[] = {gantry_k_raw_span(sums), gantry_k_span(output),
+                                  gantry_k_scalar(&shape->length, sizeof shape->length),
                                   gantry_k_scalar(&output->element_count, sizeof output->element_count)};
     return gantry_k_launch_1d(call, kernel, (uint64_t)output->element_count, GANTRY_K_LOCAL, args, 4);
 }
 
 static int32_t compute_reduction(gantry_op_call_t *call)
 {
-    static const int of_operation[] = {GANTRY_PORTABLE_SUM, GANTRY_PORTABLE_SUM, GANTRY_PORTABLE_MAX, GANTRY_PORTABLE_MIN};
+    static const int of_operation[] = {GANTRY_PORTABLE_SUM, GANTRY_PORTABLE_SUM, GANTRY_PORTABLE_MAX,
+                                       GANTRY_PORTABLE_MIN};
     const gantry_arg_t *input = call->inputs[0];
     const gantry_arg_t *output = call->outputs[0];
     int32_t operation = *(const int32_t *)call->kernel->data;
@@ -180,21 +189,22 @@ static int32_t compute_reduction(gantry_op_call_t *call)
         return integer_mean(call, &shape);
     }
     int64_t divisor = operation == GANTRY_REDUCE_MEAN ? shape.length : 0;
-    return gantry__portable_reduce(call, &shape, of_operation[operation], input->dtype, &input->span, &output->span, divisor);
+    return gantry__portable_reduce(call, &shape, of_operation[operation], input->dtype, &input->span, &output->span,
+                                   divisor);
 }
 
 static const gantry_type_constraint_t number_types[] = {{"T", GANTRY_K_NUMBERS}};
 static const char *const host_axes[] = {"reduction_indices"};
 static const int32_t operations[] = {GANTRY_REDUCE_SUM, GANTRY_REDUCE_MEAN, GANTRY_REDUCE_MAX, GANTRY_REDUCE_MIN};
 
-#define REDUCTION(name, index)                                                                                            \
-    static const gantry_kernel_def_t name##_kernel = {.struct_size = sizeof(gantry_kernel_def_t),                         \
-                                                      .op = #name,                                                        \
-                                                      .types = number_types,                                              \
-                                                      .type_count = 1,                                                    \
-                                                      .host_args = host_axes,                                             \
-                                                      .host_arg_count = 1,                                                \
-                                                      .compute = compute_reduction,                                       \
+#define REDUCTION(name, index) \
+    static const gantry_kernel_def_t name##_kernel = {.struct_size = sizeof(gantry_kernel_def_t), \
+                                                      .op = #name, \
+                                                      .types = number_types, \
+                                                      .type_count = 1, \
+                                                      .host_args = host_axes, \
+                                                      .host_arg_count = 1, \
+                                                      .compute = compute_reduction, \
                                                       .data = &operations[index]}
 REDUCTION(Sum, 0);
 REDUCTION(Mean, 1);

@@ -9,9 +9,10 @@
 /* Operations of kernels/reduce.cl; the numbers are build options. */
 enum { GANTRY_PORTABLE_SUM = 0, GANTRY_PORTABLE_MAX = 1, GANTRY_PORTABLE_MIN = 2, GANTRY_PORTABLE_SUM_WIDE = 3 };
 
-/* Submits all levels of the tree: `in` of this shape to `out`. divisor: of a floating-point Mean, else 0. length is at least 1. */
-int32_t gantry__portable_reduce(gantry_op_call_t *call, const gantry__reduce_shape_t *shape, int operation, int32_t dtype,
-                                const gantry_span_t *in, const gantry_span_t *out, int64_t divisor);
+/* Submits all levels of the tree: `in` of this shape to `out`. divisor: of a floating-point Mean, else 0. length is at
+ * least 1. */
+int32_t gantry__portable_reduce(gantry_op_call_t *call, const gantry__reduce_shape_t *shape, int operation,
+                                int32_t dtype, const gantry_span_t *in, const gantry_span_t *out, int64_t divisor);
 
 /* 1 for devices whose work-items are loops rather than lanes. */
 static inline int gantry__portable_is_cpu(const gantry_op_call_t *call)

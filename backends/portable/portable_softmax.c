@@ -33,8 +33,8 @@ static int32_t submit_short(gantry_op_call_t *call, int64_t rows, int64_t length
     if (status != 0) {
         return status;
     }
-    gantry_launch_arg_t args[] = {gantry_k_span(call->inputs[0]), gantry_k_span(call->outputs[0]), gantry_k_scalar(&length, sizeof length),
-                                  gantry_k_scalar(&rows, sizeof rows)};
+    gantry_launch_arg_t args[] = {gantry_k_span(call->inputs[0]), gantry_k_span(call->outputs[0]),
+                                  gantry_k_scalar(&length, sizeof length), gantry_k_scalar(&rows, sizeof rows)};
     if (by_item) {
         uint32_t local = gantry__portable_is_cpu(call) && length > ITEM_LENGTH ? 1 : GANTRY_K_LOCAL;
         return gantry_k_launch_1d(call, kernel, (uint64_t)rows, local, args, 4);
@@ -52,7 +52,8 @@ static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
     uint32_t local = gantry__portable_is_cpu(call) ? 1 : GANTRY_K_LOCAL;
     uint64_t items = (uint64_t)(rows * pieces) * local;
     gantry__reduce_shape_t shape;
-    gantry_span_t largest, sum, terms = output->span; /* Softmax: the output has room for the terms until it is written */
+    gantry_span_t largest, sum,
+        terms = output->span; /* Softmax: the output has room for the terms until it is written */
     gantry_backend_kernel_t *term_kernel = NULL, *result_kernel = NULL;
     int32_t status = call->services->scratch(call, (uint64_t)rows * size, &largest);
     if (status == 0) {
@@ -77,8 +78,12 @@ static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
         status = gantry__portable_reduce(call, &shape, GANTRY_PORTABLE_SUM, input->dtype, &terms, &sum, 0);
     }
     if (status == 0) {
-        gantry_launch_arg_t args[] = {gantry_k_span(input),  gantry_k_raw_span(largest),              gantry_k_raw_span(sum),
-                                      gantry_k_span(output), gantry_k_scalar(&length, sizeof length), gantry_k_scalar(&pieces, sizeof pieces)};
+        gantry_launch_arg_t args[] = {gantry_k_span(input),
+                                      gantry_k_raw_span(largest),
+                                      gantry_k_raw_span(sum),
+                                      gantry_k_span(output),
+                                      gantry_k_scalar(&length, sizeof length),
+                                      gantry_k_scalar(&pieces, sizeof pieces)};
         status = gantry_k_launch_1d(call, result_kernel, items, local, args, 6);
     }
     return status;

@@ -1,7 +1,7 @@
 /* The shape of a reduction in its shortest form, for the reduction kernels of every backend.
  *
- * Axes of size 1 vanish and neighbours that are both kept or both reduced become one, so that kept and reduced axes alternate: at most
- * four of each. A kept axis that comes last is `columns`, whose elements lie side by side.
+ * Axes of size 1 vanish and neighbours that are both kept or both reduced become one, so that kept and reduced axes
+ * alternate: at most four of each. A kept axis that comes last is `columns`, whose elements lie side by side.
  * Owner: plain values, nothing allocated. Threads: thread-safe. */
 #ifndef GANTRY_REDUCE_SHAPE_H
 #define GANTRY_REDUCE_SHAPE_H
@@ -32,7 +32,8 @@ typedef struct gantry__reduce_shape_t {
     gantry__reduce_axes_t reduced;
 } gantry__reduce_shape_t;
 
-/* Bit a of the result is set when axis a is among the elements of `axes` (int32 or int64, negative ones count from the end). */
+/* Bit a of the result is set when axis a is among the elements of `axes` (int32 or int64, negative ones count from the
+ * end). */
 uint32_t gantry__reduce_axes_mask(const gantry_arg_t *axes, int32_t rank);
 
 /* The shape of reducing the axes of `mask` in a tensor of these sizes. */
@@ -41,8 +42,8 @@ void gantry__reduce_shape_of(int32_t rank, const int64_t *dims, uint32_t mask, g
 /* The shape of reducing the middle axis of [outer, length, columns]. */
 void gantry__reduce_shape_plain(int64_t outer, int64_t length, int64_t columns, gantry__reduce_shape_t *out_shape);
 
-/* The result of reducing no element, as TensorFlow has it, into value; returns its size in bytes. Sum 0; Mean NaN, 0 for integers;
- * Max and Min the least and the greatest value of the type, infinities included. */
+/* The result of reducing no element, as TensorFlow has it, into value; returns its size in bytes. Sum 0; Mean NaN, 0
+ * for integers; Max and Min the least and the greatest value of the type, infinities included. */
 size_t gantry__reduce_empty(int32_t operation, int32_t dtype, unsigned char value[8]);
 
 /* Chunks that a sequence of `length` elements is cut into; at least 1. */

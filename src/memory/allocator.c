@@ -59,7 +59,7 @@ static bool give_back_empty_regions(gantry__allocator_t *allocator) {
         gantry__bfc_region_t *region = gantry__bfc_next_empty_region(&allocator->bfc, NULL);
         if (!region || !gantry__bfc_detach_region(&allocator->bfc, region)) return any;
         gantry__mutex_unlock(&allocator->lock);
-        if (!any) allocator->source.wait(allocator->source.user);
+        allocator->source.wait(allocator->source.user); /* for each: another thread may have emptied it just now, its work in flight */
         allocator->source.give_back(allocator->source.user, region->handle, region->bytes);
         gantry__mutex_lock(&allocator->lock);
         gantry__bfc_end_region(&allocator->bfc, region);

@@ -1,7 +1,7 @@
 /* Calls one kernel of the CPU backend as the core would, without the core: tests of kernels only.
  *
- * Owner: cpu_call_t owns its pool, its scratch and the tensors made with cpu_tensor, until cpu_call_close. Threads: externally
- * synchronised. */
+ * Owner: cpu_call_t owns its pool, its scratch and the tensors made with cpu_tensor, until cpu_call_close. Threads:
+ * externally synchronised. */
 #ifndef GANTRY_TEST_CPU_KERNEL_CALL_H
 #define GANTRY_TEST_CPU_KERNEL_CALL_H
 
@@ -149,7 +149,8 @@ static inline gantry_arg_t *cpu_tensor(cpu_call_t *owner, int32_t dtype, int32_t
         dims[i] = sizes[i];
         count *= sizes[i];
     }
-    *arg = (gantry_arg_t){.struct_size = sizeof *arg, .dtype = dtype, .rank = rank, .dims = dims, .element_count = count};
+    *arg =
+        (gantry_arg_t){.struct_size = sizeof *arg, .dtype = dtype, .rank = rank, .dims = dims, .element_count = count};
     arg->data = cpu_call_block(owner, (size_t)count * gantry_k_size(dtype));
     arg->span = (gantry_span_t){(uintptr_t)arg->data, 0, (uint64_t)count * gantry_k_size(dtype)};
     return arg;
@@ -164,7 +165,8 @@ static inline gantry_arg_t *cpu_ints(cpu_call_t *owner, int64_t count, const int
     return arg;
 }
 
-static inline const gantry_kernel_def_t *cpu_kernel(const gantry_kernel_def_t *const *kernels, uint32_t count, const char *op)
+static inline const gantry_kernel_def_t *cpu_kernel(const gantry_kernel_def_t *const *kernels, uint32_t count,
+                                                    const char *op)
 {
     for (uint32_t i = 0; i < count; i++) {
         if (strcmp(kernels[i]->op, op) == 0) {
@@ -174,8 +176,9 @@ static inline const gantry_kernel_def_t *cpu_kernel(const gantry_kernel_def_t *c
     return NULL;
 }
 
-static inline int32_t cpu_compute(cpu_call_t *owner, const gantry_kernel_def_t *kernel, const gantry_arg_t *const *inputs, uint32_t input_count,
-                                  gantry_arg_t *output, const gantry_attr_t *const *attrs, uint32_t attr_count)
+static inline int32_t cpu_compute(cpu_call_t *owner, const gantry_kernel_def_t *kernel,
+                                  const gantry_arg_t *const *inputs, uint32_t input_count, gantry_arg_t *output,
+                                  const gantry_attr_t *const *attrs, uint32_t attr_count)
 {
     static const gantry_device_info_t info = {.struct_size = sizeof info};
     gantry_arg_t *outputs[1] = {output};

@@ -1,4 +1,5 @@
-/* Matrix products of the CPU backend against a plain triple loop: every way (tiny, thin, blocked, library), every level. */
+/* Matrix products of the CPU backend against a plain triple loop: every way (tiny, thin, blocked, library), every
+ * level. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,7 +50,8 @@ static void randomize(gantry_arg_t *arg)
 }
 
 /* The element of op(A) op(B) as bits of its type. */
-static uint64_t product(const gantry_arg_t *a, int64_t a_first, int64_t a_step, const gantry_arg_t *b, int64_t b_first, int64_t b_step, int64_t k)
+static uint64_t product(const gantry_arg_t *a, int64_t a_first, int64_t a_step, const gantry_arg_t *b, int64_t b_first,
+                        int64_t b_step, int64_t k)
 {
     double sum = 0;
     uint64_t wrapped = 0, bits = 0;
@@ -88,11 +90,14 @@ static const gantry_kernel_def_t *kernel_of(const char *op)
     return kernel;
 }
 
-static int32_t run(cpu_call_t *cpu, const char *op, const gantry_arg_t *a, const gantry_arg_t *b, int ta, int tb, gantry_arg_t *output)
+static int32_t run(cpu_call_t *cpu, const char *op, const gantry_arg_t *a, const gantry_arg_t *b, int ta, int tb,
+                   gantry_arg_t *output)
 {
     int batched = strcmp(op, "BatchMatMul") == 0;
-    gantry_attr_t first = {.struct_size = sizeof first, .kind = GANTRY_ATTR_BOOL, .name = batched ? "adj_x" : "transpose_a", .i = ta};
-    gantry_attr_t second = {.struct_size = sizeof second, .kind = GANTRY_ATTR_BOOL, .name = batched ? "adj_y" : "transpose_b", .i = tb};
+    gantry_attr_t first = {
+        .struct_size = sizeof first, .kind = GANTRY_ATTR_BOOL, .name = batched ? "adj_x" : "transpose_a", .i = ta};
+    gantry_attr_t second = {
+        .struct_size = sizeof second, .kind = GANTRY_ATTR_BOOL, .name = batched ? "adj_y" : "transpose_b", .i = tb};
     const gantry_attr_t *attrs[] = {&first, &second};
     const gantry_arg_t *inputs[] = {a, b};
     return cpu_compute(cpu, kernel_of(op), inputs, 2, output, attrs, 2);
@@ -101,7 +106,8 @@ static int32_t run(cpu_call_t *cpu, const char *op, const gantry_arg_t *a, const
 static void check_product(cpu_call_t *cpu, int32_t dtype, int64_t m, int64_t n, int64_t k, int ta, int tb)
 {
     const int64_t a_sizes[] = {ta ? k : m, ta ? m : k}, b_sizes[] = {tb ? n : k, tb ? k : n}, c_sizes[] = {m, n};
-    gantry_arg_t *a = cpu_tensor(cpu, dtype, 2, a_sizes), *b = cpu_tensor(cpu, dtype, 2, b_sizes), *c = cpu_tensor(cpu, dtype, 2, c_sizes);
+    gantry_arg_t *a = cpu_tensor(cpu, dtype, 2, a_sizes), *b = cpu_tensor(cpu, dtype, 2, b_sizes),
+                 *c = cpu_tensor(cpu, dtype, 2, c_sizes);
     randomize(a);
     randomize(b);
     assert_int_equal(run(cpu, "MatMul", a, b, ta, tb, c), 0);
@@ -111,7 +117,8 @@ static void check_product(cpu_call_t *cpu, int32_t dtype, int64_t m, int64_t n, 
         int64_t i = at / n, j = at % n;
         uint64_t expected = product(a, ta ? i : i * k, ta ? m : 1, b, tb ? j * k : j, tb ? 1 : n, k);
         if (bits_of(c, at) != expected) {
-            fail_msg("type %d, %d x %d x %d, transposes %d %d, element %d", (int)dtype, (int)m, (int)n, (int)k, ta, tb, (int)at);
+            fail_msg("type %d, %d x %d x %d, transposes %d %d, element %d", (int)dtype, (int)m, (int)n, (int)k, ta, tb,
+                     (int)at);
         }
     }
     cpu_call_clear(cpu);
@@ -119,9 +126,10 @@ static void check_product(cpu_call_t *cpu, int32_t dtype, int64_t m, int64_t n, 
 
 static void matmul_odd_sizes_match_the_plain_loop(void **state)
 {
-    static const int64_t sizes[][3] = {{1, 1, 1},    {2, 3, 4},     {4, 4, 4},    {7, 5, 3},      {8, 8, 8},      {12, 32, 10}, {13, 33, 11},
-                                       {1, 100, 70}, {100, 1, 70},  {3, 300, 65}, {300, 4, 130},  {5, 64, 7},     {65, 65, 65}, {1, 1, 5000},
-                                       {31, 17, 513}, {100, 90, 300}, {97, 129, 257}, {1, 3000, 40}, {3000, 2, 40}};
+    static const int64_t sizes[][3] = {{1, 1, 1},      {2, 3, 4},      {4, 4, 4},     {7, 5, 3},    {8, 8, 8},
+                                       {12, 32, 10},   {13, 33, 11},   {1, 100, 70},  {100, 1, 70}, {3, 300, 65},
+                                       {300, 4, 130},  {5, 64, 7},     {65, 65, 65},  {1, 1, 5000}, {31, 17, 513},
+                                       {100, 90, 300}, {97, 129, 257}, {1, 3000, 40}, {3000, 2, 40}};
     int best = gantry__cpu_simd_detect(NULL);
     (void)state;
     for (int level = 0; level <= best; level++) {
@@ -129,7 +137,8 @@ static void matmul_odd_sizes_match_the_plain_loop(void **state)
         cpu_call_open(&cpu, level, 2);
         for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
             for (int variant = 0; variant < 16; variant++) {
-                check_product(&cpu, dtypes[variant / 4], sizes[s][0], sizes[s][1], sizes[s][2], variant & 1, variant >> 1 & 1);
+                check_product(&cpu, dtypes[variant / 4], sizes[s][0], sizes[s][1], sizes[s][2], variant & 1,
+                              variant >> 1 & 1);
             }
         }
         cpu_call_close(&cpu);
@@ -197,7 +206,8 @@ static void matmul_without_k_gives_zeros(void **state)
     (void)state;
     cpu_call_open(&cpu, -1, 1);
     gantry_arg_t *c = cpu_tensor(&cpu, F32, 2, c_sizes);
-    assert_int_equal(run(&cpu, "MatMul", cpu_tensor(&cpu, F32, 2, a_sizes), cpu_tensor(&cpu, F32, 2, b_sizes), 0, 0, c), 0);
+    assert_int_equal(run(&cpu, "MatMul", cpu_tensor(&cpu, F32, 2, a_sizes), cpu_tensor(&cpu, F32, 2, b_sizes), 0, 0, c),
+                     0);
     for (int i = 0; i < 6; i++) {
         assert_true(((float *)c->data)[i] == 0.0f);
     }
@@ -245,8 +255,8 @@ static void matmul_run_twice_gives_equal_bits(void **state)
 
 /* ---- batches ---- */
 
-static void check_batch(cpu_call_t *cpu, int32_t dtype, int32_t rank, const int64_t *x_batch, const int64_t *y_batch, int64_t m, int64_t n, int64_t k,
-                        int ta, int tb)
+static void check_batch(cpu_call_t *cpu, int32_t dtype, int32_t rank, const int64_t *x_batch, const int64_t *y_batch,
+                        int64_t m, int64_t n, int64_t k, int ta, int tb)
 {
     int64_t x_sizes[8], y_sizes[8], z_sizes[8], count = 1;
     for (int32_t i = 0; i < rank; i++) {
@@ -265,7 +275,8 @@ static void check_batch(cpu_call_t *cpu, int32_t dtype, int32_t rank, const int6
     while (y_skip < rank && y_batch[y_skip] == 1) {
         y_skip++;
     }
-    gantry_arg_t *x = cpu_tensor(cpu, dtype, rank + 2, x_sizes), *y = cpu_tensor(cpu, dtype, rank + 2 - y_skip, y_sizes + y_skip);
+    gantry_arg_t *x = cpu_tensor(cpu, dtype, rank + 2, x_sizes),
+                 *y = cpu_tensor(cpu, dtype, rank + 2 - y_skip, y_sizes + y_skip);
     gantry_arg_t *z = cpu_tensor(cpu, dtype, rank + 2, z_sizes);
     randomize(x);
     randomize(y);
@@ -280,7 +291,8 @@ static void check_batch(cpu_call_t *cpu, int32_t dtype, int32_t rank, const int6
             ys *= y_batch[d];
             index /= z_sizes[d];
         }
-        uint64_t expected = product(x, xb * m * k + (ta ? i : i * k), ta ? m : 1, y, yb * k * n + (tb ? j * k : j), tb ? 1 : n, k);
+        uint64_t expected =
+            product(x, xb * m * k + (ta ? i : i * k), ta ? m : 1, y, yb * k * n + (tb ? j * k : j), tb ? 1 : n, k);
         assert_true(bits_of(z, at) == expected);
     }
     assert_true(count > 0);
@@ -289,8 +301,8 @@ static void check_batch(cpu_call_t *cpu, int32_t dtype, int32_t rank, const int6
 
 static void batch_matmul_broadcasts_like_numpy(void **state)
 {
-    static const int64_t batches[][2][3] = {
-        {{1, 1, 5}, {1, 1, 5}}, {{2, 3, 4}, {2, 3, 4}}, {{2, 3, 4}, {1, 1, 1}}, {{1, 1, 1}, {2, 1, 3}}, {{2, 1, 4}, {1, 3, 4}}, {{1, 3, 1}, {1, 1, 200}}};
+    static const int64_t batches[][2][3] = {{{1, 1, 5}, {1, 1, 5}}, {{2, 3, 4}, {2, 3, 4}}, {{2, 3, 4}, {1, 1, 1}},
+                                            {{1, 1, 1}, {2, 1, 3}}, {{2, 1, 4}, {1, 3, 4}}, {{1, 3, 1}, {1, 1, 200}}};
     static const int64_t sizes[][3] = {{2, 3, 4}, {1, 40, 33}, {20, 30, 40}, {64, 64, 64}, {130, 70, 300}};
     (void)state;
     cpu_call_t cpu;
@@ -298,8 +310,8 @@ static void batch_matmul_broadcasts_like_numpy(void **state)
     for (size_t b = 0; b < sizeof batches / sizeof batches[0]; b++) {
         for (size_t s = 0; s < (b == 5 ? 3 : sizeof sizes / sizeof sizes[0]); s++) {
             for (int variant = 0; variant < 4; variant++) {
-                check_batch(&cpu, dtypes[(b + s + (size_t)variant) % 4], 3, batches[b][0], batches[b][1], sizes[s][0], sizes[s][1], sizes[s][2],
-                            variant & 1, variant >> 1);
+                check_batch(&cpu, dtypes[(b + s + (size_t)variant) % 4], 3, batches[b][0], batches[b][1], sizes[s][0],
+                            sizes[s][1], sizes[s][2], variant & 1, variant >> 1);
             }
         }
     }

@@ -1,4 +1,5 @@
-/* Reductions, ArgMax and Softmax of the CPU backend against plain loops; the sum's tree against its definition, element by element. */
+/* Reductions, ArgMax and Softmax of the CPU backend against plain loops; the sum's tree against its definition, element
+ * by element. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -110,7 +111,8 @@ static int64_t integer_reduce(int op, int32_t dtype, const int64_t *x, int64_t c
     return best;
 }
 
-/* Elements of the sequence that belongs to the output element, in row-major order, each widened to 8 bytes unless float32. */
+/* Elements of the sequence that belongs to the output element, in row-major order, each widened to 8 bytes unless
+ * float32. */
 static int64_t collect(const gantry_arg_t *input, uint32_t mask, int64_t output, void *sequence)
 {
     int64_t found = 0;
@@ -199,13 +201,15 @@ static gantry_arg_t *reduce(cpu_call_t *cpu, const char *op, const gantry_arg_t 
 }
 
 /* Reduces random data of the shape; looks at `checks` of the outputs. */
-static void check_shape(cpu_call_t *cpu, int op, int32_t dtype, int32_t rank, const int64_t *sizes, uint32_t mask, int checks)
+static void check_shape(cpu_call_t *cpu, int op, int32_t dtype, int32_t rank, const int64_t *sizes, uint32_t mask,
+                        int checks)
 {
     gantry_arg_t *input = cpu_tensor(cpu, dtype, rank, sizes);
     randomize(input);
     gantry_arg_t *output = reduce(cpu, op_names[op], input, mask);
     for (int i = 0; i < checks; i++) {
-        int64_t at = checks >= output->element_count ? i % output->element_count : (int64_t)(random_bits() % (uint64_t)output->element_count);
+        int64_t at = checks >= output->element_count ? i % output->element_count
+                                                     : (int64_t)(random_bits() % (uint64_t)output->element_count);
         check_output(op, input, mask, output, at);
     }
     cpu_call_clear(cpu);
@@ -249,18 +253,21 @@ static void reduction_three_levels_follow_the_tree(void **state)
 
 static void reduction_rows_and_columns_follow_the_tree(void **state)
 {
-    static const int64_t shapes[][3] = {{1, 3, 5},     {7, 10, 1},   {130, 10, 1},  {66, 32, 1},  {66, 33, 1},  {5, 64, 1},   {3, 65, 1},
-                                        {2, 5000, 1},  {1, 64, 3},   {1, 65, 3},    {4, 100, 2},  {1, 5000, 3}, {2, 9000, 5}, {1, 20, 64},
-                                        {1, 200, 64},  {1, 130, 65}, {1, 33, 128},  {1, 70, 129}, {3, 70, 200}, {2, 1, 300},  {1, 2, 1500},
-                                        {1, 63, 1030}, {1, 64, 600}, {2, 65, 2050}, {1, 4097, 3}, {1, 4097, 140}};
+    static const int64_t shapes[][3] = {
+        {1, 3, 5},     {7, 10, 1},   {130, 10, 1},  {66, 32, 1},  {66, 33, 1},   {5, 64, 1},   {3, 65, 1},
+        {2, 5000, 1},  {1, 64, 3},   {1, 65, 3},    {4, 100, 2},  {1, 5000, 3},  {2, 9000, 5}, {1, 20, 64},
+        {1, 200, 64},  {1, 130, 65}, {1, 33, 128},  {1, 70, 129}, {3, 70, 200},  {2, 1, 300},  {1, 2, 1500},
+        {1, 63, 1030}, {1, 64, 600}, {2, 65, 2050}, {1, 4097, 3}, {1, 4097, 140}};
     int best = gantry__cpu_simd_detect(NULL);
     (void)state;
     for (int level = 0; level <= best; level++) {
         cpu_call_t cpu;
         cpu_call_open(&cpu, level, 2);
         for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
-            for (int k = 0; k < 16; k++) {
-                check_shape(&cpu, k / 4, number_dtypes[k % 4], 3, shapes[s], 2, 3);
+            int step =
+                shapes[s][0] * shapes[s][1] * shapes[s][2] > 50000 ? 5 : 1; /* large ones: each operation on one type */
+            for (int k = 0; k < 16; k += step) {
+                check_shape(&cpu, k / 4, number_dtypes[k % 4], 3, shapes[s], 2, 2);
             }
         }
         cpu_call_close(&cpu);
@@ -296,7 +303,7 @@ static void reduction_any_axes_follow_the_tree(void **state)
 
 static void sum_threads_and_levels_give_equal_bits(void **state)
 {
-    static const int64_t shapes[][2] = {{1, 1000003}, {1000, 1003}, {300000, 3}, {40, 30011}, {200001, 7}};
+    static const int64_t shapes[][2] = {{1, 300003}, {300, 1003}, {60000, 3}, {12, 30011}, {40001, 7}};
     int best = gantry__cpu_simd_detect(NULL);
     (void)state;
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
@@ -416,7 +423,8 @@ static void sum_scratch_exhausted_returns_the_status(void **state)
         const gantry_arg_t *inputs[] = {input, axes_of(&cpu, 1)};
         for (int left = 0; left < (k == 3 ? 2 : 1); left++) {
             cpu.scratch_left = left;
-            assert_int_equal(cpu_compute(&cpu, kernel_of(ops[k % 2]), inputs, 2, output, NULL, 0), GANTRY_K_RESOURCE_EXHAUSTED);
+            assert_int_equal(cpu_compute(&cpu, kernel_of(ops[k % 2]), inputs, 2, output, NULL, 0),
+                             GANTRY_K_RESOURCE_EXHAUSTED);
         }
     }
     cpu_call_close(&cpu);
@@ -468,7 +476,8 @@ static void check_argmax(cpu_call_t *cpu, const gantry_arg_t *input, int32_t axi
 
 static void argmax_any_axis_finds_the_first_largest(void **state)
 {
-    static const int64_t shapes[][3] = {{3, 5, 7}, {1, 1, 300}, {4, 63, 64}, {2, 65, 129}, {2, 4097, 2}, {1, 3, 300}, {1, 1, 200001}, {2, 5000, 3}};
+    static const int64_t shapes[][3] = {{3, 5, 7},    {1, 1, 300}, {4, 63, 64},    {2, 65, 129},
+                                        {2, 4097, 2}, {1, 3, 300}, {1, 1, 200001}, {2, 5000, 3}};
     static const int32_t dtypes[] = {F32, F64, I32, I64, GANTRY_K_BOOL};
     int best = gantry__cpu_simd_detect(NULL);
     (void)state;
@@ -553,8 +562,10 @@ static void check_softmax(cpu_call_t *cpu, int32_t dtype, int64_t rows, int64_t 
         }
         for (int64_t i = 0; i < length; i++) {
             double shifted = element(input, row * length + i) - largest;
-            assert_true(fabs(element(soft, row * length + i) - exp(shifted) / sum) <= tolerance * exp(shifted) / sum + 1e-38);
-            assert_true(fabs(element(logs, row * length + i) - (shifted - log(sum))) <= tolerance * (1 + fabs(shifted)));
+            assert_true(fabs(element(soft, row * length + i) - exp(shifted) / sum) <=
+                        tolerance * exp(shifted) / sum + 1e-38);
+            assert_true(fabs(element(logs, row * length + i) - (shifted - log(sum))) <=
+                        tolerance * (1 + fabs(shifted)));
         }
     }
     cpu_call_clear(cpu);

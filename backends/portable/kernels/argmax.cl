@@ -1,7 +1,8 @@
-/* ArgMax: the index of the first largest element. NaN never wins; where nothing is above the lowest value, the answer is 0.
+/* ArgMax: the index of the first largest element. NaN never wins; where nothing is above the lowest value, the answer
+ * is 0.
  *
- * Work is by pieces of rows, each giving one index; argmax_join takes the best of a row's pieces. Equal elements: the lower index, so
- * the cut into pieces and lanes does not show.
+ * Work is by pieces of rows, each giving one index; argmax_join takes the best of a row's pieces. Equal elements: the
+ * lower index, so the cut into pieces and lanes does not show.
  *
  * Options: GANTRY_T_ID; GANTRY_I_ID, the type of the output. */
 
@@ -29,7 +30,8 @@ typedef struct {
 } argmax_t;
 
 /* Writes to `out` (type I) when a sequence is one piece, else to `partial`. */
-GANTRY_FN void store_index(GANTRY_GLOBAL I *out, GANTRY_GLOBAL GANTRY_LONG *partial, const argmax_t *plan, GANTRY_LONG unit, GANTRY_LONG index)
+GANTRY_FN void store_index(GANTRY_GLOBAL I *out, GANTRY_GLOBAL GANTRY_LONG *partial, const argmax_t *plan,
+                           GANTRY_LONG unit, GANTRY_LONG index)
 {
     if (plan->parts == 1) {
         out[unit] = (I)index;

@@ -1,12 +1,13 @@
-/* C = op(A) op(B) for every element type, any strides, any batch: simple forms that run everywhere. Faster ones for one kind of device
- * live in its backend and go first.
+/* C = op(A) op(B) for every element type, any strides, any batch: simple forms that run everywhere. Faster ones for one
+ * kind of device live in its backend and go first.
  *
- *   matmul_tile  256 work-items for a square of C, 16 * EACH on a side, EACH x EACH elements per work-item; A and B pass through local
+ *   matmul_tile  256 work-items for a square of C, 16 * EACH on a side, EACH x EACH elements per work-item; A and B
+ *   pass through local
  *                memory 16 deep                                                                                   GPUs
  *   matmul_rows  a work-group of one for 4 rows and 64 columns of C, in private memory, loops over columns        CPUs
  *
- * Elements are summed over k in rising order; floats with a fused multiply-add where the device has a fast one. The same bits from run
- * to run; between devices they may differ in the last place.
+ * Elements are summed over k in rising order; floats with a fused multiply-add where the device has a fast one. The
+ * same bits from run to run; between devices they may differ in the last place.
  *
  * Options: GANTRY_T_ID; GANTRY_MATMUL_EACH 1 or 4. */
 
@@ -70,22 +71,26 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
         sums[i] = 0;
     }
     for (GANTRY_LONG first = 0; first < plan.k; first += DEPTH) {
-        for (int i = item; i < DEPTH * SIDE; i += 256) { /* neighbours read neighbours, whichever way the operand lies */
+        for (int i = item; i < DEPTH * SIDE;
+             i += 256) { /* neighbours read neighbours, whichever way the operand lies */
             int a_deep = plan.a_column == 1 ? i % DEPTH : i / SIDE;
             int a_at = plan.a_column == 1 ? i / DEPTH : i % SIDE;
             int b_deep = plan.b_column == 1 ? i / SIDE : i % DEPTH;
             int b_at = plan.b_column == 1 ? i % SIDE : i / DEPTH;
             int a_inside = row + a_at < plan.m && first + a_deep < plan.k;
             int b_inside = column + b_at < plan.n && first + b_deep < plan.k;
-            a_tile[a_deep * SIDE + a_at] = a_inside ? x[(row + a_at) * plan.a_row + (first + a_deep) * plan.a_column] : (U)0;
-            b_tile[b_deep * SIDE + b_at] = b_inside ? y[(first + b_deep) * plan.b_row + (column + b_at) * plan.b_column] : (U)0;
+            a_tile[a_deep * SIDE + a_at] =
+                a_inside ? x[(row + a_at) * plan.a_row + (first + a_deep) * plan.a_column] : (U)0;
+            b_tile[b_deep * SIDE + b_at] =
+                b_inside ? y[(first + b_deep) * plan.b_row + (column + b_at) * plan.b_column] : (U)0;
         }
         GANTRY_BARRIER();
         for (int deep = 0; deep < DEPTH; deep++) {
             for (int i = 0; i < GANTRY_MATMUL_EACH; i++) {
                 for (int j = 0; j < GANTRY_MATMUL_EACH; j++) {
                     U *sum = &sums[i * GANTRY_MATMUL_EACH + j];
-                    *sum = MULTIPLY_ADD(a_tile[deep * SIDE + down + 16 * i], b_tile[deep * SIDE + across + 16 * j], *sum);
+                    *sum =
+                        MULTIPLY_ADD(a_tile[deep * SIDE + down + 16 * i], b_tile[deep * SIDE + across + 16 * j], *sum);
                 }
             }
         }
@@ -107,7 +112,8 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
 #define STEP 64
 
 /* sums[i][j] += a[i] * b[j] for one k; a's rows lie `stride` apart. */
-GANTRY_FN void add_outer(U *sums, GANTRY_GLOBAL const U *a, GANTRY_LONG stride, int rows, GANTRY_GLOBAL const U *b, int columns)
+GANTRY_FN void add_outer(U *sums, GANTRY_GLOBAL const U *a, GANTRY_LONG stride, int rows, GANTRY_GLOBAL const U *b,
+                         int columns)
 {
     for (int i = 0; i < rows; i++) {
         U scale = a[i * stride];
@@ -118,7 +124,8 @@ GANTRY_FN void add_outer(U *sums, GANTRY_GLOBAL const U *a, GANTRY_LONG stride, 
     }
 }
 
-GANTRY_FN void add_outer_private(U *sums, GANTRY_GLOBAL const U *a, GANTRY_LONG stride, int rows, const U *b, int columns)
+GANTRY_FN void add_outer_private(U *sums, GANTRY_GLOBAL const U *a, GANTRY_LONG stride, int rows, const U *b,
+                                 int columns)
 {
     for (int i = 0; i < rows; i++) {
         U scale = a[i * stride];
@@ -149,7 +156,8 @@ GANTRY_KERNEL matmul_rows(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
         int steps = (int)(plan.k - first < STEP ? plan.k - first : STEP);
         if (plan.b_column == 1) {
             for (int p = 0; p < steps; p++) {
-                add_outer(sums, x + (first + p) * plan.a_column, plan.a_row, rows, y + (first + p) * plan.b_row, columns);
+                add_outer(sums, x + (first + p) * plan.a_column, plan.a_row, rows, y + (first + p) * plan.b_row,
+                          columns);
             }
             continue;
         }

@@ -1,11 +1,12 @@
 /* Sum, Mean, Max and Min: one tree for every device.
  *
- * Floating-point addition is not associative, so a sum's bits depend on the order of its additions. Gantry fixes that order by the
- * length of the sequence alone: not by threads, vector width, work-group size or the axes' places in memory. So Sum and Mean of a
- * tensor are bit-equal on the CPU backend at any instruction set, on PoCL and on GPUs, and can be computed well on each.
+ * Floating-point addition is not associative, so a sum's bits depend on the order of its additions. Gantry fixes that
+ * order by the length of the sequence alone: not by threads, vector width, work-group size or the axes' places in
+ * memory. So Sum and Mean of a tensor are bit-equal on the CPU backend at any instruction set, on PoCL and on GPUs, and
+ * can be computed well on each.
  *
- *   A sequence is what becomes one element of the output: the reduced axes' elements in row-major order, x[0] ... x[n - 1].
- *   One element alone is the result (a copy, so that -0 stays). Otherwise:
+ *   A sequence is what becomes one element of the output: the reduced axes' elements in row-major order, x[0] ... x[n -
+ *   1]. One element alone is the result (a copy, so that -0 stays). Otherwise:
  *
  *   chunk   x is cut into chunks of 4096; the last one may be shorter.
  *   lane    in a chunk, lane l of 64 starts at the identity and takes x[l], x[l + 64], x[l + 128], ... in this order.
@@ -17,24 +18,27 @@
  *       fold: 0+32 1+33 ... 31+63  ->  0+16 ... 15+31  ->  ...  ->  0+1
  *       n = 16 Mi: 4096 chunks, then 1
  *
- * The identity is +0 for sums, -infinity or the least integer for Max, +infinity or the greatest for Min. A lane that starts at +0
- * never becomes -0, and adding +0 changes nothing else, so a lane without elements may be folded or left out: the bits are the same.
- * That is what lets an implementation pad.
- *   Mean divides the sum by the length, correctly rounded, in the element type; for integers the sum is taken in 64 bits and the
+ * The identity is +0 for sums, -infinity or the least integer for Max, +infinity or the greatest for Min. A lane that
+ * starts at +0 never becomes -0, and adding +0 changes nothing else, so a lane without elements may be folded or left
+ * out: the bits are the same. That is what lets an implementation pad.
+ *   Mean divides the sum by the length, correctly rounded, in the element type; for integers the sum is taken in 64
+ *   bits and the
  * division truncates. Max and Min spread NaN. Integers wrap.
  *
- * Cost: n operations, n / 4096 elements of scratch. The error of a sum is at most 70 roundings per level, where the naive loop has n.
- * Lanes are what vectors and work-items want: 64 float32 are four AVX-512 registers or two warps of adjacent loads.
+ * Cost: n operations, n / 4096 elements of scratch. The error of a sum is at most 70 roundings per level, where the
+ * naive loop has n. Lanes are what vectors and work-items want: 64 float32 are four AVX-512 registers or two warps of
+ * adjacent loads.
  *
- * Forms here, all for one level, in -> out, out is [outer][chunks][columns] (columns: the kept axes behind the last reduced one):
+ * Forms here, all for one level, in -> out, out is [outer][chunks][columns] (columns: the kept axes behind the last
+ * reduced one):
  *   reduce_group   64 work-items for one chunk of one column, a lane each                     GPUs, few columns
- *   reduce_item    a work-item for one chunk of one column, lanes in the order of the fold     GPUs, many columns or short sequences
- *   reduce_narrow  a work-group of one for chunks of all columns, lanes [64][columns]          CPUs, few columns
- *   reduce_wide    a work-group of one for chunks of 256 columns, lanes in the fold's order    CPUs, many columns
- *   reduce_small   a work-group of one for short sequences, 64 at a time turned into columns   CPUs
+ *   reduce_item    a work-item for one chunk of one column, lanes in the order of the fold     GPUs, many columns or
+ *   short sequences reduce_narrow  a work-group of one for chunks of all columns, lanes [64][columns]          CPUs,
+ *   few columns reduce_wide    a work-group of one for chunks of 256 columns, lanes in the fold's order    CPUs, many
+ *   columns reduce_small   a work-group of one for short sequences, 64 at a time turned into columns   CPUs
  *
- * The fold's order: lanes visited with their six bits reversed, 0, 32, 16, 48, 8, ..., so that each is folded as soon as its partner is
- * there, like the carries of a binary counter; six partial sums are kept instead of 64.
+ * The fold's order: lanes visited with their six bits reversed, 0, 32, 16, 48, 8, ..., so that each is folded as soon
+ * as its partner is there, like the carries of a binary counter; six partial sums are kept instead of 64.
  *
  * Options: GANTRY_T_ID; GANTRY_REDUCE_OP 0 Sum, 1 Max, 2 Min, 3 Sum of int32 in 64 bits. */
 
@@ -73,7 +77,8 @@ typedef T ACC;
 #define LANES 64
 #define CHUNK 4096
 
-/* One level: the host's struct of the same name. Axes: sizes and strides in elements, the slowest first, `rank` of them used. */
+/* One level: the host's struct of the same name. Axes: sizes and strides in elements, the slowest first, `rank` of them
+ * used. */
 typedef struct {
     GANTRY_LONG length;  /* of a sequence */
     GANTRY_LONG chunks;
@@ -236,10 +241,11 @@ GANTRY_KERNEL reduce_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce
     GANTRY_OUT(ACC, out)[unit] = finish(&level, sum);
 }
 
-/* ---- CPUs: loops over private arrays that the device's compiler turns into vectors; their counts are not constants, since a loop that
- * it unrolls completely it does not turn into vectors ---- */
+/* ---- CPUs: loops over private arrays that the device's compiler turns into vectors; their counts are not constants,
+ * since a loop that it unrolls completely it does not turn into vectors ---- */
 
-/* Sums in a row of the output that reduce_narrow takes; columns that reduce_wide takes at a time; sequences of reduce_small. */
+/* Sums in a row of the output that reduce_narrow takes; columns that reduce_wide takes at a time; sequences of
+ * reduce_small. */
 #define NARROW (512 / (int)sizeof(ACC))
 #define BLOCK 256
 #define WIDTH 64
@@ -338,7 +344,8 @@ GANTRY_KERNEL reduce_narrow(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const redu
     }
 }
 
-/* Sequences of at most 64 elements that follow each other: 64 of them are turned, so that a lane of the tree is a row of `turned`. */
+/* Sequences of at most 64 elements that follow each other: 64 of them are turned, so that a lane of the tree is a row
+ * of `turned`. */
 GANTRY_KERNEL reduce_small(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_level_t level)
 {
     ACC turned[LANES * WIDTH];
@@ -366,7 +373,8 @@ GANTRY_KERNEL reduce_small(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduc
 }
 
 /* The rows of the lane that begins at row, in `width` columns. */
-GANTRY_FN void add_lane(ACC *acc, GANTRY_GLOBAL const IN *x, const reduce_level_t *level, GANTRY_LONG row, GANTRY_LONG end, int width)
+GANTRY_FN void add_lane(ACC *acc, GANTRY_GLOBAL const IN *x, const reduce_level_t *level, GANTRY_LONG row,
+                        GANTRY_LONG end, int width)
 {
     GANTRY_GLOBAL const IN *p = x + row_offset(level, row);
     for (int i = 0; i < width; i++) {
@@ -384,9 +392,10 @@ GANTRY_FN void add_lane(ACC *acc, GANTRY_GLOBAL const IN *x, const reduce_level_
     }
 }
 
-/* The chunk that begins at row, in `width` columns. sums holds eight blocks: partial sum b is of 2^b lanes; the last block is the new
- * lane. Returns where the result is. */
-GANTRY_FN const ACC *wide_chunk(ACC *sums, GANTRY_GLOBAL const IN *x, const reduce_level_t *level, GANTRY_LONG row, int width)
+/* The chunk that begins at row, in `width` columns. sums holds eight blocks: partial sum b is of 2^b lanes; the last
+ * block is the new lane. Returns where the result is. */
+GANTRY_FN const ACC *wide_chunk(ACC *sums, GANTRY_GLOBAL const IN *x, const reduce_level_t *level, GANTRY_LONG row,
+                                int width)
 {
     ACC *lane = sums + 7 * BLOCK;
     const ACC *result = sums;
@@ -429,7 +438,8 @@ GANTRY_KERNEL reduce_wide(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce
 /* ---- Mean of integers ---- */
 
 #if GANTRY_T_IS_INT
-GANTRY_KERNEL reduce_quotients(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTRY_LONG divisor, const GANTRY_LONG count)
+GANTRY_KERNEL reduce_quotients(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTRY_LONG divisor,
+                               const GANTRY_LONG count)
 {
     const GANTRY_LONG i = GANTRY_GLOBAL_ID(0);
     if (i < count) {

@@ -1,10 +1,11 @@
 /* Softmax and LogSoftmax over rows: e = exp(x - largest), e / sum(e) or (x - largest) - log(sum(e)).
  *
- * The sum follows the tree of reduce.cl, and exp and log are the same everywhere, so all forms and all devices give the same bits.
+ * The sum follows the tree of reduce.cl, and exp and log are the same everywhere, so all forms and all devices give the
+ * same bits.
  *
  *   softmax_group   64 work-items for a row of at most 4096 elements, a lane each      GPUs
- *   softmax_item    a work-item for a row of at most 4096 elements                     CPUs; rows of at most 64 elements
- *   longer rows     reduce.cl for the largest, softmax_terms, reduce.cl for the sum, softmax_result
+ *   softmax_item    a work-item for a row of at most 4096 elements                     CPUs; rows of at most 64
+ *   elements longer rows     reduce.cl for the largest, softmax_terms, reduce.cl for the sum, softmax_result
  *
  * Options: GANTRY_T_ID, a float; GANTRY_SOFTMAX_LOG 0 or 1. */
 
@@ -143,12 +144,13 @@ GANTRY_KERNEL softmax_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTR
     }
 }
 
-/* ---- rows of more than 4096 elements: largest[row] and sum[row] come from reduce.cl; a work-group for a piece of a row ---- */
+/* ---- rows of more than 4096 elements: largest[row] and sum[row] come from reduce.cl; a work-group for a piece of a
+ * row ---- */
 
 #define PIECE 4096
 
-GANTRY_KERNEL softmax_terms(GANTRY_SPAN_IN(in), GANTRY_SPAN_IN(largest), GANTRY_SPAN_OUT(terms), const GANTRY_LONG length,
-                            const GANTRY_LONG pieces)
+GANTRY_KERNEL softmax_terms(GANTRY_SPAN_IN(in), GANTRY_SPAN_IN(largest), GANTRY_SPAN_OUT(terms),
+                            const GANTRY_LONG length, const GANTRY_LONG pieces)
 {
     const GANTRY_LONG row = GANTRY_GROUP_ID(0) / pieces;
     const GANTRY_LONG first = GANTRY_GROUP_ID(0) % pieces * PIECE;
@@ -162,8 +164,8 @@ GANTRY_KERNEL softmax_terms(GANTRY_SPAN_IN(in), GANTRY_SPAN_IN(largest), GANTRY_
     }
 }
 
-GANTRY_KERNEL softmax_result(GANTRY_SPAN_IN(in), GANTRY_SPAN_IN(largest), GANTRY_SPAN_IN(sum), GANTRY_SPAN_OUT(out), const GANTRY_LONG length,
-                             const GANTRY_LONG pieces)
+GANTRY_KERNEL softmax_result(GANTRY_SPAN_IN(in), GANTRY_SPAN_IN(largest), GANTRY_SPAN_IN(sum), GANTRY_SPAN_OUT(out),
+                             const GANTRY_LONG length, const GANTRY_LONG pieces)
 {
     const GANTRY_LONG row = GANTRY_GROUP_ID(0) / pieces;
     const GANTRY_LONG first = GANTRY_GROUP_ID(0) % pieces * PIECE;
