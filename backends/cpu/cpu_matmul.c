@@ -6,13 +6,12 @@
  *   thin      at most four rows (or columns) of C, no packing: bound by reading B once
  *   library   float32 and large: stripes of C, one call of the library each
  *   blocked   packed panels. K is cut into blocks of about 256; for each, A's and B's panels are packed by all threads,
- *   then C's tiles
- *             are computed by all threads:
+ *             then C's tiles are computed by all threads:
  *
  *                         B: k block x up to 2048 columns
  *                A  [1]  [tile 0,0 | tile 0,1 | ...]       packed A of a block: up to 2048 rows
- *                   [2]  [tile 1,0 | ...           ]       a tile: 8 panels of A, in the second level cache, times 512
- *                   columns
+ *                   [2]  [tile 1,0 | ...           ]       a tile: 8 panels of A, at home in the second-level cache,
+ *                                                          times 512 columns
  *
  * Every element of C is summed over k in an order that depends on shapes and the number of stripes only: results are
  * the same from run to run. Batches of small products are dealt to threads whole. */

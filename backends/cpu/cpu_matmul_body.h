@@ -1,20 +1,15 @@
 /* Our own matrix product for one element type: included by cpu_matmul_simd.c, without a guard. Needs MM_NAME(x), MM_T,
  * MM_ROWS and MM_FMA(a, b, c) = a * b + c on vectors; undefines them at its end.
  *
- *        B panel: 2 vectors wide             The innermost loop keeps MM_ROWS x 2 vectors of C in registers and takes,
- *        for each k, two
- *          k | b0 b1 |                       vectors of B and MM_ROWS scalars of A. A is packed as panels of MM_ROWS
- *          rows and B as
- *            v                               panels of two vectors, both with k slowest, so that all loads are in
- *            order; edges are
- *   A   a0  c00 c01                          padded with zeros while packing, and only the store looks at the true
- *   size.
- *  pan- a1  c10 c11
- *  el   ...                                  Cost: 2 m n k operations, (m + n) k elements packed once per block of C's
- *  other side.
+ *        B panel: 2 vectors wide       The innermost loop keeps MM_ROWS x 2 vectors of C in registers and takes, for
+ *          k | b0 b1 |                 each k, two vectors of B and MM_ROWS scalars of A. A is packed as panels of
+ *            v                         MM_ROWS rows and B as panels of two vectors, both with k slowest, so that all
+ *   A   a0  c00 c01                    loads are in order; edges are padded with zeros while packing, and only the
+ *  pan- a1  c10 c11                    store looks at the true size.
+ *  el   ...                            Cost: 2 m n k operations, (m + n) k elements packed once per block.
  *
- * Source of the blocking: Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, 2008. Owner: the
- * caller's memory. Threads: thread-safe. */
+ * Source of the blocking: Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, 2008.
+ * Owner: the caller's memory. Threads: thread-safe. */
 
 typedef MM_T MM_NAME(vec_t) __attribute__((vector_size(MM_VECTOR_BYTES)));
 typedef MM_T MM_NAME(loose_t) __attribute__((vector_size(MM_VECTOR_BYTES), aligned(sizeof(MM_T)), may_alias));
@@ -75,8 +70,8 @@ static __attribute__((noinline)) void MM_NAME(tile)(int64_t k, const MM_T *restr
 
 /* ---- packing ---- */
 
-/* One panel of `width` rows or columns, `count` of which exist: target[p * width + i] = source[i * across + p * along].
- * */
+/* One panel of `width` rows or columns, `count` of which exist:
+ * target[p * width + i] = source[i * across + p * along]. */
 static inline __attribute__((always_inline)) void MM_NAME(pack_panel)(const MM_T *restrict source, int64_t across,
                                                                       int64_t along, int64_t count, int64_t width,
                                                                       int64_t k, MM_T *restrict target)

@@ -5,8 +5,7 @@
  * Three forms give the same bits:
  *   small   rows of at most 64 elements: 64 rows are turned into columns, the lanes of the tree are then whole vectors
  *   narrow  up to 512 bytes of columns: 64 rows of the input lie in memory as the lanes stand in acc
- *   wide    more columns: lane by lane in the order in which the fold needs them, so that seven rows of sums are
- *   enough:
+ *   wide    more columns: lane by lane in the order in which the fold needs them, so that seven rows of sums do:
  *
  *             fold of lanes 0..63:      ((0 + 32) + (16 + 48)) + ...        node(l, h) = node(l, 2h) + node(l + h, 2h)
  *                                        `--v--'   `---v---'                node(l, 64) = rows l, l + 64, l + 128, ...

@@ -1,5 +1,4 @@
-/* Softmax and LogSoftmax of the CPU backend over the last axis: rows to threads. The loops are in cpu_softmax_simd.c.
- * */
+/* Softmax and LogSoftmax of the CPU backend, over the last axis: rows to threads. Loops: cpu_softmax_simd.c. */
 #include "cpu/cpu_reduce.h"
 
 #define PARALLEL_ELEMENTS 8192

@@ -52,8 +52,8 @@ static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
     uint32_t local = gantry__portable_is_cpu(call) ? 1 : GANTRY_K_LOCAL;
     uint64_t items = (uint64_t)(rows * pieces) * local;
     gantry__reduce_shape_t shape;
-    gantry_span_t largest, sum,
-        terms = output->span; /* Softmax: the output has room for the terms until it is written */
+    gantry_span_t terms = output->span; /* there is room for them there until the result is written */
+    gantry_span_t largest, sum;
     gantry_backend_kernel_t *term_kernel = NULL, *result_kernel = NULL;
     int32_t status = call->services->scratch(call, (uint64_t)rows * size, &largest);
     if (status == 0) {

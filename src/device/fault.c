@@ -109,7 +109,9 @@ static gantry_status_t fetch_slot(const gantry__fault_t *fault, void *out) {
     gantry__stream_begin(stream);
     gantry_status_t status = (gantry_status_t)device->backend->transfer->to_host(stream->handle, out, &span);
     uint64_t count = gantry__stream_end(stream);
-    return status != GANTRY_OK ? status : gantry__point_wait((gantry__point_t){stream, count});
+    gantry_status_t waited = gantry__point_wait((gantry__point_t){stream, count}); /* also after a failure: out may be written yet */
+    if (status == GANTRY_OK && waited == GANTRY_OK) gantry__point_passed(fault->point);
+    return status != GANTRY_OK ? status : waited;
 }
 
 static void describe(gantry__fault_t *fault, uint32_t code, uint32_t input, int64_t position) {

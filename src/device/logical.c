@@ -41,6 +41,10 @@ static gantry_status_t take_region(void *user, uint64_t size_bytes, uint64_t *ou
     GANTRY__TRY((gantry_status_t)device->backend->memory->region_alloc(device->handle, size_bytes, out_handle));
     gantry_status_t status = commit(device, *out_handle, size_bytes);
     if (status != GANTRY_OK) {
+        char why[256]; /* the fill may have been submitted before something failed: the region outlives it */
+        (void)snprintf(why, sizeof why, "%s", gantry__message());
+        (void)gantry__stream_synchronize(&device->streams[GANTRY_STREAM_TO_DEVICE]);
+        (void)gantry__fail(status, "%s", why);
         device->backend->memory->region_free(device->handle, *out_handle, size_bytes);
         /* drivers report a failed commit in many ways; here it can only mean that memory is short */
         return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "%s: committing %" PRIu64 " bytes: ", device->name, size_bytes);

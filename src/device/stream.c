@@ -60,18 +60,21 @@ bool gantry__point_is_past(gantry__point_t point) {
 
 /* ---- failures ---- */
 
-/* Everything after what is known to be good, up to count, has failed with the thread's last message. */
-static void keep_failure(gantry__stream_t *stream, uint64_t count, gantry_status_t status) {
+/* Everything after what is known to be good has failed with the thread's last message, up to what has been submitted by now: later work
+ * than the one that failed may have read its results. Returns that count. */
+static uint64_t keep_failure(gantry__stream_t *stream, gantry_status_t status) {
     gantry__mutex_lock(&stream->lock);
     uint64_t completed = atomic_load(&stream->completed);
+    uint64_t submitted = atomic_load(&stream->submitted);
     if (!atomic_load(&stream->has_failed)) {
-        stream->failed_from = completed < count ? completed + 1 : count;
+        stream->failed_from = completed < submitted ? completed + 1 : submitted;
         stream->failed_status = status;
         (void)snprintf(stream->failed_text, sizeof stream->failed_text, "%s", gantry__message());
     }
-    if (stream->failed_to < count) stream->failed_to = count;
+    stream->failed_to = submitted;
     atomic_store_explicit(&stream->has_failed, true, memory_order_release);
     gantry__mutex_unlock(&stream->lock);
+    return submitted;
 }
 
 /* The failure that the point lies in, if any. */
@@ -140,7 +143,8 @@ static gantry_status_t record_event(gantry__stream_t *stream) {
     return GANTRY_OK;
 }
 
-/* An event at or after the point, counted for the caller; *out_event is NULL when the point has passed. */
+/* An event at or after the point, counted for the caller; *out_event is NULL when the point has passed. Who gets none waits for the whole
+ * stream instead: work in flight may be about to write memory of the caller. */
 static gantry_status_t event_for(gantry__point_t point, gantry__event_t **out_event) {
     gantry__stream_t *stream = point.stream;
     *out_event = NULL;
@@ -156,12 +160,13 @@ static gantry_status_t event_for(gantry__point_t point, gantry__event_t **out_ev
 static gantry_status_t wait_on_host(gantry__event_t *event) {
     gantry__stream_t *stream = event->stream;
     gantry_status_t status = (gantry_status_t)stream->backend->event->synchronize(event->handle);
+    uint64_t count = event->count;
     if (status != GANTRY_OK) {
-        keep_failure(stream, event->count, status);
+        count = keep_failure(stream, status);
         (void)stream->backend->stream->synchronize(stream->handle); /* so that later events do not carry this error again */
         (void)gantry__fail(status, "%s", stream->failed_text);
     }
-    raise_to(&stream->completed, event->count);
+    raise_to(&stream->completed, count);
     return status;
 }
 
@@ -172,7 +177,7 @@ static gantry_status_t wait_for_one(gantry__stream_t *stream, gantry__point_t po
     GANTRY__TRY(failure_of(point));
     if (point.stream == stream) return GANTRY_OK;
     gantry__event_t *event;
-    GANTRY__TRY(event_for(point, &event));
+    if (event_for(point, &event) != GANTRY_OK) return gantry__stream_synchronize(point.stream);
     if (!event) return GANTRY_OK;
     gantry_status_t status = GANTRY_OK;
     if (stream->synchronous || stream->backend != point.stream->backend) {
@@ -210,18 +215,22 @@ gantry_status_t gantry__point_wait(gantry__point_t point) {
     if (gantry__point_is_past(point)) return GANTRY_OK;
     GANTRY__TRY(failure_of(point));
     gantry__event_t *event;
-    GANTRY__TRY(event_for(point, &event));
+    if (event_for(point, &event) != GANTRY_OK) return gantry__stream_synchronize(point.stream);
     if (!event) return GANTRY_OK;
     gantry_status_t status = wait_on_host(event);
     release_event(event);
     return status;
 }
 
+void gantry__point_passed(gantry__point_t point) {
+    if (point.stream) raise_to(&point.stream->completed, point.count);
+}
+
 gantry_status_t gantry__stream_synchronize(gantry__stream_t *stream) {
     if (!stream->backend || stream->synchronous) return GANTRY_OK;
     uint64_t count = atomic_load(&stream->submitted);
     gantry_status_t status = (gantry_status_t)stream->backend->stream->synchronize(stream->handle);
-    if (status != GANTRY_OK) keep_failure(stream, count, status);
+    if (status != GANTRY_OK) (void)keep_failure(stream, status);
     raise_to(&stream->completed, count);
     return status;
 }

@@ -74,6 +74,8 @@ uint64_t gantry__stream_end(gantry__stream_t *stream);
 
 /* Blocks until the point has passed; the error of the work before it. */
 gantry_status_t gantry__point_wait(gantry__point_t point);
+/* Work that had to wait for the point has ended well: so has the point. */
+void gantry__point_passed(gantry__point_t point);
 /* Blocks until all submitted work has ended. */
 gantry_status_t gantry__stream_synchronize(gantry__stream_t *stream);
 

@@ -52,6 +52,7 @@ gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uin
     uint64_t count = gantry__stream_end(stream);
     gantry__buffer_mark_use(source, GANTRY_STREAM_TO_HOST, count);
     gantry_status_t waited = gantry__point_wait((gantry__point_t){stream, count});
+    if (status == GANTRY_OK && waited == GANTRY_OK) gantry__point_passed(ready);
     return status != GANTRY_OK ? status : waited;
 }
 

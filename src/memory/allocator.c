@@ -52,19 +52,34 @@ static gantry_status_t extend(gantry__allocator_t *allocator, uint64_t bytes, ga
     return GANTRY_OK;
 }
 
-/* Called and returns with the lock held. True when at least one region went back. */
-static bool give_back_empty_regions(gantry__allocator_t *allocator) {
-    bool any = false;
-    for (;;) {
-        gantry__bfc_region_t *region = gantry__bfc_next_empty_region(&allocator->bfc, NULL);
-        if (!region || !gantry__bfc_detach_region(&allocator->bfc, region)) return any;
-        gantry__mutex_unlock(&allocator->lock);
-        allocator->source.wait(allocator->source.user); /* for each: another thread may have emptied it just now, its work in flight */
-        allocator->source.give_back(allocator->source.user, region->handle, region->bytes);
-        gantry__mutex_lock(&allocator->lock);
-        gantry__bfc_end_region(&allocator->bfc, region);
-        any = true;
+/* All wholly free regions, out of use and chained by next; the lock is held. */
+static gantry__bfc_region_t *detach_empty_regions(gantry__bfc_t *bfc) {
+    gantry__bfc_region_t *chain = NULL;
+    for (gantry__bfc_region_t *region; (region = gantry__bfc_next_empty_region(bfc, NULL)) != NULL;) {
+        if (!gantry__bfc_detach_region(bfc, region)) break;
+        region->next = chain;
+        chain = region;
     }
+    return chain;
+}
+
+/* Called and returns with the lock held. True when at least one region went back. Regions are detached before the wait, so that none of them
+ * can be used between it and the driver's free. */
+static bool give_back_empty_regions(gantry__allocator_t *allocator) {
+    gantry__bfc_region_t *chain = detach_empty_regions(&allocator->bfc);
+    if (!chain) return false;
+    gantry__mutex_unlock(&allocator->lock);
+    allocator->source.wait(allocator->source.user);
+    for (const gantry__bfc_region_t *region = chain; region; region = region->next) {
+        allocator->source.give_back(allocator->source.user, region->handle, region->bytes);
+    }
+    gantry__mutex_lock(&allocator->lock);
+    while (chain) {
+        gantry__bfc_region_t *region = chain;
+        chain = region->next;
+        gantry__bfc_end_region(&allocator->bfc, region);
+    }
+    return true;
 }
 
 static gantry_status_t refuse(const gantry__allocator_t *allocator, uint64_t bytes, bool gave_back) {

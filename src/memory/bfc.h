@@ -152,7 +152,8 @@ bool gantry__bfc_shrink_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region)
 /* Makes the region's memory available. Cannot fail. */
 void gantry__bfc_attach_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region, uint64_t handle);
 /* Takes a wholly free region out of use; its bytes count as pending until end_region. False, and nothing is done, when
- * a chunk of it is in use. region->first.last_use tells what the driver has to finish first. */
+ * a chunk of it is in use. region->first.last_use tells what the driver has to finish first; region->next is the
+ * caller's until end_region. */
 bool gantry__bfc_detach_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region);
 /* Ends a region that is not attached and releases the struct. */
 void gantry__bfc_end_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region);

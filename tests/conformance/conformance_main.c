@@ -45,6 +45,7 @@ static int run(conformance_t *c)
 
 int main(int argc, char **argv)
 {
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* what was said before a driver aborts must be seen */
     conformance_t *c = calloc(1, sizeof *c);
     if (!c) return 2;
     int parsed = conformance_options_parse(argc, argv, &c->options);

@@ -1,10 +1,9 @@
 /* C = op(A) op(B) for every element type, any strides, any batch: simple forms that run everywhere. Faster ones for one
  * kind of device live in its backend and go first.
  *
- *   matmul_tile  256 work-items for a square of C, 16 * EACH on a side, EACH x EACH elements per work-item; A and B
- *   pass through local
- *                memory 16 deep                                                                                   GPUs
- *   matmul_rows  a work-group of one for 4 rows and 64 columns of C, in private memory, loops over columns        CPUs
+ *   matmul_tile  GPUs: 256 work-items for a square of C, 16 * EACH on a side, EACH x EACH elements per work-item; A and
+ *                B pass through local memory, 16 deep
+ *   matmul_rows  CPUs: a work-group of one for 4 rows and 64 columns of C in private memory, loops over columns
  *
  * Elements are summed over k in rising order; floats with a fused multiply-add where the device has a fast one. The
  * same bits from run to run; between devices they may differ in the last place.
@@ -71,26 +70,25 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
         sums[i] = 0;
     }
     for (GANTRY_LONG first = 0; first < plan.k; first += DEPTH) {
-        for (int i = item; i < DEPTH * SIDE;
-             i += 256) { /* neighbours read neighbours, whichever way the operand lies */
+        for (int i = item; i < DEPTH * SIDE; i += 256) { /* neighbours read neighbours, however the operand lies */
             int a_deep = plan.a_column == 1 ? i % DEPTH : i / SIDE;
             int a_at = plan.a_column == 1 ? i / DEPTH : i % SIDE;
             int b_deep = plan.b_column == 1 ? i / SIDE : i % DEPTH;
             int b_at = plan.b_column == 1 ? i % SIDE : i / DEPTH;
+            GANTRY_LONG a_place = (row + a_at) * plan.a_row + (first + a_deep) * plan.a_column;
+            GANTRY_LONG b_place = (first + b_deep) * plan.b_row + (column + b_at) * plan.b_column;
             int a_inside = row + a_at < plan.m && first + a_deep < plan.k;
             int b_inside = column + b_at < plan.n && first + b_deep < plan.k;
-            a_tile[a_deep * SIDE + a_at] =
-                a_inside ? x[(row + a_at) * plan.a_row + (first + a_deep) * plan.a_column] : (U)0;
-            b_tile[b_deep * SIDE + b_at] =
-                b_inside ? y[(first + b_deep) * plan.b_row + (column + b_at) * plan.b_column] : (U)0;
+            a_tile[a_deep * SIDE + a_at] = a_inside ? x[a_place] : (U)0;
+            b_tile[b_deep * SIDE + b_at] = b_inside ? y[b_place] : (U)0;
         }
         GANTRY_BARRIER();
         for (int deep = 0; deep < DEPTH; deep++) {
             for (int i = 0; i < GANTRY_MATMUL_EACH; i++) {
+                U left = a_tile[deep * SIDE + down + 16 * i];
                 for (int j = 0; j < GANTRY_MATMUL_EACH; j++) {
                     U *sum = &sums[i * GANTRY_MATMUL_EACH + j];
-                    *sum =
-                        MULTIPLY_ADD(a_tile[deep * SIDE + down + 16 * i], b_tile[deep * SIDE + across + 16 * j], *sum);
+                    *sum = MULTIPLY_ADD(left, b_tile[deep * SIDE + across + 16 * j], *sum);
                 }
             }
         }

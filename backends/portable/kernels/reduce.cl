@@ -5,8 +5,8 @@
  * memory. So Sum and Mean of a tensor are bit-equal on the CPU backend at any instruction set, on PoCL and on GPUs, and
  * can be computed well on each.
  *
- *   A sequence is what becomes one element of the output: the reduced axes' elements in row-major order, x[0] ... x[n -
- *   1]. One element alone is the result (a copy, so that -0 stays). Otherwise:
+ *   A sequence is what becomes one element of the output: the reduced axes' elements in row-major order, x[0] to
+ *   x[n - 1]. One element alone is the result (a copy, so that -0 stays). Otherwise:
  *
  *   chunk   x is cut into chunks of 4096; the last one may be shorter.
  *   lane    in a chunk, lane l of 64 starts at the identity and takes x[l], x[l + 64], x[l + 128], ... in this order.
@@ -22,20 +22,19 @@
  * starts at +0 never becomes -0, and adding +0 changes nothing else, so a lane without elements may be folded or left
  * out: the bits are the same. That is what lets an implementation pad.
  *   Mean divides the sum by the length, correctly rounded, in the element type; for integers the sum is taken in 64
- *   bits and the
- * division truncates. Max and Min spread NaN. Integers wrap.
+ * bits and the division truncates. Max and Min spread NaN; of zeros of two signs the earlier stays. Integers wrap.
  *
  * Cost: n operations, n / 4096 elements of scratch. The error of a sum is at most 70 roundings per level, where the
  * naive loop has n. Lanes are what vectors and work-items want: 64 float32 are four AVX-512 registers or two warps of
  * adjacent loads.
  *
- * Forms here, all for one level, in -> out, out is [outer][chunks][columns] (columns: the kept axes behind the last
- * reduced one):
- *   reduce_group   64 work-items for one chunk of one column, a lane each                     GPUs, few columns
- *   reduce_item    a work-item for one chunk of one column, lanes in the order of the fold     GPUs, many columns or
- *   short sequences reduce_narrow  a work-group of one for chunks of all columns, lanes [64][columns]          CPUs,
- *   few columns reduce_wide    a work-group of one for chunks of 256 columns, lanes in the fold's order    CPUs, many
- *   columns reduce_small   a work-group of one for short sequences, 64 at a time turned into columns   CPUs
+ * Forms here, all for one level, in -> out; out is [outer][chunks][columns], columns being the kept axes behind the
+ * last reduced one:
+ *   reduce_group   GPUs, few columns: 64 work-items for one chunk of one column, a lane each
+ *   reduce_item    GPUs, many columns or short sequences: a work-item for one chunk of one column, fold's order
+ *   reduce_narrow  CPUs, few columns: a work-group of one for chunks of all columns, lanes [64][columns]
+ *   reduce_wide    CPUs, many columns: a work-group of one for chunks of 256 columns, fold's order
+ *   reduce_small   CPUs, short sequences: a work-group of one, 64 at a time turned into columns
  *
  * The fold's order: lanes visited with their six bits reversed, 0, 32, 16, 48, 8, ..., so that each is folded as soon
  * as its partner is there, like the carries of a binary counter; six partial sums are kept instead of 64.

@@ -3,9 +3,9 @@
  * The sum follows the tree of reduce.cl, and exp and log are the same everywhere, so all forms and all devices give the
  * same bits.
  *
- *   softmax_group   64 work-items for a row of at most 4096 elements, a lane each      GPUs
- *   softmax_item    a work-item for a row of at most 4096 elements                     CPUs; rows of at most 64
- *   elements longer rows     reduce.cl for the largest, softmax_terms, reduce.cl for the sum, softmax_result
+ *   softmax_group   GPUs: 64 work-items for a row of at most 4096 elements, a lane each
+ *   softmax_item    CPUs, and rows of at most 64 elements: a work-item for a row of at most 4096
+ *   longer rows     reduce.cl for the largest, softmax_terms, reduce.cl for the sum, softmax_result
  *
  * Options: GANTRY_T_ID, a float; GANTRY_SOFTMAX_LOG 0 or 1. */
 

@@ -1,0 +1,240 @@
+/* Errors that kernels find while they run: slots, their reuse, and who is told. */
+#define _XOPEN_SOURCE 700
+
+#include "device_fixture.h"
+
+#include "device/buffer.h"
+#include "device/transfer.h"
+
+typedef struct slot_t {
+    uint32_t code, input;
+    int64_t position;
+} slot_t;
+
+static int set_up(void **state) {
+    (void)state;
+    device_fixture_clear();
+    return 0;
+}
+
+static gantry_logical_device_t *open_device(device_fixture_t *f) {
+    device_fixture_open(f, NULL, NULL);
+    assert_int_equal(gantry__device_table_freeze(&f->table, "this test"), GANTRY_OK);
+    gantry_logical_device_t *device = device_fixture_find(f, "GPU:0", NULL);
+    assert_int_equal(gantry__logical_device_open(device), GANTRY_OK);
+    return device;
+}
+
+/* A fault whose kernel, a transfer here, writes what it found. */
+static gantry__fault_t *run_kernel(gantry_logical_device_t *device, const slot_t *found) {
+    gantry__fault_t *fault;
+    gantry_span_t span;
+    if (gantry__fault_create(device, "Gather", 17, &fault, &span) != GANTRY_OK) fail_msg("%s", gantry__message());
+    assert_int_equal(span.size_bytes, GANTRY__FAULT_BYTES);
+    gantry__stream_t *compute = &device->streams[GANTRY_STREAM_COMPUTE];
+    gantry__stream_begin(compute);
+    if (found) assert_int_equal(device->backend->transfer->to_device(compute->handle, &span, found), 0);
+    fault->point = (gantry__point_t){compute, gantry__stream_end(compute)};
+    return fault;
+}
+
+static void good_work_settles_well(void **state) {
+    (void)state;
+    device_fixture_t f;
+    gantry__fault_t *fault = run_kernel(open_device(&f), NULL);
+    for (int i = 0; i < 3; ++i) assert_int_equal(gantry__fault_settle(fault), GANTRY_OK);
+    assert_int_equal(fake->calls("to_host"), 1); /* asked once */
+    gantry__fault_release(fault);
+    gantry__fault_release(NULL);
+    device_fixture_close(&f);
+}
+
+static void bad_data_is_told_with_op_and_position(void **state) {
+    (void)state;
+    static const struct {
+        slot_t slot;
+        const char *text;
+    } cases[] = {
+        {{GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 5},
+         "indices[5] is out of range: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, input 1"},
+        {{GANTRY_FAULT_DIVISION_BY_ZERO, 0, 3}, "Integer division by zero: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, element 3"},
+        {{99, 0, -1}, "op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0 reported error 99 at -1"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        device_fixture_t f;
+        gantry__fault_t *fault = run_kernel(open_device(&f), &cases[i].slot);
+        for (int k = 0; k < 2; ++k) { /* everybody who depends on it is told */
+            assert_int_equal(gantry__fault_settle(fault), GANTRY_INVALID_ARGUMENT);
+            assert_string_equal(gantry__message(), cases[i].text);
+        }
+        gantry__fault_release(fault);
+        device_fixture_close(&f);
+    }
+}
+
+static void settling_waits_for_the_launch(void **state) {
+    (void)state;
+    device_fixture_t f;
+    slot_t slot = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 5};
+    gantry_logical_device_t *device = open_device(&f);
+    fake->set_delay(0, 10);
+    gantry__fault_t *fault = run_kernel(device, &slot);
+    assert_int_equal(gantry__fault_settle(fault), GANTRY_INVALID_ARGUMENT);
+    gantry__fault_release(fault);
+    device_fixture_close(&f);
+}
+
+static void released_slot_is_clean_for_the_next(void **state) {
+    (void)state;
+    device_fixture_t f;
+    slot_t slot = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 5};
+    gantry_logical_device_t *device = open_device(&f);
+    for (int i = 0; i < 50; ++i) {
+        gantry__fault_t *bad = run_kernel(device, &slot);
+        if (i % 2) assert_int_equal(gantry__fault_settle(bad), GANTRY_INVALID_ARGUMENT);
+        gantry__fault_release(bad); /* every other one unread, its work in flight */
+        gantry__fault_t *good = run_kernel(device, NULL);
+        assert_int_equal(gantry__fault_settle(good), GANTRY_OK);
+        gantry__fault_release(good);
+    }
+    assert_int_equal(device->faults.free_count, GANTRY__FAULT_SLOTS);
+    device_fixture_close(&f);
+}
+
+static void faults_are_counted(void **state) {
+    (void)state;
+    device_fixture_t f;
+    gantry_logical_device_t *device = open_device(&f);
+    gantry__fault_t *fault = run_kernel(device, NULL);
+    assert_ptr_equal(gantry__fault_retain(fault), fault);
+    gantry__fault_release(fault);
+    assert_int_equal(device->faults.free_count, GANTRY__FAULT_SLOTS - 1);
+    assert_int_equal(gantry__fault_settle(fault), GANTRY_OK);
+    gantry__fault_release(fault);
+    assert_int_equal(device->faults.free_count, GANTRY__FAULT_SLOTS);
+    device_fixture_close(&f);
+}
+
+static void too_many_unread_results_are_refused(void **state) {
+    (void)state;
+    device_fixture_t f;
+    static gantry__fault_t *faults[GANTRY__FAULT_SLOTS];
+    gantry__fault_t *refused = NULL;
+    gantry_span_t span;
+    gantry_logical_device_t *device = open_device(&f);
+    for (int i = 0; i < GANTRY__FAULT_SLOTS; ++i) faults[i] = run_kernel(device, NULL);
+    expect_failure(gantry__fault_create(device, "Gather", 1, &refused, &span), GANTRY_RESOURCE_EXHAUSTED, "1024 results that may carry an error");
+    gantry__fault_release(faults[7]);
+    faults[7] = run_kernel(device, NULL);
+    for (int i = 0; i < GANTRY__FAULT_SLOTS; ++i) gantry__fault_release(faults[i]);
+    device_fixture_close(&f);
+}
+
+/* The slots' memory may have been somebody's whose work is still in flight. */
+static void slots_wait_for_the_former_use_of_their_memory(void **state) {
+    (void)state;
+    device_fixture_t f;
+    gantry__buffer_t *buffer;
+    gantry__point_t ready;
+    static const uint32_t values[GANTRY__FAULT_SLOTS * GANTRY__FAULT_BYTES / 4];
+    gantry_logical_device_t *device = open_device(&f);
+    fake->close_gate(0, 1u << GANTRY_STREAM_TO_DEVICE);
+    assert_int_equal(gantry__buffer_create(device, sizeof values, GANTRY_STREAM_TO_DEVICE, "Test", &buffer), GANTRY_OK);
+    assert_int_equal(gantry__copy_from_host(buffer, values, sizeof values, &ready), GANTRY_OK);
+    gantry__buffer_release(buffer);
+    gantry__fault_t *fault = run_kernel(device, NULL);
+    fake->open_gate(0, 7);
+    assert_int_equal(gantry__fault_settle(fault), GANTRY_OK);
+    gantry__fault_release(fault);
+    device_fixture_close(&f);
+}
+
+static void failing_steps_leave_nothing(void **state) {
+    (void)state;
+    static const char *const slots[] = {"region_alloc", "fill"};
+    for (size_t i = 0; i < sizeof slots / sizeof slots[0]; ++i) {
+        device_fixture_t f;
+        gantry__fault_t *fault = NULL;
+        gantry_span_t span;
+        fake->reset();
+        gantry_logical_device_t *device = open_device(&f);
+        assert_true(fake->fail_calls(slots[i], 1, 100, GANTRY_INTERNAL, "broken slot"));
+        expect_failure(gantry__fault_create(device, "Gather", 1, &fault, &span), GANTRY_INTERNAL, "broken slot");
+        assert_null(fault);
+        assert_true(!device->faults.is_ready || device->faults.free_count == GANTRY__FAULT_SLOTS);
+        device_fixture_close(&f);
+    }
+}
+
+/* A settle that fails knows nothing yet: the next one may know. And nothing may write to its memory after it has returned. */
+static void failing_read_is_not_an_answer(void **state) {
+    (void)state;
+    static const char *const slots[] = {"stream_wait_event", "to_host", "event_create", "event_record", "event_synchronize"};
+    for (size_t i = 0; i < sizeof slots / sizeof slots[0]; ++i) {
+        device_fixture_t f;
+        slot_t slot = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 5};
+        fake->reset();
+        gantry_logical_device_t *device = open_device(&f);
+        gantry__fault_t *fault = run_kernel(device, &slot);
+        assert_true(fake->wait_finished(0, 2, 5000));
+        fake->set_delay(0, 5);
+        assert_true(fake->fail_calls(slots[i], 1, 1, GANTRY_INTERNAL, "broken slot"));
+        gantry_status_t status = gantry__fault_settle(fault);
+        assert_int_equal(fake->waiting(0), 0);
+        assert_true(status == GANTRY_INTERNAL || status == GANTRY_INVALID_ARGUMENT);
+        if (i != 4) assert_int_equal(gantry__fault_settle(fault), GANTRY_INVALID_ARGUMENT);
+        gantry__fault_release(fault);
+        device_fixture_close(&f);
+    }
+}
+
+typedef struct reader_t {
+    pthread_t thread;
+    gantry__fault_t *fault;
+    gantry_status_t status;
+} reader_t;
+
+static void *settle(void *user) {
+    reader_t *self = user;
+    self->status = gantry__fault_settle(self->fault);
+    return NULL;
+}
+
+static void threads_are_told_the_same(void **state) {
+    (void)state;
+    device_fixture_t f;
+    slot_t slot = {GANTRY_FAULT_DIVISION_BY_ZERO, 0, 1};
+    reader_t readers[4];
+    gantry_logical_device_t *device = open_device(&f);
+    for (int round = 0; round < 20; ++round) {
+        gantry__fault_t *fault = run_kernel(device, round % 2 ? &slot : NULL);
+        for (int i = 0; i < 4; ++i) {
+            readers[i] = (reader_t){.fault = fault};
+            assert_int_equal(pthread_create(&readers[i].thread, NULL, settle, &readers[i]), 0);
+        }
+        for (int i = 0; i < 4; ++i) {
+            assert_int_equal(pthread_join(readers[i].thread, NULL), 0);
+            assert_int_equal(readers[i].status, round % 2 ? GANTRY_INVALID_ARGUMENT : GANTRY_OK);
+        }
+        gantry__fault_release(fault);
+    }
+    device_fixture_close(&f);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(good_work_settles_well),
+        TEST(bad_data_is_told_with_op_and_position),
+        TEST(settling_waits_for_the_launch),
+        TEST(released_slot_is_clean_for_the_next),
+        TEST(faults_are_counted),
+        TEST(too_many_unread_results_are_refused),
+        TEST(slots_wait_for_the_former_use_of_their_memory),
+        TEST(failing_steps_leave_nothing),
+        TEST(failing_read_is_not_an_answer),
+        TEST(threads_are_told_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,394 @@
+/* Copies and staging on two fake cards and the CPU: what is waited for and what is not, and who may touch which memory when. */
+#define _XOPEN_SOURCE 700
+
+#include <time.h>
+
+#include "device_fixture.h"
+
+#include "device/transfer.h"
+
+#define COMPUTE GANTRY_STREAM_COMPUTE
+#define TO_DEVICE GANTRY_STREAM_TO_DEVICE
+#define TO_HOST GANTRY_STREAM_TO_HOST
+#define SMALL 4096u
+#define LARGE (3u << 20)
+
+typedef struct fixture_t {
+    device_fixture_t f;
+    gantry_logical_device_t *gpus[2];
+    gantry_logical_device_t *cpu;
+} fixture_t;
+
+static int set_up(void **state) {
+    (void)state;
+    device_fixture_clear();
+    fake->set_device_count(2);
+    return 0;
+}
+
+static void open_all(fixture_t *t) {
+    device_fixture_open(&t->f, NULL, NULL);
+    assert_int_equal(gantry__device_table_freeze(&t->f.table, "this test"), GANTRY_OK);
+    t->gpus[0] = device_fixture_find(&t->f, "GPU:0", NULL);
+    t->gpus[1] = device_fixture_find(&t->f, "GPU:1", NULL);
+    t->cpu = device_fixture_find(&t->f, "CPU:0", NULL);
+    for (int i = 0; i < 2; ++i) assert_int_equal(gantry__logical_device_open(t->gpus[i]), GANTRY_OK);
+    assert_int_equal(gantry__logical_device_open(t->cpu), GANTRY_OK);
+}
+
+static gantry__buffer_t *create(gantry_logical_device_t *device, uint64_t bytes) {
+    gantry__buffer_t *buffer;
+    if (gantry__buffer_create(device, bytes, TO_DEVICE, "Test", &buffer) != GANTRY_OK) fail_msg("%s", gantry__message());
+    return buffer;
+}
+
+static uint32_t *numbers(uint32_t bytes, uint32_t first) {
+    uint32_t *values = malloc(bytes);
+    assert_non_null(values);
+    for (uint32_t i = 0; i < bytes / 4; ++i) values[i] = first + i;
+    return values;
+}
+
+static void expect_numbers(const uint32_t *values, uint32_t bytes, uint32_t first) {
+    for (uint32_t i = 0; i < bytes / 4; ++i) assert_int_equal(values[i], first + i);
+}
+
+static void *open_gates_later(void *user) {
+    (void)user;
+    struct timespec time = {.tv_nsec = 20000000L};
+    (void)nanosleep(&time, NULL);
+    fake->open_gate(0, 7);
+    return NULL;
+}
+
+/* ---- host to device and back ---- */
+
+static void small_copy_is_not_waited_for(void **state) {
+    (void)state;
+    fixture_t t;
+    gantry__point_t ready;
+    open_all(&t);
+    gantry__buffer_t *buffer = create(t.gpus[0], SMALL);
+    uint32_t *values = numbers(SMALL, 5);
+    fake->close_gate(0, 7);
+    assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK);
+    assert_false(gantry__point_is_past(ready));
+    memset(values, 0, SMALL); /* ours again at once */
+    fake->open_gate(0, 7);
+    assert_int_equal(gantry__copy_to_host(values, buffer, 0, SMALL, ready), GANTRY_OK);
+    expect_numbers(values, SMALL, 5);
+    free(values);
+    gantry__buffer_release(buffer);
+    device_fixture_close(&t.f);
+}
+
+static void large_copy_is_waited_for(void **state) {
+    (void)state;
+    fixture_t t;
+    gantry__point_t ready;
+    open_all(&t);
+    gantry__buffer_t *buffer = create(t.gpus[0], LARGE);
+    uint32_t *values = numbers(LARGE, 9);
+    fake->set_delay(0, 5);
+    assert_int_equal(gantry__copy_from_host(buffer, values, LARGE, &ready), GANTRY_OK);
+    assert_int_equal(fake->waiting(0), 0);
+    assert_int_equal(fake->live(GANTRY_FAKE_HOST_BLOCK), 0); /* straight from the caller's memory */
+    memset(values, 0, LARGE);
+    assert_int_equal(gantry__copy_to_host(values, buffer, 0, LARGE, ready), GANTRY_OK);
+    expect_numbers(values, LARGE, 9);
+    free(values);
+    gantry__buffer_release(buffer);
+    device_fixture_close(&t.f);
+}
+
+static void part_of_a_buffer_is_read(void **state) {
+    (void)state;
+    fixture_t t;
+    gantry__point_t ready;
+    uint32_t part[8];
+    open_all(&t);
+    gantry__buffer_t *before = create(t.gpus[0], SMALL), *buffer = create(t.gpus[0], SMALL);
+    uint32_t *values = numbers(SMALL, 100);
+    assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK);
+    assert_int_equal(gantry__copy_to_host(part, buffer, 40, sizeof part, ready), GANTRY_OK);
+    expect_numbers(part, sizeof part, 110);
+    assert_int_equal(gantry__copy_to_host(part, buffer, SMALL, 0, ready), GANTRY_OK); /* nothing, at the end */
+    free(values);
+    gantry__buffer_release(before);
+    gantry__buffer_release(buffer);
+    device_fixture_close(&t.f);
+}
+
+static void nothing_is_copied_for_no_bytes(void **state) {
+    (void)state;
+    fixture_t t;
+    gantry__point_t ready = {NULL, 77};
+    open_all(&t);
+    gantry__buffer_t *a = create(t.gpus[0], SMALL), *b = create(t.gpus[1], SMALL);
+    assert_int_equal(gantry__copy_from_host(a, NULL, 0, &ready), GANTRY_OK);
+    assert_true(gantry__point_is_past(ready));
+    assert_int_equal(gantry__copy_across(b, a, 0, 0, ready, &ready), GANTRY_OK);
+    assert_int_equal(fake->calls("to_device") + fake->calls("to_host"), 0);
+    gantry__buffer_release(a);
+    gantry__buffer_release(b);
+    device_fixture_close(&t.f);
+}
+
+/* ---- staging ---- */
+
+static void staging_blocks_are_used_again(void **state) {
+    (void)state;
+    fixture_t t;
+    gantry__point_t ready;
+    open_all(&t);
+    gantry__buffer_t *buffer = create(t.gpus[0], SMALL);
+    uint32_t *values = numbers(SMALL, 1);
+    for (int i = 0; i < 300; ++i) {
+        assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK);
+        assert_int_equal(gantry__point_wait(ready), GANTRY_OK);
+    }
+    assert_int_equal(fake->live(GANTRY_FAKE_HOST_BLOCK), 1);
+    free(values);
+    gantry__buffer_release(buffer);
+    device_fixture_close(&t.f);
+}
+
+static void staging_is_bounded_and_waits_for_the_oldest(void **state) {
+    (void)state;
+    fixture_t t;
+    gantry__point_t ready;
+    pthread_t opener;
+    open_all(&t);
+    gantry__buffer_t *buffer = create(t.gpus[0], SMALL);
+    uint32_t *values = numbers(SMALL, 1);
+    fake->close_gate(0, 7);
+    for (int i = 0; i < GANTRY__STAGING_BLOCKS; ++i) {
+        values[0] = (uint32_t)i;
+        assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK);
+    }
+    assert_int_equal(fake->finished(0), 0);
+    assert_int_equal(pthread_create(&opener, NULL, open_gates_later, NULL), 0);
+    values[0] = 4711;
+    assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK);
+    assert_true(fake->finished(0) >= 1); /* it had to wait for the first block */
+    assert_int_equal(pthread_join(opener, NULL), 0);
+    assert_int_equal(fake->live(GANTRY_FAKE_HOST_BLOCK), GANTRY__STAGING_BLOCKS);
+    values[0] = 0;
+    assert_int_equal(gantry__copy_to_host(values, buffer, 0, SMALL, ready), GANTRY_OK);
+    assert_int_equal(values[0], 4711);
+    free(values);
+    gantry__buffer_release(buffer);
+    device_fixture_close(&t.f);
+}
+
+static void staging_without_pinned_memory_uses_what_it_has(void **state) {
+    (void)state;
+    fixture_t t;
+    gantry__point_t ready;
+    open_all(&t);
+    gantry__buffer_t *buffer = create(t.gpus[0], SMALL);
+    uint32_t *values = numbers(SMALL, 1);
+    assert_true(fake->fail_calls("host_alloc", 1, UINT64_MAX, GANTRY_RESOURCE_EXHAUSTED, "no pinned memory"));
+    expect_failure(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_RESOURCE_EXHAUSTED, "no pinned memory");
+    gantry__buffer_release(buffer);
+    device_fixture_close(&t.f);
+    fake->reset();
+    fake->set_device_count(2);
+    open_all(&t);
+    buffer = create(t.gpus[0], SMALL);
+    assert_true(fake->fail_calls("host_alloc", 2, UINT64_MAX, GANTRY_RESOURCE_EXHAUSTED, "no pinned memory"));
+    fake->set_delay(0, 2);
+    for (int i = 0; i < 5; ++i) assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK);
+    assert_int_equal(fake->live(GANTRY_FAKE_HOST_BLOCK), 1);
+    free(values);
+    gantry__buffer_release(buffer);
+    device_fixture_close(&t.f);
+}
+
+typedef struct copier_t {
+    pthread_t thread;
+    gantry__buffer_t *buffer;
+    uint32_t number;
+    int failures;
+} copier_t;
+
+static void *copy_many(void *user) {
+    copier_t *self = user;
+    uint32_t values[256], results[256];
+    for (uint32_t i = 0; i < 200; ++i) {
+        gantry__point_t ready;
+        for (uint32_t k = 0; k < 256; ++k) values[k] = self->number * 1000000u + i * 1000u + k;
+        self->failures += gantry__copy_from_host(self->buffer, values, sizeof values, &ready) != GANTRY_OK;
+        self->failures += gantry__copy_to_host(results, self->buffer, 0, sizeof results, ready) != GANTRY_OK;
+        self->failures += memcmp(values, results, sizeof values) != 0;
+    }
+    return NULL;
+}
+
+static void threads_copy_at_the_same_time(void **state) {
+    (void)state;
+    fixture_t t;
+    copier_t copiers[4];
+    open_all(&t);
+    for (uint32_t i = 0; i < 4; ++i) {
+        copiers[i] = (copier_t){.buffer = create(t.gpus[i % 2], 1024), .number = i};
+        assert_int_equal(pthread_create(&copiers[i].thread, NULL, copy_many, &copiers[i]), 0);
+    }
+    for (uint32_t i = 0; i < 4; ++i) {
+        assert_int_equal(pthread_join(copiers[i].thread, NULL), 0);
+        assert_int_equal(copiers[i].failures, 0);
+        gantry__buffer_release(copiers[i].buffer);
+    }
+    device_fixture_close(&t.f);
+}
+
+/* ---- device to device ---- */
+
+static void every_pair_of_devices_is_copied_between(void **state) {
+    (void)state;
+    static const uint32_t sizes[] = {4, SMALL, LARGE};
+    fixture_t t;
+    open_all(&t);
+    gantry_logical_device_t *devices[3] = {t.gpus[0], t.gpus[1], t.cpu};
+    for (int from = 0; from < 3; ++from) {
+        for (int to = 0; to < 3; ++to) {
+            for (int size = 0; size < 3; ++size) {
+                gantry__point_t ready, copied;
+                uint32_t bytes = sizes[size];
+                gantry__buffer_t *source = create(devices[from], 2 * bytes), *target = create(devices[to], bytes);
+                uint32_t *values = numbers(2 * bytes, 7), *results = numbers(bytes, 0);
+                assert_int_equal(gantry__copy_from_host(source, values, 2 * bytes, &ready), GANTRY_OK);
+                assert_int_equal(gantry__copy_across(target, source, bytes, bytes, ready, &copied), GANTRY_OK);
+                assert_int_equal(gantry__copy_to_host(results, target, 0, bytes, copied), GANTRY_OK);
+                expect_numbers(results, bytes, 7 + bytes / 4);
+                free(values);
+                free(results);
+                gantry__buffer_release(source);
+                gantry__buffer_release(target);
+            }
+        }
+    }
+    device_fixture_close(&t.f);
+}
+
+static void copy_across_waits_for_its_source(void **state) {
+    (void)state;
+    fixture_t t;
+    gantry__point_t ready, copied;
+    pthread_t opener;
+    uint32_t results[SMALL / 4];
+    open_all(&t);
+    gantry__buffer_t *source = create(t.gpus[0], SMALL), *target = create(t.gpus[1], SMALL);
+    uint32_t *values = numbers(SMALL, 3);
+    fake->close_gate(0, 7);
+    assert_int_equal(gantry__copy_from_host(source, values, SMALL, &ready), GANTRY_OK);
+    assert_int_equal(pthread_create(&opener, NULL, open_gates_later, NULL), 0);
+    assert_int_equal(gantry__copy_across(target, source, 0, SMALL, ready, &copied), GANTRY_OK);
+    assert_int_equal(gantry__copy_to_host(results, target, 0, SMALL, copied), GANTRY_OK);
+    expect_numbers(results, SMALL, 3);
+    assert_int_equal(pthread_join(opener, NULL), 0);
+    free(values);
+    gantry__buffer_release(source);
+    gantry__buffer_release(target);
+    device_fixture_close(&t.f);
+}
+
+/* ---- failures ---- */
+
+static void failing_slots_are_reported_and_leave_no_work_behind(void **state) {
+    (void)state;
+    static const struct {
+        const char *slot;
+        bool small_may_pass; /* it is not waited for */
+    } cases[] = {{"to_device", false}, {"event_create", true}, {"event_record", true}, {"event_synchronize", true}};
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; ++i) {
+        fixture_t t;
+        gantry__point_t ready;
+        uint32_t bytes = i % 2 ? LARGE : SMALL;
+        fake->reset();
+        fake->set_device_count(2);
+        open_all(&t);
+        gantry__buffer_t *buffer = create(t.gpus[0], bytes);
+        uint32_t *values = numbers(bytes, 3);
+        fake->set_delay(0, 5);
+        assert_true(fake->fail_calls(cases[i / 2].slot, 1, 1, GANTRY_INTERNAL, "broken slot"));
+        gantry_status_t status = gantry__copy_from_host(buffer, values, bytes, &ready);
+        if (i / 2 == 0) assert_int_equal(status, GANTRY_INTERNAL);
+        if (bytes == LARGE) assert_int_equal(fake->waiting(0), 0); /* the caller's memory is the caller's again, come what may */
+        fake->set_delay(0, 0);
+        assert_int_equal(gantry__copy_from_host(buffer, values, bytes, &ready), GANTRY_OK);
+        memset(values, 0, bytes);
+        (void)gantry__point_wait(ready); /* where the planned failure may still be ahead */
+        assert_int_equal(gantry__copy_to_host(values, buffer, 0, bytes, ready), GANTRY_OK);
+        expect_numbers(values, bytes, 3);
+        free(values);
+        gantry__buffer_release(buffer);
+        device_fixture_close(&t.f);
+    }
+}
+
+static void failing_read_leaves_no_work_behind(void **state) {
+    (void)state;
+    static const char *const slots[] = {"to_host", "stream_wait_event", "event_create", "event_record", "event_synchronize", "work"};
+    for (size_t i = 0; i < sizeof slots / sizeof slots[0]; ++i) {
+        fixture_t t;
+        gantry__point_t ready;
+        fake->reset();
+        fake->set_device_count(2);
+        open_all(&t);
+        gantry__buffer_t *buffer = create(t.gpus[0], SMALL);
+        uint32_t *values = numbers(SMALL, 3);
+        assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK);
+        assert_true(fake->wait_finished(0, 1, 5000));
+        fake->set_delay(0, 5);
+        assert_true(fake->fail_calls(slots[i], 1, 1, GANTRY_INTERNAL, "broken slot"));
+        gantry_status_t status = gantry__copy_to_host(values, buffer, 0, SMALL, ready);
+        assert_int_equal(fake->waiting(0), 0); /* nobody writes to the caller's memory any more */
+        if (status == GANTRY_OK) expect_numbers(values, SMALL, 3);
+        gantry__point_t none = {NULL, 0};
+        assert_int_equal(gantry__copy_to_host(values, buffer, 0, SMALL, none), GANTRY_OK);
+        expect_numbers(values, SMALL, 3);
+        free(values);
+        gantry__buffer_release(buffer);
+        device_fixture_close(&t.f);
+    }
+}
+
+static void lost_device_fails_its_copies_only(void **state) {
+    (void)state;
+    fixture_t t;
+    gantry__point_t ready;
+    open_all(&t);
+    gantry__buffer_t *lost = create(t.gpus[0], SMALL), *good = create(t.gpus[1], SMALL);
+    uint32_t *values = numbers(SMALL, 3);
+    fake->set_lost(0, 1);
+    assert_int_equal(gantry__copy_from_host(lost, values, SMALL, &ready), GANTRY_UNAVAILABLE);
+    assert_int_equal(gantry__copy_from_host(good, values, SMALL, &ready), GANTRY_OK);
+    assert_int_equal(gantry__copy_to_host(values, good, 0, SMALL, ready), GANTRY_OK);
+    assert_int_equal(gantry__copy_to_host(values, lost, 0, SMALL, ready), GANTRY_UNAVAILABLE);
+    free(values);
+    gantry__buffer_release(lost);
+    gantry__buffer_release(good);
+    device_fixture_close(&t.f);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(small_copy_is_not_waited_for),
+        TEST(large_copy_is_waited_for),
+        TEST(part_of_a_buffer_is_read),
+        TEST(nothing_is_copied_for_no_bytes),
+        TEST(staging_blocks_are_used_again),
+        TEST(staging_is_bounded_and_waits_for_the_oldest),
+        TEST(staging_without_pinned_memory_uses_what_it_has),
+        TEST(threads_copy_at_the_same_time),
+        TEST(every_pair_of_devices_is_copied_between),
+        TEST(copy_across_waits_for_its_source),
+        TEST(failing_slots_are_reported_and_leave_no_work_behind),
+        TEST(failing_read_leaves_no_work_behind),
+        TEST(lost_device_fails_its_copies_only),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
