@@ -8,8 +8,7 @@
 
 /* ---- options ---- */
 
-static int32_t read_matmul(const gantry_host_t *host, int32_t *out_choice)
-{
+static int32_t read_matmul(const gantry_host_t *host, int32_t *out_choice) {
     static const char *const names[] = {"auto", "clblast", "cpu", "portable"};
     const char *text = gantry__opencl_option(host, "GANTRY_OPENCL_MATMUL");
 
@@ -29,15 +28,13 @@ static int32_t read_matmul(const gantry_host_t *host, int32_t *out_choice)
 
 /* ---- instance ---- */
 
-static void close_instance(gantry_backend_instance_t *instance)
-{
+static void close_instance(gantry_backend_instance_t *instance) {
     gantry__opencl_devices_forget(instance);
     pthread_mutex_destroy(&instance->lock);
     gantry__opencl_free(instance->host, instance, sizeof *instance);
 }
 
-static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_t **out_instance)
-{
+static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_t **out_instance) {
     gantry_backend_instance_t *instance = gantry__opencl_alloc(host, sizeof *instance);
     int32_t status;
 
@@ -65,14 +62,11 @@ static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_
     return GANTRY_K_OK;
 }
 
-static uint32_t device_count(gantry_backend_instance_t *instance)
-{
-    return instance->record_count;
-}
+static uint32_t device_count(gantry_backend_instance_t *instance) { return instance->record_count; }
 
 /* The same list for every device: supports() of each kernel looks at what the device was opened with. */
-static uint32_t list_kernels(gantry_backend_instance_t *instance, uint32_t index, const gantry_kernel_def_t *const **out_kernels)
-{
+static uint32_t list_kernels(gantry_backend_instance_t *instance, uint32_t index,
+                             const gantry_kernel_def_t *const **out_kernels) {
     static const gantry_kernel_def_t *const kernels[] = {
         &gantry__opencl_clblast_kernels[0],
         &gantry__opencl_clblast_kernels[1],
@@ -87,8 +81,7 @@ static uint32_t list_kernels(gantry_backend_instance_t *instance, uint32_t index
     return sizeof kernels / sizeof kernels[0];
 }
 
-static const char *list_libraries(gantry_backend_instance_t *instance)
-{
+static const char *list_libraries(gantry_backend_instance_t *instance) {
     char reason[256];
     int has_clblast = gantry__opencl_clblast_load(instance, reason, sizeof reason);
 
@@ -98,7 +91,8 @@ static const char *list_libraries(gantry_backend_instance_t *instance)
             snprintf(instance->libraries, sizeof instance->libraries, "%.200s found, %s found", instance->cl.name,
                      instance->clblast.name);
         } else {
-            snprintf(instance->libraries, sizeof instance->libraries, "%.200s found, CLBlast missing (%s)", instance->cl.name, reason);
+            snprintf(instance->libraries, sizeof instance->libraries, "%.200s found, CLBlast missing (%s)",
+                     instance->cl.name, reason);
         }
     }
     pthread_mutex_unlock(&instance->lock);
@@ -135,8 +129,7 @@ static const gantry_backend_t table = {
 
 GANTRY_BACKEND_EXPORT int32_t QUERY(uint32_t max_abi, const gantry_backend_t **out_backend);
 
-GANTRY_BACKEND_EXPORT int32_t QUERY(uint32_t max_abi, const gantry_backend_t **out_backend)
-{
+GANTRY_BACKEND_EXPORT int32_t QUERY(uint32_t max_abi, const gantry_backend_t **out_backend) {
     *out_backend = NULL;
     if (max_abi < table.abi_version) {
         return GANTRY_K_FAILED_PRECONDITION;

@@ -29,8 +29,7 @@ static const symbol_t symbols[] = {
 };
 
 /* The library has no call that tells its version; the file it really is does: libclblast.so.1.5.3. */
-static void find_name(void *library, gantry__opencl_clblast_t *clblast)
-{
+static void find_name(void *library, gantry__opencl_clblast_t *clblast) {
     struct link_map *map = NULL;
     char path[PATH_MAX];
     const char *version = NULL;
@@ -38,26 +37,26 @@ static void find_name(void *library, gantry__opencl_clblast_t *clblast)
     if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map != NULL && realpath(map->l_name, path) != NULL) {
         version = strstr(path, ".so.");
     }
-    snprintf(clblast->name, sizeof clblast->name, "CLBlast%s%.16s", version != NULL ? " " : "", version != NULL ? version + 4 : "");
+    snprintf(clblast->name, sizeof clblast->name, "CLBlast%s%.16s", version != NULL ? " " : "",
+             version != NULL ? version + 4 : "");
 }
 
 /* CLBlast calls the OpenCL library it is linked with. Our objects are foreign to that one when a user chose another. */
-static int shares_opencl(void *library, const gantry__opencl_symbols_t *cl)
-{
+static int shares_opencl(void *library, const gantry__opencl_symbols_t *cl) {
     void *theirs = dlsym(library, "clGetPlatformIDs");
 
     return theirs != NULL && memcmp(&theirs, &cl->clGetPlatformIDs, sizeof theirs) == 0;
 }
 
-static int resolve(void *library, gantry__opencl_clblast_t *clblast)
-{
+static int resolve(void *library, gantry__opencl_clblast_t *clblast) {
     gantry__opencl_clblast_t found = *clblast;
 
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
         void *address = dlsym(library, symbols[i].name);
 
         if (address == NULL) {
-            snprintf(clblast->reason, sizeof clblast->reason, "%s is too old: it has no function %s", clblast->name, symbols[i].name);
+            snprintf(clblast->reason, sizeof clblast->reason, "%s is too old: it has no function %s", clblast->name,
+                     symbols[i].name);
             return 0;
         }
         memcpy((char *)&found + symbols[i].offset, &address, sizeof address);
@@ -66,8 +65,7 @@ static int resolve(void *library, gantry__opencl_clblast_t *clblast)
     return 1;
 }
 
-static void load(gantry_backend_instance_t *instance)
-{
+static void load(gantry_backend_instance_t *instance) {
     gantry__opencl_clblast_t *clblast = &instance->clblast;
     void *library = NULL;
     const char *reason = NULL;
@@ -76,7 +74,8 @@ static void load(gantry_backend_instance_t *instance)
         library = dlopen(candidates[i], RTLD_NOW | RTLD_LOCAL);
         if (library == NULL && reason == NULL) {
             reason = dlerror();
-            snprintf(clblast->reason, sizeof clblast->reason, "CLBlast cannot be opened: %s", reason != NULL ? reason : candidates[i]);
+            snprintf(clblast->reason, sizeof clblast->reason, "CLBlast cannot be opened: %s",
+                     reason != NULL ? reason : candidates[i]);
         }
     }
     if (library == NULL) {
@@ -84,15 +83,14 @@ static void load(gantry_backend_instance_t *instance)
     }
     find_name(library, clblast);
     if (!shares_opencl(library, &instance->cl)) {
-        snprintf(clblast->reason, sizeof clblast->reason, "%s is linked with another OpenCL library than %.100s", clblast->name,
-                 instance->cl.name);
+        snprintf(clblast->reason, sizeof clblast->reason, "%s is linked with another OpenCL library than %.100s",
+                 clblast->name, instance->cl.name);
         return;
     }
     clblast->is_usable = resolve(library, clblast);
 }
 
-int gantry__opencl_clblast_load(gantry_backend_instance_t *instance, char *reason, size_t reason_bytes)
-{
+int gantry__opencl_clblast_load(gantry_backend_instance_t *instance, char *reason, size_t reason_bytes) {
     gantry__opencl_clblast_t *clblast = &instance->clblast;
 
     pthread_mutex_lock(&instance->lock);
@@ -105,8 +103,7 @@ int gantry__opencl_clblast_load(gantry_backend_instance_t *instance, char *reaso
     return clblast->is_usable;
 }
 
-void gantry__opencl_clblast_forget(gantry_backend_instance_t *instance)
-{
+void gantry__opencl_clblast_forget(gantry_backend_instance_t *instance) {
     if (instance->clblast.is_usable) {
         instance->clblast.clear_cache();
     }

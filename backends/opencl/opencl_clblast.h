@@ -1,6 +1,7 @@
 /* CLBlast, the matrix products of GPUs, opened at run time when a device wants it.
  *
- * Owner: the instance holds the table; the library stays loaded. Threads: loading is thread-safe, the table constant afterwards. */
+ * Owner: the instance holds the table; the library stays loaded. Threads: loading is thread-safe, the table constant
+ * afterwards. */
 #ifndef GANTRY_OPENCL_CLBLAST_H
 #define GANTRY_OPENCL_CLBLAST_H
 
@@ -10,16 +11,17 @@
 enum { GANTRY__CLBLAST_ROW_MAJOR = 101, GANTRY__CLBLAST_PLAIN = 111, GANTRY__CLBLAST_TRANSPOSED = 112 };
 
 /* Matrices are (buffer, offset, leading dimension[, stride between batches]), all in elements. */
-#define GANTRY__CLBLAST_GEMM(T)                                                                                                \
-    int layout, int a_form, int b_form, size_t m, size_t n, size_t k, T alpha, cl_mem a, size_t a_offset, size_t a_ld, cl_mem b, \
-        size_t b_offset, size_t b_ld, T beta, cl_mem c, size_t c_offset, size_t c_ld, cl_command_queue *queue, cl_event *event
-#define GANTRY__CLBLAST_BATCHED(T)                                                                                                     \
-    int layout, int a_form, int b_form, size_t m, size_t n, size_t k, T alpha, cl_mem a, size_t a_offset, size_t a_ld, size_t a_stride, \
-        cl_mem b, size_t b_offset, size_t b_ld, size_t b_stride, T beta, cl_mem c, size_t c_offset, size_t c_ld, size_t c_stride,       \
-        size_t count, cl_command_queue *queue, cl_event *event
-#define GANTRY__CLBLAST_TEMP_SIZE                                                                                                  \
-    int layout, int a_form, int b_form, size_t m, size_t n, size_t k, size_t a_offset, size_t a_ld, size_t b_offset, size_t b_ld, \
-        size_t c_offset, size_t c_ld, cl_command_queue *queue, size_t *out_bytes
+#define GANTRY__CLBLAST_GEMM(T)                                                                                        \
+    int layout, int a_form, int b_form, size_t m, size_t n, size_t k, T alpha, cl_mem a, size_t a_offset, size_t a_ld, \
+        cl_mem b, size_t b_offset, size_t b_ld, T beta, cl_mem c, size_t c_offset, size_t c_ld,                        \
+        cl_command_queue *queue, cl_event *event
+#define GANTRY__CLBLAST_BATCHED(T)                                                                                     \
+    int layout, int a_form, int b_form, size_t m, size_t n, size_t k, T alpha, cl_mem a, size_t a_offset, size_t a_ld, \
+        size_t a_stride, cl_mem b, size_t b_offset, size_t b_ld, size_t b_stride, T beta, cl_mem c, size_t c_offset,   \
+        size_t c_ld, size_t c_stride, size_t count, cl_command_queue *queue, cl_event *event
+#define GANTRY__CLBLAST_TEMP_SIZE                                                                                    \
+    int layout, int a_form, int b_form, size_t m, size_t n, size_t k, size_t a_offset, size_t a_ld, size_t b_offset, \
+        size_t b_ld, size_t c_offset, size_t c_ld, cl_command_queue *queue, size_t *out_bytes
 
 typedef struct gantry__opencl_clblast_t {
     int is_tried;

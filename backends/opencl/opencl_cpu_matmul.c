@@ -1,9 +1,9 @@
 /* The host's half of kernels/opencl_cpu_matmul.cl: block sizes, how tiles are shared out, scratch.
  *
- * Block sizes suit a core with 32 KiB or more of first and 512 KiB or more of second cache. A product is cut into tiles_m x tiles_n
- * tiles so that each work-item has about the same to do; every cut makes some rows or columns be packed twice, so the cheapest of all
- * cuts is looked for, with packing weighed against the arithmetic. If the transposed product (c' = b' * a') fills the register tile
- * better, that one is computed: only strides change. */
+ * Block sizes suit a core with 32 KiB or more of first and 512 KiB or more of second cache. A product is cut into
+ * tiles_m x tiles_n tiles so that each work-item has about the same to do; every cut makes some rows or columns be
+ * packed twice, so the cheapest of all cuts is looked for, with packing weighed against the arithmetic. If the
+ * transposed product (c' = b' * a') fills the register tile better, that one is computed: only strides change. */
 #include "opencl/opencl_backend.h"
 #include "opencl/opencl_matmul.h"
 #include "opencl/opencl_text.h"
@@ -53,32 +53,21 @@ typedef struct plan_t {
     int64_t item_bytes; /* of one element */
 } plan_t;
 
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-static int64_t round_up(int64_t a, int64_t b)
-{
-    return ceil_div(a, b) * b;
-}
+static int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* The largest block of at most `most` that cuts size into even parts, in whole panels. */
-static int64_t even_block(int64_t size, int64_t panel, int64_t most)
-{
+static int64_t even_block(int64_t size, int64_t panel, int64_t most) {
     int64_t parts = ceil_div(size, most);
 
     return round_up(ceil_div(size, parts), panel);
 }
 
 /* 32 registers of 16 lanes, 16 of 8 or of 4 float32 lanes. */
-static tile_t choose_tile(int32_t lanes, int32_t dtype)
-{
+static tile_t choose_tile(int32_t lanes, int32_t dtype) {
     int64_t mr = lanes == 16 ? 12 : lanes == 8 ? 6 : 4;
 
     if (dtype == GANTRY_K_FLOAT64) {
@@ -88,8 +77,7 @@ static tile_t choose_tile(int32_t lanes, int32_t dtype)
 }
 
 /* Few rows: a low and wide tile, which reads more of each row of b at a time. */
-static void make_thin(tile_t *tile, int64_t m)
-{
+static void make_thin(tile_t *tile, int64_t m) {
     int64_t mr = tile->mr == 12 ? 4 : 2;
 
     if (m <= mr) {
@@ -99,8 +87,7 @@ static void make_thin(tile_t *tile, int64_t m)
 
 /* ---- the plan ---- */
 
-static void set_strides(problem_t *q, const gantry__opencl_matmul_t *matmul)
-{
+static void set_strides(problem_t *q, const gantry__opencl_matmul_t *matmul) {
     q->m = matmul->m;
     q->n = matmul->n;
     q->k = matmul->k;
@@ -119,8 +106,7 @@ static void set_strides(problem_t *q, const gantry__opencl_matmul_t *matmul)
     }
 }
 
-static void exchange(int64_t *a, int64_t *b)
-{
+static void exchange(int64_t *a, int64_t *b) {
     int64_t old = *a;
 
     *a = *b;
@@ -128,13 +114,11 @@ static void exchange(int64_t *a, int64_t *b)
 }
 
 /* Elements of c that the register tiles cover. */
-static int64_t covered(const tile_t *tile, int64_t m, int64_t n)
-{
+static int64_t covered(const tile_t *tile, int64_t m, int64_t n) {
     return round_up(m, tile->mr) * round_up(n, tile->nr);
 }
 
-static void swap_if_better(plan_t *plan)
-{
+static void swap_if_better(plan_t *plan) {
     problem_t *q = &plan->problem;
 
     /* a tile of the transposed product is stored element by element: it must save a quarter */
@@ -152,22 +136,20 @@ static void swap_if_better(plan_t *plan)
 }
 
 /* Rows or columns of the largest of `tiles` tiles. */
-static int64_t tile_extent(int64_t size, int64_t panel, int64_t tiles)
-{
+static int64_t tile_extent(int64_t size, int64_t panel, int64_t tiles) {
     return ceil_div(ceil_div(size, panel), tiles) * panel;
 }
 
-static int can_be_direct(const plan_t *plan, int64_t rows)
-{
+static int can_be_direct(const plan_t *plan, int64_t rows) {
     const problem_t *q = &plan->problem;
     int64_t panels = ceil_div(rows, plan->tile.mr);
 
-    return q->b_col == 1 && panels <= DIRECT_PANELS && (panels <= 2 || q->b_row * plan->item_bytes <= DIRECT_STRIDE_BYTES);
+    return q->b_col == 1 && panels <= DIRECT_PANELS &&
+           (panels <= 2 || q->b_row * plan->item_bytes <= DIRECT_STRIDE_BYTES);
 }
 
 /* What the busiest work-item has to do, in multiplications per step of k. */
-static int64_t cut_cost(const plan_t *plan, int64_t batches, int64_t tiles_m, int64_t tiles_n)
-{
+static int64_t cut_cost(const plan_t *plan, int64_t batches, int64_t tiles_m, int64_t tiles_n) {
     const problem_t *q = &plan->problem;
     int64_t rows = tile_extent(q->m, plan->tile.mr, tiles_m);
     int64_t columns = tile_extent(q->n, plan->tile.nr, tiles_n);
@@ -176,8 +158,7 @@ static int64_t cut_cost(const plan_t *plan, int64_t batches, int64_t tiles_m, in
     return ceil_div(batches * tiles_m * tiles_n, plan->items) * (rows * columns + PACK_WEIGHT * packed);
 }
 
-static void cut_into_tiles(plan_t *plan, int64_t batches)
-{
+static void cut_into_tiles(plan_t *plan, int64_t batches) {
     problem_t *q = &plan->problem;
     int64_t most_m = ceil_div(q->m, plan->tile.mr);
     int64_t most_n = ceil_div(q->n, plan->tile.nr);
@@ -198,8 +179,7 @@ static void cut_into_tiles(plan_t *plan, int64_t batches)
     plan->items = least(plan->items, q->tasks);
 }
 
-static void choose_blocks(plan_t *plan)
-{
+static void choose_blocks(plan_t *plan) {
     problem_t *q = &plan->problem;
     int64_t item = plan->item_bytes;
     int64_t rows = tile_extent(q->m, plan->tile.mr, q->tiles_m);
@@ -215,12 +195,12 @@ static void choose_blocks(plan_t *plan)
     q->slot = round_up(q->mc * q->kc + q->nc * q->kc, LINE_BYTES / item);
 }
 
-static void make_plan(const gantry_device_info_t *info, const gantry__opencl_matmul_t *matmul, plan_t *out_plan)
-{
+static void make_plan(const gantry_device_info_t *info, const gantry__opencl_matmul_t *matmul, plan_t *out_plan) {
     int64_t products = matmul->batch_count * matmul->m * matmul->n * matmul->k;
     int64_t worth = products / LEAST_PRODUCTS_PER_ITEM;
 
-    *out_plan = (plan_t){.tile = choose_tile(gantry__opencl_lanes(info), matmul->dtype), .item_bytes = gantry_k_size(matmul->dtype)};
+    *out_plan = (plan_t){.tile = choose_tile(gantry__opencl_lanes(info), matmul->dtype),
+                         .item_bytes = gantry_k_size(matmul->dtype)};
     set_strides(&out_plan->problem, matmul);
     swap_if_better(out_plan);
     if (worth > 0) { /* another program is not built for little work */
@@ -242,8 +222,7 @@ static const gantry_program_source_t source = {
     .part_count = 1,
 };
 
-static int32_t launch_plan(gantry_op_call_t *call, const plan_t *plan, gantry_backend_kernel_t *kernel)
-{
+static int32_t launch_plan(gantry_op_call_t *call, const plan_t *plan, gantry_backend_kernel_t *kernel) {
     const gantry_span_t *a = &call->inputs[plan->is_swapped ? 1 : 0]->span;
     const gantry_span_t *b = &call->inputs[plan->is_swapped ? 0 : 1]->span;
     uint64_t scratch_bytes = (uint64_t)(plan->items * plan->problem.slot * plan->item_bytes);
@@ -271,13 +250,11 @@ static int32_t launch_plan(gantry_op_call_t *call, const plan_t *plan, gantry_ba
     return call->services->launch(call, kernel, &launch);
 }
 
-static int32_t supports(const gantry_op_call_t *call)
-{
+static int32_t supports(const gantry_op_call_t *call) {
     return call->device != NULL && call->device->matmul == GANTRY__OPENCL_MATMUL_CPU;
 }
 
-static int32_t compute(gantry_op_call_t *call)
-{
+static int32_t compute(gantry_op_call_t *call) {
     gantry__opencl_matmul_t matmul;
     plan_t plan;
     gantry_backend_kernel_t *kernel = NULL;
@@ -292,8 +269,8 @@ static int32_t compute(gantry_op_call_t *call)
         return gantry__opencl_dots_compute(call, &matmul);
     }
     make_plan(call->device_info, &matmul, &plan);
-    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_LANES=%d -DGANTRY_MR=%d -DGANTRY_VECTORS=%d", (int)matmul.dtype,
-             (int)plan.tile.lanes, (int)plan.tile.mr, (int)plan.tile.vectors);
+    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_LANES=%d -DGANTRY_MR=%d -DGANTRY_VECTORS=%d",
+             (int)matmul.dtype, (int)plan.tile.lanes, (int)plan.tile.mr, (int)plan.tile.vectors);
     status = call->services->kernel(call, &source, options, "opencl_cpu_matmul", &kernel);
     return status == GANTRY_K_OK ? launch_plan(call, &plan, kernel) : status;
 }
@@ -301,8 +278,18 @@ static int32_t compute(gantry_op_call_t *call)
 static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS}};
 
 const gantry_kernel_def_t gantry__opencl_cpu_matmul_kernels[GANTRY__OPENCL_MATMUL_OPS] = {
-    {.struct_size = sizeof(gantry_kernel_def_t), .priority = 10, .op = "MatMul", .types = float_types, .type_count = 1,
-     .supports = supports, .compute = compute},
-    {.struct_size = sizeof(gantry_kernel_def_t), .priority = 10, .op = "BatchMatMul", .types = float_types, .type_count = 1,
-     .supports = supports, .compute = compute},
+    {.struct_size = sizeof(gantry_kernel_def_t),
+     .priority = 10,
+     .op = "MatMul",
+     .types = float_types,
+     .type_count = 1,
+     .supports = supports,
+     .compute = compute},
+    {.struct_size = sizeof(gantry_kernel_def_t),
+     .priority = 10,
+     .op = "BatchMatMul",
+     .types = float_types,
+     .type_count = 1,
+     .supports = supports,
+     .compute = compute},
 };

@@ -1,4 +1,5 @@
-/* Finding devices and opening them. Finding asks only for descriptions: no context is made and no device memory taken. */
+/* Finding devices and opening them. Finding asks only for descriptions: no context is made and no device memory taken.
+ */
 #include "opencl/opencl_backend.h"
 
 #include <stdio.h>
@@ -14,19 +15,17 @@ typedef struct reasons_t {
 } reasons_t;
 
 /* Keeps the reason and warns with it. */
-static void leave_out(const gantry_host_t *host, reasons_t *reasons, const char *platform, const char *reason)
-{
+static void leave_out(const gantry_host_t *host, reasons_t *reasons, const char *platform, const char *reason) {
     size_t length = strlen(reasons->text);
 
     gantry__opencl_log(host, GANTRY_LOG_WARNING, "OpenCL platform \"%.120s\": %s", platform, reason);
-    snprintf(reasons->text + length, sizeof reasons->text - length, "%splatform \"%.120s\": %s", length > 0 ? "; " : "", platform,
-             reason);
+    snprintf(reasons->text + length, sizeof reasons->text - length, "%splatform \"%.120s\": %s", length > 0 ? "; " : "",
+             platform, reason);
 }
 
 /* ---- finding ---- */
 
-static int32_t append_record(gantry_backend_instance_t *instance, gantry__opencl_record_t *record)
-{
+static int32_t append_record(gantry_backend_instance_t *instance, gantry__opencl_record_t *record) {
     const gantry_host_t *host = instance->host;
 
     if (instance->record_count == instance->record_capacity) {
@@ -36,7 +35,8 @@ static int32_t append_record(gantry_backend_instance_t *instance, gantry__opencl
             host->reallocate(host->self, instance->records, instance->record_capacity * item, capacity * item);
 
         if (grown == NULL) {
-            return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no host memory for a list of %u OpenCL devices", capacity);
+            return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0,
+                                       "no host memory for a list of %u OpenCL devices", capacity);
         }
         instance->records = grown;
         instance->record_capacity = capacity;
@@ -45,16 +45,14 @@ static int32_t append_record(gantry_backend_instance_t *instance, gantry__opencl
     return GANTRY_K_OK;
 }
 
-static void release_record(const gantry_host_t *host, gantry__opencl_record_t *record)
-{
+static void release_record(const gantry_host_t *host, gantry__opencl_record_t *record) {
     gantry__opencl_record_deinit(host, record);
     gantry__opencl_free(host, record, sizeof *record);
 }
 
 /* Only a lack of host memory is a failure here; a device that cannot be used is left out. */
-static int32_t add_device(gantry_backend_instance_t *instance, cl_platform_id platform, cl_device_id device, const char *platform_name,
-                          reasons_t *reasons)
-{
+static int32_t add_device(gantry_backend_instance_t *instance, cl_platform_id platform, cl_device_id device,
+                          const char *platform_name, reasons_t *reasons) {
     const gantry_host_t *host = instance->host;
     char reason[REASON_BYTES] = "";
     gantry__opencl_record_t *record = gantry__opencl_alloc(host, sizeof *record);
@@ -81,8 +79,7 @@ static int32_t add_device(gantry_backend_instance_t *instance, cl_platform_id pl
     return status;
 }
 
-static int32_t add_platform(gantry_backend_instance_t *instance, cl_platform_id platform, reasons_t *reasons)
-{
+static int32_t add_platform(gantry_backend_instance_t *instance, cl_platform_id platform, reasons_t *reasons) {
     const gantry_host_t *host = instance->host;
     cl_device_id devices[MOST_DEVICES];
     char reason[REASON_BYTES];
@@ -110,8 +107,7 @@ static int32_t add_platform(gantry_backend_instance_t *instance, cl_platform_id 
     return status;
 }
 
-int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance)
-{
+int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance) {
     const gantry_host_t *host = instance->host;
     cl_platform_id platforms[MOST_PLATFORMS];
     cl_uint count = 0;
@@ -119,10 +115,11 @@ int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance)
     cl_int native = instance->cl.clGetPlatformIDs(MOST_PLATFORMS, platforms, &count);
 
     if (native == -1001 || (native == CL_SUCCESS && count == 0)) { /* -1001: the loader's own word for none */
-        return gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, native,
-                                   "OpenCL loader %s found but no platform: no .icd file in /etc/OpenCL/vendors leads to a driver; "
-                                   "install pocl-opencl-icd or the vendor's driver, or name a driver's library with GANTRY_OPENCL_LIBRARY",
-                                   instance->cl.name);
+        return gantry__opencl_fail(
+            host, GANTRY_K_UNAVAILABLE, native,
+            "OpenCL loader %s found but no platform: no .icd file in /etc/OpenCL/vendors leads to a driver; "
+            "install pocl-opencl-icd or the vendor's driver, or name a driver's library with GANTRY_OPENCL_LIBRARY",
+            instance->cl.name);
     }
     if (native != CL_SUCCESS) {
         return gantry__opencl_check(host, native, "listing the platforms of %s", instance->cl.name);
@@ -135,14 +132,13 @@ int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance)
         }
     }
     if (instance->record_count == 0) {
-        return gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0, "OpenCL loader %s found but no usable device: %s", instance->cl.name,
-                                   reasons.text);
+        return gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0, "OpenCL loader %s found but no usable device: %s",
+                                   instance->cl.name, reasons.text);
     }
     return GANTRY_K_OK;
 }
 
-void gantry__opencl_devices_forget(gantry_backend_instance_t *instance)
-{
+void gantry__opencl_devices_forget(gantry_backend_instance_t *instance) {
     for (uint32_t i = 0; i < instance->record_count; i++) {
         release_record(instance->host, instance->records[i]);
     }
@@ -152,17 +148,17 @@ void gantry__opencl_devices_forget(gantry_backend_instance_t *instance)
     instance->record_capacity = 0;
 }
 
-static int32_t check_index(gantry_backend_instance_t *instance, uint32_t index)
-{
+static int32_t check_index(gantry_backend_instance_t *instance, uint32_t index) {
     if (index >= instance->record_count) {
-        return gantry__opencl_fail(instance->host, GANTRY_K_INVALID_ARGUMENT, 0, "OpenCL device %u does not exist; there are %u, from 0",
-                                   index, instance->record_count);
+        return gantry__opencl_fail(instance->host, GANTRY_K_INVALID_ARGUMENT, 0,
+                                   "OpenCL device %u does not exist; there are %u, from 0", index,
+                                   instance->record_count);
     }
     return GANTRY_K_OK;
 }
 
-int32_t gantry__opencl_device_info(gantry_backend_instance_t *instance, uint32_t index, gantry_device_info_t *out_info)
-{
+int32_t gantry__opencl_device_info(gantry_backend_instance_t *instance, uint32_t index,
+                                   gantry_device_info_t *out_info) {
     uint32_t bytes = out_info->struct_size;
     int32_t status = check_index(instance, index);
 
@@ -180,8 +176,7 @@ int32_t gantry__opencl_device_info(gantry_backend_instance_t *instance, uint32_t
 /* ---- opening ---- */
 
 /* AUTO: CLBlast's kernels suit GPUs, ours suits processors; anything else takes the portable pack. */
-static int32_t resolve_matmul(gantry_backend_instance_t *instance, const gantry__opencl_record_t *record)
-{
+static int32_t resolve_matmul(gantry_backend_instance_t *instance, const gantry__opencl_record_t *record) {
     int32_t choice = instance->matmul;
     char reason[256];
 
@@ -192,14 +187,14 @@ static int32_t resolve_matmul(gantry_backend_instance_t *instance, const gantry_
     }
     if (choice == GANTRY__OPENCL_MATMUL_CLBLAST && !gantry__opencl_clblast_load(instance, reason, sizeof reason)) {
         gantry__opencl_log(instance->host, instance->matmul == choice ? GANTRY_LOG_WARNING : GANTRY_LOG_INFO,
-                           "matrix products on \"%.120s\" take the portable kernels: %s", record->hardware_name, reason);
+                           "matrix products on \"%.120s\" take the portable kernels: %s", record->hardware_name,
+                           reason);
         choice = GANTRY__OPENCL_MATMUL_PORTABLE;
     }
     return choice;
 }
 
-static int32_t make_context(gantry_backend_device_t *device)
-{
+static int32_t make_context(gantry_backend_device_t *device) {
     const gantry__opencl_record_t *record = device->record;
     cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)record->platform, 0};
     cl_int native = CL_SUCCESS;
@@ -209,8 +204,7 @@ static int32_t make_context(gantry_backend_device_t *device)
 }
 
 /* Pinned memory is mapped through a queue of its own, since mapping is not a stream's work. */
-static int32_t make_host_queue(gantry_backend_device_t *device)
-{
+static int32_t make_host_queue(gantry_backend_device_t *device) {
     cl_int native = CL_SUCCESS;
 
     if (device->record->info.type == GANTRY_DEVICE_TYPE_CPU) {
@@ -220,8 +214,8 @@ static int32_t make_host_queue(gantry_backend_device_t *device)
     return gantry__opencl_check(device->host, native, "making a queue for \"%.200s\"", device->record->hardware_name);
 }
 
-int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t index, gantry_backend_device_t **out_device)
-{
+int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t index,
+                                   gantry_backend_device_t **out_device) {
     const gantry_host_t *host = instance->host;
     gantry_backend_device_t *device;
     int32_t status = check_index(instance, index);
@@ -256,8 +250,7 @@ int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t
     return GANTRY_K_OK;
 }
 
-void gantry__opencl_device_close(gantry_backend_device_t *device)
-{
+void gantry__opencl_device_close(gantry_backend_device_t *device) {
     gantry__opencl_pinned_release_all(device);
     if (atomic_load(&device->used_clblast)) {
         gantry__opencl_clblast_forget(device->instance);

@@ -1,5 +1,5 @@
-/* One device's description. Vendor extensions are asked only when the device lists them: a driver may answer an unknown question
- * with an error or with nonsense. */
+/* One device's description. Vendor extensions are asked only when the device lists them: a driver may answer an unknown
+ * question with an error or with nonsense. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,11 +22,11 @@
 
 #define BIT(dtype) (UINT64_C(1) << (dtype))
 
-/* Every type that needs no more than OpenCL's integers and float32: also bfloat16 (14) and float16 (19), which are stored as 16 bits
- * and computed in float32; uint8 4, int16 5, int8 6, uint16 17, uint32 22, uint64 23. */
-#define PLAIN_TYPES                                                                                                              \
-    (BIT(GANTRY_K_FLOAT32) | BIT(GANTRY_K_INT32) | BIT(4) | BIT(5) | BIT(6) | BIT(GANTRY_K_INT64) | BIT(GANTRY_K_BOOL) | BIT(14) | \
-     BIT(17) | BIT(19) | BIT(22) | BIT(23))
+/* Every type that needs no more than OpenCL's integers and float32: also bfloat16 (14) and float16 (19), which are
+ * stored as 16 bits and computed in float32; uint8 4, int16 5, int8 6, uint16 17, uint32 22, uint64 23. */
+#define PLAIN_TYPES                                                                                 \
+    (BIT(GANTRY_K_FLOAT32) | BIT(GANTRY_K_INT32) | BIT(4) | BIT(5) | BIT(6) | BIT(GANTRY_K_INT64) | \
+     BIT(GANTRY_K_BOOL) | BIT(14) | BIT(17) | BIT(19) | BIT(22) | BIT(23))
 
 typedef struct asked_t {
     const gantry_backend_instance_t *instance;
@@ -36,16 +36,14 @@ typedef struct asked_t {
 
 /* ---- texts ---- */
 
-void gantry__opencl_text_free(const gantry_host_t *host, char *text)
-{
+void gantry__opencl_text_free(const gantry_host_t *host, char *text) {
     if (text != NULL) {
         gantry__opencl_free(host, text, strlen(text) + 1);
     }
 }
 
 /* A copy of bytes without blanks at its ends. */
-static char *trimmed_copy(const gantry_host_t *host, const char *bytes)
-{
+static char *trimmed_copy(const gantry_host_t *host, const char *bytes) {
     size_t length;
     char *copy;
 
@@ -63,17 +61,15 @@ static char *trimmed_copy(const gantry_host_t *host, const char *bytes)
     return copy;
 }
 
-static cl_int ask_text(const gantry_backend_instance_t *instance, cl_platform_id platform, cl_device_id device, cl_uint what,
-                       size_t bytes, char *out, size_t *out_bytes)
-{
+static cl_int ask_text(const gantry_backend_instance_t *instance, cl_platform_id platform, cl_device_id device,
+                       cl_uint what, size_t bytes, char *out, size_t *out_bytes) {
     return device != NULL ? instance->cl.clGetDeviceInfo(device, what, bytes, out, out_bytes)
                           : instance->cl.clGetPlatformInfo(platform, what, bytes, out, out_bytes);
 }
 
 /* Text of the device, or of the platform when device is NULL. */
-static cl_int driver_text(const gantry_backend_instance_t *instance, cl_platform_id platform, cl_device_id device, cl_uint what,
-                          char **out_text)
-{
+static cl_int driver_text(const gantry_backend_instance_t *instance, cl_platform_id platform, cl_device_id device,
+                          cl_uint what, char **out_text) {
     size_t bytes = 0;
     char *raw;
     cl_int native = ask_text(instance, platform, device, what, 0, NULL, &bytes);
@@ -95,15 +91,13 @@ static cl_int driver_text(const gantry_backend_instance_t *instance, cl_platform
     return native;
 }
 
-cl_int gantry__opencl_platform_text(const gantry_backend_instance_t *instance, cl_platform_id platform, cl_platform_info what,
-                                    char **out_text)
-{
+cl_int gantry__opencl_platform_text(const gantry_backend_instance_t *instance, cl_platform_id platform,
+                                    cl_platform_info what, char **out_text) {
     return driver_text(instance, platform, NULL, what, out_text);
 }
 
 /* Whether the list of extensions has this one, as a whole word. */
-static int has_extension(const char *extensions, const char *name)
-{
+static int has_extension(const char *extensions, const char *name) {
     size_t length = strlen(name);
 
     for (const char *at = strstr(extensions, name); at != NULL; at = strstr(at + 1, name)) {
@@ -117,8 +111,7 @@ static int has_extension(const char *extensions, const char *name)
 /* ---- numbers ---- */
 
 /* The value, 0 when the driver does not know it. Drivers answer with 4 or 8 bytes as the question's type is. */
-static uint64_t number(const asked_t *asked, cl_device_info what)
-{
+static uint64_t number(const asked_t *asked, cl_device_info what) {
     union {
         cl_uint u32;
         cl_ulong u64;
@@ -132,8 +125,7 @@ static uint64_t number(const asked_t *asked, cl_device_info what)
     return bytes == sizeof value.u64 ? value.u64 : value.u32;
 }
 
-static uint32_t number32(const asked_t *asked, cl_device_info what)
-{
+static uint32_t number32(const asked_t *asked, cl_device_info what) {
     uint64_t value = number(asked, what);
 
     return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
@@ -141,15 +133,14 @@ static uint32_t number32(const asked_t *asked, cl_device_info what)
 
 /* ---- what identifies the card ---- */
 
-static void set_pci(gantry__opencl_record_t *record, unsigned domain, unsigned bus, unsigned device, unsigned function)
-{
-    snprintf(record->pci_address, sizeof record->pci_address, "%04x:%02x:%02x.%x", domain & 0xffffu, bus & 0xffu, device & 0x1fu,
-             function & 0x7u);
+static void set_pci(gantry__opencl_record_t *record, unsigned domain, unsigned bus, unsigned device,
+                    unsigned function) {
+    snprintf(record->pci_address, sizeof record->pci_address, "%04x:%02x:%02x.%x", domain & 0xffffu, bus & 0xffu,
+             device & 0x1fu, function & 0x7u);
 }
 
 /* The topology of AMD: 24 bytes, a type and, for PCIe, bus, device and function at the end. */
-static void find_pci_amd(const asked_t *asked)
-{
+static void find_pci_amd(const asked_t *asked) {
     struct {
         cl_uint type;
         unsigned char unused[17];
@@ -159,31 +150,32 @@ static void find_pci_amd(const asked_t *asked)
     } topology;
 
     memset(&topology, 0, sizeof topology);
-    if (asked->instance->cl.clGetDeviceInfo(asked->record->device, DEVICE_TOPOLOGY_AMD, sizeof topology, &topology, NULL) ==
-            CL_SUCCESS && topology.type == TOPOLOGY_PCIE_AMD) {
+    if (asked->instance->cl.clGetDeviceInfo(asked->record->device, DEVICE_TOPOLOGY_AMD, sizeof topology, &topology,
+                                            NULL) == CL_SUCCESS &&
+        topology.type == TOPOLOGY_PCIE_AMD) {
         set_pci(asked->record, 0, topology.bus, topology.device, topology.function);
     }
 }
 
-static void find_pci(const asked_t *asked)
-{
+static void find_pci(const asked_t *asked) {
     cl_uint place[4] = {0, 0, 0, 0}; /* domain, bus, device, function */
     uint32_t slot;
 
     if (has_extension(asked->extensions, "cl_khr_pci_bus_info") &&
-        asked->instance->cl.clGetDeviceInfo(asked->record->device, DEVICE_PCI_BUS_INFO_KHR, sizeof place, place, NULL) == CL_SUCCESS) {
+        asked->instance->cl.clGetDeviceInfo(asked->record->device, DEVICE_PCI_BUS_INFO_KHR, sizeof place, place,
+                                            NULL) == CL_SUCCESS) {
         set_pci(asked->record, place[0], place[1], place[2], place[3]);
     } else if (has_extension(asked->extensions, "cl_nv_device_attribute_query")) {
         slot = number32(asked, DEVICE_PCI_SLOT_NV);
-        set_pci(asked->record, number32(asked, DEVICE_PCI_DOMAIN_NV), number32(asked, DEVICE_PCI_BUS_NV), slot >> 3, slot);
+        set_pci(asked->record, number32(asked, DEVICE_PCI_DOMAIN_NV), number32(asked, DEVICE_PCI_BUS_NV), slot >> 3,
+                slot);
     } else if (has_extension(asked->extensions, "cl_amd_device_attribute_query")) {
         find_pci_amd(asked);
     }
 }
 
 /* CPU-type devices get none: several of one platform would share it. */
-static void find_uuid(const asked_t *asked)
-{
+static void find_uuid(const asked_t *asked) {
     unsigned char b[16];
 
     memset(b, 0, sizeof b);
@@ -192,14 +184,13 @@ static void find_uuid(const asked_t *asked)
         return;
     }
     snprintf(asked->record->uuid, sizeof asked->record->uuid,
-             "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7],
-             b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+             "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3], b[4],
+             b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
 }
 
 /* ---- the record ---- */
 
-static int32_t find_type(const asked_t *asked)
-{
+static int32_t find_type(const asked_t *asked) {
     uint64_t type = number(asked, CL_DEVICE_TYPE);
 
     if ((type & CL_DEVICE_TYPE_CPU) != 0) { /* first: a simulator may claim to be all of them */
@@ -209,8 +200,7 @@ static int32_t find_type(const asked_t *asked)
 }
 
 /* Why the device cannot be used, NULL when it can. */
-static const char *refusal(const asked_t *asked, const char *version, const char *profile)
-{
+static const char *refusal(const asked_t *asked, const char *version, const char *profile) {
     int major = 0;
     int minor = 0;
     const uint16_t probe = 1;
@@ -231,8 +221,7 @@ static const char *refusal(const asked_t *asked, const char *version, const char
     return NULL;
 }
 
-static void fill_flags(const asked_t *asked)
-{
+static void fill_flags(const asked_t *asked) {
     gantry_device_info_t *info = &asked->record->info;
 
     info->flags = GANTRY_DEVICE_LAZY_COMMIT;
@@ -243,8 +232,7 @@ static void fill_flags(const asked_t *asked)
     }
 }
 
-static uint64_t base_alignment(const asked_t *asked)
-{
+static uint64_t base_alignment(const asked_t *asked) {
     uint64_t wanted = number(asked, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8; /* the driver counts in bits */
     uint64_t alignment = 128;                                           /* OpenCL's largest type, long16 */
 
@@ -254,8 +242,7 @@ static uint64_t base_alignment(const asked_t *asked)
     return alignment;
 }
 
-static void fill_numbers(const asked_t *asked)
-{
+static void fill_numbers(const asked_t *asked) {
     gantry_device_info_t *info = &asked->record->info;
 
     info->compute_units = number32(asked, CL_DEVICE_MAX_COMPUTE_UNITS);
@@ -277,13 +264,13 @@ static void fill_numbers(const asked_t *asked)
     info->clock_mhz = number32(asked, CL_DEVICE_MAX_CLOCK_FREQUENCY);
 }
 
-static void fill_vendor_numbers(const asked_t *asked)
-{
+static void fill_vendor_numbers(const asked_t *asked) {
     gantry__opencl_record_t *record = asked->record;
 
     if (has_extension(asked->extensions, "cl_nv_device_attribute_query")) {
         snprintf(record->compute_capability, sizeof record->compute_capability, "%u.%u",
-                 number32(asked, DEVICE_COMPUTE_CAPABILITY_MAJOR_NV), number32(asked, DEVICE_COMPUTE_CAPABILITY_MINOR_NV));
+                 number32(asked, DEVICE_COMPUTE_CAPABILITY_MAJOR_NV),
+                 number32(asked, DEVICE_COMPUTE_CAPABILITY_MINOR_NV));
         record->info.sub_group_size = number32(asked, DEVICE_WARP_SIZE_NV);
     } else if (has_extension(asked->extensions, "cl_amd_device_attribute_query")) {
         record->info.sub_group_size = number32(asked, DEVICE_WAVEFRONT_WIDTH_AMD);
@@ -292,16 +279,14 @@ static void fill_vendor_numbers(const asked_t *asked)
 }
 
 /* FNV-1a, 64 bits; the terminator counts, so that neighbouring texts do not run together. */
-static uint64_t add_to_hash(uint64_t hash, const char *text)
-{
+static uint64_t add_to_hash(uint64_t hash, const char *text) {
     do {
         hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
     } while (*text++ != '\0');
     return hash;
 }
 
-static void fill_build(const asked_t *asked, const char *device_version)
-{
+static void fill_build(const asked_t *asked, const char *device_version) {
     gantry__opencl_record_t *record = asked->record;
     int can_round = (number(asked, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
     const char *parts[] = {record->platform_name,  record->platform_version, record->hardware_name, device_version,
@@ -316,8 +301,7 @@ static void fill_build(const asked_t *asked, const char *device_version)
     snprintf(record->build_hash, sizeof record->build_hash, "%016llx", (unsigned long long)hash);
 }
 
-static void point_texts(gantry__opencl_record_t *record)
-{
+static void point_texts(gantry__opencl_record_t *record) {
     gantry_device_info_t *info = &record->info;
 
     info->struct_size = sizeof *info;
@@ -332,8 +316,7 @@ static void point_texts(gantry__opencl_record_t *record)
     info->build_hash = record->build_hash;
 }
 
-static cl_int fill_names(const asked_t *asked)
-{
+static cl_int fill_names(const asked_t *asked) {
     const gantry_backend_instance_t *instance = asked->instance;
     gantry__opencl_record_t *record = asked->record;
     int is_amd = has_extension(asked->extensions, "cl_amd_device_attribute_query");
@@ -360,8 +343,7 @@ static cl_int fill_names(const asked_t *asked)
     return native;
 }
 
-static void fill_rest(const asked_t *asked, const char *version)
-{
+static void fill_rest(const asked_t *asked, const char *version) {
     asked->record->info.type = find_type(asked);
     fill_flags(asked);
     fill_numbers(asked);
@@ -372,9 +354,8 @@ static void fill_rest(const asked_t *asked, const char *version)
     point_texts(asked->record);
 }
 
-cl_int gantry__opencl_record_fill(const gantry_backend_instance_t *instance, gantry__opencl_record_t *record, char *reason,
-                                  size_t reason_bytes)
-{
+cl_int gantry__opencl_record_fill(const gantry_backend_instance_t *instance, gantry__opencl_record_t *record,
+                                  char *reason, size_t reason_bytes) {
     asked_t asked = {instance, record, NULL};
     char *version = NULL;
     char *profile = NULL;
@@ -384,9 +365,11 @@ cl_int gantry__opencl_record_fill(const gantry_backend_instance_t *instance, gan
     if (native != CL_SUCCESS || (native = fill_names(&asked)) != CL_SUCCESS ||
         (native = driver_text(instance, NULL, record->device, CL_DEVICE_VERSION, &version)) != CL_SUCCESS ||
         (native = driver_text(instance, NULL, record->device, CL_DEVICE_PROFILE, &profile)) != CL_SUCCESS) {
-        snprintf(reason, reason_bytes, "a device does not describe itself: %s (%d)", gantry__opencl_error_name(native), (int)native);
+        snprintf(reason, reason_bytes, "a device does not describe itself: %s (%d)", gantry__opencl_error_name(native),
+                 (int)native);
     } else if ((refused = refusal(&asked, version, profile)) != NULL) {
-        snprintf(reason, reason_bytes, "device \"%.100s\" (%.60s) is left out: %s", record->hardware_name, version, refused);
+        snprintf(reason, reason_bytes, "device \"%.100s\" (%.60s) is left out: %s", record->hardware_name, version,
+                 refused);
         native = CL_DEVICE_NOT_AVAILABLE;
     } else {
         fill_rest(&asked, version);
@@ -397,8 +380,7 @@ cl_int gantry__opencl_record_fill(const gantry_backend_instance_t *instance, gan
     return native;
 }
 
-void gantry__opencl_record_deinit(const gantry_host_t *host, gantry__opencl_record_t *record)
-{
+void gantry__opencl_record_deinit(const gantry_host_t *host, gantry__opencl_record_t *record) {
     gantry__opencl_text_free(host, record->hardware_name);
     gantry__opencl_text_free(host, record->vendor);
     gantry__opencl_text_free(host, record->driver_version);

@@ -1,9 +1,9 @@
 /* Events are markers in a queue.
  *
- * Two things of OpenCL decide the code. A command may stay in its queue until that queue is flushed, so whoever waits for an event
- * flushes the queue it was recorded on first: once per record. And a wait list may only name events of the queue's own context, while
- * each device has a context of its own: between devices a user event of the waiting context stands for the other one, and a callback
- * on the first sets the second:
+ * Two things of OpenCL decide the code. A command may stay in its queue until that queue is flushed, so whoever waits
+ * for an event flushes the queue it was recorded on first: once per record. And a wait list may only name events of the
+ * queue's own context, while each device has a context of its own: between devices a user event of the waiting context
+ * stands for the other one, and a callback on the first sets the second:
  *
  *     queue of A:  ... marker ---callback---> user event of B's context
  *     queue of B:  ... barrier(user event) ...
@@ -11,8 +11,7 @@
  * A failure travels the same way: the user event takes the negative status and so do the commands behind it. */
 #include "opencl/opencl_backend.h"
 
-static int32_t create(gantry_backend_device_t *device, gantry_backend_event_t **out_event)
-{
+static int32_t create(gantry_backend_device_t *device, gantry_backend_event_t **out_event) {
     gantry_backend_event_t *event = gantry__opencl_alloc(device->host, sizeof *event);
 
     *out_event = event;
@@ -24,8 +23,7 @@ static int32_t create(gantry_backend_device_t *device, gantry_backend_event_t **
     return GANTRY_K_OK;
 }
 
-static void forget_record(gantry_backend_event_t *event)
-{
+static void forget_record(gantry_backend_event_t *event) {
     const gantry__opencl_symbols_t *cl = event->device->cl;
 
     if (event->handle != NULL) {
@@ -37,14 +35,12 @@ static void forget_record(gantry_backend_event_t *event)
     atomic_store(&event->flushed, 0);
 }
 
-static void destroy(gantry_backend_event_t *event)
-{
+static void destroy(gantry_backend_event_t *event) {
     forget_record(event);
     gantry__opencl_free(event->device->host, event, sizeof *event);
 }
 
-static int32_t record(gantry_backend_event_t *event, gantry_backend_stream_t *stream)
-{
+static int32_t record(gantry_backend_event_t *event, gantry_backend_stream_t *stream) {
     const gantry__opencl_symbols_t *cl = event->device->cl;
     cl_event handle = NULL;
     cl_int native = cl->clEnqueueMarkerWithWaitList(stream->queue, 0, NULL, &handle);
@@ -65,8 +61,7 @@ static int32_t record(gantry_backend_event_t *event, gantry_backend_stream_t *st
     return GANTRY_K_OK;
 }
 
-static cl_int flush_once(gantry_backend_event_t *event)
-{
+static cl_int flush_once(gantry_backend_event_t *event) {
     cl_int native;
 
     if (atomic_load(&event->flushed)) {
@@ -80,19 +75,18 @@ static cl_int flush_once(gantry_backend_event_t *event)
 }
 
 /* CL_COMPLETE, a positive number while it runs, or the error of the work before it. */
-static cl_int ask_status(const gantry_backend_event_t *event, cl_int *out_status)
-{
+static cl_int ask_status(const gantry_backend_event_t *event, cl_int *out_status) {
     *out_status = CL_QUEUED;
-    return event->device->cl->clGetEventInfo(event->handle, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *out_status, out_status, NULL);
+    return event->device->cl->clGetEventInfo(event->handle, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *out_status,
+                                             out_status, NULL);
 }
 
-static int32_t work_failed(const gantry_backend_event_t *event, cl_int status)
-{
-    return gantry__opencl_check(event->device->host, status, "work submitted to \"%.200s\"", event->device->record->hardware_name);
+static int32_t work_failed(const gantry_backend_event_t *event, cl_int status) {
+    return gantry__opencl_check(event->device->host, status, "work submitted to \"%.200s\"",
+                                event->device->record->hardware_name);
 }
 
-static int32_t query(gantry_backend_event_t *event, int32_t *out_done)
-{
+static int32_t query(gantry_backend_event_t *event, int32_t *out_done) {
     cl_int status = CL_COMPLETE;
     cl_int native;
 
@@ -105,14 +99,14 @@ static int32_t query(gantry_backend_event_t *event, int32_t *out_done)
         native = ask_status(event, &status);
     }
     if (native != CL_SUCCESS) {
-        return gantry__opencl_check(event->device->host, native, "asking an event of \"%.200s\"", event->device->record->hardware_name);
+        return gantry__opencl_check(event->device->host, native, "asking an event of \"%.200s\"",
+                                    event->device->record->hardware_name);
     }
     *out_done = status <= CL_COMPLETE;
     return status < CL_COMPLETE ? work_failed(event, status) : GANTRY_K_OK;
 }
 
-static int32_t synchronize(gantry_backend_event_t *event)
-{
+static int32_t synchronize(gantry_backend_event_t *event) {
     cl_int status = CL_COMPLETE;
     cl_int native;
 
@@ -126,12 +120,14 @@ static int32_t synchronize(gantry_backend_event_t *event)
     if (native != CL_SUCCESS && ask_status(event, &status) == CL_SUCCESS && status < CL_COMPLETE) {
         return work_failed(event, status);
     }
-    return gantry__opencl_check(event->device->host, native, "waiting for an event of \"%.200s\"", event->device->record->hardware_name);
+    return gantry__opencl_check(event->device->host, native, "waiting for an event of \"%.200s\"",
+                                event->device->record->hardware_name);
 }
 
 /* ---- waiting between queues ---- */
 
-/* What the callback needs. It may run when the waiting stream is already gone, so it holds nothing of device or instance. */
+/* What the callback needs. It may run when the waiting stream is already gone, so it holds nothing of device or
+ * instance. */
 typedef struct bridge_t {
     const gantry_host_t *host;
     cl_event target;
@@ -139,19 +135,18 @@ typedef struct bridge_t {
     __typeof__(&clReleaseEvent) release;
 } bridge_t;
 
-static void CL_CALLBACK bridge_pass(cl_event source, cl_int status, void *user)
-{
+static void CL_CALLBACK bridge_pass(cl_event source, cl_int status, void *user) {
     const bridge_t bridge = *(bridge_t *)user;
 
     (void)source;
-    gantry__opencl_free(bridge.host, user, sizeof bridge); /* before the status: the waiting side may close everything after it */
+    gantry__opencl_free(bridge.host, user,
+                        sizeof bridge); /* before the status: the waiting side may close everything after it */
     bridge.set_status(bridge.target, status < CL_COMPLETE ? status : CL_COMPLETE);
     bridge.release(bridge.target);
 }
 
 /* A user event of the device's context that ends when event does. Released by the caller. */
-static cl_int make_bridge(gantry_backend_device_t *device, gantry_backend_event_t *event, cl_event *out_target)
-{
+static cl_int make_bridge(gantry_backend_device_t *device, gantry_backend_event_t *event, cl_event *out_target) {
     const gantry__opencl_symbols_t *cl = device->cl;
     bridge_t *bridge = gantry__opencl_alloc(device->host, sizeof *bridge);
     cl_int native = CL_SUCCESS;
@@ -177,8 +172,8 @@ static cl_int make_bridge(gantry_backend_device_t *device, gantry_backend_event_
     return native;
 }
 
-int32_t gantry__opencl_event_wait_on(gantry_backend_device_t *device, cl_command_queue queue, gantry_backend_event_t *event)
-{
+int32_t gantry__opencl_event_wait_on(gantry_backend_device_t *device, cl_command_queue queue,
+                                     gantry_backend_event_t *event) {
     const gantry__opencl_symbols_t *cl = device->cl;
     cl_event target = NULL;
     cl_int status = CL_COMPLETE;

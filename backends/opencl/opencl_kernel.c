@@ -1,9 +1,9 @@
 /* Kernels and their launches.
  *
- * A cl_kernel carries the arguments that were set last, so it belongs to one thread from the first clSetKernelArg to the end of
- * clEnqueueNDRangeKernel, which copies them. A kernel therefore keeps a stack of idle cl_kernels: a launch takes one, or makes one
- * when all are taken, and puts it back; there are never more than there were launches at one time. The lock covers the stack only,
- * no call of the driver. */
+ * A cl_kernel carries the arguments that were set last, so it belongs to one thread from the first clSetKernelArg to
+ * the end of clEnqueueNDRangeKernel, which copies them. A kernel therefore keeps a stack of idle cl_kernels: a launch
+ * takes one, or makes one when all are taken, and puts it back; there are never more than there were launches at one
+ * time. The lock covers the stack only, no call of the driver. */
 #include "opencl/opencl_backend.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ struct gantry_backend_kernel_t {
     gantry_backend_kernel_t *next; /* of the program */
     char *name;                    /* owned, strlen + 1 bytes */
     cl_uint argument_count;
-    pthread_mutex_t lock;          /* guards the stack */
+    pthread_mutex_t lock; /* guards the stack */
     cl_kernel *idle;
     uint32_t idle_count;
     uint32_t idle_capacity;
@@ -22,8 +22,7 @@ struct gantry_backend_kernel_t {
 
 /* ---- the stack ---- */
 
-static cl_kernel take_idle(gantry_backend_kernel_t *kernel)
-{
+static cl_kernel take_idle(gantry_backend_kernel_t *kernel) {
     cl_kernel handle = NULL;
 
     pthread_mutex_lock(&kernel->lock);
@@ -35,15 +34,15 @@ static cl_kernel take_idle(gantry_backend_kernel_t *kernel)
 }
 
 /* A cl_kernel for which there is no room is released. */
-static void put_idle(gantry_backend_kernel_t *kernel, cl_kernel handle)
-{
+static void put_idle(gantry_backend_kernel_t *kernel, cl_kernel handle) {
     const gantry_host_t *host = kernel->program->device->host;
     int is_kept = 1;
 
     pthread_mutex_lock(&kernel->lock);
     if (kernel->idle_count == kernel->idle_capacity) {
         uint32_t capacity = kernel->idle_capacity == 0 ? 4 : kernel->idle_capacity * 2;
-        cl_kernel *grown = host->reallocate(host->self, kernel->idle, kernel->idle_capacity * sizeof *grown, capacity * sizeof *grown);
+        cl_kernel *grown =
+            host->reallocate(host->self, kernel->idle, kernel->idle_capacity * sizeof *grown, capacity * sizeof *grown);
 
         is_kept = grown != NULL;
         if (is_kept) {
@@ -62,8 +61,7 @@ static void put_idle(gantry_backend_kernel_t *kernel, cl_kernel handle)
 
 /* ---- finding ---- */
 
-static void release_kernel(gantry_backend_kernel_t *kernel)
-{
+static void release_kernel(gantry_backend_kernel_t *kernel) {
     const gantry_backend_device_t *device = kernel->program->device;
 
     for (uint32_t i = 0; i < kernel->idle_count; i++) {
@@ -77,8 +75,7 @@ static void release_kernel(gantry_backend_kernel_t *kernel)
     gantry__opencl_free(device->host, kernel, sizeof *kernel);
 }
 
-void gantry__opencl_kernels_release(gantry_backend_kernel_t *first)
-{
+void gantry__opencl_kernels_release(gantry_backend_kernel_t *first) {
     while (first != NULL) {
         gantry_backend_kernel_t *next = first->next;
 
@@ -87,19 +84,19 @@ void gantry__opencl_kernels_release(gantry_backend_kernel_t *first)
     }
 }
 
-static int32_t no_such_kernel(const gantry_backend_program_t *program, const char *name, cl_int native)
-{
+static int32_t no_such_kernel(const gantry_backend_program_t *program, const char *name, cl_int native) {
     const gantry_backend_device_t *device = program->device;
     char names[512] = "";
 
-    if (device->cl->clGetProgramInfo(program->handle, CL_PROGRAM_KERNEL_NAMES, sizeof names - 1, names, NULL) != CL_SUCCESS) {
+    if (device->cl->clGetProgramInfo(program->handle, CL_PROGRAM_KERNEL_NAMES, sizeof names - 1, names, NULL) !=
+        CL_SUCCESS) {
         snprintf(names, sizeof names, "more than can be listed");
     }
-    return gantry__opencl_check(device->host, native, "kernel \"%.100s\" of program \"%.100s\", which has: %s", name, program->label, names);
+    return gantry__opencl_check(device->host, native, "kernel \"%.100s\" of program \"%.100s\", which has: %s", name,
+                                program->label, names);
 }
 
-static gantry_backend_kernel_t *make_kernel(gantry_backend_program_t *program, const char *name)
-{
+static gantry_backend_kernel_t *make_kernel(gantry_backend_program_t *program, const char *name) {
     const gantry_host_t *host = program->device->host;
     gantry_backend_kernel_t *kernel = gantry__opencl_alloc(host, sizeof *kernel);
     size_t name_bytes = strlen(name) + 1;
@@ -122,8 +119,7 @@ static gantry_backend_kernel_t *make_kernel(gantry_backend_program_t *program, c
     return kernel;
 }
 
-static gantry_backend_kernel_t *find_known(gantry_backend_program_t *program, const char *name)
-{
+static gantry_backend_kernel_t *find_known(gantry_backend_program_t *program, const char *name) {
     gantry_backend_kernel_t *kernel;
 
     pthread_mutex_lock(&program->lock);
@@ -136,8 +132,8 @@ static gantry_backend_kernel_t *find_known(gantry_backend_program_t *program, co
     return kernel;
 }
 
-int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char *name, gantry_backend_kernel_t **out_kernel)
-{
+int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char *name,
+                                   gantry_backend_kernel_t **out_kernel) {
     gantry_backend_kernel_t *kernel = find_known(program, name);
     cl_int native = CL_SUCCESS;
     cl_kernel handle;
@@ -155,14 +151,15 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
         program->device->cl->clReleaseKernel(handle);
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
-    native = program->device->cl->clGetKernelInfo(handle, CL_KERNEL_NUM_ARGS, sizeof kernel->argument_count, &kernel->argument_count,
-                                                  NULL);
+    native = program->device->cl->clGetKernelInfo(handle, CL_KERNEL_NUM_ARGS, sizeof kernel->argument_count,
+                                                  &kernel->argument_count, NULL);
     put_idle(kernel, handle);
     if (native != CL_SUCCESS) {
         release_kernel(kernel);
         return gantry__opencl_check(program->device->host, native, "asking kernel \"%.200s\" for its arguments", name);
     }
-    pthread_mutex_lock(&program->lock); /* two threads that find one name at a time make it twice; both end with the program */
+    pthread_mutex_lock(
+        &program->lock); /* two threads that find one name at a time make it twice; both end with the program */
     kernel->next = program->kernels;
     program->kernels = kernel;
     pthread_mutex_unlock(&program->lock);
@@ -173,38 +170,32 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
 /* ---- launching ---- */
 
 /* Sets the argument at *index and moves index behind it. */
-static cl_int set_argument(const gantry__opencl_symbols_t *cl, cl_kernel handle, cl_uint *index, const gantry_launch_arg_t *arg)
-{
+static cl_int set_argument(const gantry__opencl_symbols_t *cl, cl_kernel handle, cl_uint *index,
+                           const gantry_launch_arg_t *arg) {
     cl_mem base;
     cl_ulong offset;
     cl_int native;
 
     switch (arg->kind) {
-    case GANTRY_LAUNCH_SPAN:
-        base = gantry__opencl_buffer(arg->as.span.region);
-        offset = arg->as.span.offset_bytes;
-        native = cl->clSetKernelArg(handle, *index, sizeof base, base != NULL ? &base : NULL);
-        if (native != CL_SUCCESS) {
-            return native;
-        }
-        *index += 1;
-        native = cl->clSetKernelArg(handle, *index, sizeof offset, &offset);
-        break;
-    case GANTRY_LAUNCH_SCALAR:
-        native = cl->clSetKernelArg(handle, *index, arg->size_bytes, arg->as.value);
-        break;
-    case GANTRY_LAUNCH_LOCAL:
-        native = cl->clSetKernelArg(handle, *index, arg->size_bytes, NULL);
-        break;
-    default:
-        return CL_INVALID_ARG_VALUE;
+        case GANTRY_LAUNCH_SPAN:
+            base = gantry__opencl_buffer(arg->as.span.region);
+            offset = arg->as.span.offset_bytes;
+            native = cl->clSetKernelArg(handle, *index, sizeof base, base != NULL ? &base : NULL);
+            if (native != CL_SUCCESS) {
+                return native;
+            }
+            *index += 1;
+            native = cl->clSetKernelArg(handle, *index, sizeof offset, &offset);
+            break;
+        case GANTRY_LAUNCH_SCALAR: native = cl->clSetKernelArg(handle, *index, arg->size_bytes, arg->as.value); break;
+        case GANTRY_LAUNCH_LOCAL: native = cl->clSetKernelArg(handle, *index, arg->size_bytes, NULL); break;
+        default: return CL_INVALID_ARG_VALUE;
     }
     *index += 1;
     return native;
 }
 
-static int32_t set_arguments(const gantry_backend_kernel_t *kernel, cl_kernel handle, const gantry_launch_t *launch)
-{
+static int32_t set_arguments(const gantry_backend_kernel_t *kernel, cl_kernel handle, const gantry_launch_t *launch) {
     static const char *const kinds[] = {"span", "scalar", "local"};
     const gantry_backend_device_t *device = kernel->program->device;
     cl_uint index = 0;
@@ -214,22 +205,24 @@ static int32_t set_arguments(const gantry_backend_kernel_t *kernel, cl_kernel ha
         cl_int native = set_argument(device->cl, handle, &index, arg);
 
         if (native != CL_SUCCESS) {
-            return gantry__opencl_check(device->host, native, "launch of \"%.100s\" of \"%.100s\": argument %u (%s, %u bytes)", kernel->name,
-                                        kernel->program->label, i, arg->kind <= GANTRY_LAUNCH_LOCAL ? kinds[arg->kind] : "unknown",
-                                        arg->size_bytes);
+            return gantry__opencl_check(
+                device->host, native, "launch of \"%.100s\" of \"%.100s\": argument %u (%s, %u bytes)", kernel->name,
+                kernel->program->label, i, arg->kind <= GANTRY_LAUNCH_LOCAL ? kinds[arg->kind] : "unknown",
+                arg->size_bytes);
         }
     }
-    if (index != kernel->argument_count) { /* a cl_kernel used before still has its old ones: the driver would not notice */
-        return gantry__opencl_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0, "launch of \"%.100s\" of \"%.100s\": %u arguments, a span "
-                                   "counting twice; the kernel takes %u", kernel->name, kernel->program->label, index,
-                                   kernel->argument_count);
+    if (index !=
+        kernel->argument_count) { /* a cl_kernel used before still has its old ones: the driver would not notice */
+        return gantry__opencl_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+                                   "launch of \"%.100s\" of \"%.100s\": %u arguments, a span "
+                                   "counting twice; the kernel takes %u",
+                                   kernel->name, kernel->program->label, index, kernel->argument_count);
     }
     return GANTRY_K_OK;
 }
 
 static int32_t enqueue(gantry_backend_stream_t *stream, const gantry_backend_kernel_t *kernel, cl_kernel handle,
-                       const gantry_launch_t *launch)
-{
+                       const gantry_launch_t *launch) {
     size_t global[3] = {1, 1, 1};
     size_t local[3] = {1, 1, 1};
     int has_local = 0;
@@ -242,13 +235,15 @@ static int32_t enqueue(gantry_backend_stream_t *stream, const gantry_backend_ker
     }
     native = stream->device->cl->clEnqueueNDRangeKernel(stream->queue, handle, launch->dimensions, NULL, global,
                                                         has_local ? local : NULL, 0, NULL, NULL);
-    return gantry__opencl_check(stream->device->host, native, "launch of \"%.100s\" of \"%.100s\": %zu x %zu x %zu work-items in groups of "
-                                "%zu x %zu x %zu, %u arguments", kernel->name, kernel->program->label, global[0], global[1], global[2],
-                                local[0], local[1], local[2], launch->arg_count);
+    return gantry__opencl_check(stream->device->host, native,
+                                "launch of \"%.100s\" of \"%.100s\": %zu x %zu x %zu work-items in groups of "
+                                "%zu x %zu x %zu, %u arguments",
+                                kernel->name, kernel->program->label, global[0], global[1], global[2], local[0],
+                                local[1], local[2], launch->arg_count);
 }
 
-int32_t gantry__opencl_kernel_launch(gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel, const gantry_launch_t *launch)
-{
+int32_t gantry__opencl_kernel_launch(gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
+                                     const gantry_launch_t *launch) {
     cl_kernel handle = take_idle(kernel);
     cl_int native = CL_SUCCESS;
     int32_t status;

@@ -4,9 +4,9 @@
 
 #include "portable/kernel_types.h"
 
-/* Elements from one index of batch dimension d (counted in the output's) to the next, 0 where the tensor is broadcast. */
-static int64_t batch_stride(const gantry_arg_t *arg, int32_t output_rank, int32_t d)
-{
+/* Elements from one index of batch dimension d (counted in the output's) to the next, 0 where the tensor is broadcast.
+ */
+static int64_t batch_stride(const gantry_arg_t *arg, int32_t output_rank, int32_t d) {
     int32_t own = d - (output_rank - arg->rank);
     int64_t stride = 1;
 
@@ -20,8 +20,7 @@ static int64_t batch_stride(const gantry_arg_t *arg, int32_t output_rank, int32_
 }
 
 /* Joins batch dimensions through which both tensors run on evenly, so that few remain. */
-static void read_batches(const gantry_op_call_t *call, gantry__opencl_matmul_t *matmul)
-{
+static void read_batches(const gantry_op_call_t *call, gantry__opencl_matmul_t *matmul) {
     const gantry_arg_t *output = call->outputs[0];
     int32_t rank = 0;
 
@@ -49,17 +48,16 @@ static void read_batches(const gantry_op_call_t *call, gantry__opencl_matmul_t *
 }
 
 /* One b for a whole run of a's is one taller product. */
-static void fold_batches(gantry__opencl_matmul_t *matmul)
-{
-    if (matmul->batch_rank == 1 && !matmul->is_a_transposed && matmul->b_batch[0] == 0 && matmul->a_batch[0] == matmul->m * matmul->k) {
+static void fold_batches(gantry__opencl_matmul_t *matmul) {
+    if (matmul->batch_rank == 1 && !matmul->is_a_transposed && matmul->b_batch[0] == 0 &&
+        matmul->a_batch[0] == matmul->m * matmul->k) {
         matmul->m *= matmul->batch_count;
         matmul->batch_rank = 0;
         matmul->batch_count = 1;
     }
 }
 
-void gantry__opencl_matmul_read(const gantry_op_call_t *call, gantry__opencl_matmul_t *out_matmul)
-{
+void gantry__opencl_matmul_read(const gantry_op_call_t *call, gantry__opencl_matmul_t *out_matmul) {
     const gantry_arg_t *a = call->inputs[0];
     const gantry_arg_t *output = call->outputs[0];
     int is_batched = strcmp(call->op, "MatMul") != 0;
@@ -75,14 +73,12 @@ void gantry__opencl_matmul_read(const gantry_op_call_t *call, gantry__opencl_mat
     fold_batches(out_matmul);
 }
 
-int32_t gantry__opencl_matmul_clear(gantry_op_call_t *call)
-{
+int32_t gantry__opencl_matmul_clear(gantry_op_call_t *call) {
     const uint32_t zero = 0;
 
     return call->services->fill(call, &call->outputs[0]->span, &zero, sizeof zero);
 }
 
-int32_t gantry__opencl_lanes(const gantry_device_info_t *info)
-{
+int32_t gantry__opencl_lanes(const gantry_device_info_t *info) {
     return info->native_vector_width >= 16 ? 16 : info->native_vector_width >= 8 ? 8 : 4;
 }

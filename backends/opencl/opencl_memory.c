@@ -1,55 +1,52 @@
 /* Device memory as whole buffers, and host memory that transfers reach fast.
  *
- * Drivers commit a buffer when it is first touched, so a success here promises nothing yet: the core touches each region
- * (GANTRY_DEVICE_LAZY_COMMIT). */
+ * Drivers commit a buffer when it is first touched, so a success here promises nothing yet: the core touches each
+ * region (GANTRY_DEVICE_LAZY_COMMIT). */
 #include "opencl/opencl_backend.h"
-
 
 #define DEVICE_GLOBAL_FREE_MEMORY_AMD 0x4039 /* cl_amd_device_attribute_query: KiB free, KiB of the largest block */
 
-static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes, gantry_region_t *out_region)
-{
+static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes, gantry_region_t *out_region) {
     const gantry_device_info_t *info = &device->record->info;
     cl_int native = CL_SUCCESS;
     cl_mem buffer;
 
     *out_region = 0;
     if (size_bytes == 0 || (info->largest_allocation_bytes != 0 && size_bytes > info->largest_allocation_bytes)) {
-        return gantry__opencl_fail(device->host, size_bytes == 0 ? GANTRY_K_INVALID_ARGUMENT : GANTRY_K_RESOURCE_EXHAUSTED,
-                                   CL_INVALID_BUFFER_SIZE, "a region of %llu bytes on \"%.200s\": 1 to %llu are accepted",
-                                   (unsigned long long)size_bytes, info->hardware_name,
-                                   (unsigned long long)info->largest_allocation_bytes);
+        return gantry__opencl_fail(
+            device->host, size_bytes == 0 ? GANTRY_K_INVALID_ARGUMENT : GANTRY_K_RESOURCE_EXHAUSTED,
+            CL_INVALID_BUFFER_SIZE, "a region of %llu bytes on \"%.200s\": 1 to %llu are accepted",
+            (unsigned long long)size_bytes, info->hardware_name, (unsigned long long)info->largest_allocation_bytes);
     }
     buffer = device->cl->clCreateBuffer(device->context, CL_MEM_READ_WRITE, (size_t)size_bytes, NULL, &native);
     if (native != CL_SUCCESS) {
-        return gantry__opencl_check(device->host, native, "taking %llu bytes on \"%.200s\"", (unsigned long long)size_bytes,
-                                    info->hardware_name);
+        return gantry__opencl_check(device->host, native, "taking %llu bytes on \"%.200s\"",
+                                    (unsigned long long)size_bytes, info->hardware_name);
     }
     *out_region = gantry__opencl_region(buffer);
     return GANTRY_K_OK;
 }
 
-static void region_free(gantry_backend_device_t *device, gantry_region_t region, uint64_t size_bytes)
-{
+static void region_free(gantry_backend_device_t *device, gantry_region_t region, uint64_t size_bytes) {
     (void)size_bytes;
     device->cl->clReleaseMemObject(gantry__opencl_buffer(region));
 }
 
 /* ---- pinned host memory ---- */
 
-static int32_t map_pinned(gantry_backend_device_t *device, uint64_t size_bytes, gantry__opencl_pinned_t *pinned)
-{
+static int32_t map_pinned(gantry_backend_device_t *device, uint64_t size_bytes, gantry__opencl_pinned_t *pinned) {
     const char *name = device->record->hardware_name;
     cl_int native = CL_SUCCESS;
 
-    pinned->buffer = device->cl->clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, (size_t)size_bytes, NULL,
-                                                &native);
+    pinned->buffer = device->cl->clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                                                (size_t)size_bytes, NULL, &native);
     if (native != CL_SUCCESS) {
         return gantry__opencl_check(device->host, native, "taking %llu bytes of pinned host memory for \"%.200s\"",
                                     (unsigned long long)size_bytes, name);
     }
-    pinned->ptr = device->cl->clEnqueueMapBuffer(device->host_queue, pinned->buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
-                                                 (size_t)size_bytes, 0, NULL, NULL, &native);
+    pinned->ptr =
+        device->cl->clEnqueueMapBuffer(device->host_queue, pinned->buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                       (size_t)size_bytes, 0, NULL, NULL, &native);
     if (native != CL_SUCCESS) {
         device->cl->clReleaseMemObject(pinned->buffer);
         return gantry__opencl_check(device->host, native, "mapping %llu bytes of pinned host memory of \"%.200s\"",
@@ -58,9 +55,9 @@ static int32_t map_pinned(gantry_backend_device_t *device, uint64_t size_bytes, 
     return GANTRY_K_OK;
 }
 
-static void unmap_pinned(gantry_backend_device_t *device, gantry__opencl_pinned_t *pinned)
-{
-    if (device->cl->clEnqueueUnmapMemObject(device->host_queue, pinned->buffer, pinned->ptr, 0, NULL, NULL) == CL_SUCCESS) {
+static void unmap_pinned(gantry_backend_device_t *device, gantry__opencl_pinned_t *pinned) {
+    if (device->cl->clEnqueueUnmapMemObject(device->host_queue, pinned->buffer, pinned->ptr, 0, NULL, NULL) ==
+        CL_SUCCESS) {
         device->cl->clFinish(device->host_queue);
     }
     device->cl->clReleaseMemObject(pinned->buffer);
@@ -68,8 +65,7 @@ static void unmap_pinned(gantry_backend_device_t *device, gantry__opencl_pinned_
 }
 
 /* Not zeroed: large pieces are left to be committed as they are used. */
-static int32_t plain_alloc(const gantry_host_t *host, uint64_t size_bytes, void **out_ptr)
-{
+static int32_t plain_alloc(const gantry_host_t *host, uint64_t size_bytes, void **out_ptr) {
     *out_ptr = host->reallocate(host->self, NULL, 0, size_bytes);
     if (*out_ptr == NULL) {
         return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no host memory for %llu bytes",
@@ -79,8 +75,7 @@ static int32_t plain_alloc(const gantry_host_t *host, uint64_t size_bytes, void 
 }
 
 /* On a CPU-type device all host memory is as near as any other. */
-static int32_t host_alloc(gantry_backend_device_t *device, uint64_t size_bytes, void **out_ptr)
-{
+static int32_t host_alloc(gantry_backend_device_t *device, uint64_t size_bytes, void **out_ptr) {
     gantry__opencl_pinned_t *pinned;
     int32_t status;
 
@@ -106,8 +101,7 @@ static int32_t host_alloc(gantry_backend_device_t *device, uint64_t size_bytes, 
 }
 
 /* The pinned piece that begins at ptr, taken from the list; NULL when there is none. */
-static gantry__opencl_pinned_t *take_pinned(gantry_backend_device_t *device, const void *ptr)
-{
+static gantry__opencl_pinned_t *take_pinned(gantry_backend_device_t *device, const void *ptr) {
     gantry__opencl_pinned_t *found = NULL;
 
     pthread_mutex_lock(&device->lock);
@@ -122,8 +116,7 @@ static gantry__opencl_pinned_t *take_pinned(gantry_backend_device_t *device, con
     return found;
 }
 
-static void host_free(gantry_backend_device_t *device, void *ptr, uint64_t size_bytes)
-{
+static void host_free(gantry_backend_device_t *device, void *ptr, uint64_t size_bytes) {
     gantry__opencl_pinned_t *pinned;
 
     if (device->host_queue == NULL) {
@@ -136,27 +129,28 @@ static void host_free(gantry_backend_device_t *device, void *ptr, uint64_t size_
     }
 }
 
-void gantry__opencl_pinned_release_all(gantry_backend_device_t *device)
-{
+void gantry__opencl_pinned_release_all(gantry_backend_device_t *device) {
     while (device->pinned != NULL) {
         unmap_pinned(device, take_pinned(device, device->pinned->ptr));
     }
 }
 
 /* OpenCL itself has no such question; AMD's extension has. */
-static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes, uint64_t *out_total_bytes)
-{
+static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes, uint64_t *out_total_bytes) {
     size_t kibibytes[2] = {0, 0};
     cl_int native;
 
     if (!device->record->has_amd_memory) {
-        return gantry__opencl_fail(device->host, GANTRY_K_UNIMPLEMENTED, 0, "the OpenCL driver of \"%.200s\" does not tell its free memory",
+        return gantry__opencl_fail(device->host, GANTRY_K_UNIMPLEMENTED, 0,
+                                   "the OpenCL driver of \"%.200s\" does not tell its free memory",
                                    device->record->hardware_name);
     }
-    native = device->cl->clGetDeviceInfo(device->record->device, DEVICE_GLOBAL_FREE_MEMORY_AMD, sizeof kibibytes, kibibytes, NULL);
+    native = device->cl->clGetDeviceInfo(device->record->device, DEVICE_GLOBAL_FREE_MEMORY_AMD, sizeof kibibytes,
+                                         kibibytes, NULL);
     *out_free_bytes = (uint64_t)kibibytes[0] * 1024;
     *out_total_bytes = device->record->info.total_bytes;
-    return gantry__opencl_check(device->host, native, "asking \"%.200s\" for its free memory", device->record->hardware_name);
+    return gantry__opencl_check(device->host, native, "asking \"%.200s\" for its free memory",
+                                device->record->hardware_name);
 }
 
 const gantry_memory_ops_t gantry__opencl_memory_ops = {

@@ -1,5 +1,5 @@
-/* Programs: from text, or from a binary that this driver made before. Both end in clBuildProgram, and a refusal carries the
- * compiler's own words. */
+/* Programs: from text, or from a binary that this driver made before. Both end in clBuildProgram, and a refusal carries
+ * the compiler's own words. */
 #include "opencl/opencl_backend.h"
 
 #include <stdio.h>
@@ -11,20 +11,22 @@
 /* ---- a refusal ---- */
 
 /* The compiler's log; NULL when there is none. Owned by the caller, *out_bytes long. */
-static char *build_log(gantry_backend_device_t *device, cl_program handle, size_t *out_bytes)
-{
+static char *build_log(gantry_backend_device_t *device, cl_program handle, size_t *out_bytes) {
     const gantry__opencl_symbols_t *cl = device->cl;
     size_t bytes = 0;
     char *log;
 
-    if (cl->clGetProgramBuildInfo(handle, device->record->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes) != CL_SUCCESS || bytes == 0) {
+    if (cl->clGetProgramBuildInfo(handle, device->record->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes) !=
+            CL_SUCCESS ||
+        bytes == 0) {
         return NULL;
     }
     log = gantry__opencl_alloc(device->host, bytes + 1);
     if (log == NULL) {
         return NULL;
     }
-    if (cl->clGetProgramBuildInfo(handle, device->record->device, CL_PROGRAM_BUILD_LOG, bytes, log, NULL) != CL_SUCCESS) {
+    if (cl->clGetProgramBuildInfo(handle, device->record->device, CL_PROGRAM_BUILD_LOG, bytes, log, NULL) !=
+        CL_SUCCESS) {
         gantry__opencl_free(device->host, log, bytes + 1);
         return NULL;
     }
@@ -33,8 +35,7 @@ static char *build_log(gantry_backend_device_t *device, cl_program handle, size_
 }
 
 /* Where to begin in a log that is too long to show: the line of its first error. */
-static const char *interesting_part(const char *log)
-{
+static const char *interesting_part(const char *log) {
     const char *at;
 
     if (strlen(log) <= LOG_BYTES_SHOWN) {
@@ -50,8 +51,8 @@ static const char *interesting_part(const char *log)
     return at;
 }
 
-static int32_t build_failed(gantry_backend_device_t *device, cl_program handle, const char *label, const char *options, cl_int native)
-{
+static int32_t build_failed(gantry_backend_device_t *device, cl_program handle, const char *label, const char *options,
+                            cl_int native) {
     char text[LOG_BYTES_SHOWN + OPTIONS_BYTES + 512];
     size_t log_bytes = 0;
     char *log = build_log(device, handle, &log_bytes);
@@ -65,8 +66,7 @@ static int32_t build_failed(gantry_backend_device_t *device, cl_program handle, 
 
 /* ---- making ---- */
 
-static void destroy(gantry_backend_program_t *program)
-{
+static void destroy(gantry_backend_program_t *program) {
     const gantry_host_t *host = program->device->host;
 
     gantry__opencl_kernels_release(program->kernels);
@@ -80,8 +80,7 @@ static void destroy(gantry_backend_program_t *program)
     gantry__opencl_free(host, program, sizeof *program);
 }
 
-static gantry_backend_program_t *make_program(gantry_backend_device_t *device, const char *label)
-{
+static gantry_backend_program_t *make_program(gantry_backend_device_t *device, const char *label) {
     gantry_backend_program_t *program = gantry__opencl_alloc(device->host, sizeof *program);
     size_t label_bytes = strlen(label) + 1;
 
@@ -104,39 +103,40 @@ static gantry_backend_program_t *make_program(gantry_backend_device_t *device, c
 }
 
 /* Compiles or, for a binary, links. */
-static int32_t finish(gantry_backend_program_t *program, const char *options)
-{
+static int32_t finish(gantry_backend_program_t *program, const char *options) {
     gantry_backend_device_t *device = program->device;
     char all[OPTIONS_BYTES];
-    int length = snprintf(all, sizeof all, "%s%s%s", device->record->build_options, options[0] != '\0' ? " " : "", options);
+    int length =
+        snprintf(all, sizeof all, "%s%s%s", device->record->build_options, options[0] != '\0' ? " " : "", options);
     cl_int native;
 
     if (length < 0 || (size_t)length >= sizeof all) {
-        return gantry__opencl_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0, "build options of \"%.200s\" take %d bytes; at most %d are "
-                                   "accepted", program->label, length, OPTIONS_BYTES - 1);
+        return gantry__opencl_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+                                   "build options of \"%.200s\" take %d bytes; at most %d are "
+                                   "accepted",
+                                   program->label, length, OPTIONS_BYTES - 1);
     }
     native = device->cl->clBuildProgram(program->handle, 1, &device->record->device, all, NULL, NULL);
     return native == CL_SUCCESS ? GANTRY_K_OK : build_failed(device, program->handle, program->label, all, native);
 }
 
 static int32_t build(gantry_backend_device_t *device, const gantry_program_source_t *source, const char *options,
-                     gantry_backend_program_t **out_program)
-{
+                     gantry_backend_program_t **out_program) {
     gantry_backend_program_t *program;
     cl_int native = CL_SUCCESS;
     int32_t status;
 
     *out_program = NULL;
     if ((source->kinds & GANTRY_PROGRAM_OPENCL_C) == 0) {
-        return gantry__opencl_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0, "program \"%.200s\" is not written in OpenCL C",
-                                   source->label);
+        return gantry__opencl_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+                                   "program \"%.200s\" is not written in OpenCL C", source->label);
     }
     program = make_program(device, source->label);
     if (program == NULL) {
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
-    program->handle = device->cl->clCreateProgramWithSource(device->context, source->part_count, (const char **)(uintptr_t)source->parts,
-                                                            NULL, &native);
+    program->handle = device->cl->clCreateProgramWithSource(device->context, source->part_count,
+                                                            (const char **)(uintptr_t)source->parts, NULL, &native);
     status = gantry__opencl_check(device->host, native, "handing program \"%.200s\" to the driver", source->label);
     if (status == GANTRY_K_OK) {
         status = finish(program, options != NULL ? options : "");
@@ -151,8 +151,7 @@ static int32_t build(gantry_backend_device_t *device, const gantry_program_sourc
 
 /* ---- binaries ---- */
 
-static int32_t binary(gantry_backend_program_t *program, void *bytes, uint64_t *size_bytes)
-{
+static int32_t binary(gantry_backend_program_t *program, void *bytes, uint64_t *size_bytes) {
     gantry_backend_device_t *device = program->device;
     const gantry__opencl_symbols_t *cl = device->cl;
     uint64_t room = *size_bytes;
@@ -160,16 +159,18 @@ static int32_t binary(gantry_backend_program_t *program, void *bytes, uint64_t *
     cl_int native = cl->clGetProgramInfo(program->handle, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL);
 
     if (native == CL_SUCCESS && size == 0) {
-        return gantry__opencl_fail(device->host, GANTRY_K_UNIMPLEMENTED, 0, "the driver of \"%.200s\" gives no binaries",
-                                   device->record->hardware_name);
+        return gantry__opencl_fail(device->host, GANTRY_K_UNIMPLEMENTED, 0,
+                                   "the driver of \"%.200s\" gives no binaries", device->record->hardware_name);
     }
     *size_bytes = size;
     if (native == CL_SUCCESS && bytes != NULL) {
         unsigned char *target = bytes;
 
         if (size > room) {
-            return gantry__opencl_fail(device->host, GANTRY_K_OUT_OF_RANGE, 0, "the binary of \"%.200s\" has %zu bytes; there is room for "
-                                       "%llu", program->label, size, (unsigned long long)room);
+            return gantry__opencl_fail(device->host, GANTRY_K_OUT_OF_RANGE, 0,
+                                       "the binary of \"%.200s\" has %zu bytes; there is room for "
+                                       "%llu",
+                                       program->label, size, (unsigned long long)room);
         }
         native = cl->clGetProgramInfo(program->handle, CL_PROGRAM_BINARIES, sizeof target, &target, NULL);
     }
@@ -177,8 +178,7 @@ static int32_t binary(gantry_backend_program_t *program, void *bytes, uint64_t *
 }
 
 static int32_t load_binary(gantry_backend_device_t *device, const void *bytes, uint64_t size_bytes, const char *label,
-                           gantry_backend_program_t **out_program)
-{
+                           gantry_backend_program_t **out_program) {
     const unsigned char *data = bytes;
     size_t size = (size_t)size_bytes;
     cl_int native = CL_SUCCESS;
@@ -188,15 +188,17 @@ static int32_t load_binary(gantry_backend_device_t *device, const void *bytes, u
 
     *out_program = NULL;
     if (size_bytes == 0) {
-        return gantry__opencl_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0, "the binary of \"%.200s\" is empty", label);
+        return gantry__opencl_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0, "the binary of \"%.200s\" is empty",
+                                   label);
     }
     program = make_program(device, label);
     if (program == NULL) {
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
-    program->handle = device->cl->clCreateProgramWithBinary(device->context, 1, &device->record->device, &size, &data, &accepted,
-                                                            &native);
-    status = gantry__opencl_check(device->host, native != CL_SUCCESS ? native : accepted, "loading the binary of \"%.200s\"", label);
+    program->handle = device->cl->clCreateProgramWithBinary(device->context, 1, &device->record->device, &size, &data,
+                                                            &accepted, &native);
+    status = gantry__opencl_check(device->host, native != CL_SUCCESS ? native : accepted,
+                                  "loading the binary of \"%.200s\"", label);
     if (status == GANTRY_K_OK) {
         status = finish(program, "");
     }

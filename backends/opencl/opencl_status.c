@@ -14,10 +14,12 @@ typedef struct error_t {
     const char *name;
 } error_t;
 
-#define ERROR(number, code) {number, code, #number}
+#define ERROR(number, code) \
+    { number, code, #number }
 #define PLATFORM_NOT_FOUND (-1001) /* cl_khr_icd */
 
-/* Errors that a correct backend cannot cause are Internal; UNKNOWN is left for drivers that give a number without a meaning. */
+/* Errors that a correct backend cannot cause are Internal; UNKNOWN is left for drivers that give a number without a
+ * meaning. */
 static const error_t errors[] = {
     ERROR(CL_DEVICE_NOT_FOUND, GANTRY__OPENCL_NOT_FOUND),
     ERROR(CL_DEVICE_NOT_AVAILABLE, GANTRY_K_UNAVAILABLE),
@@ -71,8 +73,7 @@ static const error_t errors[] = {
     {GANTRY__OPENCL_NO_MEMORY, GANTRY_K_RESOURCE_EXHAUSTED, "no host memory"},
 };
 
-static const error_t *find_error(int32_t native)
-{
+static const error_t *find_error(int32_t native) {
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
         if (errors[i].native == native) {
             return &errors[i];
@@ -81,22 +82,19 @@ static const error_t *find_error(int32_t native)
     return NULL;
 }
 
-const char *gantry__opencl_error_name(int32_t native)
-{
+const char *gantry__opencl_error_name(int32_t native) {
     const error_t *error = find_error(native);
 
     return error != NULL ? error->name : "unknown OpenCL error";
 }
 
-int32_t gantry__opencl_error_code(int32_t native)
-{
+int32_t gantry__opencl_error_code(int32_t native) {
     const error_t *error = find_error(native);
 
     return error != NULL ? error->code : GANTRY__OPENCL_UNKNOWN;
 }
 
-int32_t gantry__opencl_fail(const gantry_host_t *host, int32_t code, int64_t native, const char *format, ...)
-{
+int32_t gantry__opencl_fail(const gantry_host_t *host, int32_t code, int64_t native, const char *format, ...) {
     char text[TEXT_BYTES];
     va_list arguments;
 
@@ -106,8 +104,7 @@ int32_t gantry__opencl_fail(const gantry_host_t *host, int32_t code, int64_t nat
     return host->set_error(host->self, code, "OpenCL", native, text);
 }
 
-int32_t gantry__opencl_check(const gantry_host_t *host, int32_t native, const char *format, ...)
-{
+int32_t gantry__opencl_check(const gantry_host_t *host, int32_t native, const char *format, ...) {
     char text[TEXT_BYTES];
     va_list arguments;
 
@@ -121,8 +118,7 @@ int32_t gantry__opencl_check(const gantry_host_t *host, int32_t native, const ch
                                gantry__opencl_error_name(native), (int)native);
 }
 
-void gantry__opencl_log(const gantry_host_t *host, int32_t level, const char *format, ...)
-{
+void gantry__opencl_log(const gantry_host_t *host, int32_t level, const char *format, ...) {
     char text[TEXT_BYTES];
     va_list arguments;
 
@@ -135,26 +131,24 @@ void gantry__opencl_log(const gantry_host_t *host, int32_t level, const char *fo
     host->log(host->self, level, text);
 }
 
-const char *gantry__opencl_option(const gantry_host_t *host, const char *name)
-{
+const char *gantry__opencl_option(const gantry_host_t *host, const char *name) {
     const char *value = GANTRY_ABI_HAS(host, option) && host->option != NULL ? host->option(host->self, name) : NULL;
 
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-void *gantry__opencl_alloc(const gantry_host_t *host, size_t bytes)
-{
+void *gantry__opencl_alloc(const gantry_host_t *host, size_t bytes) {
     void *ptr = host->reallocate(host->self, NULL, 0, bytes);
 
     if (ptr == NULL) {
-        gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no host memory for %zu bytes of the OpenCL backend", bytes);
+        gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no host memory for %zu bytes of the OpenCL backend",
+                            bytes);
         return NULL;
     }
     return memset(ptr, 0, bytes);
 }
 
-void gantry__opencl_free(const gantry_host_t *host, void *ptr, size_t bytes)
-{
+void gantry__opencl_free(const gantry_host_t *host, void *ptr, size_t bytes) {
     if (ptr != NULL) {
         host->reallocate(host->self, ptr, bytes, 0);
     }

@@ -25,7 +25,8 @@ int32_t gantry__opencl_error_code(int32_t native);
 int32_t gantry__opencl_fail(const gantry_host_t *host, int32_t code, int64_t native, const char *format, ...)
     GANTRY__OPENCL_PRINTF(4, 5);
 /* 0 when native is CL_SUCCESS; else the converter's code, with the text followed by ": CL_NAME (number)". */
-int32_t gantry__opencl_check(const gantry_host_t *host, int32_t native, const char *format, ...) GANTRY__OPENCL_PRINTF(3, 4);
+int32_t gantry__opencl_check(const gantry_host_t *host, int32_t native, const char *format, ...)
+    GANTRY__OPENCL_PRINTF(3, 4);
 void gantry__opencl_log(const gantry_host_t *host, int32_t level, const char *format, ...) GANTRY__OPENCL_PRINTF(3, 4);
 
 /* NULL when unset or empty. */

@@ -1,9 +1,9 @@
-/* In-order command queues. A queue keeps its commands until it is flushed, and says nothing of a command that failed until someone
- * looks at an event behind it: so waiting means a marker, not clFinish, whose result no driver owes us. */
+/* In-order command queues. A queue keeps its commands until it is flushed, and says nothing of a command that failed
+ * until someone looks at an event behind it: so waiting means a marker, not clFinish, whose result no driver owes us.
+ */
 #include "opencl/opencl_backend.h"
 
-static int32_t create(gantry_backend_device_t *device, int32_t purpose, gantry_backend_stream_t **out_stream)
-{
+static int32_t create(gantry_backend_device_t *device, int32_t purpose, gantry_backend_stream_t **out_stream) {
     gantry_backend_stream_t *stream = gantry__opencl_alloc(device->host, sizeof *stream);
     cl_int native = CL_SUCCESS;
 
@@ -16,27 +16,25 @@ static int32_t create(gantry_backend_device_t *device, int32_t purpose, gantry_b
     stream->queue = device->cl->clCreateCommandQueue(device->context, device->record->device, 0, &native);
     if (native != CL_SUCCESS) {
         gantry__opencl_free(device->host, stream, sizeof *stream);
-        return gantry__opencl_check(device->host, native, "making a stream on \"%.200s\"", device->record->hardware_name);
+        return gantry__opencl_check(device->host, native, "making a stream on \"%.200s\"",
+                                    device->record->hardware_name);
     }
     *out_stream = stream;
     return GANTRY_K_OK;
 }
 
-static void destroy(gantry_backend_stream_t *stream)
-{
+static void destroy(gantry_backend_stream_t *stream) {
     stream->device->cl->clFinish(stream->queue);
     stream->device->cl->clReleaseCommandQueue(stream->queue);
     gantry__opencl_free(stream->device->host, stream, sizeof *stream);
 }
 
-static int32_t flush(gantry_backend_stream_t *stream)
-{
-    return gantry__opencl_check(stream->device->host, stream->device->cl->clFlush(stream->queue), "flushing a stream of \"%.200s\"",
-                                stream->device->record->hardware_name);
+static int32_t flush(gantry_backend_stream_t *stream) {
+    return gantry__opencl_check(stream->device->host, stream->device->cl->clFlush(stream->queue),
+                                "flushing a stream of \"%.200s\"", stream->device->record->hardware_name);
 }
 
-static int32_t synchronize(gantry_backend_stream_t *stream)
-{
+static int32_t synchronize(gantry_backend_stream_t *stream) {
     const gantry__opencl_symbols_t *cl = stream->device->cl;
     cl_event marker = NULL;
     cl_int status = CL_COMPLETE;
@@ -60,8 +58,7 @@ static int32_t synchronize(gantry_backend_stream_t *stream)
                                 stream->device->record->hardware_name);
 }
 
-static int32_t wait_event(gantry_backend_stream_t *stream, gantry_backend_event_t *event)
-{
+static int32_t wait_event(gantry_backend_stream_t *stream, gantry_backend_event_t *event) {
     return gantry__opencl_event_wait_on(stream->device, stream->queue, event);
 }
 

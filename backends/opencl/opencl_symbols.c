@@ -22,8 +22,7 @@ static const symbol_t symbols[] = {
 };
 
 /* Appends "name: reason"; the reason usually begins with the name itself. */
-static void add_reason(char *reasons, size_t reasons_bytes, const char *name)
-{
+static void add_reason(char *reasons, size_t reasons_bytes, const char *name) {
     const char *reason = dlerror();
     size_t length = strlen(reasons);
 
@@ -31,11 +30,11 @@ static void add_reason(char *reasons, size_t reasons_bytes, const char *name)
         reason = "cannot be opened";
     }
     snprintf(reasons + length, reasons_bytes - length, "%s%s%s%s", length > 0 ? "; " : "",
-             strncmp(reason, name, strlen(name)) == 0 ? "" : name, strncmp(reason, name, strlen(name)) == 0 ? "" : ": ", reason);
+             strncmp(reason, name, strlen(name)) == 0 ? "" : name, strncmp(reason, name, strlen(name)) == 0 ? "" : ": ",
+             reason);
 }
 
-static void *open_first(const char *asked, const char **out_name, char *reasons, size_t reasons_bytes)
-{
+static void *open_first(const char *asked, const char **out_name, char *reasons, size_t reasons_bytes) {
     const char *const *names = asked != NULL ? &asked : candidates;
     size_t count = asked != NULL ? 1 : sizeof candidates / sizeof candidates[0];
 
@@ -52,13 +51,13 @@ static void *open_first(const char *asked, const char **out_name, char *reasons,
 }
 
 /* A function's address is copied byte by byte: ISO C has no conversion from an object's pointer. */
-static int32_t resolve(const gantry_host_t *host, gantry__opencl_symbols_t *table)
-{
+static int32_t resolve(const gantry_host_t *host, gantry__opencl_symbols_t *table) {
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
         void *address = dlsym(table->library, symbols[i].name);
 
         if (address == NULL) {
-            return gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0, "%s is no OpenCL 1.2 library: it has no function %s", table->name,
+            return gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0,
+                                       "%s is no OpenCL 1.2 library: it has no function %s", table->name,
                                        symbols[i].name);
         }
         memcpy((char *)table + symbols[i].offset, &address, sizeof address);
@@ -66,17 +65,20 @@ static int32_t resolve(const gantry_host_t *host, gantry__opencl_symbols_t *tabl
     return GANTRY_K_OK;
 }
 
-int32_t gantry__opencl_symbols_open(const gantry_host_t *host, gantry__opencl_symbols_t *out_symbols)
-{
+int32_t gantry__opencl_symbols_open(const gantry_host_t *host, gantry__opencl_symbols_t *out_symbols) {
     const char *asked = gantry__opencl_option(host, "GANTRY_OPENCL_LIBRARY");
     char reasons[768] = "";
     const char *name = NULL;
     void *library = open_first(asked, &name, reasons, sizeof reasons);
 
     if (library == NULL) {
-        return gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0, asked != NULL ? "GANTRY_OPENCL_LIBRARY cannot be opened: %s"
-                                   : "no OpenCL loader: %s; install ocl-icd-libopencl1 or the vendor's driver, or name a library with "
-                                     "GANTRY_OPENCL_LIBRARY", reasons);
+        return gantry__opencl_fail(
+            host, GANTRY_K_UNAVAILABLE, 0,
+            asked != NULL
+                ? "GANTRY_OPENCL_LIBRARY cannot be opened: %s"
+                : "no OpenCL loader: %s; install ocl-icd-libopencl1 or the vendor's driver, or name a library with "
+                  "GANTRY_OPENCL_LIBRARY",
+            reasons);
     }
     out_symbols->library = library;
     snprintf(out_symbols->name, sizeof out_symbols->name, "%s", name);

@@ -61,8 +61,8 @@ typedef struct gantry__opencl_symbols_t {
 #undef GANTRY__OPENCL_SLOT
 } gantry__opencl_symbols_t;
 
-/* Opens option GANTRY_OPENCL_LIBRARY when set, else libOpenCL.so.1, else libOpenCL.so. Unavailable, with each candidate's reason in
- * the text, when none can be opened or a function is missing. */
+/* Opens option GANTRY_OPENCL_LIBRARY when set, else libOpenCL.so.1, else libOpenCL.so. Unavailable, with each
+ * candidate's reason in the text, when none can be opened or a function is missing. */
 int32_t gantry__opencl_symbols_open(const gantry_host_t *host, gantry__opencl_symbols_t *out_symbols);
 
 #endif

@@ -1,5 +1,6 @@
-/* Device text that only this backend uses: the build turns each kernels/X.cl into `const char gantry__text_X[]`, a NUL-terminated
- * string. Owner: constant data of the library. Threads: thread-safe. */
+/* Device text that only this backend uses: the build turns each kernels/X.cl into `const char gantry__text_X[]`, a
+ * NUL-terminated string.
+ * Owner: constant data of the library. Threads: thread-safe. */
 #ifndef GANTRY_OPENCL_TEXT_H
 #define GANTRY_OPENCL_TEXT_H
 

@@ -9,9 +9,13 @@
 typedef struct {
     int64_t length;
     int64_t columns;
+    int64_t sequences;
     int64_t parts;
     int64_t piece;
     int64_t units;
+    int64_t each;
+    int64_t blocks;
+    int64_t lanes;
 } argmax_t;
 
 /* Sequences below which the device would idle, and the length of the pieces a sequence is then cut into. */
@@ -19,6 +23,9 @@ typedef struct {
 #define PIECE (4 * GANTRY_REDUCE_CHUNK)
 /* Length up to which one work-item takes a sequence though its neighbours read elsewhere. */
 #define ITEM_LENGTH 64
+#define LANES 64
+/* Work-groups per compute unit that a CPU should find. */
+#define GROUPS_PER_UNIT 16
 
 static const char *const argmax_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types,
                                            gantry__text_argmax};
@@ -58,32 +65,52 @@ static int64_t plan_shape(const gantry_op_call_t *call, argmax_t *plan)
         outer *= i < axis ? input->dims[i] : 1;
         plan->columns *= i > axis ? input->dims[i] : 1;
     }
+    plan->sequences = outer * plan->columns;
     return outer;
+}
+
+static int32_t submit_pieces_on_cpu(gantry_op_call_t *call, argmax_t *plan, int64_t outer, gantry_span_t partial)
+{
+    int64_t wanted = (int64_t)call->device_info->compute_units * GROUPS_PER_UNIT;
+    plan->lanes = LANES;
+    plan->blocks = (plan->columns + LANES - 1) / LANES;
+    plan->units = outer * plan->blocks * plan->parts;
+    plan->each = plan->units > wanted && wanted > 0 ? (plan->units + wanted - 1) / wanted : 1;
+    uint64_t groups = (uint64_t)((plan->units + plan->each - 1) / plan->each);
+    return submit(call, plan, plan->columns == 1 ? "argmax_row" : "argmax_columns", groups, 1, partial);
+}
+
+static int32_t submit_pieces(gantry_op_call_t *call, argmax_t *plan, int64_t outer, gantry_span_t partial)
+{
+    if (gantry__portable_is_cpu(call)) {
+        return submit_pieces_on_cpu(call, plan, outer, partial);
+    }
+    plan->units = plan->sequences * plan->parts;
+    if (plan->columns == 1 && plan->piece > ITEM_LENGTH) {
+        return submit(call, plan, "argmax_group", (uint64_t)plan->units * GANTRY_K_LOCAL, GANTRY_K_LOCAL, partial);
+    }
+    return submit(call, plan, "argmax_item", (uint64_t)plan->units, GANTRY_K_LOCAL, partial);
 }
 
 static int32_t compute_argmax(gantry_op_call_t *call)
 {
     argmax_t plan = {.parts = 1};
     gantry_span_t partial = call->outputs[0]->span; /* not used with one piece */
-    int64_t sequences = plan_shape(call, &plan);
+    int64_t outer = plan_shape(call, &plan);
     int32_t status = 0;
-    sequences *= plan.columns;
     if (plan.length == 0) {
         return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "ArgMax: the reduced dimension has no elements");
     }
-    plan.piece = sequences < FEW_SEQUENCES && plan.length > PIECE ? PIECE : plan.length;
+    plan.piece = plan.sequences < FEW_SEQUENCES && plan.length > PIECE ? PIECE : plan.length;
     plan.parts = (plan.length + plan.piece - 1) / plan.piece;
-    plan.units = sequences * plan.parts;
     if (plan.parts > 1) {
-        status = call->services->scratch(call, (uint64_t)plan.units * sizeof(int64_t), &partial);
+        status = call->services->scratch(call, (uint64_t)(plan.sequences * plan.parts) * sizeof(int64_t), &partial);
     }
-    if (status == 0 && !gantry__portable_is_cpu(call) && plan.columns == 1 && plan.piece > ITEM_LENGTH) {
-        status = submit(call, &plan, "argmax_group", (uint64_t)plan.units * GANTRY_K_LOCAL, GANTRY_K_LOCAL, partial);
-    } else if (status == 0) {
-        status = submit(call, &plan, "argmax_item", (uint64_t)plan.units, GANTRY_K_LOCAL, partial);
+    if (status == 0) {
+        status = submit_pieces(call, &plan, outer, partial);
     }
     if (status == 0 && plan.parts > 1) {
-        status = submit(call, &plan, "argmax_join", (uint64_t)sequences, GANTRY_K_LOCAL, partial);
+        status = submit(call, &plan, "argmax_join", (uint64_t)plan.sequences, GANTRY_K_LOCAL, partial);
     }
     return status;
 }

@@ -7,7 +7,7 @@ static gantry_status_t wait_for_former_uses(gantry_logical_device_t *device, con
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) {
         if (i != first_stream && chunk->last_use[i] > 0) points[count++] = (gantry__point_t){&device->streams[i], chunk->last_use[i]};
     }
-    return gantry__stream_wait_for(&device->streams[first_stream], points, count);
+    return gantry__stream_follow(&device->streams[first_stream], points, count);
 }
 
 gantry_status_t gantry__buffer_create(gantry_logical_device_t *device, uint64_t size_bytes, uint32_t first_stream, const char *owner,

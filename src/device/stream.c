@@ -172,31 +172,48 @@ static gantry_status_t wait_on_host(gantry__event_t *event) {
 
 static bool is_sibling(const gantry__stream_t *a, const gantry__stream_t *b) { return a->owner == b->owner; }
 
-static gantry_status_t wait_for_one(gantry__stream_t *stream, gantry__point_t point) {
+/* One stream behind an event of another, on the device where that goes. */
+static gantry_status_t wait_on_device(gantry__stream_t *stream, gantry__point_t point, gantry__event_t *event) {
+    gantry_status_t status = GANTRY_OK;
+    gantry__mutex_lock(&stream->lock);
+    uint64_t *known = is_sibling(stream, point.stream) ? &stream->waited[point.stream->index] : NULL;
+    if (!known || *known < point.count) {
+        status = (gantry_status_t)stream->backend->stream->wait_event(stream->handle, event->handle);
+        if (status == GANTRY_OK && known) *known = event->count;
+    }
+    gantry__mutex_unlock(&stream->lock);
+    return status;
+}
+
+/* order_only: it does not matter how the work before the point ended. */
+static gantry_status_t wait_for_one(gantry__stream_t *stream, gantry__point_t point, bool order_only) {
     if (gantry__point_is_past(point)) return GANTRY_OK;
-    GANTRY__TRY(failure_of(point));
+    gantry_status_t status = failure_of(point);
+    if (status != GANTRY_OK) return order_only ? GANTRY_OK : status; /* it is over: whoever found the failure waited for the stream */
     if (point.stream == stream) return GANTRY_OK;
     gantry__event_t *event;
-    if (event_for(point, &event) != GANTRY_OK) return gantry__stream_synchronize(point.stream);
+    if (event_for(point, &event) != GANTRY_OK) {
+        status = gantry__stream_synchronize(point.stream);
+        return order_only ? GANTRY_OK : status;
+    }
     if (!event) return GANTRY_OK;
-    gantry_status_t status = GANTRY_OK;
     if (stream->synchronous || stream->backend != point.stream->backend) {
         status = wait_on_host(event);
+        if (order_only) status = GANTRY_OK;
     } else {
-        gantry__mutex_lock(&stream->lock);
-        uint64_t *known = is_sibling(stream, point.stream) ? &stream->waited[point.stream->index] : NULL;
-        if (!known || *known < point.count) {
-            status = (gantry_status_t)stream->backend->stream->wait_event(stream->handle, event->handle);
-            if (status == GANTRY_OK && known) *known = event->count;
-        }
-        gantry__mutex_unlock(&stream->lock);
+        status = wait_on_device(stream, point, event);
     }
     release_event(event);
     return status;
 }
 
 gantry_status_t gantry__stream_wait_for(gantry__stream_t *stream, const gantry__point_t *points, size_t count) {
-    for (size_t i = 0; i < count; ++i) GANTRY__TRY(wait_for_one(stream, points[i]));
+    for (size_t i = 0; i < count; ++i) GANTRY__TRY(wait_for_one(stream, points[i], false));
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__stream_follow(gantry__stream_t *stream, const gantry__point_t *points, size_t count) {
+    for (size_t i = 0; i < count; ++i) GANTRY__TRY(wait_for_one(stream, points[i], true));
     return GANTRY_OK;
 }
 

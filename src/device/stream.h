@@ -68,6 +68,9 @@ bool gantry__point_is_past(gantry__point_t point);
 /* Makes stream's later work wait for the points; between backends the calling thread waits instead. Not between begin and end. */
 gantry_status_t gantry__stream_wait_for(gantry__stream_t *stream, const gantry__point_t *points, size_t count);
 
+/* The same for the order alone: points whose work failed are over, and no error. */
+gantry_status_t gantry__stream_follow(gantry__stream_t *stream, const gantry__point_t *points, size_t count);
+
 /* Submissions go between begin and end; end returns the count that stands for them. */
 void gantry__stream_begin(gantry__stream_t *stream);
 uint64_t gantry__stream_end(gantry__stream_t *stream);

@@ -27,7 +27,7 @@ typedef struct conformance_options_t {
     const char *golden;       /* folder of *.json */
     const char *skip_file;    /* NULL: none */
     const char *expectations; /* file of kernels known to be missing */
-    uint64_t every;           /* run only each n-th case of the golden files and the sweep */
+    uint64_t every;           /* run only each n-th case of golden files, sweep and matrix products */
     bool opencl_cpu_as_gpu;
     bool list;          /* print the cases, run nothing */
     bool verbose;       /* log of the library, all reasons of a failure, table per op */

@@ -20,7 +20,7 @@ static const char usage[] =
     "  --opencl-cpu-as-gpu    let OpenCL devices of type CPU count as GPUs\n"
     "  --only NAME[,NAME]     these ops and groups only\n"
     "  --case TEXT            cases whose name contains TEXT\n"
-    "  --every N              each N-th case of golden files and sweep\n"
+    "  --every N              each N-th case of golden files, sweep and matrix products\n"
     "  --golden DIR           folder of golden files\n"
     "  --expectations FILE    kernels known to be missing: backend op dtype reason\n"
     "  --skip-file FILE       cases to leave out: op case-text reason (* is any case)\n"

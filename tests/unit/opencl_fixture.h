@@ -1,8 +1,8 @@
-/* What the OpenCL backend's tests share: a host that counts memory, keeps errors and hands out options, and two PoCL devices opened
- * through the plug-in interface alone.
+/* What the OpenCL backend's tests share: a host that counts memory, keeps errors and hands out options, and two PoCL
+ * devices opened through the plug-in interface alone.
  *
- * Tests set POCL_DEVICES themselves and fail when they do not get their two devices. Without any OpenCL they fail too, unless
- * GANTRY_TEST_ALLOW_NO_OPENCL is set: then they are skipped and print why.
+ * Tests set POCL_DEVICES themselves and fail when they do not get their two devices. Without any OpenCL they fail too,
+ * unless GANTRY_TEST_ALLOW_NO_OPENCL is set: then they are skipped and print why.
  * Owner: a fixture holds what it opened until fixture_close. Threads: the host's slots are thread-safe. */
 #ifndef GANTRY_OPENCL_FIXTURE_H
 #define GANTRY_OPENCL_FIXTURE_H
@@ -44,24 +44,23 @@ typedef struct fixture_t {
     gantry_backend_stream_t *stream[FIXTURE_DEVICES]; /* one on each device */
     const char *option_names[FIXTURE_OPTIONS];
     const char *option_values[FIXTURE_OPTIONS];
-    atomic_llong bytes;        /* held by the backend */
-    atomic_int allocations;    /* made so far */
-    atomic_int fail_at;        /* the allocation of this number fails; 0: none */
+    atomic_llong bytes;     /* held by the backend */
+    atomic_int allocations; /* made so far */
+    atomic_int fail_at;     /* the allocation of this number fails; 0: none */
 } fixture_t;
 
 static _Thread_local char fixture_error[8192];
 static _Thread_local int64_t fixture_native;
 
-static inline void fixture_log(void *self, int32_t level, const char *text)
-{
+static inline void fixture_log(void *self, int32_t level, const char *text) {
     (void)self;
     if (level >= GANTRY_LOG_WARNING) {
         printf("  backend: %s\n", text);
     }
 }
 
-static inline int32_t fixture_set_error(void *self, int32_t code, const char *domain, int64_t native, const char *text)
-{
+static inline int32_t fixture_set_error(void *self, int32_t code, const char *domain, int64_t native,
+                                        const char *text) {
     (void)self;
     (void)domain;
     fixture_native = native;
@@ -69,8 +68,7 @@ static inline int32_t fixture_set_error(void *self, int32_t code, const char *do
     return code;
 }
 
-static inline void *fixture_reallocate(void *self, void *ptr, uint64_t old_bytes, uint64_t new_bytes)
-{
+static inline void *fixture_reallocate(void *self, void *ptr, uint64_t old_bytes, uint64_t new_bytes) {
     fixture_t *fixture = self;
     void *result;
 
@@ -89,8 +87,7 @@ static inline void *fixture_reallocate(void *self, void *ptr, uint64_t old_bytes
     return result;
 }
 
-static inline const char *fixture_option(void *self, const char *name)
-{
+static inline const char *fixture_option(void *self, const char *name) {
     const fixture_t *fixture = self;
 
     for (int i = 0; i < FIXTURE_OPTIONS; i++) {
@@ -102,8 +99,7 @@ static inline const char *fixture_option(void *self, const char *name)
 }
 
 /* A host and the backend's table; nothing is opened. */
-static inline void fixture_init(fixture_t *fixture)
-{
+static inline void fixture_init(fixture_t *fixture) {
     memset(fixture, 0, sizeof *fixture);
     fixture->host = (gantry_host_t){
         .struct_size = sizeof fixture->host,
@@ -118,20 +114,19 @@ static inline void fixture_init(fixture_t *fixture)
     assert_int_equal(gantry_backend_query_opencl(GANTRY_ABI_VERSION, &fixture->backend), 0);
 }
 
-#define assert_ok(expression)                                                                          \
-    do {                                                                                               \
-        int32_t assert_status_ = (expression);                                                         \
+#define assert_ok(expression)                                                                               \
+    do {                                                                                                    \
+        int32_t assert_status_ = (expression);                                                              \
         if (assert_status_ != 0) fail_msg("%s: status %d: %s", #expression, assert_status_, fixture_error); \
     } while (0)
 
-#define assert_error_has(part)                                                                  \
-    do {                                                                                        \
+#define assert_error_has(part)                                                                          \
+    do {                                                                                                \
         if (strstr(fixture_error, part) == NULL) fail_msg("\"%s\" is not in: %s", part, fixture_error); \
     } while (0)
 
 /* Opens the instance; skips where that is allowed. */
-static inline void fixture_open_instance(fixture_t *fixture)
-{
+static inline void fixture_open_instance(fixture_t *fixture) {
     int32_t status = fixture->backend->open(&fixture->host, &fixture->instance);
 
     if (status == UNAVAILABLE && getenv("GANTRY_TEST_ALLOW_NO_OPENCL") != NULL) {
@@ -142,8 +137,7 @@ static inline void fixture_open_instance(fixture_t *fixture)
 }
 
 /* Finds and opens the two PoCL devices. */
-static inline void fixture_open_devices(fixture_t *fixture)
-{
+static inline void fixture_open_devices(fixture_t *fixture) {
     uint32_t count = fixture->backend->device_count(fixture->instance);
     uint32_t found = 0;
 
@@ -165,16 +159,14 @@ static inline void fixture_open_devices(fixture_t *fixture)
     }
 }
 
-static inline void fixture_open(fixture_t *fixture)
-{
+static inline void fixture_open(fixture_t *fixture) {
     fixture_init(fixture);
     fixture_open_instance(fixture);
     fixture_open_devices(fixture);
 }
 
 /* Gives all back and checks that the backend holds no memory any more. */
-static inline void fixture_close(fixture_t *fixture)
-{
+static inline void fixture_close(fixture_t *fixture) {
     for (int d = 0; d < FIXTURE_DEVICES; d++) {
         if (fixture->stream[d] != NULL) {
             fixture->backend->stream->destroy(fixture->stream[d]);
@@ -189,8 +181,7 @@ static inline void fixture_close(fixture_t *fixture)
     assert_int_equal(atomic_load(&fixture->bytes), 0);
 }
 
-static inline gantry_span_t fixture_region(fixture_t *fixture, int d, uint64_t bytes)
-{
+static inline gantry_span_t fixture_region(fixture_t *fixture, int d, uint64_t bytes) {
     gantry_span_t span = {0, 0, bytes};
 
     assert_ok(fixture->backend->memory->region_alloc(fixture->device[d], bytes, &span.region));
@@ -198,19 +189,16 @@ static inline gantry_span_t fixture_region(fixture_t *fixture, int d, uint64_t b
     return span;
 }
 
-static inline void fixture_region_free(fixture_t *fixture, int d, gantry_span_t span)
-{
+static inline void fixture_region_free(fixture_t *fixture, int d, gantry_span_t span) {
     fixture->backend->memory->region_free(fixture->device[d], span.region, span.offset_bytes + span.size_bytes);
 }
 
-static inline void fixture_write(fixture_t *fixture, int d, gantry_span_t span, const void *bytes)
-{
+static inline void fixture_write(fixture_t *fixture, int d, gantry_span_t span, const void *bytes) {
     assert_ok(fixture->backend->transfer->to_device(fixture->stream[d], &span, bytes));
     assert_ok(fixture->backend->stream->synchronize(fixture->stream[d]));
 }
 
-static inline void fixture_read(fixture_t *fixture, int d, gantry_span_t span, void *bytes)
-{
+static inline void fixture_read(fixture_t *fixture, int d, gantry_span_t span, void *bytes) {
     assert_ok(fixture->backend->transfer->to_host(fixture->stream[d], bytes, &span));
     assert_ok(fixture->backend->stream->synchronize(fixture->stream[d]));
 }

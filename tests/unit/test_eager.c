@@ -839,6 +839,8 @@ static void every_slot_of_a_backend_may_fail(void **state) {
                 }
                 if (!strstr(message, "injected here")) fail_msg("%s, call %d: the cause is not told: %s", name, (int)n, message);
             }
+            /* work that failed is told to those who depend on it, and to who waits for its stream */
+            if (strcmp(name, "work") == 0) (void)gantry_runtime_synchronize(f.runtime);
             if (reached) {
                 status = small_program(f.runtime, message, sizeof message);
                 if (status != GANTRY_OK) fail_msg("after %s, call %d: status %d, %s", name, (int)n, (int)status, message);

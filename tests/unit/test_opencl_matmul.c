@@ -1,5 +1,5 @@
-/* The OpenCL backend's own matrix products, CLBlast's and the one for processors, on PoCL: through kernel_def and a core of a few lines
- * that gives scratch, programs and launches. */
+/* The OpenCL backend's own matrix products, CLBlast's and the one for processors, on PoCL: through kernel_def and a
+ * core of a few lines that gives scratch, programs and launches. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
 
@@ -20,8 +20,7 @@ typedef struct core_t {
     int32_t scratch_status; /* what the next scratch answers */
 } core_t;
 
-static int32_t take_scratch(gantry_op_call_t *call, uint64_t size_bytes, gantry_span_t *out_span)
-{
+static int32_t take_scratch(gantry_op_call_t *call, uint64_t size_bytes, gantry_span_t *out_span) {
     core_t *core = call->core;
 
     if (core->scratch_status != 0) {
@@ -35,9 +34,8 @@ static int32_t take_scratch(gantry_op_call_t *call, uint64_t size_bytes, gantry_
     return 0;
 }
 
-static int32_t get_kernel(gantry_op_call_t *call, const gantry_program_source_t *source, const char *options, const char *name,
-                          gantry_backend_kernel_t **out_kernel)
-{
+static int32_t get_kernel(gantry_op_call_t *call, const gantry_program_source_t *source, const char *options,
+                          const char *name, gantry_backend_kernel_t **out_kernel) {
     core_t *core = call->core;
     const gantry_program_ops_t *ops = core->fixture->backend->program;
 
@@ -53,21 +51,18 @@ static int32_t get_kernel(gantry_op_call_t *call, const gantry_program_source_t 
     return ops->kernel_find(core->programs[core->program_count++], name, out_kernel);
 }
 
-static int32_t launch(gantry_op_call_t *call, gantry_backend_kernel_t *kernel, const gantry_launch_t *what)
-{
+static int32_t launch(gantry_op_call_t *call, gantry_backend_kernel_t *kernel, const gantry_launch_t *what) {
     return ((core_t *)call->core)->fixture->backend->program->launch(call->stream, kernel, what);
 }
 
-static int32_t fill(gantry_op_call_t *call, const gantry_span_t *target, const void *pattern, uint32_t pattern_bytes)
-{
+static int32_t fill(gantry_op_call_t *call, const gantry_span_t *target, const void *pattern, uint32_t pattern_bytes) {
     return ((core_t *)call->core)->fixture->backend->transfer->fill(call->stream, target, pattern, pattern_bytes);
 }
 
 static const gantry_call_services_t services = {
     .struct_size = sizeof services, .scratch = take_scratch, .kernel = get_kernel, .launch = launch, .fill = fill};
 
-static void core_open(core_t *core, fixture_t *fixture, const char *choice)
-{
+static void core_open(core_t *core, fixture_t *fixture, const char *choice) {
     memset(core, 0, sizeof *core);
     core->fixture = fixture;
     fixture_init(fixture);
@@ -77,8 +72,7 @@ static void core_open(core_t *core, fixture_t *fixture, const char *choice)
     fixture_open_devices(fixture);
 }
 
-static void core_close(core_t *core)
-{
+static void core_close(core_t *core) {
     for (uint32_t i = 0; i < core->program_count; i++) {
         core->fixture->backend->program->destroy(core->programs[i]);
     }
@@ -99,8 +93,7 @@ typedef struct product_t {
     int64_t b_dims[8];
 } product_t;
 
-static int64_t elements(int32_t rank, const int64_t *dims)
-{
+static int64_t elements(int32_t rank, const int64_t *dims) {
     int64_t count = 1;
 
     for (int32_t i = 0; i < rank; i++) {
@@ -110,8 +103,7 @@ static int64_t elements(int32_t rank, const int64_t *dims)
 }
 
 /* The output's shape; returns its rank. */
-static int32_t output_dims(const product_t *p, int64_t *out)
-{
+static int32_t output_dims(const product_t *p, int64_t *out) {
     int32_t rank = p->a_rank > p->b_rank ? p->a_rank : p->b_rank;
 
     for (int32_t d = 0; d < rank - 2; d++) {
@@ -127,14 +119,12 @@ static int32_t output_dims(const product_t *p, int64_t *out)
     return rank;
 }
 
-static double get(const void *data, int32_t dtype, int64_t i)
-{
+static double get(const void *data, int32_t dtype, int64_t i) {
     return dtype == FLOAT32 ? (double)((const float *)data)[i] : ((const double *)data)[i];
 }
 
 /* Numbers of a few bits, so that every sum is exact in both types and the results must be equal, whatever the order. */
-static void *make_numbers(int32_t dtype, int64_t count, uint32_t seed)
-{
+static void *make_numbers(int32_t dtype, int64_t count, uint32_t seed) {
     void *data = malloc((size_t)(count > 0 ? count : 1) * 8);
 
     assert_non_null(data);
@@ -153,8 +143,8 @@ static void *make_numbers(int32_t dtype, int64_t count, uint32_t seed)
 }
 
 /* Where matrix `batch` of the output's batches begins in an input. */
-static int64_t batch_begin(const product_t *p, int32_t rank, const int64_t *dims, int32_t out_rank, const int64_t *out, int64_t batch)
-{
+static int64_t batch_begin(const product_t *p, int32_t rank, const int64_t *dims, int32_t out_rank, const int64_t *out,
+                           int64_t batch) {
     int64_t begin = 0;
     int64_t stride = dims[rank - 1] * dims[rank - 2];
 
@@ -172,8 +162,7 @@ static int64_t batch_begin(const product_t *p, int32_t rank, const int64_t *dims
     return begin;
 }
 
-static void check_result(const product_t *p, const void *a, const void *b, const void *c)
-{
+static void check_result(const product_t *p, const void *a, const void *b, const void *c) {
     int64_t out[8];
     int32_t rank = output_dims(p, out);
     int64_t m = out[rank - 2];
@@ -195,16 +184,16 @@ static void check_result(const product_t *p, const void *a, const void *b, const
                        get(b, p->dtype, b0 + (p->is_b_transposed ? j * k + s : s * n + j));
             }
             if (get(c, p->dtype, batch * m * n + e) != sum) {
-                fail_msg("batch %lld [%lld, %lld] of %lld x %lld x %lld: %g, not %g", (long long)batch, (long long)i, (long long)j,
-                         (long long)m, (long long)k, (long long)n, get(c, p->dtype, batch * m * n + e), sum);
+                fail_msg("batch %lld [%lld, %lld] of %lld x %lld x %lld: %g, not %g", (long long)batch, (long long)i,
+                         (long long)j, (long long)m, (long long)k, (long long)n, get(c, p->dtype, batch * m * n + e),
+                         sum);
             }
         }
     }
 }
 
 /* The first kernel for the op that takes the call; NULL when none does. */
-static const gantry_kernel_def_t *find_kernel(const core_t *core, const gantry_op_call_t *call)
-{
+static const gantry_kernel_def_t *find_kernel(const core_t *core, const gantry_op_call_t *call) {
     const gantry_kernel_def_t *const *kernels = NULL;
     uint32_t count = core->fixture->backend->kernels(core->fixture->instance, core->fixture->index[0], &kernels);
 
@@ -217,8 +206,7 @@ static const gantry_kernel_def_t *find_kernel(const core_t *core, const gantry_o
     return NULL;
 }
 
-static gantry_arg_t make_arg(const product_t *p, int32_t rank, const int64_t *dims, gantry_span_t span)
-{
+static gantry_arg_t make_arg(const product_t *p, int32_t rank, const int64_t *dims, gantry_span_t span) {
     gantry_arg_t arg = {.struct_size = sizeof arg, .dtype = p->dtype, .rank = rank, .dims = dims, .span = span};
 
     arg.element_count = elements(rank, dims);
@@ -226,8 +214,7 @@ static gantry_arg_t make_arg(const product_t *p, int32_t rank, const int64_t *di
 }
 
 /* Runs the product with all three tensors at offsets in one region; c gets the result. Returns compute's status. */
-static int32_t run(core_t *core, const product_t *p, const void *a, const void *b, void *c)
-{
+static int32_t run(core_t *core, const product_t *p, const void *a, const void *b, void *c) {
     fixture_t *fixture = core->fixture;
     uint64_t item = p->dtype == FLOAT32 ? 4 : 8;
     int64_t out[8];
@@ -247,9 +234,19 @@ static int32_t run(core_t *core, const product_t *p, const void *a, const void *
     gantry_attr_t tb = {.struct_size = sizeof tb, .kind = GANTRY_ATTR_BOOL, .i = p->is_b_transposed};
     const gantry_attr_t *attrs[] = {&ta, &tb};
     gantry_device_info_t info = fixture->info[0];
-    gantry_op_call_t call = {.struct_size = sizeof call, .input_count = 2, .output_count = 1, .attr_count = 2, .inputs = inputs,
-                             .outputs = outputs, .attrs = attrs, .op = p->is_batched ? "BatchMatMul" : "MatMul", .device_info = &info,
-                             .device = fixture->device[0], .stream = fixture->stream[0], .services = &services, .core = core};
+    gantry_op_call_t call = {.struct_size = sizeof call,
+                             .input_count = 2,
+                             .output_count = 1,
+                             .attr_count = 2,
+                             .inputs = inputs,
+                             .outputs = outputs,
+                             .attrs = attrs,
+                             .op = p->is_batched ? "BatchMatMul" : "MatMul",
+                             .device_info = &info,
+                             .device = fixture->device[0],
+                             .stream = fixture->stream[0],
+                             .services = &services,
+                             .core = core};
     unsigned char edge[256];
     gantry_span_t behind = {all.region, c_begin + c_bytes, 256};
     int32_t status;
@@ -259,7 +256,8 @@ static int32_t run(core_t *core, const product_t *p, const void *a, const void *
     if (p->vector_width != 0) {
         info.native_vector_width = p->vector_width;
     }
-    assert_ok(fixture->backend->transfer->fill(fixture->stream[0], &all, &(unsigned char){0xff}, 1)); /* NaN everywhere */
+    assert_ok(
+        fixture->backend->transfer->fill(fixture->stream[0], &all, &(unsigned char){0xff}, 1)); /* NaN everywhere */
     fixture_write(fixture, 0, x.span, a);
     fixture_write(fixture, 0, y.span, b);
     call.kernel = find_kernel(core, &call);
@@ -281,8 +279,7 @@ static int32_t run(core_t *core, const product_t *p, const void *a, const void *
     return status;
 }
 
-static void check_product(core_t *core, const product_t *p)
-{
+static void check_product(core_t *core, const product_t *p) {
     int64_t out[8];
     int64_t count = elements(output_dims(p, out), out);
     void *a = make_numbers(p->dtype, elements(p->a_rank, p->a_dims), 1);
@@ -296,9 +293,12 @@ static void check_product(core_t *core, const product_t *p)
     free(c);
 }
 
-static product_t plain(int32_t dtype, int64_t m, int64_t k, int64_t n, int is_a_transposed, int is_b_transposed)
-{
-    product_t p = {.dtype = dtype, .a_rank = 2, .b_rank = 2, .is_a_transposed = is_a_transposed, .is_b_transposed = is_b_transposed};
+static product_t plain(int32_t dtype, int64_t m, int64_t k, int64_t n, int is_a_transposed, int is_b_transposed) {
+    product_t p = {.dtype = dtype,
+                   .a_rank = 2,
+                   .b_rank = 2,
+                   .is_a_transposed = is_a_transposed,
+                   .is_b_transposed = is_b_transposed};
 
     p.a_dims[is_a_transposed ? 1 : 0] = m;
     p.a_dims[is_a_transposed ? 0 : 1] = k;
@@ -307,8 +307,7 @@ static product_t plain(int32_t dtype, int64_t m, int64_t k, int64_t n, int is_a_
     return p;
 }
 
-static void check_shapes(core_t *core, const int64_t (*shapes)[3], size_t count, uint32_t vector_width)
-{
+static void check_shapes(core_t *core, const int64_t (*shapes)[3], size_t count, uint32_t vector_width) {
     for (size_t s = 0; s < count; s++) {
         for (int form = 0; form < 4; form++) {
             for (int32_t dtype = FLOAT32; dtype <= FLOAT64; dtype++) {
@@ -321,14 +320,18 @@ static void check_shapes(core_t *core, const int64_t (*shapes)[3], size_t count,
     }
 }
 
-static void check_batches(core_t *core)
-{
+static void check_batches(core_t *core) {
     static const product_t products[] = {
         {.a_rank = 3, .b_rank = 3, .a_dims = {5, 7, 9}, .b_dims = {5, 9, 11}},
         {.a_rank = 3, .b_rank = 2, .a_dims = {5, 7, 9}, .b_dims = {9, 33}}, /* one b: folded into rows */
         {.a_rank = 2, .b_rank = 3, .a_dims = {7, 9}, .b_dims = {4, 9, 3}},
         {.a_rank = 5, .b_rank = 4, .a_dims = {2, 1, 3, 7, 9}, .b_dims = {4, 1, 9, 5}},
-        {.a_rank = 4, .b_rank = 4, .a_dims = {2, 3, 9, 7}, .b_dims = {2, 3, 5, 9}, .is_a_transposed = 1, .is_b_transposed = 1},
+        {.a_rank = 4,
+         .b_rank = 4,
+         .a_dims = {2, 3, 9, 7},
+         .b_dims = {2, 3, 5, 9},
+         .is_a_transposed = 1,
+         .is_b_transposed = 1},
         {.a_rank = 8, .b_rank = 8, .a_dims = {2, 1, 2, 1, 2, 1, 3, 4}, .b_dims = {1, 2, 1, 2, 1, 2, 4, 3}},
         {.a_rank = 3, .b_rank = 3, .a_dims = {3, 40, 70}, .b_dims = {1, 90, 70}, .is_b_transposed = 1},
     };
@@ -346,11 +349,11 @@ static void check_batches(core_t *core)
 
 /* ---- tests ---- */
 
-static const int64_t small_shapes[][3] = {{1, 1, 1}, {2, 3, 2}, {3, 5, 7}, {12, 8, 32}, {13, 33, 37}, {40, 19, 5}, {5, 100, 70}};
+static const int64_t small_shapes[][3] = {{1, 1, 1},    {2, 3, 2},   {3, 5, 7},   {12, 8, 32},
+                                          {13, 33, 37}, {40, 19, 5}, {5, 100, 70}};
 #define SMALL_SHAPES (sizeof small_shapes / sizeof small_shapes[0])
 
-static void cpu_matmul_small_shapes_are_exact(void **state)
-{
+static void cpu_matmul_small_shapes_are_exact(void **state) {
     fixture_t fixture;
     core_t core;
 
@@ -360,11 +363,11 @@ static void cpu_matmul_small_shapes_are_exact(void **state)
     core_close(&core);
 }
 
-/* Several blocks in each direction, several work-items, both ways of taking b, the transposed product, few rows, few columns. */
-static void cpu_matmul_block_edges_are_exact(void **state)
-{
-    static const int64_t shapes[][3] = {{300, 257, 97}, {245, 513, 64}, {31, 300, 130}, {700, 260, 6}, {1, 600, 500}, {500, 600, 1},
-                                        {8, 40, 2100},  {3, 900, 800},  {800, 900, 3},  {40, 2100, 9}};
+/* Several blocks in each direction, several work-items, both ways of taking b, the transposed product, few rows, few
+ * columns. */
+static void cpu_matmul_block_edges_are_exact(void **state) {
+    static const int64_t shapes[][3] = {{300, 257, 97}, {245, 513, 64}, {31, 300, 130}, {700, 260, 6}, {1, 600, 500},
+                                        {500, 600, 1},  {8, 40, 2100},  {3, 900, 800},  {800, 900, 3}, {40, 2100, 9}};
     fixture_t fixture;
     core_t core;
 
@@ -374,8 +377,7 @@ static void cpu_matmul_block_edges_are_exact(void **state)
     core_close(&core);
 }
 
-static void cpu_matmul_narrow_vectors_are_exact(void **state)
-{
+static void cpu_matmul_narrow_vectors_are_exact(void **state) {
     static const int64_t shapes[][3] = {{13, 33, 37}, {64, 600, 33}, {3, 5, 70}, {2, 1100, 1000}, {100, 700, 6}};
     static const uint32_t widths[] = {1, 4, 8};
     fixture_t fixture;
@@ -389,8 +391,7 @@ static void cpu_matmul_narrow_vectors_are_exact(void **state)
     core_close(&core);
 }
 
-static void cpu_matmul_batches_are_exact(void **state)
-{
+static void cpu_matmul_batches_are_exact(void **state) {
     fixture_t fixture;
     core_t core;
 
@@ -400,8 +401,7 @@ static void cpu_matmul_batches_are_exact(void **state)
     core_close(&core);
 }
 
-static void cpu_matmul_twice_gives_the_same_bits(void **state)
-{
+static void cpu_matmul_twice_gives_the_same_bits(void **state) {
     enum { M = 150, K = 700, N = 170 };
     fixture_t fixture;
     core_t core;
@@ -430,8 +430,7 @@ static void cpu_matmul_twice_gives_the_same_bits(void **state)
     core_close(&core);
 }
 
-static void matmul_over_nothing_is_zero(void **state)
-{
+static void matmul_over_nothing_is_zero(void **state) {
     static const char *const choices[] = {"cpu", "clblast"};
 
     (void)state;
@@ -446,8 +445,7 @@ static void matmul_over_nothing_is_zero(void **state)
     }
 }
 
-static void cpu_matmul_without_scratch_returns_its_error(void **state)
-{
+static void cpu_matmul_without_scratch_returns_its_error(void **state) {
     fixture_t fixture;
     core_t core;
     product_t p = plain(FLOAT32, 4, 4, 4, 0, 0);
@@ -460,17 +458,20 @@ static void cpu_matmul_without_scratch_returns_its_error(void **state)
     core_close(&core);
 }
 
-static int has_clblast(const core_t *core)
-{
+static int has_clblast(const core_t *core) {
     return strstr(core->fixture->backend->libraries(core->fixture->instance), "CLBlast missing") == NULL;
 }
 
 /* A few only: on a processor each new kernel of CLBlast takes seconds to build. */
-static void clblast_small_shapes_and_batches_are_exact(void **state)
-{
+static void clblast_small_shapes_and_batches_are_exact(void **state) {
     static const product_t batches[] = {
         {.dtype = FLOAT32, .is_batched = 1, .a_rank = 3, .b_rank = 2, .a_dims = {5, 7, 9}, .b_dims = {9, 33}},
-        {.dtype = FLOAT32, .is_batched = 1, .a_rank = 5, .b_rank = 4, .a_dims = {2, 1, 3, 7, 9}, .b_dims = {4, 1, 9, 5}},
+        {.dtype = FLOAT32,
+         .is_batched = 1,
+         .a_rank = 5,
+         .b_rank = 4,
+         .a_dims = {2, 1, 3, 7, 9},
+         .b_dims = {4, 1, 9, 5}},
     };
     fixture_t fixture;
     core_t core;
@@ -498,8 +499,7 @@ static void clblast_small_shapes_and_batches_are_exact(void **state)
 }
 
 /* "portable" leaves the op to the pack, and a forced choice is the only one that says yes. */
-static void matmul_choice_decides_who_supports_it(void **state)
-{
+static void matmul_choice_decides_who_supports_it(void **state) {
     static const char *const choices[] = {"portable", "cpu", "auto"};
 
     (void)state;
@@ -524,8 +524,7 @@ static void matmul_choice_decides_who_supports_it(void **state)
     }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matmul_choice_decides_who_supports_it),
         cmocka_unit_test(cpu_matmul_small_shapes_are_exact),

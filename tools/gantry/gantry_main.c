@@ -8,7 +8,7 @@
 
 static const char usage[] =
     "usage: gantry devices [--json] [--opencl-cpu-as-gpu] [--verbose]\n"
-    "       gantry ops [--json]\n"
+    "       gantry ops [--json | --markdown]\n"
     "       gantry version\n"
     "\n"
     "devices   every backend with its state and reason, every device with its names, memory and driver\n"
@@ -27,11 +27,13 @@ static int refuse(const char *word) {
 
 int main(int argc, char **argv) {
     gantry_runtime_options_t options = {.struct_size = sizeof options};
-    bool json = false;
+    gantry_tool_format_t format = GANTRY_TOOL_TEXT;
     const char *command = argc > 1 ? argv[1] : "";
     for (int i = 2; i < argc; ++i) {
         if (strcmp(argv[i], "--json") == 0) {
-            json = true;
+            format = GANTRY_TOOL_JSON;
+        } else if (strcmp(argv[i], "--markdown") == 0 && strcmp(command, "ops") == 0) {
+            format = GANTRY_TOOL_MARKDOWN;
         } else if (strcmp(argv[i], "--opencl-cpu-as-gpu") == 0) {
             options.opencl_cpu_as_gpu = GANTRY_ON;
         } else if (strcmp(argv[i], "--verbose") == 0) {
@@ -52,7 +54,7 @@ int main(int argc, char **argv) {
         (void)fprintf(stderr, "gantry: %s\n", gantry_last_message());
         return 1;
     }
-    int code = is_devices ? gantry_tool_devices(runtime, json) : gantry_tool_ops(runtime, json);
+    int code = is_devices ? gantry_tool_devices(runtime, format == GANTRY_TOOL_JSON) : gantry_tool_ops(runtime, format);
     gantry_runtime_release(runtime);
     return code;
 }

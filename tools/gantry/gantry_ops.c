@@ -37,6 +37,29 @@ static void print_op(gantry_runtime_t *runtime, const gantry_op_info_t *info, co
     }
 }
 
+/* One row of docs/ops.md. */
+static void print_row(gantry_runtime_t *runtime, const gantry_op_info_t *info, const devices_t *devices) {
+    (void)printf("| %s | ", info->name);
+    for (size_t i = 0; i < info->input_count; ++i) (void)printf("%s%s", i ? ", " : "", info->inputs[i]);
+    (void)printf(" | ");
+    for (size_t i = 0; i < info->attr_count; ++i) (void)printf("%s%s", i ? "; " : "", info->attrs[i]);
+    (void)printf(" | %s |", info->summary);
+    for (size_t i = 0; i < devices->count; ++i) {
+        char text[128];
+        list_types(runtime, info->name, devices->items[i], text, sizeof text);
+        (void)printf(" %s |", *text ? text : "-");
+    }
+    (void)printf("\n");
+}
+
+static void print_head(const devices_t *devices) {
+    (void)printf("| op | inputs | attributes | what |");
+    for (size_t i = 0; i < devices->count; ++i) (void)printf(" %s |", gantry_logical_device_name(devices->items[i]));
+    (void)printf("\n|---|---|---|---|");
+    for (size_t i = 0; i < devices->count; ++i) (void)printf("---|");
+    (void)printf("\n");
+}
+
 static cJSON *names_json(const char *const *names, size_t count) {
     cJSON *array = cJSON_CreateArray();
     for (size_t i = 0; i < count; ++i) (void)cJSON_AddItemToArray(array, cJSON_CreateString(names[i]));
@@ -59,28 +82,33 @@ static cJSON *op_json(gantry_runtime_t *runtime, const gantry_op_info_t *info, c
     return object;
 }
 
-int gantry_tool_ops(gantry_runtime_t *runtime, bool json) {
+static void print_list(gantry_runtime_t *runtime, gantry_tool_format_t format, const devices_t *devices) {
+    cJSON *array = cJSON_CreateArray();
+    if (format == GANTRY_TOOL_MARKDOWN) print_head(devices);
+    for (size_t i = 0; i < gantry_op_count(); ++i) {
+        gantry_op_info_t info = {.struct_size = sizeof info};
+        if (gantry_op_info(i, &info) != GANTRY_OK) continue;
+        if (format == GANTRY_TOOL_JSON) {
+            (void)cJSON_AddItemToArray(array, op_json(runtime, &info, devices));
+        } else if (format == GANTRY_TOOL_MARKDOWN) {
+            print_row(runtime, &info, devices);
+        } else {
+            print_op(runtime, &info, devices);
+        }
+    }
+    char *text = format == GANTRY_TOOL_JSON ? cJSON_Print(array) : NULL;
+    if (text) (void)printf("%s\n", text);
+    cJSON_free(text);
+    cJSON_Delete(array);
+}
+
+int gantry_tool_ops(gantry_runtime_t *runtime, gantry_tool_format_t format) {
     devices_t devices;
     if (gantry_list_logical_devices(runtime, NULL, 32, devices.items, &devices.count) != GANTRY_OK) {
         (void)fprintf(stderr, "gantry: %s\n", gantry_last_message());
         return 1;
     }
     if (devices.count > 32) devices.count = 32;
-    cJSON *array = cJSON_CreateArray();
-    for (size_t i = 0; i < gantry_op_count(); ++i) {
-        gantry_op_info_t info = {.struct_size = sizeof info};
-        if (gantry_op_info(i, &info) != GANTRY_OK) continue;
-        if (json) {
-            (void)cJSON_AddItemToArray(array, op_json(runtime, &info, &devices));
-        } else {
-            print_op(runtime, &info, &devices);
-        }
-    }
-    if (json) {
-        char *text = cJSON_Print(array);
-        if (text) (void)printf("%s\n", text);
-        cJSON_free(text);
-    }
-    cJSON_Delete(array);
+    print_list(runtime, format, &devices);
     return 0;
 }

@@ -1,14 +1,14 @@
-/* Matrix products with a narrow side, shaped for processors: c[i, j] = sum over p of wide[i, p] * narrow[p, j] for few j, where wide's
- * rows run along p. Packing wide as the general kernel does would cost as much as the product, so each element is a dot product of
- * two rows:
+/* Matrix products with a narrow side, shaped for processors: c[i, j] = sum over p of wide[i, p] * narrow[p, j] for few
+ * j, where wide's rows run along p. Packing wide as the general kernel does would cost as much as the product, so each
+ * element is a dot product of two rows:
  *
- *     for each block of the sum (kc)      narrow is packed: groups of 4 columns, LANES elements of each column side by side
- *       for each MR rows of wide          4 x MR dot products in registers, one vector of lanes each; wide is read once, as it lies
+ *     for each block of the sum (kc)    narrow is packed: groups of 4 columns, LANES elements of a column side by side
+ *       for each MR rows of wide        4 x MR dot products in registers, a vector each; wide is read once, as it lies
  *
  * The lanes are added pairwise at a block's end. One work-item is one core and owns a range of rows.
  *
- * Options: GANTRY_T_ID 1 (float32) or 2 (float64); GANTRY_LANES elements in a vector register; GANTRY_MR rows: 4 * MR accumulators, 4
- * vectors of narrow and one of wide must fit in the registers. */
+ * Options: GANTRY_T_ID 1 (float32) or 2 (float64); GANTRY_LANES elements in a vector register; GANTRY_MR rows: 4 * MR
+ * accumulators, 4 vectors of narrow and one of wide must fit in the registers. */
 #pragma OPENCL FP_CONTRACT OFF
 
 #define CAT_(a, b) a##b
@@ -83,7 +83,8 @@ static void pack_narrow(__global T *to, __global const T *from, const problem_t 
     }
 }
 
-#define ROW_POINTER(i) __global const T *r##i = wide + min((long)i, rows - 1) * wide_row; /* the last row again, unused */
+/* Beyond the last row that one is read again, for sums that nobody takes. */
+#define ROW_POINTER(i) __global const T *r##i = wide + min((long)i, rows - 1) * q->wide_row;
 #define ROW_CLEAR(i) V x##i##0 = (V)0, x##i##1 = (V)0, x##i##2 = (V)0, x##i##3 = (V)0;
 #define ROW_ADD(i, w)                \
     {                                \
@@ -107,7 +108,7 @@ static void pack_narrow(__global T *to, __global const T *from, const problem_t 
     const V n3 = LOAD(4 * t + 3, narrow);
 
 /* MR rows by one group of 4 columns. c is set by the first block of the sum and added to by the others. */
-static void dots_tile(__global const T *wide, long wide_row, __global const T *narrow, long depth, __global T *c, const problem_t *q,
+static void dots_tile(const problem_t *q, __global const T *wide, __global const T *narrow, long depth, __global T *c,
                       long rows, long columns, int is_first)
 {
     T sums[4 * MR];
@@ -134,8 +135,9 @@ static void dots_tile(__global const T *wide, long wide_row, __global const T *n
 }
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void opencl_cpu_dots(
-    __global const uchar *wide_base, const ulong wide_offset, __global const uchar *narrow_base, const ulong narrow_offset,
-    __global uchar *c_base, const ulong c_offset, __global uchar *scratch_base, const ulong scratch_offset, const problem_t q)
+    __global const uchar *wide_base, const ulong wide_offset, __global const uchar *narrow_base,
+    const ulong narrow_offset, __global uchar *c_base, const ulong c_offset, __global uchar *scratch_base,
+    const ulong scratch_offset, const problem_t q)
 {
     const long item = (long)get_global_id(0);
     const long items = (long)get_global_size(0);
@@ -154,7 +156,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void opencl_cpu_dots(
         pack_narrow(packed, narrow + p * q.narrow_along, &q, depth);
         for (long i = begin; i < end; i += MR) {
             for (long j = 0; j < q.columns; j += 4) {
-                dots_tile(wide + i * q.wide_row + p, q.wide_row, packed + j / 4 * group, depth, c + i * q.c_row + j * q.c_col, &q,
+                dots_tile(&q, wide + i * q.wide_row + p, packed + j / 4 * group, depth, c + i * q.c_row + j * q.c_col,
                           end - i, q.columns - j, p == 0);
             }
         }

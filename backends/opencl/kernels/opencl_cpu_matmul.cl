@@ -7,13 +7,14 @@
  *         for each panel of b, for each panel of a          MR x NR of c in registers: MR broadcasts, NR of b
  *
  * A panel of b (kc * NR) stays near while all panels of a pass by, the block of a (mc * kc) in the second cache. Packed
- * panels are padded with zeros to full width, so the innermost loop has no edges; only the store of an edge tile goes element by
- * element. The sum over p runs in one order, so an element's value does not depend on how tiles are shared out.
- * Where b's rows lie as they would in a panel and are used a few times only, packing them does not pay: is_direct.
+ * panels are padded with zeros to full width, so the innermost loop has no edges; only the store of an edge tile goes
+ * element by element. The sum over p runs in one order, so an element's value does not depend on how tiles are shared
+ * out. Where b's rows lie as they would in a panel and are used a few times only, packing them does not pay: is_direct.
  *
- * Options: GANTRY_T_ID 1 (float32) or 2 (float64); GANTRY_LANES elements in a vector register; the register tile is GANTRY_MR rows of
- * GANTRY_VECTORS vectors: MR * VECTORS accumulators, VECTORS vectors of b and one broadcast must fit in the registers. Source of the
- * scheme: Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008. */
+ * Options: GANTRY_T_ID 1 (float32) or 2 (float64); GANTRY_LANES elements in a vector register; the register tile is
+ * GANTRY_MR rows of GANTRY_VECTORS vectors: MR * VECTORS accumulators, VECTORS vectors of b and one broadcast must fit
+ * in the registers. Source of the scheme: Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication",
+ * 2008. */
 #pragma OPENCL FP_CONTRACT OFF
 
 #define CAT_(a, b) a##b
@@ -48,8 +49,9 @@
 #define VECTORS(X, i) X(i, 0) X(i, 1)
 #endif
 
-/* Brings a line near before it is needed. Only a hint, worth 3 percent of a large product; OpenCL's own prefetch() does nothing on
- * processors, and not every runtime takes the compiler's builtin, so the one that is known to is asked for by its macro. */
+/* Brings a line near before it is needed. Only a hint, worth 3 percent of a large product; OpenCL's own prefetch() does
+ * nothing on processors, and not every runtime takes the compiler's builtin, so the one that is known to is asked for
+ * by its macro. */
 #if defined(POCL_DEVICE_ADDRESS_BITS) && defined(__clang__)
 #define FETCH(address, is_written) __builtin_prefetch((const void *)(ulong)(address), is_written, 3)
 #else
@@ -87,8 +89,10 @@ static void turn_quad(__global T *to, long step, __global const T *from, long ro
     vstore4((Q)(r0.s3, r1.s3, r2.s3, r3.s3), 0, to + 3 * step);
 }
 
-/* to[p * width + i] = from[i * across + p * along] for i below width and p below depth; zero where i is not below valid. */
-static void pack_slow(__global T *to, long width, __global const T *from, long valid, long depth, long across, long along)
+/* to[p * width + i] = from[i * across + p * along] for i below width and p below depth; zero where i is not below
+ * valid. */
+static void pack_slow(__global T *to, long width, __global const T *from, long valid, long depth, long across,
+                      long along)
 {
     for (long p = 0; p < depth; p++) {
         for (long i = 0; i < width; i++) {
@@ -130,7 +134,8 @@ static void pack_rows(__global T *to, __global const T *from, long rows, long de
 
 #define COLUMN_MOVE(p, v) STORE(LOAD(v, from + p * along), v, to + p * NR);
 
-static void pack_columns(__global T *to, __global const T *from, long columns, long depth, long across, long along, int is_direct)
+static void pack_columns(__global T *to, __global const T *from, long columns, long depth, long across, long along,
+                         int is_direct)
 {
     for (long j = 0; j < columns; j += NR, to += NR * depth, from += NR * across) {
         const int is_full = columns - j >= NR;
@@ -171,8 +176,8 @@ static void pack_columns(__global T *to, __global const T *from, long columns, l
 #define ROW_SPILL(i) VECTORS(SPILL, i)
 
 /* c is set by the first block of the sum and added to by the others. b's rows are b_step apart. */
-static void product_tile(long depth, __global const T *a, __global const T *b, long b_step, __global T *c, long c_row, long c_col,
-                         long rows, long columns, int is_first)
+static void product_tile(long depth, __global const T *a, __global const T *b, long b_step, __global T *c, long c_row,
+                         long c_col, long rows, long columns, int is_first)
 {
     const int is_full = rows >= MR && columns >= NR && c_col == 1;
 
@@ -204,16 +209,16 @@ static void product_tile(long depth, __global const T *a, __global const T *b, l
 /* ---- blocks ---- */
 
 /* mc x kc of a, packed, by kc x nc of b, packed but for the panels taken as they lie. */
-static void product_block(const problem_t *q, __global const T *packed_a, __global const T *packed_b, __global const T *b,
-                          __global T *c, long rows, long columns, long depth, int is_first)
+static void product_block(const problem_t *q, __global const T *packed_a, __global const T *packed_b,
+                          __global const T *b, __global T *c, long rows, long columns, long depth, int is_first)
 {
     for (long j = 0; j < columns; j += NR) {
         const int is_direct = q->is_direct && columns - j >= NR;
         __global const T *panel = is_direct ? b + j * q->b_col : packed_b + j * depth;
 
         for (long i = 0; i < rows; i += MR) {
-            product_tile(depth, packed_a + i * depth, panel, is_direct ? q->b_row : NR, c + i * q->c_row + j * q->c_col, q->c_row,
-                         q->c_col, rows - i, columns - j, is_first);
+            product_tile(depth, packed_a + i * depth, panel, is_direct ? q->b_row : NR, c + i * q->c_row + j * q->c_col,
+                         q->c_row, q->c_col, rows - i, columns - j, is_first);
         }
     }
 }
@@ -233,7 +238,8 @@ static void product(const problem_t *q, __global const T *a, __global const T *b
                 const long rows = min(q->mc, m - i);
 
                 pack_rows(packed_a, a + i * q->a_row + p * q->a_col, rows, depth, q->a_row, q->a_col);
-                product_block(q, packed_a, packed_b, b_block, c + i * q->c_row + j * q->c_col, rows, columns, depth, p == 0);
+                product_block(q, packed_a, packed_b, b_block, c + i * q->c_row + j * q->c_col, rows, columns, depth,
+                              p == 0);
             }
         }
     }
@@ -248,8 +254,9 @@ static long part_begin(long size, long panel, long index, long parts)
 }
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void opencl_cpu_matmul(
-    __global const uchar *a_base, const ulong a_offset, __global const uchar *b_base, const ulong b_offset, __global uchar *c_base,
-    const ulong c_offset, __global uchar *scratch_base, const ulong scratch_offset, const problem_t q)
+    __global const uchar *a_base, const ulong a_offset, __global const uchar *b_base, const ulong b_offset,
+    __global uchar *c_base, const ulong c_offset, __global uchar *scratch_base, const ulong scratch_offset,
+    const problem_t q)
 {
     const long item = (long)get_global_id(0);
     const long items = (long)get_global_size(0);

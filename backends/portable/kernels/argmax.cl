@@ -19,14 +19,19 @@
 #endif
 
 #define LANES 64
+#define CHUNK 4096
 
 /* The host's struct of the same name: [outer, length, columns] reduced over its middle axis. */
 typedef struct {
     GANTRY_LONG length;
     GANTRY_LONG columns;
-    GANTRY_LONG parts; /* pieces of one sequence */
-    GANTRY_LONG piece; /* elements of a piece */
-    GANTRY_LONG units; /* outer * columns * parts */
+    GANTRY_LONG sequences; /* outer * columns */
+    GANTRY_LONG parts;     /* pieces of one sequence */
+    GANTRY_LONG piece;     /* elements of a piece */
+    GANTRY_LONG units;     /* sequences * parts; argmax_columns: outer * blocks * parts */
+    GANTRY_LONG each;      /* units of one work-group, on CPUs */
+    GANTRY_LONG blocks;    /* argmax_columns: of 64 columns */
+    GANTRY_LONG lanes;     /* argmax_row: 64 */
 } argmax_t;
 
 /* Writes to `out` (type I) when a sequence is one piece, else to `partial`. */
@@ -104,11 +109,94 @@ GANTRY_KERNEL argmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN
     }
 }
 
+/* ---- CPUs: a work-group of one for several units; the loops over lanes and columns become vector code ---- */
+
+/* The largest of some elements that lie side by side; `lanes` is 64, not a constant lest the loops be unrolled. */
+GANTRY_FN T largest_of(GANTRY_GLOBAL const T *x, int count, int lanes)
+{
+    T values[LANES];
+    T best = ARG_LOWEST;
+    int i = 0;
+    if (count >= lanes) {
+        for (int k = 0; k < lanes; k++) {
+            values[k] = ARG_LOWEST;
+        }
+        for (; i + lanes <= count; i += lanes) {
+            for (int k = 0; k < lanes; k++) {
+                values[k] = x[i + k] > values[k] ? x[i + k] : values[k];
+            }
+        }
+        for (int k = 0; k < lanes; k++) {
+            best = values[k] > best ? values[k] : best;
+        }
+    }
+    for (; i < count; i++) {
+        best = x[i] > best ? x[i] : best;
+    }
+    return best;
+}
+
+/* A piece of a row of one column: the largest of each 4096 elements, and its place only where it beats all before. */
+GANTRY_KERNEL argmax_row(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_OUT(partial), const argmax_t plan)
+{
+    const GANTRY_LONG start = GANTRY_GROUP_ID(0) * plan.each;
+    for (GANTRY_LONG unit = start; unit < start + plan.each && unit < plan.units; unit++) {
+        GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + unit / plan.parts * plan.length;
+        const GANTRY_LONG first = unit % plan.parts * plan.piece;
+        const GANTRY_LONG end = first + plan.piece < plan.length ? first + plan.piece : plan.length;
+        T best = ARG_LOWEST;
+        GANTRY_LONG found = first;
+        for (GANTRY_LONG chunk = first; chunk < end; chunk += CHUNK) {
+            T value = largest_of(x + chunk, (int)(end - chunk < CHUNK ? end - chunk : CHUNK), (int)plan.lanes);
+            if (value > best) {
+                best = value;
+                found = chunk;
+                while (!(x[found] == value)) {
+                    found++;
+                }
+            }
+        }
+        store_index(GANTRY_OUT(I, out), GANTRY_OUT(GANTRY_LONG, partial), &plan, unit, found);
+    }
+}
+
+/* A piece of 64 columns. */
+GANTRY_KERNEL argmax_columns(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_OUT(partial), const argmax_t plan)
+{
+    T best[LANES];
+    int place[LANES];
+    const GANTRY_LONG start = GANTRY_GROUP_ID(0) * plan.each;
+    for (GANTRY_LONG unit = start; unit < start + plan.each && unit < plan.units; unit++) {
+        const GANTRY_LONG part = unit % plan.parts;
+        const GANTRY_LONG column = unit / plan.parts % plan.blocks * LANES;
+        const GANTRY_LONG outer = unit / plan.parts / plan.blocks;
+        const GANTRY_LONG first = part * plan.piece;
+        const int rows = (int)(first + plan.piece < plan.length ? plan.piece : plan.length - first);
+        const int width = (int)(plan.columns - column < LANES ? plan.columns - column : LANES);
+        GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + (outer * plan.length + first) * plan.columns + column;
+        for (int i = 0; i < width; i++) {
+            best[i] = ARG_LOWEST;
+            place[i] = 0;
+        }
+        for (int row = 0; row < rows; row++) {
+            GANTRY_GLOBAL const T *values = x + row * plan.columns;
+            for (int i = 0; i < width; i++) {
+                place[i] = values[i] > best[i] ? row : place[i];
+                best[i] = values[i] > best[i] ? values[i] : best[i];
+            }
+        }
+        for (int i = 0; i < width; i++) {
+            store_index(GANTRY_OUT(I, out), GANTRY_OUT(GANTRY_LONG, partial), &plan,
+                        (outer * plan.columns + column + i) * plan.parts + part, first + place[i]);
+        }
+    }
+}
+
 /* One work-item for a sequence of several pieces. */
 GANTRY_KERNEL argmax_join(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_IN(partial), const argmax_t plan)
 {
     const GANTRY_LONG sequence = GANTRY_GLOBAL_ID(0);
-    if (sequence >= plan.units / plan.parts) {
+    if (sequence >= plan.sequences) {
         return;
     }
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + sequence_offset(&plan, sequence);

@@ -1,0 +1,317 @@
+/* Programs, binaries, kernels and launches of the OpenCL backend, on two PoCL devices. */
+#define _GNU_SOURCE
+#include <pthread.h>
+
+#include "opencl_fixture.h"
+
+/* ---- programs ---- */
+
+static const char text_begin[] =
+    "__kernel void scale(__global const uchar *in_base, const ulong in_offset, __global uchar *out_base,\n"
+    "    const ulong out_offset, const int factor, __local int *group)\n{\n";
+static const char text_end[] =
+    "    const size_t i = get_global_id(0);\n"
+    "    group[get_local_id(0)] = in_base == 0 ? FALLBACK : ((__global const int *)(in_base + in_offset))[i];\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    ((__global int *)(out_base + out_offset))[i] = factor * group[get_local_size(0) - 1 - get_local_id(0)];\n"
+    "}\n";
+static const char *const text_parts[] = {text_begin, text_end};
+static const gantry_program_source_t test_source = {sizeof test_source, GANTRY_PROGRAM_OPENCL_C, "test/scale",
+                                                    text_parts, 2};
+
+static gantry_backend_program_t *build_test(fixture_t *fixture, int d) {
+    gantry_backend_program_t *program = NULL;
+
+    assert_ok(fixture->backend->program->build(fixture->device[d], &test_source, "-DFALLBACK=100", &program));
+    return program;
+}
+
+#define ITEMS 64
+#define GROUP 16
+
+static int32_t launch_scale(fixture_t *fixture, gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
+                            gantry_span_t in, gantry_span_t out, int32_t factor) {
+    gantry_launch_arg_t args[] = {
+        {.kind = GANTRY_LAUNCH_SPAN, .as.span = in},
+        {.kind = GANTRY_LAUNCH_SPAN, .as.span = out},
+        {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = sizeof factor, .as.value = &factor},
+        {.kind = GANTRY_LAUNCH_LOCAL, .size_bytes = GROUP * sizeof(int32_t)},
+    };
+    gantry_launch_t launch = {sizeof launch, 1, {ITEMS, 1, 1}, {GROUP, 1, 1}, args, 4};
+
+    return fixture->backend->program->launch(stream, kernel, &launch);
+}
+
+static int32_t expected_scale(const int32_t *in, int i, int32_t factor) {
+    return factor * in[i / GROUP * GROUP + GROUP - 1 - i % GROUP];
+}
+
+static void check_scale(fixture_t *fixture, gantry_backend_program_t *program, int d) {
+    gantry_backend_kernel_t *kernel = NULL;
+    int32_t in[ITEMS];
+    int32_t out[ITEMS];
+    gantry_span_t region = fixture_region(fixture, d, 4096);
+    gantry_span_t source = {region.region, 512, sizeof in};
+    gantry_span_t target = {region.region, 2048, sizeof out};
+
+    assert_ok(fixture->backend->program->kernel_find(program, "scale", &kernel));
+    for (int i = 0; i < ITEMS; i++) {
+        in[i] = i * i - 7;
+    }
+    fixture_write(fixture, d, source, in);
+    assert_ok(launch_scale(fixture, fixture->stream[d], kernel, source, target, -3));
+    fixture_read(fixture, d, target, out);
+    for (int i = 0; i < ITEMS; i++) {
+        assert_int_equal(out[i], expected_scale(in, i, -3));
+    }
+    assert_ok(launch_scale(fixture, fixture->stream[d], kernel, (gantry_span_t){0, 0, 0}, target, 2)); /* a null base */
+    fixture_read(fixture, d, target, out);
+    for (int i = 0; i < ITEMS; i++) {
+        assert_int_equal(out[i], 200);
+    }
+    fixture_region_free(fixture, d, region);
+}
+
+static void launch_with_span_scalar_and_local_computes(void **state) {
+    fixture_t fixture;
+
+    (void)state;
+    fixture_open(&fixture);
+    for (int d = 0; d < FIXTURE_DEVICES; d++) {
+        gantry_backend_program_t *program = build_test(&fixture, d);
+
+        check_scale(&fixture, program, d);
+        fixture.backend->program->destroy(program);
+    }
+    fixture_close(&fixture);
+}
+
+static void launch_with_wrong_arguments_is_refused(void **state) {
+    fixture_t fixture;
+    gantry_backend_program_t *program;
+    gantry_backend_kernel_t *kernel = NULL;
+    int64_t value = 1;
+    gantry_span_t region;
+
+    (void)state;
+    fixture_open(&fixture);
+    program = build_test(&fixture, 0);
+    region = fixture_region(&fixture, 0, 4096);
+    assert_ok(fixture.backend->program->kernel_find(program, "scale", &kernel));
+    assert_ok(launch_scale(&fixture, fixture.stream[0], kernel, region, region,
+                           1)); /* leaves a full set of arguments behind */
+
+    gantry_launch_arg_t args[] = {
+        {.kind = GANTRY_LAUNCH_SPAN, .as.span = region},
+        {.kind = GANTRY_LAUNCH_SPAN, .as.span = region},
+        {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = sizeof value, .as.value = &value},
+    };
+    gantry_launch_t launch = {sizeof launch, 1, {ITEMS, 1, 1}, {GROUP, 1, 1}, args, 2};
+
+    assert_int_equal(fixture.backend->program->launch(fixture.stream[0], kernel, &launch), INVALID_ARGUMENT);
+    assert_error_has("4 arguments");
+    assert_error_has("the kernel takes 6");
+    launch.arg_count = 3; /* an int is wanted */
+    assert_int_equal(fixture.backend->program->launch(fixture.stream[0], kernel, &launch), INVALID_ARGUMENT);
+    assert_error_has("argument 2 (scalar, 8 bytes)");
+    args[2].kind = 77;
+    assert_int_equal(fixture.backend->program->launch(fixture.stream[0], kernel, &launch), INVALID_ARGUMENT);
+    assert_error_has("\"scale\" of \"test/scale\"");
+    assert_ok(fixture.backend->stream->synchronize(fixture.stream[0]));
+    fixture_region_free(&fixture, 0, region);
+    fixture.backend->program->destroy(program);
+    fixture_close(&fixture);
+}
+
+static void kernel_of_unknown_name_is_not_found(void **state) {
+    fixture_t fixture;
+    gantry_backend_program_t *program;
+    gantry_backend_kernel_t *kernel = NULL;
+    gantry_backend_kernel_t *again = NULL;
+
+    (void)state;
+    fixture_open(&fixture);
+    program = build_test(&fixture, 0);
+    assert_int_equal(fixture.backend->program->kernel_find(program, "scala", &kernel), NOT_FOUND);
+    assert_null(kernel);
+    assert_error_has("\"scala\"");
+    assert_error_has("which has: scale");
+    assert_ok(fixture.backend->program->kernel_find(program, "scale", &kernel));
+    assert_ok(fixture.backend->program->kernel_find(program, "scale", &again));
+    assert_ptr_equal(kernel, again);
+    fixture.backend->program->destroy(program);
+    fixture_close(&fixture);
+}
+
+static void build_of_bad_text_shows_the_compilers_log(void **state) {
+    static const char *const parts[] = {"__kernel void broken(__global int *x)\n{\n    x[0] = undeclared_thing;\n}\n"};
+    static const gantry_program_source_t source = {sizeof source, GANTRY_PROGRAM_OPENCL_C, "test/broken", parts, 1};
+    static const gantry_program_source_t cuda = {sizeof cuda, GANTRY_PROGRAM_CUDA_C, "test/cuda", parts, 1};
+    gantry_backend_program_t *program = NULL;
+    fixture_t fixture;
+
+    (void)state;
+    fixture_open(&fixture);
+    assert_int_equal(fixture.backend->program->build(fixture.device[0], &source, "-DSOME=1", &program),
+                     INVALID_ARGUMENT);
+    assert_null(program);
+    assert_error_has("\"test/broken\"");
+    assert_error_has("-DSOME=1");
+    assert_error_has("CL_BUILD_PROGRAM_FAILURE");
+    assert_error_has("undeclared_thing");
+    assert_int_equal(fixture.backend->program->build(fixture.device[0], &cuda, "", &program), INVALID_ARGUMENT);
+    assert_error_has("not written in OpenCL C");
+    fixture_close(&fixture);
+}
+
+static void build_out_of_memory_gives_all_back(void **state) {
+    fixture_t fixture;
+    int32_t status = RESOURCE_EXHAUSTED;
+
+    (void)state;
+    fixture_open(&fixture);
+    for (int more = 1; status != 0 && more < 20; more++) {
+        gantry_backend_program_t *program = NULL;
+        gantry_backend_kernel_t *kernel = NULL;
+
+        atomic_store(&fixture.fail_at, atomic_load(&fixture.allocations) + more);
+        status = fixture.backend->program->build(fixture.device[0], &test_source, "-DFALLBACK=100", &program);
+        if (status == 0) {
+            status = fixture.backend->program->kernel_find(program, "scale", &kernel);
+            fixture.backend->program->destroy(program);
+        }
+        assert_true(status == 0 || status == RESOURCE_EXHAUSTED);
+    }
+    assert_int_equal(status, 0);
+    fixture_close(&fixture);
+}
+
+static void binary_round_trip_needs_no_text(void **state) {
+    fixture_t fixture;
+    gantry_backend_program_t *program;
+    gantry_backend_program_t *loaded = NULL;
+    uint64_t bytes = 0;
+    uint64_t too_few;
+    unsigned char *binary;
+
+    (void)state;
+    fixture_open(&fixture);
+    program = build_test(&fixture, 0);
+    check_scale(&fixture, program, 0);
+    assert_ok(fixture.backend->program->binary(program, NULL, &bytes));
+    assert_true(bytes > 0);
+    binary = malloc(bytes);
+    assert_non_null(binary);
+    too_few = bytes - 1;
+    assert_int_equal(fixture.backend->program->binary(program, binary, &too_few), OUT_OF_RANGE);
+    assert_ok(fixture.backend->program->binary(program, binary, &bytes));
+    fixture.backend->program->destroy(program);
+    for (int d = 0; d < FIXTURE_DEVICES; d++) { /* equal build hash: one binary serves both */
+        assert_ok(fixture.backend->program->load_binary(fixture.device[d], binary, bytes, "test/scale", &loaded));
+        check_scale(&fixture, loaded, d);
+        fixture.backend->program->destroy(loaded);
+    }
+    memset(binary, 0x41, bytes);
+    assert_int_not_equal(fixture.backend->program->load_binary(fixture.device[0], binary, bytes, "test/bad", &loaded),
+                         0);
+    assert_null(loaded);
+    assert_error_has("test/bad");
+    assert_int_equal(fixture.backend->program->load_binary(fixture.device[0], binary, 0, "test/empty", &loaded),
+                     INVALID_ARGUMENT);
+    free(binary);
+    fixture_close(&fixture);
+}
+
+/* ---- several threads ---- */
+
+#define THREADS 2
+#define ROUNDS 300
+
+typedef struct worker_t {
+    fixture_t *fixture;
+    gantry_backend_kernel_t *kernel;
+    gantry_span_t in;
+    int32_t factor;
+    int is_good;
+} worker_t;
+
+/* Launches with its own factor and, each time, another target. */
+static void *launch_often(void *argument) {
+    worker_t *worker = argument;
+    fixture_t *fixture = worker->fixture;
+    gantry_backend_stream_t *stream = NULL;
+    gantry_span_t region = {0, 0, ROUNDS * 256};
+    int32_t *out = malloc(ROUNDS * 256);
+    int32_t in[ITEMS];
+
+    worker->is_good =
+        out != NULL && fixture->backend->stream->create(fixture->device[0], GANTRY_STREAM_COMPUTE, &stream) == 0 &&
+        fixture->backend->memory->region_alloc(fixture->device[0], region.size_bytes, &region.region) == 0;
+    for (int r = 0; r < ROUNDS && worker->is_good; r++) {
+        gantry_span_t target = {region.region, (uint64_t)r * 256, 256};
+
+        worker->is_good = launch_scale(fixture, stream, worker->kernel, worker->in, target, worker->factor + r) == 0;
+    }
+    worker->is_good = worker->is_good && fixture->backend->transfer->to_host(stream, out, &region) == 0 &&
+                      fixture->backend->stream->synchronize(stream) == 0;
+    for (int i = 0; i < ITEMS; i++) {
+        in[i] = i;
+    }
+    for (int i = 0; i < ROUNDS * ITEMS && worker->is_good; i++) {
+        worker->is_good = out[i] == expected_scale(in, i % ITEMS, worker->factor + i / ITEMS);
+    }
+    if (stream != NULL) {
+        fixture->backend->stream->destroy(stream);
+    }
+    if (region.region != 0) {
+        fixture->backend->memory->region_free(fixture->device[0], region.region, region.size_bytes);
+    }
+    free(out);
+    return NULL;
+}
+
+static void launches_of_one_kernel_from_two_threads_keep_their_arguments(void **state) {
+    fixture_t fixture;
+    gantry_backend_program_t *program;
+    gantry_backend_kernel_t *kernel = NULL;
+    gantry_span_t in;
+    int32_t values[ITEMS];
+    pthread_t threads[THREADS];
+    worker_t workers[THREADS];
+
+    (void)state;
+    fixture_open(&fixture);
+    program = build_test(&fixture, 0);
+    assert_ok(fixture.backend->program->kernel_find(program, "scale", &kernel));
+    in = fixture_region(&fixture, 0, sizeof values);
+    for (int i = 0; i < ITEMS; i++) {
+        values[i] = i;
+    }
+    fixture_write(&fixture, 0, in, values);
+    for (int t = 0; t < THREADS; t++) {
+        workers[t] = (worker_t){&fixture, kernel, in, t == 0 ? 1000 : -100000, 0};
+        assert_int_equal(pthread_create(&threads[t], NULL, launch_often, &workers[t]), 0);
+    }
+    for (int t = 0; t < THREADS; t++) {
+        pthread_join(threads[t], NULL);
+        assert_true(workers[t].is_good);
+    }
+    fixture_region_free(&fixture, 0, in);
+    fixture.backend->program->destroy(program);
+    fixture_close(&fixture);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(launch_with_span_scalar_and_local_computes),
+        cmocka_unit_test(launch_with_wrong_arguments_is_refused),
+        cmocka_unit_test(kernel_of_unknown_name_is_not_found),
+        cmocka_unit_test(build_of_bad_text_shows_the_compilers_log),
+        cmocka_unit_test(build_out_of_memory_gives_all_back),
+        cmocka_unit_test(binary_round_trip_needs_no_text),
+        cmocka_unit_test(launches_of_one_kernel_from_two_threads_keep_their_arguments),
+    };
+
+    setenv("POCL_DEVICES", "pthread pthread", 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
