@@ -5,8 +5,11 @@
 #include "portable/portable_reduce.h"
 #include "portable/portable_text.h"
 
-/* Rows up to this length are one work-item's on any device. */
-#define ITEM_LENGTH 64
+/* Rows up to this length are one work-item's on a GPU and are taken 64 at a time on a CPU. */
+#define SHORT_LENGTH 64
+#define SHORT_ROWS 64
+/* Work-groups per compute unit that a CPU should find. */
+#define GROUPS_PER_UNIT 16
 
 static const char *const softmax_parts[] = {gantry__text_dialect,      gantry__text_launch,       gantry__text_types,
                                             gantry__text_math_float32, gantry__text_math_float64, gantry__text_softmax};
@@ -24,22 +27,40 @@ static int32_t find_kernel(gantry_op_call_t *call, const char *name, gantry_back
     return call->services->kernel(call, &softmax_source, options, name, out_kernel);
 }
 
+/* The least power of two that is 64 or not below the length. */
+static int64_t lanes_of(int64_t length)
+{
+    int64_t lanes = GANTRY_REDUCE_LANES;
+    while (lanes / 2 >= length) {
+        lanes /= 2;
+    }
+    return lanes;
+}
+
 /* Rows of at most 4096 elements: one launch. */
 static int32_t submit_short(gantry_op_call_t *call, int64_t rows, int64_t length)
 {
-    int by_item = gantry__portable_is_cpu(call) || length <= ITEM_LENGTH;
+    int on_cpu = gantry__portable_is_cpu(call), is_short = length <= SHORT_LENGTH;
+    const char *name = is_short && on_cpu ? "softmax_turned" : is_short || on_cpu ? "softmax_item" : "softmax_group";
+    int64_t lanes = lanes_of(length), each = 1;
     gantry_backend_kernel_t *kernel = NULL;
-    int32_t status = find_kernel(call, by_item ? "softmax_item" : "softmax_group", &kernel);
+    int32_t status = find_kernel(call, name, &kernel);
     if (status != 0) {
         return status;
     }
-    gantry_launch_arg_t args[] = {gantry_k_span(call->inputs[0]), gantry_k_span(call->outputs[0]),
-                                  gantry_k_scalar(&length, sizeof length), gantry_k_scalar(&rows, sizeof rows)};
-    if (by_item) {
-        uint32_t local = gantry__portable_is_cpu(call) && length > ITEM_LENGTH ? 1 : GANTRY_K_LOCAL;
-        return gantry_k_launch_1d(call, kernel, (uint64_t)rows, local, args, 4);
+    if (is_short && on_cpu) {
+        int64_t groups = (int64_t)call->device_info->compute_units * GROUPS_PER_UNIT;
+        each = groups > 0 ? (rows + groups - 1) / groups : 1;
+        each = (each + SHORT_ROWS - 1) / SHORT_ROWS * SHORT_ROWS;
     }
-    return gantry_k_launch_1d(call, kernel, (uint64_t)rows * GANTRY_K_LOCAL, GANTRY_K_LOCAL, args, 3);
+    gantry_launch_arg_t args[] = {gantry_k_span(call->inputs[0]), gantry_k_span(call->outputs[0]),
+                                  gantry_k_scalar(&length, sizeof length), gantry_k_scalar(&rows, sizeof rows),
+                                  gantry_k_scalar(&lanes, sizeof lanes), gantry_k_scalar(&each, sizeof each)};
+    if (on_cpu) {
+        return gantry_k_launch_1d(call, kernel, (uint64_t)((rows + each - 1) / each), 1, args, is_short ? 6 : 5);
+    }
+    uint64_t items = is_short ? (uint64_t)rows : (uint64_t)rows * GANTRY_K_LOCAL;
+    return gantry_k_launch_1d(call, kernel, items, GANTRY_K_LOCAL, args, is_short ? 5 : 3);
 }
 
 /* Longer rows: the largest and the sum by the reductions, element by element in between. */

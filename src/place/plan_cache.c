@@ -64,3 +64,15 @@ gantry_status_t gantry__plan_cache_add(gantry__plan_cache_t *cache, const gantry
     if (*out_kept != kept) gantry__heap_free(cache->heap, kept, sizeof *kept);
     return GANTRY_OK;
 }
+
+bool gantry__plan_cache_warns(gantry__plan_cache_t *cache, gantry__kept_plan_t *kept) {
+    if (atomic_load(&kept->has_warned)) return false;
+    bool has_warned = false;
+    gantry__mutex_lock(&cache->lock);
+    for (const gantry__kept_plan_t *other = cache->kept; other && !has_warned; other = other->next_kept) {
+        has_warned = atomic_load(&other->has_warned) && other->plan.op == kept->plan.op && other->plan.reason == kept->plan.reason;
+    }
+    atomic_store(&kept->has_warned, true);
+    gantry__mutex_unlock(&cache->lock);
+    return !has_warned;
+}

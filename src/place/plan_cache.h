@@ -23,6 +23,7 @@ typedef struct gantry__kept_plan_t {
     gantry__plan_key_t key;
     gantry__plan_t plan;
     atomic_uint_fast64_t used;
+    atomic_bool has_warned; /* set under the cache's lock */
     struct gantry__kept_plan_t *next;     /* in its bucket */
     struct gantry__kept_plan_t *next_kept; /* of all, newest first */
 } gantry__kept_plan_t;
@@ -36,6 +37,8 @@ typedef struct gantry__plan_cache_t {
 
 gantry_status_t gantry__plan_cache_init(gantry__plan_cache_t *cache, const gantry__heap_t *heap);
 void gantry__plan_cache_deinit(gantry__plan_cache_t *cache);
+/* True once for each (op, reason), however many plans share it. */
+bool gantry__plan_cache_warns(gantry__plan_cache_t *cache, gantry__kept_plan_t *kept);
 /* NULL when there is none. */
 gantry__kept_plan_t *gantry__plan_cache_find(gantry__plan_cache_t *cache, const gantry__plan_key_t *key);
 /* The kept plan of the key: this one, or the one another thread added first. */

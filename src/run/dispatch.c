@@ -58,11 +58,11 @@ static void call_back(gantry_runtime_t *runtime, uint64_t sequence, const gantry
     callback(user, &record);
 }
 
-static void warn_once(gantry_runtime_t *runtime, const gantry__kept_plan_t *kept, uint64_t used_before) {
+static void warn_once(gantry_runtime_t *runtime, gantry__kept_plan_t *kept) {
     const gantry__plan_t *plan = &kept->plan;
     bool is_fallback = plan->reason == GANTRY_PLACED_SOFT_SAME_TYPE || plan->reason == GANTRY_PLACED_SOFT_OTHER_TYPE ||
                        plan->reason == GANTRY_PLACED_ONLY_CPU_KERNEL;
-    if (!is_fallback || used_before > 0 || atomic_load(&runtime->placement_mode) != GANTRY_PLACEMENT_WARN_ONCE) return;
+    if (!is_fallback || !gantry__plan_cache_warns(&runtime->plans, kept)) return;
     gantry__log(&runtime->log, GANTRY_LEVEL_WARNING, "Op %s runs on %s: %s", plan->op->name, plan->device->full_name,
                 gantry_placement_reason_text(plan->reason));
 }
@@ -70,9 +70,9 @@ static void warn_once(gantry_runtime_t *runtime, const gantry__kept_plan_t *kept
 uint64_t gantry__dispatch_note(gantry_runtime_t *runtime, gantry__kept_plan_t *kept, const char *log_name, uint64_t bytes_copied) {
     uint64_t sequence = gantry__placement_log_next(&runtime->placements);
     if (!kept) return sequence;
-    uint64_t used_before = atomic_fetch_add_explicit(&kept->used, 1, memory_order_relaxed);
+    (void)atomic_fetch_add_explicit(&kept->used, 1, memory_order_relaxed);
     gantry__placement_log_note(&runtime->placements, sequence, kept, bytes_copied);
-    warn_once(runtime, kept, used_before);
+    if (atomic_load_explicit(&runtime->placement_mode, memory_order_relaxed) == GANTRY_PLACEMENT_WARN_ONCE) warn_once(runtime, kept);
     if (atomic_load_explicit(&runtime->log_placement, memory_order_relaxed) && kept->plan.device) {
         gantry__log(&runtime->log, GANTRY_LEVEL_INFO, "Executing op %s in device %s", log_name, kept->plan.device->full_name);
     }

@@ -5,6 +5,8 @@
 
 #include "run/tensor_state.h"
 
+#define MOST_THREADS 1024
+
 const char *gantry_version(void) { return GANTRY_VERSION; }
 
 /* ---- create ---- */
@@ -38,8 +40,21 @@ static gantry_status_t read_switches(gantry_runtime_t *runtime, const gantry_run
     return GANTRY_OK;
 }
 
+/* Option over environment; the CPU backend reads the setting when it is opened. */
+static gantry_status_t read_threads(gantry_runtime_t *runtime) {
+    const char *text = gantry__settings_get(&runtime->settings, "GANTRY_CPU_THREADS", NULL);
+    int32_t threads = 0;
+    const char *p = text ? text : "";
+    for (; *p >= '0' && *p <= '9' && threads <= MOST_THREADS; ++p) threads = threads * 10 + (*p - '0');
+    if (*p || threads > MOST_THREADS) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "GANTRY_CPU_THREADS is \"%s\"; a number from 0 (all cores) to %d is accepted", text,
+                            MOST_THREADS);
+    }
+    runtime->intra_op_threads = threads;
+    return GANTRY_OK;
+}
+
 static gantry_status_t put_options(gantry_runtime_t *runtime, const gantry_runtime_options_t *options) {
-    runtime->intra_op_threads = options->intra_op_threads;
     if (options->intra_op_threads < 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "intra_op_threads is %d; 0 (all cores) or more is accepted", options->intra_op_threads);
     }
@@ -48,7 +63,8 @@ static gantry_status_t put_options(gantry_runtime_t *runtime, const gantry_runti
         (void)snprintf(text, sizeof text, "%d", options->intra_op_threads);
         GANTRY__TRY(gantry__settings_put(&runtime->settings, "GANTRY_CPU_THREADS", text));
     }
-    return gantry__settings_put_all(&runtime->settings, options->extra);
+    GANTRY__TRY(gantry__settings_put_all(&runtime->settings, options->extra));
+    return read_threads(runtime);
 }
 
 static gantry_status_t check_options(const gantry_runtime_options_t *given, gantry_runtime_options_t *out_options) {
@@ -59,6 +75,21 @@ static gantry_status_t check_options(const gantry_runtime_options_t *given, gant
                             given->struct_size, sizeof *out_options);
     }
     memcpy(out_options, given, given->struct_size);
+    const struct {
+        const char *name;
+        int value, last;
+    } choices[] = {{"log_level", (int)out_options->log_level, GANTRY_LEVEL_ERROR},
+                   {"opencl_cpu_as_gpu", (int)out_options->opencl_cpu_as_gpu, GANTRY_ON},
+                   {"soft_placement", (int)out_options->soft_placement, GANTRY_ON},
+                   {"log_placement", (int)out_options->log_placement, GANTRY_ON},
+                   {"placement_mode", (int)out_options->placement_mode, GANTRY_PLACEMENT_REQUIRE},
+                   {"device_policy", (int)out_options->device_policy, GANTRY_POLICY_SILENT_FOR_INT32},
+                   {"memory_growth", (int)out_options->memory_growth, GANTRY_ON}};
+    for (size_t i = 0; i < sizeof choices / sizeof choices[0]; ++i) {
+        if (choices[i].value >= 0 && choices[i].value <= choices[i].last) continue;
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "runtime options: %s is %d; 0 to %d is accepted", choices[i].name, choices[i].value,
+                            choices[i].last);
+    }
     return GANTRY_OK;
 }
 
@@ -236,11 +267,19 @@ static void release_programs(gantry_runtime_t *runtime) {
     }
 }
 
-static void destroy(gantry_runtime_t *runtime) {
+static void synchronize_all(gantry_runtime_t *runtime, gantry_status_t *out_first) {
+    *out_first = GANTRY_OK;
     for (size_t i = 0; i < runtime->devices.logical_count; ++i) {
         gantry_logical_device_t *device = runtime->devices.logical[i];
-        if (atomic_load(&device->is_open)) (void)gantry__logical_device_synchronize(device);
+        if (!atomic_load(&device->is_open)) continue;
+        gantry_status_t status = gantry__logical_device_synchronize(device);
+        if (*out_first == GANTRY_OK) *out_first = status;
     }
+}
+
+static void destroy(gantry_runtime_t *runtime) {
+    gantry_status_t unread;
+    synchronize_all(runtime, &unread);
     release_spare_tensors(runtime);
     release_programs(runtime);
     if (runtime->registries) release_registries(runtime, runtime->devices.physical_count);
@@ -265,18 +304,15 @@ void gantry__runtime_drop(gantry_runtime_t *runtime) {
 
 void gantry_runtime_release(gantry_runtime_t *runtime) {
     if (!runtime || atomic_exchange(&runtime->is_released, true)) return;
+    gantry_status_t unread; /* errors of work that nobody read end here */
+    synchronize_all(runtime, &unread);
     gantry__runtime_drop(runtime);
 }
 
 gantry_status_t gantry_runtime_synchronize(gantry_runtime_t *runtime) {
     GANTRY__TRY(gantry__runtime_check(runtime));
-    gantry_status_t first = GANTRY_OK;
-    for (size_t i = 0; i < runtime->devices.logical_count; ++i) {
-        gantry_logical_device_t *device = runtime->devices.logical[i];
-        if (!atomic_load(&device->is_open)) continue;
-        gantry_status_t status = gantry__logical_device_synchronize(device);
-        if (first == GANTRY_OK) first = status;
-    }
+    gantry_status_t first;
+    synchronize_all(runtime, &first);
     return first;
 }
 

@@ -170,12 +170,14 @@ static void destroy_scope(gantry_scope_t *scope) {
     gantry__runtime_drop(runtime);
 }
 
-/* Children before their parents, without recursion. */
+/* Children before their parents, without recursion; each scope is visited twice. */
 static void destroy_children(gantry_scope_t *scope) {
-    while (scope->first_child) {
-        gantry_scope_t *leaf = scope->first_child;
-        while (leaf->first_child) leaf = leaf->first_child;
-        destroy_scope(leaf);
+    for (gantry_scope_t *at = scope;;) {
+        while (at->first_child) at = at->first_child;
+        if (at == scope) return;
+        gantry_scope_t *parent = at->parent;
+        destroy_scope(at);
+        at = parent;
     }
 }
 

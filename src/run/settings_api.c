@@ -275,6 +275,22 @@ gantry_status_t gantry_get_placements(gantry_runtime_t *runtime, size_t capacity
     return GANTRY_OK;
 }
 
+static bool counts_together(const gantry__kept_plan_t *a, const gantry__kept_plan_t *b) {
+    return a->plan.op == b->plan.op && a->plan.reason == b->plan.reason;
+}
+
+/* The uses of all plans of this one's (op, reason); 0 when an earlier one in the list stands for them. */
+static uint64_t count_uses(const gantry__kept_plan_t *all, const gantry__kept_plan_t *kept) {
+    for (; all != kept; all = all->next_kept) {
+        if (counts_together(all, kept)) return 0;
+    }
+    uint64_t used = 0;
+    for (; kept; kept = kept->next_kept) {
+        if (counts_together(all, kept)) used += atomic_load(&kept->used);
+    }
+    return used;
+}
+
 gantry_status_t gantry_get_placement_counts(gantry_runtime_t *runtime, size_t capacity, gantry_placement_count_t *out_counts, size_t *out_count) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (!out_count || (capacity > 0 && !out_counts)) {
@@ -283,15 +299,8 @@ gantry_status_t gantry_get_placement_counts(gantry_runtime_t *runtime, size_t ca
     size_t count = 0;
     gantry__mutex_lock(&runtime->plans.lock);
     for (gantry__kept_plan_t *kept = runtime->plans.kept; kept; kept = kept->next_kept) {
-        uint64_t used = atomic_load(&kept->used);
+        uint64_t used = count_uses(runtime->plans.kept, kept);
         if (used == 0) continue;
-        size_t i = 0;
-        size_t written = count < capacity ? count : capacity;
-        while (i < written && !(strcmp(out_counts[i].op, kept->plan.op->name) == 0 && out_counts[i].reason == kept->plan.reason)) ++i;
-        if (i < written) {
-            out_counts[i].count += used;
-            continue;
-        }
         if (count < capacity) {
             memset(&out_counts[count], 0, sizeof out_counts[count]);
             strncpy(out_counts[count].op, kept->plan.op->name, sizeof out_counts[count].op - 1);

@@ -250,18 +250,29 @@ gantry_status_t gantry_tensor_wait(const gantry_tensor_t *tensor) {
     return gantry__tensor_settle(tensor);
 }
 
+static gantry_status_t read_format_options(const gantry_format_options_t *given, gantry__format_options_t *out_layout) {
+    gantry_format_options_t options = {.struct_size = sizeof options};
+    if (given && (given->struct_size < sizeof(uint32_t) || given->struct_size > sizeof options)) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "format options: struct_size is %u; sizeof(gantry_format_options_t), at most %zu, is accepted",
+                            given->struct_size, sizeof options);
+    }
+    if (given) memcpy(&options, given, given->struct_size);
+    *out_layout = (gantry__format_options_t){options.precision, options.threshold, options.edge_items, options.line_width};
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry_tensor_format(const gantry_tensor_t *tensor, const gantry_format_options_t *options, char *out, size_t out_bytes,
                                      size_t *out_needed) {
     if (out && out_bytes > 0) out[0] = '\0';
     if (out_needed) *out_needed = 0;
     GANTRY__TRY(check_tensor(tensor));
+    gantry__format_options_t layout;
+    GANTRY__TRY(read_format_options(options, &layout));
     const void *data;
     void *owned;
     GANTRY__TRY(gantry__tensor_host_data(tensor, &data, &owned));
     gantry__text_t text;
     gantry__text_init(&text, &tensor->runtime->heap);
-    gantry__format_options_t layout = {0};
-    if (options) layout = (gantry__format_options_t){options->precision, options->threshold, options->edge_items, options->line_width};
     (void)gantry__format_array(tensor->dtype, &tensor->shape, data, &layout, &text);
     gantry_status_t status = gantry__text_status(&text);
     if (status == GANTRY_OK && out && out_bytes > 0) {

@@ -52,7 +52,7 @@ static void print_backends(const gantry_runtime_t *runtime)
     }
 }
 
-/* Whether a backend ("opencl") could have served the text ("opencl:0", "/GPU:0"): a backend's own name speaks of it alone. */
+/* Whether a backend ("opencl") could have served the text: its own name ("opencl:0") speaks of it alone. */
 static bool could_serve(const char *text, const char *backend)
 {
     size_t length = strlen(backend);

@@ -1,8 +1,8 @@
 /* The table of the fake backend, its instances and devices.
  *
- * Built several times: GANTRY_FAKE_NAME and GANTRY_FAKE_RANK make a second backend of it; GANTRY_FAKE_ABI one that needs a newer core,
- * with GANTRY_FAKE_RUDE one that hands out its table all the same; GANTRY_FAKE_WITHOUT_COPY one that lacks a required slot;
- * GANTRY_FAKE_OLD_LAYOUT one whose tables end before their last optional slot. */
+ * Built several times: GANTRY_FAKE_NAME and GANTRY_FAKE_RANK make a second backend of it; GANTRY_FAKE_ABI one that
+ * needs a newer core, with GANTRY_FAKE_RUDE one that hands out its table all the same; GANTRY_FAKE_WITHOUT_COPY one
+ * that lacks a required slot; GANTRY_FAKE_OLD_LAYOUT one whose tables end before their last optional slot. */
 #include "fake_internal.h"
 
 #include <string.h>
@@ -48,7 +48,8 @@ static void close_instance(gantry_backend_instance_t *handle) {
     fake_instance_t *instance = find_instance(&call, handle);
     if (instance) {
         uint64_t children = gantry__fake_children(instance);
-        if (children > 0) gantry__fake_violate(&call, "the instance is closed with %llu objects alive", (unsigned long long)children);
+        if (children > 0)
+            gantry__fake_violate(&call, "the instance is closed with %llu objects alive", (unsigned long long)children);
         gantry__fake_forget(&instance->object);
         if (children == 0) gantry__fake_release(&instance->object); /* what lives would point to it */
     }
@@ -142,11 +143,13 @@ static void device_close(gantry_backend_device_t *handle) {
 
 /* ---- the rest ---- */
 
-static uint32_t kernels(gantry_backend_instance_t *handle, uint32_t index, const gantry_kernel_def_t *const **out_kernels) {
+static uint32_t kernels(gantry_backend_instance_t *handle, uint32_t index,
+                        const gantry_kernel_def_t *const **out_kernels) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_kernels);
     const fake_instance_t *instance = find_instance(&call, handle);
-    if (instance && index >= instance->device_count) gantry__fake_violate(&call, "device %u of %u", index, instance->device_count);
+    if (instance && index >= instance->device_count)
+        gantry__fake_violate(&call, "device %u of %u", index, instance->device_count);
     uint32_t count = instance && instance->with_kernels ? gantry__fake_kernel_count : 0;
     *out_kernels = gantry__fake_kernels;
     (void)gantry__fake_end(&call);

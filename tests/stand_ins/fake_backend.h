@@ -1,11 +1,12 @@
 /* A backend whose devices, memory, speed and failures are what a test sets: control of the module "fake".
  *
- * The module keeps device memory in host memory under numbers that are no addresses, runs every stream on a thread of its own, and
- * watches its caller: a handle used after its end, a span outside a live region, memory freed before the host knew that its users had
- * ended, a source written to while its transfer is pending, or two streams touching the same bytes with nothing to order them is counted
- * as a violation, and the first one kept as a text.
- * The settings belong to the module's file, not to an instance: a test finds them with dlsym(module, "gantry_fake_control"), or by
- * linking the stand-in with GANTRY_BACKEND_STATIC. What says "before open" is read when an instance is opened, the rest at any time.
+ * The module keeps device memory in host memory under numbers that are no addresses, runs every stream on a thread
+ * of its own, and watches its caller: a handle used after its end, a span outside a live region, memory freed before
+ * the host knew that its users had ended, a source written to while its transfer is pending, or two streams touching
+ * the same bytes with nothing to order them is counted as a violation, and the first one kept as a text.
+ * The settings belong to the module's file, not to an instance: a test finds them with dlsym(module,
+ * "gantry_fake_control"), or by linking the stand-in with GANTRY_BACKEND_STATIC. What says "before open" is read when
+ * an instance is opened, the rest at any time.
  * Thread-safe. */
 #ifndef TESTS_STAND_INS_FAKE_BACKEND_H
 #define TESTS_STAND_INS_FAKE_BACKEND_H
@@ -14,13 +15,15 @@
 
 #define GANTRY_FAKE_DEVICES 8
 
-/* The program kind that the fake's compiler takes: none of the real ones, so that no pack of kernels is offered there. */
+/* The program kind that the fake's compiler takes: none of the real ones, so that no pack of kernels is offered
+ * there. */
 #define GANTRY_FAKE_PROGRAMS (1u << 7)
 
 /* One device; before open. reset() makes each a discrete GPU of 64 MiB without PCI address and UUID. */
 typedef struct gantry_fake_device_t {
-    int32_t type;   /* GANTRY_DEVICE_TYPE_... */
-    uint32_t flags; /* GANTRY_DEVICE_...: SYNCHRONOUS runs work in the submitting slot, HOST_ADDRESSABLE makes numbers addresses */
+    int32_t type; /* GANTRY_DEVICE_TYPE_... */
+    /* GANTRY_DEVICE_...: SYNCHRONOUS runs work in the submitting slot, HOST_ADDRESSABLE makes numbers addresses */
+    uint32_t flags;
     uint64_t total_bytes;
     uint64_t largest_allocation_bytes; /* 0: total_bytes */
     uint64_t alignment_bytes;
@@ -50,7 +53,8 @@ typedef enum gantry_fake_kind_t {
 
 typedef struct gantry_fake_control_t {
     uint32_t struct_size;
-    /* Everything as it was at load, counters and violations included; opens gates. Nothing of the module should live. */
+    /* Everything as it was at load, counters and violations included; opens gates. Nothing of the module should
+     * live. */
     void (*reset)(void);
 
     /* ---- before open ---- */
@@ -70,10 +74,12 @@ typedef struct gantry_fake_control_t {
     void (*close_gate)(uint32_t device, uint32_t purposes);
     void (*open_gate)(uint32_t device, uint32_t purposes);
     void (*let_pass)(uint32_t device, uint32_t pieces); /* so many pieces of work pass closed gates */
-    /* 1: every slot that can fail, and all work from now on, is Unavailable with the cause; held work ends. 0: found again. */
+    /* 1: every slot that can fail, and all work from now on, is Unavailable with the cause; held work ends. 0: found
+     * again. */
     void (*set_lost)(uint32_t device, int32_t lost);
-    /* The calls first to first + count - 1 of the slot from now on (1: the next) fail with status and text. slot NULL: calls of any slot
-     * that can fail. "work" fails when it runs, not when it is submitted. Returns 0 when the slot is unknown or 16 plans are pending. */
+    /* The calls first to first + count - 1 of the slot from now on (1: the next) fail with status and text. slot
+     * NULL: calls of any slot that can fail. "work" fails when it runs, not when it is submitted. Returns 0 when the
+     * slot is unknown or 16 plans are pending. */
     int32_t (*fail_calls)(const char *slot, uint64_t first, uint64_t count, int32_t status, const char *text);
 
     /* ---- what happened ---- */
@@ -89,7 +95,8 @@ typedef struct gantry_fake_control_t {
     int32_t (*wait_finished)(uint32_t device, uint64_t pieces, uint32_t timeout_ms);
     uint64_t (*violations)(void);
     void (*first_violation)(char *out_text, uint64_t text_bytes); /* "" when none */
-    uint64_t (*misaligned)(void); /* spans of transfers and kernels that do not begin at a multiple of alignment_bytes */
+    /* Spans of transfers and kernels that do not begin at a multiple of alignment_bytes. */
+    uint64_t (*misaligned)(void);
 } gantry_fake_control_t;
 
 typedef const gantry_fake_control_t *(*gantry_fake_control_fn)(void);

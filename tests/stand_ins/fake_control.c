@@ -52,9 +52,7 @@ void gantry__fake_lock(void) {
     if (!gantry__fake.ready) reset_locked();
 }
 
-void gantry__fake_unlock(void) {
-    (void)pthread_mutex_unlock(&gantry__fake.lock);
-}
+void gantry__fake_unlock(void) { (void)pthread_mutex_unlock(&gantry__fake.lock); }
 
 static void reset(void) {
     gantry__fake_lock();
@@ -252,6 +250,4 @@ static const gantry_fake_control_t control = {
     .misaligned = misaligned,
 };
 
-GANTRY_BACKEND_EXPORT const gantry_fake_control_t *gantry_fake_control(void) {
-    return &control;
-}
+GANTRY_BACKEND_EXPORT const gantry_fake_control_t *gantry_fake_control(void) { return &control; }

@@ -1,4 +1,5 @@
-/* Between the fake backend's control and its slots: plans and counters by slot name. Thread-safe; takes the module's lock. */
+/* Between the fake backend's control and its slots: plans and counters by slot name. Thread-safe; takes the module's
+ * lock. */
 #ifndef TESTS_STAND_INS_FAKE_CONTROL_H
 #define TESTS_STAND_INS_FAKE_CONTROL_H
 

@@ -1,4 +1,5 @@
-/* Events. A wait takes the record that is the event's latest when the wait is submitted; the event may then be recorded again. */
+/* Events. A wait takes the record that is the event's latest when the wait is submitted; the event may then be
+ * recorded again. */
 #include "fake_internal.h"
 
 #include <string.h>
@@ -31,7 +32,8 @@ static int32_t create(gantry_backend_device_t *device, gantry_backend_event_t **
     gantry__fake_begin(&call, FAKE_SLOT_event_create);
     *out_event = NULL;
     fake_device_t *self = gantry__fake_find_device(&call, device);
-    fake_event_t *event = self ? gantry__fake_create(&call, self->object.instance, GANTRY_FAKE_EVENT, 0, sizeof *event) : NULL;
+    fake_event_t *event =
+        self ? gantry__fake_create(&call, self->object.instance, GANTRY_FAKE_EVENT, 0, sizeof *event) : NULL;
     if (event) {
         event->device = self;
         ++self->live_objects;
@@ -74,8 +76,10 @@ static int32_t record(gantry_backend_event_t *handle, gantry_backend_stream_t *s
     gantry__fake_begin(&call, FAKE_SLOT_event_record);
     fake_stream_t *stream = gantry__fake_enter_stream(&call, stream_handle);
     fake_event_t *event = gantry__fake_find(&call, GANTRY_FAKE_EVENT, gantry__fake_number(handle));
-    if (event && event->users > 0) gantry__fake_violate(&call, "the event is recorded again while a thread waits for it");
-    if (event && stream && event->device != stream->device) gantry__fake_violate(&call, "the event is another device's");
+    if (event && event->users > 0)
+        gantry__fake_violate(&call, "the event is recorded again while a thread waits for it");
+    if (event && stream && event->device != stream->device)
+        gantry__fake_violate(&call, "the event is another device's");
     if (event && stream) submit_record(&call, event, stream);
     gantry__fake_leave_stream(stream);
     return gantry__fake_end(&call);

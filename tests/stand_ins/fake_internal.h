@@ -1,7 +1,8 @@
 /* What the files of the fake backend share: the module's one state, its objects, and how a slot begins and ends.
  *
- * One lock guards everything; it is released only while work runs and while a stream is joined. Handles are numbers that are never
- * used twice, so that a handle past its end is recognised instead of followed. Objects come from the host's allocator. */
+ * One lock guards everything; it is released only while work runs and while a stream is joined. Handles are numbers
+ * that are never used twice, so that a handle past its end is recognised instead of followed. Objects come from the
+ * host's allocator. */
 #ifndef TESTS_STAND_INS_FAKE_INTERNAL_H
 #define TESTS_STAND_INS_FAKE_INTERNAL_H
 
@@ -28,6 +29,7 @@ enum {
 };
 
 /* X(name, can fail) */
+/* clang-format off */
 #define FAKE_SLOT_LIST(X)                                                                                            \
     X(open, 1) X(close, 0) X(device_count, 0) X(device_info, 1) X(device_open, 1) X(device_close, 0) X(kernels, 0)    \
     X(libraries, 0) X(get_extension, 0) X(region_alloc, 1) X(region_free, 0) X(host_alloc, 1) X(host_free, 0)         \
@@ -35,6 +37,7 @@ enum {
     X(stream_wait_event, 1) X(event_create, 1) X(event_destroy, 0) X(event_record, 1) X(event_query, 1)               \
     X(event_synchronize, 1) X(to_device, 1) X(to_host, 1) X(copy, 1) X(fill, 1) X(copy_peer, 1) X(build, 1)           \
     X(program_destroy, 0) X(binary, 1) X(load_binary, 1) X(kernel_find, 1) X(launch, 1) X(compute, 1) X(work, 1)
+/* clang-format on */
 
 typedef enum fake_slot_t {
 #define FAKE_SLOT_ENUM(name, fails) FAKE_SLOT_##name,
@@ -120,7 +123,7 @@ typedef struct fake_stream_t {
     uint32_t waiters; /* threads inside its synchronize */
     uint64_t submitted, ended;
     struct fake_work_t *first, *last;
-    fake_error_t error; /* first one since the last synchronize */
+    fake_error_t error;  /* first one since the last synchronize */
     int32_t clock_index; /* -1: not followed */
     uint64_t clock[FAKE_CLOCKS];
 } fake_stream_t;
@@ -219,7 +222,8 @@ void gantry__fake_unlock(void);
 void gantry__fake_begin(fake_call_t *call, fake_slot_t slot);
 int32_t gantry__fake_end(fake_call_t *call);
 /* Only the first failure of a call is kept. */
-void gantry__fake_refuse(fake_call_t *call, int32_t code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void gantry__fake_refuse(fake_call_t *call, int32_t code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Counts a violation; with a call, refuses it too. */
 void gantry__fake_violate(fake_call_t *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* In the slots that a module of the previous layout does not have: violates when this is such a module. */
@@ -230,7 +234,8 @@ bool gantry__fake_take_plan(fake_slot_t slot, fake_error_t *out_error);
 /* NULL, with the call refused, when the number names nothing alive of that kind. The lock is held. */
 void *gantry__fake_find(fake_call_t *call, gantry_fake_kind_t kind, uint64_t number);
 /* A zeroed object of that kind with that number (0: one of its own); NULL with the call refused when memory is out. */
-void *gantry__fake_create(fake_call_t *call, fake_instance_t *instance, gantry_fake_kind_t kind, uint64_t number, size_t bytes);
+void *gantry__fake_create(fake_call_t *call, fake_instance_t *instance, gantry_fake_kind_t kind, uint64_t number,
+                          size_t bytes);
 /* Takes the object out of the table; its handle is past its end from now on. */
 void gantry__fake_forget(fake_object_t *object);
 /* Gives a forgotten object's memory back. */
@@ -244,13 +249,9 @@ bool gantry__fake_check_lost(fake_call_t *call, const fake_device_t *device);
 fake_stream_t *gantry__fake_enter_stream(fake_call_t *call, gantry_backend_stream_t *stream);
 void gantry__fake_leave_stream(fake_stream_t *stream);
 
-static inline uint64_t gantry__fake_number(const void *handle) {
-    return (uint64_t)(uintptr_t)handle;
-}
+static inline uint64_t gantry__fake_number(const void *handle) { return (uint64_t)(uintptr_t)handle; }
 
-static inline fake_card_t *gantry__fake_card(const fake_device_t *device) {
-    return &gantry__fake.cards[device->index];
-}
+static inline fake_card_t *gantry__fake_card(const fake_device_t *device) { return &gantry__fake.cards[device->index]; }
 
 /* ---- work: the lock is held ---- */
 
@@ -260,11 +261,12 @@ fake_work_t *gantry__fake_work_create(fake_call_t *call, const fake_stream_t *st
 /* Checks the span and makes it operand `index`; device is where it must lie. size_bytes may be less than the span's. */
 void gantry__fake_work_operand(fake_call_t *call, fake_work_t *work, uint32_t index, const fake_device_t *device,
                                const gantry_span_t *span, uint64_t size_bytes, bool writes);
-/* Gives the work to the stream, which owns it from now on; drops it when the call is refused already. work may be NULL. */
+/* Gives the work to the stream, which owns it from now on; drops it when the call is refused already. work may be
+ * NULL. */
 void gantry__fake_submit(fake_call_t *call, fake_stream_t *stream, fake_work_t *work);
 
 void gantry__fake_region_unuse(fake_region_t *region); /* one operand less */
-void gantry__fake_mark_release(fake_mark_t *mark); /* NULL is allowed */
+void gantry__fake_mark_release(fake_mark_t *mark);     /* NULL is allowed */
 
 /* ---- order ---- */
 
@@ -272,7 +274,8 @@ void gantry__fake_order_begin_stream(fake_stream_t *stream);
 void gantry__fake_order_end_stream(const fake_stream_t *stream);
 /* A new position of the stream, behind all that the host knows to have ended. */
 void gantry__fake_order_submit(fake_stream_t *stream);
-void gantry__fake_order_access(fake_call_t *call, const fake_stream_t *stream, const fake_operand_t *operand, const char *what);
+void gantry__fake_order_access(fake_call_t *call, const fake_stream_t *stream, const fake_operand_t *operand,
+                               const char *what);
 void gantry__fake_order_join(uint64_t *clock, const uint64_t *with);
 /* Has the host waited for everything that used the region? */
 bool gantry__fake_order_is_known(const fake_region_t *region);

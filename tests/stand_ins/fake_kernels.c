@@ -1,6 +1,6 @@
-/* Kernels of a handful of ops, in C, run by the stream: Add, Sub, Mul (broadcasting), AddN, MatMul, Gather along one axis, Sum of all
- * elements (in two steps, with scratch between them), Cast between float32 and int32. What a compute() needs of its call it copies, since the
- * work runs later. */
+/* Kernels of a handful of ops, in C, run by the stream: Add, Sub, Mul (broadcasting), AddN, MatMul, Gather along one
+ * axis, Sum of all elements (in two steps, with scratch between them), Cast between float32 and int32. What a
+ * compute() needs of its call it copies, since the work runs later. */
 #include "fake_kernels.h"
 
 #include <math.h>
@@ -49,9 +49,7 @@ static void store_int(int32_t dtype, unsigned char *bytes, int64_t index, uint64
     }
 }
 
-static bool is_real(int32_t dtype) {
-    return dtype == FAKE_FLOAT32 || dtype == FAKE_FLOAT64;
-}
+static bool is_real(int32_t dtype) { return dtype == FAKE_FLOAT32 || dtype == FAKE_FLOAT64; }
 
 /* ---- Add, Sub, Mul ---- */
 
@@ -105,7 +103,8 @@ static void broadcast(int64_t *strides, const gantry_arg_t *out, const gantry_ar
 
 static int32_t compute_binary(gantry_op_call_t *op) {
     const gantry_arg_t *out = op->outputs[0];
-    binary_t plan = {.op = *(const char *)op->kernel->data, .dtype = out->dtype, .rank = out->rank, .count = out->element_count};
+    binary_t plan = {
+        .op = *(const char *)op->kernel->data, .dtype = out->dtype, .rank = out->rank, .count = out->element_count};
     for (int32_t d = 0; d < out->rank; ++d) plan.dims[d] = out->dims[d];
     for (int k = 0; k < 2; ++k) broadcast(plan.strides[k], out, op->inputs[k]);
     fake_kernel_work_t work;
@@ -183,7 +182,8 @@ static int32_t run_matmul(fake_work_t *work, fake_error_t *out_error) {
 static int32_t compute_matmul(gantry_op_call_t *op) {
     const gantry_arg_t *a = op->inputs[0], *b = op->inputs[1], *out = op->outputs[0];
     bool turn_a = gantry__fake_attr(op, "transpose_a") != 0, turn_b = gantry__fake_attr(op, "transpose_b") != 0;
-    product_t plan = {.dtype = out->dtype, .rows = out->dims[0], .columns = out->dims[1], .inner = a->dims[turn_a ? 0 : 1]};
+    product_t plan = {
+        .dtype = out->dtype, .rows = out->dims[0], .columns = out->dims[1], .inner = a->dims[turn_a ? 0 : 1]};
     plan.steps[0][0] = turn_a ? 1 : a->dims[1];
     plan.steps[0][1] = turn_a ? a->dims[1] : 1;
     plan.steps[1][0] = turn_b ? 1 : b->dims[1];
@@ -251,9 +251,7 @@ static int32_t compute_gather(gantry_op_call_t *op) {
     return gantry__fake_kernel_end(&work);
 }
 
-static int32_t supports_gather(const gantry_op_call_t *op) {
-    return gantry__fake_attr(op, "batch_dims") == 0;
-}
+static int32_t supports_gather(const gantry_op_call_t *op) { return gantry__fake_attr(op, "batch_dims") == 0; }
 
 /* ---- Sum ---- */
 
@@ -295,9 +293,7 @@ static int32_t compute_sum(gantry_op_call_t *op) {
     return gantry__fake_kernel_end(&work);
 }
 
-static int32_t supports_sum(const gantry_op_call_t *op) {
-    return op->outputs[0]->element_count == 1;
-}
+static int32_t supports_sum(const gantry_op_call_t *op) { return op->outputs[0]->element_count == 1; }
 
 /* ---- Cast ---- */
 
@@ -306,7 +302,10 @@ static int32_t run_to_int(fake_work_t *work, fake_error_t *out_error) {
     const many_t *plan = work->params;
     for (int64_t i = 0; i < plan->count; ++i) {
         double value = load_real(FAKE_FLOAT32, work->operands[0].bytes, i);
-        double bounded = isnan(value) ? 0 : value < -2147483648.0 ? -2147483648.0 : value > 2147483647.0 ? 2147483647.0 : value;
+        double bounded = isnan(value)            ? 0
+                         : value < -2147483648.0 ? -2147483648.0
+                         : value > 2147483647.0  ? 2147483647.0
+                                                 : value;
         store_int(FAKE_INT32, work->operands[1].bytes, i, (uint64_t)(int64_t)bounded);
     }
     return FAKE_OK;
@@ -345,10 +344,10 @@ static const gantry_type_constraint_t to_real[] = {{"SrcT", BIT(FAKE_INT32)}, {"
 static const char *const axis_names[] = {"axis"};
 static const char *const sum_names[] = {"reduction_indices"};
 
-#define KERNEL(name_, types_, compute_, ...)                                                                          \
-    &(const gantry_kernel_def_t) {                                                                                     \
-        .struct_size = sizeof(gantry_kernel_def_t), .op = name_, .types = types_,                                     \
-        .type_count = sizeof types_ / sizeof types_[0], .compute = compute_, __VA_ARGS__                              \
+#define KERNEL(name_, types_, compute_, ...)                                             \
+    &(const gantry_kernel_def_t) {                                                       \
+        .struct_size = sizeof(gantry_kernel_def_t), .op = name_, .types = types_,        \
+        .type_count = sizeof types_ / sizeof types_[0], .compute = compute_, __VA_ARGS__ \
     }
 
 const gantry_kernel_def_t *const gantry__fake_kernels[] = {
@@ -357,7 +356,8 @@ const gantry_kernel_def_t *const gantry__fake_kernels[] = {
     KERNEL("Mul", numbers, compute_binary, .data = "*"),
     KERNEL("AddN", numbers, compute_add_n, .data = NULL),
     KERNEL("MatMul", reals, compute_matmul, .data = NULL),
-    KERNEL("Gather", gathered, compute_gather, .supports = supports_gather, .host_args = axis_names, .host_arg_count = 1),
+    KERNEL("Gather", gathered, compute_gather, .supports = supports_gather, .host_args = axis_names,
+           .host_arg_count = 1),
     KERNEL("Sum", reals, compute_sum, .supports = supports_sum, .host_args = sum_names, .host_arg_count = 1),
     KERNEL("Cast", to_int, compute_cast, .data = NULL),
     KERNEL("Cast", to_real, compute_cast, .data = NULL),

@@ -1,5 +1,5 @@
-/* From an op's call to work of the fake's streams. A kernel begins the work, names its operands in order, and ends it; the first failure
- * of the three is what end returns. Externally synchronised, like the stream. */
+/* From an op's call to work of the fake's streams. A kernel begins the work, names its operands in order, and ends
+ * it; the first failure of the three is what end returns. Externally synchronised, like the stream. */
 #ifndef TESTS_STAND_INS_FAKE_KERNELS_H
 #define TESTS_STAND_INS_FAKE_KERNELS_H
 
@@ -23,7 +23,8 @@ void gantry__fake_kernel_begin(fake_kernel_work_t *self, const gantry_op_call_t 
 /* Operand `operand` is input (output) `index` of the call. */
 void gantry__fake_kernel_input(fake_kernel_work_t *self, uint32_t operand, uint32_t index);
 void gantry__fake_kernel_output(fake_kernel_work_t *self, uint32_t operand, uint32_t index);
-void gantry__fake_kernel_span(fake_kernel_work_t *self, uint32_t operand, const gantry_span_t *span, uint64_t bytes, bool writes);
+void gantry__fake_kernel_span(fake_kernel_work_t *self, uint32_t operand, const gantry_span_t *span, uint64_t bytes,
+                              bool writes);
 int32_t gantry__fake_kernel_end(fake_kernel_work_t *self);
 
 /* BOOL, INT or TYPE attribute; 0 when the op has none of that name. */

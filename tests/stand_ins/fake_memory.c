@@ -10,7 +10,8 @@
 
 static uint64_t free_bytes(const fake_device_t *device) {
     const fake_card_t *card = gantry__fake_card(device);
-    uint64_t capacity = card->capacity_bytes < device->settings->total_bytes ? card->capacity_bytes : device->settings->total_bytes;
+    uint64_t capacity =
+        card->capacity_bytes < device->settings->total_bytes ? card->capacity_bytes : device->settings->total_bytes;
     return card->used_bytes < capacity ? capacity - card->used_bytes : 0;
 }
 
@@ -22,8 +23,8 @@ static bool check_size(fake_call_t *call, const fake_device_t *device, uint64_t 
         gantry__fake_violate(call, "a region of %llu bytes is larger than the device's largest allocation, %llu",
                              (unsigned long long)size_bytes, (unsigned long long)largest);
     } else if (size_bytes > free_bytes(device)) {
-        gantry__fake_refuse(call, FAKE_RESOURCE_EXHAUSTED, "device %u has %llu bytes left, %llu are asked for", device->index,
-                            (unsigned long long)free_bytes(device), (unsigned long long)size_bytes);
+        gantry__fake_refuse(call, FAKE_RESOURCE_EXHAUSTED, "device %u has %llu bytes left, %llu are asked for",
+                            device->index, (unsigned long long)free_bytes(device), (unsigned long long)size_bytes);
     }
     return call->error.code == FAKE_OK;
 }
@@ -37,11 +38,13 @@ static unsigned char *fresh_bytes(uint64_t size_bytes) {
 static void make_region(fake_call_t *call, fake_device_t *device, uint64_t size_bytes, gantry_region_t *out_region) {
     unsigned char *bytes = fresh_bytes(size_bytes);
     if (!bytes) {
-        gantry__fake_refuse(call, FAKE_RESOURCE_EXHAUSTED, "the host cannot stand in for %llu bytes", (unsigned long long)size_bytes);
+        gantry__fake_refuse(call, FAKE_RESOURCE_EXHAUSTED, "the host cannot stand in for %llu bytes",
+                            (unsigned long long)size_bytes);
         return;
     }
     uint64_t number = device->settings->flags & GANTRY_DEVICE_HOST_ADDRESSABLE ? gantry__fake_number(bytes) : 0;
-    fake_region_t *region = gantry__fake_create(call, device->object.instance, GANTRY_FAKE_REGION, number, sizeof *region);
+    fake_region_t *region =
+        gantry__fake_create(call, device->object.instance, GANTRY_FAKE_REGION, number, sizeof *region);
     if (!region) {
         free(bytes);
         return;
@@ -80,7 +83,8 @@ static void region_free(gantry_backend_device_t *device, gantry_region_t number,
     fake_device_t *self = gantry__fake_find(&call, GANTRY_FAKE_DEVICE, gantry__fake_number(device));
     fake_region_t *region = gantry__fake_find(&call, GANTRY_FAKE_REGION, number);
     if (self && region) {
-        if (region->device != self) gantry__fake_violate(&call, "region 0x%llx is another device's", (unsigned long long)number);
+        if (region->device != self)
+            gantry__fake_violate(&call, "region 0x%llx is another device's", (unsigned long long)number);
         if (region->size_bytes != size_bytes) {
             gantry__fake_violate(&call, "region 0x%llx has %llu bytes, not %llu", (unsigned long long)number,
                                  (unsigned long long)region->size_bytes, (unsigned long long)size_bytes);
@@ -114,8 +118,8 @@ static int32_t host_alloc(gantry_backend_device_t *device, uint64_t size_bytes, 
     void *bytes = self ? fresh_bytes(size_bytes ? size_bytes : 1) : NULL;
     if (self && !bytes) gantry__fake_refuse(&call, FAKE_RESOURCE_EXHAUSTED, "no pinned memory");
     if (bytes) {
-        host_block_t *block = gantry__fake_create(&call, self->object.instance, GANTRY_FAKE_HOST_BLOCK, gantry__fake_number(bytes),
-                                                  sizeof *block);
+        host_block_t *block = gantry__fake_create(&call, self->object.instance, GANTRY_FAKE_HOST_BLOCK,
+                                                  gantry__fake_number(bytes), sizeof *block);
         if (block) {
             block->size_bytes = size_bytes;
             *out_ptr = bytes;
@@ -132,7 +136,8 @@ static void host_free(gantry_backend_device_t *device, void *ptr, uint64_t size_
     (void)gantry__fake_find(&call, GANTRY_FAKE_DEVICE, gantry__fake_number(device));
     host_block_t *block = gantry__fake_find(&call, GANTRY_FAKE_HOST_BLOCK, gantry__fake_number(ptr));
     if (block) {
-        if (block->size_bytes != size_bytes) gantry__fake_violate(&call, "pinned memory is given back with another size");
+        if (block->size_bytes != size_bytes)
+            gantry__fake_violate(&call, "pinned memory is given back with another size");
         gantry__fake_forget(&block->object);
         gantry__fake_release(&block->object);
         free(ptr);

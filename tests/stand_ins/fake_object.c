@@ -1,7 +1,7 @@
 /* Handles, and how a slot begins and ends.
  *
- * A handle is a number, not an address: it is looked up on every use, and since numbers are not used again, a handle past its end is
- * found out. Numbers are multiples of 64, so that they look like aligned pointers. */
+ * A handle is a number, not an address: it is looked up on every use, and since numbers are not used again, a handle
+ * past its end is found out. Numbers are multiples of 64, so that they look like aligned pointers. */
 #include "fake_control.h"
 
 #include <sched.h>
@@ -21,7 +21,8 @@ static const bool slot_fails[] = {
 #undef FAKE_SLOT_FAILS
 };
 
-static const char *const kind_names[] = {"instance", "device", "region", "stream", "event", "program", "kernel", "host block"};
+static const char *const kind_names[] = {"instance", "device",  "region", "stream",
+                                         "event",    "program", "kernel", "host block"};
 
 /* ---- slots ---- */
 
@@ -91,9 +92,7 @@ void gantry__fake_check_layout(fake_call_t *call) {
 
 /* ---- objects ---- */
 
-static fake_object_t **bucket_of(uint64_t number) {
-    return &gantry__fake.buckets[number / 64 % FAKE_BUCKETS];
-}
+static fake_object_t **bucket_of(uint64_t number) { return &gantry__fake.buckets[number / 64 % FAKE_BUCKETS]; }
 
 void *gantry__fake_find(fake_call_t *call, gantry_fake_kind_t kind, uint64_t number) {
     for (fake_object_t *object = *bucket_of(number); object; object = object->next) {
@@ -105,11 +104,13 @@ void *gantry__fake_find(fake_call_t *call, gantry_fake_kind_t kind, uint64_t num
     return NULL;
 }
 
-void *gantry__fake_create(fake_call_t *call, fake_instance_t *instance, gantry_fake_kind_t kind, uint64_t number, size_t bytes) {
+void *gantry__fake_create(fake_call_t *call, fake_instance_t *instance, gantry_fake_kind_t kind, uint64_t number,
+                          size_t bytes) {
     const gantry_host_t *host = call->host;
     fake_object_t *object = host->reallocate(host->self, NULL, 0, bytes);
     if (!object) {
-        gantry__fake_refuse(call, FAKE_RESOURCE_EXHAUSTED, "no host memory for a %s of %zu bytes", kind_names[kind], bytes);
+        gantry__fake_refuse(call, FAKE_RESOURCE_EXHAUSTED, "no host memory for a %s of %zu bytes", kind_names[kind],
+                            bytes);
         return NULL;
     }
     memset(object, 0, bytes);
@@ -187,17 +188,11 @@ static int32_t find_slot(const char *name) {
     return -1;
 }
 
-uint32_t gantry__fake_slot_count(void) {
-    return FAKE_SLOTS;
-}
+uint32_t gantry__fake_slot_count(void) { return FAKE_SLOTS; }
 
-const char *gantry__fake_slot_name(uint32_t slot) {
-    return slot < FAKE_SLOTS ? slot_names[slot] : "";
-}
+const char *gantry__fake_slot_name(uint32_t slot) { return slot < FAKE_SLOTS ? slot_names[slot] : ""; }
 
-int32_t gantry__fake_slot_can_fail(uint32_t slot) {
-    return slot < FAKE_SLOTS && slot_fails[slot];
-}
+int32_t gantry__fake_slot_can_fail(uint32_t slot) { return slot < FAKE_SLOTS && slot_fails[slot]; }
 
 uint64_t gantry__fake_calls(const char *name) {
     int32_t slot = name ? find_slot(name) : -1;

@@ -1,6 +1,7 @@
-/* A compiler that understands one word: a text has the kernel X when it contains "kernel X". "#error" anywhere fails the build, with
- * the rest of its line as the log. A binary is the options and the text behind a mark. Two kernels do something: "copy_words" (target
- * span, source span) and "fill_words" (span, uint32 value); all others only touch their spans. */
+/* A compiler that understands one word: a text has the kernel X when it contains "kernel X". "#error" anywhere fails
+ * the build, with the rest of its line as the log. A binary is the options and the text behind a mark. Two kernels
+ * do something: "copy_words" (target span, source span) and "fill_words" (span, uint32 value); all others only touch
+ * their spans. */
 #include "fake_internal.h"
 
 #include <stdio.h>
@@ -42,7 +43,8 @@ static uint64_t source_bytes(const gantry_program_source_t *source, const char *
     return bytes;
 }
 
-static void compile(fake_call_t *call, const gantry_program_source_t *source, const char *options, fake_program_t *program) {
+static void compile(fake_call_t *call, const gantry_program_source_t *source, const char *options,
+                    fake_program_t *program) {
     char *at = program->text;
     at += sprintf(at, "%s%s\n", BINARY_MARK, options);
     for (uint32_t i = 0; i < source->part_count; ++i) at += sprintf(at, "%s", source->parts[i]);
@@ -108,8 +110,8 @@ static int32_t binary(gantry_backend_program_t *handle, void *bytes, uint64_t *s
     const fake_program_t *program = gantry__fake_find(&call, GANTRY_FAKE_PROGRAM, gantry__fake_number(handle));
     if (program && call.error.code == FAKE_OK) {
         if (bytes && *size_bytes < program->text_bytes) {
-            gantry__fake_violate(&call, "a binary of %llu bytes does not fit into %llu", (unsigned long long)program->text_bytes,
-                                 (unsigned long long)*size_bytes);
+            gantry__fake_violate(&call, "a binary of %llu bytes does not fit into %llu",
+                                 (unsigned long long)program->text_bytes, (unsigned long long)*size_bytes);
         } else if (bytes) {
             memcpy(bytes, program->text, (size_t)program->text_bytes);
         }
@@ -152,9 +154,11 @@ static int32_t kernel_find(gantry_backend_program_t *handle, const char *name, g
     gantry__fake_begin(&call, FAKE_SLOT_kernel_find);
     *out_kernel = NULL;
     fake_program_t *program = gantry__fake_find(&call, GANTRY_FAKE_PROGRAM, gantry__fake_number(handle));
-    if (program && !has_kernel(program, name)) gantry__fake_refuse(&call, 5 /* NotFound */, "the program has no kernel %s", name);
+    if (program && !has_kernel(program, name))
+        gantry__fake_refuse(&call, 5 /* NotFound */, "the program has no kernel %s", name);
     if (program && call.error.code == FAKE_OK) {
-        fake_kernel_t *kernel = gantry__fake_create(&call, program->object.instance, GANTRY_FAKE_KERNEL, 0, sizeof *kernel);
+        fake_kernel_t *kernel =
+            gantry__fake_create(&call, program->object.instance, GANTRY_FAKE_KERNEL, 0, sizeof *kernel);
         if (kernel) {
             kernel->program = program;
             (void)snprintf(kernel->name, sizeof kernel->name, "%s", name);
@@ -176,7 +180,8 @@ static int32_t run_copy_words(fake_work_t *work, fake_error_t *out_error) {
 
 static int32_t run_fill_words(fake_work_t *work, fake_error_t *out_error) {
     (void)out_error;
-    for (uint64_t i = 0; i + 4 <= work->operands[0].size_bytes; i += 4) memcpy(work->operands[0].bytes + i, work->pattern, 4);
+    for (uint64_t i = 0; i + 4 <= work->operands[0].size_bytes; i += 4)
+        memcpy(work->operands[0].bytes + i, work->pattern, 4);
     return FAKE_OK;
 }
 
@@ -187,20 +192,22 @@ static int32_t run_nothing(fake_work_t *work, fake_error_t *out_error) {
 }
 
 static void check_launch(fake_call_t *call, const gantry_launch_t *launch) {
-    if (launch->struct_size < sizeof *launch || launch->dimensions < 1 || launch->dimensions > 3 || launch->arg_count > MOST_ARGS) {
+    if (launch->struct_size < sizeof *launch || launch->dimensions < 1 || launch->dimensions > 3 ||
+        launch->arg_count > MOST_ARGS) {
         gantry__fake_violate(call, "a launch of %u dimensions and %u arguments", launch->dimensions, launch->arg_count);
         return;
     }
     for (uint32_t i = 0; i < launch->dimensions; ++i) {
         uint64_t local = launch->local_size[i];
         if (launch->global_size[i] == 0 || (local != 0 && launch->global_size[i] % local != 0)) {
-            gantry__fake_violate(call, "global size %llu, local size %llu in dimension %u", (unsigned long long)launch->global_size[i],
-                                 (unsigned long long)local, i);
+            gantry__fake_violate(call, "global size %llu, local size %llu in dimension %u",
+                                 (unsigned long long)launch->global_size[i], (unsigned long long)local, i);
         }
     }
 }
 
-static void submit_launch(fake_call_t *call, fake_stream_t *stream, const fake_kernel_t *kernel, const gantry_launch_t *launch) {
+static void submit_launch(fake_call_t *call, fake_stream_t *stream, const fake_kernel_t *kernel,
+                          const gantry_launch_t *launch) {
     bool copies = strcmp(kernel->name, "copy_words") == 0, fills = strcmp(kernel->name, "fill_words") == 0;
     fake_run_fn run = copies ? run_copy_words : fills ? run_fill_words : run_nothing;
     fake_work_t *work = gantry__fake_work_create(call, stream, "launch", run, launch->arg_count, 0);
@@ -209,22 +216,26 @@ static void submit_launch(fake_call_t *call, fake_stream_t *stream, const fake_k
         const gantry_launch_arg_t *arg = &launch->args[i];
         if (arg->kind == GANTRY_LAUNCH_SPAN) {
             bool writes = !(copies && spans == 1);
-            gantry__fake_work_operand(call, work, spans++, stream->device, &arg->as.span, arg->as.span.size_bytes, writes);
+            gantry__fake_work_operand(call, work, spans++, stream->device, &arg->as.span, arg->as.span.size_bytes,
+                                      writes);
         } else if (arg->kind == GANTRY_LAUNCH_SCALAR && arg->size_bytes == 4) {
             memcpy(work->pattern, arg->as.value, 4);
         }
     }
-    if (work && spans < (copies ? 2u : fills ? 1u : 0u)) gantry__fake_violate(call, "kernel %s has %u spans", kernel->name, spans);
+    if (work && spans < (copies ? 2u : fills ? 1u : 0u))
+        gantry__fake_violate(call, "kernel %s has %u spans", kernel->name, spans);
     gantry__fake_submit(call, stream, work);
 }
 
-static int32_t launch_kernel(gantry_backend_stream_t *handle, gantry_backend_kernel_t *kernel_handle, const gantry_launch_t *launch) {
+static int32_t launch_kernel(gantry_backend_stream_t *handle, gantry_backend_kernel_t *kernel_handle,
+                             const gantry_launch_t *launch) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_launch);
     check_launch(&call, launch);
     fake_stream_t *stream = gantry__fake_enter_stream(&call, handle);
     const fake_kernel_t *kernel = gantry__fake_find(&call, GANTRY_FAKE_KERNEL, gantry__fake_number(kernel_handle));
-    if (stream && kernel && kernel->program->device != stream->device) gantry__fake_violate(&call, "the kernel is another device's");
+    if (stream && kernel && kernel->program->device != stream->device)
+        gantry__fake_violate(&call, "the kernel is another device's");
     if (stream && kernel) submit_launch(&call, stream, kernel, launch);
     gantry__fake_leave_stream(stream);
     return gantry__fake_end(&call);

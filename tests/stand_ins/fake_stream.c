@@ -1,7 +1,8 @@
 /* Streams on threads of their own, and events.
  *
- * A queue's work runs in order; the lock is released while a piece of it runs. An error of a piece stays with its stream until the
- * stream is synchronised: later pieces run all the same, later records carry it, and who waits for such a record gets it, too. */
+ * A queue's work runs in order; the lock is released while a piece of it runs. An error of a piece stays with its
+ * stream until the stream is synchronised: later pieces run all the same, later records carry it, and who waits for
+ * such a record gets it, too. */
 #include "fake_control.h"
 
 #include <errno.h>
@@ -12,8 +13,8 @@ typedef fake_work_t work_t;
 
 /* ---- work ---- */
 
-work_t *gantry__fake_work_create(fake_call_t *call, const fake_stream_t *stream, const char *what, fake_run_fn run, uint32_t operands,
-                                 size_t param_bytes) {
+work_t *gantry__fake_work_create(fake_call_t *call, const fake_stream_t *stream, const char *what, fake_run_fn run,
+                                 uint32_t operands, size_t param_bytes) {
     if (call->error.code != FAKE_OK) return NULL;
     const gantry_host_t *host = stream->object.instance->host;
     size_t head = sizeof(work_t) + operands * sizeof(fake_operand_t);
@@ -40,24 +41,28 @@ static void drop_work(const fake_stream_t *stream, work_t *work) {
     (void)host->reallocate(host->self, work, work->bytes, 0);
 }
 
-void gantry__fake_work_operand(fake_call_t *call, work_t *work, uint32_t index, const fake_device_t *device, const gantry_span_t *span,
-                               uint64_t size_bytes, bool writes) {
+void gantry__fake_work_operand(fake_call_t *call, work_t *work, uint32_t index, const fake_device_t *device,
+                               const gantry_span_t *span, uint64_t size_bytes, bool writes) {
     if (!work || (size_bytes == 0 && span->region == 0)) return;
     fake_region_t *region = gantry__fake_find(call, GANTRY_FAKE_REGION, span->region);
     if (!region) return;
     if (region->device != device) {
-        gantry__fake_violate(call, "%s: region 0x%llx lies on another device", work->what, (unsigned long long)span->region);
+        gantry__fake_violate(call, "%s: region 0x%llx lies on another device", work->what,
+                             (unsigned long long)span->region);
     }
     if (span->offset_bytes > region->size_bytes || span->size_bytes > region->size_bytes - span->offset_bytes ||
         size_bytes > span->size_bytes) {
-        gantry__fake_violate(call, "%s: %llu bytes at %llu (a span of %llu) are outside of region 0x%llx with %llu bytes", work->what,
-                             (unsigned long long)size_bytes, (unsigned long long)span->offset_bytes,
+        gantry__fake_violate(call,
+                             "%s: %llu bytes at %llu (a span of %llu) are outside of region 0x%llx with %llu bytes",
+                             work->what, (unsigned long long)size_bytes, (unsigned long long)span->offset_bytes,
                              (unsigned long long)span->size_bytes, (unsigned long long)span->region,
                              (unsigned long long)region->size_bytes);
         return;
     }
-    if (device->settings->alignment_bytes > 1 && span->offset_bytes % device->settings->alignment_bytes != 0) ++gantry__fake.misaligned;
-    work->operands[index] = (fake_operand_t){region, region->bytes + span->offset_bytes, span->offset_bytes, size_bytes, writes};
+    if (device->settings->alignment_bytes > 1 && span->offset_bytes % device->settings->alignment_bytes != 0)
+        ++gantry__fake.misaligned;
+    work->operands[index] =
+        (fake_operand_t){region, region->bytes + span->offset_bytes, span->offset_bytes, size_bytes, writes};
     ++region->pending;
 }
 
@@ -83,7 +88,8 @@ static void check_operands_live(const work_t *work) {
     for (uint32_t i = 0; i < work->operand_count; ++i) {
         const fake_region_t *region = work->operands[i].region;
         if (region && region->dead) {
-            gantry__fake_violate(NULL, "%s runs on region 0x%llx, which was freed", work->what, (unsigned long long)region->object.number);
+            gantry__fake_violate(NULL, "%s runs on region 0x%llx, which was freed", work->what,
+                                 (unsigned long long)region->object.number);
         }
     }
 }
@@ -109,15 +115,15 @@ static void run_piece(const fake_stream_t *stream, work_t *work, fake_error_t *e
 static void run(fake_stream_t *stream, work_t *work) {
     fake_error_t error = {0, ""};
     switch (work->kind) {
-    case FAKE_WORK_RUN: run_piece(stream, work, &error); break;
-    case FAKE_WORK_RECORD:
-        work->mark->error = stream->error;
-        work->mark->done = true;
-        break;
-    case FAKE_WORK_WAIT:
-        while (!work->mark->done) (void)pthread_cond_wait(&gantry__fake.changed, &gantry__fake.lock);
-        error = work->mark->error;
-        break;
+        case FAKE_WORK_RUN: run_piece(stream, work, &error); break;
+        case FAKE_WORK_RECORD:
+            work->mark->error = stream->error;
+            work->mark->done = true;
+            break;
+        case FAKE_WORK_WAIT:
+            while (!work->mark->done) (void)pthread_cond_wait(&gantry__fake.changed, &gantry__fake.lock);
+            error = work->mark->error;
+            break;
     }
     if (error.code != FAKE_OK && stream->error.code == FAKE_OK) stream->error = error;
     drop_work(stream, work);
@@ -157,7 +163,8 @@ void gantry__fake_submit(fake_call_t *call, fake_stream_t *stream, work_t *work)
     if (call->error.code == FAKE_OK) {
         gantry__fake_order_submit(stream);
         if (work->kind == FAKE_WORK_RECORD) memcpy(work->mark->clock, stream->clock, sizeof stream->clock);
-        for (uint32_t i = 0; i < work->operand_count; ++i) gantry__fake_order_access(call, stream, &work->operands[i], work->what);
+        for (uint32_t i = 0; i < work->operand_count; ++i)
+            gantry__fake_order_access(call, stream, &work->operands[i], work->what);
     }
     if (call->error.code != FAKE_OK) {
         drop_work(stream, work);
@@ -214,7 +221,8 @@ static void destroy(gantry_backend_stream_t *handle) {
     gantry__fake_begin(&call, FAKE_SLOT_stream_destroy);
     fake_stream_t *stream = gantry__fake_find(&call, GANTRY_FAKE_STREAM, gantry__fake_number(handle));
     if (stream) {
-        if (stream->busy || stream->waiters > 0) gantry__fake_violate(&call, "the stream is destroyed while another thread uses it");
+        if (stream->busy || stream->waiters > 0)
+            gantry__fake_violate(&call, "the stream is destroyed while another thread uses it");
         gantry__fake_forget(&stream->object);
         while (stream->busy || stream->waiters > 0) (void)pthread_cond_wait(&gantry__fake.changed, &gantry__fake.lock);
         stream->ending = true;
@@ -264,7 +272,8 @@ static int32_t wait_event(gantry_backend_stream_t *handle, gantry_backend_event_
     fake_stream_t *stream = gantry__fake_enter_stream(&call, handle);
     const fake_event_t *event = gantry__fake_find(&call, GANTRY_FAKE_EVENT, gantry__fake_number(event_handle));
     if (event && !event->mark) gantry__fake_violate(&call, "the event was never recorded");
-    if (stream && event && event->object.instance != stream->object.instance) gantry__fake_violate(&call, "the event is another instance's");
+    if (stream && event && event->object.instance != stream->object.instance)
+        gantry__fake_violate(&call, "the event is another instance's");
     work_t *work = stream && event ? gantry__fake_work_create(&call, stream, "wait_event", NULL, 0, 0) : NULL;
     if (work) {
         work->kind = FAKE_WORK_WAIT;

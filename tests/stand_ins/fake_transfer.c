@@ -1,7 +1,7 @@
 /* Transfers: memcpy and patterns, run by the stream.
  *
- * Host memory belongs to a transfer from its submission to its end: a source that has changed in between is a violation, and a target is
- * spoilt at submission, so that nobody can read a result before it is there. */
+ * Host memory belongs to a transfer from its submission to its end: a source that has changed in between is a
+ * violation, and a target is spoilt at submission, so that nobody can read a result before it is there. */
 #include "fake_internal.h"
 
 #include <string.h>
@@ -89,13 +89,14 @@ static int32_t to_host(gantry_backend_stream_t *handle, void *target, const gant
 static void check_copy(fake_call_t *call, const gantry_span_t *target, const gantry_span_t *source) {
     check_bytes(call, target);
     if (target->size_bytes != source->size_bytes) gantry__fake_violate(call, "source and target differ in size");
-    bool apart = target->region != source->region || target->offset_bytes >= source->offset_bytes + source->size_bytes ||
+    bool apart = target->region != source->region ||
+                 target->offset_bytes >= source->offset_bytes + source->size_bytes ||
                  source->offset_bytes >= target->offset_bytes + target->size_bytes;
     if (!apart) gantry__fake_violate(call, "source and target overlap");
 }
 
-static void submit_copy(fake_call_t *call, fake_stream_t *stream, const gantry_span_t *target, const fake_device_t *source_device,
-                        const gantry_span_t *source) {
+static void submit_copy(fake_call_t *call, fake_stream_t *stream, const gantry_span_t *target,
+                        const fake_device_t *source_device, const gantry_span_t *source) {
     fake_work_t *work = gantry__fake_work_create(call, stream, "copy", run_copy, 2, 0);
     gantry__fake_work_operand(call, work, 0, stream->device, target, target->size_bytes, true);
     gantry__fake_work_operand(call, work, 1, source_device, source, source->size_bytes, false);
@@ -114,8 +115,8 @@ static int32_t copy(gantry_backend_stream_t *handle, const gantry_span_t *target
 }
 #endif
 
-static int32_t copy_peer(gantry_backend_stream_t *handle, const gantry_span_t *target, gantry_backend_device_t *source_device,
-                         const gantry_span_t *source) {
+static int32_t copy_peer(gantry_backend_stream_t *handle, const gantry_span_t *target,
+                         gantry_backend_device_t *source_device, const gantry_span_t *source) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_copy_peer);
     gantry__fake_check_layout(&call);
@@ -137,7 +138,8 @@ static void check_fill(fake_call_t *call, const gantry_span_t *target, uint32_t 
     }
 }
 
-static int32_t fill(gantry_backend_stream_t *handle, const gantry_span_t *target, const void *pattern, uint32_t pattern_bytes) {
+static int32_t fill(gantry_backend_stream_t *handle, const gantry_span_t *target, const void *pattern,
+                    uint32_t pattern_bytes) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_fill);
     check_fill(&call, target, pattern_bytes);

@@ -1,4 +1,5 @@
-/* A device table over the CPU backend and the fake modules "fake" and "other", for unit tests. Header only; one table at a time per fixture. */
+/* A device table over the CPU backend and the fake modules "fake" and "other", for unit tests. Header only; one
+ * table at a time per fixture. */
 #ifndef TESTS_DEVICE_FIXTURE_H
 #define TESTS_DEVICE_FIXTURE_H
 
@@ -22,11 +23,12 @@ typedef const gantry_physical_device_t *physical_device_t;
 
 static const gantry_fake_control_t *fake, *other;
 
-/* Variables that shape devices are taken out of the environment, controls are reset: fake and other have one GPU each. */
+/* Variables that shape devices are taken out of the environment, controls are reset: fake and other have one GPU
+ * each. */
 static inline void device_fixture_clear(void) {
-    static const char *const names[] = {"GANTRY_BACKENDS", "GANTRY_BACKEND_PATH", "GANTRY_OPENCL_CPU", "GANTRY_MEMORY_GROWTH",
-                                        "GANTRY_MEMORY_LIMIT", "GANTRY_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",
-                                        "TF_FORCE_GPU_ALLOW_GROWTH"};
+    static const char *const names[] = {"GANTRY_BACKENDS",      "GANTRY_BACKEND_PATH",      "GANTRY_OPENCL_CPU",
+                                        "GANTRY_MEMORY_GROWTH", "GANTRY_MEMORY_LIMIT",      "GANTRY_VISIBLE_DEVICES",
+                                        "CUDA_VISIBLE_DEVICES", "TF_FORCE_GPU_ALLOW_GROWTH"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) (void)unsetenv(names[i]);
     if (!fake) fake = fake_module_control(FAKE_FILE("fake", "fake"));
     if (!other) other = fake_module_control(FAKE_FILE("other", "other"));
@@ -35,17 +37,18 @@ static inline void device_fixture_clear(void) {
 }
 
 /* options may be NULL; only "fake" when path is NULL. What the heap fails at counts from here. */
-static inline gantry_status_t device_fixture_try_open(device_fixture_t *f, const char *path, const gantry_runtime_options_t *options,
-                                                      long fail_at) {
+static inline gantry_status_t device_fixture_try_open(device_fixture_t *f, const char *path,
+                                                      const gantry_runtime_options_t *options, long fail_at) {
     static const gantry_runtime_options_t none = {.struct_size = sizeof none};
     locked_heap_init(&f->heap, -1);
     log_lines_init(&f->log);
     assert_int_equal(gantry__settings_init(&f->settings, &f->heap.heap), GANTRY_OK);
     if (!path) path = FAKE_FOLDER("fake");
-    assert_int_equal(gantry__backend_set_init(&f->set, &f->heap.heap, &f->log.log, &f->settings, path, NULL), GANTRY_OK);
+    assert_int_equal(gantry__backend_set_init(&f->set, &f->heap.heap, &f->log.log, &f->settings, path, NULL),
+                     GANTRY_OK);
     f->heap.inner.fail_at = fail_at;
-    gantry_status_t status =
-        gantry__device_table_init(&f->table, &f->heap.heap, &f->log.log, &f->settings, &f->set, options ? options : &none);
+    gantry_status_t status = gantry__device_table_init(&f->table, &f->heap.heap, &f->log.log, &f->settings, &f->set,
+                                                       options ? options : &none);
     if (status != GANTRY_OK) {
         gantry__backend_set_deinit(&f->set);
         gantry__settings_deinit(&f->settings);
@@ -84,14 +87,16 @@ static inline int device_fixture_tear_down(void **state) {
 /* The physical device of that name ("/physical_device:GPU:0") or alias ("fake:0"). */
 static inline physical_device_t device_fixture_physical(const device_fixture_t *f, const char *name) {
     for (size_t i = 0; i < f->table.physical_count; ++i) {
-        if (strcmp(f->table.physical[i]->name, name) == 0 || strcmp(f->table.physical[i]->alias, name) == 0) return f->table.physical[i];
+        if (strcmp(f->table.physical[i]->name, name) == 0 || strcmp(f->table.physical[i]->alias, name) == 0)
+            return f->table.physical[i];
     }
     fail_msg("there is no %s", name);
     return NULL;
 }
 
 /* What the text finds after freeze; NULL with the message kept. */
-static inline gantry_logical_device_t *device_fixture_find(device_fixture_t *f, const char *text, gantry_status_t *out_status) {
+static inline gantry_logical_device_t *device_fixture_find(device_fixture_t *f, const char *text,
+                                                           gantry_status_t *out_status) {
     gantry__device_reference_t reference;
     gantry_logical_device_t *device = NULL;
     gantry_status_t status = gantry__device_reference_from_user(&f->table, text, &reference);
@@ -101,8 +106,8 @@ static inline gantry_logical_device_t *device_fixture_find(device_fixture_t *f, 
     return device;
 }
 
-static inline void device_fixture_set_gpu(const gantry_fake_control_t *control, uint32_t device, const char *pci, const char *uuid,
-                                          uint32_t flags) {
+static inline void device_fixture_set_gpu(const gantry_fake_control_t *control, uint32_t device, const char *pci,
+                                          const char *uuid, uint32_t flags) {
     gantry_fake_device_t settings;
     control->get_device(device, &settings);
     settings.type = GANTRY_DEVICE_TYPE_GPU;
@@ -119,10 +124,10 @@ static inline void device_fixture_set_type(const gantry_fake_control_t *control,
     control->set_device(device, &settings);
 }
 
-#define expect_failure(expression, code, text)                                                                        \
-    do {                                                                                                              \
-        assert_int_equal(expression, code);                                                                           \
-        if (!strstr(gantry__message(), text)) fail_msg("message: %s", gantry__message());                             \
+#define expect_failure(expression, code, text)                                            \
+    do {                                                                                  \
+        assert_int_equal(expression, code);                                               \
+        if (!strstr(gantry__message(), text)) fail_msg("message: %s", gantry__message()); \
     } while (0)
 
 #endif

@@ -33,7 +33,8 @@ static inline const gantry_fake_control_t *fake_module_control(const char *file)
 static inline void fake_expect_clean(const gantry_fake_control_t *control) {
     char text[256];
     control->first_violation(text, sizeof text);
-    if (control->violations() != 0) fail_msg("the fake backend counted %d violations: %s", (int)control->violations(), text);
+    if (control->violations() != 0)
+        fail_msg("the fake backend counted %d violations: %s", (int)control->violations(), text);
 }
 
 static inline void fake_expect_nothing_lives(const gantry_fake_control_t *control) {

@@ -1,4 +1,5 @@
-/* The failing heap behind a lock, for tests in which streams of the fake backend use it from their own threads. Header only; thread-safe. */
+/* The failing heap behind a lock, for tests in which streams of the fake backend use it from their own threads.
+ * Header only; thread-safe. */
 #ifndef TESTS_LOCKED_HEAP_H
 #define TESTS_LOCKED_HEAP_H
 
@@ -27,8 +28,6 @@ static inline void locked_heap_init(locked_heap_t *self, long fail_at) {
     failing_heap_init(&self->inner, fail_at);
 }
 
-static inline void locked_heap_deinit(locked_heap_t *self) {
-    (void)pthread_mutex_destroy(&self->lock);
-}
+static inline void locked_heap_deinit(locked_heap_t *self) { (void)pthread_mutex_destroy(&self->lock); }
 
 #endif

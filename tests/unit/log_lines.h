@@ -38,7 +38,8 @@ static inline void log_lines_init(log_lines_t *self) {
 /* How many kept lines contain both texts. */
 static inline int log_lines_with(const log_lines_t *self, const char *a, const char *b) {
     int found = 0;
-    for (int i = 0; i < self->count && i < LOG_LINES; ++i) found += strstr(self->lines[i], a) && strstr(self->lines[i], b);
+    for (int i = 0; i < self->count && i < LOG_LINES; ++i)
+        found += strstr(self->lines[i], a) && strstr(self->lines[i], b);
     return found;
 }
 

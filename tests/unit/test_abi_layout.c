@@ -1,5 +1,6 @@
-/* The binary interface does not move: sizes and offsets of every struct of backend_abi.h on LP64 systems, as modules in the field were
- * built with them. A struct may grow at its end only: then its size here grows, a line is added, and nothing else changes. */
+/* The binary interface does not move: sizes and offsets of every struct of backend_abi.h on LP64 systems, as modules
+ * in the field were built with them. A struct may grow at its end only: then its size here grows, a line is added,
+ * and nothing else changes. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"
@@ -212,20 +213,29 @@ SLOT(gantry_kernel_pack_t, kernels, 24);
 
 /* Numbers that travel through the interface. */
 _Static_assert(GANTRY_ABI_VERSION == 1, "a new version needs a new row of tests");
-_Static_assert(GANTRY_LOG_DEBUG == 0 && GANTRY_LOG_INFO == 1 && GANTRY_LOG_WARNING == 2 && GANTRY_LOG_ERROR == 3, "log levels");
-_Static_assert(GANTRY_DEVICE_TYPE_CPU == 1 && GANTRY_DEVICE_TYPE_GPU == 2 && GANTRY_DEVICE_TYPE_ACCELERATOR == 3, "device types");
+_Static_assert(GANTRY_LOG_DEBUG == 0 && GANTRY_LOG_INFO == 1 && GANTRY_LOG_WARNING == 2 && GANTRY_LOG_ERROR == 3,
+               "log levels");
+_Static_assert(GANTRY_DEVICE_TYPE_CPU == 1 && GANTRY_DEVICE_TYPE_GPU == 2 && GANTRY_DEVICE_TYPE_ACCELERATOR == 3,
+               "device types");
 _Static_assert(GANTRY_DEVICE_INTEGRATED == 1 && GANTRY_DEVICE_HOST_BACKED == 2 && GANTRY_DEVICE_HOST_ADDRESSABLE == 4 &&
-                   GANTRY_DEVICE_LAZY_COMMIT == 8 && GANTRY_DEVICE_SYNCHRONOUS == 16, "device flags");
+                   GANTRY_DEVICE_LAZY_COMMIT == 8 && GANTRY_DEVICE_SYNCHRONOUS == 16,
+               "device flags");
 _Static_assert(GANTRY_PROGRAM_OPENCL_C == 1 && GANTRY_PROGRAM_CUDA_C == 2, "program kinds");
-_Static_assert(GANTRY_STREAM_COMPUTE == 0 && GANTRY_STREAM_TO_DEVICE == 1 && GANTRY_STREAM_TO_HOST == 2, "stream purposes");
+_Static_assert(GANTRY_STREAM_COMPUTE == 0 && GANTRY_STREAM_TO_DEVICE == 1 && GANTRY_STREAM_TO_HOST == 2,
+               "stream purposes");
 _Static_assert(GANTRY_LAUNCH_SPAN == 0 && GANTRY_LAUNCH_SCALAR == 1 && GANTRY_LAUNCH_LOCAL == 2, "launch arguments");
-_Static_assert(GANTRY_ATTR_BOOL == 1 && GANTRY_ATTR_INT == 2 && GANTRY_ATTR_FLOAT == 3 && GANTRY_ATTR_TYPE == 4 && GANTRY_ATTR_SHAPE == 5 &&
-                   GANTRY_ATTR_INTS == 6 && GANTRY_ATTR_STRING == 7, "attribute kinds");
-_Static_assert(GANTRY_FAULT_NONE == 0 && GANTRY_FAULT_INDEX_OUT_OF_RANGE == 1 && GANTRY_FAULT_DIVISION_BY_ZERO == 2, "faults");
-_Static_assert(GANTRY_OK == 0 && GANTRY_INVALID_ARGUMENT == 3 && GANTRY_RESOURCE_EXHAUSTED == 8 && GANTRY_FAILED_PRECONDITION == 9 &&
-                   GANTRY_UNIMPLEMENTED == 12 && GANTRY_INTERNAL == 13 && GANTRY_UNAVAILABLE == 14 && GANTRY_DATA_LOSS == 15,
+_Static_assert(GANTRY_ATTR_BOOL == 1 && GANTRY_ATTR_INT == 2 && GANTRY_ATTR_FLOAT == 3 && GANTRY_ATTR_TYPE == 4 &&
+                   GANTRY_ATTR_SHAPE == 5 && GANTRY_ATTR_INTS == 6 && GANTRY_ATTR_STRING == 7,
+               "attribute kinds");
+_Static_assert(GANTRY_FAULT_NONE == 0 && GANTRY_FAULT_INDEX_OUT_OF_RANGE == 1 && GANTRY_FAULT_DIVISION_BY_ZERO == 2,
+               "faults");
+_Static_assert(GANTRY_OK == 0 && GANTRY_INVALID_ARGUMENT == 3 && GANTRY_RESOURCE_EXHAUSTED == 8 &&
+                   GANTRY_FAILED_PRECONDITION == 9 && GANTRY_UNIMPLEMENTED == 12 && GANTRY_INTERNAL == 13 &&
+                   GANTRY_UNAVAILABLE == 14 && GANTRY_DATA_LOSS == 15,
                "status codes, which slots return");
-_Static_assert(GANTRY_FLOAT32 == 1 && GANTRY_FLOAT64 == 2 && GANTRY_INT32 == 3 && GANTRY_INT64 == 9 && GANTRY_BOOL == 10, "element types");
+_Static_assert(GANTRY_FLOAT32 == 1 && GANTRY_FLOAT64 == 2 && GANTRY_INT32 == 3 && GANTRY_INT64 == 9 &&
+                   GANTRY_BOOL == 10,
+               "element types");
 
 static void slot_is_there_when_it_ends_inside(void **state) {
     (void)state;
@@ -258,7 +268,8 @@ static void module_of_previous_layout_works(void **state) {
     previous->set_device_count(2);
     device_fixture_open(&f, FAKE_FOLDER("previous"), NULL);
     assert_int_equal(gantry__device_table_freeze(&f.table, "this test"), GANTRY_OK);
-    gantry_logical_device_t *first = device_fixture_find(&f, "GPU:0", NULL), *second = device_fixture_find(&f, "GPU:1", NULL);
+    gantry_logical_device_t *first = device_fixture_find(&f, "GPU:0", NULL),
+                            *second = device_fixture_find(&f, "GPU:1", NULL);
     assert_int_equal(gantry__logical_device_open(first), GANTRY_OK);
     assert_int_equal(gantry__logical_device_open(second), GANTRY_OK);
     gantry__buffer_t *a, *b;

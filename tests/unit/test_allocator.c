@@ -22,7 +22,7 @@
 typedef struct driver_t {
     pthread_mutex_t lock;
     uint64_t capacity, held;
-    uint64_t largest; /* refuses more in one piece; 0: no bound */
+    uint64_t largest;       /* refuses more in one piece; 0: no bound */
     gantry_status_t broken; /* not OK: refuses everything with it */
     uint64_t next_handle;
     int regions, takes, gives, waits;
@@ -126,9 +126,7 @@ static gantry__bfc_chunk_t *get(fixture_t *f, uint64_t bytes) {
     return chunk;
 }
 
-static void put(fixture_t *f, gantry__bfc_chunk_t *chunk) {
-    gantry__allocator_free(&f->allocator, chunk);
-}
+static void put(fixture_t *f, gantry__bfc_chunk_t *chunk) { gantry__allocator_free(&f->allocator, chunk); }
 
 static void expect_refusal(fixture_t *f, uint64_t bytes, const char *tried) {
     gantry__bfc_chunk_t *chunk;
@@ -209,7 +207,8 @@ static void limit_binds_before_the_driver_is_asked(void **state) {
     gantry__bfc_chunk_t *chunk = get(&f, 4 * MIB);
     int takes = f.driver.takes;
     expect_refusal(&f, 5 * MIB,
-                   "Allocator (GPU_0_bfc) ran out of memory trying to allocate 5242880 bytes: 4194304 in use, 4194304 held from the driver, "
+                   "Allocator (GPU_0_bfc) ran out of memory trying to allocate 5242880 bytes: 4194304 in use, 4194304 "
+                   "held from the driver, "
                    "largest free chunk 0, limit 8388608; tried: reuse, extend");
     assert_int_equal(f.driver.takes, takes);
     assert_true(f.driver.held <= 8 * MIB);
@@ -253,7 +252,8 @@ static void refused_region_is_tried_smaller(void **state) {
     gantry__bfc_chunk_t *chunk = get(&f, MIB);
     assert_true(f.driver.takes > 1);
     assert_int_equal(f.driver.asked[0], 2 * MIB);
-    for (int i = 1; i < f.driver.takes; ++i) assert_true(f.driver.asked[i] < f.driver.asked[i - 1] && f.driver.asked[i] >= MIB);
+    for (int i = 1; i < f.driver.takes; ++i)
+        assert_true(f.driver.asked[i] < f.driver.asked[i - 1] && f.driver.asked[i] >= MIB);
     assert_true(f.driver.held >= 3 * MIB / 2 - 3 * MIB / 20); /* a tenth less at most */
     put(&f, chunk);
     close_all(&f);
@@ -394,9 +394,11 @@ static void bad_options_are_refused(void **state) {
     gantry__region_source_t source = {&driver, take, give_back, wait_for_work};
     gantry__allocator_t allocator;
     gantry__bfc_options_t options = {.limit_bytes = 0, .growth = true};
-    assert_int_equal(gantry__allocator_init(&allocator, &gantry__heap_default, &options, &source, "x"), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry__allocator_init(&allocator, &gantry__heap_default, &options, &source, "x"),
+                     GANTRY_INVALID_ARGUMENT);
     options = (gantry__bfc_options_t){.limit_bytes = MIB, .alignment = 1000};
-    assert_int_equal(gantry__allocator_init(&allocator, &gantry__heap_default, &options, &source, "x"), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(gantry__allocator_init(&allocator, &gantry__heap_default, &options, &source, "x"),
+                     GANTRY_INVALID_ARGUMENT);
 }
 
 static void host_memory_running_out_changes_nothing(void **state) {

@@ -110,8 +110,8 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
     (void)state;
-    static const char *const names[] = {"libgantry_backend_bad.so", "libgantry_backend_cut.so", "libother.so", "libgantry_backend_.txt",
-                                        "libgantry_backend_link.so"};
+    static const char *const names[] = {"libgantry_backend_bad.so", "libgantry_backend_cut.so", "libother.so",
+                                        "libgantry_backend_.txt", "libgantry_backend_link.so"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) (void)unlink(in_root(names[i]));
     (void)rmdir(root);
     fake_expect_nothing_lives(fake);
@@ -198,7 +198,8 @@ static void unavailable_backend_keeps_its_name(void **state) {
     open_set(&f, FAKE_FOLDER("fake") ":" FAKE_FOLDER("duplicate"), NULL);
     const gantry__backend_t *first = &f.set.items[f.set.count - 2];
     expect_state(first, GANTRY_BACKEND_UNAVAILABLE, "no driver was found");
-    expect_state(first + 1, GANTRY_BACKEND_REFUSED, "found earlier"); /* the first module of a name wins, usable or not */
+    expect_state(first + 1, GANTRY_BACKEND_REFUSED,
+                 "found earlier"); /* the first module of a name wins, usable or not */
     close_set(&f);
 }
 
@@ -233,7 +234,8 @@ static void damaged_file_is_refused(void **state) {
     (void)state;
     write_file("libgantry_backend_bad.so", "", 0);
     expect_refused(root, "cannot be opened");
-    write_file("libgantry_backend_bad.so", "this is no library, however long it may be: 0123456789012345678901234567890123456789", 84);
+    write_file("libgantry_backend_bad.so",
+               "this is no library, however long it may be: 0123456789012345678901234567890123456789", 84);
     expect_refused(root, "cannot be opened");
 }
 
@@ -348,7 +350,8 @@ static const gantry_backend_t *fake_table(void) {
 
 static void table_with_unacceptable_name_is_refused(void **state) {
     (void)state;
-    static const char *const names[] = {NULL, "", "Fake", "1fake", "_fake", "fa-ke", "fa ke", "a234567890123456789012345678901x"};
+    static const char *const names[] = {NULL,    "",      "Fake",  "1fake",
+                                        "_fake", "fa-ke", "fa ke", "a234567890123456789012345678901x"};
     gantry_backend_t table = *fake_table();
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
         table.name = names[i];
@@ -360,8 +363,10 @@ static void table_with_unacceptable_name_is_refused(void **state) {
     assert_int_equal(gantry__backend_table_check(NULL), GANTRY_INTERNAL);
 }
 
-/* Each pointer-sized slot of a struct set to NULL in turn, and the struct cut in front of it: both are refused, unless it is optional. */
-static void check_slots(const gantry_backend_t *table, void *part, size_t part_bytes, const size_t *optional, size_t optional_count) {
+/* Each pointer-sized slot of a struct set to NULL in turn, and the struct cut in front of it: both are refused,
+ * unless it is optional. */
+static void check_slots(const gantry_backend_t *table, void *part, size_t part_bytes, const size_t *optional,
+                        size_t optional_count) {
     uint32_t *struct_size = part;
     for (size_t at = 8; at < part_bytes; at += sizeof(void *)) {
         bool is_optional = false;
@@ -370,7 +375,8 @@ static void check_slots(const gantry_backend_t *table, void *part, size_t part_b
         memcpy(&kept, (char *)part + at, sizeof kept);
         memcpy((char *)part + at, &none, sizeof none);
         gantry_status_t status = gantry__backend_table_check(table);
-        if ((status == GANTRY_OK) != is_optional) fail_msg("slot at %zu of a struct of %zu: %s", at, part_bytes, gantry__message());
+        if ((status == GANTRY_OK) != is_optional)
+            fail_msg("slot at %zu of a struct of %zu: %s", at, part_bytes, gantry__message());
         if (!is_optional) assert_int_equal(status, GANTRY_INVALID_ARGUMENT);
         memcpy((char *)part + at, &kept, sizeof kept);
         uint32_t whole = *struct_size;
@@ -396,14 +402,17 @@ static void every_required_slot_is_checked(void **state) {
     table.event = &event;
     table.transfer = &transfer;
     table.program = &program;
-    static const size_t memory_optional[] = {offsetof(gantry_memory_ops_t, host_alloc), offsetof(gantry_memory_ops_t, host_free),
+    static const size_t memory_optional[] = {offsetof(gantry_memory_ops_t, host_alloc),
+                                             offsetof(gantry_memory_ops_t, host_free),
                                              offsetof(gantry_memory_ops_t, memory_info)};
     static const size_t stream_optional[] = {offsetof(gantry_stream_ops_t, flush)};
     static const size_t transfer_optional[] = {offsetof(gantry_transfer_ops_t, copy_peer)};
-    static const size_t program_optional[] = {offsetof(gantry_program_ops_t, binary), offsetof(gantry_program_ops_t, load_binary)};
+    static const size_t program_optional[] = {offsetof(gantry_program_ops_t, binary),
+                                              offsetof(gantry_program_ops_t, load_binary)};
     static const size_t backend_optional[] = {
-        offsetof(gantry_backend_t, description), offsetof(gantry_backend_t, rank),      offsetof(gantry_backend_t, kernels),
-        offsetof(gantry_backend_t, libraries),   offsetof(gantry_backend_t, program),   offsetof(gantry_backend_t, get_extension)};
+        offsetof(gantry_backend_t, description), offsetof(gantry_backend_t, rank),
+        offsetof(gantry_backend_t, kernels),     offsetof(gantry_backend_t, libraries),
+        offsetof(gantry_backend_t, program),     offsetof(gantry_backend_t, get_extension)};
     check_slots(&table, &memory, sizeof memory, memory_optional, 3);
     check_slots(&table, &stream, sizeof stream, stream_optional, 1);
     check_slots(&table, &event, sizeof event, NULL, 0);
@@ -475,7 +484,8 @@ static void memory_running_out_leaks_nothing(void **state) {
         fixture_t f;
         assert_true(at < 2000);
         begin(&f, at);
-        status = gantry__backend_set_init(&f.set, &f.heap.heap, &f.log.log, &f.settings, FAKE_FOLDER("fake") ":" FAKE_FOLDER("empty"), NULL);
+        status = gantry__backend_set_init(&f.set, &f.heap.heap, &f.log.log, &f.settings,
+                                          FAKE_FOLDER("fake") ":" FAKE_FOLDER("empty"), NULL);
         if (status == GANTRY_OK) {
             assert_int_equal(f.set.count, gantry__builtin_backend_count + 2);
             gantry__backend_set_deinit(&f.set);

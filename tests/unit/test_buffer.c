@@ -26,7 +26,8 @@ static gantry_logical_device_t *open_device(device_fixture_t *f) {
 
 static gantry__buffer_t *create(gantry_logical_device_t *device, uint64_t bytes, uint32_t first_stream) {
     gantry__buffer_t *buffer;
-    if (gantry__buffer_create(device, bytes, first_stream, "Test", &buffer) != GANTRY_OK) fail_msg("%s", gantry__message());
+    if (gantry__buffer_create(device, bytes, first_stream, "Test", &buffer) != GANTRY_OK)
+        fail_msg("%s", gantry__message());
     return buffer;
 }
 
@@ -112,13 +113,18 @@ static void former_uses_outlive_an_owner_that_did_nothing(void **state) {
     device_fixture_t f;
     gantry_logical_device_t *device = open_device(&f);
     fake->close_gate(0, 1u << COMPUTE);
-    gantry__buffer_t *old = create(device, BYTES, COMPUTE);
+    gantry__buffer_t *old = create(device, BYTES, COMPUTE), *neighbour = create(device, BYTES, COMPUTE);
+    uint64_t offset = old->span.offset_bytes;
     (void)fill(old, COMPUTE, 1);
     gantry__buffer_release(old);
-    gantry__buffer_release(create(device, BYTES, TO_HOST)); /* came and went without work */
+    gantry__buffer_t *idle = create(device, BYTES, TO_HOST); /* comes and goes without work */
+    assert_int_equal(idle->span.offset_bytes, offset);
+    gantry__buffer_release(idle);
     gantry__buffer_t *next = create(device, BYTES, TO_DEVICE);
+    assert_int_equal(next->span.offset_bytes, offset);
     (void)fill(next, TO_DEVICE, 2);
     gantry__buffer_release(next);
+    gantry__buffer_release(neighbour);
     fake->open_gate(0, 7);
     device_fixture_close(&f);
 }
@@ -128,7 +134,8 @@ static void merged_memory_remembers_all_its_uses(void **state) {
     device_fixture_t f;
     gantry_logical_device_t *device = open_device(&f);
     fake->close_gate(0, 7);
-    gantry__buffer_t *a = create(device, BYTES, COMPUTE), *b = create(device, BYTES, TO_DEVICE), *c = create(device, BYTES, TO_HOST);
+    gantry__buffer_t *a = create(device, BYTES, COMPUTE), *b = create(device, BYTES, TO_DEVICE),
+                     *c = create(device, BYTES, TO_HOST);
     (void)fill(a, COMPUTE, 1);
     (void)fill(b, TO_DEVICE, 2);
     (void)fill(c, TO_HOST, 3);
@@ -230,7 +237,7 @@ static void random_buffers_on_random_streams_never_collide(void **state) {
         } else if (!buffers[slot]) {
             buffers[slot] = create(h.device, 256 * (1 + draw(&h, 16)), stream);
             (void)fill(buffers[slot], stream, 1);
-        } else { /* another stream takes over: it waits for the last one, as the core does with a tensor's ready point */
+        } else { /* another stream takes over: it waits for the last one, as for a tensor's ready point */
             gantry__point_t uses[GANTRY__STREAMS];
             for (uint32_t k = 0; k < GANTRY__STREAMS; ++k) {
                 uses[k] = (gantry__point_t){&h.device->streams[k], atomic_load(&buffers[slot]->last_use[k])};

@@ -1,5 +1,6 @@
-/* Setters before and after initialisation: the rules and texts of TensorFlow's config_test.py and config_vgpu_test.py, with Gantry's
- * deviations marked "Gantry:". What needs ops (soft placement, device policy) is tested where ops run. */
+/* Setters before and after initialisation: the rules and texts of TensorFlow's config_test.py and
+ * config_vgpu_test.py, with Gantry's deviations marked "Gantry:". What needs ops (soft placement, device policy) is
+ * tested where ops run. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"
@@ -23,9 +24,7 @@ static physical_device_t gpu(const device_fixture_t *f, int index) {
     return device_fixture_physical(f, name);
 }
 
-static physical_device_t cpu(const device_fixture_t *f) {
-    return device_fixture_physical(f, "/physical_device:CPU:0");
-}
+static physical_device_t cpu(const device_fixture_t *f) { return device_fixture_physical(f, "/physical_device:CPU:0"); }
 
 /* ---- visible devices ---- */
 
@@ -70,8 +69,10 @@ static void visible_list_without_cpu_is_refused(void **state) {
     device_fixture_open(&f, NULL, NULL);
     physical_device_t gpus[] = {gpu(&f, 0), gpu(&f, 1)};
     /* Gantry: TensorFlow's setter accepts it and initialisation fails */
-    expect_failure(gantry__device_set_visible(&f.table, gpus, 2, NULL), GANTRY_INVALID_ARGUMENT, "the visible list has no CPU device");
-    expect_failure(gantry__device_set_visible(&f.table, NULL, 0, NULL), GANTRY_INVALID_ARGUMENT, "/physical_device:CPU:0");
+    expect_failure(gantry__device_set_visible(&f.table, gpus, 2, NULL), GANTRY_INVALID_ARGUMENT,
+                   "the visible list has no CPU device");
+    expect_failure(gantry__device_set_visible(&f.table, NULL, 0, NULL), GANTRY_INVALID_ARGUMENT,
+                   "/physical_device:CPU:0");
     expect_failure(gantry__device_set_visible(&f.table, NULL, 0, "CPU"), GANTRY_INVALID_ARGUMENT, "no CPU device");
     assert_int_equal(f.table.visible_count, 3); /* as it was */
     device_fixture_close(&f);
@@ -84,14 +85,19 @@ static void visible_list_of_wrong_devices_is_refused(void **state) {
     device_fixture_set_type(fake, 2, GANTRY_DEVICE_TYPE_CPU);
     device_fixture_open(&f, NULL, NULL);
     device_fixture_open(&g, NULL, NULL);
-    physical_device_t foreign[] = {gpu(&g, 0)}, twice[] = {gpu(&f, 0), gpu(&f, 0)}, of_cpu[] = {cpu(&f)}, none[] = {NULL};
+    physical_device_t foreign[] = {gpu(&g, 0)}, twice[] = {gpu(&f, 0), gpu(&f, 0)}, of_cpu[] = {cpu(&f)},
+                      none[] = {NULL};
     physical_device_t unlisted[] = {device_fixture_physical(&f, "fake:2")};
-    expect_failure(gantry__device_set_visible(&f.table, foreign, 1, "GPU"), GANTRY_INVALID_ARGUMENT, "Unrecognized device: ");
-    expect_failure(gantry__device_set_visible(&f.table, none, 1, "GPU"), GANTRY_INVALID_ARGUMENT, "Unrecognized device: ");
+    expect_failure(gantry__device_set_visible(&f.table, foreign, 1, "GPU"), GANTRY_INVALID_ARGUMENT,
+                   "Unrecognized device: ");
+    expect_failure(gantry__device_set_visible(&f.table, none, 1, "GPU"), GANTRY_INVALID_ARGUMENT,
+                   "Unrecognized device: ");
     expect_failure(gantry__device_set_visible(&f.table, of_cpu, 1, "GPU"), GANTRY_INVALID_ARGUMENT,
                    "Unrecognized device: /physical_device:CPU:0 is no GPU device");
-    expect_failure(gantry__device_set_visible(&f.table, twice, 2, "GPU"), GANTRY_INVALID_ARGUMENT, "/physical_device:GPU:0 is given twice");
-    expect_failure(gantry__device_set_visible(&f.table, unlisted, 1, "CPU"), GANTRY_INVALID_ARGUMENT, "fake:2 cannot be made visible: a CPU");
+    expect_failure(gantry__device_set_visible(&f.table, twice, 2, "GPU"), GANTRY_INVALID_ARGUMENT,
+                   "/physical_device:GPU:0 is given twice");
+    expect_failure(gantry__device_set_visible(&f.table, unlisted, 1, "CPU"), GANTRY_INVALID_ARGUMENT,
+                   "fake:2 cannot be made visible: a CPU");
     assert_int_equal(f.table.visible_count, 3);
     device_fixture_close(&g);
     device_fixture_close(&f);
@@ -101,15 +107,18 @@ static void visible_list_is_frozen_by_initialisation(void **state) {
     (void)state;
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
-    physical_device_t only_cpu[] = {cpu(&f)}, gpus[] = {gpu(&f, 0), gpu(&f, 1)}, foreign[] = {(physical_device_t)(const void *)&f};
+    physical_device_t only_cpu[] = {cpu(&f)}, gpus[] = {gpu(&f, 0), gpu(&f, 1)},
+                      foreign[] = {(physical_device_t)(const void *)&f};
     assert_int_equal(gantry__device_set_visible(&f.table, only_cpu, 1, NULL), GANTRY_OK);
     freeze(&f);
-    expect_failure(gantry__device_set_visible(&f.table, gpus, 2, "GPU"), GANTRY_FAILED_PRECONDITION, MODIFIED("Visible devices"));
+    expect_failure(gantry__device_set_visible(&f.table, gpus, 2, "GPU"), GANTRY_FAILED_PRECONDITION,
+                   MODIFIED("Visible devices"));
     assert_int_equal(gantry__device_set_visible(&f.table, only_cpu, 1, NULL), GANTRY_OK); /* equal: fine */
     assert_int_equal(gantry__device_set_visible(&f.table, NULL, 0, "GPU"), GANTRY_OK);
     expect_visible(&f, 1, only_cpu);
     /* the check of the device comes before that of the state */
-    expect_failure(gantry__device_set_visible(&f.table, foreign, 1, NULL), GANTRY_INVALID_ARGUMENT, "Unrecognized device");
+    expect_failure(gantry__device_set_visible(&f.table, foreign, 1, NULL), GANTRY_INVALID_ARGUMENT,
+                   "Unrecognized device");
     device_fixture_close(&f);
 }
 
@@ -120,7 +129,8 @@ static void visible_order_is_frozen_too(void **state) {
     physical_device_t as_is[] = {gpu(&f, 0), gpu(&f, 1)}, turned[] = {gpu(&f, 1), gpu(&f, 0)};
     freeze(&f);
     assert_int_equal(gantry__device_set_visible(&f.table, as_is, 2, "GPU"), GANTRY_OK);
-    expect_failure(gantry__device_set_visible(&f.table, turned, 2, "GPU"), GANTRY_FAILED_PRECONDITION, MODIFIED("Visible devices"));
+    expect_failure(gantry__device_set_visible(&f.table, turned, 2, "GPU"), GANTRY_FAILED_PRECONDITION,
+                   MODIFIED("Visible devices"));
     device_fixture_close(&f);
 }
 
@@ -142,9 +152,11 @@ static void growth_call_wins_over_option_and_environment(void **state) {
         const char *gantry, *tensorflow;
         bool growth;
     } cases[] = {
-        {GANTRY_DEFAULT, "0", NULL, false},   {GANTRY_DEFAULT, "1", NULL, true},    {GANTRY_DEFAULT, NULL, "false", false},
-        {GANTRY_DEFAULT, NULL, "true", true}, {GANTRY_DEFAULT, "1", "false", false}, {GANTRY_DEFAULT, "0", "true", true},
-        {GANTRY_DEFAULT, "0", "", false},     {GANTRY_ON, "0", NULL, true},         {GANTRY_OFF, "1", "true", false},
+        {GANTRY_DEFAULT, "0", NULL, false},     {GANTRY_DEFAULT, "1", NULL, true},
+        {GANTRY_DEFAULT, NULL, "false", false}, {GANTRY_DEFAULT, NULL, "true", true},
+        {GANTRY_DEFAULT, "1", "false", false},  {GANTRY_DEFAULT, "0", "true", true},
+        {GANTRY_DEFAULT, "0", "", false},       {GANTRY_ON, "0", NULL, true},
+        {GANTRY_OFF, "1", "true", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         device_fixture_t f;
@@ -167,11 +179,15 @@ static void growth_from_tensorflow_s_variable_is_strict(void **state) {
     assert_int_equal(setenv("GANTRY_MEMORY_GROWTH", "0", 1), 0);
     device_fixture_open(&f, NULL, NULL);
     assert_false(gantry__device_growth(&f.table, gpu(&f, 0))); /* not parsed: as if it were not set */
-    assert_int_equal(log_lines_with(&f.log, "TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be parsed: \"True\"",
-                                    "Valid values are \"true\" or \"false\""), 1);
+    assert_int_equal(
+        log_lines_with(&f.log,
+                       "TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be parsed: \"True\"",
+                       "Valid values are \"true\" or \"false\""),
+        1);
     device_fixture_close(&f);
     assert_int_equal(setenv("GANTRY_MEMORY_GROWTH", "2", 1), 0);
-    expect_failure(device_fixture_try_open(&f, NULL, NULL, -1), GANTRY_INVALID_ARGUMENT, "GANTRY_MEMORY_GROWTH is \"2\"; accepted are");
+    expect_failure(device_fixture_try_open(&f, NULL, NULL, -1), GANTRY_INVALID_ARGUMENT,
+                   "GANTRY_MEMORY_GROWTH is \"2\"; accepted are");
 }
 
 static void growth_set_twice_before_initialisation_last_wins(void **state) {
@@ -191,10 +207,13 @@ static void growth_is_frozen_by_initialisation(void **state) {
     device_fixture_open(&g, NULL, NULL);
     assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), true), GANTRY_OK);
     freeze(&f);
-    expect_failure(gantry__device_set_growth(&f.table, gpu(&f, 0), false), GANTRY_FAILED_PRECONDITION, MODIFIED("Physical devices"));
+    expect_failure(gantry__device_set_growth(&f.table, gpu(&f, 0), false), GANTRY_FAILED_PRECONDITION,
+                   MODIFIED("Physical devices"));
     assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 0), true), GANTRY_OK);
-    assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 1), true), GANTRY_OK); /* Gantry: never set and True are equal */
-    expect_failure(gantry__device_set_growth(&f.table, gpu(&g, 0), false), GANTRY_INVALID_ARGUMENT, "Unrecognized device: ");
+    assert_int_equal(gantry__device_set_growth(&f.table, gpu(&f, 1), true),
+                     GANTRY_OK); /* Gantry: never set and True are equal */
+    expect_failure(gantry__device_set_growth(&f.table, gpu(&g, 0), false), GANTRY_INVALID_ARGUMENT,
+                   "Unrecognized device: ");
     device_fixture_close(&g);
     device_fixture_close(&f);
 }
@@ -218,8 +237,9 @@ static void limit_beyond_the_card_is_refused(void **state) {
     (void)state;
     device_fixture_t f;
     device_fixture_open(&f, NULL, NULL);
-    expect_failure(gantry__device_set_limit(&f.table, gpu(&f, 0), (64 << 20) + 1), GANTRY_INVALID_ARGUMENT,
-                   "memory limit 67108865 of /physical_device:GPU:0 is more than the device has: at most 67108864 bytes");
+    expect_failure(
+        gantry__device_set_limit(&f.table, gpu(&f, 0), (64 << 20) + 1), GANTRY_INVALID_ARGUMENT,
+        "memory limit 67108865 of /physical_device:GPU:0 is more than the device has: at most 67108864 bytes");
     assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 64 << 20), GANTRY_OK);
     assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 0), GANTRY_OK); /* its default */
     device_fixture_close(&f);
@@ -232,8 +252,10 @@ static void limit_is_frozen_by_initialisation(void **state) {
     assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 1 << 20), GANTRY_OK);
     freeze(&f);
     assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 1 << 20), GANTRY_OK);
-    expect_failure(gantry__device_set_limit(&f.table, gpu(&f, 0), 2 << 20), GANTRY_FAILED_PRECONDITION, MODIFIED("Physical devices"));
-    expect_failure(gantry__device_set_limit(&f.table, gpu(&f, 0), 0), GANTRY_FAILED_PRECONDITION, MODIFIED("Physical devices"));
+    expect_failure(gantry__device_set_limit(&f.table, gpu(&f, 0), 2 << 20), GANTRY_FAILED_PRECONDITION,
+                   MODIFIED("Physical devices"));
+    expect_failure(gantry__device_set_limit(&f.table, gpu(&f, 0), 0), GANTRY_FAILED_PRECONDITION,
+                   MODIFIED("Physical devices"));
     device_fixture_close(&f);
 }
 
@@ -249,7 +271,8 @@ static void limit_of_all_devices_comes_from_option_or_environment(void **state) 
     assert_int_equal(f.table.default_limit_bytes, 3 << 20);
     device_fixture_close(&f);
     assert_int_equal(setenv("GANTRY_MEMORY_LIMIT", "5 apples", 1), 0);
-    expect_failure(device_fixture_try_open(&f, NULL, NULL, -1), GANTRY_INVALID_ARGUMENT, "GANTRY_MEMORY_LIMIT is \"5 apples\"; accepted is");
+    expect_failure(device_fixture_try_open(&f, NULL, NULL, -1), GANTRY_INVALID_ARGUMENT,
+                   "GANTRY_MEMORY_LIMIT is \"5 apples\"; accepted is");
 }
 
 static void logical_configuration_of_one_sets_the_limit(void **state) {
@@ -279,12 +302,15 @@ static void logical_configuration_is_checked_at_once(void **state) {
     device_fixture_open(&f, NULL, NULL);
     expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), two, 0), GANTRY_INVALID_ARGUMENT, "is empty");
     expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), NULL, 1), GANTRY_INVALID_ARGUMENT, "is empty");
-    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), &too_much, 1), GANTRY_INVALID_ARGUMENT, "more than the device has");
-    expect_failure(gantry__device_set_logical(&f.table, NULL, two, 2), GANTRY_INVALID_ARGUMENT, "Unrecognized device: ");
+    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), &too_much, 1), GANTRY_INVALID_ARGUMENT,
+                   "more than the device has");
+    expect_failure(gantry__device_set_logical(&f.table, NULL, two, 2), GANTRY_INVALID_ARGUMENT,
+                   "Unrecognized device: ");
     expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), two, 2), GANTRY_UNIMPLEMENTED,
                    "splitting /physical_device:GPU:0 into 2 logical devices");
     freeze(&f);
-    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), two, 2), GANTRY_FAILED_PRECONDITION, MODIFIED("Virtual devices"));
+    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), two, 2), GANTRY_FAILED_PRECONDITION,
+                   MODIFIED("Virtual devices"));
     device_fixture_close(&f);
 }
 

@@ -39,7 +39,8 @@ static void devices_are_ordered_discrete_then_integrated_by_address(void **state
     expect_alias(&f, "/physical_device:GPU:0", "fake:2");
     expect_alias(&f, "/physical_device:GPU:1", "fake:1");
     expect_alias(&f, "/physical_device:GPU:2", "fake:4");
-    expect_alias(&f, "/physical_device:GPU:3", "fake:3"); /* without address: behind those with one, as the backend has them */
+    expect_alias(&f, "/physical_device:GPU:3",
+                 "fake:3"); /* without address: behind those with one, as the backend has them */
     expect_alias(&f, "/physical_device:GPU:4", "fake:5");
     expect_alias(&f, "/physical_device:GPU:5", "fake:0");
     for (size_t i = 0; i < f.table.physical_count; ++i) assert_int_equal(f.table.physical[i]->position, i);
@@ -198,8 +199,9 @@ static void cpu_is_a_gpu_by_option_or_environment(void **state) {
         const char *environment;
         bool is_gpu;
     } cases[] = {
-        {GANTRY_DEFAULT, NULL, false}, {GANTRY_DEFAULT, "gpu", true}, {GANTRY_DEFAULT, "GPU", true}, {GANTRY_DEFAULT, "off", false},
-        {GANTRY_DEFAULT, "", false},   {GANTRY_ON, NULL, true},       {GANTRY_ON, "off", true},      {GANTRY_OFF, "gpu", false},
+        {GANTRY_DEFAULT, NULL, false},  {GANTRY_DEFAULT, "gpu", true}, {GANTRY_DEFAULT, "GPU", true},
+        {GANTRY_DEFAULT, "off", false}, {GANTRY_DEFAULT, "", false},   {GANTRY_ON, NULL, true},
+        {GANTRY_ON, "off", true},       {GANTRY_OFF, "gpu", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         device_fixture_t f;
@@ -228,7 +230,8 @@ static void malformed_opt_in_is_refused(void **state) {
     (void)state;
     device_fixture_t f;
     assert_int_equal(setenv("GANTRY_OPENCL_CPU", "yes please", 1), 0);
-    expect_failure(device_fixture_try_open(&f, NULL, NULL, -1), GANTRY_INVALID_ARGUMENT, "GANTRY_OPENCL_CPU is \"yes please\"; accepted are");
+    expect_failure(device_fixture_try_open(&f, NULL, NULL, -1), GANTRY_INVALID_ARGUMENT,
+                   "GANTRY_OPENCL_CPU is \"yes please\"; accepted are");
 }
 
 /* ---- identities ---- */
@@ -246,7 +249,9 @@ static void device_without_uuid_gets_a_stable_one(void **state) {
             const char *uuid = device_fixture_physical(&f, alias)->uuid;
             unsigned part[5];
             int length = 0;
-            assert_int_equal(sscanf(uuid, "GPU-%8x-%4x-%4x-%4x-%12x%n", &part[0], &part[1], &part[2], &part[3], &part[4], &length), 5);
+            assert_int_equal(
+                sscanf(uuid, "GPU-%8x-%4x-%4x-%4x-%12x%n", &part[0], &part[1], &part[2], &part[3], &part[4], &length),
+                5);
             assert_int_equal(strlen(uuid), 40);
             if (round == 0) (void)snprintf(first[i], sizeof first[i], "%s", uuid);
             assert_string_equal(uuid, first[i]);
@@ -322,8 +327,9 @@ static void look_up_of_nothing_or_several_fails(void **state) {
         gantry_status_t status;
         const char *message;
     } cases[] = {
-        {"GPU:2", GANTRY_NOT_FOUND, "GPU:2 unknown device. All available devices [/job:localhost/replica:0/task:0/device:CPU:0, "
-                                    "/job:localhost/replica:0/task:0/device:GPU:0, /job:localhost/replica:0/task:0/device:GPU:1]."},
+        {"GPU:2", GANTRY_NOT_FOUND,
+         "GPU:2 unknown device. All available devices [/job:localhost/replica:0/task:0/device:CPU:0, "
+         "/job:localhost/replica:0/task:0/device:GPU:0, /job:localhost/replica:0/task:0/device:GPU:1]."},
         {"/job:worker/device:GPU:0", GANTRY_NOT_FOUND, "unknown device"},
         {"/replica:1/device:GPU:0", GANTRY_NOT_FOUND, "unknown device"},
         {"/task:1/device:GPU:0", GANTRY_NOT_FOUND, "unknown device"},

@@ -57,7 +57,8 @@ static void bad_data_is_told_with_op_and_position(void **state) {
     } cases[] = {
         {{GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 5},
          "indices[5] is out of range: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, input 1"},
-        {{GANTRY_FAULT_DIVISION_BY_ZERO, 0, 3}, "Integer division by zero: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, element 3"},
+        {{GANTRY_FAULT_DIVISION_BY_ZERO, 0, 3},
+         "Integer division by zero: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, element 3"},
         {{99, 0, -1}, "op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0 reported error 99 at -1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
@@ -123,7 +124,8 @@ static void too_many_unread_results_are_refused(void **state) {
     gantry_span_t span;
     gantry_logical_device_t *device = open_device(&f);
     for (int i = 0; i < GANTRY__FAULT_SLOTS; ++i) faults[i] = run_kernel(device, NULL);
-    expect_failure(gantry__fault_create(device, "Gather", 1, &refused, &span), GANTRY_RESOURCE_EXHAUSTED, "1024 results that may carry an error");
+    expect_failure(gantry__fault_create(device, "Gather", 1, &refused, &span), GANTRY_RESOURCE_EXHAUSTED,
+                   "1024 results that may carry an error");
     gantry__fault_release(faults[7]);
     faults[7] = run_kernel(device, NULL);
     for (int i = 0; i < GANTRY__FAULT_SLOTS; ++i) gantry__fault_release(faults[i]);
@@ -166,10 +168,12 @@ static void failing_steps_leave_nothing(void **state) {
     }
 }
 
-/* A settle that fails knows nothing yet: the next one may know. And nothing may write to its memory after it has returned. */
+/* A settle that fails knows nothing yet: the next one may know. And nothing may write to its memory after it has
+ * returned. */
 static void failing_read_is_not_an_answer(void **state) {
     (void)state;
-    static const char *const slots[] = {"stream_wait_event", "to_host", "event_create", "event_record", "event_synchronize"};
+    static const char *const slots[] = {"stream_wait_event", "to_host", "event_create", "event_record",
+                                        "event_synchronize"};
     for (size_t i = 0; i < sizeof slots / sizeof slots[0]; ++i) {
         device_fixture_t f;
         slot_t slot = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 5};

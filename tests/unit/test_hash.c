@@ -18,9 +18,7 @@ static gantry__hash128_t hash_of_two(const char *a, size_t a_bytes, const char *
     return hasher.state;
 }
 
-static bool is_equal(gantry__hash128_t a, gantry__hash128_t b) {
-    return a.low == b.low && a.high == b.high;
-}
+static bool is_equal(gantry__hash128_t a, gantry__hash128_t b) { return a.low == b.low && a.high == b.high; }
 
 /* The published values of XXH3 with seed 0: file names in a cache must not change with a library. */
 static void short_hash_is_xxh3(void **state) {

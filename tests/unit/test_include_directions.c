@@ -1,9 +1,11 @@
-/* Who may include whom: every #include of the tree against the table of docs/architecture.md (x <- y: y may include x and all to its left).
+/* Who may include whom: every #include of the tree against the table of docs/architecture.md (x <- y: y may include x
+ * and all to its left).
  *
- *     include/gantry <- base <- {backend, io} <- memory <- device <- kernel <- op <- place <- run <- graph <- gradient <- train
+ *     include/gantry <- base <- {backend, io} <- memory <- device <- kernel <- op <- place <- run
+ *                    <- graph <- gradient <- train
  *     include/gantry/backend_abi.h <- backends/portable <- the other backends, tests/stand_ins
  *     include/gantry <- examples, bench, tools, tests/conformance, tests/packaging
- *     any header of src/ <- tests/unit, tests/faults, tests/fuzz
+ *     any header of src/ <- tests/unit, tests/faults, tests/fuzz, bench/internal
  * A quoted name without folder is a file of the same folder. Vendor headers stay in the backends. */
 #define _XOPEN_SOURCE 700
 
@@ -32,26 +34,24 @@ static const struct {
 static int layer_of(const char *text, size_t *out_length) {
     *out_length = strcspn(text, "/");
     for (size_t i = 0; i < sizeof layers / sizeof layers[0]; ++i) {
-        if (strlen(layers[i].name) == *out_length && strncmp(text, layers[i].name, *out_length) == 0) return layers[i].height;
+        if (strlen(layers[i].name) == *out_length && strncmp(text, layers[i].name, *out_length) == 0)
+            return layers[i].height;
     }
     return -1;
 }
 
-static bool begins_with(const char *text, const char *start) {
-    return strncmp(text, start, strlen(start)) == 0;
-}
+static bool begins_with(const char *text, const char *start) { return strncmp(text, start, strlen(start)) == 0; }
 
 static bool is_vendor_header(const char *name) {
-    static const char *const starts[] = {"CL/", "cuda", "nvrtc", "cublas", "cudnn", "nccl", "nvml", "clblast", "dnnl", "cblas", "oneapi/"};
+    static const char *const starts[] = {"CL/",  "cuda",    "nvrtc", "cublas", "cudnn",  "nccl",
+                                         "nvml", "clblast", "dnnl",  "cblas",  "oneapi/"};
     for (size_t i = 0; i < sizeof starts / sizeof starts[0]; ++i) {
         if (begins_with(name, starts[i])) return true;
     }
     return false;
 }
 
-static bool is_public(const char *name) {
-    return begins_with(name, "gantry/");
-}
+static bool is_public(const char *name) { return begins_with(name, "gantry/"); }
 
 static bool may_core_include(const char *file, const char *name, bool quoted) {
     if (!quoted) return !is_vendor_header(name);
@@ -69,9 +69,7 @@ static bool may_backend_include(const char *file, const char *name, bool quoted)
     return is_own || begins_with(name, "portable/") || !strchr(name, '/');
 }
 
-static bool is_plain(const char *name, bool quoted) {
-    return !quoted || !strchr(name, '/');
-}
+static bool is_plain(const char *name, bool quoted) { return !quoted || !strchr(name, '/'); }
 
 /* May the file (a path below the root) have this #include? */
 static bool may_include(const char *file, const char *name, bool quoted) {
@@ -81,9 +79,10 @@ static bool may_include(const char *file, const char *name, bool quoted) {
     }
     if (begins_with(file, "src/")) return may_core_include(file + 4, name, quoted);
     if (begins_with(file, "backends/")) return may_backend_include(file + 9, name, quoted);
-    if (begins_with(file, "tests/stand_ins/")) return is_plain(name, quoted) && (!is_public(name) || strcmp(name, "gantry/backend_abi.h") == 0);
+    if (begins_with(file, "tests/stand_ins/"))
+        return is_plain(name, quoted) && (!is_public(name) || strcmp(name, "gantry/backend_abi.h") == 0);
     if (begins_with(file, "tests/conformance/") || begins_with(file, "tests/packaging/")) return is_plain(name, quoted);
-    if (begins_with(file, "tests/")) return true;
+    if (begins_with(file, "tests/") || begins_with(file, "bench/internal/")) return true;
     return is_plain(name, quoted); /* examples, bench, tools */
 }
 
@@ -129,6 +128,8 @@ static void rules_refuse_what_they_should(void **state) {
         {"examples/gpu_guide.c", "base/heap.h", true, false},
         {"tests/conformance/golden.c", "../../src/base/heap.h", true, false},
         {"tests/unit/test_heap.c", "base/heap.h", true, true},
+        {"bench/internal/bench_bfc.c", "memory/bfc.h", true, true},
+        {"bench/bench_add.c", "memory/bfc.h", true, false},
         {"tests/stand_ins/fake_stream.c", "base/heap.h", true, false},
         {"tests/stand_ins/fake_stream.c", "gantry/runtime.h", false, false},
         {"tests/stand_ins/fake_stream.c", "fake_internal.h", true, true},

@@ -26,7 +26,8 @@ static gantry_logical_device_t *open_device(device_fixture_t *f) {
 
 static gantry__bfc_chunk_t *get(gantry_logical_device_t *device, uint64_t bytes) {
     gantry__bfc_chunk_t *chunk;
-    if (gantry__allocator_allocate(&device->allocator, bytes, "Test", &chunk) != GANTRY_OK) fail_msg("%s", gantry__message());
+    if (gantry__allocator_allocate(&device->allocator, bytes, "Test", &chunk) != GANTRY_OK)
+        fail_msg("%s", gantry__message());
     return chunk;
 }
 
@@ -50,8 +51,10 @@ static void device_is_opened_on_first_need_only(void **state) {
     assert_int_equal(fake->calls("stream_create"), GANTRY__STREAMS);
     assert_int_equal(fake->live(GANTRY_FAKE_REGION), 0); /* memory is taken with the first request */
     assert_string_equal(device->allocator.name, "GPU_0_bfc");
-    assert_int_equal(log_lines_with(&f.log, "Created device /job:localhost/replica:0/task:0/device:GPU:0 with 64 MB memory",
-                                    "device: fake:0, name: Fake Device 0, pci bus id: none"), 1);
+    assert_int_equal(
+        log_lines_with(&f.log, "Created device /job:localhost/replica:0/task:0/device:GPU:0 with 64 MB memory",
+                       "device: fake:0, name: Fake Device 0, pci bus id: none"),
+        1);
     device_fixture_close(&f);
     assert_int_equal(fake->calls("device_close"), 1);
 }
@@ -68,7 +71,8 @@ static void failing_step_of_opening_leaves_nothing(void **state) {
         gantry_logical_device_t *device = open_table(&f);
         assert_true(fake->fail_calls(cases[i].slot, cases[i].call, 1, GANTRY_UNAVAILABLE, "the driver says no"));
         expect_failure(gantry__logical_device_open(device), GANTRY_UNAVAILABLE, "the driver says no");
-        if (i == 0) assert_string_equal(gantry__message(), "/device:GPU:0 (fake:0) cannot be opened: the driver says no");
+        if (i == 0)
+            assert_string_equal(gantry__message(), "/device:GPU:0 (fake:0) cannot be opened: the driver says no");
         assert_int_equal(fake->live(GANTRY_FAKE_DEVICE), 0);
         assert_int_equal(fake->live(GANTRY_FAKE_STREAM), 0);
         assert_int_equal(gantry__logical_device_open(device), GANTRY_OK); /* the next try works */
@@ -179,7 +183,8 @@ static void largest_allocation_is_respected(void **state) {
     gantry_logical_device_t *device = open_device(&f);
     gantry__bfc_chunk_t *chunks[8], *refused;
     for (int i = 0; i < 8; ++i) chunks[i] = get(device, 2 * MIB);
-    expect_failure(gantry__allocator_allocate(&device->allocator, 4 * MIB, "Test", &refused), GANTRY_RESOURCE_EXHAUSTED, "ran out of memory");
+    expect_failure(gantry__allocator_allocate(&device->allocator, 4 * MIB, "Test", &refused), GANTRY_RESOURCE_EXHAUSTED,
+                   "ran out of memory");
     for (int i = 0; i < 8; ++i) gantry__allocator_free(&device->allocator, chunks[i]);
     device_fixture_close(&f); /* a larger region would have been a violation */
 }
@@ -221,7 +226,9 @@ static void failing_touch_is_a_lack_of_memory(void **state) {
         gantry_logical_device_t *device = open_device(&f);
         assert_true(fake->fail_calls(slots[i], 1, 100, GANTRY_INTERNAL, "no pages"));
         gantry_status_t status = gantry__allocator_allocate(&device->allocator, MIB, "Test", &chunk);
-        assert_int_equal(status, i == 3 ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED); /* without an event the whole stream is waited for */
+        assert_int_equal(status, i == 3
+                                     ? GANTRY_OK
+                                     : GANTRY_RESOURCE_EXHAUSTED); /* without an event the whole stream is waited for */
         assert_int_equal(fake->waiting(0), 0);
         assert_int_equal(fake->live(GANTRY_FAKE_REGION), i == 3);
         if (chunk) gantry__allocator_free(&device->allocator, chunk);
@@ -238,8 +245,10 @@ static void host_backed_memory_asks_the_machine_first(void **state) {
     gantry_logical_device_t *device = open_device(&f);
     fake->set_capacity(0, 5 * MIB);
     uint64_t asked = fake->calls("region_alloc");
-    expect_failure(gantry__allocator_allocate(&device->allocator, 8 * MIB, "Test", &chunk), GANTRY_RESOURCE_EXHAUSTED, "ran out of memory");
-    assert_int_equal(fake->calls("region_alloc"), asked); /* the driver would have said yes, and the system killed the process */
+    expect_failure(gantry__allocator_allocate(&device->allocator, 8 * MIB, "Test", &chunk), GANTRY_RESOURCE_EXHAUSTED,
+                   "ran out of memory");
+    assert_int_equal(fake->calls("region_alloc"),
+                     asked); /* the driver would have said yes, and the system killed the process */
     gantry__allocator_free(&device->allocator, get(device, 2 * MIB));
     assert_true(fake->calls("memory_info") > 0);
     device_fixture_close(&f);
@@ -253,7 +262,8 @@ static void synchronize_tells_the_first_failure(void **state) {
     gantry_logical_device_t *device = open_device(&f);
     assert_int_equal(gantry__logical_device_synchronize(device), GANTRY_OK);
     fake->set_lost(0, 1);
-    expect_failure(gantry__logical_device_synchronize(device), GANTRY_UNAVAILABLE, "device 0 of the fake backend is lost");
+    expect_failure(gantry__logical_device_synchronize(device), GANTRY_UNAVAILABLE,
+                   "device 0 of the fake backend is lost");
     device_fixture_close(&f); /* a lost device is given back like another */
 }
 

@@ -333,10 +333,10 @@ static void scope_that_memory_is_short_for_is_no_scope(void **state) {
     for (long n = 0; n < 3; ++n) {
         f.heap.inner.calls = 0;
         f.heap.inner.fail_at = n;
-        gantry_scope_t *other = gantry_scope_begin_in(scope, "GPU:0");
+        gantry_scope_t *starved = gantry_scope_begin_in(scope, "GPU:0");
         f.heap.inner.fail_at = -1;
-        if (n == 0) assert_null(other);
-        if (other) assert_true(gantry_scope_end(other) == (n == 1 ? GANTRY_RESOURCE_EXHAUSTED : GANTRY_OK));
+        if (n == 0) assert_null(starved);
+        if (starved) assert_true(gantry_scope_end(starved) == (n == 1 ? GANTRY_RESOURCE_EXHAUSTED : GANTRY_OK));
     }
     expect_ended_well(scope);
     runtime_fixture_close(&f);

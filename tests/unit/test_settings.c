@@ -81,7 +81,8 @@ static void value_stays_as_it_was_first_read(void **state) {
 static void assignments_are_split_at_the_first_equals_sign(void **state) {
     (void)state;
     fixture_t f;
-    static const char *const good[] = {"A=1", "B=", "C=x=y", NULL}, *const bad[] = {"A2=1", "=1", NULL}, *const worse[] = {"plain", NULL};
+    static const char *const good[] = {"A=1", "B=", "C=x=y", NULL}, *const bad[] = {"A2=1", "=1", NULL},
+                             *const worse[] = {"plain", NULL};
     open_settings(&f);
     assert_int_equal(gantry__settings_put_all(&f.settings, NULL), GANTRY_OK);
     assert_int_equal(gantry__settings_put_all(&f.settings, good), GANTRY_OK);
@@ -99,8 +100,8 @@ static void truth_is_read_in_several_words(void **state) {
     static const struct {
         const char *text;
         int value; /* -1: refused, 2: left as it was */
-    } cases[] = {{"0", 0}, {"off", 0}, {"False", 0}, {"NO", 0}, {"1", 1},   {"on", 1},  {"TRUE", 1},  {"yes", 1}, {"", 2},
-                 {"2", -1}, {"of", -1}, {"offf", -1}, {" 1", -1}, {"y", -1}, {"-1", -1}, {"null", -1}};
+    } cases[] = {{"0", 0}, {"off", 0}, {"False", 0}, {"NO", 0},    {"1", 1},   {"on", 1}, {"TRUE", 1}, {"yes", 1},
+                 {"", 2},  {"2", -1},  {"of", -1},   {"offf", -1}, {" 1", -1}, {"y", -1}, {"-1", -1},  {"null", -1}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         for (int before = 0; before < 2; ++before) {
             fixture_t f;

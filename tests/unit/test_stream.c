@@ -1,5 +1,5 @@
-/* Streams, points and events on the fake backend, linked statically: gates and delays decide when work ends, and the fake itself finds out
- * work that nothing orders. */
+/* Streams, points and events on the fake backend, linked statically: gates and delays decide when work ends, and the
+ * fake itself finds out work that nothing orders. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -14,9 +14,7 @@
 #include <cmocka.h>
 
 #include "device/stream.h"
-#include "fake_backend.h"
-#include "fake_module.h"
-#include "locked_heap.h"
+#include "fake_host.h"
 
 #define COMPUTE GANTRY_STREAM_COMPUTE
 #define TO_DEVICE GANTRY_STREAM_TO_DEVICE
@@ -26,8 +24,7 @@
 static const gantry_fake_control_t *fake;
 
 typedef struct fixture_t {
-    locked_heap_t heap;
-    gantry_host_t host;
+    fake_host_t host;
     const gantry_backend_t *backend;
     gantry_backend_instance_t *instance;
     gantry_backend_device_t *devices[2];
@@ -35,31 +32,9 @@ typedef struct fixture_t {
     gantry__stream_t streams[2][GANTRY__STREAMS];
 } fixture_t;
 
-/* ---- a host ---- */
-
-static void *host_reallocate(void *self, void *ptr, uint64_t old_bytes, uint64_t new_bytes) {
-    const fixture_t *f = self;
-    return f->heap.heap.reallocate(f->heap.heap.user, ptr, (size_t)old_bytes, (size_t)new_bytes);
-}
-
-static int32_t host_set_error(void *self, int32_t code, const char *domain, int64_t native_code, const char *text) {
-    (void)self;
-    (void)domain;
-    (void)native_code;
-    return (int32_t)gantry__fail((gantry_status_t)code, "%s", text);
-}
-
-static void host_log(void *self, int32_t level, const char *text) {
-    (void)self;
-    (void)level;
-    (void)text;
-}
-
 static void open_all(fixture_t *f, uint32_t flags) {
     memset(f, 0, sizeof *f);
-    locked_heap_init(&f->heap, -1);
-    f->host = (gantry_host_t){.struct_size = sizeof f->host, .abi_version = GANTRY_ABI_VERSION, .self = f, .log = host_log,
-                              .set_error = host_set_error, .reallocate = host_reallocate};
+    fake_host_init(&f->host);
     fake->reset();
     fake->set_device_count(2);
     for (uint32_t i = 0; i < 2; ++i) {
@@ -69,19 +44,20 @@ static void open_all(fixture_t *f, uint32_t flags) {
         fake->set_device(i, &settings);
     }
     assert_int_equal(gantry_backend_query_fake(GANTRY_ABI_VERSION, &f->backend), 0);
-    assert_int_equal(f->backend->open(&f->host, &f->instance), 0);
+    assert_int_equal(f->backend->open(&f->host.host, &f->instance), 0);
     for (uint32_t i = 0; i < 2; ++i) {
         assert_int_equal(f->backend->device_open(f->instance, i, &f->devices[i]), 0);
         assert_int_equal(f->backend->memory->region_alloc(f->devices[i], BYTES, &f->regions[i]), 0);
         for (uint32_t k = 0; k < GANTRY__STREAMS; ++k) {
-            assert_int_equal(gantry__stream_init(&f->streams[i][k], &f->heap.heap, f->backend, f->devices[i], f->devices[i], k,
-                                                 (flags & GANTRY_DEVICE_SYNCHRONOUS) != 0), GANTRY_OK);
+            assert_int_equal(gantry__stream_init(&f->streams[i][k], &f->host.heap.heap, f->backend, f->devices[i],
+                                                 f->devices[i], k, (flags & GANTRY_DEVICE_SYNCHRONOUS) != 0),
+                             GANTRY_OK);
         }
     }
 }
 
 static void close_all(fixture_t *f) {
-    f->heap.inner.fail_at = -1;
+    f->host.heap.inner.fail_at = -1;
     for (uint32_t i = 0; i < 2; ++i) {
         for (uint32_t k = 0; k < GANTRY__STREAMS; ++k) gantry__stream_deinit(&f->streams[i][k]);
         f->backend->memory->region_free(f->devices[i], f->regions[i], BYTES);
@@ -89,9 +65,7 @@ static void close_all(fixture_t *f) {
     }
     f->backend->close(f->instance);
     fake_expect_nothing_lives(fake);
-    assert_int_equal(f->heap.inner.live_blocks, 0);
-    assert_false(f->heap.inner.wrong_size);
-    locked_heap_deinit(&f->heap);
+    fake_host_deinit(&f->host);
 }
 
 /* ---- work ---- */
@@ -250,7 +224,8 @@ static void sibling_that_waited_does_not_wait_again(void **state) {
     assert_int_equal(gantry__stream_wait_for(&f.streams[0][TO_HOST], both, 2), GANTRY_OK);
     assert_int_equal(fake->calls("event_record"), 1);
     assert_int_equal(fake->calls("stream_wait_event"), 1);
-    assert_int_equal(gantry__stream_wait_for(&f.streams[0][TO_DEVICE], both, 2), GANTRY_OK); /* the same event serves another */
+    assert_int_equal(gantry__stream_wait_for(&f.streams[0][TO_DEVICE], both, 2),
+                     GANTRY_OK); /* the same event serves another */
     assert_int_equal(fake->calls("event_record"), 1);
     assert_int_equal(fake->calls("stream_wait_event"), 2);
     gantry__point_t third = fill(&f, 0, COMPUTE, 3);
@@ -301,7 +276,8 @@ static void stream_of_another_backend_makes_the_thread_wait(void **state) {
     gantry__stream_t foreign;
     open_all(&f, 0);
     gantry_backend_t copy = *f.backend; /* another backend, as far as streams know */
-    assert_int_equal(gantry__stream_init(&foreign, &f.heap.heap, &copy, f.devices[1], f.devices[1], COMPUTE, false), GANTRY_OK);
+    assert_int_equal(
+        gantry__stream_init(&foreign, &f.host.heap.heap, &copy, f.devices[1], f.devices[1], COMPUTE, false), GANTRY_OK);
     fake->set_delay(0, 10);
     gantry__point_t written = fill(&f, 0, COMPUTE, 7);
     assert_int_equal(gantry__stream_wait_for(&foreign, &written, 1), GANTRY_OK);
@@ -334,7 +310,9 @@ static void synchronous_stream_waits_on_the_thread(void **state) {
     fixture_t f;
     gantry__stream_t at_once;
     open_all(&f, 0);
-    assert_int_equal(gantry__stream_init(&at_once, &f.heap.heap, f.backend, f.devices[1], f.devices[1], COMPUTE, true), GANTRY_OK);
+    assert_int_equal(
+        gantry__stream_init(&at_once, &f.host.heap.heap, f.backend, f.devices[1], f.devices[1], COMPUTE, true),
+        GANTRY_OK);
     fake->set_delay(0, 10);
     gantry__point_t written = fill(&f, 0, COMPUTE, 7);
     assert_int_equal(gantry__stream_wait_for(&at_once, &written, 1), GANTRY_OK);
@@ -366,7 +344,8 @@ static void many_waits_in_flight_reuse_events(void **state) {
     uint32_t values[BYTES / 4];
     open_all(&f, 0);
     fake->close_gate(0, 7);
-    for (uint32_t i = 1; i <= 100; ++i) { /* a wait keeps the record it was given: the event may be recorded again at once */
+    for (uint32_t i = 1; i <= 100;
+         ++i) { /* a wait keeps the record it was given: the event may be recorded again at once */
         gantry__point_t written = fill(&f, 0, COMPUTE, i);
         assert_int_equal(gantry__stream_wait_for(&f.streams[0][TO_HOST], &written, 1), GANTRY_OK);
         gantry__point_t read = read_back(&f, 0, TO_HOST, values);
@@ -387,7 +366,8 @@ static void stream_that_cannot_be_made_leaves_nothing(void **state) {
     gantry__stream_t stream;
     open_all(&f, 0);
     assert_true(fake->fail_calls("stream_create", 1, 1, GANTRY_UNAVAILABLE, "no more queues"));
-    assert_int_equal(gantry__stream_init(&stream, &f.heap.heap, f.backend, f.devices[0], NULL, COMPUTE, false), GANTRY_UNAVAILABLE);
+    assert_int_equal(gantry__stream_init(&stream, &f.host.heap.heap, f.backend, f.devices[0], NULL, COMPUTE, false),
+                     GANTRY_UNAVAILABLE);
     assert_string_equal(gantry__message(), "no more queues");
     gantry__stream_deinit(&stream); /* harmless */
     close_all(&f);
@@ -427,13 +407,13 @@ static void memory_running_out_leaks_nothing(void **state) {
         fixture_t f;
         open_all(&f, 0);
         gantry__point_t point = fill(&f, 0, COMPUTE, 1);
-        f.heap.inner.calls = 0;
-        f.heap.inner.fail_at = at;
+        f.host.heap.inner.calls = 0;
+        f.host.heap.inner.fail_at = at;
         gantry_status_t status = gantry__stream_wait_for(&f.streams[0][TO_HOST], &point, 1);
         if (status != GANTRY_OK) assert_int_equal(status, GANTRY_RESOURCE_EXHAUSTED);
         assert_int_equal(gantry__point_wait(point), GANTRY_OK);
         assert_int_equal(fake->finished(0), 1);
-        f.heap.inner.fail_at = -1;
+        f.host.heap.inner.fail_at = -1;
         assert_int_equal(gantry__stream_wait_for(&f.streams[0][TO_HOST], &point, 1), GANTRY_OK);
         close_all(&f);
     }

@@ -1,4 +1,5 @@
-/* Copies and staging on two fake cards and the CPU: what is waited for and what is not, and who may touch which memory when. */
+/* Copies and staging on two fake cards and the CPU: what is waited for and what is not, and who may touch which
+ * memory when. */
 #define _XOPEN_SOURCE 700
 
 #include <time.h>
@@ -38,7 +39,8 @@ static void open_all(fixture_t *t) {
 
 static gantry__buffer_t *create(gantry_logical_device_t *device, uint64_t bytes) {
     gantry__buffer_t *buffer;
-    if (gantry__buffer_create(device, bytes, TO_DEVICE, "Test", &buffer) != GANTRY_OK) fail_msg("%s", gantry__message());
+    if (gantry__buffer_create(device, bytes, TO_DEVICE, "Test", &buffer) != GANTRY_OK)
+        fail_msg("%s", gantry__message());
     return buffer;
 }
 
@@ -189,7 +191,8 @@ static void staging_without_pinned_memory_uses_what_it_has(void **state) {
     gantry__buffer_t *buffer = create(t.gpus[0], SMALL);
     uint32_t *values = numbers(SMALL, 1);
     assert_true(fake->fail_calls("host_alloc", 1, UINT64_MAX, GANTRY_RESOURCE_EXHAUSTED, "no pinned memory"));
-    expect_failure(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_RESOURCE_EXHAUSTED, "no pinned memory");
+    expect_failure(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_RESOURCE_EXHAUSTED,
+                   "no pinned memory");
     gantry__buffer_release(buffer);
     device_fixture_close(&t.f);
     fake->reset();
@@ -312,8 +315,9 @@ static void failing_slots_are_reported_and_leave_no_work_behind(void **state) {
         gantry_status_t status = gantry__copy_from_host(buffer, values, bytes, &ready);
         if (status != GANTRY_OK) assert_string_equal(gantry__message(), "broken slot");
         if (i / 2 == 0) assert_int_equal(status, GANTRY_INTERNAL);
-        if (bytes == LARGE) assert_int_equal(fake->waiting(0), 0); /* the caller's memory is the caller's again, come what may */
-        (void)gantry__point_wait(ready); /* where a small one meets its failure */
+        if (bytes == LARGE)
+            assert_int_equal(fake->waiting(0), 0); /* the caller's memory is the caller's again, come what may */
+        (void)gantry__point_wait(ready);           /* where a small one meets its failure */
         fake->set_delay(0, 0);
         assert_int_equal(gantry__copy_from_host(buffer, values, bytes, &ready), GANTRY_OK);
         memset(values, 0, bytes);
@@ -327,7 +331,8 @@ static void failing_slots_are_reported_and_leave_no_work_behind(void **state) {
 
 static void failing_read_leaves_no_work_behind(void **state) {
     (void)state;
-    static const char *const slots[] = {"to_host", "stream_wait_event", "event_create", "event_record", "event_synchronize", "work"};
+    static const char *const slots[] = {"to_host",      "stream_wait_event", "event_create",
+                                        "event_record", "event_synchronize", "work"};
     for (size_t i = 0; i < sizeof slots / sizeof slots[0]; ++i) {
         fixture_t t;
         gantry__point_t ready;

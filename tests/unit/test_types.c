@@ -15,11 +15,13 @@ static const struct {
     size_t bytes;
     int number; /* TensorFlow's */
 } rows[] = {
-    {GANTRY_FLOAT32, "float32", "float", 4, 1}, {GANTRY_FLOAT64, "float64", "double", 8, 2}, {GANTRY_INT32, "int32", "int", 4, 3},
-    {GANTRY_UINT8, "uint8", NULL, 1, 4},        {GANTRY_INT16, "int16", NULL, 2, 5},         {GANTRY_INT8, "int8", NULL, 1, 6},
-    {GANTRY_COMPLEX64, "complex64", NULL, 8, 8}, {GANTRY_INT64, "int64", NULL, 8, 9},        {GANTRY_BOOL, "bool", NULL, 1, 10},
-    {GANTRY_BFLOAT16, "bfloat16", NULL, 2, 14}, {GANTRY_UINT16, "uint16", NULL, 2, 17},      {GANTRY_FLOAT16, "float16", "half", 2, 19},
-    {GANTRY_UINT32, "uint32", NULL, 4, 22},     {GANTRY_UINT64, "uint64", NULL, 8, 23},
+    {GANTRY_FLOAT32, "float32", "float", 4, 1},  {GANTRY_FLOAT64, "float64", "double", 8, 2},
+    {GANTRY_INT32, "int32", "int", 4, 3},        {GANTRY_UINT8, "uint8", NULL, 1, 4},
+    {GANTRY_INT16, "int16", NULL, 2, 5},         {GANTRY_INT8, "int8", NULL, 1, 6},
+    {GANTRY_COMPLEX64, "complex64", NULL, 8, 8}, {GANTRY_INT64, "int64", NULL, 8, 9},
+    {GANTRY_BOOL, "bool", NULL, 1, 10},          {GANTRY_BFLOAT16, "bfloat16", NULL, 2, 14},
+    {GANTRY_UINT16, "uint16", NULL, 2, 17},      {GANTRY_FLOAT16, "float16", "half", 2, 19},
+    {GANTRY_UINT32, "uint32", NULL, 4, 22},      {GANTRY_UINT64, "uint64", NULL, 8, 23},
 };
 
 static void types_have_names_sizes_and_numbers(void **state) {
@@ -41,7 +43,8 @@ static void numbers_without_type_are_invalid(void **state) {
         assert_int_equal(gantry_dtype_size((gantry_dtype_t)numbers[i]), 0);
     }
     static const char *const names[] = {"", "Float32", "float3", "float322", "string", "invalid"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) assert_int_equal(gantry_dtype_from_name(names[i]), GANTRY_DTYPE_NONE);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
+        assert_int_equal(gantry_dtype_from_name(names[i]), GANTRY_DTYPE_NONE);
     assert_int_equal(gantry_dtype_from_name(NULL), GANTRY_DTYPE_NONE);
 }
 
@@ -74,7 +77,8 @@ static void elements_are_the_product_of_dimensions(void **state) {
 
 static void shapes_are_equal_dimension_by_dimension(void **state) {
     (void)state;
-    gantry_shape_t a = GANTRY_SHAPE(2, 3), b = GANTRY_SHAPE(2, 3), c = GANTRY_SHAPE(3, 2), d = GANTRY_SHAPE(2, 3, 1), scalar = GANTRY_SCALAR;
+    gantry_shape_t a = GANTRY_SHAPE(2, 3), b = GANTRY_SHAPE(2, 3), c = GANTRY_SHAPE(3, 2), d = GANTRY_SHAPE(2, 3, 1),
+                   scalar = GANTRY_SCALAR;
     b.dims[5] = 77; /* beyond the rank */
     assert_true(gantry_shape_equal(&a, &b));
     assert_false(gantry_shape_equal(&a, &c));
@@ -87,7 +91,8 @@ static void shapes_are_written_in_brackets(void **state) {
     (void)state;
     char text[256];
     gantry_shape_t scalar = GANTRY_SCALAR, small = GANTRY_SHAPE(2, 0, 31);
-    gantry_shape_t large = GANTRY_SHAPE(INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN);
+    gantry_shape_t large =
+        GANTRY_SHAPE(INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN);
     assert_int_equal(gantry_shape_format(&scalar, text, sizeof text), 2);
     assert_string_equal(text, "[]");
     assert_int_equal(gantry_shape_format(&small, text, sizeof text), 8);

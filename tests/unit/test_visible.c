@@ -1,4 +1,5 @@
-/* Which GPUs a runtime uses: option and environment on fake cards. The grammar itself is tested in test_visible_list.c. */
+/* Which GPUs a runtime uses: option and environment on fake cards. The grammar itself is tested in
+ * test_visible_list.c. */
 #define _XOPEN_SOURCE 700
 
 #include "device_fixture.h"
@@ -72,7 +73,8 @@ static void variable_selects_and_orders(void **state) {
         }
         assert_int_equal(status, GANTRY_OK);
         if (strcmp(visible_cards(&f), cases[i].cards) != 0) fail_msg("%s: %s", cases[i].text, visible_cards(&f));
-        if (log_lines_with(&f.log, "GANTRY_VISIBLE_DEVICES", "") != cases[i].warnings) fail_msg("%s: log", cases[i].text);
+        if (log_lines_with(&f.log, "GANTRY_VISIBLE_DEVICES", "") != cases[i].warnings)
+            fail_msg("%s: log", cases[i].text);
         device_fixture_close(&f);
     }
 }
@@ -90,7 +92,8 @@ static void option_wins_over_the_variable(void **state) {
     assert_string_equal(visible_cards(&f), "");
     device_fixture_close(&f);
     options.visible_devices = "1,1";
-    expect_failure(device_fixture_try_open(&f, NULL, &options, -1), GANTRY_INVALID_ARGUMENT, "option visible_devices names device");
+    expect_failure(device_fixture_try_open(&f, NULL, &options, -1), GANTRY_INVALID_ARGUMENT,
+                   "option visible_devices names device");
 }
 
 static void call_wins_over_the_variable(void **state) {
@@ -121,11 +124,29 @@ static void logical_numbers_follow_the_list(void **state) {
     device_fixture_close(&f);
 }
 
+static void hidden_card_is_hidden_under_every_name(void **state) {
+    (void)state;
+    device_fixture_t f;
+    gantry_status_t status;
+    device_fixture_set_gpu(other, 0, "0000:65:00.0", "", 0); /* serves the card that is fake:1, too */
+    set_variable("GANTRY_VISIBLE_DEVICES", "0");
+    device_fixture_open(&f, FAKE_FOLDER("fake") ":" FAKE_FOLDER("other"), NULL);
+    assert_int_equal(gantry__device_table_freeze(&f.table, "this test"), GANTRY_OK);
+    static const char *const names[] = {"GPU:1", "other:0", "fake:1", "0000:65:00.0", "GPU:1@fake"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
+        if (device_fixture_find(&f, names[i], &status)) fail_msg("%s", names[i]);
+        assert_int_equal(status, GANTRY_NOT_FOUND);
+    }
+    assert_non_null(device_fixture_find(&f, "GPU:0", NULL));
+    device_fixture_close(&f);
+}
+
 static void cuda_s_variable_hides_the_vendor_s_cards_only(void **state) {
     (void)state;
     static const struct {
         const char *text, *cards;
-    } cases[] = {{NULL, "0 1 2"}, {"-1", "0 2"}, {"", "0 2"}, {"\"\"", "0 2"}, {" -1 ", "0 2"}, {"'-1'", "0 2"}, {"0", "0 1 2"}, {"1,0", "0 1 2"}};
+    } cases[] = {{NULL, "0 1 2"}, {"-1", "0 2"},   {"", "0 2"},    {"\"\"", "0 2"},
+                 {" -1 ", "0 2"}, {"'-1'", "0 2"}, {"0", "0 1 2"}, {"1,0", "0 1 2"}};
     gantry_fake_device_t settings;
     fake->get_device(1, &settings);
     (void)snprintf(settings.vendor, sizeof settings.vendor, "NVIDIA Corporation");
@@ -147,6 +168,7 @@ int main(void) {
         TEST(option_wins_over_the_variable),
         TEST(call_wins_over_the_variable),
         TEST(logical_numbers_follow_the_list),
+        TEST(hidden_card_is_hidden_under_every_name),
         TEST(cuda_s_variable_hides_the_vendor_s_cards_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,8 @@
  * same bits.
  *
  *   softmax_group   GPUs: 64 work-items for a row of at most 4096 elements, a lane each
- *   softmax_item    CPUs, and rows of at most 64 elements: a work-item for a row of at most 4096
+ *   softmax_item    CPUs, and rows of at most 64 elements on GPUs: a work-item for a row of at most 4096
+ *   softmax_turned  CPUs, rows of at most 64 elements: a work-group of one, 64 rows at a time
  *   longer rows     reduce.cl for the largest, softmax_terms, reduce.cl for the sum, softmax_result
  *
  * Options: GANTRY_T_ID, a float; GANTRY_SOFTMAX_LOG 0 or 1. */
@@ -82,23 +83,24 @@ GANTRY_KERNEL softmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANT
     }
 }
 
-GANTRY_FN T row_largest(GANTRY_GLOBAL const T *x, int length)
+/* ---- a work-item for a row. `lanes` is 64 or, for short rows, the least power of two that is not below the length:
+ * lanes beyond it would hold the identity. A parameter, since loops that are unrolled do not become vectors ---- */
+
+GANTRY_FN T row_largest(GANTRY_GLOBAL const T *x, int length, int lanes)
 {
-    T lanes[LANES];
+    T values[LANES];
     T largest = SOFT_LOWEST;
     int i = 0;
-    if (length >= LANES) {
-        for (int k = 0; k < LANES; k++) {
-            lanes[k] = x[k];
+    for (int k = 0; k < lanes; k++) {
+        values[k] = SOFT_LOWEST;
+    }
+    for (; i + lanes <= length; i += lanes) {
+        for (int k = 0; k < lanes; k++) {
+            values[k] = SOFT_MAX(values[k], x[i + k]);
         }
-        for (i = LANES; i + LANES <= length; i += LANES) {
-            for (int k = 0; k < LANES; k++) {
-                lanes[k] = SOFT_MAX(lanes[k], x[i + k]);
-            }
-        }
-        for (int k = 0; k < LANES; k++) {
-            largest = SOFT_MAX(largest, lanes[k]);
-        }
+    }
+    for (int k = 0; k < lanes; k++) {
+        largest = SOFT_MAX(largest, values[k]);
     }
     for (; i < length; i++) {
         largest = SOFT_MAX(largest, x[i]);
@@ -106,30 +108,31 @@ GANTRY_FN T row_largest(GANTRY_GLOBAL const T *x, int length)
     return largest + (T)0;
 }
 
-GANTRY_FN T row_sum(GANTRY_GLOBAL const T *x, int length, T largest)
+GANTRY_FN T row_sum(GANTRY_GLOBAL const T *x, int length, T largest, int lanes)
 {
-    T lanes[LANES];
+    T values[LANES];
     int i = 0;
-    for (int k = 0; k < LANES; k++) {
-        lanes[k] = 0;
+    for (int k = 0; k < lanes; k++) {
+        values[k] = 0;
     }
-    for (; i + LANES <= length; i += LANES) {
-        for (int k = 0; k < LANES; k++) {
-            lanes[k] = lanes[k] + SOFT_EXP(x[i + k] - largest);
+    for (; i + lanes <= length; i += lanes) {
+        for (int k = 0; k < lanes; k++) {
+            values[k] = values[k] + SOFT_EXP(x[i + k] - largest);
         }
     }
     for (int k = 0; i + k < length; k++) {
-        lanes[k] = lanes[k] + SOFT_EXP(x[i + k] - largest);
+        values[k] = values[k] + SOFT_EXP(x[i + k] - largest);
     }
-    for (int apart = LANES / 2; apart > 0; apart /= 2) {
+    for (int apart = lanes / 2; apart > 0; apart /= 2) {
         for (int k = 0; k < apart; k++) {
-            lanes[k] = lanes[k] + lanes[k + apart];
+            values[k] = values[k] + values[k + apart];
         }
     }
-    return lanes[0];
+    return values[0];
 }
 
-GANTRY_KERNEL softmax_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTRY_LONG length, const GANTRY_LONG rows)
+GANTRY_KERNEL softmax_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTRY_LONG length, const GANTRY_LONG rows,
+                           const GANTRY_LONG lanes)
 {
     const GANTRY_LONG row = GANTRY_GLOBAL_ID(0);
     if (row >= rows) {
@@ -137,10 +140,92 @@ GANTRY_KERNEL softmax_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTR
     }
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * length;
     GANTRY_GLOBAL T *y = GANTRY_OUT(T, out) + row * length;
-    const T largest = row_largest(x, (int)length);
-    const T scale = scale_of(row_sum(x, (int)length, largest));
+    const T largest = row_largest(x, (int)length, (int)lanes);
+    const T scale = scale_of(row_sum(x, (int)length, largest, (int)lanes));
     for (int i = 0; i < (int)length; i++) {
         y[i] = result_of(x[i], largest, scale);
+    }
+}
+
+/* ---- CPUs, short rows: 64 of them are turned; exp, the tree and the division run along rows of `turned` ---- */
+
+#define WIDTH 64
+
+/* terms = exp(turned - largest), turned -= largest, over `width` columns of `length` elements. */
+GANTRY_FN void turned_terms(T *turned, T *terms, int length, int width)
+{
+    T largest[WIDTH];
+    for (int i = 0; i < width; i++) {
+        largest[i] = turned[i];
+    }
+    for (int k = 1; k < length; k++) {
+        for (int i = 0; i < width; i++) {
+            largest[i] = SOFT_MAX(largest[i], turned[k * WIDTH + i]);
+        }
+    }
+    for (int k = 0; k < length; k++) {
+        for (int i = 0; i < width; i++) {
+            T shifted = turned[k * WIDTH + i] - (largest[i] + (T)0);
+            turned[k * WIDTH + i] = shifted;
+            terms[k * WIDTH + i] = SOFT_EXP(shifted);
+        }
+    }
+}
+
+/* Leaves the results in turned. terms are folded as the tree folds lanes. */
+GANTRY_FN void turned_results(T *turned, T *terms, int length, int lanes, int width)
+{
+#if !GANTRY_SOFTMAX_LOG
+    for (int i = 0; i < length * WIDTH; i++) {
+        turned[i] = terms[i];
+    }
+#endif
+    for (int apart = lanes / 2; apart > 0; apart /= 2) {
+        for (int k = 0; k < apart && k + apart < length; k++) {
+            for (int i = 0; i < width; i++) {
+                terms[k * WIDTH + i] = terms[k * WIDTH + i] + terms[(k + apart) * WIDTH + i];
+            }
+        }
+    }
+    for (int i = 0; i < width; i++) {
+        terms[i] = scale_of(terms[i]);
+    }
+    for (int k = 0; k < length; k++) {
+        for (int i = 0; i < width; i++) {
+#if GANTRY_SOFTMAX_LOG
+            turned[k * WIDTH + i] = turned[k * WIDTH + i] - terms[i];
+#else
+            turned[k * WIDTH + i] = turned[k * WIDTH + i] / terms[i];
+#endif
+        }
+    }
+}
+
+/* A work-group of one for `each` rows. */
+GANTRY_KERNEL softmax_turned(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTRY_LONG length, const GANTRY_LONG rows,
+                             const GANTRY_LONG lanes, const GANTRY_LONG each)
+{
+    T turned[LANES * WIDTH];
+    T terms[LANES * WIDTH];
+    const int count = (int)length;
+    const GANTRY_LONG first = GANTRY_GROUP_ID(0) * each;
+    const GANTRY_LONG end = first + each < rows ? first + each : rows;
+    for (GANTRY_LONG row = first; row < end; row += WIDTH) {
+        const int width = (int)(end - row < WIDTH ? end - row : WIDTH);
+        GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * length;
+        GANTRY_GLOBAL T *y = GANTRY_OUT(T, out) + row * length;
+        for (int i = 0; i < width; i++) {
+            for (int k = 0; k < count; k++) {
+                turned[k * WIDTH + i] = x[i * count + k];
+            }
+        }
+        turned_terms(turned, terms, count, width);
+        turned_results(turned, terms, count, (int)lanes, width);
+        for (int i = 0; i < width; i++) {
+            for (int k = 0; k < count; k++) {
+                y[i * count + k] = turned[k * WIDTH + i];
+            }
+        }
     }
 }
 

@@ -1,0 +1,182 @@
+/* gantry_bench: measures Gantry on every device of the machine, beside the libraries it competes with.
+ *
+ *   gantry_bench [--case NAME[,NAME...]] [--device ALIAS[,ALIAS...]] [--repeat N] [--quick] [--json FILE] */
+#define _GNU_SOURCE
+#include "bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BENCH_ROUNDS 9
+#define BENCH_QUICK_ROUNDS 3
+
+typedef struct case_t {
+    const char *name, *what;
+    void (*run)(bench_t *bench);
+} case_t;
+
+static const case_t cases[] = {
+    {"dispatch", "an add of 4 elements, from the call to the result, release included", bench_dispatch},
+    {"launch", "small ops one after another, waited for at the end or each time", bench_launch},
+    {"transfer", "host to device and back, 4 KiB to 64 MiB", bench_transfer},
+    {"elementwise", "add, tanh and exp of 16 Mi float32", bench_elementwise},
+    {"reduce", "sum of 16 Mi float32", bench_reduce},
+    {"matmul", "square float32 products", bench_matmul},
+    {"listing", "listing devices in a fresh process", bench_listing},
+};
+#define CASE_COUNT (sizeof cases / sizeof cases[0])
+
+typedef struct options_t {
+    const char *cases, *devices, *json;
+    int rounds;
+    bool quick;
+} options_t;
+
+/* ---- what the cases share ---- */
+
+bool bench_is_ok(gantry_status_t status, const char *device, const char *what) {
+    if (status == GANTRY_OK) return true;
+    (void)fprintf(stderr, "%s: %s: %s: %s\n", device, what, gantry_status_name(status), gantry_last_message());
+    return false;
+}
+
+gantry_scope_t *bench_scope(bench_t *bench, const char *device) {
+    gantry_scope_t *scope = gantry_scope_begin(bench->runtime, device);
+    if (!scope) {
+        (void)fprintf(stderr, "%s: %s\n", device, gantry_last_message());
+        return NULL;
+    }
+    if (bench_is_ok(gantry_scope_status(scope), device, "gantry_scope_begin")) return scope;
+    (void)gantry_scope_end(scope);
+    return NULL;
+}
+
+const gantry_tensor_t *bench_random(gantry_scope_t *scope, gantry_shape_t shape, int64_t seed) {
+    const gantry_tensor_t *tensor = gantry_stateless_random_uniform(scope, shape, GANTRY_FLOAT32, seed, 7);
+    if (tensor && gantry_tensor_wait(tensor) == GANTRY_OK) return tensor;
+    (void)fprintf(stderr, "random numbers: %s\n", gantry_last_message());
+    return NULL;
+}
+
+/* ---- options ---- */
+
+/* True when name is one of the comma list's items; a NULL list holds all. */
+static bool is_in(const char *list, const char *name) {
+    size_t length = strlen(name);
+    for (const char *item = list; item; item = strchr(item, ',') ? strchr(item, ',') + 1 : NULL) {
+        if (strncmp(item, name, length) == 0 && (item[length] == ',' || item[length] == '\0')) return true;
+    }
+    return !list;
+}
+
+/* The first item of the list that no case is called; NULL when all are known. */
+static const char *unknown_case(const char *list) {
+    for (const char *item = list; item; item = strchr(item, ',') ? strchr(item, ',') + 1 : NULL) {
+        size_t length = strcspn(item, ",");
+        bool known = false;
+        for (size_t i = 0; i < CASE_COUNT; ++i) {
+            known |= strlen(cases[i].name) == length && strncmp(cases[i].name, item, length) == 0;
+        }
+        if (!known) return item;
+    }
+    return NULL;
+}
+
+static int usage(FILE *out) {
+    (void)fprintf(out, "usage: gantry_bench [--case NAME[,..]] [--device ALIAS[,..]] [--repeat N] [--quick] [--json FILE]\n\n");
+    for (size_t i = 0; i < CASE_COUNT; ++i) (void)fprintf(out, "  %-12s %s\n", cases[i].name, cases[i].what);
+    (void)fprintf(out, "\nDevices are named as `gantry devices` lists them, e.g. cpu:0,opencl:0. --repeat sets the rounds (1 to %d, default %d, "
+                  "with --quick %d).\n", BENCH_MAX_ROUNDS, BENCH_ROUNDS, BENCH_QUICK_ROUNDS);
+    return out == stdout ? 0 : 2;
+}
+
+/* -1: go on; else the exit code. */
+static int parse(int argc, char **argv, options_t *options) {
+    for (int i = 1; i < argc; ++i) {
+        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (strcmp(name, "--help") == 0) return usage(stdout);
+        if (strcmp(name, "--quick") == 0) {
+            options->quick = true;
+            continue;
+        }
+        if (!value) return usage(stderr);
+        ++i;
+        if (strcmp(name, "--case") == 0) {
+            options->cases = value;
+        } else if (strcmp(name, "--device") == 0) {
+            options->devices = value;
+        } else if (strcmp(name, "--json") == 0) {
+            options->json = value;
+        } else if (strcmp(name, "--repeat") == 0 && atoi(value) >= 1 && atoi(value) <= BENCH_MAX_ROUNDS) {
+            options->rounds = atoi(value);
+        } else {
+            return usage(stderr);
+        }
+    }
+    const char *unknown = unknown_case(options->cases);
+    if (!unknown) return -1;
+    (void)fprintf(stderr, "--case %s: no case of this name\n", unknown);
+    return usage(stderr);
+}
+
+/* ---- the runtime ---- */
+
+static void log_line(void *user, gantry_log_level_t level, const char *text) {
+    (void)user;
+    (void)level;
+    (void)fprintf(stderr, "%s\n", text);
+}
+
+static void add_device(bench_t *bench, const gantry_physical_device_t *physical, const char *wanted) {
+    gantry_device_details_t details = {.struct_size = sizeof details};
+    if (gantry_get_device_details(bench->runtime, physical, &details) != GANTRY_OK) return;
+    if (!is_in(wanted, details.alias) || bench->device_count == BENCH_MAX_DEVICES) return;
+    bench_device_t *device = &bench->devices[bench->device_count++];
+    (void)snprintf(device->alias, sizeof device->alias, "%s", details.alias);
+    (void)snprintf(device->hardware, sizeof device->hardware, "%s", details.hardware_name);
+    (void)snprintf(device->line, sizeof device->line, "%s: %s; %s, driver %s", details.alias, details.hardware_name, details.platform,
+                   details.driver_version);
+}
+
+static bool open_runtime(bench_t *bench, const char *wanted) {
+    gantry_runtime_options_t options = {.struct_size = sizeof options, .log = log_line, .log_level = GANTRY_LEVEL_WARNING};
+    if (!bench_is_ok(gantry_runtime_create(&options, &bench->runtime), "runtime", "gantry_runtime_create")) return false;
+    const gantry_physical_device_t *views[64];
+    size_t count;
+    if (!bench_is_ok(gantry_list_device_views(bench->runtime, 64, views, &count), "runtime", "gantry_list_device_views")) return false;
+    for (size_t i = 0; i < count && i < 64; ++i) add_device(bench, views[i], wanted);
+    if (bench->device_count > 0) return true;
+    (void)fprintf(stderr, "--device %s: none of these is here; `gantry devices` lists the names\n", wanted);
+    return false;
+}
+
+static bool print_and_write(bench_t *bench, const char *json) {
+    const char *lines[BENCH_MAX_DEVICES];
+    for (size_t i = 0; i < bench->device_count; ++i) lines[i] = bench->devices[i].line;
+    bench_report_print(&bench->report, lines, bench->device_count);
+    if (!json || bench_report_write_json(&bench->report, json, lines, bench->device_count)) return true;
+    (void)fprintf(stderr, "%s could not be written\n", json);
+    return false;
+}
+
+int main(int argc, char **argv) {
+    if (argc == 3 && strcmp(argv[1], "--listing-child") == 0) return bench_listing_child(argv[2]);
+    options_t options = {0};
+    int code = parse(argc, argv, &options);
+    if (code >= 0) return code;
+    /* The libraries' own threads must sleep while others are measured: set before any of them is opened. */
+    (void)setenv("OMP_WAIT_POLICY", "passive", 0);
+    bench_t bench = {.program = "/proc/self/exe", .quick = options.quick};
+    bench.rounds = options.rounds ? options.rounds : options.quick ? BENCH_QUICK_ROUNDS : BENCH_ROUNDS;
+    bench_report_init(&bench.report);
+    code = 1;
+    if (open_runtime(&bench, options.devices)) {
+        for (size_t i = 0; i < CASE_COUNT; ++i) {
+            if (is_in(options.cases, cases[i].name)) cases[i].run(&bench);
+        }
+        code = print_and_write(&bench, options.json) ? 0 : 1;
+    }
+    gantry_runtime_release(bench.runtime);
+    bench_report_deinit(&bench.report);
+    return code;
+}

@@ -1,0 +1,42 @@
+/* Time, and measuring several contenders side by side.
+ *
+ * Machines drift: contenders are run in turn, round after round, so that a ratio compares neighbours in time. Keeps seconds per
+ * call; does not know what a call did. Externally synchronised. */
+#ifndef GANTRY_BENCH_TIMER_H
+#define GANTRY_BENCH_TIMER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BENCH_MAX_ROUNDS 64
+
+/* Nanoseconds of a clock that only goes forward. */
+uint64_t bench_now_ns(void);
+void bench_pause_ms(unsigned milliseconds);
+
+typedef struct bench_contender_t {
+    const char *name; /* a device's alias or a library's name */
+    /* Does `calls` calls and returns when all their results are there; false ends its part. */
+    bool (*run)(void *subject, int calls);
+    void *subject;
+    bool failed;
+    int rounds;
+    double seconds[BENCH_MAX_ROUNDS]; /* per call, one entry per round */
+} bench_contender_t;
+
+/* Each round: a pause in which the others' threads go to sleep, one call to warm up, then `calls` timed calls. */
+void bench_interleave(bench_contender_t *contenders, size_t count, int rounds, int calls);
+
+/* Seconds per call: the middle and the least. */
+double bench_median_seconds(const bench_contender_t *contender);
+double bench_best_seconds(const bench_contender_t *contender);
+/* How many times as fast as reference: the middle of the rounds' quotients. */
+double bench_median_speedup(const bench_contender_t *contender, const bench_contender_t *reference);
+
+/* Sorts values. */
+double bench_median(double *values, size_t count);
+/* The value at `count / 2` of nanoseconds; sorts them. */
+double bench_median_ns(uint32_t *nanoseconds, size_t count);
+
+#endif

@@ -1,0 +1,286 @@
+/* Tensors: reading and formatting, references from many threads, aliases of one memory. */
+#define _XOPEN_SOURCE 700
+
+#include <pthread.h>
+
+#include "runtime_fixture.h"
+
+static uint64_t bytes_in_use(const runtime_fixture_t *f, const char *device) {
+    gantry_memory_info_t info = {.struct_size = sizeof info};
+    if (gantry_get_memory_info(f->runtime, device, &info) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    return info.current_bytes;
+}
+
+/* ---- questions ---- */
+
+static void tensor_tells_what_it_is(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    const double values[6] = {0};
+    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT64, GANTRY_SHAPE(2, 3), values, sizeof values);
+    assert_int_equal(gantry_tensor_dtype(x), GANTRY_FLOAT64);
+    assert_int_equal(gantry_tensor_elements(x), 6);
+    assert_int_equal(gantry_tensor_bytes(x), 48);
+    assert_true(gantry_shape_equal(gantry_tensor_shape(x), &GANTRY_SHAPE(2, 3)));
+    expect_on(x, "/device:GPU:0");
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void questions_about_no_tensor_have_plain_answers(void **state) {
+    (void)state;
+    assert_int_equal(gantry_tensor_dtype(NULL), GANTRY_DTYPE_NONE);
+    assert_int_equal(gantry_tensor_elements(NULL), 0);
+    assert_int_equal(gantry_tensor_bytes(NULL), 0);
+    assert_int_equal(gantry_tensor_shape(NULL)->rank, 0);
+    assert_null(gantry_tensor_device(NULL));
+    assert_null(gantry_tensor_retain(NULL));
+    gantry_tensor_release(NULL);
+    char text[8] = "x";
+    expect_failure(gantry_tensor_read(NULL, text, 1), GANTRY_INVALID_ARGUMENT, "the tensor is NULL");
+    expect_failure(gantry_tensor_wait(NULL), GANTRY_INVALID_ARGUMENT, "the tensor is NULL");
+    expect_failure(gantry_tensor_format(NULL, NULL, text, sizeof text, NULL), GANTRY_INVALID_ARGUMENT, "the tensor is NULL");
+    assert_string_equal(text, "");
+}
+
+/* ---- reading ---- */
+
+static void only_its_own_size_is_read(void **state) {
+    (void)state;
+    static const char *const devices[] = {"CPU:0", "GPU:0"};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    for (size_t d = 0; d < 2; ++d) {
+        gantry_scope_t *scope = runtime_fixture_scope(&f, devices[d]);
+        const gantry_tensor_t *x = F32(scope, 1, 2, 3);
+        float values[4] = {9, 9, 9, 9};
+        expect_failure(gantry_tensor_read(x, values, 8), GANTRY_INVALID_ARGUMENT, "reading a tensor of 12 bytes into 8 bytes");
+        expect_failure(gantry_tensor_read(x, values, 16), GANTRY_INVALID_ARGUMENT, "reading a tensor of 12 bytes into 16 bytes");
+        expect_failure(gantry_tensor_read(x, values, 0), GANTRY_INVALID_ARGUMENT, "reading a tensor of 12 bytes into 0 bytes");
+        expect_failure(gantry_tensor_read(x, NULL, 12), GANTRY_INVALID_ARGUMENT, "reading a tensor of 12 bytes");
+        for (int i = 0; i < 4; ++i) assert_int_equal((int)values[i], 9);
+        assert_int_equal(gantry_tensor_read(x, values, 12), GANTRY_OK);
+        assert_int_equal((int)values[2], 3);
+        assert_int_equal((int)values[3], 9);
+        assert_int_equal(gantry_tensor_wait(x), GANTRY_OK);
+        expect_ended_well(scope);
+    }
+    runtime_fixture_close(&f);
+}
+
+/* From inline ones over staging blocks to what goes straight from the caller's memory. */
+static void tensors_of_all_sizes_come_back_as_they_went(void **state) {
+    (void)state;
+    static const char *const devices[] = {"CPU:0", "GPU:0"};
+    static const int64_t sizes[] = {1, 15, 16, 17, 1000, 65536, 1 << 18, (1 << 18) + 1, 3 << 18};
+    static int32_t values[3 << 18], got[3 << 18];
+    for (int32_t i = 0; i < 3 << 18; ++i) values[i] = i * 7 - 3;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    for (size_t d = 0; d < 2; ++d) {
+        gantry_scope_t *scope = runtime_fixture_scope(&f, devices[d]), *back = runtime_fixture_scope(&f, devices[1 - d]);
+        for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s) {
+            size_t bytes = (size_t)sizes[s] * 4;
+            const gantry_tensor_t *x = gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(sizes[s]), values, bytes);
+            const gantry_tensor_t *copy = gantry_identity(back, x);
+            memset(got, 0, bytes);
+            assert_int_equal(gantry_tensor_read(x, got, bytes), GANTRY_OK);
+            assert_memory_equal(got, values, bytes);
+            memset(got, 0, bytes);
+            assert_int_equal(gantry_tensor_read(copy, got, bytes), GANTRY_OK);
+            assert_memory_equal(got, values, bytes);
+            expect_on(copy, d ? "/device:CPU:0" : "/device:GPU:0");
+        }
+        expect_ended_well(scope);
+        expect_ended_well(back);
+    }
+    runtime_fixture_close(&f);
+}
+
+static void formatting_cuts_to_fit_and_tells_the_whole_length(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    const float values[] = {22, 28, 49, 64};
+    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2), values, sizeof values);
+    char text[64];
+    size_t needed = 0;
+    assert_int_equal(gantry_tensor_format(x, NULL, text, sizeof text, &needed), GANTRY_OK);
+    assert_string_equal(text, "[[22. 28.]\n [49. 64.]]");
+    assert_int_equal(needed, strlen(text));
+    assert_int_equal(gantry_tensor_format(x, NULL, text, 6, &needed), GANTRY_OK);
+    assert_string_equal(text, "[[22.");
+    assert_int_equal(needed, 22);
+    assert_int_equal(gantry_tensor_format(x, NULL, NULL, 0, &needed), GANTRY_OK);
+    assert_int_equal(needed, 22);
+    assert_int_equal(gantry_tensor_format(x, NULL, text, 1, NULL), GANTRY_OK);
+    assert_string_equal(text, "");
+    const gantry_tensor_t *y = F32(scope, 1.0F / 3, 1);
+    gantry_format_options_t options = {.struct_size = sizeof options, .precision = 3, .line_width = 4};
+    assert_int_equal(gantry_tensor_format(y, &options, text, sizeof text, NULL), GANTRY_OK);
+    assert_string_equal(text, "[0.333\n 1.   ]");
+    options.struct_size = offsetof(gantry_format_options_t, line_width); /* a program built before that field */
+    assert_int_equal(gantry_tensor_format(y, &options, text, sizeof text, NULL), GANTRY_OK);
+    assert_string_equal(text, "[0.333 1.   ]");
+    options.struct_size = 0;
+    expect_failure(gantry_tensor_format(y, &options, text, sizeof text, NULL), GANTRY_INVALID_ARGUMENT, "struct_size is 0");
+    options.struct_size = sizeof options + 4;
+    expect_failure(gantry_tensor_format(y, &options, text, sizeof text, NULL), GANTRY_INVALID_ARGUMENT, "struct_size is 24");
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+/* ---- references ---- */
+
+typedef struct owner_t {
+    const gantry_tensor_t *tensor;
+    gantry_status_t status;
+} owner_t;
+
+static void *retain_and_release(void *user) {
+    owner_t *owner = user;
+    float value = 0;
+    for (int i = 0; i < 2000; ++i) {
+        gantry_tensor_t *mine = gantry_tensor_retain(owner->tensor);
+        if (i % 200 == 0 && owner->status == GANTRY_OK) owner->status = gantry_tensor_read(mine, &value, sizeof value);
+        if (i % 200 == 0 && (int)value != 7) owner->status = GANTRY_DATA_LOSS;
+        gantry_tensor_release(mine);
+    }
+    return NULL;
+}
+
+static void many_threads_own_one_tensor(void **state) {
+    (void)state;
+    static const char *const devices[] = {"CPU:0", "GPU:0"};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    for (size_t d = 0; d < 2; ++d) {
+        gantry_scope_t *scope = runtime_fixture_scope(&f, devices[d]);
+        owner_t owners[4];
+        pthread_t threads[4];
+        const gantry_tensor_t *x = gantry_scalar_f32(scope, 7);
+        for (int i = 0; i < 4; ++i) {
+            owners[i] = (owner_t){x, GANTRY_OK};
+            assert_int_equal(pthread_create(&threads[i], NULL, retain_and_release, &owners[i]), 0);
+        }
+        for (int i = 0; i < 4; ++i) {
+            assert_int_equal(pthread_join(threads[i], NULL), 0);
+            assert_int_equal(owners[i].status, GANTRY_OK);
+        }
+        EXPECT_F32(x, 7);
+        expect_ended_well(scope);
+    }
+    runtime_fixture_close(&f);
+}
+
+static void *release_here(void *user) {
+    gantry_tensor_release(user);
+    return NULL;
+}
+
+static void retained_tensor_outlives_scope_and_runtime(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    gantry_tensor_t *x = gantry_tensor_retain(F32(scope, 1, 2));
+    expect_ended_well(scope);
+    EXPECT_F32(x, 1, 2);
+    gantry_runtime_release(f.runtime);
+    float values[2];
+    expect_failure(gantry_tensor_read(x, values, sizeof values), GANTRY_FAILED_PRECONDITION, "the runtime was released");
+    assert_true(fake->live(GANTRY_FAKE_REGION) > 0);
+    pthread_t thread; /* whoever is last ends the runtime */
+    assert_int_equal(pthread_create(&thread, NULL, release_here, x), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    runtime_fixture_expect_no_leak(&f);
+    locked_heap_deinit(&f.heap);
+}
+
+/* ---- aliases ---- */
+
+static void reshaped_tensor_shares_memory_and_outlives_its_source(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    const float values[] = {1, 2, 3, 4, 5, 6};
+    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), values, sizeof values);
+    EXPECT_F32(x, 1, 2, 3, 4, 5, 6);
+    uint64_t before = bytes_in_use(&f, "GPU:0"), computed = fake->calls("compute");
+    const gantry_tensor_t *y = gantry_reshape(scope, x, GANTRY_SHAPE(3, -1));
+    const gantry_tensor_t *z = gantry_expand_dims(scope, gantry_identity(scope, y), 0);
+    assert_int_equal(bytes_in_use(&f, "GPU:0"), before);
+    assert_int_equal(fake->calls("compute"), computed);
+    assert_true(gantry_shape_equal(gantry_tensor_shape(z), &GANTRY_SHAPE(1, 3, 2)));
+    gantry_tensor_drop(scope, x);
+    gantry_tensor_drop(scope, y);
+    const gantry_tensor_t *fresh = F32(scope, 9, 9, 9, 9, 9, 9);
+    EXPECT_F32(fresh, 9, 9, 9, 9, 9, 9);
+    EXPECT_F32(z, 1, 2, 3, 4, 5, 6);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void small_host_tensors_are_aliased_by_value(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    const gantry_tensor_t *x = F32(scope, 1, 2, 3, 4);
+    const gantry_tensor_t *y = gantry_reshape(scope, x, GANTRY_SHAPE(2, 2));
+    gantry_tensor_drop(scope, x);
+    const gantry_tensor_t *fresh = F32(scope, 9, 9, 9, 9); /* in the object that x was */
+    EXPECT_F32(y, 1, 2, 3, 4);
+    EXPECT_F32(fresh, 9, 9, 9, 9);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void reading_with_no_host_memory_is_an_error_and_no_more(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    const gantry_tensor_t *x = F32(scope, 1, 2);
+    int failures = 0;
+    for (long n = 0; n < 20; ++n) {
+        float values[2] = {0, 0};
+        char text[32];
+        f.heap.inner.calls = 0;
+        f.heap.inner.fail_at = n;
+        gantry_status_t read = gantry_tensor_read(x, values, sizeof values);
+        gantry_status_t formatted = gantry_tensor_format(x, NULL, text, sizeof text, NULL);
+        f.heap.inner.fail_at = -1;
+        if (read == GANTRY_OK) assert_int_equal((int)values[1], 2);
+        if (formatted == GANTRY_OK) assert_string_equal(text, "[1. 2.]");
+        if (read != GANTRY_OK) assert_int_equal(read, GANTRY_RESOURCE_EXHAUSTED);
+        if (formatted != GANTRY_OK) assert_int_equal(formatted, GANTRY_RESOURCE_EXHAUSTED);
+        failures += read != GANTRY_OK || formatted != GANTRY_OK;
+        EXPECT_F32(x, 1, 2);
+    }
+    assert_in_range(failures, 1, 19);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1) cmocka_set_test_filter(argv[1]); /* one alone: what a failed test leaves behind fails the next ones */
+#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(tensor_tells_what_it_is),
+        TEST(questions_about_no_tensor_have_plain_answers),
+        TEST(only_its_own_size_is_read),
+        TEST(tensors_of_all_sizes_come_back_as_they_went),
+        TEST(formatting_cuts_to_fit_and_tells_the_whole_length),
+        TEST(many_threads_own_one_tensor),
+        TEST(retained_tensor_outlives_scope_and_runtime),
+        TEST(reshaped_tensor_shares_memory_and_outlives_its_source),
+        TEST(small_host_tensors_are_aliased_by_value),
+        TEST(reading_with_no_host_memory_is_an_error_and_no_more),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
