@@ -38,11 +38,11 @@ void bench_listing(bench_t *bench);
 /* In a child that the listing case started: prints the nanoseconds that `what` took. The process's exit code. */
 int bench_listing_child(const char *what);
 
-/* Ends the program of a case with a message when a set-up call of Gantry failed. */
+/* False after a message on standard error when a call of Gantry failed. */
 bool bench_is_ok(gantry_status_t status, const char *device, const char *what);
-/* A scope on a device that is NULL after a message. */
+/* A scope on a device; NULL after a message. */
 gantry_scope_t *bench_scope(bench_t *bench, const char *device);
-/* [elements] float32 of uniform random numbers in [0, 1), made on the scope's device and waited for; NULL after a message. */
+/* Uniform random float32 in [0, 1), made on the scope's device and waited for; NULL after a message. */
 const gantry_tensor_t *bench_random(gantry_scope_t *scope, gantry_shape_t shape, int64_t seed);
 
 #endif

@@ -1,5 +1,5 @@
-/* Dispatch: an add of 4 elements from the call to its readable result, release included. Every call is timed by itself (the clock's own
- * reading is part of the figure); the devices take turns in ten rounds. */
+/* Dispatch: an add of 4 elements from the call to its readable result, release included. Every call is timed by
+ * itself (the clock's own reading is part of the figure); the devices take turns in ten rounds. */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static bool one_call(const subject_t *subject) {
 }
 
 static void run_round(subject_t *subject) {
-    bench_pause_ms(2);
+    bench_pause_ms(BENCH_PAUSE_MS);
     for (int i = 0; i < 100; ++i) (void)one_call(subject);
     for (size_t i = 0; i < subject->calls / DISPATCH_ROUNDS; ++i) {
         uint64_t start = bench_now_ns();
@@ -83,7 +83,8 @@ void bench_dispatch(bench_t *bench) {
     }
     double cpu_us = 0;
     for (size_t i = 0; i < bench->device_count; ++i) {
-        if (strcmp(subjects[i].device, "cpu:0") == 0) cpu_us = bench_median_ns(subjects[i].nanoseconds, subjects[i].done) * 1e-3;
+        if (strcmp(subjects[i].device, "cpu:0") == 0)
+            cpu_us = bench_median_ns(subjects[i].nanoseconds, subjects[i].done) * 1e-3;
         add_row(bench, &subjects[i], cpu_us);
         free(subjects[i].nanoseconds);
         if (subjects[i].scope) (void)gantry_scope_end(subjects[i].scope);

@@ -1,5 +1,5 @@
-/* Elementwise ops on 16 Mi float32. Add counts 12 bytes per element (two read, one written) and is held against a plain C loop on all
- * cores, which stands for the machine's own add bandwidth; the others count 8. */
+/* Elementwise ops on 16 Mi float32. Add counts 12 bytes per element (two read, one written) and is held against a
+ * plain C loop on all cores, which stands for the machine's own add bandwidth; the others count 8. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 
@@ -71,8 +71,12 @@ static void close_loop(loop_t *loop) {
 
 typedef enum work_t { WORK_ADD, WORK_TANH, WORK_EXP, WORK_COUNT } work_t;
 
-static const struct { const char *text; double bytes; } works[WORK_COUNT] = {
-    {"a + b, 16 Mi float32, 12 B each", 12}, {"tanh(a), 16 Mi float32, 8 B each", 8}, {"exp(a), 16 Mi float32, 8 B each", 8}};
+static const struct {
+    const char *text;
+    double bytes;
+} works[WORK_COUNT] = {{"a + b, 16 Mi float32, 12 B each", 12},
+                       {"tanh(a), 16 Mi float32, 8 B each", 8},
+                       {"exp(a), 16 Mi float32, 8 B each", 8}};
 
 typedef struct subject_t {
     gantry_scope_t *scope;
@@ -99,7 +103,8 @@ static void measure(bench_t *bench, subject_t *subjects, loop_t *loop, work_t wo
         subjects[i].work = work;
         contenders[i] = (bench_contender_t){.name = bench->devices[i].alias, .run = run, .subject = &subjects[i]};
     }
-    bench_measure_t shown = {"elementwise", works[work].text, "GB/s", works[work].bytes * (double)ELEMENTS * 1e-9, 0, NULL, 0, 0};
+    bench_measure_t shown = {
+        "elementwise", works[work].text, "GB/s", works[work].bytes * (double)ELEMENTS * 1e-9, 0, NULL, 0, 0};
     if (work == WORK_ADD) {
         contenders[count] = (bench_contender_t){.name = "plain C loop", .run = plain_add, .subject = loop};
         shown.reference = &contenders[count++];

@@ -1,5 +1,5 @@
-/* Launching: the smallest op through Gantry against the driver's own enqueue of such a kernel; many in a row with one wait at the end
- * (pipelined), and each waited for. */
+/* Launching: the smallest op through Gantry against the driver's own enqueue of such a kernel; many in a row with
+ * one wait at the end (pipelined), and each waited for. */
 #include "bench.h"
 
 #include <string.h>
@@ -38,7 +38,8 @@ static bool pipelined(void *argument, int calls) {
 
 static bool raw_enqueue(bench_queue_t *queue) {
     size_t global = 4;
-    return queue->opencl.clEnqueueNDRangeKernel(queue->queue, queue->kernel, 1, NULL, &global, NULL, 0, NULL, NULL) == 0;
+    return queue->opencl.clEnqueueNDRangeKernel(queue->queue, queue->kernel, 1, NULL, &global, NULL, 0, NULL, NULL) ==
+           0;
 }
 
 static bool raw_waited(void *argument, int calls) {
@@ -79,10 +80,13 @@ static void measure(bench_t *bench, subject_t *cpu, subject_t *subject, const be
     if (cpu) contenders[count++] = (bench_contender_t){.name = "cpu:0", .run = ours, .subject = cpu};
     if (subject) contenders[count++] = (bench_contender_t){.name = device->alias, .run = ours, .subject = subject};
     device_count = count;
-    bench_measure_t shown = {"launch", wait ? "add of 4 elements, each waited for" : "add of 4 elements, 1000 in a row", "us", 0, 1e6,
-                             NULL, 0, 0};
+    bench_measure_t shown = {"launch", wait ? "add of 4 elements, each waited for" : "add of 4 elements, 1000 in a row",
+                             "us",     0,
+                             1e6,      NULL,
+                             0,        0};
     if (subject && subject->queue.queue) {
-        contenders[count] = (bench_contender_t){.name = "raw OpenCL", .run = wait ? raw_waited : raw_pipelined, .subject = subject};
+        contenders[count] =
+            (bench_contender_t){.name = "raw OpenCL", .run = wait ? raw_waited : raw_pipelined, .subject = subject};
         shown.reference = &contenders[count++];
     }
     bench_interleave(contenders, count, bench->rounds, wait ? LAUNCH_WAITED_CALLS : LAUNCH_PIPELINED_CALLS);

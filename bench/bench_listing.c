@@ -1,5 +1,5 @@
-/* Listing devices from nothing: each time a fresh child process, since loaders and drivers keep what they found. The reference asks the
- * OpenCL driver for platforms, devices and a few of their properties, and nothing else. */
+/* Listing devices from nothing: each time a fresh child process, since loaders and drivers keep what they found.
+ * The reference asks the OpenCL driver for platforms, devices and a few of their properties, and nothing else. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 
@@ -115,9 +115,10 @@ void bench_listing(bench_t *bench) {
     const char *work = "runtime created, devices listed";
     bool alone = !has_samples(&raw);
     if (has_samples(&cpu)) add_row(bench, work, "cpu backend", cpu.median, cpu.seconds[0], 0);
-    if (has_samples(&all)) add_row(bench, work, "all backends", all.median, all.seconds[0], alone ? LISTING_MOST_MS : 0);
+    if (has_samples(&all))
+        add_row(bench, work, "all backends", all.median, all.seconds[0], alone ? LISTING_MOST_MS : 0);
     if (alone || pairs == 0) return;
     add_row(bench, "the OpenCL driver's own time", "raw OpenCL", raw.median, raw.seconds[0], 0);
-    add_row(bench, "beyond the driver's own time", "all backends", bench_median(beyond, pairs), all.seconds[0] - raw.seconds[0],
-            LISTING_MOST_MS);
+    add_row(bench, "beyond the driver's own time", "all backends", bench_median(beyond, pairs),
+            all.seconds[0] - raw.seconds[0], LISTING_MOST_MS);
 }

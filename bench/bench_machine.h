@@ -1,4 +1,5 @@
-/* The machine a figure belongs to: processor, cores, compiler, and how busy it was with other work. Reads /proc where there is one. */
+/* The machine a figure belongs to: processor, cores, compiler, and how busy it was with other work. Reads /proc
+ * where there is one. */
 #ifndef GANTRY_BENCH_MACHINE_H
 #define GANTRY_BENCH_MACHINE_H
 

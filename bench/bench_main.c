@@ -83,10 +83,14 @@ static const char *unknown_case(const char *list) {
 }
 
 static int usage(FILE *out) {
-    (void)fprintf(out, "usage: gantry_bench [--case NAME[,..]] [--device ALIAS[,..]] [--repeat N] [--quick] [--json FILE]\n\n");
+    (void)fprintf(
+        out, "usage: gantry_bench [--case NAME[,..]] [--device ALIAS[,..]] [--repeat N] [--quick] [--json FILE]\n\n");
     for (size_t i = 0; i < CASE_COUNT; ++i) (void)fprintf(out, "  %-12s %s\n", cases[i].name, cases[i].what);
-    (void)fprintf(out, "\nDevices are named as `gantry devices` lists them, e.g. cpu:0,opencl:0. --repeat sets the rounds (1 to %d, default %d, "
-                  "with --quick %d).\n", BENCH_MAX_ROUNDS, BENCH_ROUNDS, BENCH_QUICK_ROUNDS);
+    (void)fprintf(out,
+                  "\nDevices are named as `gantry devices` lists them, e.g. cpu:0,opencl:0. --repeat sets the rounds "
+                  "(1 to %d, default %d, "
+                  "with --quick %d).\n",
+                  BENCH_MAX_ROUNDS, BENCH_ROUNDS, BENCH_QUICK_ROUNDS);
     return out == stdout ? 0 : 2;
 }
 
@@ -134,16 +138,20 @@ static void add_device(bench_t *bench, const gantry_physical_device_t *physical,
     bench_device_t *device = &bench->devices[bench->device_count++];
     (void)snprintf(device->alias, sizeof device->alias, "%s", details.alias);
     (void)snprintf(device->hardware, sizeof device->hardware, "%s", details.hardware_name);
-    (void)snprintf(device->line, sizeof device->line, "%s: %s; %s, driver %s", details.alias, details.hardware_name, details.platform,
-                   details.driver_version);
+    (void)snprintf(device->line, sizeof device->line, "%s: %s; %s, driver %s", details.alias, details.hardware_name,
+                   details.platform, details.driver_version);
 }
 
 static bool open_runtime(bench_t *bench, const char *wanted) {
-    gantry_runtime_options_t options = {.struct_size = sizeof options, .log = log_line, .log_level = GANTRY_LEVEL_WARNING};
-    if (!bench_is_ok(gantry_runtime_create(&options, &bench->runtime), "runtime", "gantry_runtime_create")) return false;
+    gantry_runtime_options_t options = {
+        .struct_size = sizeof options, .log = log_line, .log_level = GANTRY_LEVEL_WARNING};
+    if (!bench_is_ok(gantry_runtime_create(&options, &bench->runtime), "runtime", "gantry_runtime_create"))
+        return false;
     const gantry_physical_device_t *views[64];
     size_t count;
-    if (!bench_is_ok(gantry_list_device_views(bench->runtime, 64, views, &count), "runtime", "gantry_list_device_views")) return false;
+    if (!bench_is_ok(gantry_list_device_views(bench->runtime, 64, views, &count), "runtime",
+                     "gantry_list_device_views"))
+        return false;
     for (size_t i = 0; i < count && i < 64; ++i) add_device(bench, views[i], wanted);
     if (bench->device_count > 0) return true;
     (void)fprintf(stderr, "--device %s: none of these is here; `gantry devices` lists the names\n", wanted);

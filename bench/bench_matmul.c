@@ -1,5 +1,5 @@
-/* Matrix products, square, float32, 2 n^3 operations each; beside oneDNN and OpenBLAS called directly. The reference of a row is the
- * faster of the two at that size. */
+/* Matrix products, square, float32, 2 n^3 operations each; beside oneDNN and OpenBLAS called directly. The
+ * reference of a row is the faster of the two at that size. */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -34,7 +34,8 @@ static bool run_device(void *argument, int calls) {
 static bool run_dnnl(void *argument, int calls) {
     library_subject_t *s = argument;
     for (int i = 0; i < calls; ++i) {
-        if (s->blas->dnnl_sgemm('N', 'N', s->n, s->n, s->n, 1, s->a, s->n, s->b, s->n, 0, s->c, s->n) != 0) return false;
+        if (s->blas->dnnl_sgemm('N', 'N', s->n, s->n, s->n, 1, s->a, s->n, s->b, s->n, 0, s->c, s->n) != 0)
+            return false;
     }
     return true;
 }
@@ -51,8 +52,10 @@ static bool run_openblas(void *argument, int calls) {
 static size_t add_libraries(bench_contender_t *contenders, const bench_blas_t *blas, library_subject_t *subject) {
     size_t count = 0;
     if (!subject->a || !subject->b || !subject->c) return 0;
-    if (blas->dnnl_sgemm) contenders[count++] = (bench_contender_t){.name = blas->dnnl_name, .run = run_dnnl, .subject = subject};
-    if (blas->cblas_sgemm) contenders[count++] = (bench_contender_t){.name = blas->openblas_name, .run = run_openblas, .subject = subject};
+    if (blas->dnnl_sgemm)
+        contenders[count++] = (bench_contender_t){.name = blas->dnnl_name, .run = run_dnnl, .subject = subject};
+    if (blas->cblas_sgemm)
+        contenders[count++] = (bench_contender_t){.name = blas->openblas_name, .run = run_openblas, .subject = subject};
     return count;
 }
 
@@ -73,7 +76,8 @@ static size_t add_devices(bench_t *bench, bench_contender_t *contenders, device_
         if (!subject->scope) continue;
         subject->a = bench_random(subject->scope, GANTRY_SHAPE(n, n), 1);
         subject->b = bench_random(subject->scope, GANTRY_SHAPE(n, n), 2);
-        contenders[count++] = (bench_contender_t){.name = bench->devices[i].alias, .run = run_device, .subject = subject};
+        contenders[count++] =
+            (bench_contender_t){.name = bench->devices[i].alias, .run = run_device, .subject = subject};
     }
     return count;
 }
@@ -90,12 +94,21 @@ static void measure(bench_t *bench, const bench_blas_t *blas, int n) {
     }
     size_t devices = add_devices(bench, contenders, subjects, n);
     size_t count = devices + add_libraries(contenders + devices, blas, &library);
-    bench_interleave(contenders, count, n > 1024 ? (bench->rounds + 1) / 2 : bench->rounds, n <= 256 ? 20 : n <= 1024 ? 2 : 1);
+    bench_interleave(contenders, count, n > 1024 ? (bench->rounds + 1) / 2 : bench->rounds,
+                     n <= 256    ? 20
+                     : n <= 1024 ? 2
+                                 : 1);
     char work[48];
     (void)snprintf(work, sizeof work, "[%d,%d] x [%d,%d] float32", n, n, n, n);
     double operations = 2.0 * n * n * n;
-    bench_measure_t shown = {"matmul", work, "GFLOP/s", operations * 1e-9, 0, fastest(contenders + devices, count - devices),
-                             n == MATMUL_RATIO_SIZE ? MATMUL_LEAST_RATIO : 0, 0};
+    bench_measure_t shown = {"matmul",
+                             work,
+                             "GFLOP/s",
+                             operations * 1e-9,
+                             0,
+                             fastest(contenders + devices, count - devices),
+                             n == MATMUL_RATIO_SIZE ? MATMUL_LEAST_RATIO : 0,
+                             0};
     bench_report_contenders(&bench->report, &shown, contenders, count, devices);
     for (size_t i = 0; i < devices; ++i) (void)gantry_scope_end(subjects[i].scope);
     free(library.a);

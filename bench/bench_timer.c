@@ -5,6 +5,8 @@
 #include <string.h>
 #include <time.h>
 
+#define WARM_UP_NS 5000000u
+
 uint64_t bench_now_ns(void) {
     struct timespec time;
     (void)clock_gettime(CLOCK_MONOTONIC, &time);
@@ -16,9 +18,18 @@ void bench_pause_ms(unsigned milliseconds) {
     (void)nanosleep(&time, NULL);
 }
 
+/* Until threads are awake, spread over the cores, and caches are filled. */
+static bool warm_up(const bench_contender_t *contender) {
+    uint64_t start = bench_now_ns();
+    do {
+        if (!contender->run(contender->subject, 1)) return false;
+    } while (bench_now_ns() - start < WARM_UP_NS);
+    return true;
+}
+
 static void run_round(bench_contender_t *contender, int calls) {
-    bench_pause_ms(2);
-    if (!contender->run(contender->subject, 1)) {
+    bench_pause_ms(BENCH_PAUSE_MS);
+    if (!warm_up(contender)) {
         contender->failed = true;
         return;
     }

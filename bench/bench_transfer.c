@@ -1,5 +1,5 @@
-/* Transfers: from the program's memory to the device's and back, by size, as a program sees them: a constant made and waited for, a
- * tensor read. References: memcpy for the CPU, blocking calls of the raw driver for OpenCL. */
+/* Transfers: from the program's memory to the device's and back, by size, as a program sees them: a constant made
+ * and waited for, a tensor read. References: memcpy for the CPU, blocking calls of the raw driver for OpenCL. */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -21,7 +21,8 @@ static bool to_device(void *argument, int calls) {
     subject_t *subject = argument;
     for (int i = 0; i < calls; ++i) {
         gantry_shape_t shape = GANTRY_SHAPE((int64_t)(subject->bytes / 4));
-        const gantry_tensor_t *x = gantry_constant(subject->scope, GANTRY_FLOAT32, shape, subject->host, subject->bytes);
+        const gantry_tensor_t *x =
+            gantry_constant(subject->scope, GANTRY_FLOAT32, shape, subject->host, subject->bytes);
         if (!x || gantry_tensor_wait(x) != GANTRY_OK) return false;
         gantry_tensor_drop(subject->scope, x);
     }
@@ -45,7 +46,8 @@ static bool raw_to_device(void *argument, int calls) {
         bench_queue_t *queue = subject->queue;
         if (!queue) {
             (void)copy_bytes(subject->other, subject->host, subject->bytes);
-        } else if (queue->opencl.clEnqueueWriteBuffer(queue->queue, queue->buffer, 1, 0, subject->bytes, subject->host, 0, NULL, NULL)) {
+        } else if (queue->opencl.clEnqueueWriteBuffer(queue->queue, queue->buffer, 1, 0, subject->bytes, subject->host,
+                                                      0, NULL, NULL)) {
             return false;
         }
     }
@@ -58,7 +60,8 @@ static bool raw_to_host(void *argument, int calls) {
         bench_queue_t *queue = subject->queue;
         if (!queue) {
             (void)copy_bytes(subject->host, subject->other, subject->bytes);
-        } else if (queue->opencl.clEnqueueReadBuffer(queue->queue, queue->buffer, 1, 0, subject->bytes, subject->host, 0, NULL, NULL)) {
+        } else if (queue->opencl.clEnqueueReadBuffer(queue->queue, queue->buffer, 1, 0, subject->bytes, subject->host,
+                                                     0, NULL, NULL)) {
             return false;
         }
     }
@@ -79,12 +82,16 @@ static void measure(bench_t *bench, subject_t *subject, const char *device, bool
     };
     bench_measure_t shown = {"transfer", work, "GB/s", (double)subject->bytes * 1e-9, 0, &contenders[1], 0, 0};
     size_t calls = ((size_t)8 << 20) / subject->bytes;
-    bench_interleave(contenders, 2, bench->quick ? bench->rounds : (bench->rounds + 1) / 2, calls < 1 ? 1 : calls > 200 ? 200 : (int)calls);
+    bench_interleave(contenders, 2, bench->quick ? bench->rounds : (bench->rounds + 1) / 2,
+                     calls < 1     ? 1
+                     : calls > 200 ? 200
+                                   : (int)calls);
     bench_report_contenders(&bench->report, &shown, contenders, 2, 1);
 }
 
 static void measure_sizes(bench_t *bench, subject_t *subject, const char *device) {
-    static const size_t sizes[] = {(size_t)4 << 10, (size_t)64 << 10, (size_t)1 << 20, (size_t)16 << 20, TRANSFER_MOST_BYTES};
+    static const size_t sizes[] = {(size_t)4 << 10, (size_t)64 << 10, (size_t)1 << 20, (size_t)16 << 20,
+                                   TRANSFER_MOST_BYTES};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
         subject->bytes = sizes[i];
         measure(bench, subject, device, true);

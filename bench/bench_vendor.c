@@ -27,10 +27,10 @@ bool bench_opencl_open(bench_opencl_t *opencl) {
         (void)fprintf(stderr, "raw OpenCL: %s\n", dlerror());
         return false;
     }
-#define BENCH_OPENCL_FIND(result, name, arguments)                            \
-    if (!find(opencl->library, #name, &opencl->name)) {                       \
-        (void)fprintf(stderr, "raw OpenCL: the library lacks " #name "\n");   \
-        return false;                                                         \
+#define BENCH_OPENCL_FIND(result, name, arguments)                          \
+    if (!find(opencl->library, #name, &opencl->name)) {                     \
+        (void)fprintf(stderr, "raw OpenCL: the library lacks " #name "\n"); \
+        return false;                                                       \
     }
     BENCH_OPENCL_SYMBOLS(BENCH_OPENCL_FIND)
     return true;
@@ -98,13 +98,16 @@ void bench_queue_close(bench_queue_t *queue) {
 /* ---- matrix products ---- */
 
 static void open_dnnl(bench_blas_t *blas) {
-    typedef struct version_t { int major, minor, patch; } version_t; /* the head of the library's own struct */
+    typedef struct version_t {
+        int major, minor, patch;
+    } version_t; /* the head of the library's own struct */
     const version_t *(*version)(void) = NULL;
     blas->dnnl_library = open_first((const char *const[]){"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so", NULL});
     if (!blas->dnnl_library || !find(blas->dnnl_library, "dnnl_sgemm", &blas->dnnl_sgemm)) return;
     (void)snprintf(blas->dnnl_name, sizeof blas->dnnl_name, "oneDNN");
     if (!find(blas->dnnl_library, "dnnl_version", &version)) return;
-    (void)snprintf(blas->dnnl_name, sizeof blas->dnnl_name, "oneDNN %d.%d.%d", version()->major, version()->minor, version()->patch);
+    (void)snprintf(blas->dnnl_name, sizeof blas->dnnl_name, "oneDNN %d.%d.%d", version()->major, version()->minor,
+                   version()->patch);
 }
 
 static void open_openblas(bench_blas_t *blas) {

@@ -7,5 +7,6 @@ install(EXPORT GantryTargets NAMESPACE Gantry:: DESTINATION ${GANTRY_CMAKE_DIR})
 configure_package_config_file(cmake/GantryConfig.cmake.in ${CMAKE_BINARY_DIR}/GantryConfig.cmake INSTALL_DESTINATION ${GANTRY_CMAKE_DIR})
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/GantryConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/GantryConfig.cmake ${CMAKE_BINARY_DIR}/GantryConfigVersion.cmake DESTINATION ${GANTRY_CMAKE_DIR})
+file(RELATIVE_PATH GANTRY_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /.) # so that an installed tree may be moved
 configure_file(cmake/gantry.pc.in ${CMAKE_BINARY_DIR}/gantry.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/gantry.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

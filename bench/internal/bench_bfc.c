@@ -1,5 +1,5 @@
-/* gantry_bench_internal: the allocator's hit, an allocate and a free that the pool serves. No public call does only this, so the program
- * is linked with the library's own objects, as unit tests are.
+/* gantry_bench_internal: the allocator's hit, an allocate and a free that the pool serves. No public call does
+ * only this, so the program is linked with the library's own objects, as unit tests are.
  *
  *   gantry_bench_internal [calls] */
 #define _POSIX_C_SOURCE 200809L
@@ -27,9 +27,7 @@ static void give_back(void *user, uint64_t handle, uint64_t size_bytes) {
     (void)size_bytes;
 }
 
-static void no_wait(void *user) {
-    (void)user;
-}
+static void no_wait(void *user) { (void)user; }
 
 static double now_ns(void) {
     struct timespec time;
@@ -72,7 +70,8 @@ static bool measure(gantry__allocator_t *allocator, uint64_t bytes, size_t calls
     }
     qsort(blocks, BLOCKS, sizeof blocks[0], compare);
     (void)printf("%-12s %-32s %8llu B %8.1f ns %8.1f ns  <= %.0f ns: %s\n", "allocation", "allocate and free, hit",
-                 (unsigned long long)bytes, blocks[BLOCKS / 2], blocks[0], MOST_NS, blocks[BLOCKS / 2] <= MOST_NS ? "reached" : "MISSED");
+                 (unsigned long long)bytes, blocks[BLOCKS / 2], blocks[0], MOST_NS,
+                 blocks[BLOCKS / 2] <= MOST_NS ? "reached" : "MISSED");
     return true;
 }
 
@@ -82,7 +81,8 @@ int main(int argc, char **argv) {
     gantry__bfc_options_t options = {.limit_bytes = UINT64_C(4) << 30, .growth = true};
     gantry__region_source_t source = {&handles, take, give_back, no_wait};
     gantry__allocator_t allocator;
-    if (gantry__allocator_init(&allocator, &gantry__heap_default, &options, &source, "bench_bfc") != GANTRY_OK) return 1;
+    if (gantry__allocator_init(&allocator, &gantry__heap_default, &options, &source, "bench_bfc") != GANTRY_OK)
+        return 1;
     static gantry__bfc_chunk_t *chunks[LIVE];
     bool ok = fill_pool(&allocator, chunks);
     const uint64_t sizes[] = {16, 4096, UINT64_C(1) << 20, UINT64_C(64) << 20};

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "device/device_table.h"
+#include "device/buffer.h"
 
 typedef struct gantry_logical_device_t logical_t;
 
@@ -17,7 +17,7 @@ gantry_status_t gantry__fault_table_init(gantry__fault_table_t *table) {
 
 void gantry__fault_table_deinit(logical_t *device) {
     gantry__fault_table_t *table = &device->faults;
-    if (table->is_ready) gantry__allocator_free(&device->allocator, table->chunk);
+    if (table->is_ready) gantry__buffer_release(table->buffer);
     table->is_ready = false;
     gantry__mutex_deinit(&table->lock);
 }
@@ -25,11 +25,11 @@ void gantry__fault_table_deinit(logical_t *device) {
 /* The table's lock is held. */
 static gantry_status_t make_slots(logical_t *device) {
     gantry__fault_table_t *table = &device->faults;
-    gantry__bfc_chunk_t *chunk;
+    gantry__buffer_t *buffer;
     uint64_t bytes = (uint64_t)GANTRY__FAULT_SLOTS * GANTRY__FAULT_BYTES;
-    GANTRY__TRY(gantry__allocator_allocate(&device->allocator, bytes, "error slots", &chunk));
-    table->chunk = chunk;
-    table->span = (gantry_span_t){chunk->region->handle, chunk->offset, bytes};
+    GANTRY__TRY(gantry__buffer_create(device, bytes, GANTRY_STREAM_COMPUTE, "error slots", &buffer)); /* behind former uses of the memory */
+    table->buffer = buffer;
+    table->span = buffer->span;
     for (uint32_t i = 0; i < GANTRY__FAULT_SLOTS; ++i) table->free_slots[i] = GANTRY__FAULT_SLOTS - 1 - i;
     table->free_count = GANTRY__FAULT_SLOTS;
     table->is_ready = true;

@@ -37,7 +37,7 @@ typedef struct gantry__fault_t {
 typedef struct gantry__fault_table_t {
     gantry__mutex_t lock;
     bool is_ready;
-    void *chunk; /* gantry__bfc_chunk_t */
+    void *buffer; /* gantry__buffer_t */
     gantry_span_t span;
     uint32_t free_slots[GANTRY__FAULT_SLOTS];
     uint32_t free_count;

@@ -104,8 +104,8 @@ void conformance_close(conformance_t *c);
 
 /* ---- report ---- */
 
-/* Starts a case; false when filters, the skip file or --list leave it out: then nothing else is called for it. A name in
- * brackets stands for what no case filter may hide, such as a damaged file. */
+/* Starts a case; false when filters, the skip file or --list leave it out: then nothing else is called for it. A name
+ * in brackets stands for what no case filter may hide, such as a damaged file. */
 bool conformance_begin(conformance_t *c, const char *group, const char *name);
 /* The case is wrong. The first reason is printed, the others too when verbose. */
 void conformance_fail(conformance_t *c, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,0 +1,327 @@
+/* Program binaries on disk, with a real driver (PoCL): a second process with a warm cache builds nothing, and no entry, however damaged, and
+ * no folder, however unusable, is an error. */
+#define _XOPEN_SOURCE 700
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <gantry/gantry.h>
+
+#include "base/hash.h"
+#include "log_lines.h"
+
+#define MODULES GANTRY_TEST_MODULES "/../gantry"
+#define HEADER_BYTES 40
+
+static char self_path[4096];
+static log_lines_t lines;
+
+/* ---- one process's work ---- */
+
+static gantry_status_t compute(gantry_runtime_t *runtime) {
+    gantry_scope_t *scope = gantry_scope_begin(runtime, "opencl:0");
+    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    const float values[] = {1, 2, 3, 4, 5, 6};
+    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), values, sizeof values);
+    const gantry_tensor_t *sum = gantry_sum(scope, gantry_mul(scope, gantry_add(scope, x, x), x), NULL);
+    float got = 0;
+    gantry_status_t status = sum ? gantry_tensor_read(sum, &got, sizeof got) : gantry_scope_status(scope);
+    if (status == GANTRY_OK && (int)got != 182) status = GANTRY_DATA_LOSS;
+    if (status != GANTRY_OK) (void)fprintf(stderr, "%s: %s\n", gantry_status_name(status), gantry_last_message());
+    (void)gantry_scope_end(scope);
+    return status;
+}
+
+/* cache NULL: the default folder. Several backends in one process are several worlds: this runs in the test itself, too. */
+static gantry_status_t run(const char *cache, gantry_program_stats_t *out_stats) {
+    *out_stats = (gantry_program_stats_t){.struct_size = sizeof *out_stats};
+    log_lines_init(&lines);
+    gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                        .log = log_lines_write,
+                                        .log_user = &lines,
+                                        .backend_path = MODULES,
+                                        .backends = "cpu,opencl",
+                                        .soft_placement = GANTRY_OFF,
+                                        .kernel_cache = cache};
+    gantry_runtime_t *runtime;
+    gantry_status_t status = gantry_runtime_create(&options, &runtime);
+    if (status != GANTRY_OK) return status;
+    status = compute(runtime);
+    if (status == GANTRY_OK) status = gantry_get_program_stats(runtime, out_stats);
+    gantry_runtime_release(runtime);
+    return status;
+}
+
+static gantry_program_stats_t run_here(const char *cache) {
+    gantry_program_stats_t stats;
+    if (run(cache, &stats) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    return stats;
+}
+
+/* The same in a process of its own, which prints its numbers. */
+static int run_as_child(const char *cache) {
+    gantry_program_stats_t stats;
+    if (run(cache, &stats) != GANTRY_OK) return 1;
+    printf("%d %d %d\n", (int)stats.built, (int)stats.loaded, (int)stats.bad_entries);
+    return 0;
+}
+
+static void run_elsewhere(const char *cache, int *out_built, int *out_loaded, int *out_bad) {
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)dup2(ends[1], 1);
+        (void)close(ends[0]);
+        (void)execl(self_path, self_path, "--child", cache, (char *)NULL);
+        _exit(127);
+    }
+    (void)close(ends[1]);
+    FILE *answer = fdopen(ends[0], "r");
+    assert_non_null(answer);
+    int fields = fscanf(answer, "%d %d %d", out_built, out_loaded, out_bad);
+    (void)fclose(answer);
+    int result = 0;
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_true(WIFEXITED(result) && WEXITSTATUS(result) == 0);
+    assert_int_equal(fields, 3);
+}
+
+/* ---- folders of tests ---- */
+
+typedef struct folder_t {
+    char path[64];  /* made by the test */
+    char cache[96]; /* in it, not yet there */
+} folder_t;
+
+static void make_folder(folder_t *folder) {
+    (void)snprintf(folder->path, sizeof folder->path, "/tmp/gantry_cache_XXXXXX");
+    assert_non_null(mkdtemp(folder->path));
+    (void)snprintf(folder->cache, sizeof folder->cache, "%s/a/kernels", folder->path);
+}
+
+static void for_each_entry(const char *folder, void (*visit)(const char *file, int i), int *out_count) {
+    DIR *opened = opendir(folder);
+    int count = 0;
+    for (struct dirent *entry = opened ? readdir(opened) : NULL; entry; entry = readdir(opened)) {
+        if (entry->d_name[0] == '.') continue;
+        char file[512];
+        (void)snprintf(file, sizeof file, "%s/%s", folder, entry->d_name);
+        if (visit) visit(file, count);
+        ++count;
+    }
+    if (opened) (void)closedir(opened);
+    *out_count = count;
+}
+
+static int count_entries(const char *folder) {
+    int count;
+    for_each_entry(folder, NULL, &count);
+    return count;
+}
+
+static void remove_file(const char *file, int i) {
+    (void)i;
+    (void)unlink(file);
+}
+
+static void remove_folder(const folder_t *folder) {
+    int count;
+    for_each_entry(folder->cache, remove_file, &count);
+    static const char *const inner[] = {"a/kernels", "a", "gantry/kernels", "gantry", "file", "."};
+    for (size_t i = 0; i < sizeof inner / sizeof inner[0]; ++i) {
+        char path[128];
+        (void)snprintf(path, sizeof path, "%s/%s", folder->path, inner[i]);
+        if (i < 5) (void)unlink(path);
+        for_each_entry(path, i == 2 ? remove_file : NULL, &count);
+        (void)rmdir(i < 5 ? path : folder->path);
+    }
+}
+
+/* ---- tests ---- */
+
+static void second_process_with_a_warm_cache_builds_nothing(void **state) {
+    (void)state;
+    folder_t folder;
+    make_folder(&folder);
+    int built, loaded, bad;
+    run_elsewhere(folder.cache, &built, &loaded, &bad);
+    assert_true(built > 0);
+    assert_int_equal(loaded, 0);
+    assert_int_equal(bad, 0);
+    assert_int_equal(count_entries(folder.cache), built);
+    int first = built;
+    run_elsewhere(folder.cache, &built, &loaded, &bad);
+    assert_int_equal(built, 0);
+    assert_int_equal(loaded, first);
+    assert_int_equal(bad, 0);
+    remove_folder(&folder);
+}
+
+static void cache_is_for_its_owner_only(void **state) {
+    (void)state;
+    folder_t folder;
+    make_folder(&folder);
+    mode_t mask = umask(0);
+    (void)run_here(folder.cache);
+    (void)umask(mask);
+    struct stat info;
+    assert_int_equal(stat(folder.cache, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0700);
+    remove_folder(&folder);
+}
+
+/* ---- damage: each way to each entry, then one run that mends it and one that finds it mended ---- */
+
+static void write_over(const char *file, long offset, const void *bytes, size_t size) {
+    int opened = open(file, O_WRONLY);
+    assert_true(opened >= 0);
+    assert_int_equal(pwrite(opened, bytes, size, offset), size);
+    (void)close(opened);
+}
+
+static void flip_in_payload(const char *file, int i) { write_over(file, HEADER_BYTES + 8 * (i + 1), "\xa5\x5a", 2); }
+
+static void flip_in_header(const char *file, int i) { write_over(file, i % HEADER_BYTES, "\x7f", 1); }
+
+static void cut(const char *file, int i) {
+    struct stat info;
+    assert_int_equal(stat(file, &info), 0);
+    const off_t lengths[] = {0, HEADER_BYTES - 1, HEADER_BYTES, info.st_size / 2, info.st_size - 1};
+    assert_int_equal(truncate(file, lengths[i % 5]), 0);
+}
+
+static void lengthen(const char *file, int i) {
+    (void)i;
+    struct stat info;
+    assert_int_equal(stat(file, &info), 0);
+    write_over(file, info.st_size, "more", 4);
+}
+
+/* A whole entry, in the name of another program. */
+static void put_in_anothers_name(const char *file, int i) {
+    (void)i;
+    unsigned char key[16];
+    memset(key, 0x11, sizeof key);
+    write_over(file, 24, key, sizeof key);
+}
+
+/* Good for the store, refused by the driver. */
+static void fill_with_nonsense(const char *file, int i) {
+    (void)i;
+    static const char nonsense[] = "this is no program binary of any driver, but its checksum is right";
+    uint64_t size = sizeof nonsense, checksum = gantry__hash64(nonsense, sizeof nonsense, 0);
+    write_over(file, 8, &size, sizeof size);
+    write_over(file, 16, &checksum, sizeof checksum);
+    write_over(file, HEADER_BYTES, nonsense, sizeof nonsense);
+    assert_int_equal(truncate(file, HEADER_BYTES + (off_t)sizeof nonsense), 0);
+}
+
+static void bad_entries_are_built_again_and_counted(void **state) {
+    (void)state;
+    folder_t folder;
+    make_folder(&folder);
+    int first = (int)run_here(folder.cache).built;
+    static void (*const ways[])(const char *, int) = {flip_in_payload, flip_in_header, cut, lengthen, put_in_anothers_name, fill_with_nonsense};
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; ++i) {
+        int count;
+        for_each_entry(folder.cache, ways[i], &count);
+        assert_int_equal(count, first);
+        gantry_program_stats_t stats = run_here(folder.cache);
+        if ((int)stats.bad_entries != first || (int)stats.built != first || stats.loaded != 0) {
+            fail_msg("way %zu: %d bad, %d built, %d loaded of %d", i, (int)stats.bad_entries, (int)stats.built, (int)stats.loaded, first);
+        }
+        assert_true(log_lines_with(&lines, "it is built again", "") > 0);
+        stats = run_here(folder.cache);
+        assert_int_equal(stats.bad_entries, 0);
+        assert_int_equal(stats.built, 0);
+        assert_int_equal(stats.loaded, first);
+    }
+    remove_folder(&folder);
+}
+
+static void unusable_folder_is_no_error(void **state) {
+    (void)state;
+    folder_t folder;
+    make_folder(&folder);
+    char file[96], below[128];
+    (void)snprintf(file, sizeof file, "%s/file", folder.path);
+    (void)snprintf(below, sizeof below, "%s/kernels", file);
+    FILE *opened = fopen(file, "w");
+    assert_non_null(opened);
+    (void)fclose(opened);
+    const char *const unusable[] = {below, file, "/proc/gantry/kernels"};
+    for (size_t i = 0; i < 3; ++i) {
+        gantry_program_stats_t stats = run_here(unusable[i]);
+        assert_true(stats.built > 0);
+        assert_int_equal(stats.loaded, 0);
+        assert_int_equal(stats.bad_entries, 0);
+        assert_true(log_lines_with(&lines, " not kept: ", "") > 0);
+    }
+    remove_folder(&folder);
+}
+
+static void folder_comes_from_option_or_environment_or_home(void **state) {
+    (void)state;
+    folder_t folder;
+    make_folder(&folder);
+    (void)setenv("GANTRY_KERNEL_CACHE", folder.cache, 1);
+    assert_true(run_here("").built > 0); /* the option wins: no cache */
+    assert_int_equal(count_entries(folder.cache), 0);
+    assert_true(run_here(NULL).built > 0);
+    assert_true(count_entries(folder.cache) > 0);
+    (void)unsetenv("GANTRY_KERNEL_CACHE");
+    char users[128];
+    (void)snprintf(users, sizeof users, "%s/gantry/kernels", folder.path);
+    (void)setenv("XDG_CACHE_HOME", folder.path, 1);
+    assert_true(run_here(NULL).built > 0);
+    assert_true(count_entries(users) > 0);
+    assert_int_equal(run_here(NULL).built, 0);
+    (void)unsetenv("XDG_CACHE_HOME");
+    remove_folder(&folder);
+}
+
+/* ---- */
+
+static int skip_without_opencl(void) {
+    gantry_runtime_options_t options = {.struct_size = sizeof options, .backend_path = MODULES, .backends = "cpu,opencl", .kernel_cache = ""};
+    gantry_runtime_t *runtime;
+    if (gantry_runtime_create(&options, &runtime) != GANTRY_OK) return 0;
+    const gantry_logical_device_t *device;
+    gantry_status_t found = gantry_find_logical_device(runtime, "opencl:0", &device);
+    gantry_runtime_release(runtime);
+    if (found == GANTRY_OK || !getenv("GANTRY_TEST_ALLOW_NO_OPENCL")) return 0;
+    printf("skipped: no OpenCL device, and GANTRY_TEST_ALLOW_NO_OPENCL is set\n");
+    return 77;
+}
+
+int main(int argc, char **argv) {
+    (void)setenv("POCL_DEVICES", "pthread", 1);
+    (void)unsetenv("GANTRY_KERNEL_CACHE");
+    if (argc == 3 && strcmp(argv[1], "--child") == 0) return run_as_child(argv[2]);
+    ssize_t length = readlink("/proc/self/exe", self_path, sizeof self_path - 1);
+    if (length <= 0) return 1;
+    int skip = skip_without_opencl();
+    if (skip) return skip;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(second_process_with_a_warm_cache_builds_nothing),
+        cmocka_unit_test(cache_is_for_its_owner_only),
+        cmocka_unit_test(bad_entries_are_built_again_and_counted),
+        cmocka_unit_test(unusable_folder_is_no_error),
+        cmocka_unit_test(folder_comes_from_option_or_environment_or_home),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
