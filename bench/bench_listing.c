@@ -16,13 +16,12 @@
 
 /* ---- in the child ---- */
 
-static bool list_with_gantry(const char *backends) {
+static bool list_with_gantry(const char *backends, gantry_runtime_t **out_runtime) {
     gantry_runtime_options_t options = {.struct_size = sizeof options, .backends = backends};
-    gantry_runtime_t *runtime;
     const gantry_physical_device_t *devices[64];
     size_t count;
-    return gantry_runtime_create(&options, &runtime) == GANTRY_OK &&
-           gantry_list_physical_devices(runtime, NULL, 64, devices, &count) == GANTRY_OK;
+    return gantry_runtime_create(&options, out_runtime) == GANTRY_OK &&
+           gantry_list_physical_devices(*out_runtime, NULL, 64, devices, &count) == GANTRY_OK;
 }
 
 static bool list_with_driver(void) {
@@ -42,9 +41,12 @@ static bool list_with_driver(void) {
 }
 
 int bench_listing_child(const char *what) {
+    const char *backends = strcmp(what, "cpu") == 0 ? "cpu" : NULL;
+    gantry_runtime_t *runtime = NULL;
     uint64_t start = bench_now_ns();
-    bool ok = strcmp(what, "raw") == 0 ? list_with_driver() : list_with_gantry(strcmp(what, "cpu") == 0 ? "cpu" : NULL);
+    bool ok = strcmp(what, "raw") == 0 ? list_with_driver() : list_with_gantry(backends, &runtime);
     uint64_t took = bench_now_ns() - start;
+    gantry_runtime_release(runtime);
     if (!ok) return 1;
     (void)printf("%llu\n", (unsigned long long)took);
     return fflush(stdout) == 0 ? 0 : 1;

@@ -125,5 +125,4 @@ void bench_matmul(bench_t *bench) {
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
         if (sizes[i] <= 1024 || !bench->quick) measure(bench, &blas, sizes[i]);
     }
-    bench_blas_close(&blas);
 }

@@ -36,11 +36,6 @@ bool bench_opencl_open(bench_opencl_t *opencl) {
     return true;
 }
 
-void bench_opencl_close(bench_opencl_t *opencl) {
-    if (opencl->library) (void)dlclose(opencl->library);
-    memset(opencl, 0, sizeof *opencl);
-}
-
 static void *find_device(const bench_opencl_t *opencl, const char *hardware) {
     void *platforms[16], *devices[16];
     uint32_t platform_count = 0, device_count;
@@ -91,7 +86,6 @@ void bench_queue_close(bench_queue_t *queue) {
     if (queue->buffer) (void)cl->clReleaseMemObject(queue->buffer);
     if (queue->queue) (void)cl->clReleaseCommandQueue(queue->queue);
     if (queue->context) (void)cl->clReleaseContext(queue->context);
-    bench_opencl_close(cl);
     memset(queue, 0, sizeof *queue);
 }
 
@@ -123,10 +117,4 @@ void bench_blas_open(bench_blas_t *blas) {
     memset(blas, 0, sizeof *blas);
     open_dnnl(blas);
     open_openblas(blas);
-}
-
-void bench_blas_close(bench_blas_t *blas) {
-    if (blas->dnnl_library) (void)dlclose(blas->dnnl_library);
-    if (blas->openblas_library) (void)dlclose(blas->openblas_library);
-    memset(blas, 0, sizeof *blas);
 }

@@ -1,6 +1,7 @@
 /* Vendor libraries called directly, as the baselines: OpenCL's loader, oneDNN, OpenBLAS. Opened at run time; a
  * missing one costs only its own rows. Declares the few functions that are used, so that no vendor header is
- * needed. Externally synchronised. */
+ * needed. Libraries stay loaded: their threads may outlive their last call.
+ * Externally synchronised. */
 #ifndef GANTRY_BENCH_VENDOR_H
 #define GANTRY_BENCH_VENDOR_H
 
@@ -44,9 +45,8 @@ typedef struct bench_opencl_t {
     BENCH_OPENCL_SYMBOLS(BENCH_OPENCL_SLOT)
 } bench_opencl_t;
 
-/* false with the reason on standard error. Close what was opened, also in part. */
+/* false with the reason on standard error. */
 bool bench_opencl_open(bench_opencl_t *opencl);
-void bench_opencl_close(bench_opencl_t *opencl);
 
 /* A queue of one device with a kernel that adds 4 elements, and a buffer. */
 typedef struct bench_queue_t {
@@ -67,13 +67,12 @@ typedef void (*bench_cblas_sgemm_fn)(int order, int transa, int transb, int m, i
                                      const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
 
 typedef struct bench_blas_t {
-    void *dnnl_library, *openblas_library;
+    void *dnnl_library, *openblas_library; /* never closed */
     bench_dnnl_sgemm_fn dnnl_sgemm;        /* NULL: not here */
     bench_cblas_sgemm_fn cblas_sgemm;      /* NULL: not here */
     char dnnl_name[24], openblas_name[24]; /* with versions */
 } bench_blas_t;
 
 void bench_blas_open(bench_blas_t *blas);
-void bench_blas_close(bench_blas_t *blas);
 
 #endif

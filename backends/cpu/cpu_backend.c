@@ -81,8 +81,11 @@ static uint32_t wanted_threads(const gantry_host_t *host, uint32_t cores)
         return cores;
     }
     threads = strtol(text, &end, 10);
+    if (end != text && *end == '\0' && threads == 0) {
+        return cores;
+    }
     if (end == text || *end != '\0' || threads < 1 || threads > MOST_THREADS) {
-        warn(host, "GANTRY_CPU_THREADS is \"%.40s\"; accepted are 1 to %d. Using %u, the cores this process may use",
+        warn(host, "GANTRY_CPU_THREADS is \"%.40s\"; accepted are 0 to %d. Using %u, the cores this process may use",
              text, MOST_THREADS, cores);
         return cores;
     }

@@ -26,7 +26,7 @@ struct gantry_tensor_t {
     gantry_shape_t shape;
     gantry_scope_t *scope; /* owner, or NULL */
     struct gantry_tensor_t *next, *previous;
-    _Alignas(64) unsigned char inline_data[GANTRY__INLINE_BYTES];
+    _Alignas(16) unsigned char inline_data[GANTRY__INLINE_BYTES]; /* as a heap aligns: kernels ask for no more */
 };
 
 /* An uninitialised tensor with memory on the device, whose first writer is first_stream. owner: op name. Not yet in a scope. */

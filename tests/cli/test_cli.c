@@ -76,7 +76,8 @@ static void devices_as_json_parses(void **state) {
     expect_run(0, "$BIN/gantry devices --json 2>/dev/null");
     cJSON *all = cJSON_Parse(output);
     assert_non_null(all);
-    const cJSON *backends = cJSON_GetObjectItemCaseSensitive(all, "backends"), *devices = cJSON_GetObjectItemCaseSensitive(all, "devices");
+    const cJSON *backends = cJSON_GetObjectItemCaseSensitive(all, "backends"),
+                *devices = cJSON_GetObjectItemCaseSensitive(all, "devices");
     assert_true(cJSON_IsArray(backends) && cJSON_GetArraySize(backends) >= 1);
     assert_true(cJSON_IsArray(devices) && cJSON_GetArraySize(devices) >= 1);
     const cJSON *item;
@@ -103,8 +104,13 @@ static void ops_lists_every_op(void **state) {
 
 static void wrong_arguments_exit_with_two(void **state) {
     (void)state;
-    static const char *const lines[] = {"$BIN/gantry", "$BIN/gantry nonsense", "$BIN/gantry devices --nonsense", "$BIN/gantry devices --markdown",
-                                        "$BIN/language_id --nonsense", "$BIN/language_id --epochs many en=x", "$BIN/language_id --epochs",
+    static const char *const lines[] = {"$BIN/gantry",
+                                        "$BIN/gantry nonsense",
+                                        "$BIN/gantry devices --nonsense",
+                                        "$BIN/gantry devices --markdown",
+                                        "$BIN/language_id --nonsense",
+                                        "$BIN/language_id --epochs many en=x",
+                                        "$BIN/language_id --epochs",
                                         "$BIN/language_id no_equals_sign"};
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; ++i) {
         expect_run(2, lines[i]);
@@ -123,7 +129,8 @@ static void without_opencl_the_cpu_serves_alone_and_says_why(void **state) {
     }
     write_file("a", "aba\nabba\nabab\nbaba\nbab\nbabb\naabb\nbbaa\nabaab\nbabba\n");
     write_file("z", "zyz\nzyyz\nzyzy\nyzyz\nyzy\nyzyy\nzzyy\nyyzz\nzyzzy\nyzyyz\n");
-    expect_run(0, "GANTRY_OPENCL_LIBRARY=/nonexistent/libOpenCL.so $BIN/language_id --epochs 1 --device /GPU:0 a=a z=z");
+    expect_run(0,
+               "GANTRY_OPENCL_LIBRARY=/nonexistent/libOpenCL.so $BIN/language_id --epochs 1 --device /GPU:0 a=a z=z");
     expect_in_output("weights on /job:localhost/replica:0/task:0/device:CPU:0"); /* soft placement */
 }
 
@@ -133,24 +140,25 @@ static void guide_prints_its_results_in_order(void **state) {
     (void)state;
     if (!has_opencl) skip();
     expect_run(0, "$BIN/gpu_guide");
-    static const char *const texts[] = {"Num GPUs Available:  2",
-                                        "Executing op MatMul in device /job:localhost/replica:0/task:0/device:GPU:0",
-                                        "[[22. 28.]\n [49. 64.]]",
-                                        "Executing op _EagerConst in device /job:localhost/replica:0/task:0/device:CPU:0",
-                                        "[[22. 28.]\n [49. 64.]]",
-                                        "Visible devices cannot be modified after being initialized",
-                                        "2 Physical GPUs, 1 Logical GPU",
-                                        "Physical devices cannot be modified after being initialized",
-                                        "2 Physical GPUs, 2 Logical GPUs",
-                                        "Virtual devices cannot be modified after being initialized",
-                                        "GPU:0: limit 1024 MB",
-                                        "unknown device.",
-                                        "Could not satisfy device specification",
-                                        "[[22. 28.]\n [49. 64.]]",
-                                        "soft placement: another device of the type asked for",
-                                        "Executing op MatMul in device /job:localhost/replica:0/task:0/device:GPU:1",
-                                        "Executing op AddN in device /job:localhost/replica:0/task:0/device:CPU:0",
-                                        "[[ 44.  56.]\n [ 98. 128.]]"};
+    static const char *const texts[] = {
+        "Num GPUs Available:  2",
+        "Executing op MatMul in device /job:localhost/replica:0/task:0/device:GPU:0",
+        "[[22. 28.]\n [49. 64.]]",
+        "Executing op _EagerConst in device /job:localhost/replica:0/task:0/device:CPU:0",
+        "[[22. 28.]\n [49. 64.]]",
+        "Visible devices cannot be modified after being initialized",
+        "2 Physical GPUs, 1 Logical GPU",
+        "Physical devices cannot be modified after being initialized",
+        "2 Physical GPUs, 2 Logical GPUs",
+        "Virtual devices cannot be modified after being initialized",
+        "GPU:0: limit 1024 MB",
+        "unknown device.",
+        "Could not satisfy device specification",
+        "[[22. 28.]\n [49. 64.]]",
+        "soft placement: another device of the type asked for",
+        "Executing op MatMul in device /job:localhost/replica:0/task:0/device:GPU:1",
+        "Executing op AddN in device /job:localhost/replica:0/task:0/device:CPU:0",
+        "[[ 44.  56.]\n [ 98. 128.]]"};
     const char *at = output;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
         const char *found = strstr(at, texts[i]);
@@ -184,7 +192,8 @@ static void write_languages(void) {
 
 static int read_losses(double *losses, int most) {
     int count = 0;
-    for (const char *at = strstr(output, "loss "); at && count < most; at = strstr(at + 1, "loss ")) losses[count++] = strtod(at + 5, NULL);
+    for (const char *at = strstr(output, "loss "); at && count < most; at = strstr(at + 1, "loss "))
+        losses[count++] = strtod(at + 5, NULL);
     return count;
 }
 
@@ -210,7 +219,8 @@ static void identifier_learns_and_losses_agree_between_devices(void **state) {
     assert_int_equal(read_losses(on_gpu, 3), 3);
     for (int i = 0; i < 3; ++i) {
         /* printed with four digits: half a unit of the last may be added to the tolerance */
-        if (fabs(on_cpu[i] - on_gpu[i]) > 1e-4 + 1e-6) fail_msg("epoch %d: loss %.4f and %.4f", i + 1, on_cpu[i], on_gpu[i]);
+        if (fabs(on_cpu[i] - on_gpu[i]) > 1e-4 + 1e-6)
+            fail_msg("epoch %d: loss %.4f and %.4f", i + 1, on_cpu[i], on_gpu[i]);
     }
     assert_true(held_out_accuracy() > 0.95);
 }
@@ -218,14 +228,18 @@ static void identifier_learns_and_losses_agree_between_devices(void **state) {
 static void saved_model_classifies_when_it_is_loaded(void **state) {
     (void)state;
     write_languages();
-    expect_run(0, "$BIN/language_id --device /CPU:0 --epochs 4 --batch 64 --features 512 --save model low=low high=high");
+    expect_run(0,
+               "$BIN/language_id --device /CPU:0 --epochs 4 --batch 64 --features 512 --save model low=low high=high");
     expect_in_output("saved model.w.npy and model.b.npy");
-    expect_run(0, "printf 'abcabc\\nzyxzyx\\n' | $BIN/language_id --device /CPU:0 --features 512 --load model --classify low=low high=high");
+    expect_run(0,
+               "printf 'abcabc\\nzyxzyx\\n' | $BIN/language_id --device /CPU:0 --features 512 --load model --classify "
+               "low=low high=high");
     const char *first = strstr(output, "abcabc"), *second = strstr(output, "zyxzyx");
     assert_true(first && second && first < second);
     assert_int_equal(strncmp(first + 20 + 1, "low", 3), 0);
     assert_int_equal(strncmp(second + 20 + 1, "high", 4), 0);
-    expect_run(1, "$BIN/language_id --features 256 --load model --classify low=low high=high </dev/null"); /* another shape */
+    expect_run(
+        1, "$BIN/language_id --features 256 --load model --classify low=low high=high </dev/null"); /* another shape */
     expect_in_output("shapes must be equal");
     expect_run(1, "$BIN/language_id --features 512 --load missing --classify low=low high=high </dev/null");
     expect_in_output("missing.w.npy");
@@ -239,9 +253,12 @@ static void missing_word_list_is_named(void **state) {
     write_languages();
     expect_run(1, "$BIN/language_id low=low xx=no/such/list");
     expect_in_output("no/such/list");
-    write_file("tiny", "a\n");
+    write_file("tiny", "abcde\nbcdea\n");
     expect_run(1, "$BIN/language_id a=tiny");
     expect_in_output("longer lists are needed");
+    write_file("empty", "");
+    expect_run(1, "$BIN/language_id low=low e=empty");
+    expect_in_output("word list empty: ");
     expect_run(1, "$BIN/language_id --device /GPU:x low=low high=high");
     expect_in_output("Malformed device specification");
 }
@@ -249,14 +266,16 @@ static void missing_word_list_is_named(void **state) {
 int main(void) {
     (void)setenv("POCL_DEVICES", "pthread pthread", 1);
     (void)setenv("GANTRY_OPENCL_CPU", "gpu", 1);
-    static const char *const others[] = {"GANTRY_BACKENDS", "GANTRY_BACKEND_PATH", "GANTRY_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",
-                                         "GANTRY_SOFT_PLACEMENT", "GANTRY_LOG_LEVEL"};
+    static const char *const others[] = {"GANTRY_BACKENDS",      "GANTRY_BACKEND_PATH",   "GANTRY_VISIBLE_DEVICES",
+                                         "CUDA_VISIBLE_DEVICES", "GANTRY_SOFT_PLACEMENT", "GANTRY_LOG_LEVEL"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; ++i) (void)unsetenv(others[i]);
     (void)snprintf(folder, sizeof folder, "/tmp/gantry_cli_XXXXXX");
     if (!mkdtemp(folder)) return 1;
     has_opencl = run("$BIN/gantry devices") == 0 && strstr(output, "opencl:1");
     if (!has_opencl && !getenv("GANTRY_TEST_ALLOW_NO_OPENCL")) {
-        (void)fprintf(stderr, "two PoCL devices are needed; set GANTRY_TEST_ALLOW_NO_OPENCL to leave out what needs them\n%s", output);
+        (void)fprintf(stderr,
+                      "two PoCL devices are needed; set GANTRY_TEST_ALLOW_NO_OPENCL to leave out what needs them\n%s",
+                      output);
         return 1;
     }
     const struct CMUnitTest tests[] = {

@@ -110,11 +110,13 @@ static inline void expect_f32(const gantry_tensor_t *tensor, size_t count, const
     assert_in_range(count, 0, 256);
     if (gantry_tensor_read(tensor, got, count * sizeof *got) != GANTRY_OK) fail_msg("%s", gantry_last_message());
     for (size_t i = 0; i < count; ++i) {
-        if (got[i] < values[i] || got[i] > values[i]) fail_msg("element %zu is %g, not %g", i, (double)got[i], (double)values[i]);
+        if (got[i] < values[i] || got[i] > values[i])
+            fail_msg("element %zu is %g, not %g", i, (double)got[i], (double)values[i]);
     }
 }
 
-#define EXPECT_F32(tensor, ...) expect_f32(tensor, sizeof((float[]){__VA_ARGS__}) / sizeof(float), (const float[]){__VA_ARGS__})
+#define EXPECT_F32(tensor, ...) \
+    expect_f32(tensor, sizeof((float[]){__VA_ARGS__}) / sizeof(float), (const float[]){__VA_ARGS__})
 
 static inline void expect_i32(const gantry_tensor_t *tensor, size_t count, const int32_t *values) {
     int32_t got[256];
@@ -138,11 +140,11 @@ static inline void expect_ended_well(gantry_scope_t *scope) {
 }
 
 /* The scope failed like this; the error is taken out of it. */
-#define expect_scope_failure(scope, code, text)                                                                   \
-    do {                                                                                                          \
-        assert_int_equal(gantry_scope_status(scope), code);                                                       \
-        if (!strstr(gantry_scope_message(scope), text)) fail_msg("message: %s", gantry_scope_message(scope));     \
-        gantry_scope_clear(scope);                                                                                \
+#define expect_scope_failure(scope, code, text)                                                               \
+    do {                                                                                                      \
+        assert_int_equal(gantry_scope_status(scope), code);                                                   \
+        if (!strstr(gantry_scope_message(scope), text)) fail_msg("message: %s", gantry_scope_message(scope)); \
+        gantry_scope_clear(scope);                                                                            \
     } while (0)
 
 /* The newest placement's record. */

@@ -42,8 +42,8 @@ static void page_has_exactly_the_tables_rows(void **state) {
         if (strncmp(line, "| `", 3) != 0) continue;
         if (found == ROWS) fail_msg("docs/environment.md has a row too many: %s", line);
         char wanted[512];
-        (void)snprintf(wanted, sizeof wanted, "| `%s` | %s | %s | %s |", rows[found].name, rows[found].values, rows[found].default_value,
-                       rows[found].meaning);
+        (void)snprintf(wanted, sizeof wanted, "| `%s` | %s | %s | %s |", rows[found].name, rows[found].values,
+                       rows[found].default_value, rows[found].meaning);
         assert_string_equal(line, wanted);
         ++found;
     }
@@ -66,7 +66,8 @@ static void check_source(const char *path) {
             const char *end = at + 1;
             while (isupper((unsigned char)*end) || isdigit((unsigned char)*end) || *end == '_') ++end;
             if (*end == '"' && !is_in_table(at + 1, (size_t)(end - at - 1))) {
-                fail_msg("%s reads %.*s, which src/base/environment.def does not list", path, (int)(end - at - 1), at + 1);
+                fail_msg("%s reads %.*s, which src/base/environment.def does not list", path, (int)(end - at - 1),
+                         at + 1);
             }
         }
     }

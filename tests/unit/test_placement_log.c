@@ -103,7 +103,8 @@ static void ring_keeps_the_newest_in_order(void **state) {
     uint64_t made = 0;
     for (int i = 0; i < GANTRY__PLACEMENTS + 100; ++i, ++made) gantry_tensor_drop(scope, gantry_scalar_i32(scope, i));
     assert_int_equal(read_records(&f, GANTRY__PLACEMENTS + 8), GANTRY__PLACEMENTS);
-    for (size_t i = 0; i < GANTRY__PLACEMENTS; ++i) assert_int_equal(records[i].sequence, made - GANTRY__PLACEMENTS + 1 + i);
+    for (size_t i = 0; i < GANTRY__PLACEMENTS; ++i)
+        assert_int_equal(records[i].sequence, made - GANTRY__PLACEMENTS + 1 + i);
     assert_int_equal(read_records(&f, 3), 3); /* the newest three */
     assert_int_equal(records[2].sequence, made);
     assert_int_equal(records[0].sequence, made - 2);

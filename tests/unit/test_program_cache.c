@@ -235,14 +235,16 @@ static void bad_entries_are_built_again_and_counted(void **state) {
     folder_t folder;
     make_folder(&folder);
     int first = (int)run_here(folder.cache).built;
-    static void (*const ways[])(const char *, int) = {flip_in_payload, flip_in_header, cut, lengthen, put_in_anothers_name, fill_with_nonsense};
+    static void (*const ways[])(const char *, int) = {flip_in_payload, flip_in_header,       cut,
+                                                      lengthen,        put_in_anothers_name, fill_with_nonsense};
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; ++i) {
         int count;
         for_each_entry(folder.cache, ways[i], &count);
         assert_int_equal(count, first);
         gantry_program_stats_t stats = run_here(folder.cache);
         if ((int)stats.bad_entries != first || (int)stats.built != first || stats.loaded != 0) {
-            fail_msg("way %zu: %d bad, %d built, %d loaded of %d", i, (int)stats.bad_entries, (int)stats.built, (int)stats.loaded, first);
+            fail_msg("way %zu: %d bad, %d built, %d loaded of %d", i, (int)stats.bad_entries, (int)stats.built,
+                     (int)stats.loaded, first);
         }
         assert_true(log_lines_with(&lines, "it is built again", "") > 0);
         stats = run_here(folder.cache);
@@ -297,7 +299,8 @@ static void folder_comes_from_option_or_environment_or_home(void **state) {
 /* ---- */
 
 static int skip_without_opencl(void) {
-    gantry_runtime_options_t options = {.struct_size = sizeof options, .backend_path = MODULES, .backends = "cpu,opencl", .kernel_cache = ""};
+    gantry_runtime_options_t options = {
+        .struct_size = sizeof options, .backend_path = MODULES, .backends = "cpu,opencl", .kernel_cache = ""};
     gantry_runtime_t *runtime;
     if (gantry_runtime_create(&options, &runtime) != GANTRY_OK) return 0;
     const gantry_logical_device_t *device;

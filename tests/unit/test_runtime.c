@@ -37,7 +37,8 @@ static void options_of_another_version_are_understood_or_refused(void **state) {
         options.struct_size = wrong[i];
         expect_failure(try_create(&f, &options), GANTRY_INVALID_ARGUMENT, "runtime options: struct_size is");
     }
-    options.struct_size = offsetof(gantry_runtime_options_t, soft_placement); /* an older program's: the rest is not read */
+    options.struct_size =
+        offsetof(gantry_runtime_options_t, soft_placement); /* an older program's: the rest is not read */
     options.soft_placement = (gantry_choice_t)77;
     options.kernel_cache = (const char *)&options;
     (void)setenv("GANTRY_KERNEL_CACHE", "", 1);
@@ -51,9 +52,9 @@ static void choices_out_of_range_are_refused(void **state) {
     (void)state;
     runtime_fixture_t f;
     gantry_runtime_options_t good = runtime_fixture_options(&f), bad = good;
-#define EXPECT_BAD(field, type, value)                                                                               \
-    bad = good;                                                                                                      \
-    bad.field = (type)(value);                                                                                       \
+#define EXPECT_BAD(field, type, value) \
+    bad = good;                        \
+    bad.field = (type)(value);         \
     expect_failure(try_create(&f, &bad), GANTRY_INVALID_ARGUMENT, #field " is " #value)
     EXPECT_BAD(log_level, gantry_log_level_t, 5);
     EXPECT_BAD(soft_placement, gantry_choice_t, 3);
@@ -98,7 +99,8 @@ static long probe_log_placement(runtime_fixture_t *f) {
     f->log.count = 0;
     (void)gantry_scalar_f32(scope, 1);
     expect_ended_well(scope);
-    return log_lines_with(&f->log, "Executing op _EagerConst in device /job:localhost/replica:0/task:0/device:GPU:0", "");
+    return log_lines_with(&f->log, "Executing op _EagerConst in device /job:localhost/replica:0/task:0/device:GPU:0",
+                          "");
 }
 
 /* 1 prefer, 2 warn once, 3 require: by what an op without GPU kernel does. */
@@ -156,13 +158,25 @@ static long probe_log_level(runtime_fixture_t *f) {
     return lowest_level(&f->log, lowest);
 }
 
-static gantry_status_t call_soft_off(runtime_fixture_t *f) { return gantry_set_soft_device_placement(f->runtime, false); }
+static gantry_status_t call_soft_off(runtime_fixture_t *f) {
+    return gantry_set_soft_device_placement(f->runtime, false);
+}
 static gantry_status_t call_log_on(runtime_fixture_t *f) { return gantry_set_log_device_placement(f->runtime, true); }
-static gantry_status_t call_policy(runtime_fixture_t *f) { return gantry_set_device_policy(f->runtime, GANTRY_POLICY_SILENT_FOR_INT32); }
-static gantry_status_t call_mode(runtime_fixture_t *f) { return gantry_set_placement_mode(f->runtime, GANTRY_PLACEMENT_REQUIRE); }
-static gantry_status_t call_growth(runtime_fixture_t *f) { return gantry_set_memory_growth(f->runtime, first_gpu(f), false); }
-static gantry_status_t call_limit(runtime_fixture_t *f) { return gantry_set_memory_limit(f->runtime, first_gpu(f), 7 << 20); }
-static gantry_status_t call_no_gpus(runtime_fixture_t *f) { return gantry_set_visible_devices(f->runtime, NULL, 0, "GPU"); }
+static gantry_status_t call_policy(runtime_fixture_t *f) {
+    return gantry_set_device_policy(f->runtime, GANTRY_POLICY_SILENT_FOR_INT32);
+}
+static gantry_status_t call_mode(runtime_fixture_t *f) {
+    return gantry_set_placement_mode(f->runtime, GANTRY_PLACEMENT_REQUIRE);
+}
+static gantry_status_t call_growth(runtime_fixture_t *f) {
+    return gantry_set_memory_growth(f->runtime, first_gpu(f), false);
+}
+static gantry_status_t call_limit(runtime_fixture_t *f) {
+    return gantry_set_memory_limit(f->runtime, first_gpu(f), 7 << 20);
+}
+static gantry_status_t call_no_gpus(runtime_fixture_t *f) {
+    return gantry_set_visible_devices(f->runtime, NULL, 0, "GPU");
+}
 
 static void option_soft_on(gantry_runtime_options_t *o) { o->soft_placement = GANTRY_ON; }
 static void option_log_off(gantry_runtime_options_t *o) { o->log_placement = GANTRY_OFF; }
@@ -198,7 +212,8 @@ static const struct setting_t {
     {"GANTRY_MEMORY_LIMIT", "5M", probe_limit, 64, 5, 6, 7, option_limit, call_limit},
     {"GANTRY_VISIBLE_DEVICES", "1", probe_gpus, 3, 1, 2, 0, option_visible, call_no_gpus},
     {"GANTRY_CPU_THREADS", "1", probe_threads, 0, 1, 3, 0, option_threads, NULL},
-    {"GANTRY_LOG_LEVEL", "error", probe_log_level, GANTRY_LEVEL_INFO, GANTRY_LEVEL_ERROR + 1, GANTRY_LEVEL_WARNING, 0, option_level, NULL},
+    {"GANTRY_LOG_LEVEL", "error", probe_log_level, GANTRY_LEVEL_INFO, GANTRY_LEVEL_ERROR + 1, GANTRY_LEVEL_WARNING, 0,
+     option_level, NULL},
 };
 
 static void expect_setting(const struct setting_t *setting, bool environment, bool option, bool call, long expected) {
@@ -213,7 +228,9 @@ static void expect_setting(const struct setting_t *setting, bool environment, bo
     (void)unsetenv(setting->name); /* read at creation */
     if (call && setting->set_call(&f) != GANTRY_OK) fail_msg("%s: %s", setting->name, gantry_last_message());
     long got = setting->probe(&f);
-    if (got != expected) fail_msg("%s: %ld, not %ld (environment %d, option %d, call %d)", setting->name, got, expected, environment, option, call);
+    if (got != expected)
+        fail_msg("%s: %ld, not %ld (environment %d, option %d, call %d)", setting->name, got, expected, environment,
+                 option, call);
     runtime_fixture_close(&f);
 }
 
@@ -235,9 +252,9 @@ static void bad_values_in_the_environment_are_named(void **state) {
     (void)state;
     static const struct {
         const char *name, *value;
-    } cases[] = {{"GANTRY_SOFT_PLACEMENT", "maybe"}, {"GANTRY_LOG_PLACEMENT", "2"},     {"GANTRY_DEVICE_POLICY", "quiet"},
-                 {"GANTRY_PLACEMENT", "insist"},     {"GANTRY_LOG_LEVEL", "loud"},      {"GANTRY_MEMORY_GROWTH", "some"},
-                 {"GANTRY_MEMORY_LIMIT", "12Q"},     {"GANTRY_MEMORY_LIMIT", "-1"},     {"GANTRY_OPENCL_CPU", "cpu"},
+    } cases[] = {{"GANTRY_SOFT_PLACEMENT", "maybe"}, {"GANTRY_LOG_PLACEMENT", "2"}, {"GANTRY_DEVICE_POLICY", "quiet"},
+                 {"GANTRY_PLACEMENT", "insist"},     {"GANTRY_LOG_LEVEL", "loud"},  {"GANTRY_MEMORY_GROWTH", "some"},
+                 {"GANTRY_MEMORY_LIMIT", "12Q"},     {"GANTRY_MEMORY_LIMIT", "-1"}, {"GANTRY_OPENCL_CPU", "cpu"},
                  {"GANTRY_CPU_THREADS", "many"},     {"GANTRY_CPU_THREADS", "-2"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         runtime_fixture_t f;
@@ -292,15 +309,17 @@ static void frozen_settings_tell_who_froze_them(void **state) {
     assert_int_equal(gantry_set_memory_growth(f.runtime, first_gpu(&f), true), GANTRY_OK); /* an equal value is fine */
     expect_failure(gantry_set_memory_growth(f.runtime, first_gpu(&f), false), GANTRY_FAILED_PRECONDITION,
                    "Physical devices cannot be modified after being initialized (initialized by Const)");
-    expect_failure(gantry_set_visible_devices(f.runtime, NULL, 0, "GPU"), GANTRY_FAILED_PRECONDITION, "Visible devices cannot be modified");
+    expect_failure(gantry_set_visible_devices(f.runtime, NULL, 0, "GPU"), GANTRY_FAILED_PRECONDITION,
+                   "Visible devices cannot be modified");
     gantry_logical_device_config_t configs[2] = {{1 << 20}, {1 << 20}};
-    expect_failure(gantry_set_logical_device_configuration(f.runtime, first_gpu(&f), configs, 2), GANTRY_FAILED_PRECONDITION,
-                   "Virtual devices cannot be modified after being initialized");
+    expect_failure(gantry_set_logical_device_configuration(f.runtime, first_gpu(&f), configs, 2),
+                   GANTRY_FAILED_PRECONDITION, "Virtual devices cannot be modified after being initialized");
     assert_int_equal(gantry_set_intra_op_parallelism_threads(f.runtime, 2), GANTRY_OK);
     expect_failure(gantry_set_intra_op_parallelism_threads(f.runtime, 5), GANTRY_FAILED_PRECONDITION,
                    "Intra op parallelism cannot be modified after initialization");
     expect_failure(gantry_set_intra_op_parallelism_threads(f.runtime, -5), GANTRY_INVALID_ARGUMENT, "-5");
-    expect_failure(gantry_set_placement_mode(f.runtime, (gantry_placement_mode_t)7), GANTRY_INVALID_ARGUMENT, "placement mode is 7");
+    expect_failure(gantry_set_placement_mode(f.runtime, (gantry_placement_mode_t)7), GANTRY_INVALID_ARGUMENT,
+                   "placement mode is 7");
     EXPECT_F32(x, 1);
     expect_ended_well(scope);
     runtime_fixture_close(&f);
@@ -335,16 +354,19 @@ static void answers_carry_the_callers_size(void **state) {
     expect_failure(gantry_backend_status(f.runtime, 0, NULL), GANTRY_INVALID_ARGUMENT, "out_status is NULL");
     backend.struct_size = 0;
     expect_failure(gantry_backend_status(f.runtime, 0, &backend), GANTRY_INVALID_ARGUMENT, "struct_size is 0");
-    backend = (gantry_backend_status_t){.struct_size = offsetof(gantry_backend_status_t, reason), .reason = "untouched"};
+    backend =
+        (gantry_backend_status_t){.struct_size = offsetof(gantry_backend_status_t, reason), .reason = "untouched"};
     assert_int_equal(gantry_backend_status(f.runtime, 0, &backend), GANTRY_OK);
     assert_string_equal(backend.reason, "untouched");
     gantry_device_details_t details = {.struct_size = 0};
-    expect_failure(gantry_get_device_details(f.runtime, first_gpu(&f), &details), GANTRY_INVALID_ARGUMENT, "struct_size");
+    expect_failure(gantry_get_device_details(f.runtime, first_gpu(&f), &details), GANTRY_INVALID_ARGUMENT,
+                   "struct_size");
     details.struct_size = sizeof details;
     assert_int_equal(gantry_get_device_details(f.runtime, first_gpu(&f), &details), GANTRY_OK);
     assert_string_equal(details.alias, "fake:0");
-    expect_failure(gantry_get_device_details(f.runtime, (const gantry_physical_device_t *)(const void *)&details, &details),
-                   GANTRY_INVALID_ARGUMENT, "Unrecognized device");
+    expect_failure(
+        gantry_get_device_details(f.runtime, (const gantry_physical_device_t *)(const void *)&details, &details),
+        GANTRY_INVALID_ARGUMENT, "Unrecognized device");
     gantry_memory_info_t info = {.struct_size = offsetof(gantry_memory_info_t, pool_bytes), .pool_bytes = 77};
     assert_int_equal(gantry_get_memory_info(f.runtime, "GPU:0", &info), GANTRY_OK);
     assert_int_equal(info.pool_bytes, 77);
@@ -514,7 +536,8 @@ static void memory_short_at_creation_and_initialisation_is_an_error(void **state
         f.heap.inner.fail_at = -1;
         if (status != GANTRY_OK) {
             ++failures;
-            if (status != GANTRY_RESOURCE_EXHAUSTED) fail_msg("allocation %ld: status %d, %s", n, (int)status, gantry_last_message());
+            if (status != GANTRY_RESOURCE_EXHAUSTED)
+                fail_msg("allocation %ld: status %d, %s", n, (int)status, gantry_last_message());
         }
         if (f.runtime && reached) { /* a second try may succeed */
             status = gantry_runtime_initialize(f.runtime);

@@ -167,7 +167,8 @@ static void bad_device_text_gives_a_failed_scope(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
-    static const char *const texts[] = {"/GPU:x", "GPU:0 ", "/device:GPU:0/device:GPU:1", "/job:", "GPU:99999999999", "no such thing"};
+    static const char *const texts[] = {"/GPU:x", "GPU:0 ",          "/device:GPU:0/device:GPU:1",
+                                        "/job:",  "GPU:99999999999", "no such thing"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
         gantry_scope_t *scope = gantry_scope_begin(f.runtime, texts[i]);
         assert_non_null(scope);
@@ -204,14 +205,16 @@ static void nothing_in_place_of_a_scope_is_refused(void **state) {
 
 /* ---- devices of nested scopes ---- */
 
-static void expect_nested(runtime_fixture_t *f, const char *outer_device, const char *inner_device, const char *device) {
+static void expect_nested(runtime_fixture_t *f, const char *outer_device, const char *inner_device,
+                          const char *device) {
     gantry_scope_t *outer = runtime_fixture_scope(f, outer_device);
     gantry_scope_t *inner = gantry_scope_begin_in(outer, inner_device);
     const gantry_tensor_t *x = F32(inner, 1, 2);
     const gantry_tensor_t *y = gantry_add(inner, x, x);
     if (!y) fail_msg("%s in %s: %s", inner_device, outer_device, gantry_scope_message(inner));
     const char *name = gantry_logical_device_name(gantry_tensor_device(y));
-    if (strcmp(name, device) != 0) fail_msg("%s in %s: %s", inner_device ? inner_device : "NULL", outer_device ? outer_device : "NULL", name);
+    if (strcmp(name, device) != 0)
+        fail_msg("%s in %s: %s", inner_device ? inner_device : "NULL", outer_device ? outer_device : "NULL", name);
     expect_ended_well(inner);
     expect_ended_well(outer);
 }
@@ -223,7 +226,7 @@ static void inner_device_replaces_the_outer_one_field_by_field(void **state) {
     expect_nested(&f, "GPU:1", NULL, "/device:GPU:1");
     expect_nested(&f, "GPU:1", "GPU:2", "/device:GPU:2");
     expect_nested(&f, "GPU:1", "CPU:0", "/device:CPU:0");
-    expect_nested(&f, "GPU:2", "CPU", "/device:CPU:0"); /* a new type clears the index */
+    expect_nested(&f, "GPU:2", "CPU", "/device:CPU:0");   /* a new type clears the index */
     expect_nested(&f, "GPU:2", "GPU:*", "/device:GPU:2"); /* a wildcard clears nothing */
     expect_nested(&f, "GPU:2", "/job:localhost", "/device:GPU:2");
     expect_nested(&f, "/task:0", "GPU:1", "/device:GPU:1");
@@ -244,7 +247,8 @@ static void device_of_another_task_is_unknown(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
-    gantry_scope_t *outer = runtime_fixture_scope(&f, "/job:worker/task:1"), *inner = gantry_scope_begin_in(outer, "GPU:0");
+    gantry_scope_t *outer = runtime_fixture_scope(&f, "/job:worker/task:1"),
+                   *inner = gantry_scope_begin_in(outer, "GPU:0");
     assert_null(gantry_scalar_f32(inner, 1));
     expect_scope_failure(inner, GANTRY_INVALID_ARGUMENT, "/job:worker/replica:0/task:1/device:GPU:0 unknown device.");
     expect_ended_well(inner);
@@ -315,7 +319,8 @@ static void scope_of_a_released_runtime_is_refused_and_can_be_ended(void **state
     expect_scope_failure(inner, GANTRY_FAILED_PRECONDITION, "the runtime was released");
     assert_int_equal(gantry_variable_assign(inner, variable, x), GANTRY_FAILED_PRECONDITION);
     float values[2];
-    expect_failure(gantry_tensor_read(x, values, sizeof values), GANTRY_FAILED_PRECONDITION, "the runtime was released");
+    expect_failure(gantry_tensor_read(x, values, sizeof values), GANTRY_FAILED_PRECONDITION,
+                   "the runtime was released");
     assert_int_equal(gantry_tensor_wait(x), GANTRY_FAILED_PRECONDITION);
     assert_null(gantry_scope_begin(runtime, NULL));
     assert_int_equal(gantry_scope_end(inner), GANTRY_FAILED_PRECONDITION);

@@ -41,7 +41,8 @@ static void questions_about_no_tensor_have_plain_answers(void **state) {
     char text[8] = "x";
     expect_failure(gantry_tensor_read(NULL, text, 1), GANTRY_INVALID_ARGUMENT, "the tensor is NULL");
     expect_failure(gantry_tensor_wait(NULL), GANTRY_INVALID_ARGUMENT, "the tensor is NULL");
-    expect_failure(gantry_tensor_format(NULL, NULL, text, sizeof text, NULL), GANTRY_INVALID_ARGUMENT, "the tensor is NULL");
+    expect_failure(gantry_tensor_format(NULL, NULL, text, sizeof text, NULL), GANTRY_INVALID_ARGUMENT,
+                   "the tensor is NULL");
     assert_string_equal(text, "");
 }
 
@@ -56,9 +57,12 @@ static void only_its_own_size_is_read(void **state) {
         gantry_scope_t *scope = runtime_fixture_scope(&f, devices[d]);
         const gantry_tensor_t *x = F32(scope, 1, 2, 3);
         float values[4] = {9, 9, 9, 9};
-        expect_failure(gantry_tensor_read(x, values, 8), GANTRY_INVALID_ARGUMENT, "reading a tensor of 12 bytes into 8 bytes");
-        expect_failure(gantry_tensor_read(x, values, 16), GANTRY_INVALID_ARGUMENT, "reading a tensor of 12 bytes into 16 bytes");
-        expect_failure(gantry_tensor_read(x, values, 0), GANTRY_INVALID_ARGUMENT, "reading a tensor of 12 bytes into 0 bytes");
+        expect_failure(gantry_tensor_read(x, values, 8), GANTRY_INVALID_ARGUMENT,
+                       "reading a tensor of 12 bytes into 8 bytes");
+        expect_failure(gantry_tensor_read(x, values, 16), GANTRY_INVALID_ARGUMENT,
+                       "reading a tensor of 12 bytes into 16 bytes");
+        expect_failure(gantry_tensor_read(x, values, 0), GANTRY_INVALID_ARGUMENT,
+                       "reading a tensor of 12 bytes into 0 bytes");
         expect_failure(gantry_tensor_read(x, NULL, 12), GANTRY_INVALID_ARGUMENT, "reading a tensor of 12 bytes");
         for (int i = 0; i < 4; ++i) assert_int_equal((int)values[i], 9);
         assert_int_equal(gantry_tensor_read(x, values, 12), GANTRY_OK);
@@ -80,7 +84,8 @@ static void tensors_of_all_sizes_come_back_as_they_went(void **state) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     for (size_t d = 0; d < 2; ++d) {
-        gantry_scope_t *scope = runtime_fixture_scope(&f, devices[d]), *back = runtime_fixture_scope(&f, devices[1 - d]);
+        gantry_scope_t *scope = runtime_fixture_scope(&f, devices[d]),
+                       *back = runtime_fixture_scope(&f, devices[1 - d]);
         for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s) {
             size_t bytes = (size_t)sizes[s] * 4;
             const gantry_tensor_t *x = gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(sizes[s]), values, bytes);
@@ -126,9 +131,11 @@ static void formatting_cuts_to_fit_and_tells_the_whole_length(void **state) {
     assert_int_equal(gantry_tensor_format(y, &options, text, sizeof text, NULL), GANTRY_OK);
     assert_string_equal(text, "[0.333 1.   ]");
     options.struct_size = 0;
-    expect_failure(gantry_tensor_format(y, &options, text, sizeof text, NULL), GANTRY_INVALID_ARGUMENT, "struct_size is 0");
+    expect_failure(gantry_tensor_format(y, &options, text, sizeof text, NULL), GANTRY_INVALID_ARGUMENT,
+                   "struct_size is 0");
     options.struct_size = sizeof options + 4;
-    expect_failure(gantry_tensor_format(y, &options, text, sizeof text, NULL), GANTRY_INVALID_ARGUMENT, "struct_size is 24");
+    expect_failure(gantry_tensor_format(y, &options, text, sizeof text, NULL), GANTRY_INVALID_ARGUMENT,
+                   "struct_size is 24");
     expect_ended_well(scope);
     runtime_fixture_close(&f);
 }
@@ -191,7 +198,8 @@ static void retained_tensor_outlives_scope_and_runtime(void **state) {
     EXPECT_F32(x, 1, 2);
     gantry_runtime_release(f.runtime);
     float values[2];
-    expect_failure(gantry_tensor_read(x, values, sizeof values), GANTRY_FAILED_PRECONDITION, "the runtime was released");
+    expect_failure(gantry_tensor_read(x, values, sizeof values), GANTRY_FAILED_PRECONDITION,
+                   "the runtime was released");
     assert_true(fake->live(GANTRY_FAKE_REGION) > 0);
     pthread_t thread; /* whoever is last ends the runtime */
     assert_int_equal(pthread_create(&thread, NULL, release_here, x), 0);

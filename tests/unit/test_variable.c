@@ -26,7 +26,8 @@ static void variable_is_assigned_added_to_and_taken_from(void **state) {
         assert_string_equal(gantry_variable_name(v), "weights");
         assert_int_equal(gantry_variable_dtype(v), GANTRY_FLOAT32);
         assert_int_equal(gantry_variable_shape(v)->dims[0], 3);
-        assert_string_equal(gantry_logical_device_name(gantry_variable_device(v)), d ? "/device:GPU:0" : "/device:CPU:0");
+        assert_string_equal(gantry_logical_device_name(gantry_variable_device(v)),
+                            d ? "/device:GPU:0" : "/device:CPU:0");
         EXPECT_F32(gantry_variable_read(scope, v), 1, 2, 3);
         assert_int_equal(gantry_variable_assign(scope, v, F32(scope, 10, 20, 30)), GANTRY_OK);
         EXPECT_F32(gantry_variable_read(scope, v), 10, 20, 30);
@@ -112,7 +113,9 @@ static void additions_of_two_threads_both_count(void **state) {
     for (size_t h = 0; h < 2; ++h) {
         gantry_scope_t *scope = runtime_fixture_scope(&f, homes[h]);
         gantry_variable_t *v = make_variable(scope, gantry_scalar_i64(scope, 0), "steps");
-        counter_t counters[] = {{f.runtime, v, "GPU:0", 300, GANTRY_OK}, {f.runtime, v, "GPU:1", 200, GANTRY_OK}, {f.runtime, v, "CPU:0", 100, GANTRY_OK}};
+        counter_t counters[] = {{f.runtime, v, "GPU:0", 300, GANTRY_OK},
+                                {f.runtime, v, "GPU:1", 200, GANTRY_OK},
+                                {f.runtime, v, "CPU:0", 100, GANTRY_OK}};
         pthread_t threads[3];
         for (size_t i = 0; i < 3; ++i) assert_int_equal(pthread_create(&threads[i], NULL, count_up, &counters[i]), 0);
         for (size_t i = 0; i < 3; ++i) {
@@ -186,9 +189,10 @@ static void integer_variable_on_a_gpu_is_the_guides_error_without_soft_placement
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
     const gantry_tensor_t *initial = I32(scope, 1, 2);
     assert_null(gantry_variable_create(scope, initial, NULL));
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
-                         "Cannot assign a device for operation VarHandleOp: Could not satisfy explicit device specification '" LOCAL("GPU:0")
-                         "' because no supported kernel for GPU devices is available for a variable of type int32.");
+    expect_scope_failure(
+        scope, GANTRY_INVALID_ARGUMENT,
+        "Cannot assign a device for operation VarHandleOp: Could not satisfy explicit device specification '" LOCAL(
+            "GPU:0") "' because no supported kernel for GPU devices is available for a variable of type int32.");
     gantry_placement_record_t record = last_placement(&f);
     assert_int_equal(record.reason, GANTRY_PLACED_REFUSED);
     assert_string_equal(record.device, "");
@@ -226,11 +230,14 @@ static void wrong_values_are_refused_and_change_nothing(void **state) {
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"), *foreign = runtime_fixture_scope(&g, NULL);
     gantry_variable_t *v = make_variable(scope, F32(scope, 1, 2), "w");
     assert_int_equal(gantry_variable_assign(scope, v, F32(scope, 1, 2, 3)), GANTRY_INVALID_ARGUMENT);
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "Cannot update variable w with shape [2] using a Tensor with shape [3], shapes must be equal.");
+    expect_scope_failure(
+        scope, GANTRY_INVALID_ARGUMENT,
+        "Cannot update variable w with shape [2] using a Tensor with shape [3], shapes must be equal.");
     assert_int_equal(gantry_variable_assign_add(scope, v, gantry_scalar_f32(scope, 1)), GANTRY_INVALID_ARGUMENT);
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "shapes must be equal"); /* no broadcasting into a variable */
     assert_int_equal(gantry_variable_assign_sub(scope, v, I32(scope, 1, 2)), GANTRY_INVALID_ARGUMENT);
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "Trying to assign variable w with wrong dtype. Expected float32 got int32");
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
+                         "Trying to assign variable w with wrong dtype. Expected float32 got int32");
     assert_int_equal(gantry_variable_assign(scope, v, NULL), GANTRY_INVALID_ARGUMENT);
     expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "the value for variable w is NULL");
     assert_int_equal(gantry_variable_assign(scope, NULL, NULL), GANTRY_INVALID_ARGUMENT);
@@ -274,7 +281,8 @@ static void bad_value_poisons_the_variable_until_the_next_assignment(void **stat
     assert_int_equal(gantry_variable_assign_add(scope, v, bad), GANTRY_OK);
     const gantry_tensor_t *after = gantry_variable_read(scope, v);
     float values[2];
-    expect_failure(gantry_tensor_read(after, values, sizeof values), GANTRY_INVALID_ARGUMENT, "indices[1] is out of range");
+    expect_failure(gantry_tensor_read(after, values, sizeof values), GANTRY_INVALID_ARGUMENT,
+                   "indices[1] is out of range");
     EXPECT_F32(before, 1, 2);
     assert_int_equal(gantry_variable_assign(scope, v, F32(scope, 3, 4)), GANTRY_OK);
     EXPECT_F32(gantry_variable_read(scope, v), 3, 4);

@@ -52,7 +52,7 @@ static void print_backend(const gantry_backend_status_t *status) {
 static void print_device(gantry_runtime_t *runtime, const gantry_physical_device_t *device) {
     gantry_device_details_t details = details_of(runtime, device);
     int index = logical_index(runtime, device, details.type);
-    char name[32] = "-";
+    char name[64] = "-";
     if (index >= 0) (void)snprintf(name, sizeof name, "/%.20s:%d", details.type, index);
     (void)printf("  %-10s %s\n", name, details.hardware_name);
     (void)printf("             names: %s%s%s, %s%s%s\n", details.listed ? details.name : "", details.listed ? ", " : "", details.alias,
@@ -99,7 +99,7 @@ static cJSON *backend_json(const gantry_backend_status_t *status) {
 static cJSON *device_json(gantry_runtime_t *runtime, const gantry_physical_device_t *device) {
     gantry_device_details_t details = details_of(runtime, device);
     int index = logical_index(runtime, device, details.type);
-    char name[48] = "";
+    char name[64] = "";
     if (index >= 0) (void)snprintf(name, sizeof name, "/%.20s:%d", details.type, index);
     cJSON *object = cJSON_CreateObject();
     (void)cJSON_AddStringToObject(object, "logical", name);

@@ -1,0 +1,387 @@
+/* Eager execution that goes wrong: errors found on the device and work that dies surface where they belong, and whatever allocation or slot
+ * of a backend fails leaves a runtime that goes on. */
+#define _XOPEN_SOURCE 700
+
+#include "runtime_fixture.h"
+
+#define COMPUTE (1u << GANTRY_STREAM_COMPUTE)
+#define TO_DEVICE (1u << GANTRY_STREAM_TO_DEVICE)
+
+/* ---- errors found on the device ---- */
+
+#define BAD_INDEX "indices[1] is out of range: op Gather (number "
+
+static void expect_read_fails(const gantry_tensor_t *tensor, gantry_status_t code, const char *text) {
+    float values[64];
+    assert_non_null(tensor);
+    size_t bytes = gantry_tensor_bytes(tensor);
+    assert_in_range(bytes, 1, sizeof values);
+    expect_failure(gantry_tensor_read(tensor, values, bytes), code, text);
+    expect_failure(gantry_tensor_wait(tensor), code, text); /* and again */
+    char line[64];
+    expect_failure(gantry_tensor_format(tensor, NULL, line, sizeof line, NULL), code, text);
+    assert_string_equal(line, "");
+}
+
+static void bad_index_surfaces_at_the_read_of_what_depends_on_it(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 2);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    const gantry_tensor_t *rows = F32(scope, 10, 20, 30);
+    const gantry_tensor_t *bad = gantry_gather(scope, rows, I32(scope, 0, 3), 0);
+    const gantry_tensor_t *good = gantry_gather(scope, rows, I32(scope, 2, 1), 0);
+    const gantry_tensor_t *after = gantry_add(scope, good, good);
+    const gantry_tensor_t *poisoned = gantry_add(scope, after, bad);
+    const gantry_tensor_t *view = gantry_reshape(scope, poisoned, GANTRY_SHAPE(1, 2));
+    assert_int_equal(gantry_scope_status(scope), GANTRY_OK); /* all of it was submitted */
+    EXPECT_F32(good, 30, 20);
+    EXPECT_F32(after, 60, 40);
+    expect_read_fails(bad, GANTRY_INVALID_ARGUMENT, BAD_INDEX);
+    expect_read_fails(poisoned, GANTRY_INVALID_ARGUMENT, BAD_INDEX);
+    expect_read_fails(view, GANTRY_INVALID_ARGUMENT, "on /job:localhost/replica:0/task:0/device:GPU:0, input 1");
+    EXPECT_F32(rows, 10, 20, 30);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void bad_index_poisons_across_devices(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 2);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    const gantry_tensor_t *rows = F32(scope, 10, 20, 30);
+    const gantry_tensor_t *bad = gantry_gather(scope, rows, I32(scope, 0, -1), 0);
+    static const char *const devices[] = {"GPU:1", "CPU:0"};
+    for (size_t i = 0; i < 2; ++i) {
+        gantry_scope_t *there = gantry_scope_begin_in(scope, devices[i]);
+        const gantry_tensor_t *clean = F32(there, 1, 1);
+        const gantry_tensor_t *poisoned = gantry_add(there, clean, bad);
+        const gantry_tensor_t *further = gantry_mul(there, poisoned, clean);
+        EXPECT_F32(gantry_add(there, clean, clean), 2, 2);
+        expect_read_fails(poisoned, GANTRY_INVALID_ARGUMENT, BAD_INDEX);
+        expect_read_fails(further, GANTRY_INVALID_ARGUMENT, BAD_INDEX);
+        expect_read_fails(gantry_identity(there, bad), GANTRY_INVALID_ARGUMENT, BAD_INDEX);
+        expect_ended_well(there);
+    }
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void bad_index_is_found_by_an_op_that_needs_the_value_at_once(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    const gantry_tensor_t *dims = gantry_gather(scope, I32(scope, 2, 3), I32(scope, 0, 7), 0);
+    const gantry_tensor_t *inputs[] = {dims, gantry_scalar_f32(scope, 1)}, *output;
+    size_t count = 1;
+    assert_int_equal(gantry_scope_status(scope), GANTRY_OK);
+    assert_int_equal(gantry_op_call(scope, "Fill", inputs, 2, NULL, 0, &output, &count), GANTRY_INVALID_ARGUMENT);
+    assert_null(output);
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, BAD_INDEX);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void results_that_may_be_bad_are_bounded_and_come_back(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    const gantry_tensor_t *rows = F32(scope, 10, 20, 30), *index = I32(scope, 1);
+    gantry_scope_t *many = gantry_scope_begin_in(scope, NULL);
+    for (int i = 0; i < GANTRY__FAULT_SLOTS; ++i) assert_non_null(gantry_gather(many, rows, index, 0));
+    assert_null(gantry_gather(many, rows, index, 0));
+    expect_scope_failure(many, GANTRY_RESOURCE_EXHAUSTED, "read or drop some");
+    expect_ended_well(many);
+    for (int i = 0; i < 3 * GANTRY__FAULT_SLOTS; ++i) {
+        const gantry_tensor_t *row = gantry_gather(scope, rows, index, 0);
+        if (i % 512 == 0) EXPECT_F32(row, 20);
+        gantry_tensor_drop(scope, row);
+    }
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+/* ---- work that fails ---- */
+
+static void failed_work_surfaces_in_its_dependants_on_that_stream(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 2);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"), *elsewhere = runtime_fixture_scope(&f, "GPU:1");
+    const gantry_tensor_t *x = F32(scope, 1, 2), *y = F32(elsewhere, 5, 6);
+    const gantry_tensor_t *before = gantry_add(scope, x, x);
+    EXPECT_F32(before, 2, 4);
+    assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
+    fake->close_gate(0, COMPUTE);
+    assert_true(fake->fail_calls("work", 1, 1, GANTRY_INTERNAL, "the card coughed"));
+    const gantry_tensor_t *bad = gantry_add(scope, x, x);
+    const gantry_tensor_t *worse = gantry_mul(scope, bad, x);
+    assert_int_equal(gantry_scope_status(scope), GANTRY_OK);
+    fake->open_gate(0, COMPUTE);
+    expect_read_fails(worse, GANTRY_INTERNAL, "the card coughed");
+    expect_read_fails(bad, GANTRY_INTERNAL, "the card coughed");
+    EXPECT_F32(before, 2, 4);
+    EXPECT_F32(gantry_add(elsewhere, y, y), 10, 12);
+    EXPECT_F32(gantry_add(scope, x, before), 3, 6); /* the device goes on */
+    assert_null(gantry_add(scope, bad, x));         /* known by now: the call says so */
+    expect_scope_failure(scope, GANTRY_INTERNAL, "the card coughed");
+    assert_null(gantry_add(elsewhere, bad, y));
+    expect_scope_failure(elsewhere, GANTRY_INTERNAL, "the card coughed");
+    expect_ended_well(scope);
+    expect_ended_well(elsewhere);
+    runtime_fixture_close(&f);
+}
+
+/* A dependant that was submitted after an event behind the failed work, and before the failure was known. */
+static void failed_work_poisons_what_was_submitted_before_it_was_known(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    const gantry_tensor_t *x = F32(scope, 1, 2);
+    assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
+    fake->close_gate(0, COMPUTE);
+    assert_true(fake->fail_calls("work", 1, 1, GANTRY_INTERNAL, "the card coughed"));
+    const gantry_tensor_t *bad = gantry_add(scope, x, x), *gone = gantry_add(scope, x, x);
+    gantry_tensor_drop(scope, gone);
+    const gantry_tensor_t *reuser = F32(scope, 7, 7); /* its upload waits for an event behind bad and gone */
+    const gantry_tensor_t *worse = gantry_mul(scope, bad, x);
+    fake->open_gate(0, COMPUTE);
+    expect_read_fails(bad, GANTRY_INTERNAL, "the card coughed");
+    expect_read_fails(worse, GANTRY_INTERNAL, "the card coughed");
+    (void)reuser;
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void failed_upload_poisons_what_is_computed_from_it(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    const gantry_tensor_t *x = F32(scope, 1, 2);
+    assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
+    fake->close_gate(0, TO_DEVICE);
+    assert_true(fake->fail_calls("work", 1, 1, GANTRY_INTERNAL, "the bus is cut"));
+    const gantry_tensor_t *lost = F32(scope, 3, 4);
+    const gantry_tensor_t *sum = gantry_add(scope, x, lost);
+    fake->open_gate(0, TO_DEVICE);
+    expect_read_fails(sum, GANTRY_INTERNAL, "the bus is cut");
+    expect_read_fails(lost, GANTRY_INTERNAL, "the bus is cut");
+    EXPECT_F32(gantry_add(scope, x, x), 2, 4);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void value_that_was_read_stays_good(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    const gantry_tensor_t *x = F32(scope, 1, 2);
+    const gantry_tensor_t *read = gantry_add(scope, x, x);
+    EXPECT_F32(read, 2, 4);
+    assert_true(fake->fail_calls("work", 1, 1, GANTRY_INTERNAL, "the card coughed"));
+    expect_read_fails(gantry_mul(scope, read, read), GANTRY_INTERNAL, "the card coughed");
+    EXPECT_F32(read, 2, 4);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void synchronize_reports_failed_work_once(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    const gantry_tensor_t *x = F32(scope, 1, 2);
+    assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
+    assert_true(fake->fail_calls("work", 1, 1, GANTRY_INTERNAL, "the card coughed"));
+    const gantry_tensor_t *bad = gantry_add(scope, x, x);
+    expect_failure(gantry_runtime_synchronize(f.runtime), GANTRY_INTERNAL, "the card coughed");
+    assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
+    expect_read_fails(bad, GANTRY_INTERNAL, "the card coughed");
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void lost_device_fails_with_the_cause_and_others_go_on(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 2);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"), *elsewhere = runtime_fixture_scope(&f, "GPU:1");
+    const gantry_tensor_t *x = F32(scope, 1, 2), *y = F32(elsewhere, 5, 6);
+    assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
+    fake->close_gate(0, COMPUTE);
+    const gantry_tensor_t *pending = gantry_add(scope, x, x);
+    fake->set_lost(0, 1);
+    expect_read_fails(pending, GANTRY_UNAVAILABLE, "");
+    assert_null(gantry_add(scope, x, x));
+    expect_scope_failure(scope, GANTRY_UNAVAILABLE, "");
+    EXPECT_F32(gantry_add(elsewhere, y, y), 10, 12);
+    fake->set_lost(0, 0);
+    fake->open_gate(0, COMPUTE);
+    expect_ended_well(scope);
+    expect_ended_well(elsewhere);
+    runtime_fixture_close(&f);
+}
+
+/* ---- whatever fails ---- */
+
+/* A heap that fails at one call only, counted from arm(). */
+typedef struct one_failure_t {
+    locked_heap_t *heap;
+    atomic_long left; /* calls until the one that fails; below 0: past */
+    bool keeps_failing;
+} one_failure_t;
+
+static void *reallocate_or_fail(void *user, void *ptr, size_t old_bytes, size_t new_bytes) {
+    one_failure_t *self = user;
+    if (new_bytes > 0) {
+        long left = atomic_fetch_sub(&self->left, 1);
+        if (left == 0 || (left < 0 && self->keeps_failing)) return NULL;
+    }
+    return locked_heap_reallocate(self->heap, ptr, old_bytes, new_bytes);
+}
+
+#define ENOUGH_CALLS 1000000
+
+/* A bit of everything on both devices; the first error, or OK with right results. */
+static gantry_status_t small_program(gantry_runtime_t *runtime, char *out_message, size_t message_bytes) {
+    gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
+    out_message[0] = '\0';
+    gantry_scope_t *scope = gantry_scope_begin(runtime, "GPU:0");
+    if (!scope) return status;
+    const float rows[] = {1, 2, 3, 4};
+    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2), rows, sizeof rows);
+    const gantry_tensor_t *product = gantry_matmul(scope, x, x, NULL);
+    const gantry_tensor_t *taken = gantry_gather(scope, product, I32(scope, 1), 0);
+    gantry_variable_t *variable = gantry_variable_create(scope, taken, "small");
+    if (variable) (void)gantry_variable_assign_add(scope, variable, taken);
+    const gantry_tensor_t *value = variable ? gantry_variable_read(scope, variable) : NULL;
+    gantry_scope_t *inner = gantry_scope_begin_in(scope, "CPU:0");
+    const gantry_tensor_t *sum =
+        inner ? gantry_sum(inner, gantry_exp(inner, gantry_sub(inner, value, value)), NULL) : NULL;
+    if (inner) { /* its error, if any, becomes the outer one's by keeping NULL */
+        (void)gantry_scope_keep(inner, sum);
+        (void)gantry_scope_end(inner);
+    }
+    float got[2] = {0, 0}, ones = 0;
+    char text[64];
+    gantry_status_t read = gantry_scope_status(scope);
+    (void)snprintf(out_message, message_bytes, "%s", gantry_scope_message(scope));
+    if (read == GANTRY_OK && value && sum) {
+        read = gantry_tensor_read(value, got, sizeof got);
+        if (read == GANTRY_OK) read = gantry_tensor_read(sum, &ones, sizeof ones);
+        if (read == GANTRY_OK) read = gantry_tensor_format(value, NULL, text, sizeof text, NULL);
+        if (read != GANTRY_OK) (void)snprintf(out_message, message_bytes, "%s", gantry_last_message());
+        if (read == GANTRY_OK) {
+            assert_string_equal(text, "[[30. 44.]]");
+            assert_int_equal((int)ones, 2);
+        }
+    } else if (read == GANTRY_OK) { /* an inner scope that memory was short for is no error of this one */
+        read = GANTRY_RESOURCE_EXHAUSTED;
+    }
+    gantry_variable_release(variable);
+    status = gantry_scope_end(scope);
+    return status != GANTRY_OK ? status : read;
+}
+
+static void exhaust_heap(bool keeps_failing) {
+    char message[512];
+    int failures = 0;
+    for (long n = 0;; ++n) {
+        runtime_fixture_t f;
+        one_failure_t failure = {.keeps_failing = keeps_failing};
+        atomic_init(&failure.left, ENOUGH_CALLS);
+        gantry_runtime_options_t options = runtime_fixture_options(&f);
+        failure.heap = &f.heap;
+        options.reallocate = reallocate_or_fail;
+        options.reallocate_user = &failure;
+        options.intra_op_threads = 1;
+        runtime_fixture_open_with(&f, &options);
+        atomic_store(&failure.left, n);
+        gantry_status_t status = small_program(f.runtime, message, sizeof message);
+        bool reached = atomic_load(&failure.left) < 0;
+        atomic_store(&failure.left, ENOUGH_CALLS);
+        if (status != GANTRY_OK) {
+            ++failures;
+            if (status != GANTRY_RESOURCE_EXHAUSTED) fail_msg("allocation %ld: status %d, %s", n, (int)status, message);
+        }
+        status = small_program(f.runtime, message, sizeof message); /* the next one works */
+        if (status != GANTRY_OK) fail_msg("after allocation %ld: status %d, %s", n, (int)status, message);
+        runtime_fixture_close(&f);
+        if (!reached) break;
+    }
+    assert_true(failures > 40);
+}
+
+static void host_memory_short_once_is_an_error_and_no_more(void **state) {
+    (void)state;
+    exhaust_heap(false);
+}
+
+static void host_memory_short_for_good_is_an_error_and_no_more(void **state) {
+    (void)state;
+    exhaust_heap(true);
+}
+
+static void every_slot_of_a_backend_may_fail(void **state) {
+    (void)state;
+    char message[512];
+    int failures = 0;
+    for (uint32_t slot = 0; slot < fake->slot_count(); ++slot) {
+        if (!fake->slot_can_fail(slot)) continue;
+        const char *name = fake->slot_name(slot);
+        for (uint64_t n = 1;; ++n) {
+            runtime_fixture_t f;
+            runtime_fixture_open(&f, 1);
+            uint64_t before = fake->calls(name);
+            assert_true(fake->fail_calls(name, n, 1, GANTRY_INTERNAL, "injected here"));
+            gantry_status_t status = small_program(f.runtime, message, sizeof message);
+            bool reached = fake->calls(name) - before >= n;
+            if (status != GANTRY_OK) {
+                ++failures;
+                if (status != GANTRY_INTERNAL && status != GANTRY_RESOURCE_EXHAUSTED) {
+                    fail_msg("%s, call %d: status %d, %s", name, (int)n, (int)status, message);
+                }
+                if (!strstr(message, "injected here"))
+                    fail_msg("%s, call %d: the cause is not told: %s", name, (int)n, message);
+            }
+            /* work that failed is told to those who depend on it, and to who waits for its stream */
+            if (strcmp(name, "work") == 0) (void)gantry_runtime_synchronize(f.runtime);
+            if (reached) {
+                status = small_program(f.runtime, message, sizeof message);
+                if (status != GANTRY_OK)
+                    fail_msg("after %s, call %d: status %d, %s", name, (int)n, (int)status, message);
+            }
+            runtime_fixture_close(&f);
+            fake->reset();
+            if (!reached) break;
+        }
+    }
+    assert_true(failures > 20);
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1) cmocka_set_test_filter(argv[1]); /* one alone: what a failed test leaves behind fails the next ones */
+#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(bad_index_surfaces_at_the_read_of_what_depends_on_it),
+        TEST(bad_index_poisons_across_devices),
+        TEST(bad_index_is_found_by_an_op_that_needs_the_value_at_once),
+        TEST(results_that_may_be_bad_are_bounded_and_come_back),
+        TEST(failed_work_surfaces_in_its_dependants_on_that_stream),
+        TEST(failed_work_poisons_what_was_submitted_before_it_was_known),
+        TEST(failed_upload_poisons_what_is_computed_from_it),
+        TEST(value_that_was_read_stays_good),
+        TEST(synchronize_reports_failed_work_once),
+        TEST(lost_device_fails_with_the_cause_and_others_go_on),
+        TEST(host_memory_short_once_is_an_error_and_no_more),
+        TEST(host_memory_short_for_good_is_an_error_and_no_more),
+        TEST(every_slot_of_a_backend_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
