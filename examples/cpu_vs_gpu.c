@@ -29,10 +29,13 @@ static double multiply_and_sum(gantry_runtime_t *runtime, const char *device, in
     double start = now();
     gantry_scope_t *scope = gantry_scope_begin(runtime, device);
     const gantry_tensor_t *three = gantry_scalar_f32(scope, 3.0f);
-    const gantry_tensor_t *a = gantry_stateless_random_uniform(scope, GANTRY_SHAPE(size, size / 4), GANTRY_FLOAT32, 0, 1);
-    const gantry_tensor_t *b = gantry_stateless_random_uniform(scope, GANTRY_SHAPE(size / 4, size), GANTRY_FLOAT32, 0, 2);
+    const gantry_tensor_t *a =
+        gantry_stateless_random_uniform(scope, GANTRY_SHAPE(size, size / 4), GANTRY_FLOAT32, 0, 1);
+    const gantry_tensor_t *b =
+        gantry_stateless_random_uniform(scope, GANTRY_SHAPE(size / 4, size), GANTRY_FLOAT32, 0, 2);
     const gantry_tensor_t *c = gantry_matmul(scope, gantry_mul(scope, a, three), gantry_mul(scope, b, three), NULL);
-    const gantry_tensor_t *sum = gantry_sum(scope, gantry_sum(scope, c, &(gantry_reduce_options_t){.axes = (int32_t[]){0}, .axis_count = 1}), NULL);
+    const gantry_tensor_t *sum = gantry_sum(
+        scope, gantry_sum(scope, c, &(gantry_reduce_options_t){.axes = (int32_t[]){0}, .axis_count = 1}), NULL);
     if (sum) example_check(gantry_tensor_read(sum, out_sum, sizeof *out_sum), device);
     example_check(gantry_scope_end(scope), device);
     return now() - start;
@@ -65,13 +68,14 @@ static int compare(const result_t *results, size_t count, int64_t size) {
     double flops = 2.0 * (double)size * (double)size * (double)(size / 4);
     (void)printf("%-12s %12s %12s %12s %14s %16s\n", "device", "first ms", "best ms", "GFLOP/s", "bytes copied", "sum");
     for (size_t i = 0; i < count; ++i) {
-        (void)printf("%-12s %12.2f %12.3f %12.1f %14llu %16.8g\n", results[i].device, results[i].first_seconds * 1e3, results[i].seconds * 1e3,
-                     flops / results[i].seconds * 1e-9, results[i].bytes_copied, results[i].sum);
+        (void)printf("%-12s %12.2f %12.3f %12.1f %14llu %16.8g\n", results[i].device, results[i].first_seconds * 1e3,
+                     results[i].seconds * 1e3, flops / results[i].seconds * 1e-9, results[i].bytes_copied,
+                     results[i].sum);
     }
     for (size_t i = 1; i < count; ++i) {
         double difference = fabs(results[i].sum - results[0].sum) / fabs(results[0].sum);
-        (void)printf("%s against %s: sums differ by %.2g of their value%s\n", results[i].device, results[0].device, difference,
-                     difference <= 1e-5 ? "" : " - more than 1e-5");
+        (void)printf("%s against %s: sums differ by %.2g of their value%s\n", results[i].device, results[0].device,
+                     difference, difference <= 1e-5 ? "" : " - more than 1e-5");
         if (!(difference <= 1e-5)) return 1;
     }
     return 0;
@@ -98,7 +102,8 @@ int main(int argc, char **argv) {
     char list[256];
     (void)snprintf(list, sizeof list, "%s", devices ? devices : gpus ? "/CPU:0,/GPU:0" : "/CPU:0");
     if (!devices && !gpus) (void)printf("There is no GPU and no OpenCL device here; only the CPU is measured.\n");
-    (void)printf("[%lld,%lld] x [%lld,%lld], float32\n", (long long)size, (long long)(size / 4), (long long)(size / 4), (long long)size);
+    (void)printf("[%lld,%lld] x [%lld,%lld], float32\n", (long long)size, (long long)(size / 4), (long long)(size / 4),
+                 (long long)size);
     result_t results[8];
     size_t count = 0;
     for (char *device = strtok(list, ","); device && count < 8; device = strtok(NULL, ",")) {

@@ -28,7 +28,8 @@ static inline void example_print(const gantry_tensor_t *tensor) {
         return;
     }
     (void)gantry_shape_format(gantry_tensor_shape(tensor), shape, sizeof shape);
-    (void)printf("gantry.Tensor(\n%s, shape=%s, dtype=%s)\n", text, shape, gantry_dtype_name(gantry_tensor_dtype(tensor)));
+    (void)printf("gantry.Tensor(\n%s, shape=%s, dtype=%s)\n", text, shape,
+                 gantry_dtype_name(gantry_tensor_dtype(tensor)));
 }
 
 #endif

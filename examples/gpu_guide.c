@@ -4,12 +4,12 @@
  * and distribution strategies are chapters of their own and not part of it yet. */
 #include "example.h"
 
-
 static void heading(const char *text) { (void)printf("\n== %s ==\n", text); }
 
 /* Each chapter that changes settings is a runtime of its own: settings freeze with the first operation. */
 static gantry_runtime_t *open_runtime(void) {
-    gantry_runtime_options_t options = {.struct_size = sizeof options, .log = example_log, .opencl_cpu_as_gpu = GANTRY_ON};
+    gantry_runtime_options_t options = {
+        .struct_size = sizeof options, .log = example_log, .opencl_cpu_as_gpu = GANTRY_ON};
     gantry_runtime_t *runtime;
     example_check(gantry_runtime_create(&options, &runtime), "gantry_runtime_create");
     return runtime;
@@ -84,7 +84,8 @@ static void set_growth(gantry_runtime_t *used) {
     if (gantry_set_memory_growth(used, gpus[0], false) != GANTRY_OK) (void)printf("%s\n", gantry_last_message());
     gantry_runtime_t *fresh = open_runtime();
     count = list_gpus(fresh, gpus);
-    for (size_t i = 0; i < count; ++i) example_check(gantry_set_memory_growth(fresh, gpus[i], true), "gantry_set_memory_growth");
+    for (size_t i = 0; i < count; ++i)
+        example_check(gantry_set_memory_growth(fresh, gpus[i], true), "gantry_set_memory_growth");
     const gantry_logical_device_t *logical[8];
     (void)printf("%zu Physical GPUs, %zu Logical GPUs\n", count, list_logical_gpus(fresh, logical));
     gantry_runtime_release(fresh);
@@ -95,10 +96,12 @@ static void limit_memory(gantry_runtime_t *used) {
     const gantry_logical_device_config_t config = {.memory_limit_bytes = UINT64_C(1024) << 20};
     const gantry_physical_device_t *gpus[8];
     size_t count = list_gpus(used, gpus);
-    if (gantry_set_logical_device_configuration(used, gpus[0], &config, 1) != GANTRY_OK) (void)printf("%s\n", gantry_last_message());
+    if (gantry_set_logical_device_configuration(used, gpus[0], &config, 1) != GANTRY_OK)
+        (void)printf("%s\n", gantry_last_message());
     gantry_runtime_t *fresh = open_runtime();
     count = list_gpus(fresh, gpus);
-    example_check(gantry_set_logical_device_configuration(fresh, gpus[0], &config, 1), "gantry_set_logical_device_configuration");
+    example_check(gantry_set_logical_device_configuration(fresh, gpus[0], &config, 1),
+                  "gantry_set_logical_device_configuration");
     const gantry_logical_device_t *logical[8];
     (void)printf("%zu Physical GPUs, %zu Logical GPUs\n", count, list_logical_gpus(fresh, logical));
     gantry_memory_info_t info = {.struct_size = sizeof info};
@@ -112,7 +115,8 @@ static void ask_for_missing_device(gantry_runtime_t *runtime) {
     heading("Using a single GPU on a multi-GPU system: a device that does not exist");
     example_check(gantry_set_soft_device_placement(runtime, false), "gantry_set_soft_device_placement");
     const gantry_logical_device_t *device;
-    if (gantry_find_logical_device(runtime, "/device:GPU:9", &device) != GANTRY_OK) (void)printf("%s\n", gantry_last_message());
+    if (gantry_find_logical_device(runtime, "/device:GPU:9", &device) != GANTRY_OK)
+        (void)printf("%s\n", gantry_last_message());
     gantry_scope_t *scope = gantry_scope_begin(runtime, "/device:GPU:9");
     (void)gantry_matmul(scope, matrix_a(scope), matrix_b(scope), NULL);
     if (gantry_scope_end(scope) != GANTRY_OK) (void)printf("%s\n", gantry_last_message());
@@ -127,7 +131,9 @@ static void place_softly(gantry_runtime_t *runtime) {
     gantry_placement_record_t record;
     size_t count;
     example_check(gantry_get_placements(runtime, 1, &record, &count), "gantry_get_placements");
-    if (count == 1) (void)printf("%s asked for %s, ran on %s: %s\n", record.op, record.asked, record.device, gantry_placement_reason_text(record.reason));
+    if (count == 1)
+        (void)printf("%s asked for %s, ran on %s: %s\n", record.op, record.asked, record.device,
+                     gantry_placement_reason_text(record.reason));
 }
 
 /* A tower on each GPU, their sum on the CPU. */
@@ -153,7 +159,8 @@ int main(void) {
     gantry_runtime_t *runtime = open_runtime();
     const gantry_physical_device_t *gpus[8];
     if (list_gpus(runtime, gpus) == 0) {
-        (void)printf("No GPU and no OpenCL device: the rest of the guide needs one. Install pocl-opencl-icd for CPU devices.\n");
+        (void)printf(
+            "No GPU and no OpenCL device: the rest of the guide needs one. Install pocl-opencl-icd for CPU devices.\n");
         gantry_runtime_release(runtime);
         return 2;
     }

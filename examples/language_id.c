@@ -28,11 +28,11 @@ typedef struct options_t {
 typedef struct model_t {
     gantry_runtime_t *runtime;
     const options_t *options;
-    gantry_variable_t *w, *b;                 /* [features, languages], [languages] */
-    gantry_variable_t *mw, *vw, *mb, *vb;     /* Adam's first and second moments */
+    gantry_variable_t *w, *b;             /* [features, languages], [languages] */
+    gantry_variable_t *mw, *vw, *mb, *vb; /* Adam's first and second moments */
     gantry_variable_t *loss_sum;
     int64_t step;
-    float *rows;      /* host side of one batch */
+    float *rows; /* host side of one batch */
     int32_t *targets;
 } model_t;
 
@@ -52,9 +52,11 @@ static _Noreturn void stop(const char *text) {
 static _Noreturn void show_usage(const char *wrong) {
     if (wrong) (void)fprintf(stderr, "language_id: \"%s\" is not understood\n", wrong);
     (void)fprintf(stderr,
-                  "usage: language_id [--device NAME] [--log-placement] [--epochs N] [--batch N] [--features N] [--words N] [--rate X]\n"
+                  "usage: language_id [--device NAME] [--log-placement] [--epochs N] [--batch N] [--features N] "
+                  "[--words N] [--rate X]\n"
                   "                   [--seed N] [--save FOLDER] [--load FOLDER] [--classify] [LABEL=FILE ...]\n"
-                  "Without LABEL=FILE: en, fr, de, es and it from Debian's packages wamerican wfrench wngerman wspanish witalian.\n");
+                  "Without LABEL=FILE: en, fr, de, es and it from Debian's packages wamerican wfrench wngerman "
+                  "wspanish witalian.\n");
     exit(2);
 }
 
@@ -68,14 +70,16 @@ static long read_number(const char *text, long least, long most) {
 static void add_language(options_t *options, const char *word) {
     const char *equals = strchr(word, '=');
     size_t length = equals ? (size_t)(equals - word) : 0;
-    if (length == 0 || length >= sizeof options->labels[0] || options->language_count == LARGEST_LANGUAGES) show_usage(word);
+    if (length == 0 || length >= sizeof options->labels[0] || options->language_count == LARGEST_LANGUAGES)
+        show_usage(word);
     memcpy(options->labels[options->language_count], word, length);
     options->labels[options->language_count][length] = '\0';
     options->files[options->language_count++] = equals + 1;
 }
 
 static options_t read_options(int argc, char **argv) {
-    options_t options = {.epochs = 6, .batch = 256, .features = 4096, .words_each = 20000, .learning_rate = 0.02, .seed = 1};
+    options_t options = {
+        .epochs = 6, .batch = 256, .features = 4096, .words_each = 20000, .learning_rate = 0.02, .seed = 1};
     for (int i = 1; i < argc; ++i) {
         const char *word = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(word, "--log-placement") == 0) {
@@ -88,21 +92,32 @@ static options_t read_options(int argc, char **argv) {
             show_usage(word);
         } else {
             ++i;
-            if (strcmp(word, "--device") == 0) options.device = value;
-            else if (strcmp(word, "--save") == 0) options.save = value;
-            else if (strcmp(word, "--load") == 0) options.load = value;
-            else if (strcmp(word, "--epochs") == 0) options.epochs = (int)read_number(value, 0, 10000);
-            else if (strcmp(word, "--batch") == 0) options.batch = (uint32_t)read_number(value, 1, 65536);
-            else if (strcmp(word, "--features") == 0) options.features = (uint32_t)read_number(value, 16, 1 << 20);
-            else if (strcmp(word, "--words") == 0) options.words_each = (uint32_t)read_number(value, 20, 10000000);
-            else if (strcmp(word, "--seed") == 0) options.seed = (uint64_t)read_number(value, 0, 1000000000);
-            else if (strcmp(word, "--rate") == 0) options.learning_rate = strtod(value, NULL);
-            else show_usage(word);
+            if (strcmp(word, "--device") == 0)
+                options.device = value;
+            else if (strcmp(word, "--save") == 0)
+                options.save = value;
+            else if (strcmp(word, "--load") == 0)
+                options.load = value;
+            else if (strcmp(word, "--epochs") == 0)
+                options.epochs = (int)read_number(value, 0, 10000);
+            else if (strcmp(word, "--batch") == 0)
+                options.batch = (uint32_t)read_number(value, 1, 65536);
+            else if (strcmp(word, "--features") == 0)
+                options.features = (uint32_t)read_number(value, 16, 1 << 20);
+            else if (strcmp(word, "--words") == 0)
+                options.words_each = (uint32_t)read_number(value, 20, 10000000);
+            else if (strcmp(word, "--seed") == 0)
+                options.seed = (uint64_t)read_number(value, 0, 1000000000);
+            else if (strcmp(word, "--rate") == 0)
+                options.learning_rate = strtod(value, NULL);
+            else
+                show_usage(word);
         }
     }
     if (options.language_count == 0) {
-        static const char *const lists[] = {"en=/usr/share/dict/american-english", "fr=/usr/share/dict/french", "de=/usr/share/dict/ngerman",
-                                            "es=/usr/share/dict/spanish", "it=/usr/share/dict/italian"};
+        static const char *const lists[] = {"en=/usr/share/dict/american-english", "fr=/usr/share/dict/french",
+                                            "de=/usr/share/dict/ngerman", "es=/usr/share/dict/spanish",
+                                            "it=/usr/share/dict/italian"};
         for (size_t i = 0; i < 5; ++i) add_language(&options, lists[i]);
     }
     return options;
@@ -154,18 +169,21 @@ static const gantry_tensor_t *make_inputs(model_t *model, gantry_scope_t *scope,
 }
 
 static const gantry_tensor_t *compute_logits(model_t *model, gantry_scope_t *scope, const gantry_tensor_t *x) {
-    return gantry_bias_add(scope, gantry_matmul(scope, x, gantry_variable_read(scope, model->w), NULL), gantry_variable_read(scope, model->b));
+    return gantry_bias_add(scope, gantry_matmul(scope, x, gantry_variable_read(scope, model->w), NULL),
+                           gantry_variable_read(scope, model->b));
 }
 
 /* m = 0.9 m + 0.1 g;  v = 0.999 v + 0.001 g g;  p = p - rate m / (sqrt(v) + 1e-7), the rate corrected for the first steps. */
-static void apply_adam(gantry_scope_t *scope, gantry_variable_t *p, gantry_variable_t *m, gantry_variable_t *v, const gantry_tensor_t *g,
-                       float rate) {
+static void apply_adam(gantry_scope_t *scope, gantry_variable_t *p, gantry_variable_t *m, gantry_variable_t *v,
+                       const gantry_tensor_t *g, float rate) {
     const gantry_tensor_t *old_m = gantry_variable_read(scope, m), *old_v = gantry_variable_read(scope, v);
     const gantry_tensor_t *dm = gantry_mul(scope, gantry_sub(scope, g, old_m), gantry_scalar_f32(scope, 0.1f));
-    const gantry_tensor_t *dv = gantry_mul(scope, gantry_sub(scope, gantry_square(scope, g), old_v), gantry_scalar_f32(scope, 0.001f));
+    const gantry_tensor_t *dv =
+        gantry_mul(scope, gantry_sub(scope, gantry_square(scope, g), old_v), gantry_scalar_f32(scope, 0.001f));
     (void)gantry_variable_assign_add(scope, m, dm);
     (void)gantry_variable_assign_add(scope, v, dv);
-    const gantry_tensor_t *root = gantry_add(scope, gantry_sqrt(scope, gantry_variable_read(scope, v)), gantry_scalar_f32(scope, 1e-7f));
+    const gantry_tensor_t *root =
+        gantry_add(scope, gantry_sqrt(scope, gantry_variable_read(scope, v)), gantry_scalar_f32(scope, 1e-7f));
     const gantry_tensor_t *update = gantry_div(scope, gantry_variable_read(scope, m), root);
     (void)gantry_variable_assign_sub(scope, p, gantry_mul(scope, update, gantry_scalar_f32(scope, rate)));
 }
@@ -175,15 +193,18 @@ static void train_batch(model_t *model, const word_t *words, size_t count) {
     const options_t *options = model->options;
     gantry_scope_t *scope = gantry_scope_begin(model->runtime, options->device);
     const gantry_tensor_t *x = make_inputs(model, scope, words, count);
-    const gantry_tensor_t *labels = gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE((int64_t)count), model->targets, count * sizeof(int32_t));
+    const gantry_tensor_t *labels =
+        gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE((int64_t)count), model->targets, count * sizeof(int32_t));
     const gantry_tensor_t *one = gantry_scalar_f32(scope, 1.0f), *zero = gantry_scalar_f32(scope, 0.0f);
     const gantry_tensor_t *wanted = gantry_one_hot(scope, labels, options->language_count, one, zero, -1);
     const gantry_tensor_t *log_p = gantry_log_softmax(scope, compute_logits(model, scope, x));
     (void)gantry_variable_assign_sub(scope, model->loss_sum, gantry_sum(scope, gantry_mul(scope, wanted, log_p), NULL));
     /* d loss / d logits = (softmax - wanted) / count */
-    const gantry_tensor_t *g = gantry_mul(scope, gantry_sub(scope, gantry_exp(scope, log_p), wanted), gantry_scalar_f32(scope, 1.0f / (float)count));
+    const gantry_tensor_t *g = gantry_mul(scope, gantry_sub(scope, gantry_exp(scope, log_p), wanted),
+                                          gantry_scalar_f32(scope, 1.0f / (float)count));
     const gantry_tensor_t *gw = gantry_matmul(scope, x, g, &(gantry_matmul_options_t){.transpose_a = true});
-    const gantry_tensor_t *gb = gantry_sum(scope, g, &(gantry_reduce_options_t){.axes = (int32_t[]){0}, .axis_count = 1});
+    const gantry_tensor_t *gb =
+        gantry_sum(scope, g, &(gantry_reduce_options_t){.axes = (int32_t[]){0}, .axis_count = 1});
     double t = (double)++model->step;
     float rate = (float)(options->learning_rate * sqrt(1.0 - pow(0.999, t)) / (1.0 - pow(0.9, t)));
     apply_adam(scope, model->w, model->mw, model->vw, gw, rate);
@@ -211,8 +232,8 @@ static void show_progress(int epoch, int epochs, size_t done, size_t total, doub
     size_t filled = total ? done * WIDTH / total : WIDTH;
     for (size_t i = 0; i < WIDTH; ++i) bar[i] = i < filled ? '=' : i == filled ? '>' : '.';
     bar[WIDTH] = '\0';
-    (void)printf("%sEpoch %d/%d [%s] %zu words, %.0f words/s, loss %.4f%s", is_terminal ? "\r" : "", epoch, epochs, bar, done,
-                 (double)done / seconds, loss, last ? "\n" : "");
+    (void)printf("%sEpoch %d/%d [%s] %zu words, %.0f words/s, loss %.4f%s", is_terminal ? "\r" : "", epoch, epochs, bar,
+                 done, (double)done / seconds, loss, last ? "\n" : "");
     (void)fflush(stdout);
 }
 
@@ -234,7 +255,8 @@ static void train_epoch(model_t *model, int epoch, word_t *words, size_t count, 
 
 static void predict(model_t *model, const word_t *words, size_t count, int64_t *out_labels) {
     gantry_scope_t *scope = gantry_scope_begin(model->runtime, model->options->device);
-    const gantry_tensor_t *best = gantry_argmax(scope, compute_logits(model, scope, make_inputs(model, scope, words, count)), 1);
+    const gantry_tensor_t *best =
+        gantry_argmax(scope, compute_logits(model, scope, make_inputs(model, scope, words, count)), 1);
     if (best) example_check(gantry_tensor_read(best, out_labels, count * sizeof *out_labels), "reading predictions");
     example_check(gantry_scope_end(scope), "predicting");
 }
@@ -279,11 +301,12 @@ static void train(model_t *model) {
     size_t held_out = words.count / 10;
     size_t used = words.count - held_out;
     if (held_out == 0) stop("fewer than ten words in all; longer lists are needed");
-    (void)printf("%zu words of %d languages: %zu to learn from, %zu held out; %u features\n", words.count, options->language_count, used,
-                 held_out, options->features);
+    (void)printf("%zu words of %d languages: %zu to learn from, %zu held out; %u features\n", words.count,
+                 options->language_count, used, held_out, options->features);
     for (int epoch = 1; epoch <= options->epochs; ++epoch) train_epoch(model, epoch, words.items, used, &random);
     double accuracy = test(model, words.items + used, held_out);
-    (void)printf("\nweights on %s\nheld-out accuracy: %.4f\n", gantry_logical_device_full_name(gantry_variable_device(model->w)), accuracy);
+    (void)printf("\nweights on %s\nheld-out accuracy: %.4f\n",
+                 gantry_logical_device_full_name(gantry_variable_device(model->w)), accuracy);
     free(words.items);
 }
 
@@ -325,13 +348,15 @@ static void classify(model_t *model) {
         if (!*word.text) continue;
         float p[LARGEST_LANGUAGES];
         gantry_scope_t *scope = gantry_scope_begin(model->runtime, options->device);
-        const gantry_tensor_t *all = gantry_softmax(scope, compute_logits(model, scope, make_inputs(model, scope, &word, 1)));
+        const gantry_tensor_t *all =
+            gantry_softmax(scope, compute_logits(model, scope, make_inputs(model, scope, &word, 1)));
         if (all) example_check(gantry_tensor_read(all, p, (size_t)options->language_count * sizeof *p), "classifying");
         example_check(gantry_scope_end(scope), "classifying");
         int32_t best = 0;
         for (int32_t i = 1; i < options->language_count; ++i) best = p[i] > p[best] ? i : best;
         (void)printf("%-20s %s ", line, options->labels[best]);
-        for (int32_t i = 0; i < options->language_count; ++i) (void)printf("  %s %.2f", options->labels[i], (double)p[i]);
+        for (int32_t i = 0; i < options->language_count; ++i)
+            (void)printf("  %s %.2f", options->labels[i], (double)p[i]);
         (void)printf("\n");
     }
 }

@@ -78,11 +78,13 @@ static inline void shuffle_words(word_t *items, size_t count, uint64_t *random) 
 }
 
 /* Appends up to limit words of the file, chosen evenly at random. False, with the reason in why. */
-static inline bool read_words(words_t *words, const char *path, int32_t label, size_t limit, uint64_t *random, char *why, size_t why_bytes) {
+static inline bool read_words(words_t *words, const char *path, int32_t label, size_t limit, uint64_t *random,
+                              char *why, size_t why_bytes) {
     FILE *file = fopen(path, "r");
     if (!file) {
-        (void)snprintf(why, why_bytes, "word list %s cannot be read: %s (Debian's lists: wamerican wfrench wngerman wspanish witalian)", path,
-                       strerror(errno));
+        (void)snprintf(why, why_bytes,
+                       "word list %s cannot be read: %s (Debian's lists: wamerican wfrench wngerman wspanish witalian)",
+                       path, strerror(errno));
         return false;
     }
     size_t first = words->count;
@@ -95,7 +97,8 @@ static inline bool read_words(words_t *words, const char *path, int32_t label, s
     }
     (void)fclose(file);
     if (!good || words->count == first) {
-        (void)snprintf(why, why_bytes, "word list %s: %s", path, good ? "no usable word in it; one word a line is accepted" : "memory is out");
+        (void)snprintf(why, why_bytes, "word list %s: %s", path,
+                       good ? "no usable word in it; one word a line is accepted" : "memory is out");
         return false;
     }
     shuffle_words(words->items + first, words->count - first, random);

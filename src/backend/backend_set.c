@@ -42,7 +42,8 @@ static void release_item(const gantry__heap_t *heap, gantry__backend_t *item) {
     gantry__heap_free_text(heap, item->reason);
 }
 
-static gantry_status_t append(gantry__backend_set_t *set, gantry__backend_t item, const char *name, const char *path, const char *reason) {
+static gantry_status_t append(gantry__backend_set_t *set, gantry__backend_t item, const char *name, const char *path,
+                              const char *reason) {
     item.name = gantry__heap_strdup(set->heap, name);
     item.path = gantry__heap_strdup(set->heap, path);
     item.reason = gantry__heap_strdup(set->heap, reason);
@@ -58,8 +59,8 @@ static gantry_status_t append(gantry__backend_set_t *set, gantry__backend_t item
     return GANTRY_OK;
 }
 
-static gantry_status_t refuse(gantry__backend_set_t *set, const char *name, const char *path, gantry_backend_state_t state,
-                              const gantry_backend_t *table) {
+static gantry_status_t refuse(gantry__backend_set_t *set, const char *name, const char *path,
+                              gantry_backend_state_t state, const gantry_backend_t *table) {
     char reason[GANTRY__MESSAGE_BYTES];
     (void)snprintf(reason, sizeof reason, "%s", gantry__message());
     gantry__backend_t item = {.state = state, .table = table};
@@ -86,7 +87,8 @@ static bool is_wanted(const char *only, const char *name) {
     return false;
 }
 
-static gantry_status_t open_backend(gantry__backend_set_t *set, const gantry_backend_t *table, const char *path, const char *only) {
+static gantry_status_t open_backend(gantry__backend_set_t *set, const gantry_backend_t *table, const char *path,
+                                    const char *only) {
     if (is_name_taken(set, table->name)) {
         (void)gantry__fail(GANTRY_ALREADY_EXISTS, "a backend named %s was found earlier", table->name);
         return refuse(set, table->name, path, GANTRY_BACKEND_REFUSED, NULL);
@@ -100,7 +102,8 @@ static gantry_status_t open_backend(gantry__backend_set_t *set, const gantry_bac
     int32_t code = table->open(&set->host, &item.instance);
     if (code == GANTRY_RESOURCE_EXHAUSTED) return GANTRY_RESOURCE_EXHAUSTED;
     if (code != 0) {
-        return refuse(set, table->name, path, code == GANTRY_UNAVAILABLE ? GANTRY_BACKEND_UNAVAILABLE : GANTRY_BACKEND_REFUSED, table);
+        return refuse(set, table->name, path,
+                      code == GANTRY_UNAVAILABLE ? GANTRY_BACKEND_UNAVAILABLE : GANTRY_BACKEND_REFUSED, table);
     }
     item.device_count = table->device_count(item.instance);
     return append(set, item, table->name, path, "");
@@ -143,8 +146,9 @@ static gantry_status_t open_all(gantry__backend_set_t *set, const char *path, co
     return status;
 }
 
-gantry_status_t gantry__backend_set_init(gantry__backend_set_t *set, const gantry__heap_t *heap, const gantry__log_t *log,
-                                         gantry__settings_t *settings, const char *path, const char *only) {
+gantry_status_t gantry__backend_set_init(gantry__backend_set_t *set, const gantry__heap_t *heap,
+                                         const gantry__log_t *log, gantry__settings_t *settings, const char *path,
+                                         const char *only) {
     *set = (gantry__backend_set_t){.heap = heap, .log = log, .settings = settings};
     set->host = (gantry_host_t){.struct_size = sizeof set->host,
                                 .abi_version = GANTRY_ABI_VERSION,

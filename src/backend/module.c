@@ -28,7 +28,8 @@ static bool is_module_name(const char *name) {
     return false;
 }
 
-gantry_status_t gantry__module_search_folder(const gantry__heap_t *heap, const char *folder, gantry__module_visit_fn visit, void *user) {
+gantry_status_t gantry__module_search_folder(const gantry__heap_t *heap, const char *folder,
+                                             gantry__module_visit_fn visit, void *user) {
     if (!folder) return GANTRY_OK;
     gantry__directory_names_t names;
     gantry_status_t status = gantry__directory_list(heap, folder, &names);
@@ -47,13 +48,15 @@ gantry_status_t gantry__module_search_folder(const gantry__heap_t *heap, const c
     return status;
 }
 
-static gantry_status_t visit_entry(const gantry__heap_t *heap, const char *entry, gantry__module_visit_fn visit, void *user) {
+static gantry_status_t visit_entry(const gantry__heap_t *heap, const char *entry, gantry__module_visit_fn visit,
+                                   void *user) {
     struct stat info;
     if (stat(entry, &info) == 0 && S_ISDIR(info.st_mode)) return gantry__module_search_folder(heap, entry, visit, user);
     return visit(user, entry);
 }
 
-gantry_status_t gantry__module_search(const gantry__heap_t *heap, const char *path, gantry__module_visit_fn visit, void *user) {
+gantry_status_t gantry__module_search(const gantry__heap_t *heap, const char *path, gantry__module_visit_fn visit,
+                                      void *user) {
     if (!path || !*path) return GANTRY_OK;
     size_t bytes = strlen(path) + 1;
     char *copy = gantry__heap_strdup(heap, path);
@@ -123,24 +126,27 @@ static bool is_cut(const char *file) {
 gantry_status_t gantry__module_query(const char *file, const gantry_backend_t **out_table) {
     *out_table = NULL;
     if (is_cut(file)) {
-        return gantry__fail(GANTRY_DATA_LOSS, "backend module %s cannot be opened: the file ends before its content does", file);
+        return gantry__fail(GANTRY_DATA_LOSS,
+                            "backend module %s cannot be opened: the file ends before its content does", file);
     }
     void *module = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (!module) {
         const char *why = dlerror();
-        return gantry__fail(GANTRY_UNAVAILABLE, "backend module %s cannot be opened: %s", file, why ? why : "no reason given");
+        return gantry__fail(GANTRY_UNAVAILABLE, "backend module %s cannot be opened: %s", file,
+                            why ? why : "no reason given");
     }
     void *symbol = dlsym(module, GANTRY_BACKEND_QUERY_SYMBOL);
     if (!symbol) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "backend module %s does not export %s", file, GANTRY_BACKEND_QUERY_SYMBOL);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "backend module %s does not export %s", file,
+                            GANTRY_BACKEND_QUERY_SYMBOL);
     }
     gantry_backend_query_fn query;
     memcpy(&query, &symbol, sizeof query); /* POSIX's way from object to function pointer */
     int32_t code = query(GANTRY_ABI_VERSION, out_table);
     if (code != 0) {
         *out_table = NULL;
-        return gantry__fail(GANTRY_FAILED_PRECONDITION, "backend module %s refuses ABI version %u of this library (%s)", file,
-                            GANTRY_ABI_VERSION, gantry_status_name((gantry_status_t)code));
+        return gantry__fail(GANTRY_FAILED_PRECONDITION, "backend module %s refuses ABI version %u of this library (%s)",
+                            file, GANTRY_ABI_VERSION, gantry_status_name((gantry_status_t)code));
     }
     gantry_status_t status = gantry__backend_table_check(*out_table);
     if (status != GANTRY_OK) return gantry__fail_prefix(status, "backend module %s: ", file);

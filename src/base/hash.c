@@ -12,7 +12,9 @@
 #pragma GCC diagnostic pop
 #endif
 
-uint64_t gantry__hash64(const void *bytes, size_t size, uint64_t seed) { return XXH3_64bits_withSeed(bytes, size, seed); }
+uint64_t gantry__hash64(const void *bytes, size_t size, uint64_t seed) {
+    return XXH3_64bits_withSeed(bytes, size, seed);
+}
 
 void gantry__hasher_init(gantry__hasher_t *hasher) { *hasher = (gantry__hasher_t){{0, 0}}; }
 
@@ -23,4 +25,6 @@ void gantry__hasher_add(gantry__hasher_t *hasher, const void *bytes, size_t size
     hasher->state = (gantry__hash128_t){joined.low64, joined.high64};
 }
 
-void gantry__hasher_add_text(gantry__hasher_t *hasher, const char *text) { gantry__hasher_add(hasher, text, strlen(text)); }
+void gantry__hasher_add_text(gantry__hasher_t *hasher, const char *text) {
+    gantry__hasher_add(hasher, text, strlen(text));
+}

@@ -34,7 +34,8 @@ void *gantry__heap_zalloc(const gantry__heap_t *heap, size_t bytes) {
     return ptr;
 }
 
-void *gantry__heap_resize(const gantry__heap_t *heap, void *ptr, size_t old_count, size_t new_count, size_t item_bytes) {
+void *gantry__heap_resize(const gantry__heap_t *heap, void *ptr, size_t old_count, size_t new_count,
+                          size_t item_bytes) {
     if (item_bytes != 0 && new_count > SIZE_MAX / item_bytes) return out_of_memory(SIZE_MAX);
     size_t bytes = new_count * item_bytes;
     void *grown = heap->reallocate(heap->user, ptr, old_count * item_bytes, bytes ? bytes : 1);

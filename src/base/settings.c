@@ -29,9 +29,11 @@ static gantry__setting_t *find(const gantry__settings_t *settings, const char *n
     return NULL;
 }
 
-static gantry__setting_t *add(gantry__settings_t *settings, const char *name, const char *value, gantry__setting_source_t source) {
+static gantry__setting_t *add(gantry__settings_t *settings, const char *name, const char *value,
+                              gantry__setting_source_t source) {
     const gantry__heap_t *heap = settings->heap;
-    if (!gantry__heap_grow(heap, &settings->entries, settings->count, &settings->capacity, sizeof *settings->entries)) return NULL;
+    if (!gantry__heap_grow(heap, &settings->entries, settings->count, &settings->capacity, sizeof *settings->entries))
+        return NULL;
     gantry__setting_t *entry = gantry__heap_zalloc(heap, sizeof *entry);
     if (!entry) return NULL;
     entry->source = source;
@@ -53,7 +55,8 @@ gantry_status_t gantry__settings_put_all(gantry__settings_t *settings, const cha
     for (; assignments && *assignments; ++assignments) {
         const char *equals = strchr(*assignments, '=');
         if (!equals || equals == *assignments) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "extra option \"%s\" is not of the form NAME=VALUE", *assignments);
+            return gantry__fail(GANTRY_INVALID_ARGUMENT, "extra option \"%s\" is not of the form NAME=VALUE",
+                                *assignments);
         }
         char *name = gantry__heap_strdup(settings->heap, *assignments);
         if (!name) return GANTRY_RESOURCE_EXHAUSTED;
@@ -92,10 +95,12 @@ gantry_status_t gantry__settings_get_bool(gantry__settings_t *settings, const ch
             return GANTRY_OK;
         }
     }
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is \"%s\"; accepted are 0, off, false, no, 1, on, true, yes", name, value);
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is \"%s\"; accepted are 0, off, false, no, 1, on, true, yes", name,
+                        value);
 }
 
-gantry_status_t gantry__settings_get_word(gantry__settings_t *settings, const char *name, const char *const *words, int count, int *out) {
+gantry_status_t gantry__settings_get_word(gantry__settings_t *settings, const char *name, const char *const *words,
+                                          int count, int *out) {
     const char *value = gantry__settings_get(settings, name, NULL);
     if (!value || !*value) return GANTRY_OK;
     char accepted[256] = "";
@@ -130,7 +135,8 @@ gantry_status_t gantry__settings_get_bytes(gantry__settings_t *settings, const c
         ++p;
     }
     if (!ok || *p) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is \"%s\"; accepted is a number of bytes such as 1048576, 512M or 2G", name, value);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "%s is \"%s\"; accepted is a number of bytes such as 1048576, 512M or 2G", name, value);
     }
     *out = number;
     return GANTRY_OK;

@@ -1,17 +1,19 @@
 #include "device/buffer.h"
 
-static gantry_status_t wait_for_former_uses(gantry_logical_device_t *device, const gantry__bfc_chunk_t *chunk, uint32_t first_stream) {
+static gantry_status_t wait_for_former_uses(gantry_logical_device_t *device, const gantry__bfc_chunk_t *chunk,
+                                            uint32_t first_stream) {
     if (device->synchronous) return GANTRY_OK;
     gantry__point_t points[GANTRY__STREAMS];
     size_t count = 0;
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) {
-        if (i != first_stream && chunk->last_use[i] > 0) points[count++] = (gantry__point_t){&device->streams[i], chunk->last_use[i]};
+        if (i != first_stream && chunk->last_use[i] > 0)
+            points[count++] = (gantry__point_t){&device->streams[i], chunk->last_use[i]};
     }
     return gantry__stream_follow(&device->streams[first_stream], points, count);
 }
 
-gantry_status_t gantry__buffer_create(gantry_logical_device_t *device, uint64_t size_bytes, uint32_t first_stream, const char *owner,
-                                      gantry__buffer_t **out_buffer) {
+gantry_status_t gantry__buffer_create(gantry_logical_device_t *device, uint64_t size_bytes, uint32_t first_stream,
+                                      const char *owner, gantry__buffer_t **out_buffer) {
     *out_buffer = NULL;
     gantry__buffer_t *buffer = gantry__heap_alloc(device->table->heap, sizeof *buffer);
     if (!buffer) return GANTRY_RESOURCE_EXHAUSTED;
@@ -43,7 +45,8 @@ gantry__buffer_t *gantry__buffer_retain(gantry__buffer_t *buffer) {
 
 void gantry__buffer_release(gantry__buffer_t *buffer) {
     if (!buffer || atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) != 1) return;
-    for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) buffer->chunk->last_use[i] = atomic_load_explicit(&buffer->last_use[i], memory_order_relaxed);
+    for (uint32_t i = 0; i < GANTRY__STREAMS; ++i)
+        buffer->chunk->last_use[i] = atomic_load_explicit(&buffer->last_use[i], memory_order_relaxed);
     gantry_logical_device_t *device = buffer->device;
     gantry__allocator_free(&device->allocator, buffer->chunk);
     gantry__heap_free(device->table->heap, buffer, sizeof *buffer);
@@ -51,7 +54,7 @@ void gantry__buffer_release(gantry__buffer_t *buffer) {
 
 void gantry__buffer_mark_use(gantry__buffer_t *buffer, uint32_t stream, uint64_t count) {
     uint_fast64_t seen = atomic_load_explicit(&buffer->last_use[stream], memory_order_relaxed);
-    while (seen < count && !atomic_compare_exchange_weak_explicit(&buffer->last_use[stream], &seen, count, memory_order_acq_rel,
-                                                                  memory_order_relaxed)) {
+    while (seen < count && !atomic_compare_exchange_weak_explicit(&buffer->last_use[stream], &seen, count,
+                                                                  memory_order_acq_rel, memory_order_relaxed)) {
     }
 }

@@ -10,45 +10,53 @@ gantry_status_t gantry__device_check(const gantry__device_table_t *table, const 
     for (size_t i = 0; i < table->physical_count; ++i) {
         if (table->physical[i] == device) return GANTRY_OK;
     }
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "Unrecognized device: %p is not a physical device of this runtime (%zu are listed)",
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "Unrecognized device: %p is not a physical device of this runtime (%zu are listed)",
                         (const void *)device, table->physical_count);
 }
 
-static bool is_frozen(const gantry__device_table_t *table) { return atomic_load_explicit(&table->frozen, memory_order_acquire); }
+static bool is_frozen(const gantry__device_table_t *table) {
+    return atomic_load_explicit(&table->frozen, memory_order_acquire);
+}
 
 static gantry_status_t refuse_frozen(const gantry__device_table_t *table, const char *what) {
-    return gantry__fail(GANTRY_FAILED_PRECONDITION, "%s cannot be modified after being initialized (initialized by %s)", what,
-                        table->frozen_by);
+    return gantry__fail(GANTRY_FAILED_PRECONDITION, "%s cannot be modified after being initialized (initialized by %s)",
+                        what, table->frozen_by);
 }
 
 /* ---- visible devices ---- */
 
-static gantry_status_t check_visible(const gantry__device_table_t *table, const gantry_physical_device_t *const *devices, size_t count,
-                                     const char *type) {
+static gantry_status_t check_visible(const gantry__device_table_t *table,
+                                     const gantry_physical_device_t *const *devices, size_t count, const char *type) {
     for (size_t i = 0; i < count; ++i) {
         GANTRY__TRY(gantry__device_check(table, devices[i]));
         if (!devices[i]->listed) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s cannot be made visible: %s", devices[i]->alias, devices[i]->note);
+            return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s cannot be made visible: %s", devices[i]->alias,
+                                devices[i]->note);
         }
         if (type && strcmp(devices[i]->type, type) != 0) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "Unrecognized device: %s is no %s device", devices[i]->name, type);
+            return gantry__fail(GANTRY_INVALID_ARGUMENT, "Unrecognized device: %s is no %s device", devices[i]->name,
+                                type);
         }
         for (size_t j = 0; j < i; ++j) {
-            if (devices[j] == devices[i]) return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is given twice", devices[i]->name);
+            if (devices[j] == devices[i])
+                return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is given twice", devices[i]->name);
         }
     }
     return GANTRY_OK;
 }
 
 /* Appends devices that are (not) of a type, keeping their order. */
-static size_t append_by_type(const physical_t **out, size_t used, const physical_t *const *devices, size_t count, const char *type, bool is) {
+static size_t append_by_type(const physical_t **out, size_t used, const physical_t *const *devices, size_t count,
+                             const char *type, bool is) {
     for (size_t i = 0; i < count; ++i) {
         if ((strcmp(devices[i]->type, type) == 0) == is) out[used++] = devices[i];
     }
     return used;
 }
 
-gantry_status_t gantry__device_set_visible(gantry__device_table_t *table, const gantry_physical_device_t *const *devices, size_t count,
+gantry_status_t gantry__device_set_visible(gantry__device_table_t *table,
+                                           const gantry_physical_device_t *const *devices, size_t count,
                                            const char *type) {
     GANTRY__TRY(check_visible(table, devices, count, type));
     size_t bytes = 2 * (table->physical_count + 1) * sizeof(physical_t *);
@@ -61,8 +69,9 @@ gantry_status_t gantry__device_set_visible(gantry__device_table_t *table, const 
     size_t used = append_by_type(sorted, 0, wanted, all, "CPU", true);
     gantry_status_t status = GANTRY_OK;
     if (used == 0) {
-        status = gantry__fail(GANTRY_INVALID_ARGUMENT,
-                              "the visible list has no CPU device; ops without a GPU kernel need one: include /physical_device:CPU:0");
+        status = gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "the visible list has no CPU device; ops without a GPU kernel need one: include /physical_device:CPU:0");
     } else {
         used = append_by_type(sorted, used, wanted, all, "CPU", false);
         bool equal = used == table->visible_count && memcmp(sorted, table->visible, used * sizeof *sorted) == 0;
@@ -94,7 +103,8 @@ static physical_t *mutable_device(const gantry__device_table_t *table, const gan
     return table->physical[device->position];
 }
 
-gantry_status_t gantry__device_set_growth(gantry__device_table_t *table, const gantry_physical_device_t *device, bool enabled) {
+gantry_status_t gantry__device_set_growth(gantry__device_table_t *table, const gantry_physical_device_t *device,
+                                          bool enabled) {
     GANTRY__TRY(gantry__device_check(table, device));
     gantry_status_t status = GANTRY_OK;
     gantry__mutex_lock(&table->lock);
@@ -107,12 +117,14 @@ gantry_status_t gantry__device_set_growth(gantry__device_table_t *table, const g
     return status;
 }
 
-static gantry_status_t set_limit(gantry__device_table_t *table, const gantry_physical_device_t *device, uint64_t limit_bytes,
-                                 const char *what) {
+static gantry_status_t set_limit(gantry__device_table_t *table, const gantry_physical_device_t *device,
+                                 uint64_t limit_bytes, const char *what) {
     GANTRY__TRY(gantry__device_check(table, device));
     if (limit_bytes > device->info.total_bytes && device->info.total_bytes > 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "memory limit %" PRIu64 " of %s is more than the device has: at most %" PRIu64
-                            " bytes are accepted, 0 means its default", limit_bytes, device->name, device->info.total_bytes);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "memory limit %" PRIu64 " of %s is more than the device has: at most %" PRIu64
+                            " bytes are accepted, 0 means its default",
+                            limit_bytes, device->name, device->info.total_bytes);
     }
     gantry_status_t status = GANTRY_OK;
     gantry__mutex_lock(&table->lock);
@@ -125,7 +137,8 @@ static gantry_status_t set_limit(gantry__device_table_t *table, const gantry_phy
     return status;
 }
 
-gantry_status_t gantry__device_set_limit(gantry__device_table_t *table, const gantry_physical_device_t *device, uint64_t limit_bytes) {
+gantry_status_t gantry__device_set_limit(gantry__device_table_t *table, const gantry_physical_device_t *device,
+                                         uint64_t limit_bytes) {
     return set_limit(table, device, limit_bytes, "Physical devices");
 }
 
@@ -133,12 +146,14 @@ gantry_status_t gantry__device_set_logical(gantry__device_table_t *table, const 
                                            const gantry_logical_device_config_t *configs, size_t count) {
     GANTRY__TRY(gantry__device_check(table, device));
     if (count == 0 || !configs) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "the logical device configuration of %s is empty; one entry or more is accepted",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "the logical device configuration of %s is empty; one entry or more is accepted",
                             device->name);
     }
     if (count > 1) {
         if (is_frozen(table)) return refuse_frozen(table, "Virtual devices");
-        return gantry__fail(GANTRY_UNIMPLEMENTED, "splitting %s into %zu logical devices is not implemented yet; one entry is accepted",
+        return gantry__fail(GANTRY_UNIMPLEMENTED,
+                            "splitting %s into %zu logical devices is not implemented yet; one entry is accepted",
                             device->name, count);
     }
     return set_limit(table, device, configs[0].memory_limit_bytes, "Virtual devices");

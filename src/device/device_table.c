@@ -17,8 +17,10 @@ static gantry_status_t read_settings(gantry__device_table_t *table, const gantry
         table->default_growth = strcmp(forced, "true") == 0 ? GANTRY_ON : GANTRY_OFF;
     } else if (forced && *forced) {
         gantry__log(table->log, GANTRY_LEVEL_ERROR,
-                    "The TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be parsed: \"%s\". Valid values are \"true\" or "
-                    "\"false\".", forced);
+                    "The TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be parsed: \"%s\". Valid "
+                    "values are \"true\" or "
+                    "\"false\".",
+                    forced);
     }
     if (options->memory_growth != GANTRY_DEFAULT) table->default_growth = options->memory_growth;
     GANTRY__TRY(gantry__settings_get_bytes(table->settings, "GANTRY_MEMORY_LIMIT", &table->default_limit_bytes));
@@ -42,9 +44,9 @@ static gantry_status_t list_backend_names(gantry__device_table_t *table) {
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__device_table_init(gantry__device_table_t *table, const gantry__heap_t *heap, const gantry__log_t *log,
-                                          gantry__settings_t *settings, gantry__backend_set_t *backends,
-                                          const gantry_runtime_options_t *options) {
+gantry_status_t gantry__device_table_init(gantry__device_table_t *table, const gantry__heap_t *heap,
+                                          const gantry__log_t *log, gantry__settings_t *settings,
+                                          gantry__backend_set_t *backends, const gantry_runtime_options_t *options) {
     *table = (gantry__device_table_t){.heap = heap, .log = log, .settings = settings, .backends = backends};
     if (gantry__mutex_init(&table->lock) != 0) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
     gantry_status_t status = read_settings(table, options);
@@ -63,7 +65,8 @@ void gantry__device_table_deinit(gantry__device_table_t *table) {
     }
     gantry__heap_free(heap, table->logical, table->physical_count * sizeof *table->logical);
     gantry__heap_free(heap, table->visible, table->physical_count * sizeof *table->visible);
-    for (size_t i = 0; i < table->physical_count; ++i) gantry__heap_free(heap, table->physical[i], sizeof *table->physical[i]);
+    for (size_t i = 0; i < table->physical_count; ++i)
+        gantry__heap_free(heap, table->physical[i], sizeof *table->physical[i]);
     gantry__heap_free(heap, table->physical, table->physical_capacity * sizeof *table->physical);
     void *names;
     memcpy(&names, &table->backend_names, sizeof names);
@@ -74,7 +77,8 @@ void gantry__device_table_deinit(gantry__device_table_t *table) {
 
 /* ---- freeze ---- */
 
-static gantry_status_t add_logical(gantry__device_table_t *table, const struct gantry_physical_device_t *physical, int32_t index) {
+static gantry_status_t add_logical(gantry__device_table_t *table, const struct gantry_physical_device_t *physical,
+                                   int32_t index) {
     logical_t *device = gantry__heap_zalloc(table->heap, sizeof *device);
     if (!device) return GANTRY_RESOURCE_EXHAUSTED;
     device->table = table;
@@ -86,7 +90,8 @@ static gantry_status_t add_logical(gantry__device_table_t *table, const struct g
     device->host_addressable = (physical->info.flags & GANTRY_DEVICE_HOST_ADDRESSABLE) != 0;
     if (index >= 0) {
         (void)snprintf(device->name, sizeof device->name, "/device:%s:%d", physical->type, index);
-        (void)snprintf(device->full_name, sizeof device->full_name, "/job:localhost/replica:0/task:0/device:%s:%d", physical->type, index);
+        (void)snprintf(device->full_name, sizeof device->full_name, "/job:localhost/replica:0/task:0/device:%s:%d",
+                       physical->type, index);
     } else {
         (void)snprintf(device->name, sizeof device->name, "%s", physical->alias);
         (void)snprintf(device->full_name, sizeof device->full_name, "%s", physical->alias);
@@ -107,14 +112,16 @@ static gantry_status_t make_logical_devices(gantry__device_table_t *table) {
     table->listed_count = table->logical_count;
     for (size_t i = 0; i < table->physical_count; ++i) {
         const struct gantry_physical_device_t *view = table->physical[i];
-        bool is_hidden = view->served_by && !gantry__device_is_visible(table, view->served_by); /* the card is hidden, under every name */
+        bool is_hidden = view->served_by &&
+                         !gantry__device_is_visible(table, view->served_by); /* the card is hidden, under every name */
         if (!view->listed && !is_hidden) GANTRY__TRY(add_logical(table, view, -1));
     }
     return GANTRY_OK;
 }
 
 static void forget_logical_devices(gantry__device_table_t *table) {
-    for (size_t i = 0; i < table->logical_count; ++i) gantry__heap_free(table->heap, table->logical[i], sizeof *table->logical[i]);
+    for (size_t i = 0; i < table->logical_count; ++i)
+        gantry__heap_free(table->heap, table->logical[i], sizeof *table->logical[i]);
     gantry__heap_free(table->heap, table->logical, table->physical_count * sizeof *table->logical);
     table->logical = NULL;
     table->logical_count = table->listed_count = 0;
@@ -144,8 +151,9 @@ gantry_status_t gantry__device_table_freeze(gantry__device_table_t *table, const
 static void announce_device(const gantry__device_table_t *table, const logical_t *device) {
     const struct gantry_physical_device_t *physical = device->physical;
     gantry__log(table->log, GANTRY_LEVEL_INFO,
-                "Found device %s (%s): name: %s, vendor: %s, platform: %s, driver: %s, compute units: %u, pci bus id: %s, total memory: %" PRIu64
-                " MB%s%s", device->name, physical->alias, physical->info.hardware_name, physical->info.vendor, physical->platform,
+                "Found device %s (%s): name: %s, vendor: %s, platform: %s, driver: %s, compute units: %u, pci bus id: "
+                "%s, total memory: %" PRIu64 " MB%s%s",
+                device->name, physical->alias, physical->info.hardware_name, physical->info.vendor, physical->platform,
                 physical->info.driver_version, physical->info.compute_units, *physical->pci ? physical->pci : "none",
                 physical->info.total_bytes >> 20, *physical->note ? "; " : "", physical->note);
 }
@@ -155,9 +163,11 @@ void gantry__device_table_announce(const gantry__device_table_t *table) {
         const gantry__backend_t *backend = &table->backends->items[i];
         if (backend->state != GANTRY_BACKEND_USABLE) continue; /* its reason was logged when it was found */
         const char *libraries = GANTRY_ABI_HAS(backend->table, libraries) && backend->table->libraries
-                                    ? backend->table->libraries(backend->instance) : "";
-        gantry__log(table->log, GANTRY_LEVEL_INFO, "Backend %s (%s): %u device%s%s%s", backend->name, backend->path, backend->device_count,
-                    backend->device_count == 1 ? "" : "s", libraries && *libraries ? "; " : "", libraries ? libraries : "");
+                                    ? backend->table->libraries(backend->instance)
+                                    : "";
+        gantry__log(table->log, GANTRY_LEVEL_INFO, "Backend %s (%s): %u device%s%s%s", backend->name, backend->path,
+                    backend->device_count, backend->device_count == 1 ? "" : "s", libraries && *libraries ? "; " : "",
+                    libraries ? libraries : "");
     }
     for (size_t i = 0; i < table->logical_count; ++i) announce_device(table, table->logical[i]);
 }

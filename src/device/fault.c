@@ -27,7 +27,8 @@ static gantry_status_t make_slots(logical_t *device) {
     gantry__fault_table_t *table = &device->faults;
     gantry__buffer_t *buffer;
     uint64_t bytes = (uint64_t)GANTRY__FAULT_SLOTS * GANTRY__FAULT_BYTES;
-    GANTRY__TRY(gantry__buffer_create(device, bytes, GANTRY_STREAM_COMPUTE, "error slots", &buffer)); /* behind former uses of the memory */
+    GANTRY__TRY(gantry__buffer_create(device, bytes, GANTRY_STREAM_COMPUTE, "error slots",
+                                      &buffer)); /* behind former uses of the memory */
     table->buffer = buffer;
     table->span = buffer->span;
     for (uint32_t i = 0; i < GANTRY__FAULT_SLOTS; ++i) table->free_slots[i] = GANTRY__FAULT_SLOTS - 1 - i;
@@ -41,7 +42,8 @@ static gantry_status_t take_slot(logical_t *device, uint32_t *out_slot) {
     gantry__mutex_lock(&table->lock);
     gantry_status_t status = table->is_ready ? GANTRY_OK : make_slots(device);
     if (status == GANTRY_OK && table->free_count == 0) {
-        status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "%s: %d results that may carry an error of the device are unread; read or drop some",
+        status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
+                              "%s: %d results that may carry an error of the device are unread; read or drop some",
                               device->name, GANTRY__FAULT_SLOTS);
     }
     if (status == GANTRY_OK) *out_slot = table->free_slots[--table->free_count];
@@ -109,7 +111,8 @@ static gantry_status_t fetch_slot(const gantry__fault_t *fault, void *out) {
     gantry__stream_begin(stream);
     gantry_status_t status = (gantry_status_t)device->backend->transfer->to_host(stream->handle, out, &span);
     uint64_t count = gantry__stream_end(stream);
-    gantry_status_t waited = gantry__point_wait((gantry__point_t){stream, count}); /* also after a failure: out may be written yet */
+    gantry_status_t waited =
+        gantry__point_wait((gantry__point_t){stream, count}); /* also after a failure: out may be written yet */
     if (status == GANTRY_OK && waited == GANTRY_OK) gantry__point_passed(fault->point);
     return status != GANTRY_OK ? status : waited;
 }
@@ -117,14 +120,16 @@ static gantry_status_t fetch_slot(const gantry__fault_t *fault, void *out) {
 static void describe(gantry__fault_t *fault, uint32_t code, uint32_t input, int64_t position) {
     const char *device = fault->device->full_name;
     if (code == GANTRY_FAULT_DIVISION_BY_ZERO) {
-        (void)snprintf(fault->text, sizeof fault->text, "Integer division by zero: op %s (number %" PRIu64 ") on %s, element %" PRId64,
-                       fault->op, fault->sequence, device, position);
+        (void)snprintf(fault->text, sizeof fault->text,
+                       "Integer division by zero: op %s (number %" PRIu64 ") on %s, element %" PRId64, fault->op,
+                       fault->sequence, device, position);
     } else if (code == GANTRY_FAULT_INDEX_OUT_OF_RANGE) {
         (void)snprintf(fault->text, sizeof fault->text,
-                       "indices[%" PRId64 "] is out of range: op %s (number %" PRIu64 ") on %s, input %" PRIu32, position, fault->op,
-                       fault->sequence, device, input);
+                       "indices[%" PRId64 "] is out of range: op %s (number %" PRIu64 ") on %s, input %" PRIu32,
+                       position, fault->op, fault->sequence, device, input);
     } else {
-        (void)snprintf(fault->text, sizeof fault->text, "op %s (number %" PRIu64 ") on %s reported error %" PRIu32 " at %" PRId64, fault->op,
+        (void)snprintf(fault->text, sizeof fault->text,
+                       "op %s (number %" PRIu64 ") on %s reported error %" PRIu32 " at %" PRId64, fault->op,
                        fault->sequence, device, code, position);
     }
 }

@@ -18,8 +18,10 @@ static gantry_status_t check_host_memory(const logical_t *device, uint64_t size_
     if (memory->memory_info(device->handle, &free_bytes, &total_bytes) != 0) return GANTRY_OK;
     uint64_t reserve = total_bytes / 64; /* for the rest of the process and the system */
     if (size_bytes + reserve <= free_bytes) return GANTRY_OK;
-    return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "%s: a region of %" PRIu64 " bytes does not fit into the machine's free memory of %" PRIu64
-                        " bytes", device->name, size_bytes, free_bytes);
+    return gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
+                        "%s: a region of %" PRIu64 " bytes does not fit into the machine's free memory of %" PRIu64
+                        " bytes",
+                        device->name, size_bytes, free_bytes);
 }
 
 /* Touches every page, so that the memory is there. */
@@ -29,7 +31,8 @@ static gantry_status_t commit(logical_t *device, uint64_t region, uint64_t size_
     const uint32_t zero = 0;
     gantry_span_t span = {region, 0, size_bytes};
     gantry__stream_begin(stream);
-    gantry_status_t status = (gantry_status_t)device->backend->transfer->fill(stream->handle, &span, &zero, sizeof zero);
+    gantry_status_t status =
+        (gantry_status_t)device->backend->transfer->fill(stream->handle, &span, &zero, sizeof zero);
     uint64_t count = gantry__stream_end(stream);
     if (status != GANTRY_OK) return status;
     return gantry__point_wait((gantry__point_t){stream, count});
@@ -47,7 +50,8 @@ static gantry_status_t take_region(void *user, uint64_t size_bytes, uint64_t *ou
         (void)gantry__fail(status, "%s", why);
         device->backend->memory->region_free(device->handle, *out_handle, size_bytes);
         /* drivers report a failed commit in many ways; here it can only mean that memory is short */
-        return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "%s: committing %" PRIu64 " bytes: ", device->name, size_bytes);
+        return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "%s: committing %" PRIu64 " bytes: ", device->name,
+                                   size_bytes);
     }
     return GANTRY_OK;
 }
@@ -64,8 +68,11 @@ static void wait_for_work(void *user) { (void)gantry__logical_device_synchronize
 static gantry_status_t open_driver(logical_t *device) {
     struct gantry_physical_device_t *physical = device->physical;
     if (!physical->handle) {
-        int32_t code = device->backend->device_open(physical->backend->instance, physical->backend_index, &physical->handle);
-        if (code != 0) return gantry__fail_prefix((gantry_status_t)code, "%s (%s) cannot be opened: ", device->name, physical->alias);
+        int32_t code =
+            device->backend->device_open(physical->backend->instance, physical->backend_index, &physical->handle);
+        if (code != 0)
+            return gantry__fail_prefix((gantry_status_t)code, "%s (%s) cannot be opened: ", device->name,
+                                       physical->alias);
     }
     atomic_fetch_add(&physical->open_count, 1);
     device->handle = physical->handle;
@@ -115,8 +122,8 @@ static void close_streams(logical_t *device) {
 
 static gantry_status_t open_streams(logical_t *device) {
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) {
-        gantry_status_t status = gantry__stream_init(&device->streams[i], device->table->heap, device->backend, device->handle, device, i,
-                                                     device->synchronous);
+        gantry_status_t status = gantry__stream_init(&device->streams[i], device->table->heap, device->backend,
+                                                     device->handle, device, i, device->synchronous);
         if (status != GANTRY_OK) {
             close_streams(device);
             return status;
@@ -152,9 +159,10 @@ gantry_status_t gantry__logical_device_open_slowly(gantry_logical_device_t *devi
         status = open_all(device);
         if (status == GANTRY_OK) {
             atomic_store_explicit(&device->is_open, true, memory_order_release);
-            gantry__log(device->table->log, GANTRY_LEVEL_INFO, "Created device %s with %" PRIu64 " MB memory:  -> device: %s, name: %s, pci bus id: %s",
-                        device->full_name, memory_limit(device) >> 20, device->physical->alias, device->physical->info.hardware_name,
-                        *device->physical->pci ? device->physical->pci : "none");
+            gantry__log(device->table->log, GANTRY_LEVEL_INFO,
+                        "Created device %s with %" PRIu64 " MB memory:  -> device: %s, name: %s, pci bus id: %s",
+                        device->full_name, memory_limit(device) >> 20, device->physical->alias,
+                        device->physical->info.hardware_name, *device->physical->pci ? device->physical->pci : "none");
         }
     }
     gantry__mutex_unlock(&device->table->lock);

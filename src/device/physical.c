@@ -26,8 +26,9 @@ static bool is_home_cpu(const physical_t *device) { return strcmp(device->backen
 
 /* Fills what the backend left unset, so that no reader meets NULL. */
 static void complete_info(gantry_device_info_t *info) {
-    const char **texts[] = {&info->hardware_name, &info->vendor, &info->driver_version, &info->platform_name, &info->platform_version,
-                            &info->pci_address, &info->uuid, &info->compute_capability, &info->build_hash};
+    const char **texts[] = {
+        &info->hardware_name, &info->vendor, &info->driver_version,     &info->platform_name, &info->platform_version,
+        &info->pci_address,   &info->uuid,   &info->compute_capability, &info->build_hash};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
         if (!*texts[i]) *texts[i] = "";
     }
@@ -47,9 +48,9 @@ static void make_uuid(physical_t *device) {
     gantry__hasher_add_text(&hasher, device->info.hardware_name);
     gantry__hasher_add(&hasher, &device->backend_index, sizeof device->backend_index);
     uint64_t a = hasher.state.low, b = hasher.state.high;
-    (void)snprintf(device->uuid, sizeof device->uuid, "%s-%08x-%04x-%04x-%04x-%012llx", is_home_cpu(device) ? "CPU" : "GPU",
-                   (unsigned)(a >> 32), (unsigned)(a >> 16 & 0xffff), (unsigned)(a & 0xffff), (unsigned)(b >> 48),
-                   (unsigned long long)(b & 0xffffffffffffULL));
+    (void)snprintf(device->uuid, sizeof device->uuid, "%s-%08x-%04x-%04x-%04x-%012llx",
+                   is_home_cpu(device) ? "CPU" : "GPU", (unsigned)(a >> 32), (unsigned)(a >> 16 & 0xffff),
+                   (unsigned)(a & 0xffff), (unsigned)(b >> 48), (unsigned long long)(b & 0xffffffffffffULL));
 }
 
 /* How the user sees it: its type, and whether it is in that type's namespace. */
@@ -59,15 +60,18 @@ static void classify(physical_t *device, bool opencl_cpu_as_gpu) {
     if (device->info.type == GANTRY_DEVICE_TYPE_CPU && !is_home_cpu(device)) {
         device->listed = opencl_cpu_as_gpu;
         if (opencl_cpu_as_gpu) type = "GPU";
-        (void)snprintf(device->note, sizeof device->note, "%s",
-                       opencl_cpu_as_gpu ? "a CPU presented as a GPU because it was asked for (GANTRY_OPENCL_CPU=gpu)"
-                                         : "a CPU: the CPU backend serves the same cores; GANTRY_OPENCL_CPU=gpu presents it as a GPU");
+        (void)snprintf(
+            device->note, sizeof device->note, "%s",
+            opencl_cpu_as_gpu
+                ? "a CPU presented as a GPU because it was asked for (GANTRY_OPENCL_CPU=gpu)"
+                : "a CPU: the CPU backend serves the same cores; GANTRY_OPENCL_CPU=gpu presents it as a GPU");
     }
     (void)snprintf(device->type, sizeof device->type, "%s", type);
 }
 
 static gantry_status_t add_view(gantry__device_table_t *table, const gantry__backend_t *backend, uint32_t index) {
-    if (!gantry__heap_grow(table->heap, &table->physical, table->physical_count, &table->physical_capacity, sizeof *table->physical)) {
+    if (!gantry__heap_grow(table->heap, &table->physical, table->physical_count, &table->physical_capacity,
+                           sizeof *table->physical)) {
         return GANTRY_RESOURCE_EXHAUSTED;
     }
     physical_t *device = gantry__heap_zalloc(table->heap, sizeof *device);
@@ -79,7 +83,8 @@ static gantry_status_t add_view(gantry__device_table_t *table, const gantry__bac
     device->info.struct_size = sizeof device->info;
     int32_t code = backend->table->device_info(backend->instance, index, &device->info);
     if (code != 0) {
-        gantry__log(table->log, GANTRY_LEVEL_WARNING, "Device %s:%u is left out: %s", backend->name, index, gantry__message());
+        gantry__log(table->log, GANTRY_LEVEL_WARNING, "Device %s:%u is left out: %s", backend->name, index,
+                    gantry__message());
         gantry__heap_free(table->heap, device, sizeof *device);
         return code == GANTRY_RESOURCE_EXHAUSTED ? GANTRY_RESOURCE_EXHAUSTED : GANTRY_OK;
     }
@@ -135,7 +140,8 @@ static int compare_devices(const void *left, const void *right) {
 }
 
 static void number_devices(gantry__device_table_t *table) {
-    if (table->physical_count > 1) qsort(table->physical, table->physical_count, sizeof *table->physical, compare_devices);
+    if (table->physical_count > 1)
+        qsort(table->physical, table->physical_count, sizeof *table->physical, compare_devices);
     for (size_t i = 0; i < table->physical_count; ++i) {
         physical_t *device = table->physical[i];
         device->position = (uint32_t)i;
@@ -160,7 +166,8 @@ gantry_status_t gantry__physical_devices_find(gantry__device_table_t *table) {
     return GANTRY_OK;
 }
 
-void gantry__device_details(const gantry__device_table_t *table, const gantry_physical_device_t *device, gantry_device_details_t *out) {
+void gantry__device_details(const gantry__device_table_t *table, const gantry_physical_device_t *device,
+                            gantry_device_details_t *out) {
     gantry_device_details_t all = {
         .struct_size = out->struct_size,
         .name = device->name,

@@ -34,7 +34,8 @@ static bool matches_logical(const gantry__device_name_t *name, const logical_t *
     return !name->has_index || name->index == device->index;
 }
 
-bool gantry__device_reference_matches(const gantry__device_reference_t *reference, const gantry_logical_device_t *device) {
+bool gantry__device_reference_matches(const gantry__device_reference_t *reference,
+                                      const gantry_logical_device_t *device) {
     const gantry__device_name_t *name = &reference->name;
     const struct gantry_physical_device_t *physical = device->physical;
     if (!is_here(name)) return false;
@@ -45,20 +46,23 @@ bool gantry__device_reference_matches(const gantry__device_reference_t *referenc
         case GANTRY__DEVICE_BACKEND_ALIAS:
             return strcmp(name->backend, physical->backend->name) == 0 &&
                    (!name->has_index || name->index == (int32_t)physical->backend_index);
-        case GANTRY__DEVICE_UUID_PREFIX: return !physical->served_by && gantry__uuid_has_prefix(physical->uuid, reference->text);
-        case GANTRY__DEVICE_PCI_ADDRESS: 
+        case GANTRY__DEVICE_UUID_PREFIX:
+            return !physical->served_by && gantry__uuid_has_prefix(physical->uuid, reference->text);
+        case GANTRY__DEVICE_PCI_ADDRESS:
             return !physical->served_by && *physical->pci && strcmp(physical->pci, reference->text) == 0;
         default: return false;
     }
 }
 
-gantry_status_t gantry__device_reference_find(gantry__device_table_t *table, const gantry__device_reference_t *reference, const char *text,
+gantry_status_t gantry__device_reference_find(gantry__device_table_t *table,
+                                              const gantry__device_reference_t *reference, const char *text,
                                               gantry_logical_device_t **out_device) {
     *out_device = NULL;
     for (size_t i = 0; i < table->logical_count; ++i) {
         if (!gantry__device_reference_matches(reference, table->logical[i])) continue;
         if (*out_device) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "Multiple devices match the provided string '%s': '%s' and '%s'.", text,
+            return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                                "Multiple devices match the provided string '%s': '%s' and '%s'.", text,
                                 (*out_device)->name, table->logical[i]->name);
         }
         *out_device = table->logical[i];

@@ -17,7 +17,8 @@ static bool has_pinned_memory(const logical_t *device) {
 
 static gantry_status_t make_block(logical_t *device, void **out_data) {
     if (has_pinned_memory(device)) {
-        return (gantry_status_t)device->backend->memory->host_alloc(device->handle, GANTRY__STAGING_BLOCK_BYTES, out_data);
+        return (gantry_status_t)device->backend->memory->host_alloc(device->handle, GANTRY__STAGING_BLOCK_BYTES,
+                                                                    out_data);
     }
     *out_data = gantry__heap_alloc(device->table->heap, GANTRY__STAGING_BLOCK_BYTES);
     return *out_data ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
@@ -58,19 +59,21 @@ gantry_status_t gantry__staging_acquire(logical_t *device, gantry__staging_block
             block->data = data;
         }
     }
-    if (!block) block = oldest(staging, false); /* wait for it below; also the way out when memory for a new one is short */
+    if (!block)
+        block = oldest(staging, false); /* wait for it below; also the way out when memory for a new one is short */
     if (block) {
         status = GANTRY_OK;
         point = block->point;
         block->taken = true;
         staging->next = (uint32_t)(block - staging->blocks) + 1;
     } else if (status == GANTRY_OK) {
-        status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "%s: all %d staging blocks are held by other threads", device->name,
-                              GANTRY__STAGING_BLOCKS);
+        status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "%s: all %d staging blocks are held by other threads",
+                              device->name, GANTRY__STAGING_BLOCKS);
     }
     gantry__mutex_unlock(&staging->lock);
     *out_block = block;
-    if (block && gantry__point_wait(point) != GANTRY_OK) block->point = (gantry__point_t){NULL, 0}; /* its work failed: it is over */
+    if (block && gantry__point_wait(point) != GANTRY_OK)
+        block->point = (gantry__point_t){NULL, 0}; /* its work failed: it is over */
     return status;
 }
 

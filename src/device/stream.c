@@ -11,8 +11,9 @@
 
 #include <stdio.h>
 
-gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap_t *heap, const gantry_backend_t *backend,
-                                    gantry_backend_device_t *device, const void *owner, uint32_t index, bool synchronous) {
+gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap_t *heap,
+                                    const gantry_backend_t *backend, gantry_backend_device_t *device, const void *owner,
+                                    uint32_t index, bool synchronous) {
     *stream = (gantry__stream_t){
         .backend = backend, .device = device, .owner = owner, .heap = heap, .index = index, .synchronous = synchronous};
     if (gantry__mutex_init(&stream->lock) != 0) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
@@ -163,7 +164,8 @@ static gantry_status_t wait_on_host(gantry__event_t *event) {
     uint64_t count = event->count;
     if (status != GANTRY_OK) {
         count = keep_failure(stream, status);
-        (void)stream->backend->stream->synchronize(stream->handle); /* so that later events do not carry this error again */
+        (void)stream->backend->stream->synchronize(
+            stream->handle); /* so that later events do not carry this error again */
         (void)gantry__fail(status, "%s", stream->failed_text);
     }
     raise_to(&stream->completed, count);
@@ -189,7 +191,8 @@ static gantry_status_t wait_on_device(gantry__stream_t *stream, gantry__point_t 
 static gantry_status_t wait_for_one(gantry__stream_t *stream, gantry__point_t point, bool order_only) {
     if (gantry__point_is_past(point)) return GANTRY_OK;
     gantry_status_t status = failure_of(point);
-    if (status != GANTRY_OK) return order_only ? GANTRY_OK : status; /* it is over: whoever found the failure waited for the stream */
+    if (status != GANTRY_OK)
+        return order_only ? GANTRY_OK : status; /* it is over: whoever found the failure waited for the stream */
     if (point.stream == stream) return GANTRY_OK;
     gantry__event_t *event;
     if (event_for(point, &event) != GANTRY_OK) {

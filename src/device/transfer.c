@@ -7,7 +7,8 @@
 typedef struct gantry_logical_device_t logical_t;
 
 /* Submits a copy from memory that stays valid until the returned point. */
-static gantry_status_t submit_to_device(gantry__buffer_t *target, const void *source, uint64_t size_bytes, gantry__point_t *out_ready) {
+static gantry_status_t submit_to_device(gantry__buffer_t *target, const void *source, uint64_t size_bytes,
+                                        gantry__point_t *out_ready) {
     logical_t *device = target->device;
     gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_DEVICE];
     gantry_span_t span = target->span;
@@ -20,7 +21,8 @@ static gantry_status_t submit_to_device(gantry__buffer_t *target, const void *so
     return status;
 }
 
-static gantry_status_t copy_through_staging(gantry__buffer_t *target, const void *source, uint64_t size_bytes, gantry__point_t *out_ready) {
+static gantry_status_t copy_through_staging(gantry__buffer_t *target, const void *source, uint64_t size_bytes,
+                                            gantry__point_t *out_ready) {
     logical_t *device = target->device;
     gantry__staging_block_t *block;
     GANTRY__TRY(gantry__staging_acquire(device, &block));
@@ -30,7 +32,8 @@ static gantry_status_t copy_through_staging(gantry__buffer_t *target, const void
     return status;
 }
 
-gantry_status_t gantry__copy_from_host(gantry__buffer_t *target, const void *source, uint64_t size_bytes, gantry__point_t *out_ready) {
+gantry_status_t gantry__copy_from_host(gantry__buffer_t *target, const void *source, uint64_t size_bytes,
+                                       gantry__point_t *out_ready) {
     *out_ready = (gantry__point_t){NULL, 0};
     if (size_bytes == 0) return GANTRY_OK;
     if (!target->device->synchronous && size_bytes <= GANTRY__STAGING_BLOCK_BYTES) {
@@ -57,13 +60,13 @@ gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uin
 }
 
 /* The source is host memory already: no bounce. */
-static gantry_status_t copy_from_addressable(gantry__buffer_t *target, gantry__buffer_t *source, uint64_t offset_bytes, uint64_t size_bytes,
-                                             gantry__point_t *out_ready) {
+static gantry_status_t copy_from_addressable(gantry__buffer_t *target, gantry__buffer_t *source, uint64_t offset_bytes,
+                                             uint64_t size_bytes, gantry__point_t *out_ready) {
     return gantry__copy_from_host(target, (const unsigned char *)source->data + offset_bytes, size_bytes, out_ready);
 }
 
-static gantry_status_t copy_by_bounce(gantry__buffer_t *target, gantry__buffer_t *source, uint64_t offset_bytes, uint64_t size_bytes,
-                                      gantry__point_t ready, gantry__point_t *out_ready) {
+static gantry_status_t copy_by_bounce(gantry__buffer_t *target, gantry__buffer_t *source, uint64_t offset_bytes,
+                                      uint64_t size_bytes, gantry__point_t ready, gantry__point_t *out_ready) {
     const gantry__heap_t *heap = source->device->table->heap;
     void *bounce = gantry__heap_alloc(heap, size_bytes);
     if (!bounce) return GANTRY_RESOURCE_EXHAUSTED;
@@ -73,11 +76,13 @@ static gantry_status_t copy_by_bounce(gantry__buffer_t *target, gantry__buffer_t
     return status;
 }
 
-gantry_status_t gantry__copy_across(gantry__buffer_t *target, gantry__buffer_t *source, uint64_t offset_bytes, uint64_t size_bytes,
-                                    gantry__point_t ready, gantry__point_t *out_ready) {
+gantry_status_t gantry__copy_across(gantry__buffer_t *target, gantry__buffer_t *source, uint64_t offset_bytes,
+                                    uint64_t size_bytes, gantry__point_t ready, gantry__point_t *out_ready) {
     *out_ready = (gantry__point_t){NULL, 0};
     if (size_bytes == 0) return GANTRY_OK;
-    if (source->device->synchronous && source->data) return copy_from_addressable(target, source, offset_bytes, size_bytes, out_ready);
-    if (target->device->synchronous && target->data) return gantry__copy_to_host(target->data, source, offset_bytes, size_bytes, ready);
+    if (source->device->synchronous && source->data)
+        return copy_from_addressable(target, source, offset_bytes, size_bytes, out_ready);
+    if (target->device->synchronous && target->data)
+        return gantry__copy_to_host(target->data, source, offset_bytes, size_bytes, ready);
     return copy_by_bounce(target, source, offset_bytes, size_bytes, ready, out_ready);
 }

@@ -54,17 +54,20 @@ static bool is_hidden_by_cuda(const physical_t *device, bool hides_all) {
     return hides_all && strstr(device->info.vendor, "NVIDIA") != NULL;
 }
 
-static gantry_status_t select_gpus(gantry__device_table_t *table, const char *text, const char *variable, const gpus_t *gpus) {
+static gantry_status_t select_gpus(gantry__device_table_t *table, const char *text, const char *variable,
+                                   const gpus_t *gpus) {
     gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
     gantry__visible_device_t *identities = gantry__heap_zalloc(table->heap, gpus->count * sizeof *identities);
     size_t *positions = gantry__heap_zalloc(table->heap, gpus->count * sizeof *positions);
     if (!identities || !positions) goto done;
     for (size_t i = 0; i < gpus->count; ++i) {
         const physical_t *device = table->physical[gpus->first + i];
-        identities[i] = (gantry__visible_device_t){(int32_t)i, device->uuid, *device->pci ? device->pci : NULL, device->name};
+        identities[i] =
+            (gantry__visible_device_t){(int32_t)i, device->uuid, *device->pci ? device->pci : NULL, device->name};
     }
     gpus_t user = *gpus;
-    gantry__visible_rules_t rules = {.variable = variable, .allow_extras = true, .matches = matches_name, .user = &user};
+    gantry__visible_rules_t rules = {
+        .variable = variable, .allow_extras = true, .matches = matches_name, .user = &user};
     gantry__visible_list_t list = {.positions = positions};
     status = gantry__visible_list_select(text, &rules, identities, gpus->count, &list);
     if (status != GANTRY_OK) goto done;

@@ -39,8 +39,8 @@ static char *default_folder(const gantry__heap_t *heap, gantry__settings_t *sett
     return folder;
 }
 
-gantry_status_t gantry__binary_store_init(gantry__binary_store_t *store, const gantry__heap_t *heap, const gantry__log_t *log,
-                                          gantry__settings_t *settings, const char *option) {
+gantry_status_t gantry__binary_store_init(gantry__binary_store_t *store, const gantry__heap_t *heap,
+                                          const gantry__log_t *log, gantry__settings_t *settings, const char *option) {
     *store = (gantry__binary_store_t){.heap = heap, .log = log};
     const char *wanted = option ? option : gantry__settings_get(settings, "GANTRY_KERNEL_CACHE", NULL);
     if (wanted && !*wanted) return GANTRY_OK;
@@ -69,8 +69,8 @@ static bool is_good(const header_t *header, gantry__hash128_t key, const unsigne
 }
 
 /* Cuts the payload out of the file's bytes; *file is released either way. */
-static gantry__store_answer_t unpack(const gantry__binary_store_t *store, gantry__hash128_t key, void *file, size_t file_size,
-                                     void **out_bytes, size_t *out_size) {
+static gantry__store_answer_t unpack(const gantry__binary_store_t *store, gantry__hash128_t key, void *file,
+                                     size_t file_size, void **out_bytes, size_t *out_size) {
     gantry__store_answer_t answer = GANTRY__STORE_BAD;
     header_t header;
     if (file_size > sizeof header) {
@@ -88,27 +88,30 @@ static gantry__store_answer_t unpack(const gantry__binary_store_t *store, gantry
     return answer;
 }
 
-gantry__store_answer_t gantry__binary_store_get(const gantry__binary_store_t *store, gantry__hash128_t key, void **out_bytes,
-                                                size_t *out_size) {
+gantry__store_answer_t gantry__binary_store_get(const gantry__binary_store_t *store, gantry__hash128_t key,
+                                                void **out_bytes, size_t *out_size) {
     *out_bytes = NULL;
     if (!store->folder) return GANTRY__STORE_MISS;
     gantry__text_t path;
     void *file = NULL;
     size_t file_size = 0;
     gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
-    if (format_path(store, key, &path)) status = gantry__file_read(store->heap, gantry__text_get(&path), STORE_LARGEST, &file, &file_size);
+    if (format_path(store, key, &path))
+        status = gantry__file_read(store->heap, gantry__text_get(&path), STORE_LARGEST, &file, &file_size);
     gantry__store_answer_t answer = GANTRY__STORE_MISS;
     if (status == GANTRY_OK) {
         answer = unpack(store, key, file, file_size, out_bytes, out_size);
         if (answer == GANTRY__STORE_BAD) {
-            gantry__log(store->log, GANTRY_LEVEL_WARNING, "Program binary %s is damaged or foreign; it is built again", gantry__text_get(&path));
+            gantry__log(store->log, GANTRY_LEVEL_WARNING, "Program binary %s is damaged or foreign; it is built again",
+                        gantry__text_get(&path));
         }
     }
     gantry__text_deinit(&path);
     return answer;
 }
 
-void gantry__binary_store_put(const gantry__binary_store_t *store, gantry__hash128_t key, const void *bytes, size_t size) {
+void gantry__binary_store_put(const gantry__binary_store_t *store, gantry__hash128_t key, const void *bytes,
+                              size_t size) {
     if (!store->folder) return;
     header_t header = {.size = size, .checksum = gantry__hash64(bytes, size, 0), .key = key};
     memcpy(header.magic, STORE_MAGIC, sizeof header.magic);
@@ -116,6 +119,7 @@ void gantry__binary_store_put(const gantry__binary_store_t *store, gantry__hash1
     gantry__text_t path;
     gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
     if (format_path(store, key, &path)) status = gantry__file_write(gantry__text_get(&path), pieces, 2, 0);
-    if (status != GANTRY_OK) gantry__log(store->log, GANTRY_LEVEL_WARNING, "A program binary is not kept: %s", gantry__message());
+    if (status != GANTRY_OK)
+        gantry__log(store->log, GANTRY_LEVEL_WARNING, "A program binary is not kept: %s", gantry__message());
     gantry__text_deinit(&path);
 }

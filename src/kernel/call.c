@@ -2,18 +2,22 @@
 
 static gantry__call_t *from_abi(gantry_op_call_t *abi) { return abi->core; }
 
-static gantry__stream_t *compute_stream(const gantry__call_t *call) { return &call->device->streams[GANTRY_STREAM_COMPUTE]; }
+static gantry__stream_t *compute_stream(const gantry__call_t *call) {
+    return &call->device->streams[GANTRY_STREAM_COMPUTE];
+}
 
 static int32_t serve_scratch(gantry_op_call_t *abi, uint64_t size_bytes, gantry_span_t *out_span) {
     gantry__call_t *call = from_abi(abi);
     *out_span = (gantry_span_t){0, 0, 0};
     if (size_bytes == 0) return GANTRY_OK;
     if (call->scratch_count == GANTRY__MAX_SCRATCH) {
-        return (int32_t)gantry__fail(GANTRY_INTERNAL, "kernel of %s asks for more than %d workspaces", abi->op, GANTRY__MAX_SCRATCH);
+        return (int32_t)gantry__fail(GANTRY_INTERNAL, "kernel of %s asks for more than %d workspaces", abi->op,
+                                     GANTRY__MAX_SCRATCH);
     }
     gantry__buffer_t *buffer;
     gantry_status_t status = gantry__buffer_create(call->device, size_bytes, GANTRY_STREAM_COMPUTE, abi->op, &buffer);
-    if (status != GANTRY_OK) return (int32_t)gantry__fail_prefix(status, "OOM when allocating temporary tensor for op %s: ", abi->op);
+    if (status != GANTRY_OK)
+        return (int32_t)gantry__fail_prefix(status, "OOM when allocating temporary tensor for op %s: ", abi->op);
     call->scratch[call->scratch_count++] = buffer;
     *out_span = buffer->span;
     return GANTRY_OK;
@@ -22,13 +26,14 @@ static int32_t serve_scratch(gantry_op_call_t *abi, uint64_t size_bytes, gantry_
 static int32_t serve_allocate_output(gantry_op_call_t *abi, uint32_t index, int32_t rank, const int64_t *dims) {
     gantry__call_t *call = from_abi(abi);
     if (!call->make_output) {
-        return (int32_t)gantry__fail(GANTRY_INTERNAL, "kernel of %s makes output %u itself, but its shape was inferred", abi->op, index);
+        return (int32_t)gantry__fail(GANTRY_INTERNAL, "kernel of %s makes output %u itself, but its shape was inferred",
+                                     abi->op, index);
     }
     return call->make_output(call, index, rank, dims);
 }
 
-static int32_t serve_kernel(gantry_op_call_t *abi, const gantry_program_source_t *source, const char *options, const char *name,
-                            gantry_backend_kernel_t **out_kernel) {
+static int32_t serve_kernel(gantry_op_call_t *abi, const gantry_program_source_t *source, const char *options,
+                            const char *name, gantry_backend_kernel_t **out_kernel) {
     gantry__call_t *call = from_abi(abi);
     if (!call->programs) return (int32_t)gantry__fail(GANTRY_INTERNAL, "%s builds no programs", call->device->name);
     return (int32_t)gantry__program_cache_kernel(call->programs, source, options, name, out_kernel);
@@ -54,7 +59,8 @@ static int32_t serve_copy(gantry_op_call_t *abi, const gantry_span_t *target, co
     return code;
 }
 
-static int32_t serve_fill(gantry_op_call_t *abi, const gantry_span_t *target, const void *pattern, uint32_t pattern_bytes) {
+static int32_t serve_fill(gantry_op_call_t *abi, const gantry_span_t *target, const void *pattern,
+                          uint32_t pattern_bytes) {
     if (target->size_bytes == 0) return GANTRY_OK;
     gantry__call_t *call = from_abi(abi);
     gantry__stream_t *stream = compute_stream(call);
@@ -66,13 +72,15 @@ static int32_t serve_fill(gantry_op_call_t *abi, const gantry_span_t *target, co
 
 static int32_t serve_fault(gantry_op_call_t *abi, gantry_span_t *out_span) {
     gantry__call_t *call = from_abi(abi);
-    if (call->fault) return (int32_t)gantry__fail(GANTRY_INTERNAL, "kernel of %s asks for a second error slot", abi->op);
+    if (call->fault)
+        return (int32_t)gantry__fail(GANTRY_INTERNAL, "kernel of %s asks for a second error slot", abi->op);
     return (int32_t)gantry__fault_create(call->device, abi->op, call->sequence, &call->fault, out_span);
 }
 
 static int32_t serve_fail(gantry_op_call_t *abi, int32_t code, const char *text) {
     (void)abi;
-    return (int32_t)gantry__fail(code > 0 && code <= GANTRY_DATA_LOSS ? (gantry_status_t)code : GANTRY_UNKNOWN, "%s", text);
+    return (int32_t)gantry__fail(code > 0 && code <= GANTRY_DATA_LOSS ? (gantry_status_t)code : GANTRY_UNKNOWN, "%s",
+                                 text);
 }
 
 static const gantry_call_services_t services = {
@@ -87,7 +95,8 @@ static const gantry_call_services_t services = {
     .fail = serve_fail,
 };
 
-void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device, gantry__program_cache_t *programs, uint64_t sequence) {
+void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device, gantry__program_cache_t *programs,
+                       uint64_t sequence) {
     call->abi.struct_size = sizeof call->abi;
     call->abi.device = device->handle;
     call->abi.stream = device->streams[GANTRY_STREAM_COMPUTE].handle;

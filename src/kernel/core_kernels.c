@@ -9,17 +9,21 @@ static int32_t compute_alias(gantry_op_call_t *call) {
 static const char *const reshape_host[] = {"shape"};
 static const char *const expand_dims_host[] = {"dim"};
 
-#define ALIAS(token, name, hosts, count)                                                                                     \
-    static const gantry_kernel_def_t token##_kernel = {                                                                      \
-        .struct_size = sizeof(gantry_kernel_def_t), .priority = 100, .op = name, .host_args = hosts, .host_arg_count = count, \
-        .compute = compute_alias};
+#define ALIAS(token, name, hosts, count)                                                           \
+    static const gantry_kernel_def_t token##_kernel = {.struct_size = sizeof(gantry_kernel_def_t), \
+                                                       .priority = 100,                            \
+                                                       .op = name,                                 \
+                                                       .host_args = hosts,                         \
+                                                       .host_arg_count = count,                    \
+                                                       .compute = compute_alias};
 
 ALIAS(identity, "Identity", 0, 0)
 ALIAS(squeeze, "Squeeze", 0, 0)
 ALIAS(reshape, "Reshape", reshape_host, 1)
 ALIAS(expand_dims, "ExpandDims", expand_dims_host, 1)
 
-static const gantry_kernel_def_t *const kernels[] = {&identity_kernel, &squeeze_kernel, &reshape_kernel, &expand_dims_kernel};
+static const gantry_kernel_def_t *const kernels[] = {&identity_kernel, &squeeze_kernel, &reshape_kernel,
+                                                     &expand_dims_kernel};
 
 uint32_t gantry__core_kernels(const gantry_kernel_def_t *const **out_kernels) {
     *out_kernels = kernels;

@@ -21,10 +21,12 @@ static gantry_status_t add_all(const source_t *source, const gantry_kernel_def_t
     gantry__kernel_registry_t *registry = source->registry;
     for (uint32_t i = 0; i < count; ++i) {
         if (!is_well_formed(kernels[i])) {
-            gantry__log(source->log, GANTRY_LEVEL_WARNING, "Kernel %u of %s is malformed and left out", i, source->name);
+            gantry__log(source->log, GANTRY_LEVEL_WARNING, "Kernel %u of %s is malformed and left out", i,
+                        source->name);
             continue;
         }
-        if (!gantry__heap_grow(registry->heap, &registry->entries, registry->count, &registry->capacity, sizeof *registry->entries)) {
+        if (!gantry__heap_grow(registry->heap, &registry->entries, registry->count, &registry->capacity,
+                               sizeof *registry->entries)) {
             return GANTRY_RESOURCE_EXHAUSTED;
         }
         registry->entries[registry->count++] = (gantry__kernel_entry_t){kernels[i], source->name};
@@ -45,7 +47,8 @@ static gantry_status_t add_packs(source_t source, const gantry_backend_t *table,
     if (!GANTRY_ABI_HAS(table, program) || !table->program) return GANTRY_OK;
     for (size_t i = 0; i < gantry__builtin_pack_count; ++i) {
         const gantry_kernel_pack_t *pack = NULL;
-        if (gantry__builtin_packs[i](GANTRY_ABI_VERSION, &pack) != 0 || !(pack->program_kinds & info->program_kinds)) continue;
+        if (gantry__builtin_packs[i](GANTRY_ABI_VERSION, &pack) != 0 || !(pack->program_kinds & info->program_kinds))
+            continue;
         source.name = pack->name;
         GANTRY__TRY(add_all(&source, pack->kernels, pack->kernel_count));
     }
@@ -63,8 +66,9 @@ static int compare_entries(const void *left, const void *right) {
     return a->def < b->def ? -1 : a->def > b->def;
 }
 
-gantry_status_t gantry__kernel_registry_init(gantry__kernel_registry_t *registry, const gantry__heap_t *heap, const gantry__log_t *log,
-                                             const gantry__backend_t *backend, uint32_t device_index, const gantry_device_info_t *info) {
+gantry_status_t gantry__kernel_registry_init(gantry__kernel_registry_t *registry, const gantry__heap_t *heap,
+                                             const gantry__log_t *log, const gantry__backend_t *backend,
+                                             uint32_t device_index, const gantry_device_info_t *info) {
     *registry = (gantry__kernel_registry_t){.heap = heap};
     source_t source = {registry, log, "core"};
     const gantry_kernel_def_t *const *core;
@@ -85,7 +89,8 @@ void gantry__kernel_registry_deinit(gantry__kernel_registry_t *registry) {
     *registry = (gantry__kernel_registry_t){.heap = registry->heap};
 }
 
-const gantry__kernel_entry_t *gantry__kernel_registry_find(const gantry__kernel_registry_t *registry, const char *op, size_t *out_count) {
+const gantry__kernel_entry_t *gantry__kernel_registry_find(const gantry__kernel_registry_t *registry, const char *op,
+                                                           size_t *out_count) {
     size_t low = 0, high = registry->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;

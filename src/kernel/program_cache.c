@@ -15,11 +15,16 @@ struct gantry__program_t {
 
 typedef struct gantry__kernel_slot_t slot_t;
 
-gantry_status_t gantry__program_cache_init(gantry__program_cache_t *cache, const gantry__heap_t *heap, const gantry__log_t *log,
-                                           const gantry__binary_store_t *store, gantry__program_counters_t *counters,
-                                           const gantry_backend_t *backend, gantry_backend_device_t *device,
-                                           const gantry_device_info_t *info) {
-    *cache = (gantry__program_cache_t){.heap = heap, .log = log, .store = store, .counters = counters, .backend = backend, .device = device,
+gantry_status_t gantry__program_cache_init(gantry__program_cache_t *cache, const gantry__heap_t *heap,
+                                           const gantry__log_t *log, const gantry__binary_store_t *store,
+                                           gantry__program_counters_t *counters, const gantry_backend_t *backend,
+                                           gantry_backend_device_t *device, const gantry_device_info_t *info) {
+    *cache = (gantry__program_cache_t){.heap = heap,
+                                       .log = log,
+                                       .store = store,
+                                       .counters = counters,
+                                       .backend = backend,
+                                       .device = device,
                                        .info = info};
     if (gantry__mutex_init(&cache->lock) != 0) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
     return GANTRY_OK;
@@ -49,7 +54,8 @@ void gantry__program_cache_deinit(gantry__program_cache_t *cache) {
 
 /* ---- programs ---- */
 
-static gantry__hash128_t store_key(const gantry__program_cache_t *cache, const gantry_program_source_t *source, const char *options) {
+static gantry__hash128_t store_key(const gantry__program_cache_t *cache, const gantry_program_source_t *source,
+                                   const char *options) {
     gantry__hasher_t hasher;
     gantry__hasher_init(&hasher);
     const uint32_t format = STORE_FORMAT;
@@ -70,7 +76,8 @@ static bool has_binaries(const gantry__program_cache_t *cache) {
     return GANTRY_ABI_HAS(ops, load_binary) && ops->binary && ops->load_binary && cache->store->folder;
 }
 
-static gantry_backend_program_t *load_stored(gantry__program_cache_t *cache, const gantry_program_source_t *source, gantry__hash128_t key) {
+static gantry_backend_program_t *load_stored(gantry__program_cache_t *cache, const gantry_program_source_t *source,
+                                             gantry__hash128_t key) {
     void *bytes;
     size_t size;
     gantry__store_answer_t answer = gantry__binary_store_get(cache->store, key, &bytes, &size);
@@ -79,7 +86,8 @@ static gantry_backend_program_t *load_stored(gantry__program_cache_t *cache, con
         if (cache->backend->program->load_binary(cache->device, bytes, size, source->label, &program) != 0) {
             program = NULL;
             answer = GANTRY__STORE_BAD;
-            gantry__log(cache->log, GANTRY_LEVEL_WARNING, "The driver refuses a stored binary of %s; it is built again: %s", source->label,
+            gantry__log(cache->log, GANTRY_LEVEL_WARNING,
+                        "The driver refuses a stored binary of %s; it is built again: %s", source->label,
                         gantry__message());
         }
         gantry__heap_free(cache->heap, bytes, size);
@@ -95,12 +103,13 @@ static void store_binary(gantry__program_cache_t *cache, gantry_backend_program_
     void *bytes = gantry__heap_alloc(cache->heap, (size_t)size);
     if (!bytes) return;
     uint64_t capacity = size;
-    if (cache->backend->program->binary(program, bytes, &size) == 0) gantry__binary_store_put(cache->store, key, bytes, (size_t)size);
+    if (cache->backend->program->binary(program, bytes, &size) == 0)
+        gantry__binary_store_put(cache->store, key, bytes, (size_t)size);
     gantry__heap_free(cache->heap, bytes, (size_t)capacity);
 }
 
-static gantry_status_t build(gantry__program_cache_t *cache, const gantry_program_source_t *source, const char *options, const char *name,
-                             gantry_backend_program_t **out_program) {
+static gantry_status_t build(gantry__program_cache_t *cache, const gantry_program_source_t *source, const char *options,
+                             const char *name, gantry_backend_program_t **out_program) {
     gantry__hash128_t key = {0, 0};
     bool stores = has_binaries(cache);
     if (stores) {
@@ -113,24 +122,28 @@ static gantry_status_t build(gantry__program_cache_t *cache, const gantry_progra
     }
     uint64_t start = gantry__now_ns();
     int32_t code = cache->backend->program->build(cache->device, source, options, out_program);
-    if (code != 0) return gantry__fail_prefix((gantry_status_t)code, "program %s cannot be built with \"%s\": ", source->label, options);
+    if (code != 0)
+        return gantry__fail_prefix((gantry_status_t)code, "program %s cannot be built with \"%s\": ", source->label,
+                                   options);
     atomic_fetch_add(&cache->counters->built, 1);
     atomic_fetch_add(&cache->counters->build_ns, gantry__now_ns() - start);
     gantry_backend_kernel_t *kernel;
-    if (stores && cache->backend->program->kernel_find(*out_program, name, &kernel) == 0) store_binary(cache, *out_program, key);
+    if (stores && cache->backend->program->kernel_find(*out_program, name, &kernel) == 0)
+        store_binary(cache, *out_program, key);
     return GANTRY_OK;
 }
 
 /* The lock is held. */
-static gantry__program_t *find_program(const gantry__program_cache_t *cache, const gantry_program_source_t *source, const char *options) {
+static gantry__program_t *find_program(const gantry__program_cache_t *cache, const gantry_program_source_t *source,
+                                       const char *options) {
     for (gantry__program_t *program = cache->programs; program; program = program->next) {
         if (program->source == source && strcmp(program->options, options) == 0) return program;
     }
     return NULL;
 }
 
-static gantry_status_t get_program(gantry__program_cache_t *cache, const gantry_program_source_t *source, const char *options,
-                                   const char *name, gantry__program_t **out_program) {
+static gantry_status_t get_program(gantry__program_cache_t *cache, const gantry_program_source_t *source,
+                                   const char *options, const char *name, gantry__program_t **out_program) {
     gantry__mutex_lock(&cache->lock);
     gantry__program_t *found = find_program(cache, source, options);
     gantry__mutex_unlock(&cache->lock);
@@ -140,7 +153,8 @@ static gantry_status_t get_program(gantry__program_cache_t *cache, const gantry_
     if (!program) return GANTRY_RESOURCE_EXHAUSTED;
     program->source = source;
     program->options = gantry__heap_strdup(cache->heap, options);
-    gantry_status_t status = program->options ? build(cache, source, options, name, &program->handle) : GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status =
+        program->options ? build(cache, source, options, name, &program->handle) : GANTRY_RESOURCE_EXHAUSTED;
     if (status != GANTRY_OK) {
         program->handle = NULL;
         release_program(cache, program);
@@ -168,12 +182,14 @@ static uint64_t slot_hash(const gantry_program_source_t *source, const char *opt
 }
 
 /* The slot of the key, or the empty one where it belongs; the table is not full. The lock is held. */
-static slot_t *find_slot(const gantry__program_cache_t *cache, uint64_t hash, const gantry_program_source_t *source, const char *options,
-                         const char *name) {
+static slot_t *find_slot(const gantry__program_cache_t *cache, uint64_t hash, const gantry_program_source_t *source,
+                         const char *options, const char *name) {
     for (size_t i = hash % cache->slot_count;; i = (i + 1) % cache->slot_count) {
         slot_t *slot = &cache->slots[i];
         if (slot->hash == 0) return slot;
-        if (slot->hash == hash && slot->source == source && strcmp(slot->options, options) == 0 && strcmp(slot->name, name) == 0) return slot;
+        if (slot->hash == hash && slot->source == source && strcmp(slot->options, options) == 0 &&
+            strcmp(slot->name, name) == 0)
+            return slot;
     }
 }
 
@@ -213,8 +229,9 @@ static gantry_status_t add_slot(gantry__program_cache_t *cache, slot_t wanted, c
     return status;
 }
 
-gantry_status_t gantry__program_cache_kernel(gantry__program_cache_t *cache, const gantry_program_source_t *source, const char *options,
-                                             const char *name, gantry_backend_kernel_t **out_kernel) {
+gantry_status_t gantry__program_cache_kernel(gantry__program_cache_t *cache, const gantry_program_source_t *source,
+                                             const char *options, const char *name,
+                                             gantry_backend_kernel_t **out_kernel) {
     uint64_t hash = slot_hash(source, options, name);
     gantry__mutex_lock(&cache->lock);
     slot_t *slot = cache->slot_count ? find_slot(cache, hash, source, options, name) : NULL;
@@ -227,6 +244,7 @@ gantry_status_t gantry__program_cache_kernel(gantry__program_cache_t *cache, con
     gantry__program_t *program;
     GANTRY__TRY(get_program(cache, source, options, name, &program));
     int32_t code = cache->backend->program->kernel_find(program->handle, name, out_kernel);
-    if (code != 0) return gantry__fail_prefix((gantry_status_t)code, "program %s has no usable kernel %s: ", source->label, name);
+    if (code != 0)
+        return gantry__fail_prefix((gantry_status_t)code, "program %s has no usable kernel %s: ", source->label, name);
     return add_slot(cache, (slot_t){.hash = hash, .source = source, .kernel = *out_kernel}, options, name);
 }

@@ -14,19 +14,22 @@
 
 #include "base/failure.h"
 
-gantry_status_t gantry__allocator_init(gantry__allocator_t *allocator, const gantry__heap_t *heap, const gantry__bfc_options_t *options,
-                                       const gantry__region_source_t *source, const char *name) {
+gantry_status_t gantry__allocator_init(gantry__allocator_t *allocator, const gantry__heap_t *heap,
+                                       const gantry__bfc_options_t *options, const gantry__region_source_t *source,
+                                       const char *name) {
     *allocator = (gantry__allocator_t){.source = *source};
     (void)snprintf(allocator->name, sizeof allocator->name, "%s", name);
     GANTRY__TRY(gantry__bfc_init(&allocator->bfc, heap, options));
-    if (gantry__mutex_init(&allocator->lock) != 0) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    if (gantry__mutex_init(&allocator->lock) != 0)
+        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
     return GANTRY_OK;
 }
 
 void gantry__allocator_deinit(gantry__allocator_t *allocator) {
     allocator->source.wait(allocator->source.user);
     const gantry__bfc_region_t *region = gantry__bfc_first_region(&allocator->bfc);
-    for (; region; region = region->next) allocator->source.give_back(allocator->source.user, region->handle, region->bytes);
+    for (; region; region = region->next)
+        allocator->source.give_back(allocator->source.user, region->handle, region->bytes);
     gantry__bfc_deinit(&allocator->bfc);
     gantry__mutex_deinit(&allocator->lock);
 }
@@ -86,13 +89,15 @@ static gantry_status_t refuse(const gantry__allocator_t *allocator, uint64_t byt
     gantry__bfc_stats_t stats;
     gantry__bfc_get_stats(&allocator->bfc, &stats);
     return gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
-                        "Allocator (%s) ran out of memory trying to allocate %" PRIu64 " bytes: %" PRIu64 " in use, %" PRIu64
-                        " held from the driver, largest free chunk %" PRIu64 ", limit %" PRIu64 "; tried: reuse, extend%s",
-                        allocator->name, bytes, stats.bytes_in_use, stats.pool_bytes, stats.largest_free_block_bytes, stats.bytes_limit,
-                        gave_back ? ", give back empty regions and extend again" : "");
+                        "Allocator (%s) ran out of memory trying to allocate %" PRIu64 " bytes: %" PRIu64
+                        " in use, %" PRIu64 " held from the driver, largest free chunk %" PRIu64 ", limit %" PRIu64
+                        "; tried: reuse, extend%s",
+                        allocator->name, bytes, stats.bytes_in_use, stats.pool_bytes, stats.largest_free_block_bytes,
+                        stats.bytes_limit, gave_back ? ", give back empty regions and extend again" : "");
 }
 
-static gantry_status_t allocate_slowly(gantry__allocator_t *allocator, uint64_t bytes, gantry__bfc_chunk_t **out_chunk) {
+static gantry_status_t allocate_slowly(gantry__allocator_t *allocator, uint64_t bytes,
+                                       gantry__bfc_chunk_t **out_chunk) {
     GANTRY__TRY(extend(allocator, bytes, out_chunk));
     if (*out_chunk) return GANTRY_OK;
     bool gave_back = give_back_empty_regions(allocator);

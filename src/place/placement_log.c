@@ -15,7 +15,8 @@ uint64_t gantry__placement_log_next(gantry__placement_log_t *log) {
     return atomic_fetch_add_explicit(&log->sequence, 1, memory_order_relaxed) + 1;
 }
 
-void gantry__placement_log_note(gantry__placement_log_t *log, uint64_t sequence, const gantry__kept_plan_t *kept, uint64_t bytes_copied) {
+void gantry__placement_log_note(gantry__placement_log_t *log, uint64_t sequence, const gantry__kept_plan_t *kept,
+                                uint64_t bytes_copied) {
     size_t place = (size_t)(sequence % GANTRY__PLACEMENTS);
     atomic_store_explicit(&log->ring[place].sequence, 0, memory_order_release);
     atomic_store_explicit(&log->ring[place].kept, kept, memory_order_relaxed);
@@ -30,7 +31,8 @@ static void copy_text(char *out, size_t out_bytes, const char *text) {
     out[length] = '\0';
 }
 
-void gantry__placement_record_fill(gantry_placement_record_t *record, uint64_t sequence, const gantry__plan_t *plan, uint64_t bytes_copied) {
+void gantry__placement_record_fill(gantry_placement_record_t *record, uint64_t sequence, const gantry__plan_t *plan,
+                                   uint64_t bytes_copied) {
     *record = (gantry_placement_record_t){.struct_size = sizeof *record,
                                           .reason = plan->reason,
                                           .sequence = sequence,
@@ -41,7 +43,10 @@ void gantry__placement_record_fill(gantry_placement_record_t *record, uint64_t s
     const char *asked = plan->wish && !plan->wish->is_empty ? plan->wish->text : "";
     copy_text(record->asked, sizeof record->asked, asked);
     copy_text(record->device, sizeof record->device, plan->device ? plan->device->full_name : "");
-    copy_text(record->kernel, sizeof record->kernel, plan->device && plan->kernel_count ? plan->kernels[0]->source : plan->device ? "core" : "");
+    copy_text(record->kernel, sizeof record->kernel,
+              plan->device && plan->kernel_count ? plan->kernels[0]->source
+              : plan->device                     ? "core"
+                                                 : "");
     for (uint32_t i = 0; i < plan->refusal_count && i < GANTRY_MAX_REFUSALS; ++i) {
         const gantry_logical_device_t *device = plan->refusals[i].device;
         copy_text(record->refusals[i].device, sizeof record->refusals[i].device, device ? device->full_name : asked);
@@ -49,7 +54,8 @@ void gantry__placement_record_fill(gantry_placement_record_t *record, uint64_t s
     }
 }
 
-size_t gantry__placement_log_read(gantry__placement_log_t *log, size_t capacity, gantry_placement_record_t *out_records) {
+size_t gantry__placement_log_read(gantry__placement_log_t *log, size_t capacity,
+                                  gantry_placement_record_t *out_records) {
     uint64_t newest = atomic_load(&log->sequence);
     uint64_t count = newest < GANTRY__PLACEMENTS ? newest : GANTRY__PLACEMENTS;
     if (count > capacity) count = capacity;
@@ -58,7 +64,8 @@ size_t gantry__placement_log_read(gantry__placement_log_t *log, size_t capacity,
         size_t place = (size_t)(sequence % GANTRY__PLACEMENTS);
         const gantry__kept_plan_t *kept = atomic_load(&log->ring[place].kept);
         uint64_t bytes = atomic_load(&log->ring[place].bytes_copied);
-        if (atomic_load_explicit(&log->ring[place].sequence, memory_order_acquire) != sequence || !kept) continue; /* overtaken */
+        if (atomic_load_explicit(&log->ring[place].sequence, memory_order_acquire) != sequence || !kept)
+            continue; /* overtaken */
         gantry__placement_record_fill(&out_records[written++], sequence, &kept->plan, bytes);
     }
     return written;

@@ -35,7 +35,8 @@ static void refuse(gantry__plan_t *plan, const logical_t *device, gantry_refusal
 static uint64_t host_inputs_of(const gantry__op_def_t *op, const gantry_kernel_def_t *def) {
     uint64_t mask = 0;
     for (uint32_t i = 0; i < op->input_count; ++i) {
-        if (op->inputs[i].flags & GANTRY__ARG_HOST || gantry__kernel_has_host_arg(def, op->inputs[i].name)) mask |= UINT64_C(1) << i;
+        if (op->inputs[i].flags & GANTRY__ARG_HOST || gantry__kernel_has_host_arg(def, op->inputs[i].name))
+            mask |= UINT64_C(1) << i;
     }
     return mask;
 }
@@ -102,7 +103,8 @@ static bool is_asked(const gantry__place_request_t *request, const logical_t *de
 
 static bool is_of_asked_type(const gantry__place_request_t *request, const logical_t *device) {
     const gantry__device_name_t *name = &request->wish->reference.name;
-    return device->index >= 0 && name->has_type && strcmp(name->type, device->physical->type) == 0 && !is_asked(request, device);
+    return device->index >= 0 && name->has_type && strcmp(name->type, device->physical->type) == 0 &&
+           !is_asked(request, device);
 }
 
 static bool is_another(const gantry__place_request_t *request, const logical_t *device) {
@@ -142,25 +144,34 @@ static gantry_status_t refuse_op(const gantry__place_request_t *request, gantry_
     const char *op = request->op->name, *dtype = gantry_dtype_name(plan->dtype);
     const char *asked = request->wish && !request->wish->is_empty ? request->wish->text : NULL;
     if (request->integer_variable) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Cannot assign a device for operation %s: Could not satisfy explicit device specification '%s' because no "
-                            "supported kernel for %s devices is available for a variable of type %s. All available devices [%s].",
-                            op, asked ? asked : "", "GPU", dtype, names);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "Cannot assign a device for operation %s: Could not satisfy explicit device specification '%s' because no "
+            "supported kernel for %s devices is available for a variable of type %s. All available devices [%s].",
+            op, asked ? asked : "", "GPU", dtype, names);
     }
     if (!has_any_kernel(request) && !(request->op->flags & GANTRY__OP_SEQUENCED)) {
-        return gantry__fail(GANTRY_NOT_FOUND, "Could not find device for node: {{node %s}} = %s[T=%s]\nAll kernels registered for op %s:\n  "
-                            "<no registered kernels>\n", op, op, dtype, op);
+        return gantry__fail(
+            GANTRY_NOT_FOUND,
+            "Could not find device for node: {{node %s}} = %s[T=%s]\nAll kernels registered for op %s:\n  "
+            "<no registered kernels>\n",
+            op, op, dtype, op);
     }
     if (asked) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Could not satisfy device specification '%s'. enable_soft_placement=%d. Supported device types [%s]. All available "
-                            "devices [%s].%s%s", asked, request->soft ? 1 : 0, types, names,
+                            "Could not satisfy device specification '%s'. enable_soft_placement=%d. Supported device "
+                            "types [%s]. All available "
+                            "devices [%s].%s%s",
+                            asked, request->soft ? 1 : 0, types, names,
                             request->require ? " Placement is \"require\": falling back is an error; op " : " Op ", op);
     }
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "No supported device found in available devices [%s]. enable_soft_placement=%d. Supported devices types [%s]. Op %s of "
-                        "type %s.%s", names, request->soft ? 1 : 0, types, op, dtype,
-                        request->require ? " Placement is \"require\": running on a CPU while no GPU has a kernel is an error." : "");
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "No supported device found in available devices [%s]. enable_soft_placement=%d. Supported devices types [%s]. "
+        "Op %s of "
+        "type %s.%s",
+        names, request->soft ? 1 : 0, types, op, dtype,
+        request->require ? " Placement is \"require\": running on a CPU while no GPU has a kernel is an error." : "");
 }
 
 /* ---- the four ways ---- */
@@ -190,7 +201,8 @@ static bool is_wish_elsewhere(const gantry__wish_t *wish) {
 
 static bool is_wish_exact(const gantry__wish_t *wish) {
     const gantry__device_reference_t *reference = &wish->reference;
-    return reference->kind == GANTRY__DEVICE_UUID_PREFIX || reference->kind == GANTRY__DEVICE_PCI_ADDRESS || reference->name.has_index;
+    return reference->kind == GANTRY__DEVICE_UUID_PREFIX || reference->kind == GANTRY__DEVICE_PCI_ADDRESS ||
+           reference->name.has_index;
 }
 
 static void note_missing_device(const gantry__place_request_t *request, gantry__plan_t *plan) {
@@ -201,8 +213,8 @@ static void note_missing_device(const gantry__place_request_t *request, gantry__
     gantry_refusal_t why = GANTRY_REFUSED_NO_SUCH_DEVICE;
     for (size_t i = 0; i < request->devices->physical_count; ++i) {
         const struct gantry_physical_device_t *device = request->devices->physical[i];
-        if (request->wish->reference.kind == GANTRY__DEVICE_PHYSICAL && device->listed && strcmp(device->type, name->type) == 0 &&
-            device->number == name->index) {
+        if (request->wish->reference.kind == GANTRY__DEVICE_PHYSICAL && device->listed &&
+            strcmp(device->type, name->type) == 0 && device->number == name->index) {
             why = GANTRY_REFUSED_NOT_VISIBLE;
         }
     }

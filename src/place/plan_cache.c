@@ -44,8 +44,8 @@ gantry__kept_plan_t *gantry__plan_cache_find(gantry__plan_cache_t *cache, const 
     return find_in(atomic_load_explicit(&cache->buckets[bucket_of(key)], memory_order_acquire), key);
 }
 
-gantry_status_t gantry__plan_cache_add(gantry__plan_cache_t *cache, const gantry__plan_key_t *key, const gantry__plan_t *plan,
-                                       gantry__kept_plan_t **out_kept) {
+gantry_status_t gantry__plan_cache_add(gantry__plan_cache_t *cache, const gantry__plan_key_t *key,
+                                       const gantry__plan_t *plan, gantry__kept_plan_t **out_kept) {
     gantry__kept_plan_t *kept = gantry__heap_zalloc(cache->heap, sizeof *kept);
     if (!kept) return GANTRY_RESOURCE_EXHAUSTED;
     kept->key = *key;
@@ -70,7 +70,8 @@ bool gantry__plan_cache_warns(gantry__plan_cache_t *cache, gantry__kept_plan_t *
     bool has_warned = false;
     gantry__mutex_lock(&cache->lock);
     for (const gantry__kept_plan_t *other = cache->kept; other && !has_warned; other = other->next_kept) {
-        has_warned = atomic_load(&other->has_warned) && other->plan.op == kept->plan.op && other->plan.reason == kept->plan.reason;
+        has_warned = atomic_load(&other->has_warned) && other->plan.op == kept->plan.op &&
+                     other->plan.reason == kept->plan.reason;
     }
     atomic_store(&kept->has_warned, true);
     gantry__mutex_unlock(&cache->lock);

@@ -4,8 +4,9 @@
 
 #include "base/hash.h"
 
-gantry__place_request_t gantry__dispatch_request(gantry_runtime_t *runtime, const gantry__op_def_t *op, const gantry_attr_t *attrs,
-                                                 const gantry__wish_t *wish, const gantry_logical_device_t *pinned) {
+gantry__place_request_t gantry__dispatch_request(gantry_runtime_t *runtime, const gantry__op_def_t *op,
+                                                 const gantry_attr_t *attrs, const gantry__wish_t *wish,
+                                                 const gantry_logical_device_t *pinned) {
     return (gantry__place_request_t){
         .devices = &runtime->devices,
         .registries = runtime->registries,
@@ -23,18 +24,20 @@ static gantry__plan_key_t key_of(const gantry__place_request_t *request) {
     for (uint32_t i = 0; i < request->op->attr_count; ++i) {
         if (request->attrs[i].kind == GANTRY_ATTR_TYPE) key.types = key.types << 8 | (uint64_t)request->attrs[i].i;
     }
-    key.settings = (uint32_t)request->soft | (uint32_t)request->require << 1 | (uint32_t)request->integer_variable << 2 |
-                   (uint32_t)(request->call != NULL) << 3;
+    key.settings = (uint32_t)request->soft | (uint32_t)request->require << 1 |
+                   (uint32_t)request->integer_variable << 2 | (uint32_t)(request->call != NULL) << 3;
     return key;
 }
 
 /* Plans of equal outcome share one record. */
 static uint32_t variant_of(const gantry__plan_t *plan) {
-    const uintptr_t outcome[] = {(uintptr_t)plan->device, (uintptr_t)(plan->kernel_count ? plan->kernels[0] : NULL), (uintptr_t)plan->reason};
+    const uintptr_t outcome[] = {(uintptr_t)plan->device, (uintptr_t)(plan->kernel_count ? plan->kernels[0] : NULL),
+                                 (uintptr_t)plan->reason};
     return (uint32_t)gantry__hash64(outcome, sizeof outcome, 0) | 1;
 }
 
-gantry_status_t gantry__dispatch_plan(gantry_runtime_t *runtime, const gantry__place_request_t *request, gantry__kept_plan_t **out_kept) {
+gantry_status_t gantry__dispatch_plan(gantry_runtime_t *runtime, const gantry__place_request_t *request,
+                                      gantry__kept_plan_t **out_kept) {
     gantry__plan_key_t key = key_of(request);
     /* A plan that looked at shapes holds for these shapes only: it is made each time, and kept once for its records. */
     *out_kept = request->call ? NULL : gantry__plan_cache_find(&runtime->plans, &key);
@@ -67,16 +70,20 @@ static void warn_once(gantry_runtime_t *runtime, gantry__kept_plan_t *kept) {
                 gantry_placement_reason_text(plan->reason));
 }
 
-uint64_t gantry__dispatch_note(gantry_runtime_t *runtime, gantry__kept_plan_t *kept, const char *log_name, uint64_t bytes_copied) {
+uint64_t gantry__dispatch_note(gantry_runtime_t *runtime, gantry__kept_plan_t *kept, const char *log_name,
+                               uint64_t bytes_copied) {
     uint64_t sequence = gantry__placement_log_next(&runtime->placements);
     if (!kept) return sequence;
     (void)atomic_fetch_add_explicit(&kept->used, 1, memory_order_relaxed);
     gantry__placement_log_note(&runtime->placements, sequence, kept, bytes_copied);
-    if (atomic_load_explicit(&runtime->placement_mode, memory_order_relaxed) == GANTRY_PLACEMENT_WARN_ONCE) warn_once(runtime, kept);
+    if (atomic_load_explicit(&runtime->placement_mode, memory_order_relaxed) == GANTRY_PLACEMENT_WARN_ONCE)
+        warn_once(runtime, kept);
     if (atomic_load_explicit(&runtime->log_placement, memory_order_relaxed) && kept->plan.device) {
-        gantry__log(&runtime->log, GANTRY_LEVEL_INFO, "Executing op %s in device %s", log_name, kept->plan.device->full_name);
+        gantry__log(&runtime->log, GANTRY_LEVEL_INFO, "Executing op %s in device %s", log_name,
+                    kept->plan.device->full_name);
     }
-    if (atomic_load_explicit(&runtime->has_callback, memory_order_relaxed)) call_back(runtime, sequence, &kept->plan, bytes_copied);
+    if (atomic_load_explicit(&runtime->has_callback, memory_order_relaxed))
+        call_back(runtime, sequence, &kept->plan, bytes_copied);
     return sequence;
 }
 
@@ -87,13 +94,18 @@ gantry_status_t gantry__dispatch_check_policy(gantry_runtime_t *runtime, const g
     if (policy == GANTRY_POLICY_SILENT_FOR_INT32 && input->dtype == GANTRY_INT32) return GANTRY_OK;
     if (policy == GANTRY_POLICY_WARN) {
         gantry__log(&runtime->log, GANTRY_LEVEL_WARNING,
-                    "before computing %s input #%u was expected to be on %s but is actually on %s (operation running on %s). This triggers a "
-                    "copy which can be a performance bottleneck.", op->name, index, device->full_name, input->device->full_name, device->full_name);
+                    "before computing %s input #%u was expected to be on %s but is actually on %s (operation running "
+                    "on %s). This triggers a "
+                    "copy which can be a performance bottleneck.",
+                    op->name, index, device->full_name, input->device->full_name, device->full_name);
         return GANTRY_OK;
     }
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "Tensors on conflicting devices: cannot compute %s as input #%u was expected to be on %s but is actually on %s "
-                        "(operation running on %s) Tensors can be copied explicitly with gantry_identity in a scope on that device, or "
-                        "transparently with gantry_set_device_policy(runtime, GANTRY_POLICY_SILENT). Copying tensors between devices may slow "
-                        "down your model", op->name, index, device->full_name, input->device->full_name, device->full_name);
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "Tensors on conflicting devices: cannot compute %s as input #%u was expected to be on %s but is actually on %s "
+        "(operation running on %s) Tensors can be copied explicitly with gantry_identity in a scope on that device, or "
+        "transparently with gantry_set_device_policy(runtime, GANTRY_POLICY_SILENT). Copying tensors between devices "
+        "may slow "
+        "down your model",
+        op->name, index, device->full_name, input->device->full_name, device->full_name);
 }

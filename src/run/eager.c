@@ -26,14 +26,18 @@ typedef struct eager_t {
     const gantry__kernel_entry_t *kernel;
     uint64_t bytes_copied;
     gantry_status_t host_status; /* why host_value gave NULL */
-    uint32_t copy_count;  /* of copies */
-    uint32_t owned_count; /* of owned */
-    uint32_t made_count;  /* of made */
-    uint32_t point_count; /* of points */
+    uint32_t copy_count;         /* of copies */
+    uint32_t owned_count;        /* of owned */
+    uint32_t made_count;         /* of made */
+    uint32_t point_count;        /* of points */
     gantry__infer_t infer;
     gantry__call_t call;
-    gantry_tensor_t *copies[GANTRY__MAX_INPUTS];   /* inputs brought to the device */
-    struct { void *bytes; size_t size; uint32_t input; } owned[GANTRY__MAX_INPUTS]; /* host copies of device tensors */
+    gantry_tensor_t *copies[GANTRY__MAX_INPUTS]; /* inputs brought to the device */
+    struct {
+        void *bytes;
+        size_t size;
+        uint32_t input;
+    } owned[GANTRY__MAX_INPUTS]; /* host copies of device tensors */
     gantry_tensor_t *made[GANTRY__MAX_OUTPUTS];
     const gantry_tensor_t *used[GANTRY__MAX_INPUTS]; /* what the kernel reads on the device; NULL for host inputs */
     gantry__point_t points[GANTRY__MAX_INPUTS];
@@ -44,7 +48,8 @@ typedef struct eager_t {
 } eager_t;
 
 /* Counters only: the arrays are filled as far as they are used. */
-static void begin(eager_t *eager, gantry_scope_t *scope, const gantry__op_def_t *op, const gantry_tensor_t *const *inputs, size_t input_count) {
+static void begin(eager_t *eager, gantry_scope_t *scope, const gantry__op_def_t *op,
+                  const gantry_tensor_t *const *inputs, size_t input_count) {
     eager->scope = scope;
     eager->runtime = scope->runtime;
     eager->op = op;
@@ -60,7 +65,8 @@ static void begin(eager_t *eager, gantry_scope_t *scope, const gantry__op_def_t 
 
 static void end(eager_t *eager) {
     for (uint32_t i = 0; i < eager->copy_count; ++i) gantry_tensor_release(eager->copies[i]);
-    for (uint32_t i = 0; i < eager->owned_count; ++i) gantry__heap_free(&eager->runtime->heap, eager->owned[i].bytes, eager->owned[i].size);
+    for (uint32_t i = 0; i < eager->owned_count; ++i)
+        gantry__heap_free(&eager->runtime->heap, eager->owned[i].bytes, eager->owned[i].size);
     for (uint32_t i = 0; i < eager->made_count; ++i) gantry_tensor_release(eager->made[i]);
 }
 
@@ -71,11 +77,12 @@ static gantry_status_t check_inputs(const eager_t *eager) {
         const gantry_tensor_t *input = eager->inputs[i];
         if (!input) {
             const gantry__op_arg_t *arg = gantry__op_input_arg(eager->op, eager->input_count, i);
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: input %u (%s) is NULL; a tensor is accepted", eager->op->name, i,
-                                arg ? arg->name : "one too many");
+            return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: input %u (%s) is NULL; a tensor is accepted",
+                                eager->op->name, i, arg ? arg->name : "one too many");
         }
         if (input->runtime != eager->runtime) {
-            return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: input %u belongs to another runtime; tensors of the scope's own are accepted",
+            return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                                "op %s: input %u belongs to another runtime; tensors of the scope's own are accepted",
                                 eager->op->name, i);
         }
     }
@@ -164,7 +171,8 @@ static const gantry__kernel_entry_t *choose_kernel(eager_t *eager) {
 }
 
 static gantry_status_t plan(eager_t *eager, const gantry_logical_device_t *pinned) {
-    gantry__place_request_t request = gantry__dispatch_request(eager->runtime, eager->op, eager->infer.attrs, eager->scope->wish, pinned);
+    gantry__place_request_t request =
+        gantry__dispatch_request(eager->runtime, eager->op, eager->infer.attrs, eager->scope->wish, pinned);
     GANTRY__TRY(gantry__dispatch_plan(eager->runtime, &request, &eager->kept));
     GANTRY__TRY(gantry__logical_device_open(eager->kept->plan.device));
     gantry__call_init(&eager->call, eager->kept->plan.device, NULL, 0);
@@ -239,8 +247,9 @@ static gantry_status_t gather(eager_t *eager) {
 static gantry_status_t allocate(eager_t *eager) {
     for (uint32_t i = 0; i < eager->infer.output_count; ++i) {
         gantry_tensor_t *output;
-        GANTRY__TRY(gantry__tensor_create(eager->runtime, eager->device, eager->infer.out_dtypes[i], &eager->infer.out_shapes[i],
-                                          GANTRY_STREAM_COMPUTE, eager->op->name, &output));
+        GANTRY__TRY(gantry__tensor_create(eager->runtime, eager->device, eager->infer.out_dtypes[i],
+                                          &eager->infer.out_shapes[i], GANTRY_STREAM_COMPUTE, eager->op->name,
+                                          &output));
         eager->made[eager->made_count++] = output;
         bind_arg(eager->output_args[i], output);
     }
@@ -263,7 +272,8 @@ static gantry_status_t inherit_faults(eager_t *eager, gantry__fault_t *fault) {
 static void mark_uses(eager_t *eager, gantry__point_t point) {
     if (eager->device->synchronous) return;
     for (uint32_t i = 0; i < eager->input_count; ++i) {
-        if (eager->used[i] && eager->used[i]->buffer) gantry__buffer_mark_use(eager->used[i]->buffer, GANTRY_STREAM_COMPUTE, point.count);
+        if (eager->used[i] && eager->used[i]->buffer)
+            gantry__buffer_mark_use(eager->used[i]->buffer, GANTRY_STREAM_COMPUTE, point.count);
     }
     for (uint32_t i = 0; i < eager->made_count; ++i) {
         if (eager->made[i]->buffer) gantry__buffer_mark_use(eager->made[i]->buffer, GANTRY_STREAM_COMPUTE, point.count);
@@ -309,14 +319,16 @@ static void publish(eager_t *eager, const gantry_tensor_t **outputs) {
     eager->made_count = 0;
 }
 
-static gantry_status_t run(eager_t *eager, const gantry_attr_value_t *attrs, size_t attr_count, const gantry_logical_device_t *pinned) {
+static gantry_status_t run(eager_t *eager, const gantry_attr_value_t *attrs, size_t attr_count,
+                           const gantry_logical_device_t *pinned) {
     GANTRY__TRY(check_inputs(eager));
     GANTRY__TRY(gantry__runtime_initialize(eager->runtime, eager->op->name));
     GANTRY__TRY(infer(eager, attrs, attr_count));
     describe_call(eager);
     gantry_status_t status = plan(eager, pinned);
     if (status != GANTRY_OK) {
-        if (eager->kept && !eager->kept->plan.device) (void)gantry__dispatch_note(eager->runtime, eager->kept, eager->op->name, 0);
+        if (eager->kept && !eager->kept->plan.device)
+            (void)gantry__dispatch_note(eager->runtime, eager->kept, eager->op->name, 0);
         return status;
     }
     bool is_alias = (eager->op->flags & GANTRY__OP_ALIAS) != 0;
@@ -331,15 +343,15 @@ static gantry_status_t run(eager_t *eager, const gantry_attr_value_t *attrs, siz
     return status;
 }
 
-gantry_status_t gantry__run_op(gantry_scope_t *scope, const gantry__op_def_t *op, const gantry_tensor_t *const *inputs, size_t input_count,
-                               const gantry_attr_value_t *attrs, size_t attr_count, const gantry_logical_device_t *pinned,
-                               const gantry_tensor_t **outputs) {
+gantry_status_t gantry__run_op(gantry_scope_t *scope, const gantry__op_def_t *op, const gantry_tensor_t *const *inputs,
+                               size_t input_count, const gantry_attr_value_t *attrs, size_t attr_count,
+                               const gantry_logical_device_t *pinned, const gantry_tensor_t **outputs) {
     for (uint32_t i = 0; i < op->output_count; ++i) outputs[i] = NULL;
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return status;
     if (input_count > GANTRY__MAX_INPUTS) {
-        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s is given %zu inputs; at most %d are accepted", op->name, input_count,
-                           GANTRY__MAX_INPUTS);
+        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s is given %zu inputs; at most %d are accepted", op->name,
+                           input_count, GANTRY__MAX_INPUTS);
         return gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
     }
     eager_t eager;
@@ -350,14 +362,16 @@ gantry_status_t gantry__run_op(gantry_scope_t *scope, const gantry__op_def_t *op
     return status == GANTRY_OK ? GANTRY_OK : gantry__scope_fail(scope, status);
 }
 
-gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id, const char *log_name, gantry_dtype_t dtype,
-                                      bool integer_variable, const gantry_logical_device_t *pinned, gantry_logical_device_t **out_device) {
+gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id, const char *log_name,
+                                      gantry_dtype_t dtype, bool integer_variable,
+                                      const gantry_logical_device_t *pinned, gantry_logical_device_t **out_device) {
     gantry_runtime_t *runtime = scope->runtime;
     const gantry__op_def_t *op = gantry__op_get(id);
     GANTRY__TRY(gantry__runtime_initialize(runtime, op->name));
     gantry_attr_t attrs[GANTRY__MAX_ATTRS];
     for (uint32_t i = 0; i < op->attr_count; ++i) {
-        attrs[i] = (gantry_attr_t){.struct_size = sizeof attrs[i], .kind = op->attrs[i].kind, .name = op->attrs[i].name};
+        attrs[i] =
+            (gantry_attr_t){.struct_size = sizeof attrs[i], .kind = op->attrs[i].kind, .name = op->attrs[i].name};
         if (op->attrs[i].kind == GANTRY_ATTR_TYPE) attrs[i].i = (int64_t)dtype;
     }
     gantry__place_request_t request = gantry__dispatch_request(runtime, op, attrs, scope->wish, pinned);

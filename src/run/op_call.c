@@ -5,24 +5,31 @@
 
 #include "run/eager.h"
 
-static gantry_status_t check_call(const char *name, const gantry_tensor_t *const *inputs, size_t input_count, const gantry_tensor_t **outputs,
-                                  const size_t *output_count, const gantry__op_def_t **out_op) {
+static gantry_status_t check_call(const char *name, const gantry_tensor_t *const *inputs, size_t input_count,
+                                  const gantry_tensor_t **outputs, const size_t *output_count,
+                                  const gantry__op_def_t **out_op) {
     if (!name) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_op_call: the op's name is NULL");
     *out_op = gantry__op_find(name);
-    if (!*out_op) return gantry__fail(GANTRY_NOT_FOUND, "Op type not registered '%s'; gantry_op_info lists the %d that are", name, GANTRY__OP_COUNT);
+    if (!*out_op)
+        return gantry__fail(GANTRY_NOT_FOUND, "Op type not registered '%s'; gantry_op_info lists the %d that are", name,
+                            GANTRY__OP_COUNT);
     if ((*out_op)->flags & GANTRY__OP_SEQUENCED) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s is not called by name; gantry_constant and the functions of variable.h run it", name);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "op %s is not called by name; gantry_constant and the functions of variable.h run it",
+                            name);
     }
-    if (input_count > 0 && !inputs) return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: %zu inputs are given at NULL", name, input_count);
+    if (input_count > 0 && !inputs)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: %zu inputs are given at NULL", name, input_count);
     if (!output_count || !outputs || *output_count < (*out_op)->output_count) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s has %u outputs; room for %zu is given", name, (*out_op)->output_count,
-                            output_count && outputs ? *output_count : (size_t)0);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s has %u outputs; room for %zu is given", name,
+                            (*out_op)->output_count, output_count && outputs ? *output_count : (size_t)0);
     }
     return GANTRY_OK;
 }
 
-gantry_status_t gantry_op_call(gantry_scope_t *scope, const char *name, const gantry_tensor_t *const *inputs, size_t input_count,
-                               const gantry_attr_value_t *attrs, size_t attr_count, const gantry_tensor_t **outputs, size_t *output_count) {
+gantry_status_t gantry_op_call(gantry_scope_t *scope, const char *name, const gantry_tensor_t *const *inputs,
+                               size_t input_count, const gantry_attr_value_t *attrs, size_t attr_count,
+                               const gantry_tensor_t **outputs, size_t *output_count) {
     size_t room = output_count && outputs ? *output_count : 0;
     for (size_t i = 0; i < room; ++i) outputs[i] = NULL;
     gantry_status_t status = gantry__scope_check(scope);
@@ -44,18 +51,22 @@ static const char *first_type_attr(const gantry__op_def_t *op) {
     return "T";
 }
 
-gantry_status_t gantry_op_has_kernel(gantry_runtime_t *runtime, const char *op_name, const gantry_logical_device_t *device,
-                                     gantry_dtype_t dtype, bool *out_has, const char **out_source) {
+gantry_status_t gantry_op_has_kernel(gantry_runtime_t *runtime, const char *op_name,
+                                     const gantry_logical_device_t *device, gantry_dtype_t dtype, bool *out_has,
+                                     const char **out_source) {
     if (out_has) *out_has = false;
     if (out_source) *out_source = "";
     GANTRY__TRY(gantry__runtime_check(runtime));
     const gantry__op_def_t *op = op_name ? gantry__op_find(op_name) : NULL;
     if (!op) return gantry__fail(GANTRY_NOT_FOUND, "Op type not registered '%s'", op_name ? op_name : "NULL");
-    if (!device || !out_has) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_op_has_kernel: device or out_has is NULL");
+    if (!device || !out_has)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_op_has_kernel: device or out_has is NULL");
     GANTRY__TRY(gantry__runtime_initialize(runtime, "gantry_op_has_kernel"));
-    const gantry_attr_t attr = {.struct_size = sizeof attr, .kind = GANTRY_ATTR_TYPE, .name = first_type_attr(op), .i = (int64_t)dtype};
+    const gantry_attr_t attr = {
+        .struct_size = sizeof attr, .kind = GANTRY_ATTR_TYPE, .name = first_type_attr(op), .i = (int64_t)dtype};
     size_t count;
-    const gantry__kernel_entry_t *entries = gantry__kernel_registry_find(&runtime->registries[device->physical->position], op->name, &count);
+    const gantry__kernel_entry_t *entries =
+        gantry__kernel_registry_find(&runtime->registries[device->physical->position], op->name, &count);
     for (size_t i = 0; i < count; ++i) {
         if (!gantry__kernel_takes_types(entries[i].def, &attr, 1)) continue;
         *out_has = true;
@@ -68,7 +79,8 @@ gantry_status_t gantry_op_has_kernel(gantry_runtime_t *runtime, const char *op_n
 gantry_status_t gantry_get_program_stats(gantry_runtime_t *runtime, gantry_program_stats_t *out_stats) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (!out_stats || out_stats->struct_size < sizeof(uint32_t)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_program_stats: out_stats is NULL or its struct_size is not set");
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "gantry_get_program_stats: out_stats is NULL or its struct_size is not set");
     }
     const gantry__program_counters_t *counters = &runtime->counters;
     gantry_program_stats_t all = {.struct_size = out_stats->struct_size,

@@ -11,12 +11,14 @@ typedef struct extras_t {
     uint32_t count;
 } extras_t;
 
-static const gantry_tensor_t *add_host(extras_t *extras, gantry_scope_t *scope, gantry_dtype_t dtype, gantry_shape_t shape, const void *data) {
+static const gantry_tensor_t *add_host(extras_t *extras, gantry_scope_t *scope, gantry_dtype_t dtype,
+                                       gantry_shape_t shape, const void *data) {
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return NULL;
     gantry_tensor_t *tensor = NULL;
     status = gantry__runtime_initialize(scope->runtime, "Const");
-    if (status == GANTRY_OK) status = gantry__tensor_from_host(scope->runtime, scope->runtime->host, dtype, &shape, data, &tensor);
+    if (status == GANTRY_OK)
+        status = gantry__tensor_from_host(scope->runtime, scope->runtime->host, dtype, &shape, data, &tensor);
     if (status != GANTRY_OK) {
         (void)gantry__scope_fail(scope, status);
         return NULL;
@@ -28,7 +30,8 @@ static const gantry_tensor_t *add_host(extras_t *extras, gantry_scope_t *scope, 
 static const gantry_tensor_t *add_host_shape(extras_t *extras, gantry_scope_t *scope, const gantry_shape_t *shape) {
     if (shape->rank < 0 || shape->rank > GANTRY_MAX_RANK) {
         if (!scope || scope->status != GANTRY_OK) return NULL;
-        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "a shape has rank %d; 0 to %d is accepted", shape->rank, GANTRY_MAX_RANK);
+        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "a shape has rank %d; 0 to %d is accepted", shape->rank,
+                           GANTRY_MAX_RANK);
         (void)gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
         return NULL;
     }
@@ -39,8 +42,9 @@ static const gantry_tensor_t *add_host_i32(extras_t *extras, gantry_scope_t *sco
     return add_host(extras, scope, GANTRY_INT32, GANTRY_SCALAR, &value);
 }
 
-static const gantry_tensor_t *call(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *const *inputs, size_t input_count,
-                                   const gantry_attr_value_t *attrs, size_t attr_count, extras_t *extras) {
+static const gantry_tensor_t *call(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *const *inputs,
+                                   size_t input_count, const gantry_attr_value_t *attrs, size_t attr_count,
+                                   extras_t *extras) {
     const gantry_tensor_t *output = NULL;
     if (scope) (void)gantry__run_op(scope, gantry__op_get(id), inputs, input_count, attrs, attr_count, NULL, &output);
     for (uint32_t i = 0; extras && i < extras->count; ++i) gantry_tensor_release(extras->tensors[i]);
@@ -49,32 +53,38 @@ static const gantry_tensor_t *call(gantry_scope_t *scope, gantry__op_id_t id, co
 
 /* ---- making tensors ---- */
 
-static gantry_status_t check_constant(gantry_dtype_t dtype, const gantry_shape_t *shape, const void *data, size_t bytes) {
+static gantry_status_t check_constant(gantry_dtype_t dtype, const gantry_shape_t *shape, const void *data,
+                                      size_t bytes) {
     size_t element_bytes = gantry_dtype_size(dtype);
     int64_t elements = gantry_shape_elements(shape);
-    if (element_bytes == 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "constant: type %d is none of gantry_dtype_t", (int)dtype);
+    if (element_bytes == 0)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "constant: type %d is none of gantry_dtype_t", (int)dtype);
     if (elements < 0 || (uint64_t)elements > SIZE_MAX / element_bytes) {
         char text[GANTRY_MAX_RANK * 21 + 3];
         (void)gantry_shape_format(shape, text, sizeof text);
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "constant: shape %s of rank %d is not possible; rank 0 to %d, no negative dimension and a "
-                            "size that fits into memory are accepted", text, shape->rank, GANTRY_MAX_RANK);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "constant: shape %s of rank %d is not possible; rank 0 to %d, no negative dimension and a "
+                            "size that fits into memory are accepted",
+                            text, shape->rank, GANTRY_MAX_RANK);
     }
     if (bytes != (size_t)elements * element_bytes || (!data && bytes > 0)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "constant: %zu bytes at %p are given; %zu bytes are accepted for this shape and type", bytes,
-                            data, (size_t)elements * element_bytes);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "constant: %zu bytes at %p are given; %zu bytes are accepted for this shape and type",
+                            bytes, data, (size_t)elements * element_bytes);
     }
     return GANTRY_OK;
 }
 
-static gantry_status_t make_constant(gantry_scope_t *scope, gantry_dtype_t dtype, const gantry_shape_t *shape, const void *data, size_t bytes,
-                                     gantry_tensor_t **out_tensor) {
+static gantry_status_t make_constant(gantry_scope_t *scope, gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                     const void *data, size_t bytes, gantry_tensor_t **out_tensor) {
     GANTRY__TRY(check_constant(dtype, shape, data, bytes));
     gantry_logical_device_t *device;
     GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_CONST, "_EagerConst", dtype, false, NULL, &device));
     return gantry__tensor_from_host(scope->runtime, device, dtype, shape, data, out_tensor);
 }
 
-const gantry_tensor_t *gantry_constant(gantry_scope_t *scope, gantry_dtype_t dtype, gantry_shape_t shape, const void *data, size_t bytes) {
+const gantry_tensor_t *gantry_constant(gantry_scope_t *scope, gantry_dtype_t dtype, gantry_shape_t shape,
+                                       const void *data, size_t bytes) {
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return NULL;
     gantry_tensor_t *tensor;
@@ -105,7 +115,8 @@ const gantry_tensor_t *gantry_fill(gantry_scope_t *scope, gantry_shape_t shape, 
     return call(scope, GANTRY__OP_ID_FILL, inputs, 2, NULL, 0, &extras);
 }
 
-static const gantry_tensor_t *fill_with(gantry_scope_t *scope, gantry_dtype_t dtype, const gantry_shape_t *shape, const void *one) {
+static const gantry_tensor_t *fill_with(gantry_scope_t *scope, gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                        const void *one) {
     extras_t extras = {.count = 0};
     if (scope && scope->status == GANTRY_OK && gantry_dtype_size(dtype) == 0) {
         (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "type %d is none of gantry_dtype_t", (int)dtype);
@@ -151,8 +162,8 @@ const gantry_tensor_t *gantry_range(gantry_scope_t *scope, const gantry_tensor_t
     return call(scope, GANTRY__OP_ID_RANGE, inputs, 3, NULL, 0, NULL);
 }
 
-static const gantry_tensor_t *random(gantry_scope_t *scope, gantry__op_id_t id, const gantry_shape_t *shape, gantry_dtype_t dtype,
-                                     int64_t seed0, int64_t seed1) {
+static const gantry_tensor_t *random(gantry_scope_t *scope, gantry__op_id_t id, const gantry_shape_t *shape,
+                                     gantry_dtype_t dtype, int64_t seed0, int64_t seed1) {
     extras_t extras = {.count = 0};
     const int64_t seed[] = {seed0, seed1};
     const gantry_tensor_t *inputs[] = {add_host_shape(&extras, scope, shape), NULL};
@@ -161,26 +172,26 @@ static const gantry_tensor_t *random(gantry_scope_t *scope, gantry__op_id_t id, 
     return call(scope, id, inputs, 2, &attr, 1, &extras);
 }
 
-const gantry_tensor_t *gantry_stateless_random_uniform(gantry_scope_t *scope, gantry_shape_t shape, gantry_dtype_t dtype, int64_t seed0,
-                                                       int64_t seed1) {
+const gantry_tensor_t *gantry_stateless_random_uniform(gantry_scope_t *scope, gantry_shape_t shape,
+                                                       gantry_dtype_t dtype, int64_t seed0, int64_t seed1) {
     return random(scope, GANTRY__OP_ID_STATELESS_RANDOM_UNIFORM, &shape, dtype, seed0, seed1);
 }
 
-const gantry_tensor_t *gantry_stateless_random_normal(gantry_scope_t *scope, gantry_shape_t shape, gantry_dtype_t dtype, int64_t seed0,
-                                                      int64_t seed1) {
+const gantry_tensor_t *gantry_stateless_random_normal(gantry_scope_t *scope, gantry_shape_t shape, gantry_dtype_t dtype,
+                                                      int64_t seed0, int64_t seed1) {
     return random(scope, GANTRY__OP_ID_STATELESS_RANDOM_NORMAL, &shape, dtype, seed0, seed1);
 }
 
 /* ---- elementwise ---- */
 
-#define DEFINE_UNARY(name, token, op)                                                        \
-    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *x) {  \
-        return call(scope, GANTRY__OP_ID_##token, &x, 1, NULL, 0, NULL);                     \
+#define DEFINE_UNARY(name, token, op)                                                       \
+    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *x) { \
+        return call(scope, GANTRY__OP_ID_##token, &x, 1, NULL, 0, NULL);                    \
     }
-#define DEFINE_BINARY(name, token, op)                                                                               \
+#define DEFINE_BINARY(name, token, op)                                                                                \
     const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y) { \
-        const gantry_tensor_t *inputs[] = {x, y};                                                                    \
-        return call(scope, GANTRY__OP_ID_##token, inputs, 2, NULL, 0, NULL);                                         \
+        const gantry_tensor_t *inputs[] = {x, y};                                                                     \
+        return call(scope, GANTRY__OP_ID_##token, inputs, 2, NULL, 0, NULL);                                          \
     }
 GANTRY_UNARY_OPS(DEFINE_UNARY)
 GANTRY_BINARY_OPS(DEFINE_BINARY)
@@ -200,7 +211,8 @@ const gantry_tensor_t *gantry_add_n(gantry_scope_t *scope, const gantry_tensor_t
     return call(scope, GANTRY__OP_ID_ADD_N, values, count, NULL, 0, NULL);
 }
 
-const gantry_tensor_t *gantry_bias_add(gantry_scope_t *scope, const gantry_tensor_t *value, const gantry_tensor_t *bias) {
+const gantry_tensor_t *gantry_bias_add(gantry_scope_t *scope, const gantry_tensor_t *value,
+                                       const gantry_tensor_t *bias) {
     const gantry_tensor_t *inputs[] = {value, bias};
     return call(scope, GANTRY__OP_ID_BIAS_ADD, inputs, 2, NULL, 0, NULL);
 }
@@ -219,8 +231,10 @@ const gantry_tensor_t *gantry_expand_dims(gantry_scope_t *scope, const gantry_te
     return call(scope, GANTRY__OP_ID_EXPAND_DIMS, inputs, 2, NULL, 0, &extras);
 }
 
-const gantry_tensor_t *gantry_squeeze(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *axes, size_t axis_count) {
-    const gantry_attr_value_t attr = {.name = "squeeze_dims", .kind = GANTRY_KIND_INTS, .i = (int64_t)axis_count, .list = axes};
+const gantry_tensor_t *gantry_squeeze(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *axes,
+                                      size_t axis_count) {
+    const gantry_attr_value_t attr = {
+        .name = "squeeze_dims", .kind = GANTRY_KIND_INTS, .i = (int64_t)axis_count, .list = axes};
     return call(scope, GANTRY__OP_ID_SQUEEZE, &x, 1, &attr, axes ? 1 : 0, NULL);
 }
 
@@ -229,7 +243,8 @@ const gantry_tensor_t *gantry_transpose(gantry_scope_t *scope, const gantry_tens
     int32_t reversed[GANTRY_MAX_RANK];
     int32_t rank = x ? x->shape.rank : 0;
     for (int32_t i = 0; i < rank; ++i) reversed[i] = rank - 1 - i;
-    const gantry_tensor_t *inputs[] = {x, add_host(&extras, scope, GANTRY_INT32, GANTRY_SHAPE(rank), perm ? perm : reversed)};
+    const gantry_tensor_t *inputs[] = {
+        x, add_host(&extras, scope, GANTRY_INT32, GANTRY_SHAPE(rank), perm ? perm : reversed)};
     return call(scope, GANTRY__OP_ID_TRANSPOSE, inputs, 2, NULL, 0, &extras);
 }
 
@@ -239,7 +254,8 @@ const gantry_tensor_t *gantry_broadcast_to(gantry_scope_t *scope, const gantry_t
     return call(scope, GANTRY__OP_ID_BROADCAST_TO, inputs, 2, NULL, 0, &extras);
 }
 
-const gantry_tensor_t *gantry_concat(gantry_scope_t *scope, const gantry_tensor_t *const *values, size_t count, int32_t axis) {
+const gantry_tensor_t *gantry_concat(gantry_scope_t *scope, const gantry_tensor_t *const *values, size_t count,
+                                     int32_t axis) {
     extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[GANTRY__MAX_INPUTS];
     size_t given = count < GANTRY__MAX_INPUTS ? count : GANTRY__MAX_INPUTS - 1;
@@ -249,7 +265,8 @@ const gantry_tensor_t *gantry_concat(gantry_scope_t *scope, const gantry_tensor_
     return call(scope, GANTRY__OP_ID_CONCAT, inputs, count + 1, NULL, 0, &extras);
 }
 
-const gantry_tensor_t *gantry_slice(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *begin, const int64_t *size) {
+const gantry_tensor_t *gantry_slice(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *begin,
+                                    const int64_t *size) {
     extras_t extras = {.count = 0};
     int32_t rank = x ? x->shape.rank : 0;
     const gantry_tensor_t *inputs[] = {x, NULL, NULL};
@@ -259,14 +276,15 @@ const gantry_tensor_t *gantry_slice(gantry_scope_t *scope, const gantry_tensor_t
     return call(scope, GANTRY__OP_ID_SLICE, inputs, 3, NULL, 0, &extras);
 }
 
-const gantry_tensor_t *gantry_gather(gantry_scope_t *scope, const gantry_tensor_t *params, const gantry_tensor_t *indices, int32_t axis) {
+const gantry_tensor_t *gantry_gather(gantry_scope_t *scope, const gantry_tensor_t *params,
+                                     const gantry_tensor_t *indices, int32_t axis) {
     extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {params, indices, add_host_i32(&extras, scope, axis)};
     return call(scope, GANTRY__OP_ID_GATHER, inputs, 3, NULL, 0, &extras);
 }
 
-const gantry_tensor_t *gantry_one_hot(gantry_scope_t *scope, const gantry_tensor_t *indices, int32_t depth, const gantry_tensor_t *on_value,
-                                      const gantry_tensor_t *off_value, int32_t axis) {
+const gantry_tensor_t *gantry_one_hot(gantry_scope_t *scope, const gantry_tensor_t *indices, int32_t depth,
+                                      const gantry_tensor_t *on_value, const gantry_tensor_t *off_value, int32_t axis) {
     extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {indices, add_host_i32(&extras, scope, depth), on_value, off_value};
     const gantry_attr_value_t attr = {.name = "axis", .kind = GANTRY_KIND_INT, .i = axis};
@@ -288,19 +306,23 @@ static const gantry_tensor_t *reduce(gantry_scope_t *scope, gantry__op_id_t id, 
     return call(scope, id, inputs, 2, &attr, options && options->keep_dims ? 1 : 0, &extras);
 }
 
-const gantry_tensor_t *gantry_sum(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_reduce_options_t *options) {
+const gantry_tensor_t *gantry_sum(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                  const gantry_reduce_options_t *options) {
     return reduce(scope, GANTRY__OP_ID_SUM, x, options);
 }
 
-const gantry_tensor_t *gantry_mean(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_reduce_options_t *options) {
+const gantry_tensor_t *gantry_mean(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                   const gantry_reduce_options_t *options) {
     return reduce(scope, GANTRY__OP_ID_MEAN, x, options);
 }
 
-const gantry_tensor_t *gantry_max(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_reduce_options_t *options) {
+const gantry_tensor_t *gantry_max(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                  const gantry_reduce_options_t *options) {
     return reduce(scope, GANTRY__OP_ID_MAX, x, options);
 }
 
-const gantry_tensor_t *gantry_min(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_reduce_options_t *options) {
+const gantry_tensor_t *gantry_min(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                  const gantry_reduce_options_t *options) {
     return reduce(scope, GANTRY__OP_ID_MIN, x, options);
 }
 
@@ -319,10 +341,12 @@ const gantry_tensor_t *gantry_matmul(gantry_scope_t *scope, const gantry_tensor_
     size_t count = 0;
     gantry_attr_value_t attrs[2];
     if (options && options->transpose_a) {
-        attrs[count++] = (gantry_attr_value_t){.name = batched ? "adj_x" : "transpose_a", .kind = GANTRY_KIND_BOOL, .i = 1};
+        attrs[count++] =
+            (gantry_attr_value_t){.name = batched ? "adj_x" : "transpose_a", .kind = GANTRY_KIND_BOOL, .i = 1};
     }
     if (options && options->transpose_b) {
-        attrs[count++] = (gantry_attr_value_t){.name = batched ? "adj_y" : "transpose_b", .kind = GANTRY_KIND_BOOL, .i = 1};
+        attrs[count++] =
+            (gantry_attr_value_t){.name = batched ? "adj_y" : "transpose_b", .kind = GANTRY_KIND_BOOL, .i = 1};
     }
     return call(scope, batched ? GANTRY__OP_ID_BATCH_MAT_MUL : GANTRY__OP_ID_MAT_MUL, inputs, 2, attrs, count, NULL);
 }

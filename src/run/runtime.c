@@ -15,7 +15,8 @@ static gantry_status_t read_log_level(gantry_runtime_t *runtime, const gantry_ru
     static const char *const words[] = {"debug", "info", "warning", "error"};
     int word = GANTRY_LEVEL_INFO - 1;
     GANTRY__TRY(gantry__settings_get_word(&runtime->settings, "GANTRY_LOG_LEVEL", words, 4, &word));
-    runtime->log.level = options->log_level != GANTRY_LEVEL_DEFAULT ? options->log_level : (gantry_log_level_t)(word + 1);
+    runtime->log.level =
+        options->log_level != GANTRY_LEVEL_DEFAULT ? options->log_level : (gantry_log_level_t)(word + 1);
     return GANTRY_OK;
 }
 
@@ -47,7 +48,8 @@ static gantry_status_t read_threads(gantry_runtime_t *runtime) {
     const char *p = text ? text : "";
     for (; *p >= '0' && *p <= '9' && threads <= MOST_THREADS; ++p) threads = threads * 10 + (*p - '0');
     if (*p || threads > MOST_THREADS) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "GANTRY_CPU_THREADS is \"%s\"; a number from 0 (all cores) to %d is accepted", text,
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "GANTRY_CPU_THREADS is \"%s\"; a number from 0 (all cores) to %d is accepted", text,
                             MOST_THREADS);
     }
     runtime->intra_op_threads = threads;
@@ -56,7 +58,8 @@ static gantry_status_t read_threads(gantry_runtime_t *runtime) {
 
 static gantry_status_t put_options(gantry_runtime_t *runtime, const gantry_runtime_options_t *options) {
     if (options->intra_op_threads < 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "intra_op_threads is %d; 0 (all cores) or more is accepted", options->intra_op_threads);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "intra_op_threads is %d; 0 (all cores) or more is accepted",
+                            options->intra_op_threads);
     }
     if (options->intra_op_threads > 0) {
         char text[16];
@@ -71,8 +74,10 @@ static gantry_status_t check_options(const gantry_runtime_options_t *given, gant
     *out_options = (gantry_runtime_options_t){.struct_size = sizeof *out_options};
     if (!given) return GANTRY_OK;
     if (given->struct_size < sizeof(uint32_t) || given->struct_size > sizeof *out_options) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "runtime options: struct_size is %u; sizeof(gantry_runtime_options_t), at most %zu, is accepted",
-                            given->struct_size, sizeof *out_options);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "runtime options: struct_size is %u; sizeof(gantry_runtime_options_t), at most %zu, is accepted",
+            given->struct_size, sizeof *out_options);
     }
     memcpy(out_options, given, given->struct_size);
     const struct {
@@ -87,8 +92,8 @@ static gantry_status_t check_options(const gantry_runtime_options_t *given, gant
                    {"memory_growth", (int)out_options->memory_growth, GANTRY_ON}};
     for (size_t i = 0; i < sizeof choices / sizeof choices[0]; ++i) {
         if (choices[i].value >= 0 && choices[i].value <= choices[i].last) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "runtime options: %s is %d; 0 to %d is accepted", choices[i].name, choices[i].value,
-                            choices[i].last);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "runtime options: %s is %d; 0 to %d is accepted", choices[i].name,
+                            choices[i].value, choices[i].last);
     }
     return GANTRY_OK;
 }
@@ -100,12 +105,14 @@ static gantry_status_t init_parts(gantry_runtime_t *runtime, const gantry_runtim
     if (status == GANTRY_OK) status = read_log_level(runtime, options);
     if (status == GANTRY_OK) status = read_switches(runtime, options);
     if (status != GANTRY_OK) goto fail_settings;
-    status = gantry__binary_store_init(&runtime->store, &runtime->heap, &runtime->log, &runtime->settings, options->kernel_cache);
+    status = gantry__binary_store_init(&runtime->store, &runtime->heap, &runtime->log, &runtime->settings,
+                                       options->kernel_cache);
     if (status != GANTRY_OK) goto fail_settings;
-    status = gantry__backend_set_init(&runtime->backends, &runtime->heap, &runtime->log, &runtime->settings, options->backend_path,
-                                      options->backends);
+    status = gantry__backend_set_init(&runtime->backends, &runtime->heap, &runtime->log, &runtime->settings,
+                                      options->backend_path, options->backends);
     if (status != GANTRY_OK) goto fail_store;
-    status = gantry__device_table_init(&runtime->devices, &runtime->heap, &runtime->log, &runtime->settings, &runtime->backends, options);
+    status = gantry__device_table_init(&runtime->devices, &runtime->heap, &runtime->log, &runtime->settings,
+                                       &runtime->backends, options);
     if (status != GANTRY_OK) goto fail_backends;
     status = gantry__plan_cache_init(&runtime->plans, &runtime->heap);
     if (status != GANTRY_OK) goto fail_devices;
@@ -149,7 +156,8 @@ gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *given, gan
 
 static void release_registries(gantry_runtime_t *runtime, size_t count) {
     for (size_t i = 0; i < count; ++i) gantry__kernel_registry_deinit(&runtime->registries[i]);
-    gantry__heap_free(&runtime->heap, runtime->registries, runtime->devices.physical_count * sizeof *runtime->registries);
+    gantry__heap_free(&runtime->heap, runtime->registries,
+                      runtime->devices.physical_count * sizeof *runtime->registries);
     void *programs = (void *)runtime->programs;
     gantry__heap_free(&runtime->heap, programs, runtime->devices.physical_count * sizeof *runtime->programs);
     runtime->registries = NULL;
@@ -164,8 +172,8 @@ static gantry_status_t make_registries(gantry_runtime_t *runtime) {
     size_t made = 0;
     for (; made < devices->physical_count && status == GANTRY_OK; ++made) {
         const struct gantry_physical_device_t *device = devices->physical[made];
-        status = gantry__kernel_registry_init(&runtime->registries[made], &runtime->heap, &runtime->log, device->backend,
-                                              device->backend_index, &device->info);
+        status = gantry__kernel_registry_init(&runtime->registries[made], &runtime->heap, &runtime->log,
+                                              device->backend, device->backend_index, &device->info);
         if (status != GANTRY_OK) break;
     }
     if (status != GANTRY_OK) release_registries(runtime, made);
@@ -204,11 +212,13 @@ gantry_status_t gantry_runtime_initialize(gantry_runtime_t *runtime) {
     return gantry__runtime_initialize(runtime, "gantry_runtime_initialize");
 }
 
-static gantry_status_t make_programs(gantry_runtime_t *runtime, gantry_logical_device_t *device, gantry__program_cache_t **out_cache) {
+static gantry_status_t make_programs(gantry_runtime_t *runtime, gantry_logical_device_t *device,
+                                     gantry__program_cache_t **out_cache) {
     gantry__program_cache_t *cache = gantry__heap_zalloc(&runtime->heap, sizeof *cache);
     if (!cache) return GANTRY_RESOURCE_EXHAUSTED;
-    gantry_status_t status = gantry__program_cache_init(cache, &runtime->heap, &runtime->log, &runtime->store, &runtime->counters,
-                                                        device->backend, device->handle, &device->physical->info);
+    gantry_status_t status =
+        gantry__program_cache_init(cache, &runtime->heap, &runtime->log, &runtime->store, &runtime->counters,
+                                   device->backend, device->handle, &device->physical->info);
     if (status != GANTRY_OK) {
         gantry__heap_free(&runtime->heap, cache, sizeof *cache);
         return status;
@@ -217,7 +227,8 @@ static gantry_status_t make_programs(gantry_runtime_t *runtime, gantry_logical_d
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__runtime_programs(gantry_runtime_t *runtime, gantry_logical_device_t *device, gantry__program_cache_t **out_cache) {
+gantry_status_t gantry__runtime_programs(gantry_runtime_t *runtime, gantry_logical_device_t *device,
+                                         gantry__program_cache_t **out_cache) {
     const gantry_backend_t *backend = device->backend;
     *out_cache = NULL;
     if (!GANTRY_ABI_HAS(backend, program) || !backend->program) return GANTRY_OK;
@@ -238,9 +249,11 @@ gantry_status_t gantry__runtime_programs(gantry_runtime_t *runtime, gantry_logic
 /* ---- release ---- */
 
 gantry_status_t gantry__runtime_check(const gantry_runtime_t *runtime) {
-    if (!runtime) return gantry__fail(GANTRY_INVALID_ARGUMENT, "the runtime is NULL; one from gantry_runtime_create is accepted");
+    if (!runtime)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "the runtime is NULL; one from gantry_runtime_create is accepted");
     if (atomic_load_explicit(&runtime->is_released, memory_order_acquire)) {
-        return gantry__fail(GANTRY_FAILED_PRECONDITION, "the runtime was released; its objects may only be released now");
+        return gantry__fail(GANTRY_FAILED_PRECONDITION,
+                            "the runtime was released; its objects may only be released now");
     }
     return GANTRY_OK;
 }
@@ -321,8 +334,8 @@ gantry_status_t gantry_runtime_synchronize(gantry_runtime_t *runtime) {
 /* What TensorFlow's texts show: the name completed by job, replica and task. */
 static void format_wish(gantry__wish_t *wish) {
     const gantry__device_name_t *name = &wish->reference.name;
-    wish->is_empty = wish->reference.kind == GANTRY__DEVICE_LOGICAL && !name->has_job && !name->has_replica && !name->has_task &&
-                     !name->has_type && !name->has_backend;
+    wish->is_empty = wish->reference.kind == GANTRY__DEVICE_LOGICAL && !name->has_job && !name->has_replica &&
+                     !name->has_task && !name->has_type && !name->has_backend;
     if (wish->reference.kind == GANTRY__DEVICE_LOGICAL) {
         gantry__device_name_t base = {.has_job = true, .has_replica = true, .has_task = true, .job = "localhost"};
         gantry__device_name_t full;
@@ -333,7 +346,8 @@ static void format_wish(gantry__wish_t *wish) {
     }
 }
 
-gantry_status_t gantry__runtime_wish(gantry_runtime_t *runtime, const gantry__device_reference_t *reference, const gantry__wish_t **out_wish) {
+gantry_status_t gantry__runtime_wish(gantry_runtime_t *runtime, const gantry__device_reference_t *reference,
+                                     const gantry__wish_t **out_wish) {
     gantry__wish_t wish = {.reference = *reference};
     format_wish(&wish);
     *out_wish = NULL;

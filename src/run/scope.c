@@ -10,19 +10,22 @@
 gantry_status_t gantry__scope_fail(gantry_scope_t *scope, gantry_status_t status) {
     if (scope->status != GANTRY_OK || status == GANTRY_OK) return scope->status;
     scope->status = status;
-    scope->message = gantry__heap_strdup(&scope->runtime->heap, gantry__message()); /* NULL: the status alone has to do */
+    scope->message =
+        gantry__heap_strdup(&scope->runtime->heap, gantry__message()); /* NULL: the status alone has to do */
     return status;
 }
 
 gantry_status_t gantry__scope_check(gantry_scope_t *scope) {
-    if (!scope) return gantry__fail(GANTRY_INVALID_ARGUMENT, "the scope is NULL; one from gantry_scope_begin is accepted");
+    if (!scope)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "the scope is NULL; one from gantry_scope_begin is accepted");
     if (scope->status != GANTRY_OK) return scope->status;
     gantry_status_t status = gantry__runtime_check(scope->runtime);
     return status == GANTRY_OK ? GANTRY_OK : gantry__scope_fail(scope, status);
 }
 
 gantry_status_t gantry_scope_status(const gantry_scope_t *scope) {
-    return scope ? scope->status : gantry__fail(GANTRY_INVALID_ARGUMENT, "the scope is NULL; one from gantry_scope_begin is accepted");
+    return scope ? scope->status
+                 : gantry__fail(GANTRY_INVALID_ARGUMENT, "the scope is NULL; one from gantry_scope_begin is accepted");
 }
 
 const char *gantry_scope_message(const gantry_scope_t *scope) {
@@ -70,7 +73,8 @@ gantry_scope_t *gantry_scope_begin(gantry_runtime_t *runtime, const char *device
 
 gantry_scope_t *gantry_scope_begin_in(gantry_scope_t *parent, const char *device) {
     if (!parent) {
-        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "the parent scope is NULL; one from gantry_scope_begin is accepted");
+        (void)gantry__fail(GANTRY_INVALID_ARGUMENT,
+                           "the parent scope is NULL; one from gantry_scope_begin is accepted");
         return NULL;
     }
     gantry_scope_t *scope = make_scope(parent->runtime);
@@ -123,7 +127,8 @@ const gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_ten
     gantry_scope_t *target = scope->parent ? scope->parent : scope;
     if (!tensor || tensor->scope != scope) {
         if (scope->status == GANTRY_OK) {
-            (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_scope_keep: %s; a tensor that this scope owns is accepted",
+            (void)gantry__fail(GANTRY_INVALID_ARGUMENT,
+                               "gantry_scope_keep: %s; a tensor that this scope owns is accepted",
                                tensor ? "the tensor belongs to another owner" : "the tensor is NULL");
             (void)gantry__scope_fail(target, GANTRY_INVALID_ARGUMENT);
         } else {
@@ -182,9 +187,11 @@ static void destroy_children(gantry_scope_t *scope) {
 }
 
 gantry_status_t gantry_scope_end(gantry_scope_t *scope) {
-    if (!scope) return gantry__fail(GANTRY_INVALID_ARGUMENT, "the scope is NULL; one from gantry_scope_begin is accepted");
+    if (!scope)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "the scope is NULL; one from gantry_scope_begin is accepted");
     if (scope->first_child) {
-        (void)gantry__fail(GANTRY_FAILED_PRECONDITION, "Exiting device scope without proper scope nesting: an inner scope is still open; it is "
+        (void)gantry__fail(GANTRY_FAILED_PRECONDITION,
+                           "Exiting device scope without proper scope nesting: an inner scope is still open; it is "
                            "ended too");
         (void)gantry__scope_fail(scope, GANTRY_FAILED_PRECONDITION);
         destroy_children(scope);

@@ -12,30 +12,34 @@ size_t gantry_backend_status_count(const gantry_runtime_t *runtime) { return run
 /* Copies as much of a struct as the caller's version of it has; FailedPrecondition-free check of the out pointer. */
 static gantry_status_t copy_out(const void *all, size_t all_bytes, void *out, uint32_t struct_size, const char *what) {
     if (struct_size < sizeof(uint32_t) || struct_size > all_bytes) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: struct_size is %u; 4 to %zu is accepted", what, struct_size, all_bytes);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: struct_size is %u; 4 to %zu is accepted", what, struct_size,
+                            all_bytes);
     }
     memcpy(out, all, struct_size);
     return GANTRY_OK;
 }
 
-gantry_status_t gantry_backend_status(const gantry_runtime_t *runtime, size_t index, gantry_backend_status_t *out_status) {
+gantry_status_t gantry_backend_status(const gantry_runtime_t *runtime, size_t index,
+                                      gantry_backend_status_t *out_status) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (!out_status) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_backend_status: out_status is NULL");
     if (index >= runtime->backends.count) {
-        return gantry__fail(GANTRY_OUT_OF_RANGE, "backend %zu is asked for; there are %zu", index, runtime->backends.count);
+        return gantry__fail(GANTRY_OUT_OF_RANGE, "backend %zu is asked for; there are %zu", index,
+                            runtime->backends.count);
     }
     const gantry__backend_t *backend = &runtime->backends.items[index];
     bool is_usable = backend->state == GANTRY_BACKEND_USABLE;
     bool tells = is_usable && GANTRY_ABI_HAS(backend->table, libraries) && backend->table->libraries;
     const char *libraries = tells ? backend->table->libraries(backend->instance) : NULL;
-    gantry_backend_status_t all = {.struct_size = out_status->struct_size,
-                                   .state = backend->state,
-                                   .name = backend->name,
-                                   .description = backend->table && backend->table->description ? backend->table->description : "",
-                                   .path = backend->path,
-                                   .reason = backend->reason,
-                                   .libraries = libraries ? libraries : "",
-                                   .device_count = backend->device_count};
+    gantry_backend_status_t all = {
+        .struct_size = out_status->struct_size,
+        .state = backend->state,
+        .name = backend->name,
+        .description = backend->table && backend->table->description ? backend->table->description : "",
+        .path = backend->path,
+        .reason = backend->reason,
+        .libraries = libraries ? libraries : "",
+        .device_count = backend->device_count};
     return copy_out(&all, sizeof all, out_status, out_status->struct_size, "gantry_backend_status");
 }
 
@@ -47,7 +51,9 @@ gantry_status_t gantry_set_soft_device_placement(gantry_runtime_t *runtime, bool
     return GANTRY_OK;
 }
 
-bool gantry_get_soft_device_placement(const gantry_runtime_t *runtime) { return runtime && atomic_load(&runtime->soft_placement) != 0; }
+bool gantry_get_soft_device_placement(const gantry_runtime_t *runtime) {
+    return runtime && atomic_load(&runtime->soft_placement) != 0;
+}
 
 gantry_status_t gantry_set_log_device_placement(gantry_runtime_t *runtime, bool enabled) {
     GANTRY__TRY(gantry__runtime_check(runtime));
@@ -58,7 +64,9 @@ gantry_status_t gantry_set_log_device_placement(gantry_runtime_t *runtime, bool 
 gantry_status_t gantry_set_device_policy(gantry_runtime_t *runtime, gantry_device_policy_t policy) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (policy < GANTRY_POLICY_DEFAULT || policy > GANTRY_POLICY_SILENT_FOR_INT32) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "device policy is %d; explicit, warn, silent and silent_for_int32 are accepted", (int)policy);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "device policy is %d; explicit, warn, silent and silent_for_int32 are accepted",
+                            (int)policy);
     }
     atomic_store(&runtime->device_policy, (int)(policy == GANTRY_POLICY_DEFAULT ? GANTRY_POLICY_SILENT : policy));
     return GANTRY_OK;
@@ -71,7 +79,8 @@ gantry_device_policy_t gantry_get_device_policy(const gantry_runtime_t *runtime)
 gantry_status_t gantry_set_placement_mode(gantry_runtime_t *runtime, gantry_placement_mode_t mode) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (mode < GANTRY_PLACEMENT_DEFAULT || mode > GANTRY_PLACEMENT_REQUIRE) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "placement mode is %d; prefer, warn once and require are accepted", (int)mode);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "placement mode is %d; prefer, warn once and require are accepted",
+                            (int)mode);
     }
     atomic_store(&runtime->placement_mode, (int)(mode == GANTRY_PLACEMENT_DEFAULT ? GANTRY_PLACEMENT_PREFER : mode));
     return GANTRY_OK;
@@ -79,19 +88,26 @@ gantry_status_t gantry_set_placement_mode(gantry_runtime_t *runtime, gantry_plac
 
 gantry_status_t gantry_set_intra_op_parallelism_threads(gantry_runtime_t *runtime, int32_t threads) {
     GANTRY__TRY(gantry__runtime_check(runtime));
-    if (threads < 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "intra op threads is %d; 0 (all cores) or more is accepted", threads);
+    if (threads < 0)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "intra op threads is %d; 0 (all cores) or more is accepted",
+                            threads);
     if (threads == runtime->intra_op_threads) return GANTRY_OK;
-    return gantry__fail(GANTRY_FAILED_PRECONDITION, "Intra op parallelism cannot be modified after initialization: the CPU backend was opened "
-                        "with %d threads (0: all cores) when the runtime was created; set option intra_op_threads or GANTRY_CPU_THREADS",
+    return gantry__fail(GANTRY_FAILED_PRECONDITION,
+                        "Intra op parallelism cannot be modified after initialization: the CPU backend was opened "
+                        "with %d threads (0: all cores) when the runtime was created; set option intra_op_threads or "
+                        "GANTRY_CPU_THREADS",
                         runtime->intra_op_threads);
 }
 
-int32_t gantry_get_intra_op_parallelism_threads(const gantry_runtime_t *runtime) { return runtime ? runtime->intra_op_threads : 0; }
+int32_t gantry_get_intra_op_parallelism_threads(const gantry_runtime_t *runtime) {
+    return runtime ? runtime->intra_op_threads : 0;
+}
 
 /* ---- devices ---- */
 
 static gantry_status_t check_list(size_t capacity, const void *out_devices, const size_t *out_count, const char *call) {
-    if (!out_count || (capacity > 0 && !out_devices)) return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: out_devices or out_count is NULL", call);
+    if (!out_count || (capacity > 0 && !out_devices))
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: out_devices or out_count is NULL", call);
     return GANTRY_OK;
 }
 
@@ -109,8 +125,8 @@ gantry_status_t gantry_list_physical_devices(gantry_runtime_t *runtime, const ch
     return GANTRY_OK;
 }
 
-gantry_status_t gantry_list_device_views(gantry_runtime_t *runtime, size_t capacity, const gantry_physical_device_t **out_devices,
-                                         size_t *out_count) {
+gantry_status_t gantry_list_device_views(gantry_runtime_t *runtime, size_t capacity,
+                                         const gantry_physical_device_t **out_devices, size_t *out_count) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     GANTRY__TRY(check_list(capacity, out_devices, out_count, "gantry_list_device_views"));
     *out_count = runtime->devices.physical_count;
@@ -118,23 +134,27 @@ gantry_status_t gantry_list_device_views(gantry_runtime_t *runtime, size_t capac
     return GANTRY_OK;
 }
 
-gantry_status_t gantry_get_device_details(gantry_runtime_t *runtime, const gantry_physical_device_t *device, gantry_device_details_t *out_details) {
+gantry_status_t gantry_get_device_details(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
+                                          gantry_device_details_t *out_details) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (!out_details || out_details->struct_size < sizeof(uint32_t)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_device_details: out_details is NULL or its struct_size is not set");
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "gantry_get_device_details: out_details is NULL or its struct_size is not set");
     }
     GANTRY__TRY(gantry__device_check(&runtime->devices, device));
     gantry__device_details(&runtime->devices, device, out_details);
     return GANTRY_OK;
 }
 
-gantry_status_t gantry_set_visible_devices(gantry_runtime_t *runtime, const gantry_physical_device_t *const *devices, size_t count,
-                                           const char *type) {
+gantry_status_t gantry_set_visible_devices(gantry_runtime_t *runtime, const gantry_physical_device_t *const *devices,
+                                           size_t count, const char *type) {
     GANTRY__TRY(gantry__runtime_check(runtime));
-    if (count > 0 && !devices) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_set_visible_devices: %zu devices are given at NULL", count);
+    if (count > 0 && !devices)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_set_visible_devices: %zu devices are given at NULL",
+                            count);
     if (count > runtime->devices.physical_count) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_set_visible_devices: %zu devices are given; there are %zu", count,
-                            runtime->devices.physical_count);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_set_visible_devices: %zu devices are given; there are %zu",
+                            count, runtime->devices.physical_count);
     }
     return gantry__device_set_visible(&runtime->devices, devices, count, type);
 }
@@ -155,12 +175,14 @@ gantry_status_t gantry_get_visible_devices(gantry_runtime_t *runtime, const char
     return GANTRY_OK;
 }
 
-gantry_status_t gantry_set_memory_growth(gantry_runtime_t *runtime, const gantry_physical_device_t *device, bool enabled) {
+gantry_status_t gantry_set_memory_growth(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
+                                         bool enabled) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     return gantry__device_set_growth(&runtime->devices, device, enabled);
 }
 
-gantry_status_t gantry_get_memory_growth(gantry_runtime_t *runtime, const gantry_physical_device_t *device, bool *out_enabled) {
+gantry_status_t gantry_get_memory_growth(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
+                                         bool *out_enabled) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (!out_enabled) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_memory_growth: out_enabled is NULL");
     GANTRY__TRY(gantry__device_check(&runtime->devices, device));
@@ -168,12 +190,14 @@ gantry_status_t gantry_get_memory_growth(gantry_runtime_t *runtime, const gantry
     return GANTRY_OK;
 }
 
-gantry_status_t gantry_set_memory_limit(gantry_runtime_t *runtime, const gantry_physical_device_t *device, uint64_t limit_bytes) {
+gantry_status_t gantry_set_memory_limit(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
+                                        uint64_t limit_bytes) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     return gantry__device_set_limit(&runtime->devices, device, limit_bytes);
 }
 
-gantry_status_t gantry_set_logical_device_configuration(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
+gantry_status_t gantry_set_logical_device_configuration(gantry_runtime_t *runtime,
+                                                        const gantry_physical_device_t *device,
                                                         const gantry_logical_device_config_t *configs, size_t count) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     return gantry__device_set_logical(&runtime->devices, device, configs, count);
@@ -196,22 +220,32 @@ gantry_status_t gantry_list_logical_devices(gantry_runtime_t *runtime, const cha
 
 const char *gantry_logical_device_name(const gantry_logical_device_t *device) { return device ? device->name : ""; }
 
-const char *gantry_logical_device_full_name(const gantry_logical_device_t *device) { return device ? device->full_name : ""; }
+const char *gantry_logical_device_full_name(const gantry_logical_device_t *device) {
+    return device ? device->full_name : "";
+}
 
-const char *gantry_logical_device_type(const gantry_logical_device_t *device) { return device ? device->physical->type : ""; }
+const char *gantry_logical_device_type(const gantry_logical_device_t *device) {
+    return device ? device->physical->type : "";
+}
 
-const gantry_physical_device_t *gantry_logical_device_physical(const gantry_logical_device_t *device) { return device ? device->physical : NULL; }
+const gantry_physical_device_t *gantry_logical_device_physical(const gantry_logical_device_t *device) {
+    return device ? device->physical : NULL;
+}
 
-static gantry_status_t find_device(gantry_runtime_t *runtime, const char *name, const char *call, gantry_logical_device_t **out_device) {
+static gantry_status_t find_device(gantry_runtime_t *runtime, const char *name, const char *call,
+                                   gantry_logical_device_t **out_device) {
     GANTRY__TRY(gantry__runtime_check(runtime));
-    if (!name) return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: the device is NULL; a text such as \"GPU:0\" is accepted", call);
+    if (!name)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: the device is NULL; a text such as \"GPU:0\" is accepted",
+                            call);
     GANTRY__TRY(gantry__runtime_initialize(runtime, call));
     gantry__device_reference_t reference;
     GANTRY__TRY(gantry__device_reference_from_user(&runtime->devices, name, &reference));
     return gantry__device_reference_find(&runtime->devices, &reference, name, out_device);
 }
 
-gantry_status_t gantry_find_logical_device(gantry_runtime_t *runtime, const char *name, const gantry_logical_device_t **out_device) {
+gantry_status_t gantry_find_logical_device(gantry_runtime_t *runtime, const char *name,
+                                           const gantry_logical_device_t **out_device) {
     if (!out_device) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_find_logical_device: out_device is NULL");
     *out_device = NULL;
     gantry_logical_device_t *device;
@@ -222,7 +256,8 @@ gantry_status_t gantry_find_logical_device(gantry_runtime_t *runtime, const char
 
 /* ---- numbers ---- */
 
-gantry_status_t gantry_get_memory_info(gantry_runtime_t *runtime, const char *device_name, gantry_memory_info_t *out_info) {
+gantry_status_t gantry_get_memory_info(gantry_runtime_t *runtime, const char *device_name,
+                                       gantry_memory_info_t *out_info) {
     if (!out_info) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_memory_info: out_info is NULL");
     gantry_logical_device_t *device;
     GANTRY__TRY(find_device(runtime, device_name, "gantry_get_memory_info", &device));
@@ -266,7 +301,8 @@ gantry_status_t gantry_set_placement_callback(gantry_runtime_t *runtime, gantry_
     return GANTRY_OK;
 }
 
-gantry_status_t gantry_get_placements(gantry_runtime_t *runtime, size_t capacity, gantry_placement_record_t *out_records, size_t *out_count) {
+gantry_status_t gantry_get_placements(gantry_runtime_t *runtime, size_t capacity,
+                                      gantry_placement_record_t *out_records, size_t *out_count) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (!out_count || (capacity > 0 && !out_records)) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_placements: out_records or out_count is NULL");
@@ -291,7 +327,8 @@ static uint64_t count_uses(const gantry__kept_plan_t *all, const gantry__kept_pl
     return used;
 }
 
-gantry_status_t gantry_get_placement_counts(gantry_runtime_t *runtime, size_t capacity, gantry_placement_count_t *out_counts, size_t *out_count) {
+gantry_status_t gantry_get_placement_counts(gantry_runtime_t *runtime, size_t capacity,
+                                            gantry_placement_count_t *out_counts, size_t *out_count) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (!out_count || (capacity > 0 && !out_counts)) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_placement_counts: out_counts or out_count is NULL");

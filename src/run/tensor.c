@@ -56,7 +56,8 @@ static gantry_tensor_t *make_object(gantry_runtime_t *runtime, gantry_logical_de
 
 static void release_faults(gantry_tensor_t *tensor) {
     for (uint32_t i = 0; i < tensor->fault_count; ++i) gantry__fault_release(tensor->faults[i]);
-    if (tensor->faults) gantry__heap_free(&tensor->runtime->heap, tensor->faults, tensor->fault_count * sizeof *tensor->faults);
+    if (tensor->faults)
+        gantry__heap_free(&tensor->runtime->heap, tensor->faults, tensor->fault_count * sizeof *tensor->faults);
 }
 
 gantry_tensor_t *gantry_tensor_retain(const gantry_tensor_t *tensor) {
@@ -88,12 +89,14 @@ static gantry_status_t explain_oom(gantry_status_t status, const gantry_tensor_t
     if (status != GANTRY_RESOURCE_EXHAUSTED) return status;
     char shape[GANTRY_MAX_RANK * 21 + 3];
     (void)gantry_shape_format(&tensor->shape, shape, sizeof shape);
-    return gantry__fail_prefix(status, "OOM when allocating tensor with shape%s and type %s on %s by allocator %s: ", shape,
-                               tensorflow_type_name(tensor->dtype), tensor->device->full_name, tensor->device->allocator.name);
+    return gantry__fail_prefix(
+        status, "OOM when allocating tensor with shape%s and type %s on %s by allocator %s: ", shape,
+        tensorflow_type_name(tensor->dtype), tensor->device->full_name, tensor->device->allocator.name);
 }
 
 gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_device_t *device, gantry_dtype_t dtype,
-                                      const gantry_shape_t *shape, uint32_t first_stream, const char *owner, gantry_tensor_t **out_tensor) {
+                                      const gantry_shape_t *shape, uint32_t first_stream, const char *owner,
+                                      gantry_tensor_t **out_tensor) {
     *out_tensor = NULL;
     GANTRY__TRY(gantry__logical_device_open(device));
     gantry_tensor_t *tensor = make_object(runtime, device, dtype, shape);
@@ -101,7 +104,8 @@ gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_
     if (device->host_addressable && device->synchronous && tensor->size_bytes <= GANTRY__INLINE_BYTES) {
         tensor->data = tensor->inline_data;
     } else if (tensor->size_bytes > 0) {
-        gantry_status_t status = gantry__buffer_create(device, tensor->size_bytes, first_stream, owner, &tensor->buffer);
+        gantry_status_t status =
+            gantry__buffer_create(device, tensor->size_bytes, first_stream, owner, &tensor->buffer);
         if (status != GANTRY_OK) {
             status = explain_oom(status, tensor);
             gantry_tensor_release(tensor);
@@ -113,7 +117,8 @@ gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry_shape_t *shape, gantry_tensor_t **out_tensor) {
+gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry_shape_t *shape,
+                                     gantry_tensor_t **out_tensor) {
     gantry_tensor_t *tensor = make_object(source->runtime, source->device, source->dtype, shape);
     *out_tensor = tensor;
     if (!tensor) return GANTRY_RESOURCE_EXHAUSTED;
@@ -129,8 +134,9 @@ gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logical_device_t *device, gantry_dtype_t dtype,
-                                         const gantry_shape_t *shape, const void *data, gantry_tensor_t **out_tensor) {
+gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logical_device_t *device,
+                                         gantry_dtype_t dtype, const gantry_shape_t *shape, const void *data,
+                                         gantry_tensor_t **out_tensor) {
     GANTRY__TRY(gantry__tensor_create(runtime, device, dtype, shape, GANTRY_STREAM_TO_DEVICE, "Const", out_tensor));
     gantry_tensor_t *tensor = *out_tensor;
     gantry_status_t status = GANTRY_OK;
@@ -155,12 +161,17 @@ static gantry_status_t copy_elements(gantry_tensor_t *target, const gantry_tenso
         }
         return gantry__copy_from_host(target->buffer, source->data, source->size_bytes, &target->ready);
     }
-    if (!target->buffer) return gantry__copy_to_host(target->data, source->buffer, source->offset_bytes, source->size_bytes, source->ready);
-    return gantry__copy_across(target->buffer, source->buffer, source->offset_bytes, source->size_bytes, source->ready, &target->ready);
+    if (!target->buffer)
+        return gantry__copy_to_host(target->data, source->buffer, source->offset_bytes, source->size_bytes,
+                                    source->ready);
+    return gantry__copy_across(target->buffer, source->buffer, source->offset_bytes, source->size_bytes, source->ready,
+                               &target->ready);
 }
 
-gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source, gantry_logical_device_t *device, gantry_tensor_t **out_tensor) {
-    GANTRY__TRY(gantry__tensor_create(source->runtime, device, source->dtype, &source->shape, GANTRY_STREAM_TO_DEVICE, "copy", out_tensor));
+gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source, gantry_logical_device_t *device,
+                                       gantry_tensor_t **out_tensor) {
+    GANTRY__TRY(gantry__tensor_create(source->runtime, device, source->dtype, &source->shape, GANTRY_STREAM_TO_DEVICE,
+                                      "copy", out_tensor));
     gantry_status_t status = copy_elements(*out_tensor, source);
     if (status == GANTRY_OK) status = gantry__tensor_inherit_faults(*out_tensor, source);
     if (status != GANTRY_OK) {
@@ -173,8 +184,8 @@ gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source, gantry_log
 /* ---- faults ---- */
 
 gantry_status_t gantry__tensor_add_fault(gantry_tensor_t *tensor, gantry__fault_t *fault) {
-    gantry__fault_t **grown = gantry__heap_resize(&tensor->runtime->heap, tensor->faults, tensor->fault_count, tensor->fault_count + 1,
-                                                  sizeof *grown);
+    gantry__fault_t **grown = gantry__heap_resize(&tensor->runtime->heap, tensor->faults, tensor->fault_count,
+                                                  tensor->fault_count + 1, sizeof *grown);
     if (!grown) {
         gantry__fault_release(fault);
         return GANTRY_RESOURCE_EXHAUSTED;
@@ -202,7 +213,8 @@ gantry_status_t gantry__tensor_settle(const gantry_tensor_t *tensor) {
 /* ---- reading ---- */
 
 static gantry_status_t check_tensor(const gantry_tensor_t *tensor) {
-    if (!tensor) return gantry__fail(GANTRY_INVALID_ARGUMENT, "the tensor is NULL; a tensor that an op made is accepted");
+    if (!tensor)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "the tensor is NULL; a tensor that an op made is accepted");
     return gantry__runtime_check(tensor->runtime);
 }
 
@@ -220,7 +232,8 @@ gantry_status_t gantry__tensor_host_data(const gantry_tensor_t *tensor, const vo
     }
     void *copy = gantry__heap_alloc(&tensor->runtime->heap, tensor->size_bytes);
     if (!copy) return GANTRY_RESOURCE_EXHAUSTED;
-    gantry_status_t status = gantry__copy_to_host(copy, tensor->buffer, tensor->offset_bytes, tensor->size_bytes, tensor->ready);
+    gantry_status_t status =
+        gantry__copy_to_host(copy, tensor->buffer, tensor->offset_bytes, tensor->size_bytes, tensor->ready);
     if (status != GANTRY_OK) {
         gantry__heap_free(&tensor->runtime->heap, copy, tensor->size_bytes);
         return status;
@@ -232,7 +245,8 @@ gantry_status_t gantry__tensor_host_data(const gantry_tensor_t *tensor, const vo
 gantry_status_t gantry_tensor_read(const gantry_tensor_t *tensor, void *out, size_t bytes) {
     GANTRY__TRY(check_tensor(tensor));
     if (bytes != tensor->size_bytes || (!out && bytes > 0)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "reading a tensor of %zu bytes into %zu bytes at %p; exactly its size is accepted",
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "reading a tensor of %zu bytes into %zu bytes at %p; exactly its size is accepted",
                             tensor->size_bytes, bytes, out);
     }
     if (tensor->fault_count > 0) GANTRY__TRY(gantry__tensor_settle(tensor));
@@ -253,16 +267,19 @@ gantry_status_t gantry_tensor_wait(const gantry_tensor_t *tensor) {
 static gantry_status_t read_format_options(const gantry_format_options_t *given, gantry__format_options_t *out_layout) {
     gantry_format_options_t options = {.struct_size = sizeof options};
     if (given && (given->struct_size < sizeof(uint32_t) || given->struct_size > sizeof options)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "format options: struct_size is %u; sizeof(gantry_format_options_t), at most %zu, is accepted",
-                            given->struct_size, sizeof options);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "format options: struct_size is %u; sizeof(gantry_format_options_t), at most %zu, is accepted",
+            given->struct_size, sizeof options);
     }
     if (given) memcpy(&options, given, given->struct_size);
-    *out_layout = (gantry__format_options_t){options.precision, options.threshold, options.edge_items, options.line_width};
+    *out_layout =
+        (gantry__format_options_t){options.precision, options.threshold, options.edge_items, options.line_width};
     return GANTRY_OK;
 }
 
-gantry_status_t gantry_tensor_format(const gantry_tensor_t *tensor, const gantry_format_options_t *options, char *out, size_t out_bytes,
-                                     size_t *out_needed) {
+gantry_status_t gantry_tensor_format(const gantry_tensor_t *tensor, const gantry_format_options_t *options, char *out,
+                                     size_t out_bytes, size_t *out_needed) {
     if (out && out_bytes > 0) out[0] = '\0';
     if (out_needed) *out_needed = 0;
     GANTRY__TRY(check_tensor(tensor));
@@ -299,4 +316,6 @@ int64_t gantry_tensor_elements(const gantry_tensor_t *tensor) { return tensor ? 
 
 size_t gantry_tensor_bytes(const gantry_tensor_t *tensor) { return tensor ? tensor->size_bytes : 0; }
 
-const gantry_logical_device_t *gantry_tensor_device(const gantry_tensor_t *tensor) { return tensor ? tensor->device : NULL; }
+const gantry_logical_device_t *gantry_tensor_device(const gantry_tensor_t *tensor) {
+    return tensor ? tensor->device : NULL;
+}

@@ -21,45 +21,56 @@ struct gantry_variable_t {
 };
 
 static bool lives_on_cpu_only(gantry_dtype_t dtype) {
-    return dtype == GANTRY_INT32 || dtype == GANTRY_INT16 || dtype == GANTRY_INT8 || dtype == GANTRY_UINT8 || dtype == GANTRY_UINT16 ||
-           dtype == GANTRY_UINT32 || dtype == GANTRY_UINT64;
+    return dtype == GANTRY_INT32 || dtype == GANTRY_INT16 || dtype == GANTRY_INT8 || dtype == GANTRY_UINT8 ||
+           dtype == GANTRY_UINT16 || dtype == GANTRY_UINT32 || dtype == GANTRY_UINT64;
 }
 
 /* A tensor of the variable's own on its device: tensors are immutable, so one that is there already is shared. */
-static gantry_status_t own_value(const gantry_tensor_t *value, gantry_logical_device_t *device, gantry_tensor_t **out_value) {
+static gantry_status_t own_value(const gantry_tensor_t *value, gantry_logical_device_t *device,
+                                 gantry_tensor_t **out_value) {
     if (value->device != device) return gantry__tensor_copy_to(value, device, out_value);
     *out_value = gantry_tensor_retain(value);
     return GANTRY_OK;
 }
 
-static gantry_status_t init_variable(gantry_variable_t *variable, gantry_scope_t *scope, const gantry_tensor_t *initial, const char *name) {
+static gantry_status_t init_variable(gantry_variable_t *variable, gantry_scope_t *scope, const gantry_tensor_t *initial,
+                                     const char *name) {
     variable->runtime = scope->runtime;
     variable->dtype = initial->dtype;
     variable->shape = initial->shape;
-    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_VAR_HANDLE, "VarHandleOp", initial->dtype, lives_on_cpu_only(initial->dtype), NULL,
-                                      &variable->device));
+    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_VAR_HANDLE, "VarHandleOp", initial->dtype,
+                                      lives_on_cpu_only(initial->dtype), NULL, &variable->device));
     variable->name = gantry__heap_strdup(&scope->runtime->heap, name ? name : "Variable");
     if (!variable->name) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_logical_device_t *device;
-    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_ASSIGN_VARIABLE, "AssignVariableOp", initial->dtype, false, variable->device, &device));
+    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_ASSIGN_VARIABLE, "AssignVariableOp", initial->dtype, false,
+                                      variable->device, &device));
     return own_value(initial, variable->device, &variable->value);
 }
 
-static gantry_status_t check_value(const gantry_scope_t *scope, const gantry_variable_t *variable, const gantry_tensor_t *value, const char *op) {
+static gantry_status_t check_value(const gantry_scope_t *scope, const gantry_variable_t *variable,
+                                   const gantry_tensor_t *value, const char *op) {
     if (!variable) return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: the variable is NULL", op);
-    if (variable->runtime != scope->runtime) return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: variable %s belongs to another runtime", op, variable->name);
-    if (!value) return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: the value for variable %s is NULL", op, variable->name);
-    if (value->runtime != scope->runtime) return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: the value belongs to another runtime", op);
+    if (variable->runtime != scope->runtime)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: variable %s belongs to another runtime", op,
+                            variable->name);
+    if (!value)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: the value for variable %s is NULL", op, variable->name);
+    if (value->runtime != scope->runtime)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: the value belongs to another runtime", op);
     if (value->dtype != variable->dtype) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Trying to assign variable %s with wrong dtype. Expected %s got %s", variable->name,
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Trying to assign variable %s with wrong dtype. Expected %s got %s", variable->name,
                             gantry_dtype_name(variable->dtype), gantry_dtype_name(value->dtype));
     }
     if (!gantry_shape_equal(&value->shape, &variable->shape)) {
         char expected[GANTRY_MAX_RANK * 21 + 3], got[GANTRY_MAX_RANK * 21 + 3];
         (void)gantry_shape_format(&variable->shape, expected, sizeof expected);
         (void)gantry_shape_format(&value->shape, got, sizeof got);
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Cannot update variable %s with shape %s using a Tensor with shape %s, shapes must be equal.",
-                            variable->name, expected, got);
+        return gantry__fail(
+            GANTRY_INVALID_ARGUMENT,
+            "Cannot update variable %s with shape %s using a Tensor with shape %s, shapes must be equal.",
+            variable->name, expected, got);
     }
     return GANTRY_OK;
 }
@@ -74,7 +85,8 @@ static void destroy(gantry_variable_t *variable) {
     gantry__runtime_drop(runtime);
 }
 
-static gantry_status_t create(gantry_scope_t *scope, const gantry_tensor_t *initial, const char *name, gantry_variable_t **out_variable) {
+static gantry_status_t create(gantry_scope_t *scope, const gantry_tensor_t *initial, const char *name,
+                              gantry_variable_t **out_variable) {
     if (!initial || initial->runtime != scope->runtime) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "variable %s: the initial value is %s", name ? name : "Variable",
                             initial ? "a tensor of another runtime" : "NULL");
@@ -109,14 +121,18 @@ void gantry_variable_release(gantry_variable_t *variable) {
     if (variable && atomic_fetch_sub(&variable->references, 1) == 1) destroy(variable);
 }
 
-gantry_dtype_t gantry_variable_dtype(const gantry_variable_t *variable) { return variable ? variable->dtype : GANTRY_DTYPE_NONE; }
+gantry_dtype_t gantry_variable_dtype(const gantry_variable_t *variable) {
+    return variable ? variable->dtype : GANTRY_DTYPE_NONE;
+}
 
 const gantry_shape_t *gantry_variable_shape(const gantry_variable_t *variable) {
     static const gantry_shape_t none = {.rank = 0};
     return variable ? &variable->shape : &none;
 }
 
-const gantry_logical_device_t *gantry_variable_device(const gantry_variable_t *variable) { return variable ? variable->device : NULL; }
+const gantry_logical_device_t *gantry_variable_device(const gantry_variable_t *variable) {
+    return variable ? variable->device : NULL;
+}
 
 const char *gantry_variable_name(const gantry_variable_t *variable) { return variable ? variable->name : ""; }
 
@@ -139,11 +155,15 @@ static void put_value(gantry_variable_t *variable, gantry_tensor_t *value) {
 
 static gantry_status_t read_variable(gantry_scope_t *scope, gantry_variable_t *variable, gantry_tensor_t **out_tensor) {
     if (!variable) return gantry__fail(GANTRY_INVALID_ARGUMENT, "op ReadVariableOp: the variable is NULL");
-    if (variable->runtime != scope->runtime) return gantry__fail(GANTRY_INVALID_ARGUMENT, "op ReadVariableOp: variable %s belongs to another runtime", variable->name);
+    if (variable->runtime != scope->runtime)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op ReadVariableOp: variable %s belongs to another runtime",
+                            variable->name);
     gantry_logical_device_t *device;
-    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_READ_VARIABLE, "ReadVariableOp", variable->dtype, false, variable->device, &device));
+    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_READ_VARIABLE, "ReadVariableOp", variable->dtype, false,
+                                      variable->device, &device));
     gantry_tensor_t *value = present_value(variable);
-    gantry_status_t status = gantry__tensor_alias(value, &value->shape, out_tensor); /* an object of the scope's own, over the same memory */
+    gantry_status_t status =
+        gantry__tensor_alias(value, &value->shape, out_tensor); /* an object of the scope's own, over the same memory */
     if (status == GANTRY_OK) status = gantry__tensor_inherit_faults(*out_tensor, value);
     gantry_tensor_release(value);
     if (status != GANTRY_OK) gantry_tensor_release(*out_tensor);
@@ -166,7 +186,8 @@ const gantry_tensor_t *gantry_variable_read(gantry_scope_t *scope, gantry_variab
 static gantry_status_t assign(gantry_scope_t *scope, gantry_variable_t *variable, const gantry_tensor_t *value) {
     GANTRY__TRY(check_value(scope, variable, value, "AssignVariableOp"));
     gantry_logical_device_t *device;
-    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_ASSIGN_VARIABLE, "AssignVariableOp", variable->dtype, false, variable->device, &device));
+    GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_ASSIGN_VARIABLE, "AssignVariableOp", variable->dtype, false,
+                                      variable->device, &device));
     gantry_tensor_t *own;
     GANTRY__TRY(own_value(value, variable->device, &own));
     gantry__mutex_lock(&variable->update);
@@ -175,20 +196,22 @@ static gantry_status_t assign(gantry_scope_t *scope, gantry_variable_t *variable
     return GANTRY_OK;
 }
 
-gantry_status_t gantry_variable_assign(gantry_scope_t *scope, gantry_variable_t *variable, const gantry_tensor_t *value) {
+gantry_status_t gantry_variable_assign(gantry_scope_t *scope, gantry_variable_t *variable,
+                                       const gantry_tensor_t *value) {
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return status;
     return gantry__scope_fail(scope, assign(scope, variable, value));
 }
 
 /* Computes with the update lock held. The kernel may not yet have run when the new value is put: the value carries its own point. */
-static gantry_status_t update(gantry_scope_t *scope, gantry_variable_t *variable, const gantry_tensor_t *value, gantry__op_id_t variable_op,
-                              const char *log_name, gantry__op_id_t arithmetic) {
+static gantry_status_t update(gantry_scope_t *scope, gantry_variable_t *variable, const gantry_tensor_t *value,
+                              gantry__op_id_t variable_op, const char *log_name, gantry__op_id_t arithmetic) {
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return status;
     status = check_value(scope, variable, value, log_name);
     gantry_logical_device_t *device;
-    if (status == GANTRY_OK) status = gantry__place_core_op(scope, variable_op, log_name, variable->dtype, false, variable->device, &device);
+    if (status == GANTRY_OK)
+        status = gantry__place_core_op(scope, variable_op, log_name, variable->dtype, false, variable->device, &device);
     if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
     gantry__mutex_lock(&variable->update);
     gantry_tensor_t *present = present_value(variable);
@@ -204,10 +227,12 @@ static gantry_status_t update(gantry_scope_t *scope, gantry_variable_t *variable
     return status;
 }
 
-gantry_status_t gantry_variable_assign_add(gantry_scope_t *scope, gantry_variable_t *variable, const gantry_tensor_t *value) {
+gantry_status_t gantry_variable_assign_add(gantry_scope_t *scope, gantry_variable_t *variable,
+                                           const gantry_tensor_t *value) {
     return update(scope, variable, value, GANTRY__OP_ID_ASSIGN_ADD_VARIABLE, "AssignAddVariableOp", GANTRY__OP_ID_ADD);
 }
 
-gantry_status_t gantry_variable_assign_sub(gantry_scope_t *scope, gantry_variable_t *variable, const gantry_tensor_t *value) {
+gantry_status_t gantry_variable_assign_sub(gantry_scope_t *scope, gantry_variable_t *variable,
+                                           const gantry_tensor_t *value) {
     return update(scope, variable, value, GANTRY__OP_ID_ASSIGN_SUB_VARIABLE, "AssignSubVariableOp", GANTRY__OP_ID_SUB);
 }

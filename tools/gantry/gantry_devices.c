@@ -55,15 +55,17 @@ static void print_device(gantry_runtime_t *runtime, const gantry_physical_device
     char name[64] = "-";
     if (index >= 0) (void)snprintf(name, sizeof name, "/%.20s:%d", details.type, index);
     (void)printf("  %-10s %s\n", name, details.hardware_name);
-    (void)printf("             names: %s%s%s, %s%s%s\n", details.listed ? details.name : "", details.listed ? ", " : "", details.alias,
-                 details.uuid, *details.pci_address ? ", " : "", details.pci_address);
+    (void)printf("             names: %s%s%s, %s%s%s\n", details.listed ? details.name : "", details.listed ? ", " : "",
+                 details.alias, details.uuid, *details.pci_address ? ", " : "", details.pci_address);
     (void)printf("             memory: %.1f GiB, largest allocation %.1f GiB; %u compute units; %s float64\n",
                  (double)details.total_bytes / 1073741824.0,
-                 (double)(details.largest_allocation_bytes ? details.largest_allocation_bytes : details.total_bytes) / 1073741824.0,
+                 (double)(details.largest_allocation_bytes ? details.largest_allocation_bytes : details.total_bytes) /
+                     1073741824.0,
                  details.compute_units, details.float64 ? "with" : "without");
-    (void)printf("             driver: %s%s%s (%s)\n", details.driver_version, *details.driver_version ? ", " : "", details.platform,
-                 details.vendor);
-    if (details.listed && index < 0) (void)printf("             hidden by GANTRY_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES\n");
+    (void)printf("             driver: %s%s%s (%s)\n", details.driver_version, *details.driver_version ? ", " : "",
+                 details.platform, details.vendor);
+    if (details.listed && index < 0)
+        (void)printf("             hidden by GANTRY_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES\n");
     if (*details.note) (void)printf("             note: %s\n", details.note);
 }
 
@@ -135,7 +137,8 @@ static int print_json(gantry_runtime_t *runtime) {
     cJSON *backends = cJSON_AddArrayToObject(root, "backends");
     for (size_t i = 0; i < gantry_backend_status_count(runtime); ++i) {
         gantry_backend_status_t status = {.struct_size = sizeof status};
-        if (gantry_backend_status(runtime, i, &status) == GANTRY_OK) (void)cJSON_AddItemToArray(backends, backend_json(&status));
+        if (gantry_backend_status(runtime, i, &status) == GANTRY_OK)
+            (void)cJSON_AddItemToArray(backends, backend_json(&status));
     }
     cJSON *devices = cJSON_AddArrayToObject(root, "devices");
     for (size_t i = 0; views && i < count; ++i) (void)cJSON_AddItemToArray(devices, device_json(runtime, views[i]));
@@ -148,4 +151,6 @@ static int print_json(gantry_runtime_t *runtime) {
     return good ? 0 : 1;
 }
 
-int gantry_tool_devices(gantry_runtime_t *runtime, bool json) { return json ? print_json(runtime) : print_all(runtime); }
+int gantry_tool_devices(gantry_runtime_t *runtime, bool json) {
+    return json ? print_json(runtime) : print_all(runtime);
+}

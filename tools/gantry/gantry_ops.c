@@ -13,7 +13,8 @@ typedef struct devices_t {
 } devices_t;
 
 /* "float32 float64": the types for which the device has a kernel of the op. */
-static void list_types(gantry_runtime_t *runtime, const char *op, const gantry_logical_device_t *device, char *out, size_t out_bytes) {
+static void list_types(gantry_runtime_t *runtime, const char *op, const gantry_logical_device_t *device, char *out,
+                       size_t out_bytes) {
     out[0] = '\0';
     for (size_t i = 0; i < sizeof types / sizeof types[0]; ++i) {
         bool has = false;
