@@ -108,7 +108,8 @@ static void measure(bench_t *bench, const bench_blas_t *blas, int n) {
                              0,
                              fastest(contenders + devices, count - devices),
                              n == MATMUL_RATIO_SIZE ? MATMUL_LEAST_RATIO : 0,
-                             0};
+                             0,
+                             true};
     bench_report_contenders(&bench->report, &shown, contenders, count, devices);
     for (size_t i = 0; i < devices; ++i) (void)gantry_scope_end(subjects[i].scope);
     free(library.a);

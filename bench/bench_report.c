@@ -76,7 +76,7 @@ void bench_report_contenders(bench_report_t *report, const bench_measure_t *meas
             row.best_against_reference = bench_best_seconds(reference) / bench_best_seconds(contender);
             (void)snprintf(row.reference, sizeof row.reference, "%s", reference->name);
         }
-        if (i < device_count) set_target(&row, measure);
+        if (i < device_count && !(measure->spares_cpu && contender == cpu)) set_target(&row, measure);
         bench_report_add(report, &row);
     }
 }

@@ -39,6 +39,7 @@ typedef struct bench_measure_t {
     const bench_contender_t *reference; /* NULL: none */
     double least_ratio;                 /* target of against_reference for devices; 0: none */
     double most;                        /* target of the median, for times; 0: none */
+    bool spares_cpu;                    /* the target is not for the CPU backend */
 } bench_measure_t;
 
 void bench_report_init(bench_report_t *report);
