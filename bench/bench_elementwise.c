@@ -104,7 +104,7 @@ static void measure(bench_t *bench, subject_t *subjects, loop_t *loop, work_t wo
         contenders[i] = (bench_contender_t){.name = bench->devices[i].alias, .run = run, .subject = &subjects[i]};
     }
     bench_measure_t shown = {
-        "elementwise", works[work].text, "GB/s", works[work].bytes * (double)ELEMENTS * 1e-9, 0, NULL, 0, 0};
+        "elementwise", works[work].text, "GB/s", works[work].bytes * (double)ELEMENTS * 1e-9, 0, NULL, 0, 0, false};
     if (work == WORK_ADD) {
         contenders[count] = (bench_contender_t){.name = "plain C loop", .run = plain_add, .subject = loop};
         shown.reference = &contenders[count++];

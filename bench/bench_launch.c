@@ -83,7 +83,7 @@ static void measure(bench_t *bench, subject_t *cpu, subject_t *subject, const be
     bench_measure_t shown = {"launch", wait ? "add of 4 elements, each waited for" : "add of 4 elements, 1000 in a row",
                              "us",     0,
                              1e6,      NULL,
-                             0,        0};
+                             0,        0, false};
     if (subject && subject->queue.queue) {
         contenders[count] =
             (bench_contender_t){.name = "raw OpenCL", .run = wait ? raw_waited : raw_pipelined, .subject = subject};

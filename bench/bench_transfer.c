@@ -80,7 +80,7 @@ static void measure(bench_t *bench, subject_t *subject, const char *device, bool
         {.name = device, .run = in ? to_device : to_host, .subject = subject},
         {.name = subject->queue ? "raw OpenCL" : "memcpy", .run = in ? raw_to_device : raw_to_host, .subject = subject},
     };
-    bench_measure_t shown = {"transfer", work, "GB/s", (double)subject->bytes * 1e-9, 0, &contenders[1], 0, 0};
+    bench_measure_t shown = {"transfer", work, "GB/s", (double)subject->bytes * 1e-9, 0, &contenders[1], 0, 0, false};
     size_t calls = ((size_t)8 << 20) / subject->bytes;
     bench_interleave(contenders, 2, bench->quick ? bench->rounds : (bench->rounds + 1) / 2,
                      calls < 1     ? 1
