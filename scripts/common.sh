@@ -41,8 +41,18 @@ install_packages() {
             exit 1
         fi
     fi
-    say "Installing$missing"
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+    wanted=$missing
+    missing=""
+    for package in $wanted; do
+        if apt-cache show "$package" >/dev/null 2>&1; then
+            missing="$missing $package"
+        else
+            echo "$package is not among this system's packages; what needs it is left out"
+        fi
+    done
+    [ -n "$missing" ] || return 0
+    say "Installing$missing"
     # shellcheck disable=SC2086
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
 }

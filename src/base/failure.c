@@ -6,7 +6,7 @@
 
 static _Thread_local char last_message[GANTRY__MESSAGE_BYTES];
 
-gantry_status_t gantry__fail(gantry_status_t code, const char *format, ...) {
+gantry_status_t (gantry__fail)(gantry_status_t code, const char *format, ...) {
     char text[GANTRY__MESSAGE_BYTES]; /* the arguments may point into the old message */
     va_list args;
     va_start(args, format);

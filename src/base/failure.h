@@ -21,6 +21,11 @@ gantry_status_t gantry__fail(gantry_status_t code, const char *format, ...) GANT
 /* Puts text in front of the kept message ("while doing X: ") and returns code unchanged. */
 gantry_status_t gantry__fail_prefix(gantry_status_t code, const char *format, ...) GANTRY__PRINTF(2, 3);
 
+#if defined(__clang_analyzer__)
+/* The analyser looks at one file at a time: it has to see that a failure is returned as such. */
+#define gantry__fail(code, ...) (gantry__fail((code), __VA_ARGS__), (code))
+#endif
+
 /* The kept message; "" when none. Valid until the next failure on this thread. */
 const char *gantry__message(void);
 

@@ -310,7 +310,7 @@ gantry_status_t gantry__npy_parse(const void *bytes, size_t size, gantry__npy_vi
 static void copy_fortran(const gantry__npy_view_t *view, char *target, size_t item) {
     const char *source = view->data;
     int64_t index[GANTRY_MAX_RANK] = {0};
-    size_t stride[GANTRY_MAX_RANK];
+    size_t stride[GANTRY_MAX_RANK] = {0};
     size_t step = item;
     for (int32_t i = 0; i < view->shape.rank; ++i) {
         stride[i] = step;

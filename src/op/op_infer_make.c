@@ -47,9 +47,9 @@ static gantry_status_t count_floats(const double v[3], double quotient, int64_t 
 }
 
 static gantry_status_t count_range(gantry_dtype_t dtype, const void *const data[3], int64_t *out_count) {
-    int64_t ints[3];
-    double floats[3];
-    float singles[3];
+    int64_t ints[3] = {0};
+    double floats[3] = {0};
+    float singles[3] = {0};
     for (int i = 0; i < 3; ++i) {
         int32_t narrow;
         switch (dtype) {

@@ -26,7 +26,7 @@ static gantry_status_t load(gantry_scope_t *scope, const char *path, gantry_tens
 const gantry_tensor_t *gantry_load_npy(gantry_scope_t *scope, const char *path) {
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return NULL;
-    gantry_tensor_t *tensor;
+    gantry_tensor_t *tensor = NULL;
     status = load(scope, path, &tensor);
     if (status != GANTRY_OK) {
         (void)gantry__scope_fail(scope, status);

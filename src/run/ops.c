@@ -87,7 +87,7 @@ const gantry_tensor_t *gantry_constant(gantry_scope_t *scope, gantry_dtype_t dty
                                        const void *data, size_t bytes) {
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return NULL;
-    gantry_tensor_t *tensor;
+    gantry_tensor_t *tensor = NULL;
     status = make_constant(scope, dtype, &shape, data, bytes, &tensor);
     if (status != GANTRY_OK) {
         (void)gantry__scope_fail(scope, status);

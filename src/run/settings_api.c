@@ -248,7 +248,7 @@ gantry_status_t gantry_find_logical_device(gantry_runtime_t *runtime, const char
                                            const gantry_logical_device_t **out_device) {
     if (!out_device) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_find_logical_device: out_device is NULL");
     *out_device = NULL;
-    gantry_logical_device_t *device;
+    gantry_logical_device_t *device = NULL;
     GANTRY__TRY(find_device(runtime, name, "gantry_find_logical_device", &device));
     *out_device = device;
     return GANTRY_OK;
@@ -259,7 +259,7 @@ gantry_status_t gantry_find_logical_device(gantry_runtime_t *runtime, const char
 gantry_status_t gantry_get_memory_info(gantry_runtime_t *runtime, const char *device_name,
                                        gantry_memory_info_t *out_info) {
     if (!out_info) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_memory_info: out_info is NULL");
-    gantry_logical_device_t *device;
+    gantry_logical_device_t *device = NULL;
     GANTRY__TRY(find_device(runtime, device_name, "gantry_get_memory_info", &device));
     GANTRY__TRY(gantry__logical_device_open(device));
     gantry__bfc_stats_t stats;
@@ -282,7 +282,7 @@ gantry_status_t gantry_get_memory_info(gantry_runtime_t *runtime, const char *de
 }
 
 gantry_status_t gantry_reset_memory_stats(gantry_runtime_t *runtime, const char *device_name) {
-    gantry_logical_device_t *device;
+    gantry_logical_device_t *device = NULL;
     GANTRY__TRY(find_device(runtime, device_name, "gantry_reset_memory_stats", &device));
     GANTRY__TRY(gantry__logical_device_open(device));
     gantry__allocator_clear_stats(&device->allocator);
