@@ -75,11 +75,9 @@ struct gantry__device_table_t {
     size_t physical_count, physical_capacity;
     const struct gantry_physical_device_t **visible; /* chosen ones, CPUs first, in logical order */
     size_t visible_count;
-    bool visible_set_by_call;
     gantry_choice_t default_growth;
     uint64_t default_limit_bytes;
     bool opencl_cpu_as_gpu;
-    char visible_reason[512];
     /* after freeze */
     atomic_bool frozen;
     char frozen_by[64]; /* what initialised it */

@@ -1,7 +1,6 @@
 /* Which devices a runtime uses: GANTRY_VISIBLE_DEVICES (or the option) selects GPUs, CUDA_VISIBLE_DEVICES can hide NVIDIA ones. */
 #include "device/device_table.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "device/visible_list.h"
@@ -71,7 +70,6 @@ static gantry_status_t select_gpus(gantry__device_table_t *table, const char *te
     gantry__visible_list_t list = {.positions = positions};
     status = gantry__visible_list_select(text, &rules, identities, gpus->count, &list);
     if (status != GANTRY_OK) goto done;
-    (void)snprintf(table->visible_reason, sizeof table->visible_reason, "%s", list.reason);
     if (*list.reason) gantry__log(table->log, GANTRY_LEVEL_WARNING, "%s", list.reason);
     bool hides_all = hides_all_nvidia(table);
     for (size_t i = 0; i < list.count; ++i) {

@@ -41,6 +41,19 @@ static uint64_t host_inputs_of(const gantry__op_def_t *op, const gantry_kernel_d
     return mask;
 }
 
+/* Asks a kernel about shapes, as a call on its own device; a device that is not open yet cannot be asked and counts as willing. */
+static bool takes_call(const gantry__place_request_t *request, const logical_t *device,
+                       const gantry_kernel_def_t *def) {
+    if (!request->call || !def->supports) return true;
+    if (!atomic_load_explicit(&device->is_open, memory_order_acquire)) return true;
+    gantry_op_call_t call = *request->call;
+    call.device = device->handle;
+    call.device_info = &device->physical->info;
+    call.stream = device->streams[GANTRY_STREAM_COMPUTE].handle;
+    call.kernel = def;
+    return def->supports(&call) != 0;
+}
+
 /* Takes the device into the plan when it has a kernel; otherwise says why not. */
 static bool try_device(const gantry__place_request_t *request, logical_t *device, gantry__plan_t *plan) {
     size_t count;
@@ -59,7 +72,7 @@ static bool try_device(const gantry__place_request_t *request, logical_t *device
     for (size_t i = 0; i < count && plan->kernel_count < GANTRY__MAX_CANDIDATES; ++i) {
         const gantry_kernel_def_t *def = entries[i].def;
         if (!gantry__kernel_takes_types(def, request->attrs, request->op->attr_count)) continue;
-        if (request->call && def->supports && !def->supports(request->call)) {
+        if (!takes_call(request, device, def)) {
             why = GANTRY_REFUSED_KERNEL_DECLINED;
             continue;
         }
@@ -70,7 +83,7 @@ static bool try_device(const gantry__place_request_t *request, logical_t *device
         return false;
     }
     plan->device = device;
-    plan->host_inputs = host_inputs_of(request->op, plan->kernels[0]->def);
+    for (uint32_t i = 0; i < plan->kernel_count; ++i) plan->host_inputs[i] = host_inputs_of(request->op, plan->kernels[i]->def);
     return true;
 }
 

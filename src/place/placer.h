@@ -10,7 +10,8 @@
 #include "kernel/kernel_registry.h"
 #include "op/op_def.h"
 
-#define GANTRY__MAX_CANDIDATES 4
+/* Kernels of one device a plan keeps, best first; more for one op and its types are not looked at. */
+#define GANTRY__MAX_CANDIDATES 8
 
 /* A device a user asked for: parsed once, shared by all scopes that ask for it. */
 typedef struct gantry__wish_t {
@@ -40,7 +41,7 @@ typedef struct gantry__plan_t {
     gantry_logical_device_t *device; /* NULL: refused */
     const gantry__kernel_entry_t *kernels[GANTRY__MAX_CANDIDATES]; /* of that device, best first */
     uint32_t kernel_count;
-    uint64_t host_inputs;  /* bit i: definition i of the op's inputs lives on the host */
+    uint64_t host_inputs[GANTRY__MAX_CANDIDATES]; /* for each kernel; bit i: definition i of the op's inputs lives on the host */
     gantry_placement_reason_t reason;
     uint32_t refusal_count;
     struct {

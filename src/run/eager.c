@@ -23,7 +23,7 @@ typedef struct eager_t {
     uint32_t input_count;
     gantry__kept_plan_t *kept;
     gantry_logical_device_t *device;
-    const gantry__kernel_entry_t *kernel;
+    uint32_t choice; /* of the plan's kernels */
     uint64_t bytes_copied;
     gantry_status_t host_status; /* why host_value gave NULL */
     uint32_t copy_count;         /* of copies */
@@ -57,7 +57,7 @@ static void begin(eager_t *eager, gantry_scope_t *scope, const gantry__op_def_t 
     eager->input_count = (uint32_t)input_count;
     eager->kept = NULL;
     eager->device = NULL;
-    eager->kernel = NULL;
+    eager->choice = 0;
     eager->bytes_copied = 0;
     eager->host_status = GANTRY_OK;
     eager->copy_count = eager->owned_count = eager->made_count = eager->point_count = 0;
@@ -158,37 +158,36 @@ static void describe_call(eager_t *eager) {
     for (uint32_t i = 0; i < eager->op->attr_count; ++i) eager->attr_args[i] = &eager->infer.attrs[i];
 }
 
-/* The first kernel of the plan that takes these shapes. */
-static const gantry__kernel_entry_t *choose_kernel(eager_t *eager) {
+/* The first kernel of the plan that takes these shapes; false when all decline. */
+static bool choose_kernel(eager_t *eager) {
     const gantry__plan_t *plan = &eager->kept->plan;
-    for (uint32_t i = 0; i < plan->kernel_count; ++i) {
-        const gantry_kernel_def_t *def = plan->kernels[i]->def;
-        if (!def->supports) return plan->kernels[i];
+    for (eager->choice = 0; eager->choice < plan->kernel_count; ++eager->choice) {
+        const gantry_kernel_def_t *def = plan->kernels[eager->choice]->def;
         eager->call.abi.kernel = def;
-        if (def->supports(&eager->call.abi)) return plan->kernels[i];
+        if (!def->supports || def->supports(&eager->call.abi)) return true;
     }
-    return NULL;
+    return false;
 }
 
+/* Plans without a look at shapes first, since such a plan is kept. When all kernels of its device decline, places again with the shapes; a
+ * device that was not open could not be asked then, so this may go round once more for each device. */
 static gantry_status_t plan(eager_t *eager, const gantry_logical_device_t *pinned) {
     gantry__place_request_t request =
         gantry__dispatch_request(eager->runtime, eager->op, eager->infer.attrs, eager->scope->wish, pinned);
-    GANTRY__TRY(gantry__dispatch_plan(eager->runtime, &request, &eager->kept));
-    GANTRY__TRY(gantry__logical_device_open(eager->kept->plan.device));
-    gantry__call_init(&eager->call, eager->kept->plan.device, NULL, 0);
-    eager->kernel = choose_kernel(eager);
-    if (!eager->kernel) { /* all of that device decline these shapes: place again, looking at them */
-        request.call = &eager->call.abi;
+    for (;;) {
         GANTRY__TRY(gantry__dispatch_plan(eager->runtime, &request, &eager->kept));
-        GANTRY__TRY(gantry__logical_device_open(eager->kept->plan.device));
-        eager->kernel = eager->kept->plan.kernels[0];
+        eager->device = eager->kept->plan.device;
+        bool was_open = atomic_load_explicit(&eager->device->is_open, memory_order_acquire);
+        GANTRY__TRY(gantry__logical_device_open(eager->device));
+        gantry__call_init(&eager->call, eager->device, NULL, 0);
+        if (choose_kernel(eager)) break;
+        if (request.call && was_open) {
+            return gantry__fail(GANTRY_INTERNAL, "op %s: the kernels of %s took this call and now decline it",
+                                eager->op->name, eager->device->name);
+        }
+        request.call = &eager->call.abi;
     }
-    eager->device = eager->kept->plan.device;
-    gantry__program_cache_t *programs;
-    GANTRY__TRY(gantry__runtime_programs(eager->runtime, eager->device, &programs));
-    gantry__call_init(&eager->call, eager->device, programs, 0);
-    eager->call.abi.kernel = eager->kernel->def;
-    return GANTRY_OK;
+    return gantry__runtime_programs(eager->runtime, eager->device, &eager->call.programs);
 }
 
 /* ---- gather and allocate ---- */
@@ -226,7 +225,7 @@ static uint32_t definition_of(const eager_t *eager, uint32_t i) {
 }
 
 static gantry_status_t gather(eager_t *eager) {
-    uint64_t host_inputs = eager->kept->plan.host_inputs;
+    uint64_t host_inputs = eager->kept->plan.host_inputs[eager->choice];
     for (uint32_t i = 0; i < eager->input_count; ++i) {
         gantry_arg_t *arg = &eager->args[i];
         eager->used[i] = NULL;
@@ -292,7 +291,7 @@ static gantry_status_t compute(eager_t *eager) {
     gantry__stream_t *stream = &eager->device->streams[GANTRY_STREAM_COMPUTE];
     if (eager->point_count > 0) GANTRY__TRY(gantry__stream_wait_for(stream, eager->points, eager->point_count));
     if (!has_work(eager)) return inherit_faults(eager, NULL);
-    gantry_status_t status = (gantry_status_t)eager->kernel->def->compute(&eager->call.abi);
+    gantry_status_t status = (gantry_status_t)eager->call.abi.kernel->compute(&eager->call.abi);
     gantry__point_t point;
     gantry__fault_t *fault = gantry__call_finish(&eager->call, &point);
     mark_uses(eager, point);
