@@ -125,6 +125,8 @@ static inline gantry_status_t gantry__logical_device_open(gantry_logical_device_
 }
 void gantry__logical_device_close(gantry_logical_device_t *device);
 gantry_status_t gantry__logical_device_synchronize(gantry_logical_device_t *device);
+/* Hands what was submitted to the device. */
+void gantry__logical_device_flush(gantry_logical_device_t *device);
 
 /* ---- references ---- */
 

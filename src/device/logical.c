@@ -188,3 +188,8 @@ gantry_status_t gantry__logical_device_synchronize(gantry_logical_device_t *devi
     }
     return first;
 }
+
+void gantry__logical_device_flush(gantry_logical_device_t *device) {
+    if (device->synchronous || !atomic_load_explicit(&device->is_open, memory_order_acquire)) return;
+    for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) gantry__stream_flush(&device->streams[i]);
+}

@@ -246,6 +246,14 @@ void gantry__point_passed(gantry__point_t point) {
     if (point.stream) raise_to(&point.stream->completed, point.count);
 }
 
+void gantry__stream_flush(gantry__stream_t *stream) {
+    if (!stream->backend || stream->synchronous) return;
+    const gantry_stream_ops_t *ops = stream->backend->stream;
+    uint64_t count = atomic_load(&stream->submitted);
+    if (!GANTRY_ABI_HAS(ops, flush) || !ops->flush || atomic_load(&stream->flushed) >= count) return;
+    if (ops->flush(stream->handle) == GANTRY_OK) raise_to(&stream->flushed, count);
+}
+
 gantry_status_t gantry__stream_synchronize(gantry__stream_t *stream) {
     if (!stream->backend || stream->synchronous) return GANTRY_OK;
     uint64_t count = atomic_load(&stream->submitted);

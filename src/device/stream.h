@@ -41,6 +41,7 @@ struct gantry__stream_t {
     gantry__mutex_t lock;
     atomic_uint_fast64_t submitted;
     atomic_uint_fast64_t completed;  /* known to have ended */
+    atomic_uint_fast64_t flushed;    /* handed to the device for sure */
     uint64_t waited[GANTRY__STREAMS]; /* of the device's own streams: their count this one already waits for; under lock */
     gantry__event_t *last_event;      /* the newest; under lock */
     gantry__event_t *spare;           /* under lock */
@@ -79,6 +80,8 @@ uint64_t gantry__stream_end(gantry__stream_t *stream);
 gantry_status_t gantry__point_wait(gantry__point_t point);
 /* Work that had to wait for the point has ended well: so has the point. */
 void gantry__point_passed(gantry__point_t point);
+/* Sees to it that submitted work begins without anybody waiting for it; nothing to do when it was seen to already. An error shows at the wait. */
+void gantry__stream_flush(gantry__stream_t *stream);
 /* Blocks until all submitted work has ended. */
 gantry_status_t gantry__stream_synchronize(gantry__stream_t *stream);
 

@@ -186,6 +186,12 @@ static void destroy_children(gantry_scope_t *scope) {
     }
 }
 
+/* Some drivers keep work back until somebody waits: what a scope made runs from its end on. */
+static void flush_devices(gantry_runtime_t *runtime) {
+    if (!atomic_load_explicit(&runtime->is_initialized, memory_order_acquire)) return;
+    for (size_t i = 0; i < runtime->devices.logical_count; ++i) gantry__logical_device_flush(runtime->devices.logical[i]);
+}
+
 gantry_status_t gantry_scope_end(gantry_scope_t *scope) {
     if (!scope)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "the scope is NULL; one from gantry_scope_begin is accepted");
@@ -196,6 +202,7 @@ gantry_status_t gantry_scope_end(gantry_scope_t *scope) {
         (void)gantry__scope_fail(scope, GANTRY_FAILED_PRECONDITION);
         destroy_children(scope);
     }
+    flush_devices(scope->runtime);
     gantry_status_t status = scope->status;
     if (status != GANTRY_OK) (void)gantry__fail(status, "%s", gantry_scope_message(scope));
     destroy_scope(scope);

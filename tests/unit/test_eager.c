@@ -37,6 +37,22 @@ static void op_call_returns_while_the_device_is_held(void **state) {
     runtime_fixture_close(&f);
 }
 
+static void ending_a_scope_hands_its_work_to_the_device_once(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    const gantry_tensor_t *x = F32(scope, 1, 2, 3, 4);
+    (void)gantry_add(scope, x, x);
+    uint64_t before = fake->calls("stream_flush");
+    expect_ended_well(scope);
+    uint64_t after = fake->calls("stream_flush");
+    assert_true(after >= before + 2); /* the upload's stream and the kernel's */
+    expect_ended_well(runtime_fixture_scope(&f, "GPU:0"));
+    assert_int_equal(fake->calls("stream_flush"), after); /* nothing new to hand over */
+    runtime_fixture_close(&f);
+}
+
 static void constant_is_copied_before_its_call_returns(void **state) {
     (void)state;
     runtime_fixture_t f;
@@ -354,6 +370,7 @@ int main(int argc, char **argv) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(op_call_returns_while_the_device_is_held),
+        TEST(ending_a_scope_hands_its_work_to_the_device_once),
         TEST(constant_is_copied_before_its_call_returns),
         TEST(read_waits_for_the_work_that_makes_the_tensor),
         TEST(ending_a_scope_does_not_wait),
