@@ -11,6 +11,8 @@
  * - Arrays of structs travel as arrays of pointers, so that a struct may grow.
  * - A slot returns 0 or one of Gantry's status codes (status.h); the text goes through host->set_error before it returns.
  * - "required" slots are never NULL; for an "optional" one the default is stated.
+ * - Unavailable from a slot that works on an open device means that the device is lost for this process: the core fails everything that
+ *   depends on it with that text, places nothing there any more, and only gives back what it holds.
  * - Threads: query and open are init-only; device_info is thread-safe after open; stream slots but synchronize and flush are
  *   externally synchronised per stream; all others are thread-safe. No slot is called with a lock of the core held but the one that orders
  *   submissions on a stream. */
@@ -110,6 +112,8 @@ typedef struct gantry_device_info_t {
     uint32_t sub_group_size;           /* warp or wavefront, 0 when unknown */
     uint32_t program_kinds;            /* GANTRY_PROGRAM_... accepted, 0: none */
     uint32_t clock_mhz;
+    int32_t least_priority;    /* of streams: from this, the least urgent, ... */
+    int32_t greatest_priority; /* ... to this, the most urgent and smaller number; both 0: streams have none */
 } gantry_device_info_t;
 
 /* ---- memory ---- */
@@ -141,6 +145,8 @@ typedef struct gantry_stream_ops_t {
     /* required. Later work of stream waits for the event. The event may belong to another device of the same backend; the slot
      * flushes the queue the event was recorded on if the driver needs that. */
     int32_t (*wait_event)(gantry_backend_stream_t *stream, gantry_backend_event_t *event);
+    /* optional (default: create). priority lies within the device's range. */
+    int32_t (*create_with_priority)(gantry_backend_device_t *device, int32_t purpose, int32_t priority, gantry_backend_stream_t **out_stream);
 } gantry_stream_ops_t;
 
 typedef struct gantry_event_ops_t {
@@ -201,6 +207,13 @@ typedef struct gantry_launch_t {
     uint32_t arg_count;
 } gantry_launch_t;
 
+typedef struct gantry_kernel_info_t {
+    uint32_t struct_size;
+    uint32_t max_work_group_size; /* work-items; 0: unknown */
+    uint64_t local_bytes;         /* declared in the kernel's text, LOCAL arguments not counted */
+    uint64_t private_bytes;       /* per work-item, spilled registers included; 0: none or unknown */
+} gantry_kernel_info_t;
+
 typedef struct gantry_program_ops_t {
     uint32_t struct_size;
     /* required. options are "-D" definitions only. A compiler's log goes into the error's text. */
@@ -215,6 +228,8 @@ typedef struct gantry_program_ops_t {
     /* required. Arguments travel with the launch and are copied before the slot returns; launches of one kernel on several streams
      * at the same time are safe. */
     int32_t (*launch)(gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel, const gantry_launch_t *launch);
+    /* optional (default: unknown). What a kernel needs of the device. */
+    int32_t (*kernel_info)(gantry_backend_kernel_t *kernel, gantry_kernel_info_t *out_info);
 } gantry_program_ops_t;
 
 /* ---- kernels of ops ---- */

@@ -1,4 +1,4 @@
-/* Devices: what is in the machine (physical), what a program uses (logical), and how memory is shared out.
+/* Devices: what is in the machine (physical) and what a program uses (logical). How their memory is shared out: gantry/memory.h.
  *
  * Physical devices exist from gantry_runtime_create; logical ones from initialisation. Both are owned by the runtime and
  * compared by address. Setters check at once; after initialisation setting an equal value is fine, a different one is
@@ -66,19 +66,30 @@ GANTRY_API gantry_status_t gantry_set_visible_devices(gantry_runtime_t *runtime,
 GANTRY_API gantry_status_t gantry_get_visible_devices(gantry_runtime_t *runtime, const char *type, size_t capacity,
                                                       const gantry_physical_device_t **out_devices, size_t *out_count);
 
-/* ---- memory: frozen by initialisation ---- */
+/* ---- splitting: frozen by initialisation ---- */
 
-GANTRY_API gantry_status_t gantry_set_memory_growth(gantry_runtime_t *runtime, const gantry_physical_device_t *device, bool enabled);
-GANTRY_API gantry_status_t gantry_get_memory_growth(gantry_runtime_t *runtime, const gantry_physical_device_t *device, bool *out_enabled);
-GANTRY_API gantry_status_t gantry_set_memory_limit(gantry_runtime_t *runtime, const gantry_physical_device_t *device, uint64_t limit_bytes);
-
+/* One logical device of a split card. Zero-filled: no limit of its own, nothing imitated. */
 typedef struct gantry_logical_device_config_t {
-    uint64_t memory_limit_bytes; /* 0: the device's own default */
+    uint64_t memory_limit_bytes; /* a GPU in several parts needs it; 0 on a CPU: an equal share of what the others leave; 0 alone: the device's default */
+    bool has_priority;           /* all entries or none */
+    int32_t priority;            /* of its streams, lower is more urgent; within the range the device offers */
+    bool has_ordinal;            /* all entries or none, and the same for all split devices of a type */
+    int32_t ordinal;             /* logical devices of a type are numbered by (ordinal, card) */
+    /* Imitation of a smaller device, so that a kernel that would fail there fails here; 0: the device's own. */
+    uint64_t largest_allocation_bytes;
+    uint64_t local_memory_bytes;
+    uint32_t max_work_group_size;
 } gantry_logical_device_config_t;
 
-/* One logical device per entry. More than one is Unimplemented in this version; one sets the memory limit. */
+/* One logical device per entry, on any listed device of any backend. The sum of the limits must fit the device. */
 GANTRY_API gantry_status_t gantry_set_logical_device_configuration(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
                                                                    const gantry_logical_device_config_t *configs, size_t count);
+/* Count 0 when the device is not configured. */
+GANTRY_API gantry_status_t gantry_get_logical_device_configuration(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
+                                                                   size_t capacity, gantry_logical_device_config_t *out_configs,
+                                                                   size_t *out_count);
+/* Splits /physical_device:CPU:0 into count equal logical CPUs. FailedPrecondition "Virtual CPUs already set, cannot modify again." */
+GANTRY_API gantry_status_t gantry_set_logical_cpu_devices(gantry_runtime_t *runtime, size_t count);
 
 /* ---- logical ---- */
 
@@ -96,27 +107,6 @@ GANTRY_API const gantry_physical_device_t *gantry_logical_device_physical(const 
  * NotFound "<name> unknown device." */
 GANTRY_API gantry_status_t gantry_find_logical_device(gantry_runtime_t *runtime, const char *name,
                                                       const gantry_logical_device_t **out_device);
-
-/* ---- numbers ---- */
-
-typedef struct gantry_memory_info_t {
-    uint32_t struct_size;
-    uint64_t current_bytes;      /* in use, rounded to chunks */
-    uint64_t peak_bytes;
-    uint64_t pool_bytes;         /* held from the driver */
-    uint64_t peak_pool_bytes;
-    uint64_t limit_bytes;
-    uint64_t largest_free_bytes; /* largest free chunk of the pool */
-    uint64_t largest_allocation_bytes;
-    uint64_t allocation_count;   /* since start or reset */
-    uint64_t driver_free_bytes;  /* 0 when the driver cannot tell */
-    uint64_t driver_total_bytes;
-} gantry_memory_info_t;
-
-/* device: "GPU:0" or any spelling that names exactly one logical device. Initialises the runtime. */
-GANTRY_API gantry_status_t gantry_get_memory_info(gantry_runtime_t *runtime, const char *device, gantry_memory_info_t *out_info);
-/* Peak becomes current, counts become 0. */
-GANTRY_API gantry_status_t gantry_reset_memory_stats(gantry_runtime_t *runtime, const char *device);
 
 #ifdef __cplusplus
 }

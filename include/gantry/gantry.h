@@ -3,6 +3,7 @@
 #define GANTRY_GANTRY_H
 
 #include <gantry/device.h>
+#include <gantry/memory.h>
 #include <gantry/io.h>
 #include <gantry/op.h>
 #include <gantry/ops.h>

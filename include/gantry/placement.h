@@ -22,7 +22,8 @@ typedef enum gantry_placement_reason_t {
     GANTRY_PLACED_SOFT_OTHER_TYPE = 6,  /* fell back to another type */
     GANTRY_PLACED_WITH_VARIABLE = 7,    /* runs where its variable lives */
     GANTRY_PLACED_PARTIAL = 8,          /* first device with a kernel that matches a partial name such as "/GPU:*" */
-    GANTRY_PLACED_REFUSED = 9           /* no device: the op failed */
+    GANTRY_PLACED_REFUSED = 9,          /* no device: the op failed */
+    GANTRY_PLACED_OUT_OF_MEMORY = 10    /* its device had no memory for it; oom_fallback moved it */
 } gantry_placement_reason_t;
 
 /* Why a device was passed over. */
@@ -33,7 +34,9 @@ typedef enum gantry_refusal_t {
     GANTRY_REFUSED_NAME_MISMATCH = 4,
     GANTRY_REFUSED_NO_SUCH_DEVICE = 5,
     GANTRY_REFUSED_NOT_VISIBLE = 6,
-    GANTRY_REFUSED_INTEGER_VARIABLE = 7 /* integer variables but int64 live on the CPU */
+    GANTRY_REFUSED_INTEGER_VARIABLE = 7, /* integer variables but int64 live on the CPU */
+    GANTRY_REFUSED_DEVICE_LOST = 8,
+    GANTRY_REFUSED_OUT_OF_MEMORY = 9
 } gantry_refusal_t;
 
 GANTRY_API const char *gantry_placement_reason_text(gantry_placement_reason_t reason);

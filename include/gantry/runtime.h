@@ -70,6 +70,15 @@ typedef struct gantry_runtime_options_t {
     int32_t intra_op_threads;          /* of the CPU backend; 0: one per usable core (GANTRY_CPU_THREADS) */
     const char *kernel_cache;          /* folder of program binaries, "" none, NULL: GANTRY_KERNEL_CACHE, then the user's cache folder */
     const char *const *extra;          /* further options for backends: "NAME=VALUE" texts, NULL-terminated, or NULL */
+    double memory_fraction;            /* limit of every device as a part of its total, over 0 up to 1; 0: not set (GANTRY_MEMORY_FRACTION) */
+    const char *logical_devices;       /* "GPU:0=1024M,1024M;CPU:0=512M,512M": splits devices; NULL: not set (GANTRY_LOGICAL_DEVICES) */
+    uint64_t pinned_limit_bytes;       /* host memory for staging, all devices together; 0: 1 GiB (GANTRY_PINNED_LIMIT) */
+    uint64_t growth_step_bytes;        /* largest region that growth takes at once unless one tensor needs more; 0: 1 GiB (GANTRY_MEMORY_STEP) */
+    uint64_t split_bytes;              /* a chunk is split when this much would be left over; 0: 128 MiB (GANTRY_MEMORY_SPLIT) */
+    gantry_choice_t garbage_collection; /* give empty regions back when memory runs out; default on (GANTRY_MEMORY_COLLECT, TF_ENABLE_GPU_GARBAGE_COLLECTION) */
+    int32_t oom_retry_ms; /* how long an allocation waits for memory that any thread may free; 0: only while another op holds temporary
+                             memory, at most 10000 (GANTRY_OOM_RETRY_MS; TensorFlow: 10000) */
+    gantry_choice_t oom_fallback; /* an op that finds no memory on its device runs on the CPU, recorded; default off (GANTRY_OOM_FALLBACK) */
 } gantry_runtime_options_t;
 
 /* options may be NULL. *out_runtime is NULL after a failure. A machine without any GPU or OpenCL is not a failure. */
@@ -107,6 +116,35 @@ typedef struct gantry_backend_status_t {
 GANTRY_API size_t gantry_backend_status_count(const gantry_runtime_t *runtime);
 /* Text is owned by the runtime. out_status->struct_size must be set. OutOfRange names the count. */
 GANTRY_API gantry_status_t gantry_backend_status(const gantry_runtime_t *runtime, size_t index, gantry_backend_status_t *out_status);
+
+/* ---- what is set, and by whom ---- */
+
+typedef enum gantry_setting_source_t {
+    GANTRY_FROM_DEFAULT = 0,
+    GANTRY_FROM_ENVIRONMENT = 1,
+    GANTRY_FROM_OPTION = 2,
+    GANTRY_FROM_CALL = 3
+} gantry_setting_source_t;
+
+struct gantry_physical_device_t;
+
+typedef struct gantry_setting_t {
+    uint32_t struct_size;
+    gantry_setting_source_t source; /* who won */
+    char value[256];                /* as the environment would spell it; cut to fit */
+    char set_by[64];                /* "default", "GANTRY_MEMORY_LIMIT", "option memory_limit_bytes", "gantry_set_memory_limit" */
+    char overruled[128];            /* what lost to it, "GANTRY_MEMORY_LIMIT=2G"; "" */
+    bool per_device;
+    bool frozen; /* cannot be changed any more */
+} gantry_setting_t;
+
+/* Names: "memory_growth", "memory_limit", "memory_fraction", "logical_devices", "visible_devices", ...; the list is fixed. */
+GANTRY_API size_t gantry_setting_count(void);
+GANTRY_API const char *gantry_setting_name(size_t index); /* NULL beyond the last */
+/* device: for a setting that is per device; NULL asks for what holds where nothing is said of a device. out_setting->struct_size must be
+ * set. NotFound lists the names. */
+GANTRY_API gantry_status_t gantry_get_setting(gantry_runtime_t *runtime, const char *name, const struct gantry_physical_device_t *device,
+                                              gantry_setting_t *out_setting);
 
 /* ---- settings that may change at any time ---- */
 

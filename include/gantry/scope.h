@@ -26,6 +26,9 @@ GANTRY_API const char *gantry_scope_message(const gantry_scope_t *scope); /* "" 
 GANTRY_API void gantry_scope_clear(gantry_scope_t *scope);
 GANTRY_API gantry_runtime_t *gantry_scope_runtime(const gantry_scope_t *scope);
 
+/* A word for what the scope's memory is used for, shown by reports beside the op; inherited by scopes begun in it later. NULL: none. */
+GANTRY_API gantry_status_t gantry_scope_set_tag(gantry_scope_t *scope, const char *tag);
+
 /* Hands a tensor of this scope to the parent, or to the caller (who releases it) when there is none. NULL fails the parent, or this scope. */
 GANTRY_API const gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_tensor_t *tensor);
 /* Ends the scope's ownership early, so that memory is reused. Not an error for NULL or another's tensor. */

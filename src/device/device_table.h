@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include <gantry/device.h>
+#include <gantry/memory.h>
 
 #include "backend/backend_set.h"
 #include "base/log.h"

@@ -81,7 +81,8 @@ const char *gantry_placement_reason_text(gantry_placement_reason_t reason) {
                                         "soft placement: another type of device",
                                         "where its variable lives",
                                         "first device with a kernel that matches the partial name",
-                                        "refused"};
+                                        "refused",
+                                        "its device had no memory for it"};
     return (size_t)reason < sizeof texts / sizeof texts[0] ? texts[reason] : "invalid reason";
 }
 
@@ -93,6 +94,8 @@ const char *gantry_refusal_text(gantry_refusal_t refusal) {
                                         "the name asked for does not match",
                                         "no such device",
                                         "not visible",
-                                        "integer variables other than int64 live on the CPU"};
+                                        "integer variables other than int64 live on the CPU",
+                                        "the device was lost",
+                                        "the device has no memory for it"};
     return (size_t)refusal < sizeof texts / sizeof texts[0] ? texts[refusal] : "invalid refusal";
 }

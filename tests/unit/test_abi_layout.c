@@ -28,7 +28,7 @@ SLOT(gantry_host_t, set_error, 24);
 SLOT(gantry_host_t, reallocate, 32);
 SLOT(gantry_host_t, option, 40);
 
-SIZE(gantry_device_info_t, 152);
+SIZE(gantry_device_info_t, 160);
 SLOT(gantry_device_info_t, struct_size, 0);
 SLOT(gantry_device_info_t, type, 4);
 SLOT(gantry_device_info_t, flags, 8);
@@ -53,6 +53,8 @@ SLOT(gantry_device_info_t, native_vector_width, 136);
 SLOT(gantry_device_info_t, sub_group_size, 140);
 SLOT(gantry_device_info_t, program_kinds, 144);
 SLOT(gantry_device_info_t, clock_mhz, 148);
+SLOT(gantry_device_info_t, least_priority, 152);
+SLOT(gantry_device_info_t, greatest_priority, 156);
 
 SIZE(gantry_memory_ops_t, 48);
 SLOT(gantry_memory_ops_t, struct_size, 0);
@@ -62,13 +64,14 @@ SLOT(gantry_memory_ops_t, host_alloc, 24);
 SLOT(gantry_memory_ops_t, host_free, 32);
 SLOT(gantry_memory_ops_t, memory_info, 40);
 
-SIZE(gantry_stream_ops_t, 48);
+SIZE(gantry_stream_ops_t, 56);
 SLOT(gantry_stream_ops_t, struct_size, 0);
 SLOT(gantry_stream_ops_t, create, 8);
 SLOT(gantry_stream_ops_t, destroy, 16);
 SLOT(gantry_stream_ops_t, flush, 24);
 SLOT(gantry_stream_ops_t, synchronize, 32);
 SLOT(gantry_stream_ops_t, wait_event, 40);
+SLOT(gantry_stream_ops_t, create_with_priority, 48);
 
 SIZE(gantry_event_ops_t, 48);
 SLOT(gantry_event_ops_t, struct_size, 0);
@@ -106,7 +109,7 @@ SLOT(gantry_launch_t, local_size, 32);
 SLOT(gantry_launch_t, args, 56);
 SLOT(gantry_launch_t, arg_count, 64);
 
-SIZE(gantry_program_ops_t, 56);
+SIZE(gantry_program_ops_t, 64);
 SLOT(gantry_program_ops_t, struct_size, 0);
 SLOT(gantry_program_ops_t, build, 8);
 SLOT(gantry_program_ops_t, destroy, 16);
@@ -114,6 +117,13 @@ SLOT(gantry_program_ops_t, binary, 24);
 SLOT(gantry_program_ops_t, load_binary, 32);
 SLOT(gantry_program_ops_t, kernel_find, 40);
 SLOT(gantry_program_ops_t, launch, 48);
+SLOT(gantry_program_ops_t, kernel_info, 56);
+
+SIZE(gantry_kernel_info_t, 24);
+SLOT(gantry_kernel_info_t, struct_size, 0);
+SLOT(gantry_kernel_info_t, max_work_group_size, 4);
+SLOT(gantry_kernel_info_t, local_bytes, 8);
+SLOT(gantry_kernel_info_t, private_bytes, 16);
 
 SIZE(gantry_arg_t, 64);
 SLOT(gantry_arg_t, struct_size, 0);

@@ -405,19 +405,21 @@ static void every_required_slot_is_checked(void **state) {
     static const size_t memory_optional[] = {offsetof(gantry_memory_ops_t, host_alloc),
                                              offsetof(gantry_memory_ops_t, host_free),
                                              offsetof(gantry_memory_ops_t, memory_info)};
-    static const size_t stream_optional[] = {offsetof(gantry_stream_ops_t, flush)};
+    static const size_t stream_optional[] = {offsetof(gantry_stream_ops_t, flush),
+                                             offsetof(gantry_stream_ops_t, create_with_priority)};
     static const size_t transfer_optional[] = {offsetof(gantry_transfer_ops_t, copy_peer)};
     static const size_t program_optional[] = {offsetof(gantry_program_ops_t, binary),
-                                              offsetof(gantry_program_ops_t, load_binary)};
+                                              offsetof(gantry_program_ops_t, load_binary),
+                                              offsetof(gantry_program_ops_t, kernel_info)};
     static const size_t backend_optional[] = {
         offsetof(gantry_backend_t, description), offsetof(gantry_backend_t, rank),
         offsetof(gantry_backend_t, kernels),     offsetof(gantry_backend_t, libraries),
         offsetof(gantry_backend_t, program),     offsetof(gantry_backend_t, get_extension)};
     check_slots(&table, &memory, sizeof memory, memory_optional, 3);
-    check_slots(&table, &stream, sizeof stream, stream_optional, 1);
+    check_slots(&table, &stream, sizeof stream, stream_optional, 2);
     check_slots(&table, &event, sizeof event, NULL, 0);
     check_slots(&table, &transfer, sizeof transfer, transfer_optional, 1);
-    check_slots(&table, &program, sizeof program, program_optional, 2);
+    check_slots(&table, &program, sizeof program, program_optional, 3);
     check_slots(&table, &table, sizeof table, backend_optional, 6);
 }
 

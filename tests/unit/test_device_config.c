@@ -298,7 +298,7 @@ static void logical_configuration_of_one_sets_the_limit(void **state) {
 static void logical_configuration_is_checked_at_once(void **state) {
     (void)state;
     device_fixture_t f;
-    gantry_logical_device_config_t two[2] = {{10 << 20}, {10 << 20}}, too_much = {UINT64_MAX};
+    gantry_logical_device_config_t two[2] = {{.memory_limit_bytes = 10 << 20}, {.memory_limit_bytes = 10 << 20}}, too_much = {.memory_limit_bytes = UINT64_MAX};
     device_fixture_open(&f, NULL, NULL);
     expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), two, 0), GANTRY_INVALID_ARGUMENT, "is empty");
     expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), NULL, 1), GANTRY_INVALID_ARGUMENT, "is empty");

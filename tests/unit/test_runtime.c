@@ -311,7 +311,7 @@ static void frozen_settings_tell_who_froze_them(void **state) {
                    "Physical devices cannot be modified after being initialized (initialized by Const)");
     expect_failure(gantry_set_visible_devices(f.runtime, NULL, 0, "GPU"), GANTRY_FAILED_PRECONDITION,
                    "Visible devices cannot be modified");
-    gantry_logical_device_config_t configs[2] = {{1 << 20}, {1 << 20}};
+    gantry_logical_device_config_t configs[2] = {{.memory_limit_bytes = 1 << 20}, {.memory_limit_bytes = 1 << 20}};
     expect_failure(gantry_set_logical_device_configuration(f.runtime, first_gpu(&f), configs, 2),
                    GANTRY_FAILED_PRECONDITION, "Virtual devices cannot be modified after being initialized");
     assert_int_equal(gantry_set_intra_op_parallelism_threads(f.runtime, 2), GANTRY_OK);
