@@ -137,6 +137,10 @@ static gantry_status_t set_limit(gantry__device_table_t *table, const gantry_phy
     return status;
 }
 
+uint64_t gantry__device_limit(const gantry__device_table_t *table, const gantry_physical_device_t *device) {
+    return device->memory_limit_bytes ? device->memory_limit_bytes : table->default_limit_bytes;
+}
+
 gantry_status_t gantry__device_set_limit(gantry__device_table_t *table, const gantry_physical_device_t *device,
                                          uint64_t limit_bytes) {
     return set_limit(table, device, limit_bytes, "Physical devices");

@@ -41,6 +41,8 @@ struct gantry_physical_device_t {
     /* settings */
     gantry_choice_t growth;
     uint64_t memory_limit_bytes; /* 0: default */
+    gantry_logical_device_config_t *parts; /* one per logical device, heap memory of the table; NULL: not split */
+    size_t part_count;
     /* opened with the first logical device, under the table's lock */
     gantry_backend_device_t *handle;
     atomic_uint open_count;
@@ -102,6 +104,8 @@ gantry_status_t gantry__device_set_visible(gantry__device_table_t *table, const 
                                            const char *type);
 gantry_status_t gantry__device_set_growth(gantry__device_table_t *table, const gantry_physical_device_t *device, bool enabled);
 bool gantry__device_growth(const gantry__device_table_t *table, const gantry_physical_device_t *device);
+/* The limit that settings give the whole device, fraction included, 0: none was set. */
+uint64_t gantry__device_limit(const gantry__device_table_t *table, const gantry_physical_device_t *device);
 gantry_status_t gantry__device_set_limit(gantry__device_table_t *table, const gantry_physical_device_t *device, uint64_t limit_bytes);
 gantry_status_t gantry__device_set_logical(gantry__device_table_t *table, const gantry_physical_device_t *device,
                                            const gantry_logical_device_config_t *configs, size_t count);

@@ -90,9 +90,8 @@ static void close_driver(logical_t *device) {
 
 static uint64_t memory_limit(const logical_t *device) {
     const struct gantry_physical_device_t *physical = device->physical;
-    if (physical->memory_limit_bytes) return physical->memory_limit_bytes;
     uint64_t total = physical->info.total_bytes ? physical->info.total_bytes : UINT64_MAX;
-    uint64_t wanted = device->table->default_limit_bytes;
+    uint64_t wanted = gantry__device_limit(device->table, physical);
     return wanted && wanted < total ? wanted : total;
 }
 
