@@ -47,7 +47,11 @@ static gantry_status_t list_backend_names(gantry__device_table_t *table) {
 gantry_status_t gantry__device_table_init(gantry__device_table_t *table, const gantry__heap_t *heap,
                                           const gantry__log_t *log, gantry__settings_t *settings,
                                           gantry__backend_set_t *backends, const gantry_runtime_options_t *options) {
-    *table = (gantry__device_table_t){.heap = heap, .log = log, .settings = settings, .backends = backends};
+    *table = (gantry__device_table_t){.heap = heap,
+                                      .log = log,
+                                      .settings = settings,
+                                      .backends = backends,
+                                      .policy = GANTRY__MEMORY_POLICY_DEFAULTS};
     if (gantry__mutex_init(&table->lock) != 0) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
     gantry_status_t status = read_settings(table, options);
     if (status == GANTRY_OK) status = list_backend_names(table);

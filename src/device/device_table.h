@@ -16,6 +16,7 @@
 #include "base/thread.h"
 #include "device/device_name.h"
 #include "device/fault.h"
+#include "device/memory_policy.h"
 #include "device/staging.h"
 #include "device/stream.h"
 #include "memory/allocator.h"
@@ -80,6 +81,7 @@ struct gantry__device_table_t {
     gantry_choice_t default_growth;
     uint64_t default_limit_bytes;
     bool opencl_cpu_as_gpu;
+    gantry__memory_policy_t policy;
     /* after freeze */
     atomic_bool frozen;
     char frozen_by[64]; /* what initialised it */
