@@ -1,5 +1,6 @@
 /* The rules, in order:
  *
+ *   out of memory         another device: the first CPU with a kernel
  *   pinned                the variable's device, or nothing
  *   asked                 the first device that matches the wish and has a kernel
  *   asked, none, soft     another device of the type asked for, then any other: GPUs before CPUs
@@ -187,7 +188,18 @@ static gantry_status_t refuse_op(const gantry__place_request_t *request, gantry_
         request->require ? " Placement is \"require\": running on a CPU while no GPU has a kernel is an error." : "");
 }
 
-/* ---- the four ways ---- */
+/* ---- the five ways ---- */
+
+static bool is_spare_cpu(const gantry__place_request_t *request, const logical_t *device) {
+    return device->index >= 0 && device != request->exhausted && strcmp(device->physical->type, "CPU") == 0;
+}
+
+static gantry_status_t place_exhausted(const gantry__place_request_t *request, gantry__plan_t *plan) {
+    refuse(plan, request->exhausted, GANTRY_REFUSED_OUT_OF_MEMORY);
+    if (!try_all(request, is_spare_cpu, plan)) return refuse_op(request, plan);
+    plan->reason = GANTRY_PLACED_OUT_OF_MEMORY;
+    return GANTRY_OK;
+}
 
 static gantry_status_t place_pinned(const gantry__place_request_t *request, gantry__plan_t *plan) {
     logical_t *device = request->devices->logical[request->pinned->position];
@@ -259,6 +271,7 @@ static gantry_status_t place_asked(const gantry__place_request_t *request, gantr
 
 gantry_status_t gantry__place(const gantry__place_request_t *request, gantry__plan_t *out_plan) {
     *out_plan = (gantry__plan_t){.op = request->op, .dtype = first_dtype(request), .wish = request->wish};
+    if (request->exhausted) return place_exhausted(request, out_plan);
     if (request->pinned) return place_pinned(request, out_plan);
     if (request->wish && !request->wish->is_empty) return place_asked(request, out_plan);
     return place_unasked(request, out_plan);

@@ -10,6 +10,7 @@
  * Everything lives on the stack until publish; a failure at any step releases what was made and is kept by the scope. */
 #include "run/eager.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "kernel/call.h"
@@ -23,6 +24,7 @@ typedef struct eager_t {
     uint32_t input_count;
     gantry__kept_plan_t *kept;
     gantry_logical_device_t *device;
+    const gantry_logical_device_t *exhausted; /* where memory ran out before, or NULL */
     uint32_t choice; /* of the plan's kernels */
     uint64_t bytes_copied;
     gantry_status_t host_status; /* why host_value gave NULL */
@@ -57,6 +59,7 @@ static void begin(eager_t *eager, gantry_scope_t *scope, const gantry__op_def_t 
     eager->input_count = (uint32_t)input_count;
     eager->kept = NULL;
     eager->device = NULL;
+    eager->exhausted = NULL;
     eager->choice = 0;
     eager->bytes_copied = 0;
     eager->host_status = GANTRY_OK;
@@ -174,6 +177,7 @@ static bool choose_kernel(eager_t *eager) {
 static gantry_status_t plan(eager_t *eager, const gantry_logical_device_t *pinned) {
     gantry__place_request_t request =
         gantry__dispatch_request(eager->runtime, eager->op, eager->infer.attrs, eager->scope->wish, pinned);
+    request.exhausted = eager->exhausted;
     for (;;) {
         GANTRY__TRY(gantry__dispatch_plan(eager->runtime, &request, &eager->kept));
         eager->device = eager->kept->plan.device;
@@ -342,6 +346,24 @@ static gantry_status_t run(eager_t *eager, const gantry_attr_value_t *attrs, siz
     return status;
 }
 
+/* The ladder's last rung, when the user allowed it: the op is tried once more on a CPU. The device's own message stays, the CPU's behind it. */
+static gantry_status_t run_on_cpu(eager_t *eager, const gantry_attr_value_t *attrs, size_t attr_count) {
+    char first[GANTRY__MESSAGE_BYTES];
+    (void)snprintf(first, sizeof first, "%s", gantry__message());
+    const gantry_logical_device_t *exhausted = eager->device;
+    end(eager);
+    begin(eager, eager->scope, eager->op, eager->inputs, eager->input_count);
+    eager->exhausted = exhausted;
+    gantry_status_t status = run(eager, attrs, attr_count, NULL);
+    if (status == GANTRY_OK) return GANTRY_OK;
+    return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "%.1400s; and moving op %s to a CPU failed: ", first, eager->op->name);
+}
+
+static bool may_move(const eager_t *eager, const gantry_logical_device_t *pinned) {
+    return eager->runtime->devices.policy.oom_fallback && !pinned && eager->device &&
+           strcmp(eager->device->physical->type, "CPU") != 0;
+}
+
 gantry_status_t gantry__run_op(gantry_scope_t *scope, const gantry__op_def_t *op, const gantry_tensor_t *const *inputs,
                                size_t input_count, const gantry_attr_value_t *attrs, size_t attr_count,
                                const gantry_logical_device_t *pinned, const gantry_tensor_t **outputs) {
@@ -356,6 +378,7 @@ gantry_status_t gantry__run_op(gantry_scope_t *scope, const gantry__op_def_t *op
     eager_t eager;
     begin(&eager, scope, op, inputs, input_count);
     status = run(&eager, attrs, attr_count, pinned);
+    if (status == GANTRY_RESOURCE_EXHAUSTED && may_move(&eager, pinned)) status = run_on_cpu(&eager, attrs, attr_count);
     if (status == GANTRY_OK) publish(&eager, outputs);
     end(&eager);
     return status == GANTRY_OK ? GANTRY_OK : gantry__scope_fail(scope, status);
