@@ -63,14 +63,10 @@ gantry_status_t gantry__device_table_init(gantry__device_table_t *table, const g
 
 void gantry__device_table_deinit(gantry__device_table_t *table) {
     const gantry__heap_t *heap = table->heap;
-    for (size_t i = 0; i < table->logical_count; ++i) {
-        gantry__logical_device_close(table->logical[i]);
-        gantry__heap_free(heap, table->logical[i], sizeof *table->logical[i]);
-    }
-    gantry__heap_free(heap, table->logical, table->physical_count * sizeof *table->logical);
+    for (size_t i = 0; i < table->logical_count; ++i) gantry__logical_device_close(table->logical[i]);
+    gantry__logical_devices_forget(table);
     gantry__heap_free(heap, table->visible, table->physical_count * sizeof *table->visible);
-    for (size_t i = 0; i < table->physical_count; ++i)
-        gantry__heap_free(heap, table->physical[i], sizeof *table->physical[i]);
+    for (size_t i = 0; i < table->physical_count; ++i) gantry__physical_device_release(table->physical[i]);
     gantry__heap_free(heap, table->physical, table->physical_capacity * sizeof *table->physical);
     void *names;
     memcpy(&names, &table->backend_names, sizeof names);
@@ -81,68 +77,18 @@ void gantry__device_table_deinit(gantry__device_table_t *table) {
 
 /* ---- freeze ---- */
 
-static gantry_status_t add_logical(gantry__device_table_t *table, const struct gantry_physical_device_t *physical,
-                                   int32_t index) {
-    logical_t *device = gantry__heap_zalloc(table->heap, sizeof *device);
-    if (!device) return GANTRY_RESOURCE_EXHAUSTED;
-    device->table = table;
-    device->physical = table->physical[physical->position];
-    device->backend = physical->backend->table;
-    device->index = index;
-    device->position = (uint32_t)table->logical_count;
-    device->synchronous = (physical->info.flags & GANTRY_DEVICE_SYNCHRONOUS) != 0;
-    device->host_addressable = (physical->info.flags & GANTRY_DEVICE_HOST_ADDRESSABLE) != 0;
-    if (index >= 0) {
-        (void)snprintf(device->name, sizeof device->name, "/device:%s:%d", physical->type, index);
-        (void)snprintf(device->full_name, sizeof device->full_name, "/job:localhost/replica:0/task:0/device:%s:%d",
-                       physical->type, index);
-    } else {
-        (void)snprintf(device->name, sizeof device->name, "%s", physical->alias);
-        (void)snprintf(device->full_name, sizeof device->full_name, "%s", physical->alias);
-    }
-    table->logical[table->logical_count++] = device;
-    return GANTRY_OK;
-}
-
-static gantry_status_t make_logical_devices(gantry__device_table_t *table) {
-    table->logical = gantry__heap_zalloc(table->heap, table->physical_count * sizeof *table->logical);
-    if (!table->logical) return GANTRY_RESOURCE_EXHAUSTED;
-    for (size_t i = 0; i < table->visible_count; ++i) {
-        const struct gantry_physical_device_t *physical = table->visible[i];
-        int32_t index = 0;
-        for (size_t j = 0; j < i; ++j) index += strcmp(table->visible[j]->type, physical->type) == 0;
-        GANTRY__TRY(add_logical(table, physical, index));
-    }
-    table->listed_count = table->logical_count;
-    for (size_t i = 0; i < table->physical_count; ++i) {
-        const struct gantry_physical_device_t *view = table->physical[i];
-        bool is_hidden = view->served_by &&
-                         !gantry__device_is_visible(table, view->served_by); /* the card is hidden, under every name */
-        if (!view->listed && !is_hidden) GANTRY__TRY(add_logical(table, view, -1));
-    }
-    return GANTRY_OK;
-}
-
-static void forget_logical_devices(gantry__device_table_t *table) {
-    for (size_t i = 0; i < table->logical_count; ++i)
-        gantry__heap_free(table->heap, table->logical[i], sizeof *table->logical[i]);
-    gantry__heap_free(table->heap, table->logical, table->physical_count * sizeof *table->logical);
-    table->logical = NULL;
-    table->logical_count = table->listed_count = 0;
-}
-
 gantry_status_t gantry__device_table_freeze(gantry__device_table_t *table, const char *by) {
     if (atomic_load_explicit(&table->frozen, memory_order_acquire)) return GANTRY_OK;
     gantry_status_t status = GANTRY_OK;
     gantry__mutex_lock(&table->lock);
     bool first = !atomic_load(&table->frozen);
     if (first) {
-        status = make_logical_devices(table);
+        status = gantry__logical_devices_make(table);
         if (status == GANTRY_OK) {
             (void)snprintf(table->frozen_by, sizeof table->frozen_by, "%s", by);
             atomic_store_explicit(&table->frozen, true, memory_order_release);
         } else {
-            forget_logical_devices(table);
+            gantry__logical_devices_forget(table);
         }
     }
     gantry__mutex_unlock(&table->lock);
@@ -154,12 +100,17 @@ gantry_status_t gantry__device_table_freeze(gantry__device_table_t *table, const
 
 static void announce_device(const gantry__device_table_t *table, const logical_t *device) {
     const struct gantry_physical_device_t *physical = device->physical;
+    char part[48] = "";
+    if (physical->part_count > 1)
+        (void)snprintf(part, sizeof part, ", part %zu of %zu", (size_t)(device->part - physical->parts) + 1,
+                       physical->part_count);
     gantry__log(table->log, GANTRY_LEVEL_INFO,
-                "Found device %s (%s): name: %s, vendor: %s, platform: %s, driver: %s, compute units: %u, pci bus id: "
-                "%s, total memory: %" PRIu64 " MB%s%s",
-                device->name, physical->alias, physical->info.hardware_name, physical->info.vendor, physical->platform,
-                physical->info.driver_version, physical->info.compute_units, *physical->pci ? physical->pci : "none",
-                physical->info.total_bytes >> 20, *physical->note ? "; " : "", physical->note);
+                "Found device %s (%s%s): name: %s, vendor: %s, platform: %s, driver: %s, compute units: %u, pci bus "
+                "id: %s, total memory: %" PRIu64 " MB%s%s",
+                device->name, physical->alias, part, physical->info.hardware_name, physical->info.vendor,
+                physical->platform, physical->info.driver_version, physical->info.compute_units,
+                *physical->pci ? physical->pci : "none", physical->info.total_bytes >> 20, *physical->note ? "; " : "",
+                physical->note);
 }
 
 void gantry__device_table_announce(const gantry__device_table_t *table) {

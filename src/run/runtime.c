@@ -154,29 +154,36 @@ gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *given, gan
 
 /* ---- initialise ---- */
 
-static void release_registries(gantry_runtime_t *runtime, size_t count) {
-    for (size_t i = 0; i < count; ++i) gantry__kernel_registry_deinit(&runtime->registries[i]);
-    gantry__heap_free(&runtime->heap, runtime->registries,
-                      runtime->devices.physical_count * sizeof *runtime->registries);
-    void *programs = (void *)runtime->programs;
-    gantry__heap_free(&runtime->heap, programs, runtime->devices.physical_count * sizeof *runtime->programs);
-    runtime->registries = NULL;
-    runtime->programs = NULL;
+/* What initialisation makes, by position of the physical device. */
+typedef struct tables_t {
+    gantry__kernel_registry_t *registries;
+    _Atomic(gantry__program_cache_t *) *programs;
+} tables_t;
+
+static void release_tables(gantry_runtime_t *runtime, const tables_t *tables, size_t made) {
+    size_t count = runtime->devices.physical_count;
+    for (size_t i = 0; i < made; ++i) gantry__kernel_registry_deinit(&tables->registries[i]);
+    gantry__heap_free(&runtime->heap, tables->registries, count * sizeof *tables->registries);
+    void *programs = (void *)tables->programs;
+    gantry__heap_free(&runtime->heap, programs, count * sizeof *tables->programs);
 }
 
-static gantry_status_t make_registries(gantry_runtime_t *runtime) {
+/* Asks the backends for their kernels: no lock is held. */
+static gantry_status_t make_tables(gantry_runtime_t *runtime, tables_t *out_tables) {
     const gantry__device_table_t *devices = &runtime->devices;
-    runtime->registries = gantry__heap_zalloc(&runtime->heap, devices->physical_count * sizeof *runtime->registries);
-    runtime->programs = gantry__heap_zalloc(&runtime->heap, devices->physical_count * sizeof *runtime->programs);
-    gantry_status_t status = runtime->registries && runtime->programs ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    tables_t tables = {
+        .registries = gantry__heap_zalloc(&runtime->heap, devices->physical_count * sizeof *tables.registries),
+        .programs = gantry__heap_zalloc(&runtime->heap, devices->physical_count * sizeof *tables.programs)};
+    gantry_status_t status = tables.registries && tables.programs ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
     size_t made = 0;
     for (; made < devices->physical_count && status == GANTRY_OK; ++made) {
         const struct gantry_physical_device_t *device = devices->physical[made];
-        status = gantry__kernel_registry_init(&runtime->registries[made], &runtime->heap, &runtime->log,
-                                              device->backend, device->backend_index, &device->info);
+        status = gantry__kernel_registry_init(&tables.registries[made], &runtime->heap, &runtime->log, device->backend,
+                                              device->backend_index, &device->info);
         if (status != GANTRY_OK) break;
     }
-    if (status != GANTRY_OK) release_registries(runtime, made);
+    if (status != GANTRY_OK) release_tables(runtime, &tables, made);
+    *out_tables = tables;
     return status;
 }
 
@@ -188,23 +195,26 @@ static gantry_logical_device_t *find_host(const gantry__device_table_t *devices)
     return NULL;
 }
 
+/* Threads that come here at the same time all do it; the first to finish gives its tables to the runtime. */
 gantry_status_t gantry__runtime_initialize(gantry_runtime_t *runtime, const char *by) {
     if (atomic_load_explicit(&runtime->is_initialized, memory_order_acquire)) return GANTRY_OK;
-    gantry_status_t status = gantry__device_table_freeze(&runtime->devices, by);
-    if (status != GANTRY_OK) return status;
+    GANTRY__TRY(gantry__device_table_freeze(&runtime->devices, by));
+    gantry_logical_device_t *host = find_host(&runtime->devices);
+    if (!host) return gantry__fail(GANTRY_NOT_FOUND, "No CPU devices are available in this process");
+    GANTRY__TRY(gantry__logical_device_open(host));
+    tables_t tables;
+    GANTRY__TRY(make_tables(runtime, &tables));
     gantry__mutex_lock(&runtime->lock);
-    if (!atomic_load(&runtime->is_initialized)) {
-        runtime->host = find_host(&runtime->devices);
-        if (!runtime->host) {
-            status = gantry__fail(GANTRY_NOT_FOUND, "No CPU devices are available in this process");
-        } else {
-            status = gantry__logical_device_open(runtime->host);
-        }
-        if (status == GANTRY_OK) status = make_registries(runtime);
-        if (status == GANTRY_OK) atomic_store_explicit(&runtime->is_initialized, true, memory_order_release);
+    bool is_first = !atomic_load(&runtime->is_initialized);
+    if (is_first) {
+        runtime->host = host;
+        runtime->registries = tables.registries;
+        runtime->programs = tables.programs;
+        atomic_store_explicit(&runtime->is_initialized, true, memory_order_release);
     }
     gantry__mutex_unlock(&runtime->lock);
-    return status;
+    if (!is_first) release_tables(runtime, &tables, runtime->devices.physical_count);
+    return GANTRY_OK;
 }
 
 gantry_status_t gantry_runtime_initialize(gantry_runtime_t *runtime) {
@@ -295,7 +305,10 @@ static void destroy(gantry_runtime_t *runtime) {
     synchronize_all(runtime, &unread);
     release_spare_tensors(runtime);
     release_programs(runtime);
-    if (runtime->registries) release_registries(runtime, runtime->devices.physical_count);
+    if (runtime->registries) {
+        tables_t tables = {runtime->registries, runtime->programs};
+        release_tables(runtime, &tables, runtime->devices.physical_count);
+    }
     while (runtime->wishes) {
         gantry__wish_node_t *node = runtime->wishes;
         runtime->wishes = node->next;
