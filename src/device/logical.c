@@ -63,6 +63,8 @@ static void give_region_back(void *user, uint64_t handle, uint64_t size_bytes) {
     device->backend->memory->region_free(device->handle, handle, size_bytes);
 }
 
+static uint64_t release_staging(void *user) { return gantry__staging_release_idle(user); }
+
 static void wait_for_work(void *user) { (void)gantry__logical_device_synchronize(user); }
 
 /* ---- the limit ---- */
@@ -148,13 +150,20 @@ static void close_driver(logical_t *device) {
 static gantry_status_t open_allocator(logical_t *device) {
     uint64_t alignment = GANTRY__BFC_LEAST_ALIGNMENT;
     if (device->info.base_alignment_bytes > alignment) alignment = device->info.base_alignment_bytes;
-    gantry__bfc_options_t options = {
-        .limit_bytes = device->limit_bytes,
-        .alignment = alignment,
-        .max_region_bytes = device->info.largest_allocation_bytes,
-        .growth = gantry__device_growth(device->table, device->physical),
+    const gantry__memory_policy_t *policy = &device->table->policy;
+    gantry__allocator_options_t options = {
+        .bfc = {.limit_bytes = device->limit_bytes,
+                .alignment = alignment,
+                .max_region_bytes = device->info.largest_allocation_bytes,
+                .max_step_bytes = policy->step_bytes,
+                .split_bytes = policy->split_bytes,
+                .growth = gantry__device_growth(device->table, device->physical)},
+        .garbage_collection = policy->collect,
+        .explicit_retry = policy->explicit_retry,
+        .retry_ms = policy->retry_ms,
     };
-    gantry__region_source_t source = {device, take_region, give_region_back, wait_for_work};
+    gantry__region_source_t source = {
+        .user = device, .take = take_region, .give_back = give_region_back, .wait = wait_for_work, .release_idle = release_staging};
     char name[64];
     if (device->index >= 0) {
         (void)snprintf(name, sizeof name, "%s_%d_bfc", device->physical->type, device->index);

@@ -16,11 +16,15 @@ typedef gantry__staging_block_t block_t;
 /* ---- paying ---- */
 
 static bool charge(logical_t *device, uint64_t bytes) {
+    if (!gantry__allocator_charge(&device->allocator, bytes)) return false;
     atomic_fetch_add(&device->staging.charged_bytes, bytes);
     return true;
 }
 
-static void discharge(logical_t *device, uint64_t bytes) { atomic_fetch_sub(&device->staging.charged_bytes, bytes); }
+static void discharge(logical_t *device, uint64_t bytes) {
+    gantry__allocator_discharge(&device->allocator, bytes);
+    atomic_fetch_sub(&device->staging.charged_bytes, bytes);
+}
 
 static bool take_pinned(gantry__device_table_t *table) {
     if (atomic_fetch_add(&table->pinned_bytes, BLOCK_BYTES) + BLOCK_BYTES <= table->policy.pinned_limit_bytes) return true;
@@ -118,15 +122,21 @@ static block_t *take_empty(gantry__staging_t *staging) {
     return &staging->blocks[i];
 }
 
-/* Called and returns with the lock held; NULL when the block cannot be paid for or made. */
+/* Called and returns with the lock held; NULL when the block cannot be paid for or made. A device that is full stays so for a while: after
+ * a refusal the next few do not ask again. */
 static block_t *make_one_more(logical_t *device) {
     gantry__staging_t *staging = &device->staging;
+    if (staging->patience > 0) {
+        --staging->patience;
+        return NULL;
+    }
     block_t *block = take_empty(staging);
     if (!block) return NULL;
     gantry__mutex_unlock(&staging->lock);
     bool is_made = make_block(device, block);
     gantry__mutex_lock(&staging->lock);
     block->state = is_made ? GANTRY__STAGING_IDLE : GANTRY__STAGING_NONE;
+    if (!is_made) staging->patience = GANTRY__STAGING_BLOCKS;
     return is_made ? block : NULL;
 }
 

@@ -37,6 +37,7 @@ typedef struct gantry__staging_t {
     uint32_t most;  /* blocks that the device's limit allows */
     uint32_t count; /* entries that were ever used */
     uint32_t next;  /* where to look first: the oldest */
+    uint32_t patience; /* so many more make do with what there is, since a block could not be made */
     bool is_prepaid; /* all that may be made was counted against the limit at the start, since the pool takes the rest at once */
     atomic_uint_fast64_t charged_bytes;
 } gantry__staging_t;
