@@ -2,8 +2,9 @@
  *
  * Only the thread that made an entry BUSY or TAKEN touches it; everybody else sees it under the lock and passes over it. A block is paid
  * for before it is made: against the device's limit and against the bound of pinned memory, and both are given back when it cannot
- * be made. Without growth the pool takes the whole limit with its first region, so staging's part is set aside when the device is
- * opened. Cost of a block that is there: one lock and a look at a few entries. */
+ * be made. A pool that has grown to the limit would leave staging nothing, and every small transfer would be waited for: so the device's
+ * limit is charged for some blocks when the device is opened, a quarter of what may be made with growth, all of it without, where the
+ * pool takes the rest at once. An allocation that is about to fail gets the reserve, too. Cost of a block that is there: one lock and a look at a few entries. */
 #include "device/staging.h"
 
 #include "device/device_table.h"
@@ -32,16 +33,25 @@ static bool take_pinned(gantry__device_table_t *table) {
     return false;
 }
 
-static bool pay(logical_t *device) {
-    if (!take_pinned(device->table)) return false;
-    if (device->staging.is_prepaid || charge(device, BLOCK_BYTES)) return true;
-    atomic_fetch_sub(&device->table->pinned_bytes, BLOCK_BYTES);
+/* is_reserved: the device's limit was charged for it before. */
+static bool pay(logical_t *device, bool is_reserved) {
+    bool is_pinned = take_pinned(device->table);
+    if (is_pinned && (is_reserved || charge(device, BLOCK_BYTES))) return true;
+    if (is_pinned) atomic_fetch_sub(&device->table->pinned_bytes, BLOCK_BYTES);
+    if (is_reserved) discharge(device, BLOCK_BYTES);
     return false;
 }
 
 static void pay_back(logical_t *device) {
-    if (!device->staging.is_prepaid) discharge(device, BLOCK_BYTES);
+    discharge(device, BLOCK_BYTES);
     atomic_fetch_sub(&device->table->pinned_bytes, BLOCK_BYTES);
+}
+
+static void reserve(logical_t *device) {
+    gantry__staging_t *staging = &device->staging;
+    bool grows = gantry__device_growth(device->table, device->physical);
+    uint32_t wanted = grows ? (staging->most + 3) / 4 : staging->most;
+    if (wanted > 0 && charge(device, wanted * BLOCK_BYTES)) staging->reserved = wanted;
 }
 
 /* ---- making: no lock is held ---- */
@@ -66,8 +76,8 @@ static void free_data(logical_t *device, void *data) {
 }
 
 /* The entry is BUSY. */
-static bool make_block(logical_t *device, block_t *block) {
-    if (!pay(device)) return false;
+static bool make_block(logical_t *device, block_t *block, bool is_reserved) {
+    if (!pay(device, is_reserved)) return false;
     block->data = make_data(device);
     block->point = (gantry__point_t){NULL, 0};
     if (!block->data) pay_back(device);
@@ -89,8 +99,7 @@ gantry_status_t gantry__staging_init(logical_t *device) {
     uint64_t most = device->limit_bytes / GANTRY__STAGING_PART / BLOCK_BYTES;
     staging->most = most < GANTRY__STAGING_BLOCKS ? (uint32_t)most : GANTRY__STAGING_BLOCKS;
     if (device->synchronous) staging->most = 0; /* its copies end before they return: nothing to stage */
-    if (staging->most > 0 && !gantry__device_growth(device->table, device->physical))
-        staging->is_prepaid = charge(device, staging->most * BLOCK_BYTES);
+    reserve(device);
     return GANTRY_OK;
 }
 
@@ -99,7 +108,7 @@ void gantry__staging_deinit(logical_t *device) {
     for (uint32_t i = 0; i < staging->count; ++i) {
         if (staging->blocks[i].data) free_block(device, &staging->blocks[i]);
     }
-    if (staging->is_prepaid) discharge(device, staging->most * BLOCK_BYTES);
+    if (staging->reserved > 0) discharge(device, staging->reserved * BLOCK_BYTES);
     gantry__mutex_deinit(&staging->lock);
 }
 
@@ -132,8 +141,10 @@ static block_t *make_one_more(logical_t *device) {
     }
     block_t *block = take_empty(staging);
     if (!block) return NULL;
+    bool is_reserved = staging->reserved > 0;
+    staging->reserved -= is_reserved;
     gantry__mutex_unlock(&staging->lock);
-    bool is_made = make_block(device, block);
+    bool is_made = make_block(device, block, is_reserved);
     gantry__mutex_lock(&staging->lock);
     block->state = is_made ? GANTRY__STAGING_IDLE : GANTRY__STAGING_NONE;
     if (!is_made) staging->patience = GANTRY__STAGING_BLOCKS;
@@ -167,8 +178,10 @@ void gantry__staging_return(logical_t *device, block_t *block, gantry__point_t p
 
 uint64_t gantry__staging_release_idle(logical_t *device) {
     gantry__staging_t *staging = &device->staging;
-    uint64_t released = 0;
     gantry__mutex_lock(&staging->lock);
+    uint64_t released = staging->reserved * BLOCK_BYTES;
+    staging->reserved = 0;
+    if (released > 0) discharge(device, released);
     for (uint32_t i = 0; i < staging->count; ++i) {
         block_t *block = &staging->blocks[i];
         if (block->state != GANTRY__STAGING_IDLE || !gantry__point_is_past(block->point)) continue;
@@ -180,7 +193,7 @@ uint64_t gantry__staging_release_idle(logical_t *device) {
         block->state = GANTRY__STAGING_NONE;
     }
     gantry__mutex_unlock(&staging->lock);
-    return staging->is_prepaid ? 0 : released;
+    return released;
 }
 
 uint64_t gantry__staging_bytes(const logical_t *device) { return atomic_load(&device->staging.charged_bytes); }

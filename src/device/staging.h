@@ -38,7 +38,7 @@ typedef struct gantry__staging_t {
     uint32_t count; /* entries that were ever used */
     uint32_t next;  /* where to look first: the oldest */
     uint32_t patience; /* so many more make do with what there is, since a block could not be made */
-    bool is_prepaid; /* all that may be made was counted against the limit at the start, since the pool takes the rest at once */
+    uint32_t reserved; /* so many blocks are counted against the device's limit and not made yet */
     atomic_uint_fast64_t charged_bytes;
 } gantry__staging_t;
 
@@ -48,7 +48,8 @@ void gantry__staging_deinit(struct gantry_logical_device_t *device);
 /* A block of GANTRY__STAGING_BLOCK_BYTES; waits for the oldest when no more may be made. NULL: there is none to be had. */
 gantry__staging_block_t *gantry__staging_acquire(struct gantry_logical_device_t *device);
 void gantry__staging_return(struct gantry_logical_device_t *device, gantry__staging_block_t *block, gantry__point_t point);
-/* Gives blocks back whose work is known to have ended. Returns by how many bytes less now counts against the device's limit. */
+/* Gives blocks back whose work is known to have ended, and what is reserved for more. Returns by how many bytes less now counts against the
+ * device's limit. */
 uint64_t gantry__staging_release_idle(struct gantry_logical_device_t *device);
 /* What counts against the device's limit now. */
 uint64_t gantry__staging_bytes(const struct gantry_logical_device_t *device);
