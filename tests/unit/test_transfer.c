@@ -508,6 +508,34 @@ static void source_of_a_copy_is_reused_behind_it(void **state) {
     }
 }
 
+/* The target is let go while the copy into it is held. */
+static void target_of_a_copy_is_reused_behind_it(void **state) {
+    (void)state;
+    for (int to = 1; to < 3; ++to) {
+        parts_t t;
+        gantry__point_t copied;
+        gantry__buffer_t *next;
+        fake->reset();
+        fake->set_device_count(2);
+        open_parts(&t);
+        gantry__buffer_t *source = create(t.gpus[0], SMALL), *target = create(t.gpus[to], SMALL);
+        gantry__point_t written = fill(source, COMPUTE, 1);
+        uint64_t place = target->span.offset_bytes;
+        fake->close_gate(to == 1 ? 0 : 1, 1u << TO_DEVICE);
+        assert_int_equal(gantry__copy_across(target, source, 0, SMALL, written, &copied), GANTRY_OK);
+        gantry__buffer_release(target);
+        assert_int_equal(gantry__buffer_create(t.gpus[to], SMALL, COMPUTE, "Test", &next), GANTRY_OK);
+        assert_int_equal(next->span.offset_bytes, place);
+        written = fill(next, COMPUTE, 2);
+        fake->open_gate(0, 7);
+        fake->open_gate(1, 7);
+        expect_filled(next, written, 2);
+        gantry__buffer_release(next);
+        gantry__buffer_release(source);
+        device_fixture_close(&t.f);
+    }
+}
+
 /* The target's bytes were another buffer's, or its own before, with work on them in flight. */
 static void target_of_a_copy_is_free_of_former_uses(void **state) {
     (void)state;
@@ -729,6 +757,7 @@ int main(void) {
         TEST(copy_across_waits_for_its_source),
         TEST(copies_on_the_device_wait_for_nobody),
         TEST(source_of_a_copy_is_reused_behind_it),
+        TEST(target_of_a_copy_is_reused_behind_it),
         TEST(target_of_a_copy_is_free_of_former_uses),
         TEST(missing_way_between_cards_is_found_out_once),
         TEST(failing_copy_on_the_device_leaves_no_work_behind),
