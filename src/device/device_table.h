@@ -15,6 +15,7 @@
 #include "base/settings.h"
 #include "base/thread.h"
 #include "device/device_name.h"
+#include "device/device_settings.h"
 #include "device/fault.h"
 #include "device/memory_policy.h"
 #include "device/staging.h"
@@ -39,10 +40,9 @@ struct gantry_physical_device_t {
     char note[192];
     bool listed;
     const struct gantry_physical_device_t *served_by; /* the listed view of the same card, when this one is not it */
-    /* settings */
-    gantry_choice_t growth;
-    uint64_t memory_limit_bytes; /* 0: default */
-    gantry_logical_device_config_t *parts; /* one per logical device, heap memory of the table; NULL: not split */
+    /* settings, under the table's lock until it is frozen */
+    gantry__device_settings_t settings;
+    const gantry_logical_device_config_t *parts; /* one per logical device, memory of the settings; NULL: not split */
     size_t part_count;
     /* opened with the first logical device, under the table's lock */
     gantry_backend_device_t *handle;
@@ -78,8 +78,8 @@ struct gantry__device_table_t {
     size_t physical_count, physical_capacity;
     const struct gantry_physical_device_t **visible; /* chosen ones, CPUs first, in logical order */
     size_t visible_count;
-    gantry_choice_t default_growth;
-    uint64_t default_limit_bytes;
+    const char *visible_by;             /* the call that set them; NULL: option, environment or default */
+    gantry__device_settings_t defaults; /* what holds where nothing is said of a device */
     bool opencl_cpu_as_gpu;
     gantry__memory_policy_t policy;
     /* after freeze */
@@ -93,8 +93,7 @@ struct gantry__device_table_t {
 };
 
 gantry_status_t gantry__device_table_init(gantry__device_table_t *table, const gantry__heap_t *heap, const gantry__log_t *log,
-                                          gantry__settings_t *settings, gantry__backend_set_t *backends,
-                                          const gantry_runtime_options_t *options);
+                                          gantry__settings_t *settings, gantry__backend_set_t *backends);
 void gantry__device_table_deinit(gantry__device_table_t *table);
 
 /* Makes the logical devices. by: the call or op that needs them, for later messages. */
@@ -106,7 +105,8 @@ gantry_status_t gantry__device_set_visible(gantry__device_table_t *table, const 
                                            const char *type);
 gantry_status_t gantry__device_set_growth(gantry__device_table_t *table, const gantry_physical_device_t *device, bool enabled);
 bool gantry__device_growth(const gantry__device_table_t *table, const gantry_physical_device_t *device);
-/* The limit that settings give the whole device, fraction included, 0: none was set. */
+/* The limit that settings give the whole device, fraction included, at most its total; 0: none was set. For a split device it bounds the
+ * parts together. */
 uint64_t gantry__device_limit(const gantry__device_table_t *table, const gantry_physical_device_t *device);
 gantry_status_t gantry__device_set_limit(gantry__device_table_t *table, const gantry_physical_device_t *device, uint64_t limit_bytes);
 gantry_status_t gantry__device_set_logical(gantry__device_table_t *table, const gantry_physical_device_t *device,
@@ -117,7 +117,7 @@ bool gantry__device_is_visible(const gantry__device_table_t *table, const gantry
 /* ---- parts of init and freeze, in files of their own ---- */
 gantry_status_t gantry__physical_devices_find(gantry__device_table_t *table);
 /* The list that environment and options make visible. */
-gantry_status_t gantry__visible_devices_find(gantry__device_table_t *table, const char *option_text);
+gantry_status_t gantry__visible_devices_find(gantry__device_table_t *table);
 /* One information line per backend, card and library. */
 void gantry__device_table_announce(const gantry__device_table_t *table);
 

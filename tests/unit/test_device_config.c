@@ -265,10 +265,10 @@ static void limit_of_all_devices_comes_from_option_or_environment(void **state) 
     gantry_runtime_options_t options = {.struct_size = sizeof options, .memory_limit_bytes = 3 << 20};
     assert_int_equal(setenv("GANTRY_MEMORY_LIMIT", "5M", 1), 0);
     device_fixture_open(&f, NULL, NULL);
-    assert_int_equal(f.table.default_limit_bytes, 5 << 20);
+    assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 5 << 20);
     device_fixture_close(&f);
     device_fixture_open(&f, NULL, &options);
-    assert_int_equal(f.table.default_limit_bytes, 3 << 20);
+    assert_int_equal(gantry__device_limit(&f.table, gpu(&f, 0)), 3 << 20);
     device_fixture_close(&f);
     assert_int_equal(setenv("GANTRY_MEMORY_LIMIT", "5 apples", 1), 0);
     expect_failure(device_fixture_try_open(&f, NULL, NULL, -1), GANTRY_INVALID_ARGUMENT,
