@@ -67,7 +67,7 @@ gantry_status_t gantry__config_growth(const gantry__config_text_t *text, const g
     bool growth = false;
     if (!gantry__parse_bool(item->value, item->length, &growth)) {
         return gantry__config_refuse(text, item->value,
-                                     "\"%.*s\" stands; accepted are 0, off, false, no, 1, on, true, yes", shown(item),
+                                     "\"%.*s\" is not understood; accepted are 0, off, false, no, 1, on, true, yes", shown(item),
                                      item->value);
     }
     *out = growth ? GANTRY_ON : GANTRY_OFF;
@@ -85,7 +85,7 @@ gantry_status_t gantry__config_limit(const gantry__config_text_t *text, const ga
     }
     return gantry__config_refuse(
         text, item->value,
-        "\"%.*s\" stands; accepted is a number of bytes such as 1048576, 512M or 2G, or a part of the device such as 50%%",
+        "\"%.*s\" is not understood; accepted is a number of bytes such as 1048576, 512M or 2G, or a part of the device such as 50%%",
         shown(item), item->value);
 }
 
@@ -93,7 +93,7 @@ gantry_status_t gantry__config_fraction(const gantry__config_text_t *text, const
                                         double *out) {
     if (gantry__parse_fraction(item->value, item->length, out)) return GANTRY_OK;
     return gantry__config_refuse(text, item->value,
-                                 "\"%.*s\" stands; accepted is a part of the device over 0 up to 1, such as 0.25 or "
+                                 "\"%.*s\" is not understood; accepted is a part of the device over 0 up to 1, such as 0.25 or "
                                  "25%%; oversubscription is not supported",
                                  shown(item), item->value);
 }
@@ -134,7 +134,7 @@ static gantry_status_t read_extra(const gantry__config_text_t *text, const char 
     int key = 0;
     if (!equals || !gantry__parse_word(name, (size_t)(name_end - name), keys, KEYS, &key)) {
         return gantry__config_refuse(text, begin,
-                                     "\"%.*s\" stands; accepted are priority=, ordinal=, work_group=, local= and "
+                                     "\"%.*s\" is not understood; accepted are priority=, ordinal=, work_group=, local= and "
                                      "allocation= with a number",
                                      length > 64 ? 64 : (int)length, begin);
     }
@@ -154,7 +154,7 @@ static gantry_status_t read_part(const gantry__config_text_t *text, const char *
     trim(&size, &size_end);
     if (size_end > size && !gantry__parse_bytes(size, (size_t)(size_end - size), &part->memory_limit_bytes)) {
         return gantry__config_refuse(text, size,
-                                     "the part \"%.*s\" stands; accepted is a number of bytes such as 512M or nothing, "
+                                     "the part \"%.*s\" is not understood; accepted is a number of bytes such as 512M or nothing, "
                                      "then /key=value as often as needed",
                                      size_end - size > 64 ? 64 : (int)(size_end - size), size);
     }

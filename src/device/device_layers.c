@@ -132,7 +132,7 @@ static gantry_status_t read_split(const reader_t *reader, const gantry__config_i
     physical_t *device;
     GANTRY__TRY(gantry__config_parts(&reader->text, item, parts, &count));
     if (strcmp(item->device, "*") == 0)
-        return gantry__config_refuse(&reader->text, item->at, "* stands; a split needs a device's name");
+        return gantry__config_refuse(&reader->text, item->at, "* is not accepted here; a split needs a device's name");
     GANTRY__TRY(find_device(reader, item, &device));
     if (!device) return GANTRY_OK;
     gantry__device_layer_t *layer = &device->settings.layers[reader->layer];

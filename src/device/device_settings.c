@@ -113,6 +113,10 @@ static void resolve_limit(gantry__device_settings_t *settings, uint64_t total_by
         if (loser >= 0) settings->winner[loser] = -1;
     }
     settings->limit_bytes = !limit || (fraction && fraction < limit) ? fraction : limit;
+    int split = settings->winner[GANTRY__DEVICE_PARTS];
+    if (split < 0 || settings->layers[split].part_count != 1) return;
+    uint64_t own = settings->layers[split].parts[0].memory_limit_bytes; /* one part is the whole device */
+    if (own && (!settings->limit_bytes || own < settings->limit_bytes)) settings->limit_bytes = own;
 }
 
 gantry_status_t gantry__device_settings_resolve(gantry__device_settings_t *settings, const char *name,

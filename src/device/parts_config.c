@@ -32,6 +32,12 @@ static gantry_status_t check_limits(const physical_t *device, const part_t *part
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "Setting memory limit is required for GPU virtual devices (%s)",
                             device->name);
     if (total == 0 || (sum <= total && total - sum >= open)) return GANTRY_OK;
+    if (count == 1) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "memory limit %" PRIu64 " of %s is more than the device has: at most %" PRIu64
+                            " bytes are accepted, 0 means its default",
+                            sum, device->name, total);
+    }
     if (open == 0 || sum > total) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "the memory limits of the %zu parts of %s add up to %" PRIu64 " bytes; it has %" PRIu64,

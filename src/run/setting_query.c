@@ -45,6 +45,7 @@ static void read_layers(const gantry__device_settings_t *settings, gantry__devic
     if (winner >= 0) {
         out->source = (gantry_setting_source_t)gantry__layer_source(winner);
         gantry__device_setting_format(settings, winner, id, out->value, sizeof out->value);
+        if (id == GANTRY__DEVICE_GROWTH) put_text(out->value, sizeof out->value, settings->growth ? "1" : "0");
         put_text(out->set_by, sizeof out->set_by, settings->layers[winner].by[id]);
     }
     for (int i = GANTRY__LAYERS - 1; i >= 0; --i) {
@@ -70,7 +71,7 @@ static gantry_status_t read_device(gantry_runtime_t *runtime, gantry__setting_id
 
 /* ---- settings of the runtime ---- */
 
-/* The values that calls may change. */
+/* The values that calls may change, and a default that the machine decides. */
 static void put_live_value(gantry_runtime_t *runtime, gantry__setting_id_t id, gantry_setting_t *out) {
     static const char *const policies[] = {"", "explicit", "warn", "silent", "silent_for_int32"};
     static const char *const modes[] = {"", "prefer", "warn", "require"};
@@ -80,9 +81,12 @@ static void put_live_value(gantry_runtime_t *runtime, gantry__setting_id_t id, g
         case GANTRY__SETTING_LOG_PLACEMENT: text = atomic_load(&runtime->log_placement) ? "1" : "0"; break;
         case GANTRY__SETTING_DEVICE_POLICY: text = policies[atomic_load(&runtime->device_policy)]; break;
         case GANTRY__SETTING_PLACEMENT_MODE: text = modes[atomic_load(&runtime->placement_mode)]; break;
-        default: return;
+        case GANTRY__SETTING_KERNEL_CACHE:
+            if (out->source == GANTRY_FROM_DEFAULT) text = runtime->store.folder;
+            break;
+        default: break;
     }
-    put_text(out->value, sizeof out->value, text);
+    if (text) put_text(out->value, sizeof out->value, text);
 }
 
 /* The GPUs that a call made visible, as GANTRY_VISIBLE_DEVICES would list them. */
