@@ -1,4 +1,4 @@
-#include "device/device_table.h"
+#include "device/device_config.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,30 +8,12 @@ typedef struct gantry_logical_device_t logical_t;
 
 /* ---- init ---- */
 
-static gantry_status_t read_settings(gantry__device_table_t *table, const gantry_runtime_options_t *options) {
-    bool growth = true, is_gpu = false;
-    GANTRY__TRY(gantry__settings_get_bool(table->settings, "GANTRY_MEMORY_GROWTH", &growth));
-    table->default_growth = growth ? GANTRY_ON : GANTRY_OFF;
-    const char *forced = gantry__settings_get(table->settings, "TF_FORCE_GPU_ALLOW_GROWTH", NULL);
-    if (forced && (strcmp(forced, "true") == 0 || strcmp(forced, "false") == 0)) {
-        table->default_growth = strcmp(forced, "true") == 0 ? GANTRY_ON : GANTRY_OFF;
-    } else if (forced && *forced) {
-        gantry__log(table->log, GANTRY_LEVEL_ERROR,
-                    "The TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be parsed: \"%s\". Valid "
-                    "values are \"true\" or "
-                    "\"false\".",
-                    forced);
-    }
-    if (options->memory_growth != GANTRY_DEFAULT) table->default_growth = options->memory_growth;
-    GANTRY__TRY(gantry__settings_get_bytes(table->settings, "GANTRY_MEMORY_LIMIT", &table->default_limit_bytes));
-    if (options->memory_limit_bytes) table->default_limit_bytes = options->memory_limit_bytes;
+static gantry_status_t read_settings(gantry__device_table_t *table) {
     static const char *const words[] = {"off", "0", "gpu"};
     int word = 0;
     GANTRY__TRY(gantry__settings_get_word(table->settings, "GANTRY_OPENCL_CPU", words, 3, &word));
-    is_gpu = word == 2;
-    if (options->opencl_cpu_as_gpu != GANTRY_DEFAULT) is_gpu = options->opencl_cpu_as_gpu == GANTRY_ON;
-    table->opencl_cpu_as_gpu = is_gpu;
-    return GANTRY_OK;
+    table->opencl_cpu_as_gpu = word == 2;
+    return gantry__memory_policy_read(table);
 }
 
 static gantry_status_t list_backend_names(gantry__device_table_t *table) {
@@ -46,17 +28,18 @@ static gantry_status_t list_backend_names(gantry__device_table_t *table) {
 
 gantry_status_t gantry__device_table_init(gantry__device_table_t *table, const gantry__heap_t *heap,
                                           const gantry__log_t *log, gantry__settings_t *settings,
-                                          gantry__backend_set_t *backends, const gantry_runtime_options_t *options) {
+                                          gantry__backend_set_t *backends) {
     *table = (gantry__device_table_t){.heap = heap,
                                       .log = log,
                                       .settings = settings,
                                       .backends = backends,
                                       .policy = GANTRY__MEMORY_POLICY_DEFAULTS};
     if (gantry__mutex_init(&table->lock) != 0) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
-    gantry_status_t status = read_settings(table, options);
+    gantry_status_t status = read_settings(table);
     if (status == GANTRY_OK) status = list_backend_names(table);
     if (status == GANTRY_OK) status = gantry__physical_devices_find(table);
-    if (status == GANTRY_OK) status = gantry__visible_devices_find(table, options->visible_devices);
+    if (status == GANTRY_OK) status = gantry__device_settings_read(table);
+    if (status == GANTRY_OK) status = gantry__visible_devices_find(table);
     if (status != GANTRY_OK) gantry__device_table_deinit(table);
     return status;
 }

@@ -15,6 +15,7 @@
 #include "base/settings.h"
 #include "base/thread.h"
 #include "device/device_name.h"
+#include "device/device_settings.h"
 #include "device/fault.h"
 #include "device/memory_policy.h"
 #include "device/staging.h"
@@ -39,10 +40,9 @@ struct gantry_physical_device_t {
     char note[192];
     bool listed;
     const struct gantry_physical_device_t *served_by; /* the listed view of the same card, when this one is not it */
-    /* settings */
-    gantry_choice_t growth;
-    uint64_t memory_limit_bytes; /* 0: default */
-    gantry_logical_device_config_t *parts; /* one per logical device, heap memory of the table; NULL: not split */
+    /* settings, under the table's lock until it is frozen */
+    gantry__device_settings_t settings;
+    const gantry_logical_device_config_t *parts; /* one per logical device, memory of the settings; NULL: not split */
     size_t part_count;
     /* Opened with the first logical device, closed with the last. The lock puts the openings of this card in a row and guards what
      * follows, nothing else: it is the one lock but a stream's that is held while the driver is called, so nobody who holds another
@@ -87,8 +87,8 @@ struct gantry__device_table_t {
     size_t physical_count, physical_capacity;
     const struct gantry_physical_device_t **visible; /* chosen ones, CPUs first, in logical order */
     size_t visible_count;
-    gantry_choice_t default_growth;
-    uint64_t default_limit_bytes;
+    const char *visible_by;             /* the call that set them; NULL: option, environment or default */
+    gantry__device_settings_t defaults; /* what holds where nothing is said of a device */
     bool opencl_cpu_as_gpu;
     gantry__memory_policy_t policy;
     atomic_uint_fast64_t pinned_bytes; /* host memory that staging of all devices holds: at most policy.pinned_limit_bytes */
@@ -104,8 +104,7 @@ struct gantry__device_table_t {
 };
 
 gantry_status_t gantry__device_table_init(gantry__device_table_t *table, const gantry__heap_t *heap, const gantry__log_t *log,
-                                          gantry__settings_t *settings, gantry__backend_set_t *backends,
-                                          const gantry_runtime_options_t *options);
+                                          gantry__settings_t *settings, gantry__backend_set_t *backends);
 void gantry__device_table_deinit(gantry__device_table_t *table);
 
 /* Makes the logical devices. by: the call or op that needs them, for later messages. */
@@ -117,7 +116,8 @@ gantry_status_t gantry__device_set_visible(gantry__device_table_t *table, const 
                                            const char *type);
 gantry_status_t gantry__device_set_growth(gantry__device_table_t *table, const gantry_physical_device_t *device, bool enabled);
 bool gantry__device_growth(const gantry__device_table_t *table, const gantry_physical_device_t *device);
-/* The limit that settings give the whole device, fraction included, 0: none was set. */
+/* The limit that settings give the whole device, fraction included, at most its total; 0: none was set. For a split device it bounds the
+ * parts together. */
 uint64_t gantry__device_limit(const gantry__device_table_t *table, const gantry_physical_device_t *device);
 gantry_status_t gantry__device_set_limit(gantry__device_table_t *table, const gantry_physical_device_t *device, uint64_t limit_bytes);
 gantry_status_t gantry__device_set_logical(gantry__device_table_t *table, const gantry_physical_device_t *device,
@@ -130,7 +130,7 @@ gantry_status_t gantry__physical_devices_find(gantry__device_table_t *table);
 /* A closed one, its parts included. */
 void gantry__physical_device_release(gantry_physical_device_t *device);
 /* The list that environment and options make visible. */
-gantry_status_t gantry__visible_devices_find(gantry__device_table_t *table, const char *option_text);
+gantry_status_t gantry__visible_devices_find(gantry__device_table_t *table);
 /* One logical device per part of each visible device and one per reachable other view. The table's lock is held. */
 gantry_status_t gantry__logical_devices_make(gantry__device_table_t *table);
 /* Gives their memory back; they are closed. */

@@ -71,7 +71,7 @@ static void classify(physical_t *device, bool opencl_cpu_as_gpu) {
 
 void gantry__physical_device_release(gantry_physical_device_t *device) {
     const gantry__heap_t *heap = device->table->heap;
-    gantry__heap_free(heap, device->parts, device->part_count * sizeof *device->parts);
+    gantry__device_settings_deinit(&device->settings, heap);
     gantry__mutex_deinit(&device->open_lock);
     gantry__heap_free(heap, device, sizeof *device);
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "device/device_config.h"
 #include "run/api.h"
 
 /* ---- settings ---- */
@@ -18,7 +19,7 @@ gantry_status_t gantry_get_memory_growth(gantry_runtime_t *runtime, const gantry
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (!out_enabled) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_memory_growth: out_enabled is NULL");
     GANTRY__TRY(gantry__device_check(&runtime->devices, device));
-    *out_enabled = gantry__device_growth(&runtime->devices, device);
+    *out_enabled = gantry__device_get_growth(&runtime->devices, device);
     return GANTRY_OK;
 }
 
@@ -26,6 +27,12 @@ gantry_status_t gantry_set_memory_limit(gantry_runtime_t *runtime, const gantry_
                                         uint64_t limit_bytes) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     return gantry__device_set_limit(&runtime->devices, device, limit_bytes);
+}
+
+gantry_status_t gantry_set_memory_fraction(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
+                                           double fraction) {
+    GANTRY__TRY(gantry__runtime_check(runtime));
+    return gantry__device_set_fraction(&runtime->devices, device, fraction);
 }
 
 /* ---- numbers ---- */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/setting_rows.h"
 #include "run/tensor_state.h"
 
 #define MOST_THREADS 1024
@@ -11,17 +12,15 @@ const char *gantry_version(void) { return GANTRY_VERSION; }
 
 /* ---- create ---- */
 
-static gantry_status_t read_log_level(gantry_runtime_t *runtime, const gantry_runtime_options_t *options) {
+static gantry_status_t read_log_level(gantry_runtime_t *runtime) {
     static const char *const words[] = {"debug", "info", "warning", "error"};
     int word = GANTRY_LEVEL_INFO - 1;
     GANTRY__TRY(gantry__settings_get_word(&runtime->settings, "GANTRY_LOG_LEVEL", words, 4, &word));
-    runtime->log.level =
-        options->log_level != GANTRY_LEVEL_DEFAULT ? options->log_level : (gantry_log_level_t)(word + 1);
+    runtime->log.level = (gantry_log_level_t)(word + 1);
     return GANTRY_OK;
 }
 
-/* Options over environment over default. */
-static gantry_status_t read_switches(gantry_runtime_t *runtime, const gantry_runtime_options_t *options) {
+static gantry_status_t read_switches(gantry_runtime_t *runtime) {
     static const char *const policies[] = {"explicit", "warn", "silent", "silent_for_int32"};
     static const char *const modes[] = {"prefer", "warn", "require"};
     bool soft = true, log = false;
@@ -30,10 +29,6 @@ static gantry_status_t read_switches(gantry_runtime_t *runtime, const gantry_run
     GANTRY__TRY(gantry__settings_get_bool(&runtime->settings, "GANTRY_LOG_PLACEMENT", &log));
     GANTRY__TRY(gantry__settings_get_word(&runtime->settings, "GANTRY_DEVICE_POLICY", policies, 4, &policy));
     GANTRY__TRY(gantry__settings_get_word(&runtime->settings, "GANTRY_PLACEMENT", modes, 3, &mode));
-    if (options->soft_placement != GANTRY_DEFAULT) soft = options->soft_placement == GANTRY_ON;
-    if (options->log_placement != GANTRY_DEFAULT) log = options->log_placement == GANTRY_ON;
-    if (options->device_policy != GANTRY_POLICY_DEFAULT) policy = (int)options->device_policy - 1;
-    if (options->placement_mode != GANTRY_PLACEMENT_DEFAULT) mode = (int)options->placement_mode - 1;
     atomic_init(&runtime->soft_placement, soft);
     atomic_init(&runtime->log_placement, log);
     atomic_init(&runtime->device_policy, policy + 1);
@@ -41,33 +36,13 @@ static gantry_status_t read_switches(gantry_runtime_t *runtime, const gantry_run
     return GANTRY_OK;
 }
 
-/* Option over environment; the CPU backend reads the setting when it is opened. */
+/* The CPU backend reads the setting itself when it is opened. */
 static gantry_status_t read_threads(gantry_runtime_t *runtime) {
-    const char *text = gantry__settings_get(&runtime->settings, "GANTRY_CPU_THREADS", NULL);
-    int32_t threads = 0;
-    const char *p = text ? text : "";
-    for (; *p >= '0' && *p <= '9' && threads <= MOST_THREADS; ++p) threads = threads * 10 + (*p - '0');
-    if (*p || threads > MOST_THREADS) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "GANTRY_CPU_THREADS is \"%s\"; a number from 0 (all cores) to %d is accepted", text,
-                            MOST_THREADS);
-    }
-    runtime->intra_op_threads = threads;
+    uint64_t threads = 0;
+    GANTRY__TRY(gantry__settings_get_number(&runtime->settings, "GANTRY_CPU_THREADS", MOST_THREADS,
+                                            "threads (0: all cores)", &threads));
+    runtime->intra_op_threads = (int32_t)threads;
     return GANTRY_OK;
-}
-
-static gantry_status_t put_options(gantry_runtime_t *runtime, const gantry_runtime_options_t *options) {
-    if (options->intra_op_threads < 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "intra_op_threads is %d; 0 (all cores) or more is accepted",
-                            options->intra_op_threads);
-    }
-    if (options->intra_op_threads > 0) {
-        char text[16];
-        (void)snprintf(text, sizeof text, "%d", options->intra_op_threads);
-        GANTRY__TRY(gantry__settings_put(&runtime->settings, "GANTRY_CPU_THREADS", text));
-    }
-    GANTRY__TRY(gantry__settings_put_all(&runtime->settings, options->extra));
-    return read_threads(runtime);
 }
 
 static gantry_status_t check_options(const gantry_runtime_options_t *given, gantry_runtime_options_t *out_options) {
@@ -80,39 +55,25 @@ static gantry_status_t check_options(const gantry_runtime_options_t *given, gant
             given->struct_size, sizeof *out_options);
     }
     memcpy(out_options, given, given->struct_size);
-    const struct {
-        const char *name;
-        int value, last;
-    } choices[] = {{"log_level", (int)out_options->log_level, GANTRY_LEVEL_ERROR},
-                   {"opencl_cpu_as_gpu", (int)out_options->opencl_cpu_as_gpu, GANTRY_ON},
-                   {"soft_placement", (int)out_options->soft_placement, GANTRY_ON},
-                   {"log_placement", (int)out_options->log_placement, GANTRY_ON},
-                   {"placement_mode", (int)out_options->placement_mode, GANTRY_PLACEMENT_REQUIRE},
-                   {"device_policy", (int)out_options->device_policy, GANTRY_POLICY_SILENT_FOR_INT32},
-                   {"memory_growth", (int)out_options->memory_growth, GANTRY_ON}};
-    for (size_t i = 0; i < sizeof choices / sizeof choices[0]; ++i) {
-        if (choices[i].value >= 0 && choices[i].value <= choices[i].last) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "runtime options: %s is %d; 0 to %d is accepted", choices[i].name,
-                            choices[i].value, choices[i].last);
-    }
     return GANTRY_OK;
 }
 
 static gantry_status_t init_parts(gantry_runtime_t *runtime, const gantry_runtime_options_t *options) {
     gantry_status_t status = gantry__settings_init(&runtime->settings, &runtime->heap);
     if (status != GANTRY_OK) return status;
-    status = put_options(runtime, options);
-    if (status == GANTRY_OK) status = read_log_level(runtime, options);
-    if (status == GANTRY_OK) status = read_switches(runtime, options);
+    status = gantry__options_put(&runtime->settings, options);
+    if (status == GANTRY_OK) status = read_threads(runtime);
+    if (status == GANTRY_OK) status = read_log_level(runtime);
+    if (status == GANTRY_OK) status = read_switches(runtime);
     if (status != GANTRY_OK) goto fail_settings;
     status = gantry__binary_store_init(&runtime->store, &runtime->heap, &runtime->log, &runtime->settings,
-                                       options->kernel_cache);
+                                       NULL);
     if (status != GANTRY_OK) goto fail_settings;
-    status = gantry__backend_set_init(&runtime->backends, &runtime->heap, &runtime->log, &runtime->settings,
-                                      options->backend_path, options->backends);
+    status = gantry__backend_set_init(&runtime->backends, &runtime->heap, &runtime->log, &runtime->settings, NULL,
+                                      NULL);
     if (status != GANTRY_OK) goto fail_store;
     status = gantry__device_table_init(&runtime->devices, &runtime->heap, &runtime->log, &runtime->settings,
-                                       &runtime->backends, options);
+                                       &runtime->backends);
     if (status != GANTRY_OK) goto fail_backends;
     status = gantry__plan_cache_init(&runtime->plans, &runtime->heap);
     if (status != GANTRY_OK) goto fail_devices;

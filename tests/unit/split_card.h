@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "device/device_table.h"
+#include "device/device_config.h"
 
 /* The device of that name ("/physical_device:GPU:0") or alias ("fake:0"); NULL when there is none. */
 static inline gantry_physical_device_t *split_card_find(const gantry__device_table_t *table, const char *name) {
@@ -21,16 +21,20 @@ static inline gantry_physical_device_t *split_card_find(const gantry__device_tab
     return NULL;
 }
 
-/* The table owns a copy of the parts. */
+/* The settings own a copy of the parts. */
 static inline void split_card(gantry__device_table_t *table, const char *name,
                               const gantry_logical_device_config_t *parts, size_t count) {
     gantry_physical_device_t *device = split_card_find(table, name);
     assert_non_null(device);
-    gantry__heap_free(table->heap, device->parts, device->part_count * sizeof *parts);
-    device->parts = gantry__heap_alloc(table->heap, count * sizeof *parts);
-    assert_non_null(device->parts);
-    memcpy(device->parts, parts, count * sizeof *parts);
-    device->part_count = count;
+    gantry__device_layer_t *said = &device->settings.layers[GANTRY__LAYER_CALL];
+    gantry__heap_free(table->heap, said->parts, said->part_count * sizeof *parts);
+    said->parts = gantry__heap_alloc(table->heap, count * sizeof *parts);
+    assert_non_null(said->parts);
+    memcpy(said->parts, parts, count * sizeof *parts);
+    said->part_count = count;
+    said->by[GANTRY__DEVICE_PARTS] = "a test";
+    device->settings.winner[GANTRY__DEVICE_PARTS] = GANTRY__LAYER_CALL;
+    gantry__device_hold_parts(device);
 }
 
 #define SPLIT(table, name, ...)                                                 \
