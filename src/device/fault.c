@@ -22,18 +22,33 @@ void gantry__fault_table_deinit(logical_t *device) {
     gantry__mutex_deinit(&table->lock);
 }
 
-/* The table's lock is held. */
-static gantry_status_t make_slots(logical_t *device) {
-    gantry__fault_table_t *table = &device->faults;
-    gantry__buffer_t *buffer;
-    uint64_t bytes = (uint64_t)GANTRY__FAULT_SLOTS * GANTRY__FAULT_BYTES;
-    GANTRY__TRY(gantry__buffer_create(device, bytes, GANTRY_STREAM_COMPUTE, "error slots",
-                                      &buffer)); /* behind former uses of the memory */
+/* The lock is held. */
+static void adopt_slots(gantry__fault_table_t *table, gantry__buffer_t *buffer) {
     table->buffer = buffer;
     table->span = buffer->span;
     for (uint32_t i = 0; i < GANTRY__FAULT_SLOTS; ++i) table->free_slots[i] = GANTRY__FAULT_SLOTS - 1 - i;
     table->free_count = GANTRY__FAULT_SLOTS;
     table->is_ready = true;
+}
+
+/* Called and returns with the lock held, which is let go while memory is allocated; a second thread that did the same gives its own up. */
+static gantry_status_t make_slots(logical_t *device) {
+    gantry__fault_table_t *table = &device->faults;
+    gantry__buffer_t *buffer;
+    uint64_t bytes = (uint64_t)GANTRY__FAULT_SLOTS * GANTRY__FAULT_BYTES;
+    gantry__mutex_unlock(&table->lock);
+    gantry_status_t status = gantry__buffer_create(device, bytes, GANTRY_STREAM_COMPUTE, "error slots",
+                                                   &buffer); /* behind former uses of the memory */
+    gantry__mutex_lock(&table->lock);
+    if (!table->is_ready) {
+        if (status == GANTRY_OK) adopt_slots(table, buffer);
+        return status;
+    }
+    if (status == GANTRY_OK) {
+        gantry__mutex_unlock(&table->lock);
+        gantry__buffer_release(buffer);
+        gantry__mutex_lock(&table->lock);
+    }
     return GANTRY_OK;
 }
 

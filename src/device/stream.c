@@ -11,13 +11,21 @@
 
 #include <stdio.h>
 
+static gantry_status_t create_handle(const gantry_backend_t *backend, gantry_backend_device_t *device, uint32_t index,
+                                     const int32_t *priority, gantry_backend_stream_t **out_handle) {
+    const gantry_stream_ops_t *ops = backend->stream;
+    if (priority && GANTRY_ABI_HAS(ops, create_with_priority) && ops->create_with_priority)
+        return (gantry_status_t)ops->create_with_priority(device, (int32_t)index, *priority, out_handle);
+    return (gantry_status_t)ops->create(device, (int32_t)index, out_handle);
+}
+
 gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap_t *heap,
                                     const gantry_backend_t *backend, gantry_backend_device_t *device, const void *owner,
-                                    uint32_t index, bool synchronous) {
+                                    uint32_t index, const int32_t *priority, bool synchronous) {
     *stream = (gantry__stream_t){
         .backend = backend, .device = device, .owner = owner, .heap = heap, .index = index, .synchronous = synchronous};
     if (gantry__mutex_init(&stream->lock) != 0) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
-    gantry_status_t status = (gantry_status_t)backend->stream->create(device, (int32_t)index, &stream->handle);
+    gantry_status_t status = create_handle(backend, device, index, priority, &stream->handle);
     if (status != GANTRY_OK) {
         gantry__mutex_deinit(&stream->lock);
         stream->backend = NULL;

@@ -58,8 +58,10 @@ typedef struct gantry__point_t {
     uint64_t count;
 } gantry__point_t;
 
+/* priority NULL: the device's default; else within its range, and of no effect where the backend has no such slot. */
 gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap_t *heap, const gantry_backend_t *backend,
-                                    gantry_backend_device_t *device, const void *owner, uint32_t index, bool synchronous);
+                                    gantry_backend_device_t *device, const void *owner, uint32_t index, const int32_t *priority,
+                                    bool synchronous);
 /* Waits for pending work. */
 void gantry__stream_deinit(gantry__stream_t *stream);
 

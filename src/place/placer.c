@@ -49,7 +49,7 @@ static bool takes_call(const gantry__place_request_t *request, const logical_t *
     if (!atomic_load_explicit(&device->is_open, memory_order_acquire)) return true;
     gantry_op_call_t call = *request->call;
     call.device = device->handle;
-    call.device_info = &device->physical->info;
+    call.device_info = &device->info;
     call.stream = device->streams[GANTRY_STREAM_COMPUTE].handle;
     call.kernel = def;
     return def->supports(&call) != 0;
