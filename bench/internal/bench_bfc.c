@@ -42,7 +42,8 @@ static int compare(const void *a, const void *b) {
 
 static gantry__bfc_chunk_t *allocate(gantry__allocator_t *allocator, uint64_t bytes) {
     gantry__bfc_chunk_t *chunk = NULL;
-    return gantry__allocator_allocate(allocator, bytes, "Bench", &chunk) == GANTRY_OK ? chunk : NULL;
+    const gantry__allocation_t request = {.bytes = bytes, .owner = "Bench"};
+    return gantry__allocator_allocate(allocator, &request, &chunk) == GANTRY_OK ? chunk : NULL;
 }
 
 /* Every other one of LIVE mixed chunks is freed, so that the books have free chunks of many sizes to choose from. */
@@ -78,8 +79,8 @@ static bool measure(gantry__allocator_t *allocator, uint64_t bytes, size_t calls
 int main(int argc, char **argv) {
     size_t calls = argc > 1 ? (size_t)strtoull(argv[1], NULL, 10) : 1000000;
     uint64_t handles = 0;
-    gantry__bfc_options_t options = {.limit_bytes = UINT64_C(4) << 30, .growth = true};
-    gantry__region_source_t source = {&handles, take, give_back, no_wait};
+    gantry__allocator_options_t options = {.bfc = {.limit_bytes = UINT64_C(4) << 30, .growth = true}};
+    gantry__region_source_t source = {.user = &handles, .take = take, .give_back = give_back, .wait = no_wait};
     gantry__allocator_t allocator;
     if (gantry__allocator_init(&allocator, &gantry__heap_default, &options, &source, "bench_bfc") != GANTRY_OK)
         return 1;

@@ -99,13 +99,16 @@ static gantry_status_t open_allocator(logical_t *device) {
     const struct gantry_physical_device_t *physical = device->physical;
     uint64_t alignment = GANTRY__BFC_LEAST_ALIGNMENT;
     if (physical->info.base_alignment_bytes > alignment) alignment = physical->info.base_alignment_bytes;
-    gantry__bfc_options_t options = {
-        .limit_bytes = memory_limit(device),
-        .alignment = alignment,
-        .max_region_bytes = physical->info.largest_allocation_bytes,
-        .growth = gantry__device_growth(device->table, physical),
+    gantry__allocator_options_t options = {
+        .bfc = {.limit_bytes = memory_limit(device),
+                .alignment = alignment,
+                .max_region_bytes = physical->info.largest_allocation_bytes,
+                .growth = gantry__device_growth(device->table, physical)},
+        .garbage_collection = true,
+        .retry_ms = 10000,
     };
-    gantry__region_source_t source = {device, take_region, give_region_back, wait_for_work};
+    gantry__region_source_t source = {
+        .user = device, .take = take_region, .give_back = give_region_back, .wait = wait_for_work};
     char name[64];
     if (device->index >= 0) {
         (void)snprintf(name, sizeof name, "%s_%d_bfc", physical->type, device->index);

@@ -15,11 +15,11 @@
 #include "base/failure.h"
 
 gantry_status_t gantry__allocator_init(gantry__allocator_t *allocator, const gantry__heap_t *heap,
-                                       const gantry__bfc_options_t *options, const gantry__region_source_t *source,
+                                       const gantry__allocator_options_t *options, const gantry__region_source_t *source,
                                        const char *name) {
-    *allocator = (gantry__allocator_t){.source = *source};
+    *allocator = (gantry__allocator_t){.source = *source, .options = *options};
     (void)snprintf(allocator->name, sizeof allocator->name, "%s", name);
-    GANTRY__TRY(gantry__bfc_init(&allocator->bfc, heap, options));
+    GANTRY__TRY(gantry__bfc_init(&allocator->bfc, heap, &options->bfc));
     if (gantry__mutex_init(&allocator->lock) != 0)
         return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
     return GANTRY_OK;
@@ -105,13 +105,16 @@ static gantry_status_t allocate_slowly(gantry__allocator_t *allocator, uint64_t 
     return *out_chunk ? GANTRY_OK : refuse(allocator, bytes, gave_back);
 }
 
-gantry_status_t gantry__allocator_allocate(gantry__allocator_t *allocator, uint64_t bytes, const char *owner,
+gantry_status_t gantry__allocator_allocate(gantry__allocator_t *allocator, const gantry__allocation_t *request,
                                            gantry__bfc_chunk_t **out_chunk) {
     *out_chunk = NULL;
     gantry__mutex_lock(&allocator->lock);
-    gantry_status_t status = gantry__bfc_allocate(&allocator->bfc, bytes, out_chunk);
-    if (status == GANTRY_OK && !*out_chunk) status = allocate_slowly(allocator, bytes, out_chunk);
-    if (*out_chunk) (*out_chunk)->owner = owner;
+    gantry_status_t status = gantry__bfc_allocate(&allocator->bfc, request->bytes, out_chunk);
+    if (status == GANTRY_OK && !*out_chunk) status = allocate_slowly(allocator, request->bytes, out_chunk);
+    if (*out_chunk) {
+        (*out_chunk)->owner = request->owner;
+        (*out_chunk)->tag = request->tag;
+    }
     gantry__mutex_unlock(&allocator->lock);
     return status;
 }
@@ -119,6 +122,27 @@ gantry_status_t gantry__allocator_allocate(gantry__allocator_t *allocator, uint6
 void gantry__allocator_free(gantry__allocator_t *allocator, gantry__bfc_chunk_t *chunk) {
     gantry__mutex_lock(&allocator->lock);
     gantry__bfc_free(&allocator->bfc, chunk);
+    gantry__mutex_unlock(&allocator->lock);
+}
+
+bool gantry__allocator_charge(gantry__allocator_t *allocator, uint64_t bytes) {
+    gantry__mutex_lock(&allocator->lock);
+    bool fits = gantry__bfc_charge(&allocator->bfc, bytes);
+    gantry__mutex_unlock(&allocator->lock);
+    return fits;
+}
+
+void gantry__allocator_discharge(gantry__allocator_t *allocator, uint64_t bytes) {
+    gantry__mutex_lock(&allocator->lock);
+    gantry__bfc_discharge(&allocator->bfc, bytes);
+    gantry__mutex_unlock(&allocator->lock);
+}
+
+void gantry__allocator_trim(gantry__allocator_t *allocator, uint64_t target_bytes, uint64_t *out_pool_bytes) {
+    (void)target_bytes;
+    gantry__mutex_lock(&allocator->lock);
+    (void)give_back_empty_regions(allocator);
+    if (out_pool_bytes) *out_pool_bytes = allocator->bfc.stats.pool_bytes;
     gantry__mutex_unlock(&allocator->lock);
 }
 

@@ -36,6 +36,7 @@
 #define GANTRY__BFC_BINS 21
 #define GANTRY__BFC_LEAST_ALIGNMENT 256u
 #define GANTRY__BFC_FIRST_REGION_BYTES (UINT64_C(2) << 20)
+#define GANTRY__BFC_STEP_BYTES (UINT64_C(1) << 30)
 #define GANTRY__BFC_SPLIT_BYTES (UINT64_C(128) << 20)
 
 typedef struct gantry__bfc_options_t {
@@ -43,6 +44,7 @@ typedef struct gantry__bfc_options_t {
     uint64_t alignment;            /* of offsets and sizes: a power of two >= 256; 0: 256 */
     uint64_t initial_region_bytes; /* first region when growing; 0: 2 MiB */
     uint64_t max_region_bytes;     /* the device's largest allocation; 0: no bound */
+    uint64_t max_step_bytes;       /* growth takes no longer region unless one request needs it, and then exactly that; 0: 1 GiB */
     uint64_t split_bytes;          /* a chunk is split when this much would be left over, or when it is twice what is
                                       needed; 0: 128 MiB; alignment: always split */
     bool growth;                   /* false: the first region is the whole limit */
@@ -62,6 +64,7 @@ typedef struct gantry__bfc_chunk_t {
     const char *owner; /* for reports, written by the caller after allocate: the op's name, ... */
     const char *tag;   /* ... and the user's word for it. NULL after allocate; must outlive the use of the chunk */
     bool in_use;
+    bool temporary; /* the allocator's */
 
     /* The index's own: */
     uint16_t bin_class;

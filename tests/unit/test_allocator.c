@@ -94,12 +94,13 @@ typedef struct fixture_t {
     gantry__allocator_t allocator;
 } fixture_t;
 
-static void open_all(fixture_t *f, gantry__bfc_options_t options) {
+static void open_all(fixture_t *f, gantry__bfc_options_t bfc) {
+    gantry__allocator_options_t options = {.bfc = bfc, .garbage_collection = true, .retry_ms = 10000};
     memset(f, 0, sizeof *f);
     locked_heap_init(&f->heap, -1);
     (void)pthread_mutex_init(&f->driver.lock, NULL);
     f->driver.capacity = UINT64_MAX;
-    gantry__region_source_t source = {&f->driver, take, give_back, wait_for_work};
+    gantry__region_source_t source = {.user = &f->driver, .take = take, .give_back = give_back, .wait = wait_for_work};
     assert_int_equal(gantry__allocator_init(&f->allocator, &f->heap.heap, &options, &source, "GPU_0_bfc"), GANTRY_OK);
     f->driver.must_be_unlocked = &f->allocator;
 }
@@ -117,9 +118,14 @@ static void close_all(fixture_t *f) {
     locked_heap_deinit(&f->heap);
 }
 
+static gantry_status_t allocate(fixture_t *f, uint64_t bytes, gantry__bfc_chunk_t **out_chunk) {
+    const gantry__allocation_t request = {.bytes = bytes, .owner = "Test"};
+    return gantry__allocator_allocate(&f->allocator, &request, out_chunk);
+}
+
 static gantry__bfc_chunk_t *get(fixture_t *f, uint64_t bytes) {
     gantry__bfc_chunk_t *chunk;
-    gantry_status_t status = gantry__allocator_allocate(&f->allocator, bytes, "Test", &chunk);
+    gantry_status_t status = allocate(f, bytes, &chunk);
     if (status != GANTRY_OK) fail_msg("%s", gantry__message());
     assert_non_null(chunk);
     assert_true(chunk->bytes >= bytes);
@@ -130,7 +136,7 @@ static void put(fixture_t *f, gantry__bfc_chunk_t *chunk) { gantry__allocator_fr
 
 static void expect_refusal(fixture_t *f, uint64_t bytes, const char *tried) {
     gantry__bfc_chunk_t *chunk;
-    assert_int_equal(gantry__allocator_allocate(&f->allocator, bytes, "Test", &chunk), GANTRY_RESOURCE_EXHAUSTED);
+    assert_int_equal(allocate(f, bytes, &chunk), GANTRY_RESOURCE_EXHAUSTED);
     assert_null(chunk);
     if (!strstr(gantry__message(), tried)) fail_msg("message: %s", gantry__message());
 }
@@ -277,7 +283,7 @@ static void broken_driver_is_not_a_lack_of_memory(void **state) {
     gantry__bfc_chunk_t *chunk;
     open_all(&f, (gantry__bfc_options_t){.limit_bytes = 64 * MIB, .growth = true});
     f.driver.broken = GANTRY_UNAVAILABLE;
-    assert_int_equal(gantry__allocator_allocate(&f.allocator, MIB, "Test", &chunk), GANTRY_UNAVAILABLE);
+    assert_int_equal(allocate(&f, MIB, &chunk), GANTRY_UNAVAILABLE);
     assert_null(chunk);
     assert_string_equal(gantry__message(), "the driver is broken");
     assert_int_equal(f.driver.takes, 1); /* it is not asked for less */
@@ -391,12 +397,12 @@ static void statistics_are_cleared_to_the_present(void **state) {
 static void bad_options_are_refused(void **state) {
     (void)state;
     driver_t driver = {.capacity = MIB};
-    gantry__region_source_t source = {&driver, take, give_back, wait_for_work};
+    gantry__region_source_t source = {.user = &driver, .take = take, .give_back = give_back, .wait = wait_for_work};
     gantry__allocator_t allocator;
-    gantry__bfc_options_t options = {.limit_bytes = 0, .growth = true};
+    gantry__allocator_options_t options = {.bfc = {.limit_bytes = 0, .growth = true}};
     assert_int_equal(gantry__allocator_init(&allocator, &gantry__heap_default, &options, &source, "x"),
                      GANTRY_INVALID_ARGUMENT);
-    options = (gantry__bfc_options_t){.limit_bytes = MIB, .alignment = 1000};
+    options.bfc = (gantry__bfc_options_t){.limit_bytes = MIB, .alignment = 1000};
     assert_int_equal(gantry__allocator_init(&allocator, &gantry__heap_default, &options, &source, "x"),
                      GANTRY_INVALID_ARGUMENT);
 }
@@ -410,7 +416,7 @@ static void host_memory_running_out_changes_nothing(void **state) {
         open_all(&f, (gantry__bfc_options_t){.limit_bytes = 64 * MIB, .growth = true});
         f.heap.inner.fail_at = at;
         for (size_t i = 0; i < 40; ++i) {
-            gantry_status_t status = gantry__allocator_allocate(&f.allocator, 64 * KIB, "Test", &chunks[i]);
+            gantry_status_t status = allocate(&f, 64 * KIB, &chunks[i]);
             assert_int_equal(status == GANTRY_OK, chunks[i] != NULL);
             if (status == GANTRY_OK) continue;
             assert_int_equal(status, GANTRY_RESOURCE_EXHAUSTED);
@@ -457,7 +463,7 @@ static void *hammer(void *user) {
             continue;
         }
         uint64_t bytes = draw(self) % 8 ? draw(self) % (64 * KIB) : draw(self) % (4 * MIB);
-        if (gantry__allocator_allocate(&self->f->allocator, bytes, "Test", &held[slot]) != GANTRY_OK) {
+        if (allocate(self->f, bytes, &held[slot]) != GANTRY_OK) {
             ++self->refusals;
             continue;
         }
