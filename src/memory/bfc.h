@@ -97,6 +97,7 @@ typedef struct gantry__bfc_stats_t {
     uint64_t peak_pool_bytes;
     uint64_t pending_bytes; /* regions between begin and attach, or between detach and end */
     uint64_t charged_bytes; /* see gantry__bfc_charge */
+    uint64_t region_count;  /* attached */
     uint64_t largest_free_block_bytes;
 } gantry__bfc_stats_t;
 
@@ -117,6 +118,7 @@ typedef struct gantry__bfc_t {
     gantry__bfc_region_t *first_region, *last_region;
     gantry__bfc_stats_t stats; /* all but largest_free_block_bytes */
     uint64_t next_region_bytes;
+    uint64_t most_in_use; /* ever, as far as stats.peak_bytes_in_use has forgotten it */
     uint64_t next_base;
     uint64_t regions_attached;
 } gantry__bfc_t;
@@ -146,6 +148,10 @@ uint64_t gantry__bfc_available_bytes(const gantry__bfc_t *bfc);
 bool gantry__bfc_charge(gantry__bfc_t *bfc, uint64_t bytes);
 void gantry__bfc_discharge(gantry__bfc_t *bfc, uint64_t bytes);
 
+/* Twice the most that was ever in use, this request included: a pool beyond that should rather lose an empty region than gain one. No
+ * bound (UINT64_MAX) without growth. */
+uint64_t gantry__bfc_fair_pool_bytes(const gantry__bfc_t *bfc, uint64_t bytes);
+
 /* Begins a region that can hold bytes (0: any), of the length that growth prescribes: region->bytes is what to ask the
  * driver for. NULL with OK when limit_bytes or max_region_bytes forbids it; ResourceExhausted when out of host memory.
  * Growth moves on only when the region is attached. */
@@ -165,6 +171,8 @@ void gantry__bfc_end_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region);
 const gantry__bfc_region_t *gantry__bfc_first_region(const gantry__bfc_t *bfc);
 /* The next wholly free region after the given one (NULL: from the start); NULL at the end. */
 gantry__bfc_region_t *gantry__bfc_next_empty_region(const gantry__bfc_t *bfc, const gantry__bfc_region_t *after);
+/* The longest wholly free region; NULL when none. */
+gantry__bfc_region_t *gantry__bfc_largest_empty_region(const gantry__bfc_t *bfc);
 /* Sum over wholly free regions: what giving them back would add to the available bytes. */
 uint64_t gantry__bfc_empty_region_bytes(const gantry__bfc_t *bfc);
 
