@@ -18,7 +18,7 @@ typedef struct full_pool_t {
 /* CHUNKS chunks in use; with holes, as many free ones between them. The limit is what they need. */
 static bool fill(full_pool_t *pool, bool with_holes) {
     pool->count = with_holes ? CHUNKS * 2 : CHUNKS;
-    if (counted_allocator_init(&pool->counted, CHUNK_BYTES * pool->count) != GANTRY_OK) return false;
+    if (counted_allocator_init(&pool->counted, CHUNK_BYTES * pool->count, 0) != GANTRY_OK) return false;
     for (size_t i = 0; i < pool->count; ++i) {
         pool->chunks[i] = counted_allocate(&pool->counted, CHUNK_BYTES);
         if (!pool->chunks[i]) return false;
@@ -60,7 +60,8 @@ void bench_ladder(bench_report_t *report, int rounds) {
             (void)fprintf(stderr, "ladder: the pool could not be filled\n");
             return;
         }
-        measure(report, &pool, with_holes ? "refusal, 10000 chunks, 10000 holes" : "refusal, 10000 chunks, no hole", rounds);
+        measure(report, &pool, with_holes ? "refusal, 10000 chunks, 10000 holes" : "refusal, 10000 chunks, no hole",
+                rounds);
         empty(&pool);
     }
 }

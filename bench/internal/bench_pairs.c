@@ -21,7 +21,7 @@ typedef struct pool_t {
 
 /* Every other chunk is freed, so that the books have free chunks of many sizes to choose from. */
 static bool open_pool(pool_t *pool) {
-    if (counted_allocator_init(&pool->counted, LIMIT_BYTES) != GANTRY_OK) return false;
+    if (counted_allocator_init(&pool->counted, LIMIT_BYTES, 0) != GANTRY_OK) return false;
     for (size_t i = 0; i < LIVE; ++i) {
         pool->chunks[i] = counted_allocate(&pool->counted, 256 + i * 7919 % 65536);
         if (!pool->chunks[i]) return false;
@@ -98,7 +98,8 @@ static bool run_threads(void *subject, int calls) {
     int started = 0;
     for (; started < pairs->threads; ++started) {
         worker_t *worker = &workers[started];
-        *worker = (worker_t){.counted = &pairs->pool->counted, .bytes = bytes[started], .calls = calls / pairs->threads + 1};
+        *worker = (worker_t){
+            .counted = &pairs->pool->counted, .bytes = bytes[started], .calls = calls / pairs->threads + 1};
         if (pthread_create(&worker->thread, NULL, work, worker) != 0) break;
     }
     bool ok = started == pairs->threads;
@@ -111,7 +112,8 @@ static bool run_threads(void *subject, int calls) {
 
 static void add_rate(bench_report_t *report, const bench_contender_t *contender, bool has_target) {
     if (contender->failed) return;
-    bench_row_t row = {.subject = "allocation", .work = "allocate and free, hit, one allocator", .unit = "M pairs/s", .reached = -1};
+    bench_row_t row = {
+        .subject = "allocation", .work = "allocate and free, hit, one allocator", .unit = "M pairs/s", .reached = -1};
     (void)snprintf(row.on, sizeof row.on, "%s", contender->name);
     row.median = 1e-6 / bench_median_seconds(contender);
     row.best = 1e-6 / bench_best_seconds(contender);

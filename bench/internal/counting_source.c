@@ -14,11 +14,11 @@ static void give_back(void *user, uint64_t handle, uint64_t size_bytes) {
 
 static void count_wait(void *user) { atomic_fetch_add(&((counting_source_t *)user)->waits, 1); }
 
-gantry_status_t counted_allocator_init(counted_allocator_t *counted, uint64_t limit_bytes) {
+gantry_status_t counted_allocator_init(counted_allocator_t *counted, uint64_t limit_bytes, uint64_t split_bytes) {
     atomic_init(&counted->source.regions, 0);
     atomic_init(&counted->source.waits, 0);
-    const gantry__allocator_options_t options = {.bfc = {.limit_bytes = limit_bytes, .growth = true},
-                                                 .garbage_collection = true};
+    const gantry__allocator_options_t options = {
+        .bfc = {.limit_bytes = limit_bytes, .split_bytes = split_bytes, .growth = true}, .garbage_collection = true};
     const gantry__region_source_t source = {
         .user = &counted->source, .take = take, .give_back = give_back, .wait = count_wait};
     return gantry__allocator_init(&counted->allocator, &gantry__heap_default, &options, &source, "bench_bfc");

@@ -17,7 +17,8 @@ typedef struct counted_allocator_t {
     gantry__allocator_t allocator;
 } counted_allocator_t;
 
-gantry_status_t counted_allocator_init(counted_allocator_t *counted, uint64_t limit_bytes);
+/* split_bytes: as in the allocator's options; 0: its default. */
+gantry_status_t counted_allocator_init(counted_allocator_t *counted, uint64_t limit_bytes, uint64_t split_bytes);
 void counted_allocator_deinit(counted_allocator_t *counted);
 
 /* NULL when refused. */

@@ -42,20 +42,33 @@ uint32_t memory_trace_allocate(memory_trace_t *trace, uint64_t bytes) {
 
 void memory_trace_free(memory_trace_t *trace, uint32_t id) { push(trace, (trace_event_t){.id = id}); }
 
-uint64_t memory_trace_peak_bytes(const memory_trace_t *trace) {
+uint64_t *memory_trace_make_peaks(const memory_trace_t *trace) {
+    uint64_t *peaks = calloc(trace->count + 1, sizeof *peaks);
     uint64_t *sizes = calloc((size_t)trace->id_count + 1, sizeof *sizes);
     uint64_t in_use = 0, peak = 0;
-    for (size_t i = 0; sizes && i < trace->count; ++i) {
+    for (size_t i = 0; peaks && sizes && i < trace->count; ++i) {
         const trace_event_t *event = &trace->events[i];
-        if (event->bytes == 0) {
+        if (event->bytes > 0) {
+            sizes[event->id] = (event->bytes + 255) & ~UINT64_C(255);
+            in_use += sizes[event->id];
+        } else {
             in_use -= sizes[event->id];
-            continue;
         }
-        sizes[event->id] = (event->bytes + 255) & ~UINT64_C(255);
-        in_use += sizes[event->id];
         if (in_use > peak) peak = in_use;
+        peaks[i] = peak;
+    }
+    if (!sizes) {
+        free(peaks);
+        peaks = NULL;
     }
     free(sizes);
+    return peaks;
+}
+
+uint64_t memory_trace_peak_bytes(const memory_trace_t *trace) {
+    uint64_t *peaks = memory_trace_make_peaks(trace);
+    uint64_t peak = peaks && trace->count > 0 ? peaks[trace->count - 1] : 0;
+    free(peaks);
     return peak;
 }
 

@@ -35,6 +35,8 @@ void memory_trace_free(memory_trace_t *trace, uint32_t id);
 
 /* Most bytes in use at any moment, each block rounded up to 256: what an allocator without waste would need. */
 uint64_t memory_trace_peak_bytes(const memory_trace_t *trace);
+/* That up to each event, one number per event; owned by the caller. NULL: no host memory. */
+uint64_t *memory_trace_make_peaks(const memory_trace_t *trace);
 
 /* ---- random numbers: the same on every machine ---- */
 

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "bench_timer.h"
-#include "tensorflow_bfc_rules.h"
 
 typedef struct replay_t {
     const subject_t *subject;
@@ -46,13 +45,14 @@ static void raise_to(double *most, double value) {
     if (value > *most) *most = value;
 }
 
-static void note(trace_figures_t *figures, const subject_view_t *view, bool allocated) {
+static void note(trace_figures_t *figures, const subject_view_t *view, uint64_t needed_bytes, bool allocated) {
     if (view->in_use_bytes > figures->peak_in_use_bytes) figures->peak_in_use_bytes = view->in_use_bytes;
     if (view->pool_bytes > figures->peak_pool_bytes) figures->peak_pool_bytes = view->pool_bytes;
     if (view->regions > figures->regions) figures->regions = view->regions;
-    double twice = 2.0 * (double)figures->peak_in_use_bytes, pool = (double)view->pool_bytes;
-    raise_to(&figures->worst_bound, pool / (twice + (double)view->largest_region_bytes));
-    raise_to(&figures->worst_strict_bound, pool / (twice + (double)RULES_FIRST_REGION_BYTES));
+    if (view->largest_region_bytes > figures->largest_region_bytes)
+        figures->largest_region_bytes = view->largest_region_bytes;
+    double bound = 2.0 * (double)needed_bytes + (double)view->largest_region_bytes;
+    raise_to(&figures->worst_bound, (double)view->pool_bytes / bound);
     double now = fragmentation(view);
     figures->mean_fragmentation += now;
     if (view->pool_bytes - view->in_use_bytes >= figures->peak_pool_bytes / 10)
@@ -62,17 +62,25 @@ static void note(trace_figures_t *figures, const subject_view_t *view, bool allo
 
 bool trace_replay(const memory_trace_t *trace, const subject_t *subject, uint64_t limit_bytes,
                   trace_figures_t *out_figures) {
-    *out_figures = (trace_figures_t){.trace_peak_bytes = memory_trace_peak_bytes(trace)};
+    *out_figures = (trace_figures_t){0};
     replay_t replay;
-    if (trace->broken || !begin(&replay, trace, subject, limit_bytes)) return false;
+    uint64_t *peaks = memory_trace_make_peaks(trace);
+    if (trace->broken || !peaks || !begin(&replay, trace, subject, limit_bytes)) {
+        free(peaks);
+        return false;
+    }
     for (size_t i = 0; i < trace->count; ++i) {
         step(&replay, &trace->events[i]);
         subject_view_t view;
         subject->look(replay.state, &view);
-        note(out_figures, &view, trace->events[i].bytes > 0);
+        note(out_figures, &view, peaks[i], trace->events[i].bytes > 0);
     }
-    if (trace->count > 0) out_figures->mean_fragmentation /= (double)trace->count;
+    if (trace->count > 0) {
+        out_figures->mean_fragmentation /= (double)trace->count;
+        out_figures->trace_peak_bytes = peaks[trace->count - 1];
+    }
     out_figures->failed = replay.failed;
+    free(peaks);
     return end(&replay);
 }
 

@@ -27,16 +27,17 @@ typedef struct subject_t {
     bool (*is_broken)(const void *state);
 } subject_t;
 
-extern const subject_t subject_gantry, subject_rules;
+/* Gantry as it is by default; with chunks split where 64 KiB or more would be left over; the model. */
+extern const subject_t subject_gantry, subject_gantry_split, subject_rules;
 
 typedef struct trace_figures_t {
-    uint64_t trace_peak_bytes; /* without any waste */
+    uint64_t trace_peak_bytes; /* needed: without any waste */
     uint64_t peak_in_use_bytes, peak_pool_bytes;
-    double worst_bound;        /* greatest pool / (2 x peak in use so far + largest region), over all moments */
-    double worst_strict_bound; /* the same with the first region's 2 MiB in place of the largest region */
+    uint64_t largest_region_bytes;
+    double worst_bound;         /* greatest pool / (2 x peak needed so far + largest region), over all moments */
     double worst_fragmentation; /* greatest (free - largest free) / free while a tenth of the peak pool or more is free */
     double mean_fragmentation;  /* over all moments */
-    double end_fragmentation;   /* when only what the trace frees last is left: at its last allocation */
+    double end_fragmentation;   /* at the trace's last allocation; what follows only frees */
     uint64_t regions;           /* most at once */
     uint64_t failed;            /* allocations refused */
 } trace_figures_t;
