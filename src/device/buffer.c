@@ -12,13 +12,29 @@ static gantry_status_t wait_for_former_uses(gantry_logical_device_t *device, con
     return gantry__stream_follow(&device->streams[first_stream], points, count);
 }
 
+/* What is known to have ended, without asking the driver: such chunks need no wait. */
+static void note_completed(const gantry_logical_device_t *device, uint32_t first_stream,
+                           uint64_t out_completed[GANTRY__BFC_STREAMS]) {
+    for (uint32_t i = 0; i < GANTRY__BFC_STREAMS; ++i) out_completed[i] = UINT64_MAX;
+    for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) {
+        if (i != first_stream)
+            out_completed[i] = atomic_load_explicit(&device->streams[i].completed, memory_order_relaxed);
+    }
+}
+
 gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device, const gantry__allocation_t *request,
                                         uint32_t first_stream, gantry__buffer_t **out_buffer) {
     *out_buffer = NULL;
     gantry__buffer_t *buffer = gantry__heap_alloc(device->table->heap, sizeof *buffer);
     if (!buffer) return GANTRY_RESOURCE_EXHAUSTED;
     gantry__bfc_chunk_t *chunk;
-    gantry_status_t status = gantry__allocator_allocate(&device->allocator, request, &chunk);
+    gantry__allocation_t wanted = *request;
+    uint64_t completed[GANTRY__BFC_STREAMS];
+    if (!device->synchronous) {
+        note_completed(device, first_stream, completed);
+        wanted.completed = completed;
+    }
+    gantry_status_t status = gantry__allocator_allocate(&device->allocator, &wanted, &chunk);
     if (status != GANTRY_OK) goto fail_buffer;
     status = wait_for_former_uses(device, chunk, first_stream);
     if (status != GANTRY_OK) goto fail_chunk;

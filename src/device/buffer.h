@@ -16,7 +16,7 @@ typedef struct gantry__buffer_t {
     atomic_uint_fast64_t last_use[GANTRY__STREAMS];
 } gantry__buffer_t;
 
-/* request->bytes > 0. first_stream (GANTRY_STREAM_...) is the stream whose work writes it first; it is made to wait for former uses.
+/* request->bytes > 0; request->completed is not looked at. first_stream (GANTRY_STREAM_...) is the stream whose work writes it first; it is made to wait for former uses.
  * The device is open. */
 gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device, const gantry__allocation_t *request, uint32_t first_stream,
                                         gantry__buffer_t **out_buffer);

@@ -15,7 +15,12 @@ static int32_t serve_scratch(gantry_op_call_t *abi, uint64_t size_bytes, gantry_
                                      GANTRY__MAX_SCRATCH);
     }
     gantry__buffer_t *buffer;
-    gantry_status_t status = gantry__buffer_create(call->device, size_bytes, GANTRY_STREAM_COMPUTE, abi->op, &buffer);
+    const gantry__allocation_t request = {.bytes = size_bytes,
+                                          .owner = abi->op,
+                                          .tag = call->tag,
+                                          .temporary = true,
+                                          .held = call->scratch_count + call->temporary_count};
+    gantry_status_t status = gantry__buffer_allocate(call->device, &request, GANTRY_STREAM_COMPUTE, &buffer);
     if (status != GANTRY_OK)
         return (int32_t)gantry__fail_prefix(status, "OOM when allocating temporary tensor for op %s: ", abi->op);
     call->scratch[call->scratch_count++] = buffer;
@@ -107,6 +112,8 @@ void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device, ga
     call->programs = programs;
     call->sequence = sequence;
     call->scratch_count = 0;
+    call->tag = NULL;
+    call->temporary_count = 0;
     call->fault = NULL;
     call->make_output = NULL;
     call->caller = NULL;

@@ -8,6 +8,7 @@
 
 #include "base/thread.h"
 #include "memory/bfc.h"
+#include "memory/memory_report.h"
 #include "memory/region_source.h"
 
 typedef struct gantry__allocator_options_t {
@@ -24,6 +25,9 @@ typedef struct gantry__allocation_t {
     const char *tag;   /* the user's word, or NULL; outlives the chunk */
     bool temporary;    /* scratch, copies of inputs: freed when the running op ends, so that others may wait for it */
     uint32_t held;     /* temporaries of this allocator that the asking op holds itself: it does not wait for those */
+    /* For each stream of the device the number of the last submission that is known to have ended, UINT64_MAX for the stream that will
+     * write first: among free chunks of one size one that nobody has to wait for is preferred. NULL: does not matter. */
+    const uint64_t *completed;
 } gantry__allocation_t;
 
 typedef struct gantry__allocator_t {
@@ -32,6 +36,14 @@ typedef struct gantry__allocator_t {
     gantry__region_source_t source;
     gantry__allocator_options_t options;
     char name[64]; /* "GPU_0_bfc" */
+    /* under lock */
+    uint64_t temporaries, temporary_bytes; /* alive */
+    uint32_t waiters;                      /* allocations that wait for memory */
+    uint64_t waiters_held;                 /* temporaries that these hold */
+    uint64_t frees;                        /* while there were waiters: tells them that something changed */
+    gantry__condition_t freed;
+    gantry__ladder_counts_t counts;
+    gantry__memory_report_t *oom_report; /* of the last refusal; NULL: none yet, or no host memory for it */
 } gantry__allocator_t;
 
 gantry_status_t gantry__allocator_init(gantry__allocator_t *allocator, const gantry__heap_t *heap, const gantry__allocator_options_t *options,
@@ -56,5 +68,12 @@ void gantry__allocator_trim(gantry__allocator_t *allocator, uint64_t target_byte
 
 void gantry__allocator_stats(gantry__allocator_t *allocator, gantry__bfc_stats_t *out_stats);
 void gantry__allocator_clear_stats(gantry__allocator_t *allocator);
+/* How often each outcome of the ladder came about. */
+void gantry__allocator_counts(gantry__allocator_t *allocator, gantry__ladder_counts_t *out_counts);
+
+/* A snapshot of now, heap memory of the allocator's heap that the caller frees (sizeof **out_report). */
+gantry_status_t gantry__allocator_report(gantry__allocator_t *allocator, gantry__memory_report_t **out_report);
+/* The snapshot of the last refusal. NotFound: there was none; ResourceExhausted: it could not be kept, or not be copied. */
+gantry_status_t gantry__allocator_oom_report(gantry__allocator_t *allocator, gantry__memory_report_t **out_report);
 
 #endif

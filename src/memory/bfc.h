@@ -64,7 +64,7 @@ typedef struct gantry__bfc_chunk_t {
     const char *owner; /* for reports, written by the caller after allocate: the op's name, ... */
     const char *tag;   /* ... and the user's word for it. NULL after allocate; must outlive the use of the chunk */
     bool in_use;
-    bool temporary; /* the allocator's */
+    bool temporary; /* the allocator's own */
 
     /* The index's own: */
     uint16_t bin_class;

@@ -187,6 +187,7 @@ static gantry_status_t plan(eager_t *eager, const gantry_logical_device_t *pinne
         }
         request.call = &eager->call.abi;
     }
+    eager->call.tag = eager->scope->tag;
     return gantry__runtime_programs(eager->runtime, eager->device, &eager->call.programs);
 }
 
@@ -204,14 +205,19 @@ static void bind_arg(gantry_arg_t *arg, const gantry_tensor_t *tensor) {
     }
 }
 
-static gantry_status_t bring_input(eager_t *eager, uint32_t i, const gantry_tensor_t **out_local) {
+/* ends_with_op: the copy is for the kernel only, not for a result. */
+static gantry_status_t bring_input(eager_t *eager, uint32_t i, bool ends_with_op,
+                                   const gantry_tensor_t **out_local) {
     const gantry_tensor_t *input = eager->inputs[i];
     *out_local = input;
     if (input->device == eager->device) return GANTRY_OK;
     GANTRY__TRY(gantry__dispatch_check_policy(eager->runtime, eager->op, i, input, eager->device));
     gantry_tensor_t *copy;
-    GANTRY__TRY(gantry__tensor_copy_to(input, eager->device, &copy));
+    const gantry__allocation_t purpose = {
+        .owner = "copy", .tag = eager->scope->tag, .temporary = ends_with_op, .held = eager->call.temporary_count};
+    GANTRY__TRY(gantry__tensor_copy_to(input, eager->device, &purpose, &copy));
     eager->copies[eager->copy_count++] = copy;
+    if (copy->buffer && ends_with_op) ++eager->call.temporary_count;
     eager->bytes_copied += input->size_bytes;
     *out_local = copy;
     return GANTRY_OK;
@@ -236,7 +242,7 @@ static gantry_status_t gather(eager_t *eager) {
             memcpy(&arg->data, &data, sizeof data); /* kernels do not write inputs */
             continue;
         }
-        GANTRY__TRY(bring_input(eager, i, &eager->used[i]));
+        GANTRY__TRY(bring_input(eager, i, true, &eager->used[i]));
         bind_arg(arg, eager->used[i]);
         if (!gantry__point_is_past(eager->used[i]->ready)) eager->points[eager->point_count++] = eager->used[i]->ready;
     }
@@ -245,10 +251,11 @@ static gantry_status_t gather(eager_t *eager) {
 
 static gantry_status_t allocate(eager_t *eager) {
     for (uint32_t i = 0; i < eager->infer.output_count; ++i) {
+        const gantry__allocation_t purpose = {
+            .owner = eager->op->name, .tag = eager->scope->tag, .held = eager->call.temporary_count};
         gantry_tensor_t *output;
         GANTRY__TRY(gantry__tensor_create(eager->runtime, eager->device, eager->infer.out_dtypes[i],
-                                          &eager->infer.out_shapes[i], GANTRY_STREAM_COMPUTE, eager->op->name,
-                                          &output));
+                                          &eager->infer.out_shapes[i], GANTRY_STREAM_COMPUTE, &purpose, &output));
         eager->made[eager->made_count++] = output;
         bind_arg(eager->output_args[i], output);
     }
@@ -302,7 +309,7 @@ static gantry_status_t compute(eager_t *eager) {
 
 static gantry_status_t make_alias(eager_t *eager) {
     const gantry_tensor_t *local;
-    GANTRY__TRY(bring_input(eager, 0, &local));
+    GANTRY__TRY(bring_input(eager, 0, false, &local));
     GANTRY__TRY(gantry__tensor_alias(local, &eager->infer.out_shapes[0], &eager->made[0]));
     eager->made_count = 1;
     return gantry__tensor_inherit_faults(eager->made[0], eager->inputs[0]);

@@ -301,6 +301,11 @@ static void destroy(gantry_runtime_t *runtime) {
         runtime->wishes = node->next;
         gantry__heap_free(&runtime->heap, node, sizeof *node);
     }
+    while (runtime->words) {
+        gantry__word_node_t *node = runtime->words;
+        runtime->words = node->next;
+        gantry__heap_free(&runtime->heap, node, sizeof *node + node->length + 1);
+    }
     gantry__plan_cache_deinit(&runtime->plans);
     gantry__device_table_deinit(&runtime->devices);
     gantry__backend_set_deinit(&runtime->backends);
@@ -363,6 +368,28 @@ gantry_status_t gantry__runtime_wish(gantry_runtime_t *runtime, const gantry__de
         }
     }
     if (node) *out_wish = &node->wish;
+    gantry__mutex_unlock(&runtime->lock);
+    return node ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}
+
+/* ---- words ---- */
+
+gantry_status_t gantry__runtime_word(gantry_runtime_t *runtime, const char *text, const char **out_word) {
+    size_t length = strlen(text);
+    *out_word = NULL;
+    gantry__mutex_lock(&runtime->lock);
+    gantry__word_node_t *node = runtime->words;
+    while (node && (node->length != length || memcmp(node->text, text, length) != 0)) node = node->next;
+    if (!node) {
+        node = gantry__heap_alloc(&runtime->heap, sizeof *node + length + 1);
+        if (node) {
+            node->length = length;
+            memcpy(node->text, text, length + 1);
+            node->next = runtime->words;
+            runtime->words = node;
+        }
+    }
+    if (node) *out_word = node->text;
     gantry__mutex_unlock(&runtime->lock);
     return node ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }

@@ -20,6 +20,13 @@ typedef struct gantry__wish_node_t {
     struct gantry__wish_node_t *next;
 } gantry__wish_node_t;
 
+/* A user's word that is kept for good. */
+typedef struct gantry__word_node_t {
+    struct gantry__word_node_t *next;
+    size_t length;
+    char text[];
+} gantry__word_node_t;
+
 struct gantry_runtime_t {
     atomic_uint_fast64_t references;
     atomic_bool is_released;
@@ -43,6 +50,7 @@ struct gantry_runtime_t {
     /* under lock */
     gantry__mutex_t lock;
     gantry__wish_node_t *wishes;
+    gantry__word_node_t *words;
     gantry_placement_fn placement_callback;
     void *placement_user;
     atomic_bool has_callback;
@@ -62,5 +70,7 @@ gantry_status_t gantry__runtime_programs(gantry_runtime_t *runtime, gantry_logic
 
 /* The one wish object for this reference, so that it can be compared by address. */
 gantry_status_t gantry__runtime_wish(gantry_runtime_t *runtime, const gantry__device_reference_t *reference, const gantry__wish_t **out_wish);
+/* The one copy of this text, which lives as long as the runtime. */
+gantry_status_t gantry__runtime_word(gantry_runtime_t *runtime, const char *text, const char **out_word);
 
 #endif

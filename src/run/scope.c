@@ -81,6 +81,7 @@ gantry_scope_t *gantry_scope_begin_in(gantry_scope_t *parent, const char *device
     if (!scope) return NULL;
     scope->parent = parent;
     scope->next_sibling = parent->first_child;
+    scope->tag = parent->tag;
     if (parent->first_child) parent->first_child->previous_sibling = scope;
     parent->first_child = scope;
     if (parent->status != GANTRY_OK) { /* a failed scope's children do nothing either */
@@ -90,6 +91,17 @@ gantry_scope_t *gantry_scope_begin_in(gantry_scope_t *parent, const char *device
     }
     (void)gantry__scope_fail(scope, read_wish(scope, parent->wish, device));
     return scope;
+}
+
+gantry_status_t gantry_scope_set_tag(gantry_scope_t *scope, const char *tag) {
+    GANTRY__TRY(gantry__scope_check(scope));
+    const char *word = NULL;
+    if (tag && *tag) {
+        gantry_status_t status = gantry__runtime_word(scope->runtime, tag, &word);
+        if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
+    }
+    scope->tag = word;
+    return GANTRY_OK;
 }
 
 /* ---- tensors ---- */

@@ -95,8 +95,8 @@ static gantry_status_t explain_oom(gantry_status_t status, const gantry_tensor_t
 }
 
 gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_device_t *device, gantry_dtype_t dtype,
-                                      const gantry_shape_t *shape, uint32_t first_stream, const char *owner,
-                                      gantry_tensor_t **out_tensor) {
+                                      const gantry_shape_t *shape, uint32_t first_stream,
+                                      const gantry__allocation_t *purpose, gantry_tensor_t **out_tensor) {
     *out_tensor = NULL;
     GANTRY__TRY(gantry__logical_device_open(device));
     gantry_tensor_t *tensor = make_object(runtime, device, dtype, shape);
@@ -104,8 +104,9 @@ gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_
     if (device->host_addressable && device->synchronous && tensor->size_bytes <= GANTRY__INLINE_BYTES) {
         tensor->data = tensor->inline_data;
     } else if (tensor->size_bytes > 0) {
-        gantry_status_t status =
-            gantry__buffer_create(device, tensor->size_bytes, first_stream, owner, &tensor->buffer);
+        gantry__allocation_t request = *purpose;
+        request.bytes = tensor->size_bytes;
+        gantry_status_t status = gantry__buffer_allocate(device, &request, first_stream, &tensor->buffer);
         if (status != GANTRY_OK) {
             status = explain_oom(status, tensor);
             gantry_tensor_release(tensor);
@@ -136,8 +137,9 @@ gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry
 
 gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logical_device_t *device,
                                          gantry_dtype_t dtype, const gantry_shape_t *shape, const void *data,
-                                         gantry_tensor_t **out_tensor) {
-    GANTRY__TRY(gantry__tensor_create(runtime, device, dtype, shape, GANTRY_STREAM_TO_DEVICE, "Const", out_tensor));
+                                         const char *tag, gantry_tensor_t **out_tensor) {
+    const gantry__allocation_t purpose = {.owner = "Const", .tag = tag};
+    GANTRY__TRY(gantry__tensor_create(runtime, device, dtype, shape, GANTRY_STREAM_TO_DEVICE, &purpose, out_tensor));
     gantry_tensor_t *tensor = *out_tensor;
     gantry_status_t status = GANTRY_OK;
     if (tensor->buffer) {
@@ -169,9 +171,9 @@ static gantry_status_t copy_elements(gantry_tensor_t *target, const gantry_tenso
 }
 
 gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source, gantry_logical_device_t *device,
-                                       gantry_tensor_t **out_tensor) {
+                                       const gantry__allocation_t *purpose, gantry_tensor_t **out_tensor) {
     GANTRY__TRY(gantry__tensor_create(source->runtime, device, source->dtype, &source->shape, GANTRY_STREAM_TO_DEVICE,
-                                      "copy", out_tensor));
+                                      purpose, out_tensor));
     gantry_status_t status = copy_elements(*out_tensor, source);
     if (status == GANTRY_OK) status = gantry__tensor_inherit_faults(*out_tensor, source);
     if (status != GANTRY_OK) {
