@@ -13,7 +13,7 @@
 
 typedef gantry__memory_report_t report_t;
 
-#define SEEN_PAIRS 256 /* a power of two */
+#define SEEN_PAIRS 512 /* a power of two */
 #define SIZE_SLOTS 512 /* a power of two, twice the sizes */
 
 typedef struct tally_t {
@@ -26,7 +26,9 @@ typedef struct tally_t {
     uint64_t hashes[GANTRY__REPORT_NAMES];
     uint16_t size_slots[SIZE_SLOTS]; /* position in sizes + 1; 0: empty */
     uint64_t pool_offset;            /* of the region being walked, among all attached ones */
-    uint64_t cells[GANTRY__REPORT_MAP]; /* bytes in use of each cell of the map */
+    uint32_t cell;                   /* of the map, the one that was coloured last */
+    uint64_t starts[GANTRY__REPORT_MAP + 1]; /* of the cells */
+    uint64_t used[GANTRY__REPORT_MAP];       /* bytes in use in each */
 } tally_t;
 
 void gantry__report_copy_text(char *out, size_t out_bytes, const char *text) {
@@ -41,24 +43,27 @@ void gantry__report_copy_text(char *out, size_t out_bytes, const char *text) {
 
 /* ---- owners ---- */
 
+static uint64_t hash_text(const char *text, size_t most, uint64_t seed) {
+    size_t length = text ? strlen(text) : 0;
+    return gantry__hash64(text ? text : "", length < most ? length : most, seed);
+}
+
+/* By the texts as far as they are kept. */
 static uint16_t find_name(tally_t *tally, const char *op, const char *tag) {
     report_t *report = tally->report;
-    gantry__report_name_t name = {.chunks = 0};
-    gantry__report_copy_text(name.op, sizeof name.op, op);
-    gantry__report_copy_text(name.tag, sizeof name.tag, tag);
-    uint64_t hash = gantry__hash64(name.op, strlen(name.op), gantry__hash64(name.tag, strlen(name.tag), 0));
+    uint64_t hash = hash_text(op, GANTRY__REPORT_OP_BYTES - 1, hash_text(tag, GANTRY__REPORT_TAG_BYTES - 1, 0));
     for (uint32_t i = 0; i < report->name_count; ++i) {
-        if (tally->hashes[i] == hash && strcmp(report->names[i].op, name.op) == 0 &&
-            strcmp(report->names[i].tag, name.tag) == 0)
-            return (uint16_t)i;
+        if (tally->hashes[i] == hash) return (uint16_t)i; /* 64 bits: taken for equal */
     }
     if (report->name_count == GANTRY__REPORT_NAMES) return GANTRY__REPORT_NAMES - 1;
+    gantry__report_name_t *name = &report->names[report->name_count];
     if (report->name_count == GANTRY__REPORT_NAMES - 1) {
-        name = (gantry__report_name_t){.op = "(others)"};
-        hash = 0;
+        op = "(others)";
+        tag = NULL;
     }
+    gantry__report_copy_text(name->op, sizeof name->op, op);
+    gantry__report_copy_text(name->tag, sizeof name->tag, tag);
     tally->hashes[report->name_count] = hash;
-    report->names[report->name_count] = name;
     return (uint16_t)report->name_count++;
 }
 
@@ -74,12 +79,13 @@ static uint16_t name_of(tally_t *tally, const gantry__bfc_chunk_t *chunk) {
     return tally->seen[slot].name;
 }
 
-/* The largest of what is left, sixteen times. */
+/* The largest of what is left, sixteen times; the rest that found no place is nobody. */
 static void choose_owners(report_t *report) {
     bool taken[GANTRY__REPORT_NAMES] = {false};
-    while (report->owner_count < GANTRY__REPORT_OWNERS && report->owner_count < report->name_count) {
+    uint32_t count = report->name_count < GANTRY__REPORT_NAMES ? report->name_count : GANTRY__REPORT_NAMES - 1;
+    while (report->owner_count < GANTRY__REPORT_OWNERS && report->owner_count < count) {
         uint32_t best = GANTRY__REPORT_NAMES;
-        for (uint32_t i = 0; i < report->name_count; ++i) {
+        for (uint32_t i = 0; i < count; ++i) {
             if (!taken[i] && (best == GANTRY__REPORT_NAMES || report->names[i].bytes > report->names[best].bytes))
                 best = i;
         }
@@ -121,30 +127,29 @@ static void sort_sizes(report_t *report) {
 
 /* ---- the map ---- */
 
-/* Where cell i begins in a pool of so many bytes. */
-static uint64_t cell_start(uint64_t pool_bytes, uint64_t i) {
-    return pool_bytes / GANTRY__REPORT_MAP * i + pool_bytes % GANTRY__REPORT_MAP * i / GANTRY__REPORT_MAP;
+static void place_cells(tally_t *tally, uint64_t pool_bytes) {
+    for (uint64_t i = 0; i <= GANTRY__REPORT_MAP; ++i) {
+        tally->starts[i] =
+            pool_bytes / GANTRY__REPORT_MAP * i + pool_bytes % GANTRY__REPORT_MAP * i / GANTRY__REPORT_MAP;
+    }
 }
 
+/* Chunks come in order, so the cell that the last one ended in is where to go on. */
 static void colour_cells(tally_t *tally, uint64_t start, uint64_t bytes) {
-    uint64_t pool = tally->report->stats.pool_bytes, end = start + bytes;
-    uint64_t i = start / (pool / GANTRY__REPORT_MAP + 1); /* at or before the cell that holds start */
-    for (; i < GANTRY__REPORT_MAP && cell_start(pool, i) < end; ++i) {
-        uint64_t from = cell_start(pool, i), to = cell_start(pool, i + 1);
-        if (to <= start) continue;
-        if (from < start) from = start;
-        if (to > end) to = end;
-        tally->cells[i] += to - from;
+    uint64_t end = start + bytes;
+    while (start < end) {
+        while (tally->starts[tally->cell + 1] <= start) ++tally->cell;
+        uint64_t to = tally->starts[tally->cell + 1] < end ? tally->starts[tally->cell + 1] : end;
+        tally->used[tally->cell] += to - start;
+        start = to;
     }
 }
 
 static void draw_map(const tally_t *tally) {
-    report_t *report = tally->report;
-    uint64_t pool = report->stats.pool_bytes;
-    if (pool == 0) return;
-    for (uint64_t i = 0; i < GANTRY__REPORT_MAP; ++i) {
-        uint64_t length = cell_start(pool, i + 1) - cell_start(pool, i);
-        report->map[i] = tally->cells[i] == 0 ? '_' : tally->cells[i] == length ? '*' : 'x';
+    if (tally->report->stats.pool_bytes == 0) return;
+    for (uint32_t i = 0; i < GANTRY__REPORT_MAP; ++i) {
+        uint64_t length = tally->starts[i + 1] - tally->starts[i];
+        tally->report->map[i] = tally->used[i] == 0 ? '_' : tally->used[i] == length ? '*' : 'x';
     }
 }
 
@@ -195,6 +200,7 @@ void gantry__memory_report_take(report_t *report, const gantry__bfc_t *bfc, cons
     report->available_bytes = gantry__bfc_available_bytes(bfc);
     report->next_region_bytes = bfc->next_region_bytes;
     tally_t tally = {.report = report};
+    place_cells(&tally, report->stats.pool_bytes);
     uint32_t position = 0;
     for (const gantry__bfc_region_t *region = gantry__bfc_first_region(bfc); region; region = region->next) {
         gantry__report_region_t sum = {.number = region->number, .bytes = region->bytes};
