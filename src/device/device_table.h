@@ -22,6 +22,8 @@
 
 typedef struct gantry__device_table_t gantry__device_table_t;
 
+enum { GANTRY__NOT_LOST = 0, GANTRY__BEING_LOST = 1, GANTRY__LOST = 2 };
+
 struct gantry_physical_device_t {
     gantry__device_table_t *table;
     const gantry__backend_t *backend;
@@ -46,6 +48,9 @@ struct gantry_physical_device_t {
     /* opened with the first logical device, under the table's lock */
     gantry_backend_device_t *handle;
     atomic_uint open_count;
+    /* see device/loss.h */
+    atomic_int lost;
+    char lost_text[256]; /* the cause; constant once lost */
 };
 
 struct gantry_logical_device_t {
@@ -80,6 +85,7 @@ struct gantry__device_table_t {
     gantry_choice_t default_growth;
     uint64_t default_limit_bytes;
     bool opencl_cpu_as_gpu;
+    atomic_uint losses; /* cards lost so far */
     /* after freeze */
     atomic_bool frozen;
     char frozen_by[64]; /* what initialised it */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "device/loss.h"
 #include "device/staging.h"
 
 typedef struct gantry_logical_device_t logical_t;
@@ -18,14 +19,14 @@ static gantry_status_t submit_to_device(gantry__buffer_t *target, const void *so
     uint64_t count = gantry__stream_end(stream);
     gantry__buffer_mark_use(target, GANTRY_STREAM_TO_DEVICE, count);
     *out_ready = (gantry__point_t){stream, count};
-    return status;
+    return gantry__loss_note(device, status);
 }
 
 static gantry_status_t copy_through_staging(gantry__buffer_t *target, const void *source, uint64_t size_bytes,
                                             gantry__point_t *out_ready) {
     logical_t *device = target->device;
     gantry__staging_block_t *block;
-    GANTRY__TRY(gantry__staging_acquire(device, &block));
+    GANTRY__TRY(gantry__loss_note(device, gantry__staging_acquire(device, &block)));
     memcpy(block->data, source, size_bytes);
     gantry_status_t status = submit_to_device(target, block->data, size_bytes, out_ready);
     gantry__staging_return(device, block, *out_ready);
@@ -36,6 +37,7 @@ gantry_status_t gantry__copy_from_host(gantry__buffer_t *target, const void *sou
                                        gantry__point_t *out_ready) {
     *out_ready = (gantry__point_t){NULL, 0};
     if (size_bytes == 0) return GANTRY_OK;
+    GANTRY__TRY(gantry__loss_check(target->device));
     if (!target->device->synchronous && size_bytes <= GANTRY__STAGING_BLOCK_BYTES) {
         return copy_through_staging(target, source, size_bytes, out_ready);
     }
@@ -47,6 +49,7 @@ gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uin
                                      gantry__point_t ready) {
     if (size_bytes == 0) return GANTRY_OK;
     logical_t *device = source->device;
+    GANTRY__TRY(gantry__loss_check(device));
     gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_HOST];
     gantry_span_t span = {source->span.region, source->span.offset_bytes + offset_bytes, size_bytes};
     GANTRY__TRY(gantry__stream_wait_for(stream, &ready, 1));
@@ -54,6 +57,7 @@ gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uin
     gantry_status_t status = (gantry_status_t)device->backend->transfer->to_host(stream->handle, target, &span);
     uint64_t count = gantry__stream_end(stream);
     gantry__buffer_mark_use(source, GANTRY_STREAM_TO_HOST, count);
+    status = gantry__loss_note(device, status);
     gantry_status_t waited = gantry__point_wait((gantry__point_t){stream, count});
     if (status == GANTRY_OK && waited == GANTRY_OK) gantry__point_passed(ready);
     return status != GANTRY_OK ? status : waited;

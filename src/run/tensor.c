@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "device/loss.h"
 #include "run/tensor_format.h"
 #include "run/tensor_state.h"
 
@@ -261,6 +262,7 @@ gantry_status_t gantry_tensor_read(const gantry_tensor_t *tensor, void *out, siz
 
 gantry_status_t gantry_tensor_wait(const gantry_tensor_t *tensor) {
     GANTRY__TRY(check_tensor(tensor));
+    if (tensor->buffer) GANTRY__TRY(gantry__loss_check(tensor->device));
     GANTRY__TRY(gantry__point_wait(tensor->ready));
     return gantry__tensor_settle(tensor);
 }
