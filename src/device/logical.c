@@ -127,7 +127,7 @@ static gantry_status_t open_streams(logical_t *device) {
                                                      device->handle, device, i, device->synchronous);
         if (status != GANTRY_OK) {
             close_streams(device);
-            return gantry__loss_note(device, status);
+            return status;
         }
         device->streams[i].logical = device;
     }
