@@ -243,7 +243,7 @@ static gantry_status_t event_for(gantry__point_t point, gantry__event_t **out_ev
     if (!stream->last_event || stream->last_event->count < point.count) status = record_event(stream);
     if (status == GANTRY_OK) *out_event = retain_event(stream->last_event);
     gantry__mutex_unlock(&stream->lock);
-    return status;
+    return note_refusal(stream, status);
 }
 
 static gantry_status_t wait_on_host(gantry__event_t *event) {

@@ -288,14 +288,19 @@ static void release_programs(gantry_runtime_t *runtime) {
     }
 }
 
+/* Every device, also behind one that fails; the first failure and its text. */
 static void synchronize_all(gantry_runtime_t *runtime, gantry_status_t *out_first) {
+    char text[GANTRY__MESSAGE_BYTES];
     *out_first = GANTRY_OK;
     for (size_t i = 0; i < runtime->devices.logical_count; ++i) {
         gantry_logical_device_t *device = runtime->devices.logical[i];
         if (!atomic_load(&device->is_open)) continue;
         gantry_status_t status = gantry__logical_device_synchronize(device);
-        if (*out_first == GANTRY_OK) *out_first = status;
+        if (status == GANTRY_OK || *out_first != GANTRY_OK) continue;
+        *out_first = status;
+        (void)snprintf(text, sizeof text, "%s", gantry__message());
     }
+    if (*out_first != GANTRY_OK) (void)gantry__fail(*out_first, "%s", text);
 }
 
 static void destroy(gantry_runtime_t *runtime) {
