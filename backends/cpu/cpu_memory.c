@@ -83,7 +83,7 @@ static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_b
 {
     gantry__cpu_machine_memory("", out_free_bytes, out_total_bytes);
     if (*out_total_bytes == 0) {
-        return gantry__cpu_fail(device->host, GANTRY_K_UNAVAILABLE, 0,
+        return gantry__cpu_fail(device->host, GANTRY_K_UNIMPLEMENTED, 0,
                                 "The system does not tell how much memory is free (/proc/meminfo)");
     }
     return GANTRY_K_OK;

@@ -1,5 +1,7 @@
 #include "device/buffer.h"
 
+#include "device/loss.h"
+
 static gantry_status_t wait_for_former_uses(gantry_logical_device_t *device, const gantry__bfc_chunk_t *chunk,
                                             uint32_t first_stream) {
     if (device->synchronous) return GANTRY_OK;
@@ -35,7 +37,10 @@ gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device, const g
         wanted.completed = completed;
     }
     gantry_status_t status = gantry__allocator_allocate(&device->allocator, &wanted, &chunk);
-    if (status != GANTRY_OK) goto fail_buffer;
+    if (status != GANTRY_OK) {
+        status = gantry__loss_note(device, status);
+        goto fail_buffer;
+    }
     status = wait_for_former_uses(device, chunk, first_stream);
     if (status != GANTRY_OK) goto fail_chunk;
     atomic_init(&buffer->references, 1);

@@ -24,6 +24,8 @@
 
 typedef struct gantry__device_table_t gantry__device_table_t;
 
+enum { GANTRY__NOT_LOST = 0, GANTRY__BEING_LOST = 1, GANTRY__LOST = 2 };
+
 struct gantry_physical_device_t {
     gantry__device_table_t *table;
     const gantry__backend_t *backend;
@@ -52,6 +54,9 @@ struct gantry_physical_device_t {
     uint32_t open_count;
     uint64_t whole_limit_bytes; /* what all logical devices of the card may take together; known from the first opening on */
     atomic_uint_fast64_t no_peer_copy; /* bit n: copy_peer to this card from the one at position n mod 64 is not implemented */
+    /* see device/loss.h */
+    atomic_int lost;
+    char lost_text[256]; /* the cause; constant once lost */
 };
 
 struct gantry_logical_device_t {
@@ -92,6 +97,7 @@ struct gantry__device_table_t {
     bool opencl_cpu_as_gpu;
     gantry__memory_policy_t policy;
     atomic_uint_fast64_t pinned_bytes; /* host memory that staging of all devices holds: at most policy.pinned_limit_bytes */
+    atomic_uint losses; /* cards lost so far */
     /* after freeze */
     atomic_bool frozen;
     char frozen_by[64]; /* what initialised it */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "device/buffer.h"
+#include "device/loss.h"
 
 typedef struct gantry_logical_device_t logical_t;
 
@@ -100,7 +101,7 @@ gantry_status_t gantry__fault_create(logical_t *device, const char *op, uint64_t
     (void)gantry__stream_end(compute);
     if (status != GANTRY_OK) {
         gantry__fault_release(fault);
-        return status;
+        return gantry__loss_note(device, status);
     }
     *out_fault = fault;
     return GANTRY_OK;
@@ -122,10 +123,12 @@ static gantry_status_t fetch_slot(const gantry__fault_t *fault, void *out) {
     logical_t *device = fault->device;
     gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_HOST];
     gantry_span_t span = slot_span(device, fault->slot);
+    GANTRY__TRY(gantry__loss_check(device));
     GANTRY__TRY(gantry__stream_wait_for(stream, &fault->point, 1));
     gantry__stream_begin(stream);
     gantry_status_t status = (gantry_status_t)device->backend->transfer->to_host(stream->handle, out, &span);
     uint64_t count = gantry__stream_end(stream);
+    status = gantry__loss_note(device, status);
     gantry_status_t waited =
         gantry__point_wait((gantry__point_t){stream, count}); /* also after a failure: out may be written yet */
     if (status == GANTRY_OK && waited == GANTRY_OK) gantry__point_passed(fault->point);

@@ -2,6 +2,7 @@
  *
  * The first part of a card that is needed opens the card, the last one that is closed closes it. */
 #include "device/device_table.h"
+#include "device/loss.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -51,6 +52,7 @@ static gantry_status_t take_region(void *user, uint64_t size_bytes, uint64_t *ou
         (void)gantry__stream_synchronize(&device->streams[GANTRY_STREAM_TO_DEVICE]);
         (void)gantry__fail(status, "%s", why);
         device->backend->memory->region_free(device->handle, *out_handle, size_bytes);
+        if (gantry__device_is_lost(device)) return status;
         /* drivers report a failed commit in many ways; here it can only mean that memory is short */
         return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "%s: committing %" PRIu64 " bytes: ", device->name,
                                    size_bytes);
@@ -186,11 +188,13 @@ static gantry_status_t open_streams(logical_t *device) {
             close_streams(device);
             return status;
         }
+        device->streams[i].logical = device;
     }
     return GANTRY_OK;
 }
 
 static gantry_status_t open_all(logical_t *device) {
+    GANTRY__TRY(gantry__loss_check(device));
     GANTRY__TRY(open_driver(device));
     gantry_status_t status = open_streams(device);
     if (status != GANTRY_OK) goto fail_driver;

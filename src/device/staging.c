@@ -8,6 +8,7 @@
 #include "device/staging.h"
 
 #include "device/device_table.h"
+#include "device/loss.h"
 
 typedef struct gantry_logical_device_t logical_t;
 typedef gantry__staging_block_t block_t;
@@ -64,7 +65,8 @@ static bool has_pinned_memory(const logical_t *device) {
 static void *make_data(logical_t *device) {
     void *data = NULL;
     if (!has_pinned_memory(device)) return gantry__heap_alloc(device->table->heap, BLOCK_BYTES);
-    return device->backend->memory->host_alloc(device->handle, BLOCK_BYTES, &data) == 0 ? data : NULL;
+    gantry_status_t status = (gantry_status_t)device->backend->memory->host_alloc(device->handle, BLOCK_BYTES, &data);
+    return gantry__loss_note(device, status) == GANTRY_OK ? data : NULL; /* without: a copy that waits */
 }
 
 static void free_data(logical_t *device, void *data) {

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device/loss.h"
 #include "device/staging.h"
 
 typedef struct gantry_logical_device_t logical_t;
@@ -32,7 +33,7 @@ static gantry_status_t submit_to_device(gantry__buffer_t *target, const void *so
     uint64_t count = gantry__stream_end(stream);
     gantry__buffer_mark_use(target, GANTRY_STREAM_TO_DEVICE, count);
     *out_ready = (gantry__point_t){stream, count};
-    return status;
+    return gantry__loss_note(device, status);
 }
 
 static gantry_status_t copy_and_wait(gantry__buffer_t *target, const void *source, uint64_t size_bytes,
@@ -46,6 +47,7 @@ gantry_status_t gantry__copy_from_host(gantry__buffer_t *target, const void *sou
     logical_t *device = target->device;
     *out_ready = (gantry__point_t){NULL, 0};
     if (size_bytes == 0) return GANTRY_OK;
+    GANTRY__TRY(gantry__loss_check(device));
     bool is_small = !device->synchronous && size_bytes <= GANTRY__STAGING_BLOCK_BYTES;
     gantry__staging_block_t *block = is_small ? gantry__staging_acquire(device) : NULL;
     if (!block) return copy_and_wait(target, source, size_bytes, out_ready);
@@ -59,6 +61,7 @@ gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uin
                                      gantry__point_t ready) {
     if (size_bytes == 0) return GANTRY_OK;
     logical_t *device = source->device;
+    GANTRY__TRY(gantry__loss_check(device));
     gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_HOST];
     gantry_span_t span = {source->span.region, source->span.offset_bytes + offset_bytes, size_bytes};
     GANTRY__TRY(gantry__stream_wait_for(stream, &ready, 1));
@@ -66,6 +69,7 @@ gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uin
     gantry_status_t status = (gantry_status_t)device->backend->transfer->to_host(stream->handle, target, &span);
     uint64_t count = gantry__stream_end(stream);
     gantry__buffer_mark_use(source, GANTRY_STREAM_TO_HOST, count);
+    status = gantry__loss_note(device, status);
     gantry_status_t waited = gantry__point_wait((gantry__point_t){stream, count});
     if (status == GANTRY_OK && waited == GANTRY_OK) gantry__point_passed(ready);
     return status != GANTRY_OK ? status : waited;
@@ -146,6 +150,8 @@ static gantry_status_t copy_on_device(gantry__buffer_t *target, gantry__buffer_t
                                       bool *out_peer_missing) {
     gantry__stream_t *stream = &target->device->streams[GANTRY_STREAM_TO_DEVICE];
     *out_peer_missing = false;
+    GANTRY__TRY(gantry__loss_check(source->device));
+    GANTRY__TRY(gantry__loss_check(target->device));
     GANTRY__TRY(gantry__stream_wait_for(stream, &ready, 1));
     GANTRY__TRY(follow_uses(stream, target));
     gantry_status_t status = submit_copy(target, source, offset_bytes, size_bytes, out_ready, out_peer_missing);
@@ -154,7 +160,7 @@ static gantry_status_t copy_on_device(gantry__buffer_t *target, gantry__buffer_t
     if (*out_peer_missing) return status;
     (void)snprintf(why, sizeof why, "%s", gantry__message());
     (void)gantry__stream_synchronize(stream);
-    return gantry__fail(status, "%s", why);
+    return gantry__loss_note(target->device, gantry__fail(status, "%s", why));
 }
 
 static void give_peer_copy_up(const logical_t *target, const logical_t *source) {

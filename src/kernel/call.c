@@ -3,10 +3,17 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "device/loss.h"
+
 static gantry__call_t *from_abi(gantry_op_call_t *abi) { return abi->core; }
 
 static gantry__stream_t *compute_stream(const gantry__call_t *call) {
     return &call->device->streams[GANTRY_STREAM_COMPUTE];
+}
+
+/* What a slot of the device returned, the loss of the device made known. */
+static int32_t note(gantry__call_t *call, int32_t code) {
+    return (int32_t)gantry__loss_note(call->device, (gantry_status_t)code);
 }
 
 static int32_t serve_scratch(gantry_op_call_t *abi, uint64_t size_bytes, gantry_span_t *out_span) {
@@ -44,7 +51,7 @@ static int32_t serve_kernel(gantry_op_call_t *abi, const gantry_program_source_t
                             const char *name, gantry_backend_kernel_t **out_kernel) {
     gantry__call_t *call = from_abi(abi);
     if (!call->programs) return (int32_t)gantry__fail(GANTRY_INTERNAL, "%s builds no programs", call->device->name);
-    return (int32_t)gantry__program_cache_kernel(call->programs, source, options, name, out_kernel);
+    return note(call, (int32_t)gantry__program_cache_kernel(call->programs, source, options, name, out_kernel));
 }
 
 /* ---- the limits of a smaller device ---- */
@@ -105,7 +112,7 @@ static int32_t serve_launch(gantry_op_call_t *abi, gantry_backend_kernel_t *kern
     gantry__stream_begin(stream);
     int32_t code = call->device->backend->program->launch(abi->stream, kernel, launch);
     (void)gantry__stream_end(stream);
-    return code;
+    return note(call, code);
 }
 
 static int32_t serve_copy(gantry_op_call_t *abi, const gantry_span_t *target, const gantry_span_t *source) {
@@ -115,7 +122,7 @@ static int32_t serve_copy(gantry_op_call_t *abi, const gantry_span_t *target, co
     gantry__stream_begin(stream);
     int32_t code = call->device->backend->transfer->copy(abi->stream, target, source);
     (void)gantry__stream_end(stream);
-    return code;
+    return note(call, code);
 }
 
 static int32_t serve_fill(gantry_op_call_t *abi, const gantry_span_t *target, const void *pattern,
@@ -126,7 +133,7 @@ static int32_t serve_fill(gantry_op_call_t *abi, const gantry_span_t *target, co
     gantry__stream_begin(stream);
     int32_t code = call->device->backend->transfer->fill(abi->stream, target, pattern, pattern_bytes);
     (void)gantry__stream_end(stream);
-    return code;
+    return note(call, code);
 }
 
 static int32_t serve_fault(gantry_op_call_t *abi, gantry_span_t *out_span) {

@@ -9,6 +9,8 @@
  * Each device that was looked at and passed over leaves a refusal with its own reason. */
 #include "place/placer.h"
 
+#include "device/loss.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -61,6 +63,10 @@ static bool try_device(const gantry__place_request_t *request, logical_t *device
     const gantry__kernel_entry_t *entries =
         gantry__kernel_registry_find(&request->registries[device->physical->position], request->op->name, &count);
     gantry_refusal_t why = count == 0 ? GANTRY_REFUSED_NO_KERNEL : GANTRY_REFUSED_NO_KERNEL_FOR_TYPE;
+    if (gantry__device_is_lost(device)) {
+        refuse(plan, device, GANTRY_REFUSED_DEVICE_LOST);
+        return false;
+    }
     if (request->integer_variable && strcmp(device->physical->type, "CPU") != 0) {
         refuse(plan, device, GANTRY_REFUSED_INTEGER_VARIABLE);
         return false;
@@ -149,7 +155,7 @@ static bool has_any_kernel(const gantry__place_request_t *request) {
     return false;
 }
 
-static gantry_status_t refuse_op(const gantry__place_request_t *request, gantry__plan_t *plan) {
+static gantry_status_t explain_refusal(const gantry__place_request_t *request, gantry__plan_t *plan) {
     plan->reason = GANTRY_PLACED_REFUSED;
     plan->device = NULL;
     char names[768], types[96];
@@ -188,6 +194,18 @@ static gantry_status_t refuse_op(const gantry__place_request_t *request, gantry_
         request->require ? " Placement is \"require\": running on a CPU while no GPU has a kernel is an error." : "");
 }
 
+/* TensorFlow's text, and which of the devices that were passed over is lost. */
+static gantry_status_t refuse_op(const gantry__place_request_t *request, gantry__plan_t *plan) {
+    gantry_status_t status = explain_refusal(request, plan);
+    for (uint32_t i = 0; i < plan->refusal_count && i < GANTRY_MAX_REFUSALS; ++i) {
+        const logical_t *device = plan->refusals[i].device;
+        if (plan->refusals[i].why != GANTRY_REFUSED_DEVICE_LOST) continue;
+        return gantry__fail(status, "%s Device %s was lost: %s.", gantry__message(), device->full_name,
+                            device->physical->lost_text);
+    }
+    return status;
+}
+
 /* ---- the five ways ---- */
 
 static bool is_spare_cpu(const gantry__place_request_t *request, const logical_t *device) {
@@ -203,7 +221,10 @@ static gantry_status_t place_exhausted(const gantry__place_request_t *request, g
 
 static gantry_status_t place_pinned(const gantry__place_request_t *request, gantry__plan_t *plan) {
     logical_t *device = request->devices->logical[request->pinned->position];
-    if (!try_device(request, device, plan)) return refuse_op(request, plan);
+    if (!try_device(request, device, plan)) {
+        gantry_status_t status = refuse_op(request, plan);
+        return gantry__device_is_lost(device) ? gantry__loss_fail(device) : status;
+    }
     plan->reason = GANTRY_PLACED_WITH_VARIABLE;
     return GANTRY_OK;
 }

@@ -28,6 +28,8 @@ static gantry__plan_key_t key_of(const gantry__place_request_t *request) {
     key.settings = (uint32_t)request->soft | (uint32_t)request->require << 1 |
                    (uint32_t)request->integer_variable << 2 | (uint32_t)(request->call != NULL) << 3 |
                    (uint32_t)(request->exhausted != NULL) << 4;
+    /* what was planned before a card was lost may lie on it */
+    key.settings |= (uint32_t)atomic_load_explicit(&request->devices->losses, memory_order_acquire) << 16;
     return key;
 }
 

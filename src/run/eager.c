@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device/loss.h"
 #include "kernel/call.h"
 #include "run/dispatch.h"
 
@@ -306,6 +307,7 @@ static gantry_status_t compute(eager_t *eager) {
     gantry__point_t point;
     gantry__fault_t *fault = gantry__call_finish(&eager->call, &point);
     mark_uses(eager, point);
+    status = gantry__loss_note(eager->device, status);
     if (status == GANTRY_OK) status = inherit_faults(eager, fault);
     gantry__fault_release(fault);
     return status;

@@ -104,8 +104,10 @@ gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *given, gan
     runtime->heap = heap;
     runtime->log = (gantry__log_t){options.log, options.log_user, GANTRY_LEVEL_INFO};
     atomic_init(&runtime->references, 1);
-    gantry_status_t status = init_parts(runtime, &options);
+    gantry_status_t status = gantry__fork_guard_init(&runtime->fork, "runtime");
+    if (status == GANTRY_OK) status = init_parts(runtime, &options);
     if (status != GANTRY_OK) {
+        gantry__fork_guard_deinit(&runtime->fork);
         gantry__heap_free(&heap, runtime, sizeof *runtime);
         return status;
     }
@@ -222,11 +224,17 @@ gantry_status_t gantry__runtime_programs(gantry_runtime_t *runtime, gantry_logic
 gantry_status_t gantry__runtime_check(const gantry_runtime_t *runtime) {
     if (!runtime)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "the runtime is NULL; one from gantry_runtime_create is accepted");
+    if (!gantry__runtime_is_ours(runtime)) return gantry__fork_guard_fail(&runtime->fork);
     if (atomic_load_explicit(&runtime->is_released, memory_order_acquire)) {
         return gantry__fail(GANTRY_FAILED_PRECONDITION,
                             "the runtime was released; its objects may only be released now");
     }
     return GANTRY_OK;
+}
+
+gantry_status_t gantry__runtime_check_well(const gantry_runtime_t *runtime) {
+    if (runtime && !gantry__fork_guard_ask(&runtime->fork)) return gantry__fork_guard_fail(&runtime->fork);
+    return gantry__runtime_check(runtime);
 }
 
 gantry_runtime_t *gantry__runtime_retain(gantry_runtime_t *runtime) {
@@ -251,14 +259,19 @@ static void release_programs(gantry_runtime_t *runtime) {
     }
 }
 
+/* Every device, also behind one that fails; the first failure and its text. */
 static void synchronize_all(gantry_runtime_t *runtime, gantry_status_t *out_first) {
+    char text[GANTRY__MESSAGE_BYTES];
     *out_first = GANTRY_OK;
     for (size_t i = 0; i < runtime->devices.logical_count; ++i) {
         gantry_logical_device_t *device = runtime->devices.logical[i];
         if (!atomic_load(&device->is_open)) continue;
         gantry_status_t status = gantry__logical_device_synchronize(device);
-        if (*out_first == GANTRY_OK) *out_first = status;
+        if (status == GANTRY_OK || *out_first != GANTRY_OK) continue;
+        *out_first = status;
+        (void)snprintf(text, sizeof text, "%s", gantry__message());
     }
+    if (*out_first != GANTRY_OK) (void)gantry__fail(*out_first, "%s", text);
 }
 
 static void destroy(gantry_runtime_t *runtime) {
@@ -286,6 +299,7 @@ static void destroy(gantry_runtime_t *runtime) {
     gantry__binary_store_deinit(&runtime->store);
     gantry__settings_deinit(&runtime->settings);
     gantry__mutex_deinit(&runtime->lock);
+    gantry__fork_guard_deinit(&runtime->fork);
     gantry__heap_t heap = runtime->heap;
     gantry__heap_free(&heap, runtime, sizeof *runtime);
 }
@@ -295,14 +309,15 @@ void gantry__runtime_drop(gantry_runtime_t *runtime) {
 }
 
 void gantry_runtime_release(gantry_runtime_t *runtime) {
-    if (!runtime || atomic_exchange(&runtime->is_released, true)) return;
+    if (!runtime || !gantry__fork_guard_ask(&runtime->fork)) return;
+    if (atomic_exchange(&runtime->is_released, true)) return;
     gantry_status_t unread; /* errors of work that nobody read end here */
     synchronize_all(runtime, &unread);
     gantry__runtime_drop(runtime);
 }
 
 gantry_status_t gantry_runtime_synchronize(gantry_runtime_t *runtime) {
-    GANTRY__TRY(gantry__runtime_check(runtime));
+    GANTRY__TRY(gantry__runtime_check_well(runtime));
     gantry_status_t first;
     synchronize_all(runtime, &first);
     return first;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "device/loss.h"
 #include "run/tensor_format.h"
 #include "run/tensor_state.h"
 
@@ -69,7 +70,8 @@ gantry_tensor_t *gantry_tensor_retain(const gantry_tensor_t *tensor) {
 }
 
 void gantry_tensor_release(gantry_tensor_t *tensor) {
-    if (!tensor || atomic_fetch_sub_explicit(&tensor->references, 1, memory_order_acq_rel) != 1) return;
+    if (!tensor || !gantry__runtime_is_ours(tensor->runtime)) return;
+    if (atomic_fetch_sub_explicit(&tensor->references, 1, memory_order_acq_rel) != 1) return;
     gantry_runtime_t *runtime = tensor->runtime;
     gantry__buffer_release(tensor->buffer);
     release_faults(tensor);
@@ -217,7 +219,7 @@ gantry_status_t gantry__tensor_settle(const gantry_tensor_t *tensor) {
 static gantry_status_t check_tensor(const gantry_tensor_t *tensor) {
     if (!tensor)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "the tensor is NULL; a tensor that an op made is accepted");
-    return gantry__runtime_check(tensor->runtime);
+    return gantry__runtime_check_well(tensor->runtime);
 }
 
 gantry_status_t gantry__tensor_host_data(const gantry_tensor_t *tensor, const void **out_data, void **out_owned) {
@@ -262,6 +264,7 @@ gantry_status_t gantry_tensor_read(const gantry_tensor_t *tensor, void *out, siz
 
 gantry_status_t gantry_tensor_wait(const gantry_tensor_t *tensor) {
     GANTRY__TRY(check_tensor(tensor));
+    if (tensor->buffer) GANTRY__TRY(gantry__loss_check(tensor->device));
     GANTRY__TRY(gantry__point_wait(tensor->ready));
     return gantry__tensor_settle(tensor);
 }

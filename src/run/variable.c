@@ -119,7 +119,8 @@ gantry_variable_t *gantry_variable_create(gantry_scope_t *scope, const gantry_te
 }
 
 void gantry_variable_release(gantry_variable_t *variable) {
-    if (variable && atomic_fetch_sub(&variable->references, 1) == 1) destroy(variable);
+    if (!variable || !gantry__fork_guard_ask(&variable->runtime->fork)) return;
+    if (atomic_fetch_sub(&variable->references, 1) == 1) destroy(variable);
 }
 
 gantry_dtype_t gantry_variable_dtype(const gantry_variable_t *variable) {
