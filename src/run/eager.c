@@ -369,8 +369,8 @@ static gantry_status_t run_on_cpu(eager_t *eager, const gantry_attr_value_t *att
 }
 
 static bool may_move(const eager_t *eager, const gantry_logical_device_t *pinned) {
-    return eager->runtime->devices.policy.oom_fallback && !pinned && eager->device &&
-           strcmp(eager->device->physical->type, "CPU") != 0;
+    if (!eager->runtime->devices.policy.oom_fallback || pinned || !eager->device) return false;
+    return eager->device->index < 0 || strcmp(eager->device->physical->type, "CPU") != 0;
 }
 
 gantry_status_t gantry__run_op(gantry_scope_t *scope, const gantry__op_def_t *op, const gantry_tensor_t *const *inputs,
