@@ -37,7 +37,7 @@ typedef struct gantry_memory_info_t {
     uint64_t largest_free_bytes; /* largest free chunk of the pool */
     uint64_t largest_allocation_bytes;
     uint64_t allocation_count;   /* since start or reset */
-    uint64_t driver_free_bytes;  /* 0 when the driver cannot tell */
+    uint64_t driver_free_bytes;  /* 0 when the driver cannot tell; where device memory is the machine's, the machine's */
     uint64_t driver_total_bytes;
     uint64_t requested_bytes;    /* in use, as asked for */
     uint64_t staging_bytes;      /* host memory of transfers, counted against the limit beside the pool */

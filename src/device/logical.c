@@ -1,7 +1,7 @@
 /* A logical device at work: driver context (shared by all logical devices of a card), limit, allocator, streams.
  *
  * The first part of a card that is needed opens the card, the last one that is closed closes it. */
-#include "device/device_table.h"
+#include "device/driver_memory.h"
 #include "device/loss.h"
 
 #include <inttypes.h>
@@ -14,11 +14,9 @@ typedef struct gantry_logical_device_t logical_t;
 
 /* Where device memory is host memory, the kernel would rather kill a process than refuse it memory: ask first. */
 static gantry_status_t check_host_memory(const logical_t *device, uint64_t size_bytes) {
-    const gantry_memory_ops_t *memory = device->backend->memory;
+    uint64_t free_bytes, total_bytes;
     if (!(device->physical->info.flags & GANTRY_DEVICE_HOST_BACKED)) return GANTRY_OK;
-    if (!GANTRY_ABI_HAS(memory, memory_info) || !memory->memory_info) return GANTRY_OK;
-    uint64_t free_bytes = 0, total_bytes = 0;
-    if (memory->memory_info(device->handle, &free_bytes, &total_bytes) != 0) return GANTRY_OK;
+    if (!gantry__driver_memory(device, &free_bytes, &total_bytes)) return GANTRY_OK;
     uint64_t reserve = total_bytes / 64; /* for the rest of the process and the system */
     if (size_bytes + reserve <= free_bytes) return GANTRY_OK;
     return gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
@@ -86,11 +84,9 @@ static uint64_t reserve_of(const gantry_device_info_t *info, uint64_t free_bytes
  * counts only when it is smaller than that. Where device memory is the machine's, it is a sixteenth of the machine at least, which
  * leaves the system and the process room. A driver that does not tell leaves the total. */
 static uint64_t default_limit(const logical_t *device, uint64_t total) {
-    const gantry_memory_ops_t *memory = device->backend->memory;
-    uint64_t free_bytes = 0, driver_total = 0;
+    uint64_t free_bytes, driver_total;
     if (gantry__device_growth(device->table, device->physical)) return total;
-    if (!GANTRY_ABI_HAS(memory, memory_info) || !memory->memory_info) return total;
-    if (memory->memory_info(device->handle, &free_bytes, &driver_total) != 0) return total;
+    if (!gantry__driver_memory(device, &free_bytes, &driver_total)) return total;
     uint64_t reserve = reserve_of(&device->physical->info, free_bytes);
     bool is_host_backed = (device->physical->info.flags & GANTRY_DEVICE_HOST_BACKED) != 0;
     if (is_host_backed && reserve < driver_total / 16) reserve = driver_total / 16;

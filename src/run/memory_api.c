@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "device/device_config.h"
+#include "device/driver_memory.h"
 #include "run/api.h"
 
 /* ---- settings ---- */
@@ -63,11 +64,7 @@ gantry_status_t gantry_get_memory_info(gantry_runtime_t *runtime, const char *de
                                 .waited_count = counts.waited,
                                 .collected_count = counts.collected,
                                 .out_of_memory_count = counts.out_of_memory};
-    const gantry_memory_ops_t *memory = device->backend->memory;
-    if (GANTRY_ABI_HAS(memory, memory_info) && memory->memory_info &&
-        memory->memory_info(device->handle, &all.driver_free_bytes, &all.driver_total_bytes) != 0) {
-        all.driver_free_bytes = all.driver_total_bytes = 0;
-    }
+    (void)gantry__driver_memory(device, &all.driver_free_bytes, &all.driver_total_bytes);
     return gantry__copy_out(&all, sizeof all, out_info, out_info->struct_size, "gantry_get_memory_info");
 }
 
