@@ -1,5 +1,7 @@
 #include "device/buffer.h"
 
+#include <inttypes.h>
+
 #include "device/loss.h"
 
 static gantry_status_t wait_for_former_uses(gantry_logical_device_t *device, const gantry__bfc_chunk_t *chunk,
@@ -24,6 +26,14 @@ static void note_completed(const gantry_logical_device_t *device, uint32_t first
     }
 }
 
+/* No pool, however empty, has a region for more than the device's largest allocation: that is what the error is to begin with. */
+static gantry_status_t explain(gantry_status_t status, const gantry_logical_device_t *device, uint64_t size_bytes) {
+    uint64_t largest = device->info.largest_allocation_bytes;
+    if (status != GANTRY_RESOURCE_EXHAUSTED || largest == 0 || size_bytes <= largest) return status;
+    return gantry__fail_prefix(status, "%" PRIu64 " bytes are more than the largest allocation of %s, %" PRIu64 " bytes: ",
+                               size_bytes, device->name, largest);
+}
+
 gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device, const gantry__allocation_t *request,
                                         uint32_t first_stream, gantry__buffer_t **out_buffer) {
     *out_buffer = NULL;
@@ -38,7 +48,7 @@ gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device, const g
     }
     gantry_status_t status = gantry__allocator_allocate(&device->allocator, &wanted, &chunk);
     if (status != GANTRY_OK) {
-        status = gantry__loss_note(device, status);
+        status = explain(gantry__loss_note(device, status), device, request->bytes);
         goto fail_buffer;
     }
     status = wait_for_former_uses(device, chunk, first_stream);

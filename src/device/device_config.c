@@ -36,12 +36,14 @@ void gantry__device_hold_parts(physical_t *device) {
 void gantry__device_warn_of_lost_split(const gantry__device_table_t *table, const char *name,
                                        const gantry__device_settings_t *settings) {
     if (settings->winner[GANTRY__DEVICE_PARTS] >= 0) return;
+    gantry__device_setting_id_t id =
+        settings->winner[GANTRY__DEVICE_FRACTION] >= 0 ? GANTRY__DEVICE_FRACTION : GANTRY__DEVICE_LIMIT;
+    const char *winner = settings->winner[id] < 0 ? "another setting" : settings->layers[settings->winner[id]].by[id];
     for (int i = GANTRY__LAYERS - 1; i >= 0; --i) {
-        if (!settings->layers[i].by[GANTRY__DEVICE_PARTS]) continue;
-        gantry__log(table->log, GANTRY_LEVEL_WARNING,
-                    "%s is not split as %s says: the memory limit or fraction of %s overrules it",
-                    name, settings->layers[i].by[GANTRY__DEVICE_PARTS],
-                    i == GANTRY__LAYER_OPTION ? "a call" : "an option or call");
+        const char *loser = settings->layers[i].by[GANTRY__DEVICE_PARTS];
+        if (!loser) continue;
+        gantry__log(table->log, GANTRY_LEVEL_WARNING, "%s is not split as %s says: %s overrules it", name, loser,
+                    winner);
         return;
     }
 }

@@ -35,6 +35,9 @@ static void imitate(logical_t *device) {
     info->largest_allocation_bytes = smaller(own->largest_allocation_bytes, part->largest_allocation_bytes);
     device->imitates_launches = info->max_work_group_size != own->max_work_group_size ||
                                 info->local_memory_bytes != own->local_memory_bytes;
+    /* kernels have forms of their own for processors, which never meet such limits: a processor that is presented as a GPU shall run
+     * what a GPU would */
+    if (device->imitates_launches && strcmp(device->physical->type, "GPU") == 0) info->type = GANTRY_DEVICE_TYPE_GPU;
 }
 
 static gantry_status_t add_logical(gantry__device_table_t *table, const physical_t *physical, size_t part) {

@@ -394,7 +394,7 @@ static void limit_and_split_fit_each_other(void **state) {
     assert_int_equal(gpu(&f, 0)->part_count, 2);
     assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 8 * MIB), GANTRY_OK);
     assert_int_equal(gpu(&f, 0)->part_count, 0);
-    assert_int_equal(log_lines_with(&f.log, "is not split as GANTRY_LOGICAL_DEVICES says", "a call"), 1);
+    assert_int_equal(log_lines_with(&f.log, "is not split as GANTRY_LOGICAL_DEVICES says: gantry_set_memory_limit", "overrules it"), 1);
     device_fixture_close(&f);
     set_variable("GANTRY_MEMORY_LIMIT", "8M");
     expect_failure(device_fixture_try_open(&f, NULL, NULL, -1), GANTRY_INVALID_ARGUMENT,

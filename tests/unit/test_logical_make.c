@@ -188,10 +188,9 @@ static void parts_without_a_limit_share_what_is_left(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         device_fixture_t f;
-        device_fixture_open(&f, NULL, NULL);
+        gantry_runtime_options_t options = {.struct_size = sizeof options, .memory_limit_bytes = cases[i].limit * MIB};
+        device_fixture_open(&f, NULL, &options);
         SPLIT(&f.table, CARD(0), PART(cases[i].parts[0]), PART(cases[i].parts[1]), PART(cases[i].parts[2]));
-        if (cases[i].limit > 0)
-            assert_int_equal(gantry__device_set_limit(&f.table, device_fixture_physical(&f, "fake:0"), cases[i].limit * MIB), GANTRY_OK);
         freeze(&f);
         for (int k = 0; k < 3; ++k) {
             char name[8];
