@@ -1,4 +1,5 @@
-/* How long the ladder takes to refuse: 10,000 chunks alive, no work in flight, nothing that could be given back. */
+/* How long the ladder takes to refuse: 10,000 chunks alive under 400 names, no work in flight, nothing that could be
+ * given back. The report that a refusal keeps is part of it. */
 #include <stdio.h>
 
 #include "bench_internal.h"
@@ -7,20 +8,33 @@
 #define CHUNKS 10000
 #define CHUNK_BYTES (UINT64_C(64) << 10)
 #define CALLS 200
+#define OWNERS 20 /* and as many tags for each */
 #define MOST_US 1000.0
 
 typedef struct full_pool_t {
     counted_allocator_t counted;
     gantry__bfc_chunk_t *chunks[CHUNKS * 2];
     size_t count;
+    char owners[OWNERS][16], tags[OWNERS][16];
 } full_pool_t;
+
+static gantry__bfc_chunk_t *allocate_named(full_pool_t *pool, size_t number) {
+    gantry__bfc_chunk_t *chunk = NULL;
+    const gantry__allocation_t request = {
+        .bytes = CHUNK_BYTES, .owner = pool->owners[number % OWNERS], .tag = pool->tags[number / OWNERS % OWNERS]};
+    return gantry__allocator_allocate(&pool->counted.allocator, &request, &chunk) == GANTRY_OK ? chunk : NULL;
+}
 
 /* CHUNKS chunks in use; with holes, as many free ones between them. The limit is what they need. */
 static bool fill(full_pool_t *pool, bool with_holes) {
     pool->count = with_holes ? CHUNKS * 2 : CHUNKS;
     if (counted_allocator_init(&pool->counted, CHUNK_BYTES * pool->count, 0) != GANTRY_OK) return false;
+    for (int i = 0; i < OWNERS; ++i) {
+        (void)snprintf(pool->owners[i], sizeof pool->owners[i], "Op%d", i);
+        (void)snprintf(pool->tags[i], sizeof pool->tags[i], "layer %d", i);
+    }
     for (size_t i = 0; i < pool->count; ++i) {
-        pool->chunks[i] = counted_allocate(&pool->counted, CHUNK_BYTES);
+        pool->chunks[i] = allocate_named(pool, i / 2); /* / 2: the same names with holes and without */
         if (!pool->chunks[i]) return false;
     }
     for (size_t i = 0; with_holes && i < pool->count; i += 2) {

@@ -64,7 +64,8 @@ static void traces_of_attacks_hold_no_more_than_the_rules(void **state) {
         make(&trace, &trace_recipes[i]);
         uint64_t held = replay(&trace, &subject_gantry, TRACE_NO_LIMIT).peak_pool_bytes;
         uint64_t allowed = replay(&trace, &subject_rules, TRACE_NO_LIMIT).peak_pool_bytes;
-        if (held > allowed) fail_msg("%s: %llu > %llu", trace.name, (unsigned long long)held, (unsigned long long)allowed);
+        if (held > allowed)
+            fail_msg("%s: %llu > %llu", trace.name, (unsigned long long)held, (unsigned long long)allowed);
         memory_trace_deinit(&trace);
     }
 }
