@@ -18,6 +18,7 @@
 #include <gantry/gantry.h>
 
 #include "count_objects.h"
+#include "counting_heap.h"
 #include "measure.h"
 #include "raw_opencl.h"
 
@@ -43,24 +44,6 @@ static int failures;
             printf("\n");                      \
         }                                      \
     } while (0)
-
-/* ---- a heap that counts ---- */
-
-static atomic_long heap_bytes, heap_blocks;
-
-static void *count_reallocate(void *user, void *ptr, size_t old_bytes, size_t new_bytes) {
-    (void)user;
-    if (new_bytes == 0) {
-        if (ptr) (void)atomic_fetch_sub(&heap_blocks, 1), (void)atomic_fetch_sub(&heap_bytes, (long)old_bytes);
-        free(ptr);
-        return NULL;
-    }
-    void *result = realloc(ptr, new_bytes);
-    if (!result) return NULL;
-    if (!ptr) (void)atomic_fetch_add(&heap_blocks, 1);
-    (void)atomic_fetch_add(&heap_bytes, (long)new_bytes - (ptr ? (long)old_bytes : 0));
-    return result;
-}
 
 /* ---- one runtime's life ---- */
 
