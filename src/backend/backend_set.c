@@ -140,7 +140,8 @@ static gantry_status_t open_all(gantry__backend_set_t *set, const char *path, co
     GANTRY__TRY(gantry__module_search(set->heap, path, visit_module, &search));
     const char *environment = gantry__settings_get(set->settings, "GANTRY_BACKEND_PATH", NULL);
     GANTRY__TRY(gantry__module_search(set->heap, environment, visit_module, &search));
-    char *own = gantry__module_own_folder(set->heap);
+    char *own;
+    GANTRY__TRY(gantry__module_own_folder(set->heap, &own));
     gantry_status_t status = gantry__module_search_folder(set->heap, own, visit_module, &search);
     gantry__heap_free_text(set->heap, own);
     return status;
