@@ -87,8 +87,10 @@ void faults_source_fill(const faults_scenario_t *scenario, gantry_runtime_option
 /* In the child: before each run, and after it: is everything of the driver given back? */
 void faults_source_reset(void);
 bool faults_source_is_clean(char *out_why, size_t why_bytes);
-/* Which failure a fault of the source must end in. text: what the message must contain. */
-void faults_source_expected(gantry_status_t *out_status, const char **out_text);
+/* What the fault that was made last must end in, and whether a message tells of it. */
+gantry_status_t faults_source_status(void);
+const char *faults_source_cause(void);
+bool faults_source_is_told(const char *message);
 extern faults_source_t faults_source;
 
 /* ---- what the program under test said, see faults_calls.h ---- */

@@ -73,7 +73,8 @@ static bool is_expected(uint64_t key) {
 /* status -1: not known. */
 static void note(int status, const char *message, const char *call, const char *file, int line) {
     lock();
-    if (!is_expected(make_key(file, line, status)) && !self.said.differs) {
+    bool is_other = !is_expected(make_key(file, line, status)) || (faults_sites_fired() && faults_source_is_told(message)); /* the fault's, where the program expects another */
+    if (is_other && !self.said.differs) {
         const char *name = strrchr(file, '/');
         self.said.differs = true;
         self.said.status_known = status >= 0;
@@ -111,8 +112,9 @@ static void add_object(kind_t kind, const void *at, const void *parent) {
 
 /* The newest such; scopes take those inside with them. */
 static void remove_object(kind_t kind, const void *at) {
+    if (!at) return;
     lock();
-    for (size_t i = self.object_count; at && i-- > 0;) {
+    for (size_t i = self.object_count; i-- > 0;) {
         if (self.objects[i].kind != kind || self.objects[i].at != at) continue;
         memmove(&self.objects[i], &self.objects[i + 1], (self.object_count - i - 1) * sizeof self.objects[0]);
         --self.object_count;
@@ -205,10 +207,7 @@ void faults_tensor_release(gantry_tensor_t *tensor) {
 
 static void watch_log(void *user, gantry_log_level_t level, const char *text) {
     const logger_t *logger = user;
-    gantry_status_t status;
-    const char *cause;
-    faults_source_expected(&status, &cause);
-    if (faults_sites_fired() && strstr(text, cause)) {
+    if (faults_sites_fired() && faults_source_is_told(text)) {
         lock();
         self.said.cause_is_told = true;
         unlock();
@@ -217,12 +216,9 @@ static void watch_log(void *user, gantry_log_level_t level, const char *text) {
 }
 
 static bool has_reason(const gantry_runtime_t *runtime) {
-    gantry_status_t status;
-    const char *cause;
-    faults_source_expected(&status, &cause);
     for (size_t i = 0; i < gantry_backend_status_count(runtime); ++i) {
         gantry_backend_status_t backend = {.struct_size = sizeof backend};
-        if (gantry_backend_status(runtime, i, &backend) == GANTRY_OK && strstr(backend.reason, cause)) return true;
+        if (gantry_backend_status(runtime, i, &backend) == GANTRY_OK && faults_source_is_told(backend.reason)) return true;
     }
     return false;
 }

@@ -99,7 +99,8 @@ static int run_all(const line_t *line) {
     uint64_t shown = 0;
     (void)clock_gettime(CLOCK_MONOTONIC, &begin);
     if (!line->list)
-        (void)printf("%-7s %-34s %6s %8s %9s %9s %8s\n", "source", "scenario", "sites", "faults", "went well", "unreached", "failures");
+        (void)printf("%-7s %-34s %6s %8s %9s %9s %8s %7s\n", "source", "scenario", "sites", "faults", "went well",
+                     "unreached", "failures", "seconds");
     for (size_t i = 0; i < faults_scenario_count; ++i) {
         const faults_scenario_t *scenario = &faults_scenarios[i];
         if (!(scenario->flags >> line->source & 1) || !is_wanted(line->scenarios, scenario->name)) continue;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "faults.h"
@@ -45,6 +46,16 @@ static void *map_shared(size_t bytes) {
 }
 
 /* ---- children ---- */
+
+/* A fault that nobody noticed, on standard error: the child's output is the program's. */
+static void print_other_way(const job_t *job, const plan_t *plan) {
+    const faults_site_t *site = &job->shared->sites[plan->site];
+    (void)fprintf(stderr, "gantry_faults: went well: %s, occurrence %" PRIu64 " of %" PRIu64 ", from", site->name,
+                  plan->occurrence, site->events);
+    for (uint32_t i = 0; i < site->frame_count; ++i)
+        (void)fprintf(stderr, " %s+0x%" PRIx64, site->frames[i].module, site->frames[i].offset);
+    (void)fprintf(stderr, "\n");
+}
 
 static void print_tail(const char *title, int file) {
     char text[3000];
@@ -103,6 +114,7 @@ static _Noreturn void run_in_child(job_t *job) {
         shared->why[0] = '\0';
         plan->result = faults_run_one(&child, shared->sites[plan->site].number, plan->occurrence, shared->why, WHY_BYTES);
         if (plan->result == 'f') _exit(1);
+        if (child.settings->verbose && plan->result == 'o') print_other_way(job, plan);
         ++shared->next;
     }
     _exit(0);
@@ -165,22 +177,23 @@ static void print_failure(const job_t *job, const plan_t *plan, const char *end)
     (void)printf("\n      again: %s --source %s --scenario %s --site %" PRIx64 " --occurrence %" PRIu64 " --verbose\n",
                  job->settings->program, faults_source_name(faults_source), job->scenario->name, site->number,
                  plan->occurrence);
-    if (*end) {
+    if (*end || job->settings->verbose) {
         print_tail("output", job->output);
         print_tail("errors", job->errors);
     }
     (void)fflush(stdout);
 }
 
-static void report(const job_t *job, uint64_t sites, uint64_t failures, faults_totals_t *totals) {
+static void report(const job_t *job, uint64_t sites, uint64_t failures, double seconds, faults_totals_t *totals) {
     uint64_t fallbacks = 0, unreached = 0, runs = 0;
     for (size_t i = 0; i < job->plan_count; ++i) {
         runs += job->plans[i].result != 0;
         fallbacks += job->plans[i].result == 'o';
         unreached += job->plans[i].result == 'u';
     }
-    (void)printf("%-7s %-34s %6" PRIu64 " %8" PRIu64 " %9" PRIu64 " %9" PRIu64 " %8" PRIu64 "\n", faults_source_name(faults_source),
-                 job->scenario->name, sites, runs, fallbacks, unreached, failures);
+    (void)printf("%-7s %-34s %6" PRIu64 " %8" PRIu64 " %9" PRIu64 " %9" PRIu64 " %8" PRIu64 " %7.1f\n",
+                 faults_source_name(faults_source), job->scenario->name, sites, runs, fallbacks, unreached, failures,
+                 seconds);
     (void)fflush(stdout);
     ++totals->scenarios;
     totals->sites += sites;
@@ -222,14 +235,21 @@ static uint64_t run_plans(job_t *job) {
     return failures;
 }
 
+static double now(void) {
+    struct timespec time;
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
 void faults_try(const faults_settings_t *settings, const faults_scenario_t *scenario, faults_totals_t *totals) {
     job_t job = {.settings = settings, .scenario = scenario, .shared = map_shared(sizeof(shared_t))};
+    double begin = now();
     job.output = memfd_create("output", MFD_CLOEXEC);
     job.errors = memfd_create("errors", MFD_CLOEXEC);
     if (count_events(&job)) {
         uint64_t sites = make_plans(&job);
         uint64_t failures = run_plans(&job);
-        report(&job, sites, failures, totals);
+        report(&job, sites, failures, now() - begin, totals);
         (void)munmap(job.plans, job.plan_bytes);
     } else {
         ++totals->failures;

@@ -21,16 +21,19 @@ static struct {
     char cache[512];
     gantry_status_t status; /* of the fault that was made last */
     const char *text;
-} self = {.status = GANTRY_RESOURCE_EXHAUSTED, .text = "memory"};
+} self = {.status = GANTRY_RESOURCE_EXHAUSTED, .text = "host memory"};
 
 const char *faults_source_name(faults_source_t source) {
     static const char *const names[] = {"host", "fake", "opencl"};
     return names[source];
 }
 
-void faults_source_expected(gantry_status_t *out_status, const char **out_text) {
-    *out_status = self.status;
-    *out_text = self.text;
+gantry_status_t faults_source_status(void) { return self.status; }
+
+const char *faults_source_cause(void) { return self.text; }
+
+bool faults_source_is_told(const char *message) {
+    return strstr(message, self.text) || (faults_source == FAULTS_HOST && strstr(message, "No memory for"));
 }
 
 /* ---- the fake backend ---- */
@@ -116,6 +119,7 @@ static const struct {
     {"clSetKernelArg", {&argument, &resources, &host_memory}},
     {"clEnqueueMapBuffer", {&map, &allocation, &resources}},
     {"clEnqueue", {&resources, &allocation, &host_memory}},
+    {"clGetDevice", {&host_memory, &resources, &host_memory}}, /* CL_INVALID_VALUE would be "has no such thing" */
     {"clGet", {&host_memory, &resources, &value}},
     {"cl", {&resources, &host_memory, &resources}},
 };
@@ -173,7 +177,7 @@ bool faults_source_prepare(faults_source_t source, char *out_why, size_t why_byt
     const char *folder = getenv("GANTRY_FAULTS_CACHE");
     (void)snprintf(self.cache, sizeof self.cache, "%s", folder ? folder : "");
     if (!prepare_fake(out_why, why_bytes)) return false;
-    self.text = source == FAULTS_HOST ? "memory" : "injected here";
+    self.text = source == FAULTS_HOST ? "host memory" : "injected here";
     return source != FAULTS_OPENCL || prepare_opencl(out_why, why_bytes);
 }
 
