@@ -32,6 +32,7 @@ typedef struct asked_t {
     const gantry_backend_instance_t *instance;
     gantry__opencl_record_t *record;
     char *extensions;
+    cl_int *failure; /* of a question that the driver should answer */
 } asked_t;
 
 /* ---- texts ---- */
@@ -110,16 +111,20 @@ static int has_extension(const char *extensions, const char *name) {
 
 /* ---- numbers ---- */
 
-/* The value, 0 when the driver does not know it. Drivers answer with 4 or 8 bytes as the question's type is. */
+/* The value, 0 when the driver does not know it; any other failure is kept, since 0 may be an answer. Drivers answer with 4 or 8 bytes as
+ * the question's type is. */
 static uint64_t number(const asked_t *asked, cl_device_info what) {
     union {
         cl_uint u32;
         cl_ulong u64;
     } value;
     size_t bytes = 0;
+    cl_int native;
 
     memset(&value, 0, sizeof value);
-    if (asked->instance->cl.clGetDeviceInfo(asked->record->device, what, sizeof value, &value, &bytes) != CL_SUCCESS) {
+    native = asked->instance->cl.clGetDeviceInfo(asked->record->device, what, sizeof value, &value, &bytes);
+    if (native != CL_SUCCESS) {
+        *asked->failure = native != CL_INVALID_VALUE ? native : *asked->failure;
         return 0;
     }
     return bytes == sizeof value.u64 ? value.u64 : value.u32;
@@ -369,7 +374,8 @@ static void fill_rest(const asked_t *asked, const char *version) {
 
 cl_int gantry__opencl_record_fill(const gantry_backend_instance_t *instance, gantry__opencl_record_t *record,
                                   char *reason, size_t reason_bytes) {
-    asked_t asked = {instance, record, NULL};
+    cl_int failure = CL_SUCCESS;
+    asked_t asked = {instance, record, NULL, &failure};
     char *version = NULL;
     char *profile = NULL;
     const char *refused = NULL;
@@ -380,12 +386,17 @@ cl_int gantry__opencl_record_fill(const gantry_backend_instance_t *instance, gan
         (native = driver_text(instance, NULL, record->device, CL_DEVICE_PROFILE, &profile)) != CL_SUCCESS) {
         snprintf(reason, reason_bytes, "a device does not describe itself: %s (%d)", gantry__opencl_error_name(native),
                  (int)native);
-    } else if ((refused = refusal(&asked, version, profile)) != NULL) {
+    } else if ((refused = refusal(&asked, version, profile)) != NULL && failure == CL_SUCCESS) {
         snprintf(reason, reason_bytes, "device \"%.100s\" (%.60s) is left out: %s", record->hardware_name, version,
                  refused);
         native = CL_DEVICE_NOT_AVAILABLE;
     } else {
         fill_rest(&asked, version);
+        native = failure;
+    }
+    if (failure != CL_SUCCESS) {
+        snprintf(reason, reason_bytes, "device \"%.100s\" does not describe itself: %s (%d)", record->hardware_name,
+                 gantry__opencl_error_name(failure), (int)failure);
     }
     gantry__opencl_text_free(instance->host, version);
     gantry__opencl_text_free(instance->host, profile);

@@ -143,7 +143,8 @@ static gantry_status_t open_all(gantry__backend_set_t *set, const char *path, co
     GANTRY__TRY(gantry__module_search(set->heap, setting->value, visit_module, &search));
     /* an option goes in front of the environment's path, it does not take its place */
     GANTRY__TRY(gantry__module_search(set->heap, setting->environment, visit_module, &search));
-    char *own = gantry__module_own_folder(set->heap);
+    char *own;
+    GANTRY__TRY(gantry__module_own_folder(set->heap, &own));
     gantry_status_t status = gantry__module_search_folder(set->heap, own, visit_module, &search);
     gantry__heap_free_text(set->heap, own);
     return status;

@@ -72,11 +72,12 @@ gantry_status_t gantry__module_search(const gantry__heap_t *heap, const char *pa
     return status;
 }
 
-char *gantry__module_own_folder(const gantry__heap_t *heap) {
+gantry_status_t gantry__module_own_folder(const gantry__heap_t *heap, char **out_folder) {
     Dl_info info;
+    *out_folder = NULL;
     /* Any object of this library tells its file; a function's address may not be cast to void * in ISO C. */
     static const char anchor = 0;
-    if (!dladdr(&anchor, &info) || !info.dli_fname) return NULL;
+    if (!dladdr(&anchor, &info) || !info.dli_fname) return GANTRY_OK;
     const char *slash = strrchr(info.dli_fname, '/');
     gantry__text_t folder;
     gantry__text_init(&folder, heap);
@@ -86,9 +87,13 @@ char *gantry__module_own_folder(const gantry__heap_t *heap) {
         gantry__text_append(&folder, ".");
     }
     gantry__text_append(&folder, "/gantry");
-    char *result = gantry__heap_strdup(heap, gantry__text_get(&folder));
+    gantry_status_t status = gantry__text_status(&folder);
+    if (status == GANTRY_OK) {
+        *out_folder = gantry__heap_strdup(heap, gantry__text_get(&folder));
+        status = *out_folder ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    }
     gantry__text_deinit(&folder);
-    return result;
+    return status;
 }
 
 #if defined(__ELF__)

@@ -20,8 +20,9 @@ gantry_status_t gantry__module_search(const gantry__heap_t *heap, const char *pa
 /* The same for one folder; one that is NULL, missing or unreadable has no modules. */
 gantry_status_t gantry__module_search_folder(const gantry__heap_t *heap, const char *folder, gantry__module_visit_fn visit, void *user);
 
-/* The folder of modules that belongs to this library's file, "<folder of libgantry>/gantry"; NULL when memory is out or unknown. */
-char *gantry__module_own_folder(const gantry__heap_t *heap);
+/* The folder of modules that belongs to this library's file, "<folder of libgantry>/gantry", as heap text; NULL when that is
+ * not known. */
+gantry_status_t gantry__module_own_folder(const gantry__heap_t *heap, char **out_folder);
 
 /* Opens the file and asks for its table. Unavailable carries the loader's own text; FailedPrecondition: of another ABI. */
 gantry_status_t gantry__module_query(const char *file, const gantry_backend_t **out_table);

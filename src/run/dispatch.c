@@ -51,7 +51,8 @@ gantry_status_t gantry__dispatch_plan(gantry_runtime_t *runtime, const gantry__p
     if (*out_kept) return status; /* refused before, and again, with a fresh message */
     if (request->call) key.variant = variant_of(&plan);
     gantry_status_t added = gantry__plan_cache_add(&runtime->plans, &key, &plan, out_kept);
-    return status != GANTRY_OK ? status : added;
+    if (status == GANTRY_OK || added == GANTRY_OK) return status == GANTRY_OK ? added : status;
+    return gantry__place(request, &plan); /* refused, not kept for want of memory: the refusal's message again */
 }
 
 static void call_back(gantry_runtime_t *runtime, uint64_t sequence, const gantry__plan_t *plan, uint64_t bytes_copied) {

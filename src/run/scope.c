@@ -7,12 +7,18 @@
 
 /* ---- errors ---- */
 
+/* Memory may be what the error is about: then the message's beginning has to do, here and as the thread's last message. */
+static void set_error(gantry_scope_t *scope, gantry_status_t status, const char *message) {
+    scope->status = status;
+    (void)snprintf(scope->beginning, sizeof scope->beginning, "%s", message);
+    if (!gantry__runtime_is_ours(scope->runtime)) return; /* the heap may be locked by a thread that is gone */
+    scope->message = gantry__heap_strdup(&scope->runtime->heap, message);
+    if (!scope->message) (void)gantry__fail(status, "%s", scope->beginning);
+}
+
 gantry_status_t gantry__scope_fail(gantry_scope_t *scope, gantry_status_t status) {
     if (scope->status != GANTRY_OK || status == GANTRY_OK) return scope->status;
-    scope->status = status;
-    if (!gantry__runtime_is_ours(scope->runtime)) return status; /* the heap may be locked by a thread that is gone */
-    scope->message =
-        gantry__heap_strdup(&scope->runtime->heap, gantry__message()); /* NULL: the status alone has to do */
+    set_error(scope, status, gantry__message());
     return status;
 }
 
@@ -35,7 +41,7 @@ gantry_status_t gantry_scope_status(const gantry_scope_t *scope) {
 const char *gantry_scope_message(const gantry_scope_t *scope) {
     if (scope && !gantry__runtime_is_ours(scope->runtime)) return scope->runtime->fork.text;
     if (!scope || scope->status == GANTRY_OK) return "";
-    return scope->message ? scope->message : gantry_status_name(scope->status);
+    return scope->message ? scope->message : scope->beginning;
 }
 
 void gantry_scope_clear(gantry_scope_t *scope) {
@@ -94,8 +100,7 @@ gantry_scope_t *gantry_scope_begin_in(gantry_scope_t *parent, const char *device
     if (parent->first_child) parent->first_child->previous_sibling = scope;
     parent->first_child = scope;
     if (parent->status != GANTRY_OK) { /* a failed scope's children do nothing either */
-        scope->status = parent->status;
-        scope->message = gantry__heap_strdup(&scope->runtime->heap, gantry_scope_message(parent));
+        set_error(scope, parent->status, gantry_scope_message(parent));
         return scope;
     }
     (void)gantry__scope_fail(scope, read_wish(scope, parent->wish, device));

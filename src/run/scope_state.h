@@ -13,7 +13,8 @@ struct gantry_scope_t {
     const char *tag;            /* for reports on memory: the runtime's word, or NULL */
     gantry_tensor_t *tensors;   /* owned, newest first */
     gantry_status_t status;
-    char *message; /* heap text; NULL while healthy */
+    char *message;       /* heap text; NULL while healthy, or when there was no memory for it */
+    char beginning[512]; /* of the message, for then */
 };
 
 /* OK when an op may run; else the sticky error, or a new one. */

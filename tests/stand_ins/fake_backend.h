@@ -52,6 +52,8 @@ typedef enum gantry_fake_kind_t {
     GANTRY_FAKE_KINDS = 8
 } gantry_fake_kind_t;
 
+typedef int32_t (*gantry_fake_watch_fn)(const char *slot);
+
 typedef struct gantry_fake_control_t {
     uint32_t struct_size;
     /* Everything as it was at load, counters and violations included; opens gates. Nothing of the module should
@@ -100,6 +102,10 @@ typedef struct gantry_fake_control_t {
     uint64_t (*streams_with_priority)(uint32_t device, int32_t priority);
     /* Spans of transfers and kernels that do not begin at a multiple of alignment_bytes. */
     uint64_t (*misaligned)(void);
+
+    /* Asked at each call of a slot that can fail, and before each piece of work, with the module's lock held: not 0 is the
+     * status that it fails with, "injected here" its text. NULL: nobody is asked. Not undone by reset. */
+    void (*set_watch)(gantry_fake_watch_fn watch);
 } gantry_fake_control_t;
 
 typedef const gantry_fake_control_t *(*gantry_fake_control_fn)(void);

@@ -229,6 +229,12 @@ static uint64_t misaligned(void) {
     return count;
 }
 
+static void set_watch(gantry_fake_watch_fn watch) {
+    gantry__fake_lock();
+    gantry__fake.watch = watch;
+    gantry__fake_unlock();
+}
+
 static const gantry_fake_control_t control = {
     .struct_size = sizeof control,
     .reset = reset,
@@ -259,6 +265,7 @@ static const gantry_fake_control_t control = {
     .first_violation = first_violation,
     .streams_with_priority = streams_with_priority,
     .misaligned = misaligned,
+    .set_watch = set_watch,
 };
 
 GANTRY_BACKEND_EXPORT const gantry_fake_control_t *gantry_fake_control(void) { return &control; }

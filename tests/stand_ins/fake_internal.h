@@ -195,6 +195,7 @@ typedef struct fake_state_t {
     char open_text[FAKE_TEXT_BYTES];
     fake_card_t cards[GANTRY_FAKE_DEVICES];
     fake_plan_t plans[FAKE_PLANS];
+    gantry_fake_watch_fn watch;
     uint64_t calls[FAKE_SLOTS];
     uint64_t live[GANTRY_FAKE_KINDS];
     uint64_t violations;

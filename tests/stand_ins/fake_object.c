@@ -28,6 +28,12 @@ static const char *const kind_names[] = {"instance", "device",  "region", "strea
 
 bool gantry__fake_take_plan(fake_slot_t slot, fake_error_t *out_error) {
     bool taken = false;
+    int32_t watched = gantry__fake.watch ? gantry__fake.watch(slot_names[slot]) : FAKE_OK;
+    if (watched != FAKE_OK) {
+        taken = true;
+        out_error->code = watched;
+        (void)snprintf(out_error->text, sizeof out_error->text, "injected here");
+    }
     for (uint32_t i = 0; i < FAKE_PLANS; ++i) {
         fake_plan_t *plan = &gantry__fake.plans[i];
         bool is_meant = plan->slot == (int32_t)slot || (plan->slot == -1 && slot_fails[slot]);

@@ -347,6 +347,44 @@ static void scope_that_memory_is_short_for_is_no_scope(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* No allocation succeeds until fail_at is -1 again. */
+static void starve(runtime_fixture_t *f) {
+    f->heap.inner.calls = 0;
+    f->heap.inner.fail_at = 0;
+}
+
+static void error_keeps_its_text_when_memory_is_short(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    starve(&f);
+    assert_null(gantry_scope_keep(scope, NULL));
+    assert_non_null(strstr(gantry_last_message(), "gantry_scope_keep: the tensor is NULL"));
+    f.heap.inner.fail_at = -1;
+    gantry_scope_t *inner = gantry_scope_begin_in(scope, NULL); /* takes the error over */
+    expect_scope_failure(inner, GANTRY_INVALID_ARGUMENT, "gantry_scope_keep: the tensor is NULL");
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "gantry_scope_keep: the tensor is NULL");
+    expect_ended_well(inner);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void refusal_keeps_its_text_when_memory_is_short(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    const gantry_tensor_t *x = F32(scope, 1, 2);
+    assert_int_equal(gantry_set_soft_device_placement(f.runtime, false), GANTRY_OK);
+    starve(&f); /* the plan of the refusal cannot be kept */
+    assert_null(gantry_exp(scope, x));
+    f.heap.inner.fail_at = -1;
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "Cannot assign a device for operation");
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
 int main(int argc, char **argv) {
     if (argc > 1) cmocka_set_test_filter(argv[1]); /* one alone: what a failed test leaves behind fails the next ones */
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
@@ -369,6 +407,8 @@ int main(int argc, char **argv) {
         TEST(scopes_nest_as_deep_as_memory_goes),
         TEST(scope_of_a_released_runtime_is_refused_and_can_be_ended),
         TEST(scope_that_memory_is_short_for_is_no_scope),
+        TEST(error_keeps_its_text_when_memory_is_short),
+        TEST(refusal_keeps_its_text_when_memory_is_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,146 @@
+/* The fault tool's command line. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "faults.h"
+
+#define SKIPPED 77
+
+static const char usage[] =
+    "usage: gantry_faults --source host|fake|opencl [options]\n"
+    "  --scenario NAME[,NAME]  these only; a name ending in * stands for all that begin so\n"
+    "  --random N              beside the first, second and last occurrence of each site, N random ones (2)\n"
+    "  --seed N                of the random ones (1)\n"
+    "  --timeout N             seconds after which a run is taken to hang (30)\n"
+    "  --site X --occurrence N one fault alone, as a failure prints it\n"
+    "  --list                  the scenarios of the source\n"
+    "  --verbose               what each run said; the program's standard error\n";
+
+typedef struct line_t {
+    faults_settings_t settings;
+    int source;
+    const char *scenarios;
+    bool list;
+} line_t;
+
+static bool take_option(line_t *line, const char *name, const char *value) {
+    if (strcmp(name, "--source") == 0) {
+        for (int i = 0; i < FAULTS_SOURCES; ++i) {
+            if (strcmp(value, faults_source_name((faults_source_t)i)) == 0) line->source = i;
+        }
+        return line->source >= 0;
+    }
+    if (strcmp(name, "--scenario") == 0) line->scenarios = value;
+    else if (strcmp(name, "--random") == 0) line->settings.random_count = strtoull(value, NULL, 10);
+    else if (strcmp(name, "--seed") == 0) line->settings.seed = strtoull(value, NULL, 10);
+    else if (strcmp(name, "--timeout") == 0) line->settings.timeout_s = (uint32_t)strtoul(value, NULL, 10);
+    else if (strcmp(name, "--site") == 0) line->settings.site = strtoull(value, NULL, 16);
+    else if (strcmp(name, "--occurrence") == 0) line->settings.occurrence = strtoull(value, NULL, 10);
+    else return false;
+    return true;
+}
+
+static bool parse(int argc, char **argv, line_t *line) {
+    for (int i = 1; i < argc; ++i) {
+        if (strcmp(argv[i], "--list") == 0) line->list = true;
+        else if (strcmp(argv[i], "--verbose") == 0) line->settings.verbose = true;
+        else if (i + 1 >= argc || !take_option(line, argv[i], argv[i + 1])) return false;
+        else ++i;
+    }
+    return line->source >= 0 && (line->settings.site == 0) == (line->settings.occurrence == 0);
+}
+
+static bool is_wanted(const char *names, const char *name) {
+    if (!names || strcmp(names, "all") == 0) return true;
+    while (*names) {
+        size_t length = strcspn(names, ",");
+        bool is_prefix = length > 0 && names[length - 1] == '*';
+        if (is_prefix ? strncmp(name, names, length - 1) == 0 : strlen(name) == length && strncmp(name, names, length) == 0)
+            return true;
+        names += length + (names[length] == ',');
+    }
+    return false;
+}
+
+/* Settings of the caller's environment would change what runs. */
+static void clear_environment(void) {
+    static const char *const kept[] = {"GANTRY_FAULTS_CACHE", "GANTRY_OPENCL_MATMUL"};
+    extern char **environ;
+    for (size_t i = 0; environ[i];) {
+        char name[128];
+        (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(environ[i], "="), environ[i]);
+        bool is_kept = strncmp(name, "GANTRY_", 7) != 0 && strncmp(name, "TF_", 3) != 0;
+        for (size_t k = 0; k < sizeof kept / sizeof kept[0]; ++k) is_kept |= strcmp(name, kept[k]) == 0;
+        if (is_kept || unsetenv(name) != 0) ++i;
+    }
+}
+
+static void remove_folder(const char *folder) {
+    char path[1024];
+    DIR *stream = opendir(folder);
+    const struct dirent *entry;
+    while (stream && (entry = readdir(stream)) != NULL) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (entry->d_name[0] != '.') (void)unlink(path);
+    }
+    if (stream) (void)closedir(stream);
+    (void)rmdir(folder);
+}
+
+static int run_all(const line_t *line) {
+    faults_totals_t totals = {0};
+    struct timespec begin, end;
+    uint64_t shown = 0;
+    (void)clock_gettime(CLOCK_MONOTONIC, &begin);
+    if (!line->list)
+        (void)printf("%-7s %-34s %6s %8s %9s %9s %8s %7s\n", "source", "scenario", "sites", "faults", "went well",
+                     "unreached", "failures", "seconds");
+    for (size_t i = 0; i < faults_scenario_count; ++i) {
+        const faults_scenario_t *scenario = &faults_scenarios[i];
+        if (!(scenario->flags >> line->source & 1) || !is_wanted(line->scenarios, scenario->name)) continue;
+        ++shown;
+        if (line->list) (void)printf("%s\n", scenario->name);
+        else faults_try(&line->settings, scenario, &totals);
+    }
+    (void)clock_gettime(CLOCK_MONOTONIC, &end);
+    if (line->list) return 0;
+    (void)printf("%s: %" PRIu64 " scenarios, %" PRIu64 " sites, %" PRIu64 " faults, %" PRIu64 " went well another way, %" PRIu64
+                 " did not come, %" PRIu64 " failures; %.1f s\n",
+                 faults_source_name(faults_source), totals.scenarios, totals.sites, totals.runs, totals.fallbacks,
+                 totals.unreached, totals.failures,
+                 (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec));
+    if (shown == 0) (void)printf("no scenario of that name\n");
+    if (shown > 0 && totals.failures == 0 && totals.sites == 0) {
+        (void)printf("SKIP no event came from the source: does the OpenCL loader take layers (OPENCL_LAYERS)?\n");
+        return SKIPPED;
+    }
+    return totals.failures > 0 || shown == 0;
+}
+
+int main(int argc, char **argv) {
+    char why[512], folder[] = "/tmp/gantry_faults_XXXXXX";
+    line_t line = {.settings = {.random_count = 2, .seed = 1, .timeout_s = 30, .program = argv[0]}, .source = -1};
+    if (!parse(argc, argv, &line)) {
+        (void)fputs(usage, stderr);
+        return 2;
+    }
+    clear_environment();
+    if (!line.list && !faults_source_prepare((faults_source_t)line.source, why, sizeof why)) {
+        (void)printf("SKIP %s\n", why);
+        return SKIPPED;
+    }
+    if (!mkdtemp(folder) || !faults_write_files(folder) || !faults_load_cases()) {
+        (void)fprintf(stderr, "gantry_faults: no folder for files, or no golden cases\n");
+        return 2;
+    }
+    line.settings.folder = folder;
+    int code = run_all(&line);
+    remove_folder(folder);
+    return code;
+}
