@@ -188,7 +188,7 @@ static gantry_status_t give_back(climb_t *climb) {
 static bool may_come(const climb_t *climb, bool any) {
     const gantry__allocator_t *allocator = climb->allocator;
     const gantry__bfc_stats_t *stats = &allocator->bfc.stats;
-    uint64_t stays = stats->charged_bytes + (any ? 0 : stats->bytes_in_use - allocator->temporary_bytes);
+    uint64_t stays = any ? 0 : stats->charged_bytes + stats->bytes_in_use - allocator->temporary_bytes;
     if (climb->rounded > allocator->bfc.options.max_region_bytes || climb->rounded > stats->bytes_limit - stays)
         return false;
     return any || stats->pending_bytes > 0 || allocator->temporaries > allocator->waiters_held;
