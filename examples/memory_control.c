@@ -240,7 +240,8 @@ static void run_out(void) {
     expect(!make(runtime, wanted, "activations", 2 * 36), "36 MiB more do not fit: the op fails, the program goes on");
     const char *numbers = strstr(message, ": "); /* which differ by device */
     (void)printf("  %.*s\n", numbers ? (int)(numbers - message) : (int)strlen(message), message);
-    expect(strstr(message, "OOM when allocating tensor with shape[72,256,512]") != NULL, "the message names the tensor");
+    expect(strstr(message, "OOM when allocating tensor with shape[72,256,512]") != NULL,
+           "the message names the tensor");
     show_report(runtime);
     expect(info_of(runtime, wanted).out_of_memory_count > 0, "it is counted");
     drop(cache);

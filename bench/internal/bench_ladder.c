@@ -20,9 +20,8 @@ typedef struct full_pool_t {
 
 static gantry__bfc_chunk_t *allocate_named(full_pool_t *pool, size_t number) {
     gantry__bfc_chunk_t *chunk = NULL;
-    const gantry__allocation_t request = {.bytes = CHUNK_BYTES,
-                                          .owner = pool->owners[number % OWNERS],
-                                          .tag = pool->tags[number / OWNERS % OWNERS]};
+    const gantry__allocation_t request = {
+        .bytes = CHUNK_BYTES, .owner = pool->owners[number % OWNERS], .tag = pool->tags[number / OWNERS % OWNERS]};
     return gantry__allocator_allocate(&pool->counted.allocator, &request, &chunk) == GANTRY_OK ? chunk : NULL;
 }
 

@@ -98,8 +98,8 @@ static bool run_threads(void *subject, int calls) {
     int started = 0;
     for (; started < pairs->threads; ++started) {
         worker_t *worker = &workers[started];
-        *worker = (worker_t){
-            .counted = &pairs->pool->counted, .bytes = bytes[started], .calls = calls / pairs->threads + 1};
+        *worker =
+            (worker_t){.counted = &pairs->pool->counted, .bytes = bytes[started], .calls = calls / pairs->threads + 1};
         if (pthread_create(&worker->thread, NULL, work, worker) != 0) break;
     }
     bool ok = started == pairs->threads;

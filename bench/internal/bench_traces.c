@@ -104,9 +104,9 @@ static void print_outcome(const traced_t *traced, int i) {
                  i == 0 ? traced->recipe->name : "", subjects[i]->name, (double)figures->trace_peak_bytes / MIB,
                  (double)figures->peak_in_use_bytes / MIB, (double)figures->peak_pool_bytes / MIB,
                  (double)figures->peak_pool_bytes / (double)figures->trace_peak_bytes, part_of_bound(figures),
-                 figures->worst_fragmentation * 100, figures->mean_fragmentation * 100, figures->end_fragmentation * 100,
-                 (unsigned long long)figures->regions, (unsigned long long)outcome->failed_at_110,
-                 (unsigned long long)outcome->failed_at_125);
+                 figures->worst_fragmentation * 100, figures->mean_fragmentation * 100,
+                 figures->end_fragmentation * 100, (unsigned long long)figures->regions,
+                 (unsigned long long)outcome->failed_at_110, (unsigned long long)outcome->failed_at_125);
     if (outcome->median_ns > 0) {
         (void)printf(" %6.1f", outcome->median_ns);
     } else {

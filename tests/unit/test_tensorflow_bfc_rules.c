@@ -43,8 +43,7 @@ static int by_address(const void *a, const void *b) {
 
 static void check_no_overlap(rules_chunk_t **chunks, size_t count) {
     qsort(chunks, count, sizeof(rules_chunk_t *), by_address);
-    for (size_t i = 1; i < count; ++i)
-        assert_true(chunks[i - 1]->address + chunks[i - 1]->bytes <= chunks[i]->address);
+    for (size_t i = 1; i < count; ++i) assert_true(chunks[i - 1]->address + chunks[i - 1]->bytes <= chunks[i]->address);
 }
 
 static void rules_sizes_1_to_1023_give_the_stated_numbers(void **state) {
