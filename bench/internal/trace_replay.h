@@ -27,7 +27,7 @@ typedef struct subject_t {
     bool (*is_broken)(const void *state);
 } subject_t;
 
-/* Gantry as it is by default; with chunks split where 64 KiB or more would be left over; the model. */
+/* Gantry as it is by default; with chunks split as late as TensorFlow splits them; the model. */
 extern const subject_t subject_gantry, subject_gantry_split, subject_rules;
 
 typedef struct trace_figures_t {

@@ -16,7 +16,7 @@ static void *open_with(uint64_t limit_bytes, uint64_t split_bytes) {
 
 static void *gantry_open(uint64_t limit_bytes) { return open_with(limit_bytes, 0); }
 
-static void *gantry_open_split(uint64_t limit_bytes) { return open_with(limit_bytes, 64 * TRACE_KIB); }
+static void *gantry_open_split(uint64_t limit_bytes) { return open_with(limit_bytes, 128 * TRACE_MIB); }
 
 static void gantry_close(void *state) {
     counted_allocator_deinit(state);
@@ -48,8 +48,8 @@ static bool gantry_is_broken(const void *state) {
 const subject_t subject_gantry = {"gantry",        true,        gantry_open, gantry_close,
                                   gantry_allocate, gantry_free, gantry_look, gantry_is_broken};
 
-const subject_t subject_gantry_split = {"gantry, split 64K", true,        gantry_open_split, gantry_close,
-                                        gantry_allocate,     gantry_free, gantry_look,       gantry_is_broken};
+const subject_t subject_gantry_split = {"gantry, 128M split", true,        gantry_open_split, gantry_close,
+                                        gantry_allocate,      gantry_free, gantry_look,       gantry_is_broken};
 
 /* ---- the model of TensorFlow's rules ---- */
 

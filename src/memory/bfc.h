@@ -37,7 +37,7 @@
 #define GANTRY__BFC_LEAST_ALIGNMENT 256u
 #define GANTRY__BFC_FIRST_REGION_BYTES (UINT64_C(2) << 20)
 #define GANTRY__BFC_STEP_BYTES (UINT64_C(1) << 30)
-#define GANTRY__BFC_SPLIT_BYTES (UINT64_C(128) << 20)
+#define GANTRY__BFC_SPLIT_BYTES (UINT64_C(64) << 10)
 
 typedef struct gantry__bfc_options_t {
     uint64_t limit_bytes;          /* bound of all regions together; must not be 0; above INT64_MAX means no bound */
@@ -46,7 +46,7 @@ typedef struct gantry__bfc_options_t {
     uint64_t max_region_bytes;     /* the device's largest allocation; 0: no bound */
     uint64_t max_step_bytes;       /* growth takes no longer region unless one request needs it, and then exactly that; 0: 1 GiB */
     uint64_t split_bytes;          /* a chunk is split when this much would be left over, or when it is twice what is
-                                      needed; 0: 128 MiB; alignment: always split */
+                                      needed; 0: 64 KiB; alignment: always split */
     bool growth;                   /* false: the first region is the whole limit */
 } gantry__bfc_options_t;
 

@@ -18,9 +18,11 @@
  * Doubling is for a program that needs more. A pool P that is larger than K, the most the program ever had in use
  * (the present request included), needs another region only because its free memory is in pieces; then
  *
- *     P <= K         the doubled length
- *     K < P <= 2K    no more than 2K - P, but at least what the request needs and the first region's length
- *     P > 2K         what the request needs; the ladder first gives empty regions back, until P <= 2K
+ *     P <= 2K   the doubled length: afterwards 2K and one region are held at most
+ *     P > 2K    what the request needs; the ladder first gives empty regions back, until P <= 2K
+ *
+ * Holding back earlier, above K, was tried and measured (bench/README.md): short regions fragment, and programs that
+ * grow end with more than doubling would have taken.
  *
  * so that with collection on growth holds at most 2K and one region, unless chunks in use pin nearly empty regions.
  *
@@ -78,15 +80,12 @@ uint64_t gantry__bfc_fair_pool_bytes(const gantry__bfc_t *bfc, uint64_t bytes) {
     return peak > INT64_MAX ? UINT64_MAX : peak * 2;
 }
 
-/* How much of the doubled length a pool larger than the program's peak is given. */
+/* How much of the doubled length a pool larger than twice the program's peak is given. */
 static uint64_t temper(const gantry__bfc_t *bfc, uint64_t wanted, uint64_t least) {
     uint64_t pool = bfc->stats.pool_bytes + bfc->stats.pending_bytes;
     uint64_t fair = gantry__bfc_fair_pool_bytes(bfc, least);
-    if (pool <= fair / 2) return wanted;
-    uint64_t bytes = fair > pool ? round_down(bfc, fair - pool) : 0;
-    if (bytes < bfc->options.initial_region_bytes) bytes = bfc->options.initial_region_bytes;
-    if (bytes < least) bytes = least;
-    return bytes < wanted ? bytes : wanted;
+    if (pool <= fair || wanted <= bfc->options.initial_region_bytes) return wanted;
+    return least > bfc->options.initial_region_bytes ? least : bfc->options.initial_region_bytes;
 }
 
 gantry_status_t gantry__bfc_begin_region(gantry__bfc_t *bfc, uint64_t bytes, gantry__bfc_region_t **out_region) {

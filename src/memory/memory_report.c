@@ -13,7 +13,8 @@
 
 typedef gantry__memory_report_t report_t;
 
-#define SEEN_PAIRS 512 /* a power of two */
+#define SEEN_PAIRS 1024 /* a power of two */
+#define NAME_SLOTS 1024 /* a power of two, more than twice the names */
 #define SIZE_SLOTS 512 /* a power of two, twice the sizes */
 
 typedef struct tally_t {
@@ -24,6 +25,7 @@ typedef struct tally_t {
         bool is_set;
     } seen[SEEN_PAIRS];
     uint64_t hashes[GANTRY__REPORT_NAMES];
+    uint16_t name_slots[NAME_SLOTS]; /* position in names + 1, by hash; 0: empty */
     uint16_t size_slots[SIZE_SLOTS]; /* position in sizes + 1; 0: empty */
     uint64_t pool_offset;            /* of the region being walked, among all attached ones */
     uint32_t cell;                   /* of the map, the one that was coloured last */
@@ -52,10 +54,13 @@ static uint64_t hash_text(const char *text, size_t most, uint64_t seed) {
 static uint16_t find_name(tally_t *tally, const char *op, const char *tag) {
     report_t *report = tally->report;
     uint64_t hash = hash_text(op, GANTRY__REPORT_OP_BYTES - 1, hash_text(tag, GANTRY__REPORT_TAG_BYTES - 1, 0));
-    for (uint32_t i = 0; i < report->name_count; ++i) {
-        if (tally->hashes[i] == hash) return (uint16_t)i; /* 64 bits: taken for equal */
+    size_t slot = (size_t)hash % NAME_SLOTS;
+    for (; tally->name_slots[slot]; slot = (slot + 1) % NAME_SLOTS) {
+        uint16_t position = (uint16_t)(tally->name_slots[slot] - 1);
+        if (tally->hashes[position] == hash) return position; /* 64 bits: taken for equal */
     }
     if (report->name_count == GANTRY__REPORT_NAMES) return GANTRY__REPORT_NAMES - 1;
+    tally->name_slots[slot] = (uint16_t)(report->name_count + 1);
     gantry__report_name_t *name = &report->names[report->name_count];
     if (report->name_count == GANTRY__REPORT_NAMES - 1) {
         op = "(others)";
@@ -68,8 +73,9 @@ static uint16_t find_name(tally_t *tally, const char *op, const char *tag) {
 }
 
 static uint16_t name_of(tally_t *tally, const gantry__bfc_chunk_t *chunk) {
-    uintptr_t key = (uintptr_t)chunk->owner ^ (uintptr_t)chunk->tag * 31;
-    size_t slot = (key ^ key >> 8 ^ key >> 16) % SEEN_PAIRS;
+    uint64_t key = (uint64_t)(uintptr_t)chunk->owner * UINT64_C(0x9e3779b97f4a7c15) +
+                   (uint64_t)(uintptr_t)chunk->tag * UINT64_C(0xc2b2ae3d27d4eb4f);
+    size_t slot = (size_t)(key >> 40) % SEEN_PAIRS;
     if (!tally->seen[slot].is_set || tally->seen[slot].op != chunk->owner || tally->seen[slot].tag != chunk->tag) {
         tally->seen[slot].name = find_name(tally, chunk->owner, chunk->tag);
         tally->seen[slot].op = chunk->owner;
