@@ -31,15 +31,16 @@ static gantry_status_t put_choices(gantry__settings_t *settings, const gantry_ru
         gantry__setting_id_t id;
         int value, last;
         const char *const *texts;
-    } choices[] = {{GANTRY__SETTING_LOG_LEVEL, (int)options->log_level, GANTRY_LEVEL_ERROR, levels},
-                   {GANTRY__SETTING_OPENCL_CPU, (int)options->opencl_cpu_as_gpu, GANTRY_ON, opencl_cpus},
-                   {GANTRY__SETTING_SOFT_PLACEMENT, (int)options->soft_placement, GANTRY_ON, switches},
-                   {GANTRY__SETTING_LOG_PLACEMENT, (int)options->log_placement, GANTRY_ON, switches},
-                   {GANTRY__SETTING_PLACEMENT_MODE, (int)options->placement_mode, GANTRY_PLACEMENT_REQUIRE, modes},
-                   {GANTRY__SETTING_DEVICE_POLICY, (int)options->device_policy, GANTRY_POLICY_SILENT_FOR_INT32, policies},
-                   {GANTRY__SETTING_MEMORY_GROWTH, (int)options->memory_growth, GANTRY_ON, switches},
-                   {GANTRY__SETTING_MEMORY_COLLECT, (int)options->garbage_collection, GANTRY_ON, switches},
-                   {GANTRY__SETTING_OOM_FALLBACK, (int)options->oom_fallback, GANTRY_ON, fallbacks}};
+    } choices[] = {
+        {GANTRY__SETTING_LOG_LEVEL, (int)options->log_level, GANTRY_LEVEL_ERROR, levels},
+        {GANTRY__SETTING_OPENCL_CPU, (int)options->opencl_cpu_as_gpu, GANTRY_ON, opencl_cpus},
+        {GANTRY__SETTING_SOFT_PLACEMENT, (int)options->soft_placement, GANTRY_ON, switches},
+        {GANTRY__SETTING_LOG_PLACEMENT, (int)options->log_placement, GANTRY_ON, switches},
+        {GANTRY__SETTING_PLACEMENT_MODE, (int)options->placement_mode, GANTRY_PLACEMENT_REQUIRE, modes},
+        {GANTRY__SETTING_DEVICE_POLICY, (int)options->device_policy, GANTRY_POLICY_SILENT_FOR_INT32, policies},
+        {GANTRY__SETTING_MEMORY_GROWTH, (int)options->memory_growth, GANTRY_ON, switches},
+        {GANTRY__SETTING_MEMORY_COLLECT, (int)options->garbage_collection, GANTRY_ON, switches},
+        {GANTRY__SETTING_OOM_FALLBACK, (int)options->oom_fallback, GANTRY_ON, fallbacks}};
     for (size_t i = 0; i < sizeof choices / sizeof choices[0]; ++i) {
         if (choices[i].value < 0 || choices[i].value > choices[i].last) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT, "runtime options: %s is %d; 0 to %d is accepted",

@@ -157,8 +157,9 @@ static gantry_status_t refuse(const kind_t *kind, const char *by, const char *te
                             "%s is \"%.200s\"; accepted is a number of bytes such as 1048576, 512M or 2G", by, text);
     }
     if (!kind->words) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is \"%.200s\"; a number of %s from 0 to %" PRIu64
-                            " is accepted", by, text, kind->what, kind->most);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "%s is \"%.200s\"; a number of %s from 0 to %" PRIu64 " is accepted", by, text, kind->what,
+                            kind->most);
     }
     char accepted[256] = "";
     for (int i = 0; i < kind->word_count; ++i) {

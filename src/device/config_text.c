@@ -67,8 +67,8 @@ gantry_status_t gantry__config_growth(const gantry__config_text_t *text, const g
     bool growth = false;
     if (!gantry__parse_bool(item->value, item->length, &growth)) {
         return gantry__config_refuse(text, item->value,
-                                     "\"%.*s\" is not understood; accepted are 0, off, false, no, 1, on, true, yes", shown(item),
-                                     item->value);
+                                     "\"%.*s\" is not understood; accepted are 0, off, false, no, 1, on, true, yes",
+                                     shown(item), item->value);
     }
     *out = growth ? GANTRY_ON : GANTRY_OFF;
     return GANTRY_OK;
@@ -83,19 +83,20 @@ gantry_status_t gantry__config_limit(const gantry__config_text_t *text, const ga
         out->percent <= 100) {
         return GANTRY_OK;
     }
-    return gantry__config_refuse(
-        text, item->value,
-        "\"%.*s\" is not understood; accepted is a number of bytes such as 1048576, 512M or 2G, or a part of the device such as 50%%",
-        shown(item), item->value);
+    return gantry__config_refuse(text, item->value,
+                                 "\"%.*s\" is not understood; accepted is a number of bytes such as 1048576, 512M or "
+                                 "2G, or a part of the device such as 50%%",
+                                 shown(item), item->value);
 }
 
 gantry_status_t gantry__config_fraction(const gantry__config_text_t *text, const gantry__config_item_t *item,
                                         double *out) {
     if (gantry__parse_fraction(item->value, item->length, out)) return GANTRY_OK;
-    return gantry__config_refuse(text, item->value,
-                                 "\"%.*s\" is not understood; accepted is a part of the device over 0 up to 1, such as 0.25 or "
-                                 "25%%; oversubscription is not supported",
-                                 shown(item), item->value);
+    return gantry__config_refuse(
+        text, item->value,
+        "\"%.*s\" is not understood; accepted is a part of the device over 0 up to 1, such as 0.25 or "
+        "25%%; oversubscription is not supported",
+        shown(item), item->value);
 }
 
 /* ---- parts ---- */
@@ -106,12 +107,8 @@ enum { PRIORITY, ORDINAL, WORK_GROUP, LOCAL, ALLOCATION, KEYS };
 static bool read_key(int key, const char *value, size_t length, gantry_logical_device_config_t *part) {
     uint64_t number = 0;
     switch (key) {
-        case PRIORITY:
-            part->has_priority = true;
-            return gantry__parse_signed(value, length, &part->priority);
-        case ORDINAL:
-            part->has_ordinal = true;
-            return gantry__parse_signed(value, length, &part->ordinal);
+        case PRIORITY: part->has_priority = true; return gantry__parse_signed(value, length, &part->priority);
+        case ORDINAL: part->has_ordinal = true; return gantry__parse_signed(value, length, &part->ordinal);
         case WORK_GROUP:
             if (!gantry__parse_number(value, length, UINT32_MAX, &number) || number == 0) return false;
             part->max_work_group_size = (uint32_t)number;
@@ -122,8 +119,8 @@ static bool read_key(int key, const char *value, size_t length, gantry_logical_d
 }
 
 /* One "key=value"; begin to end. seen: a bit per key. */
-static gantry_status_t read_extra(const gantry__config_text_t *text, const char *begin, const char *end,
-                                  unsigned *seen, gantry_logical_device_config_t *part) {
+static gantry_status_t read_extra(const gantry__config_text_t *text, const char *begin, const char *end, unsigned *seen,
+                                  gantry_logical_device_config_t *part) {
     static const char *const accepted[] = {"a whole number", "a whole number", "a number over 0",
                                            "a number of bytes such as 16K", "a number of bytes such as 512M"};
     trim(&begin, &end);
@@ -133,10 +130,11 @@ static gantry_status_t read_extra(const gantry__config_text_t *text, const char 
     trim(&name, &name_end);
     int key = 0;
     if (!equals || !gantry__parse_word(name, (size_t)(name_end - name), keys, KEYS, &key)) {
-        return gantry__config_refuse(text, begin,
-                                     "\"%.*s\" is not understood; accepted are priority=, ordinal=, work_group=, local= and "
-                                     "allocation= with a number",
-                                     length > 64 ? 64 : (int)length, begin);
+        return gantry__config_refuse(
+            text, begin,
+            "\"%.*s\" is not understood; accepted are priority=, ordinal=, work_group=, local= and "
+            "allocation= with a number",
+            length > 64 ? 64 : (int)length, begin);
     }
     if (*seen >> key & 1) return gantry__config_refuse(text, begin, "%s is given twice for one part", keys[key]);
     *seen |= 1u << key;
@@ -153,10 +151,11 @@ static gantry_status_t read_part(const gantry__config_text_t *text, const char *
     unsigned seen = 0;
     trim(&size, &size_end);
     if (size_end > size && !gantry__parse_bytes(size, (size_t)(size_end - size), &part->memory_limit_bytes)) {
-        return gantry__config_refuse(text, size,
-                                     "the part \"%.*s\" is not understood; accepted is a number of bytes such as 512M or nothing, "
-                                     "then /key=value as often as needed",
-                                     size_end - size > 64 ? 64 : (int)(size_end - size), size);
+        return gantry__config_refuse(
+            text, size,
+            "the part \"%.*s\" is not understood; accepted is a number of bytes such as 512M or nothing, "
+            "then /key=value as often as needed",
+            size_end - size > 64 ? 64 : (int)(size_end - size), size);
     }
     while (slash) {
         const char *next = memchr(slash + 1, '/', (size_t)(end - slash - 1));

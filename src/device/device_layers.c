@@ -169,8 +169,8 @@ static gantry_status_t read_setting(gantry__device_table_t *table, gantry__setti
     const gantry__setting_t *setting = gantry__settings_find(table->settings, variable);
     if (!setting) return GANTRY_RESOURCE_EXHAUSTED;
     bool is_option = setting->source == GANTRY__SOURCE_OPTION;
-    reader_t environment = {table, id, GANTRY__LAYER_ENVIRONMENT,
-                            {variable, is_option ? setting->environment : setting->value}};
+    reader_t environment = {
+        table, id, GANTRY__LAYER_ENVIRONMENT, {variable, is_option ? setting->environment : setting->value}};
     GANTRY__TRY(read_text(&environment));
     if (!is_option) return GANTRY_OK;
     reader_t option = {table, id, GANTRY__LAYER_OPTION, {gantry__setting_by(setting), setting->value}};
@@ -195,10 +195,11 @@ static gantry_status_t read_forced_growth(gantry__device_table_t *table) {
     if (!text || !*text) return GANTRY_OK;
     bool on = strcmp(text, "true") == 0;
     if (!on && strcmp(text, "false") != 0) {
-        gantry__log(table->log, GANTRY_LEVEL_ERROR,
-                    "The TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be parsed: \"%.200s\". Valid "
-                    "values are \"true\" or \"false\". Using original config value of %d.",
-                    text, table->defaults.growth);
+        gantry__log(
+            table->log, GANTRY_LEVEL_ERROR,
+            "The TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be parsed: \"%.200s\". Valid "
+            "values are \"true\" or \"false\". Using original config value of %d.",
+            text, table->defaults.growth);
         return GANTRY_OK;
     }
     for (size_t i = 0; i < table->physical_count; ++i) {

@@ -81,8 +81,7 @@ static gantry_status_t resolve_split(gantry__device_settings_t *settings, const 
             return gantry__fail(GANTRY_INVALID_ARGUMENT,
                                 "It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set. (%s: "
                                 "fraction by %s, split by %s)",
-                                name,
-                                settings->layers[winner[GANTRY__DEVICE_FRACTION]].by[GANTRY__DEVICE_FRACTION],
+                                name, settings->layers[winner[GANTRY__DEVICE_FRACTION]].by[GANTRY__DEVICE_FRACTION],
                                 settings->layers[winner[GANTRY__DEVICE_PARTS]].by[GANTRY__DEVICE_PARTS]);
         }
         winner[loser] = -1;

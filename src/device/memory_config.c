@@ -134,14 +134,13 @@ static const char *read_foreign(gantry__device_table_t *table, const char *ours,
 static void tell_bad_text(const gantry__device_table_t *table, const char *name, const char *text,
                           const char *accepted) {
     gantry__log(table->log, GANTRY_LEVEL_ERROR,
-                "The %s environment variable is set but could not be parsed: \"%.200s\". Valid values are %s.", name, text,
-                accepted);
+                "The %s environment variable is set but could not be parsed: \"%.200s\". Valid values are %s.", name,
+                text, accepted);
 }
 
 static gantry_status_t read_collect(gantry__device_table_t *table) {
     gantry_status_t status;
-    const char *theirs =
-        read_foreign(table, "GANTRY_MEMORY_COLLECT", "TF_ENABLE_GPU_GARBAGE_COLLECTION", &status);
+    const char *theirs = read_foreign(table, "GANTRY_MEMORY_COLLECT", "TF_ENABLE_GPU_GARBAGE_COLLECTION", &status);
     if (theirs && !gantry__parse_bool(theirs, strlen(theirs), &table->policy.collect))
         tell_bad_text(table, "TF_ENABLE_GPU_GARBAGE_COLLECTION", theirs, "\"true\" or \"false\"");
     GANTRY__TRY(status);
@@ -176,7 +175,8 @@ gantry_status_t gantry__memory_policy_read(gantry__device_table_t *table) {
     GANTRY__TRY(read_bytes(table, "GANTRY_PINNED_LIMIT", &policy->pinned_limit_bytes));
     GANTRY__TRY(read_bytes(table, "GANTRY_MEMORY_STEP", &policy->step_bytes));
     GANTRY__TRY(read_bytes(table, "GANTRY_MEMORY_SPLIT", &policy->split_bytes));
-    GANTRY__TRY(gantry__settings_get_number(table->settings, "GANTRY_OOM_RETRY_MS", INT32_MAX, "milliseconds", &retry_ms));
+    GANTRY__TRY(
+        gantry__settings_get_number(table->settings, "GANTRY_OOM_RETRY_MS", INT32_MAX, "milliseconds", &retry_ms));
     GANTRY__TRY(gantry__settings_get_word(table->settings, "GANTRY_OOM_FALLBACK", fallbacks, 2, &fallback));
     policy->oom_fallback = fallback == 1;
     policy->explicit_retry = retry_ms > 0;

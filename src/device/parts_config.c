@@ -59,8 +59,7 @@ static gantry_status_t check_imitation(const physical_t *device, size_t index, c
 
 static gantry_status_t check_part(const physical_t *device, size_t index, const part_t *part) {
     const gantry_device_info_t *info = &device->info;
-    if (part->has_priority &&
-        (part->priority < info->greatest_priority || part->priority > info->least_priority)) {
+    if (part->has_priority && (part->priority < info->greatest_priority || part->priority > info->least_priority)) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "Priority %" PRId32 " is outside the range of supported priorities [%" PRId32 ",%" PRId32
                             "] for virtual device %zu on %s# %" PRId32,
@@ -74,8 +73,7 @@ static gantry_status_t check_part(const physical_t *device, size_t index, const 
     }
     uint64_t largest = info->largest_allocation_bytes ? info->largest_allocation_bytes : info->total_bytes;
     GANTRY__TRY(check_imitation(device, index, "the largest allocation", part->largest_allocation_bytes, largest));
-    GANTRY__TRY(
-        check_imitation(device, index, "the local memory", part->local_memory_bytes, info->local_memory_bytes));
+    GANTRY__TRY(check_imitation(device, index, "the local memory", part->local_memory_bytes, info->local_memory_bytes));
     return check_imitation(device, index, "the work-group size", part->max_work_group_size, info->max_work_group_size);
 }
 

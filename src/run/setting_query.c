@@ -97,7 +97,8 @@ static void put_visible_value(gantry__device_table_t *table, gantry_setting_t *o
     for (size_t i = 0; *out_call && i < table->visible_count && used < sizeof out->value; ++i) {
         const struct gantry_physical_device_t *device = table->visible[i];
         if (strcmp(device->type, "GPU") != 0) continue;
-        int length = snprintf(out->value + used, sizeof out->value - used, "%s%" PRId32, used ? "," : "", device->number);
+        int length =
+            snprintf(out->value + used, sizeof out->value - used, "%s%" PRId32, used ? "," : "", device->number);
         used += length > 0 ? (size_t)length : 0;
     }
     if (*out_call && used == 0) put_text(out->value, sizeof out->value, "-1");
@@ -133,12 +134,12 @@ static gantry_status_t read_foreign(gantry_runtime_t *runtime, gantry__setting_i
 }
 
 static gantry_status_t read_global(gantry_runtime_t *runtime, gantry__setting_id_t id, gantry_setting_t *out) {
-    const gantry__setting_t *setting =
-        gantry__settings_find(&runtime->settings, gantry__setting_rows[id].variable);
+    const gantry__setting_t *setting = gantry__settings_find(&runtime->settings, gantry__setting_rows[id].variable);
     if (!setting) return GANTRY_RESOURCE_EXHAUSTED;
     const char *call = gantry__settings_call(&runtime->settings, setting->name);
     bool is_list = id == GANTRY__SETTING_BACKEND_PATH, keeps_empty = is_list || id == GANTRY__SETTING_KERNEL_CACHE ||
-                   id == GANTRY__SETTING_VISIBLE_DEVICES || id == GANTRY__SETTING_BACKENDS;
+                                                                     id == GANTRY__SETTING_VISIBLE_DEVICES ||
+                                                                     id == GANTRY__SETTING_BACKENDS;
     if (setting->value && (*setting->value || keeps_empty)) {
         out->source = (gantry_setting_source_t)setting->source;
         put_text(out->value, sizeof out->value, setting->value);

@@ -19,9 +19,15 @@ static void numbers_are_bounded(void **state) {
         uint64_t most;
         bool good;
         uint64_t value;
-    } cases[] = {{"0", 0, true, 0},    {"7", 7, true, 7},          {"8", 7, false, 0},
-                 {"255", 255, true, 255}, {"256", 255, false, 0},  {"1000", 255, false, 0},
-                 {"", 255, false, 0},  {"-1", 255, false, 0},      {"1 ", 255, false, 0},
+    } cases[] = {{"0", 0, true, 0},
+                 {"7", 7, true, 7},
+                 {"8", 7, false, 0},
+                 {"255", 255, true, 255},
+                 {"256", 255, false, 0},
+                 {"1000", 255, false, 0},
+                 {"", 255, false, 0},
+                 {"-1", 255, false, 0},
+                 {"1 ", 255, false, 0},
                  {"18446744073709551615", UINT64_MAX, true, UINT64_MAX},
                  {"18446744073709551616", UINT64_MAX, false, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
@@ -38,9 +44,15 @@ static void signed_numbers_keep_their_range(void **state) {
         const char *text;
         bool good;
         int32_t value;
-    } cases[] = {{"-9999", true, -9999}, {"2147483647", true, INT32_MAX}, {"-2147483648", true, INT32_MIN},
-                 {"0", true, 0},         {"2147483648", false, 0},        {"-2147483649", false, 0},
-                 {"-", false, 0},        {"--1", false, 0},               {"+1", false, 0}};
+    } cases[] = {{"-9999", true, -9999},
+                 {"2147483647", true, INT32_MAX},
+                 {"-2147483648", true, INT32_MIN},
+                 {"0", true, 0},
+                 {"2147483648", false, 0},
+                 {"-2147483649", false, 0},
+                 {"-", false, 0},
+                 {"--1", false, 0},
+                 {"+1", false, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         int32_t value = 0;
         if (gantry__parse_signed(cases[i].text, strlen(cases[i].text), &value) != cases[i].good)
@@ -54,12 +66,35 @@ static void fractions_are_over_zero_up_to_one(void **state) {
     static const struct {
         const char *text;
         double value; /* 0: refused */
-    } cases[] = {{"1", 1},       {"1.0", 1},    {"0.5", 0.5},  {".5", 0.5},  {"50%", 0.5}, {"100%", 1}, {"12.5%", 0.125},
-                 {"0.1", 0.1},   {"10%", 0.1},  {"0.3333333333333333", 0.3333333333333333}, {"1.", 1},
+    } cases[] = {{"1", 1},
+                 {"1.0", 1},
+                 {"0.5", 0.5},
+                 {".5", 0.5},
+                 {"50%", 0.5},
+                 {"100%", 1},
+                 {"12.5%", 0.125},
+                 {"0.1", 0.1},
+                 {"10%", 0.1},
+                 {"0.3333333333333333", 0.3333333333333333},
+                 {"1.", 1},
                  {"0.33333333333333333333333333333333333333", 1.0 / 3},
-                 {"0", 0},       {"0%", 0},     {"1.2", 0},    {"101%", 0},  {"-0.5", 0},  {"", 0},     {"%", 0},
-                 {".", 0},       {"0.5.5", 0},  {"5e-1", 0},   {"0,5", 0},   {" 0.5", 0},  {"nan", 0},  {"inf", 0},
-                 {"0.5%%", 0},   {"0x1", 0},    {"99999999999999999999", 0}};
+                 {"0", 0},
+                 {"0%", 0},
+                 {"1.2", 0},
+                 {"101%", 0},
+                 {"-0.5", 0},
+                 {"", 0},
+                 {"%", 0},
+                 {".", 0},
+                 {"0.5.5", 0},
+                 {"5e-1", 0},
+                 {"0,5", 0},
+                 {" 0.5", 0},
+                 {"nan", 0},
+                 {"inf", 0},
+                 {"0.5%%", 0},
+                 {"0x1", 0},
+                 {"99999999999999999999", 0}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         double value = 0;
         bool good = gantry__parse_fraction(cases[i].text, strlen(cases[i].text), &value);

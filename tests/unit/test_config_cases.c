@@ -34,7 +34,9 @@ static bool growth_of(const runtime_fixture_t *f, const gantry_physical_device_t
     return enabled;
 }
 
-static void initialise(const runtime_fixture_t *f) { assert_int_equal(gantry_runtime_initialize(f->runtime), GANTRY_OK); }
+static void initialise(const runtime_fixture_t *f) {
+    assert_int_equal(gantry_runtime_initialize(f->runtime), GANTRY_OK);
+}
 
 /* CPU split into 2, init; then set 3 CPUs / set 2 again: "cannot be modified" / ok */
 static void case_cpu_split_in_two(void **state) {
@@ -238,18 +240,10 @@ static void case_visible_list_option(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(case_cpu_split_in_two),
-        TEST(case_visible_cpu_only),
-        TEST(case_one_gpu_too_many),
-        TEST(case_last_gpu_split),
-        TEST(case_growth_on_all),
-        TEST(case_growth_on_one_of_two),
-        TEST(case_growth_and_split),
-        TEST(case_growth_set_twice),
-        TEST(case_threads),
-        TEST(case_defaults),
-        TEST(case_details),
-        TEST(case_visible_list_option),
+        TEST(case_cpu_split_in_two), TEST(case_visible_cpu_only), TEST(case_one_gpu_too_many),
+        TEST(case_last_gpu_split),   TEST(case_growth_on_all),    TEST(case_growth_on_one_of_two),
+        TEST(case_growth_and_split), TEST(case_growth_set_twice), TEST(case_threads),
+        TEST(case_defaults),         TEST(case_details),          TEST(case_visible_list_option),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

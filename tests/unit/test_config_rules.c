@@ -75,7 +75,8 @@ static void rule_set_memory_growth(void **state) {
     device_fixture_open(&f, NULL, NULL);
     physical_device_t strange = (physical_device_t)(const void *)&f;
     /* 2.2 set_memory_growth: "Unrecognized device: ..." */
-    expect_failure(gantry__device_set_growth(&f.table, strange, true), GANTRY_INVALID_ARGUMENT, "Unrecognized device: ");
+    expect_failure(gantry__device_set_growth(&f.table, strange, true), GANTRY_INVALID_ARGUMENT,
+                   "Unrecognized device: ");
     expect_failure(gantry__device_set_growth(&f.table, NULL, true), GANTRY_INVALID_ARGUMENT, "Unrecognized device: ");
     /* 2.2 "Cannot set memory growth on device when virtual devices configured". Gantry: growth holds for each part */
     assert_int_equal(split(&f, gpu(&f, 0), 2, MIB), GANTRY_OK);
@@ -187,8 +188,7 @@ static void row_fraction_and_any_split(void **state) {
     device_fixture_close(&f);
     device_fixture_open(&f, NULL, NULL);
     assert_int_equal(split(&f, gpu(&f, 0), 2, MIB), GANTRY_OK);
-    expect_failure(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0.1), GANTRY_INVALID_ARGUMENT,
-                   NO_FRACTION);
+    expect_failure(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0.1), GANTRY_INVALID_ARGUMENT, NO_FRACTION);
     assert_int_equal(gpu(&f, 0)->part_count, 2);
     assert_int_equal(gantry__device_set_fraction(&f.table, gpu(&f, 0), 0), GANTRY_OK);
     device_fixture_close(&f);
@@ -273,9 +273,8 @@ static void row_priorities(void **state) {
     /* 4.3 priority outside the stream range */
     parts[1].has_priority = true;
     parts[0].priority = -9999;
-    expect_failure(
-        gantry__device_set_logical(&f.table, card, parts, 2), GANTRY_INVALID_ARGUMENT,
-        "Priority -9999 is outside the range of supported priorities [-1,1] for virtual device 0 on GPU# 0");
+    expect_failure(gantry__device_set_logical(&f.table, card, parts, 2), GANTRY_INVALID_ARGUMENT,
+                   "Priority -9999 is outside the range of supported priorities [-1,1] for virtual device 0 on GPU# 0");
     parts[0].priority = 2;
     expect_failure(gantry__device_set_logical(&f.table, card, parts, 2), GANTRY_INVALID_ARGUMENT, "Priority 2 is");
     assert_int_equal(card->part_count, 2); /* as it was */
@@ -298,8 +297,8 @@ static void row_ordinals(void **state) {
                    "Device ordinals must be set for all virtual devices or none. /physical_device:GPU:1 has none, "
                    "/physical_device:GPU:0 has them");
     assert_int_equal(gantry__device_set_logical(&f.table, cpu(&f), without, 2), GANTRY_OK); /* of another type */
-    assert_int_equal(split(&f, gpu(&f, 1), 1, MIB), GANTRY_OK);  /* one part is no split */
-    assert_int_equal(split(&f, gpu(&f, 0), 1, MIB), GANTRY_OK);  /* so the other way can be taken, too */
+    assert_int_equal(split(&f, gpu(&f, 1), 1, MIB), GANTRY_OK);                             /* one part is no split */
+    assert_int_equal(split(&f, gpu(&f, 0), 1, MIB), GANTRY_OK); /* so the other way can be taken, too */
     assert_int_equal(gantry__device_set_logical(&f.table, gpu(&f, 1), without, 2), GANTRY_OK);
     expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), with, 2), GANTRY_INVALID_ARGUMENT,
                    "Device ordinals must be set");
@@ -394,7 +393,9 @@ static void limit_and_split_fit_each_other(void **state) {
     assert_int_equal(gpu(&f, 0)->part_count, 2);
     assert_int_equal(gantry__device_set_limit(&f.table, gpu(&f, 0), 8 * MIB), GANTRY_OK);
     assert_int_equal(gpu(&f, 0)->part_count, 0);
-    assert_int_equal(log_lines_with(&f.log, "is not split as GANTRY_LOGICAL_DEVICES says: gantry_set_memory_limit", "overrules it"), 1);
+    assert_int_equal(
+        log_lines_with(&f.log, "is not split as GANTRY_LOGICAL_DEVICES says: gantry_set_memory_limit", "overrules it"),
+        1);
     device_fixture_close(&f);
     set_variable("GANTRY_MEMORY_LIMIT", "8M");
     expect_failure(device_fixture_try_open(&f, NULL, NULL, -1), GANTRY_INVALID_ARGUMENT,
@@ -431,10 +432,11 @@ static void imitation_may_not_exceed_the_device(void **state) {
     static const struct {
         part_t part;
         const char *message;
-    } cases[] = {{{.memory_limit_bytes = MIB, .max_work_group_size = 257},
-                  "the work-group size of part 1 of /physical_device:GPU:0 is 257; at most its own 256"},
-                 {{.memory_limit_bytes = MIB, .local_memory_bytes = 32769}, "the local memory of part 1"},
-                 {{.memory_limit_bytes = MIB, .largest_allocation_bytes = 64 * MIB + 1}, "the largest allocation of part 1"}};
+    } cases[] = {
+        {{.memory_limit_bytes = MIB, .max_work_group_size = 257},
+         "the work-group size of part 1 of /physical_device:GPU:0 is 257; at most its own 256"},
+        {{.memory_limit_bytes = MIB, .local_memory_bytes = 32769}, "the local memory of part 1"},
+        {{.memory_limit_bytes = MIB, .largest_allocation_bytes = 64 * MIB + 1}, "the largest allocation of part 1"}};
     for (size_t i = 0; i < 3; ++i) {
         part_t parts[2] = {{.memory_limit_bytes = MIB}, cases[i].part};
         expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), parts, 2), GANTRY_INVALID_ARGUMENT,
@@ -469,7 +471,8 @@ static void *set_again_and_again(void *user) {
     const race_t *race = user;
     for (int i = 0; i < 300; ++i) {
         physical_device_t device = gpu(race->f, 0);
-        part_t parts[3] = {{.memory_limit_bytes = MIB}, {.memory_limit_bytes = MIB}, {.memory_limit_bytes = MIB}}, got[3];
+        part_t parts[3] = {{.memory_limit_bytes = MIB}, {.memory_limit_bytes = MIB}, {.memory_limit_bytes = MIB}},
+               got[3];
         size_t count = 0;
         (void)gantry__device_set_logical(&race->f->table, device, parts, 2 + (size_t)(i + race->number) % 2);
         (void)gantry__device_set_growth(&race->f->table, device, i % 2 == 0);

@@ -98,8 +98,11 @@ static void option_s_list_leaves_other_devices_to_the_environment(void **state) 
 
 static void device_that_is_not_there_is_warned_of_or_refused(void **state) {
     (void)state;
-    static const char *const texts[] = {"GPU:9=1M,GPU:0=2M", "GPU-cccc=1M,GPU:0=2M", "0000:01:00.0=1M,GPU:0=2M",
-                                        "fake:7=1M,GPU:0=2M", "/job:worker/device:GPU:1=1M,GPU:0=2M",
+    static const char *const texts[] = {"GPU:9=1M,GPU:0=2M",
+                                        "GPU-cccc=1M,GPU:0=2M",
+                                        "0000:01:00.0=1M,GPU:0=2M",
+                                        "fake:7=1M,GPU:0=2M",
+                                        "/job:worker/device:GPU:1=1M,GPU:0=2M",
                                         "TPU:0=1M,GPU:0=2M"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
         device_fixture_t f;
@@ -142,8 +145,9 @@ static void unlisted_view_cannot_be_split(void **state) {
 static void splits_are_read_with_all_their_keys(void **state) {
     (void)state;
     device_fixture_t f;
-    set_variable("GANTRY_LOGICAL_DEVICES", "GPU:0=16M / work_group=64 / local=16K/ordinal=0,8M/allocation=2M/ordinal=0;CPU:0=,;"
-                                           "fake:1=4M/ordinal=2/priority=0,8M/priority=0/ordinal=1");
+    set_variable("GANTRY_LOGICAL_DEVICES",
+                 "GPU:0=16M / work_group=64 / local=16K/ordinal=0,8M/allocation=2M/ordinal=0;CPU:0=,;"
+                 "fake:1=4M/ordinal=2/priority=0,8M/priority=0/ordinal=1");
     device_fixture_open(&f, NULL, NULL);
     const struct gantry_physical_device_t *first = gpu(&f, 0), *second = gpu(&f, 1);
     assert_int_equal(first->part_count, 2);
@@ -164,8 +168,9 @@ static void splits_are_read_with_all_their_keys(void **state) {
 
 static void texts_of_splits_read_back(void **state) {
     (void)state;
-    static const char *const texts[] = {"16M", "16M,8M", ",", "1G/priority=-1/ordinal=3/work_group=64/local=16K/allocation=512M,2M",
-                                        "1,1K,1025", "/work_group=7,"};
+    static const char *const texts[] = {
+        "16M",       "16M,8M",        ",", "1G/priority=-1/ordinal=3/work_group=64/local=16K/allocation=512M,2M",
+        "1,1K,1025", "/work_group=7,"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
         gantry_logical_device_config_t parts[GANTRY__MOST_PARTS], again[GANTRY__MOST_PARTS];
         size_t count = 0, again_count = 0;
@@ -223,10 +228,12 @@ static void bad_text_is_named_with_its_place(void **state) {
         {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M,1M;GPU:0=1M", "at column 13, /physical_device:GPU:0 is given twice"},
         {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M,1X", "at column 10, the part \"1X\" is not understood"},
         {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M,50%", "at column 10, the part \"50%\""},
-        {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/speed=3", "at column 10, \"speed=3\" is not understood; accepted are priority="},
+        {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/speed=3",
+         "at column 10, \"speed=3\" is not understood; accepted are priority="},
         {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/", "at column 10, \"\" is not understood"},
         {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/priority", "at column 10, \"priority\" is not understood"},
-        {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/priority=x", "at column 19, priority is \"x\"; a whole number is accepted"},
+        {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/priority=x",
+         "at column 19, priority is \"x\"; a whole number is accepted"},
         {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/local=1/local=2", "at column 18, local is given twice for one part"},
         {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/work_group=0", "work_group is \"0\"; a number over 0 is accepted"},
         {"GANTRY_LOGICAL_DEVICES", "GPU:0=1M/work_group=4294967296", "work_group is"},
@@ -281,11 +288,36 @@ static uint32_t next_random(uint32_t below) {
 /* Pieces of the grammar and stray bytes in any order: OK or InvalidArgument, nothing else, nothing leaked (the fixture looks). */
 static void random_texts_do_no_harm(void **state) {
     (void)state;
-    static const char *const variables[] = {"GANTRY_MEMORY_LIMIT", "GANTRY_MEMORY_FRACTION", "GANTRY_MEMORY_GROWTH",
-                                            "GANTRY_LOGICAL_DEVICES", "GANTRY_OOM_RETRY_MS", "GANTRY_MEMORY_STEP"};
-    static const char *const pieces[] = {"GPU:0", "GPU:1", "CPU:0", "fake:2", "*", "=", ",", ";", "/", "priority=", "ordinal=",
-                                         "local=", "work_group=", "allocation=", "1M", "50%", "0.5", "1", "0", "-1", " ",
-                                         "GPU-aaaa1", "65:00.0", "%", "99999999999999999999", "on", ".", "K"};
+    static const char *const variables[] = {"GANTRY_MEMORY_LIMIT",    "GANTRY_MEMORY_FRACTION", "GANTRY_MEMORY_GROWTH",
+                                            "GANTRY_LOGICAL_DEVICES", "GANTRY_OOM_RETRY_MS",    "GANTRY_MEMORY_STEP"};
+    static const char *const pieces[] = {"GPU:0",
+                                         "GPU:1",
+                                         "CPU:0",
+                                         "fake:2",
+                                         "*",
+                                         "=",
+                                         ",",
+                                         ";",
+                                         "/",
+                                         "priority=",
+                                         "ordinal=",
+                                         "local=",
+                                         "work_group=",
+                                         "allocation=",
+                                         "1M",
+                                         "50%",
+                                         "0.5",
+                                         "1",
+                                         "0",
+                                         "-1",
+                                         " ",
+                                         "GPU-aaaa1",
+                                         "65:00.0",
+                                         "%",
+                                         "99999999999999999999",
+                                         "on",
+                                         ".",
+                                         "K"};
     int good = 0, bad = 0;
     for (int i = 0; i < 6000; ++i) {
         char text[512] = "";
@@ -300,7 +332,8 @@ static void random_texts_do_no_harm(void **state) {
         set_variable(variable, text);
         device_fixture_t f;
         gantry_status_t status = device_fixture_try_open(&f, NULL, NULL, -1);
-        if (status != GANTRY_OK && status != GANTRY_INVALID_ARGUMENT) fail_msg("%s=%s: %d", variable, text, (int)status);
+        if (status != GANTRY_OK && status != GANTRY_INVALID_ARGUMENT)
+            fail_msg("%s=%s: %d", variable, text, (int)status);
         if (status != GANTRY_OK && !strstr(gantry__message(), variable))
             fail_msg("%s=%s: %s", variable, text, gantry__message());
         if (status == GANTRY_OK) {
@@ -360,8 +393,12 @@ static void policy_is_read_from_environment_and_option(void **state) {
     assert_int_equal(policy->pinned_limit_bytes, 16 * MIB);
     assert_true(policy->oom_fallback);
     device_fixture_close(&f);
-    gantry_runtime_options_t options = {.struct_size = sizeof options, .growth_step_bytes = MIB, .split_bytes = 2 * MIB,
-                                        .garbage_collection = GANTRY_ON, .oom_retry_ms = 7, .pinned_limit_bytes = 3 * MIB,
+    gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                        .growth_step_bytes = MIB,
+                                        .split_bytes = 2 * MIB,
+                                        .garbage_collection = GANTRY_ON,
+                                        .oom_retry_ms = 7,
+                                        .pinned_limit_bytes = 3 * MIB,
                                         .oom_fallback = GANTRY_OFF};
     device_fixture_open(&f, NULL, &options);
     assert_int_equal(policy->step_bytes, MIB);

@@ -33,10 +33,10 @@ static void expect_setting(const gantry_setting_t *setting, gantry_setting_sourc
 static void names_are_a_fixed_list(void **state) {
     (void)state;
     static const char *const names[] = {
-        "memory_growth", "memory_limit", "memory_fraction", "logical_devices", "visible_devices", "pinned_limit",
-        "memory_step", "memory_split", "memory_collect", "oom_retry_ms", "oom_fallback", "soft_placement",
-        "log_placement", "placement_mode", "device_policy", "intra_op_threads", "log_level", "kernel_cache",
-        "opencl_cpu", "backends", "backend_path"};
+        "memory_growth", "memory_limit",   "memory_fraction", "logical_devices",  "visible_devices", "pinned_limit",
+        "memory_step",   "memory_split",   "memory_collect",  "oom_retry_ms",     "oom_fallback",    "soft_placement",
+        "log_placement", "placement_mode", "device_policy",   "intra_op_threads", "log_level",       "kernel_cache",
+        "opencl_cpu",    "backends",       "backend_path"};
     assert_int_equal(gantry_setting_count(), sizeof names / sizeof names[0]);
     for (size_t i = 0; i < gantry_setting_count(); ++i) assert_string_equal(gantry_setting_name(i), names[i]);
     assert_null(gantry_setting_name(gantry_setting_count()));
@@ -72,7 +72,8 @@ static void wrong_questions_are_refused(void **state) {
     expect_failure(gantry_get_setting(f.runtime, "memory_limit", NULL, NULL), GANTRY_INVALID_ARGUMENT, "NULL");
     expect_failure(gantry_get_setting(f.runtime, "memory_limit", first(&g, "GPU"), &setting), GANTRY_INVALID_ARGUMENT,
                    "Unrecognized device: ");
-    expect_failure(gantry_get_setting(NULL, "memory_limit", NULL, &setting), GANTRY_INVALID_ARGUMENT, "runtime is NULL");
+    expect_failure(gantry_get_setting(NULL, "memory_limit", NULL, &setting), GANTRY_INVALID_ARGUMENT,
+                   "runtime is NULL");
     setting.struct_size = 0;
     expect_failure(gantry_get_setting(f.runtime, "memory_limit", NULL, &setting), GANTRY_INVALID_ARGUMENT,
                    "struct_size is 0");
@@ -121,7 +122,8 @@ static const struct row_t {
     {"memory_growth", "1", "GANTRY_MEMORY_GROWTH", "on", "1", growth_off, "option memory_growth", "0"},
     {"memory_limit", "", "GANTRY_MEMORY_LIMIT", "5120K", "5M", limit_6, "option memory_limit_bytes", "6M"},
     {"memory_fraction", "", "GANTRY_MEMORY_FRACTION", "50%", "0.5", fraction_quarter, "option memory_fraction", "0.25"},
-    {"logical_devices", "", "GANTRY_LOGICAL_DEVICES", "GPU:0=4M,5M", "4M,5M", split_gpu, "option logical_devices", "1M,2M"},
+    {"logical_devices", "", "GANTRY_LOGICAL_DEVICES", "GPU:0=4M,5M", "4M,5M", split_gpu, "option logical_devices",
+     "1M,2M"},
     {"visible_devices", "auto", "GANTRY_VISIBLE_DEVICES", "0", "0", visible_none, "option visible_devices", "-1"},
     {"pinned_limit", "1G", "GANTRY_PINNED_LIMIT", "5M", "5M", pinned_3, "option pinned_limit_bytes", "3145728"},
     {"memory_step", "1G", "GANTRY_MEMORY_STEP", "5M", "5M", step_3, "option growth_step_bytes", "3145728"},
@@ -132,7 +134,8 @@ static const struct row_t {
     {"soft_placement", "1", "GANTRY_SOFT_PLACEMENT", "yes", "1", soft_off, "option soft_placement", "0"},
     {"log_placement", "0", "GANTRY_LOG_PLACEMENT", "0", "0", log_on, "option log_placement", "1"},
     {"placement_mode", "prefer", "GANTRY_PLACEMENT", "require", "require", mode_warn, "option placement_mode", "warn"},
-    {"device_policy", "silent", "GANTRY_DEVICE_POLICY", "explicit", "explicit", policy_warn, "option device_policy", "warn"},
+    {"device_policy", "silent", "GANTRY_DEVICE_POLICY", "explicit", "explicit", policy_warn, "option device_policy",
+     "warn"},
     {"intra_op_threads", "0", "GANTRY_CPU_THREADS", "2", "2", threads_3, "option intra_op_threads", "3"},
     {"log_level", "info", "GANTRY_LOG_LEVEL", "debug", "debug", level_error, "option log_level", "error"},
     {"kernel_cache", NULL, "GANTRY_KERNEL_CACHE", "", "", cache_none, "option kernel_cache", ""},
