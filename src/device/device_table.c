@@ -59,10 +59,10 @@ gantry_status_t gantry__device_table_init(gantry__device_table_t *table, const g
 
 void gantry__device_table_deinit(gantry__device_table_t *table) {
     const gantry__heap_t *heap = table->heap;
-    /* all closed before the first is gone: a failure met while closing one may have come from another */
-    for (size_t i = 0; i < table->logical_count; ++i) gantry__logical_device_close(table->logical[i]);
-    for (size_t i = 0; i < table->logical_count; ++i)
+    for (size_t i = 0; i < table->logical_count; ++i) {
+        gantry__logical_device_close(table->logical[i]);
         gantry__heap_free(heap, table->logical[i], sizeof *table->logical[i]);
+    }
     gantry__heap_free(heap, table->logical, table->physical_count * sizeof *table->logical);
     gantry__heap_free(heap, table->visible, table->physical_count * sizeof *table->visible);
     for (size_t i = 0; i < table->physical_count; ++i)
