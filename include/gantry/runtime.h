@@ -2,8 +2,8 @@
  *
  * Creating one finds backends and physical devices but makes no context and takes no device memory. The first operation, or
  * listing logical devices, initialises it; settings that shape devices are frozen from then on.
- * A child of fork must create a runtime of its own: with the parent's objects every call is FailedPrecondition there, gantry_scope_begin
- * gives NULL, and releasing or ending one does nothing. What the parent held is not given back in the child: that leak is meant, since
+ * A child of fork must create a runtime of its own: with the parent's objects every call that returns a status is FailedPrecondition
+ * there, gantry_scope_begin gives NULL, and releasing or ending one does nothing. What the parent held is not given back in the child: that leak is meant, since
  * drivers, threads and locks do not survive fork.
  * Owner: whoever created it releases it. Every other object of a runtime keeps it alive, but is refused after release.
  * Thread-safe, but for create's options, which are read during the call only. */

@@ -72,6 +72,7 @@ struct gantry_logical_device_t {
     char full_name[128];
     bool synchronous;
     bool host_addressable;
+    atomic_uint_fast64_t waited_for; /* bit (position % 64) of each other device whose events this one's streams have waited for */
     /* valid once is_open */
     atomic_bool is_open;
     gantry_backend_device_t *handle;

@@ -8,7 +8,8 @@
  *
  * Failures. A driver tells of failed work to whoever waits for something behind it, and goes on telling until the stream is synchronised;
  * an error also travels with an event to the streams that waited for it. So whoever meets one keeps it here, for the points it may concern,
- * and then synchronises all streams of the device, which clears their drivers' memory: work that is submitted later ends well again.
+ * and then synchronises all streams of the device, and of the devices whose events it waited for, which clears their drivers' memory: work
+ * that is submitted later ends well again.
  *
  *   known good | may have failed, up to what was submitted when it was met | later
  *   1        4   5                                                       9   10
@@ -141,33 +142,62 @@ static gantry_status_t ask_driver_to_wait(const gantry__stream_t *stream) {
     return (gantry_status_t)stream->backend->stream->synchronize(stream->handle);
 }
 
-/* Every other stream of the device that carries an error, its own or one that came with an event, keeps it and forgets it. */
-static void clear_siblings(gantry__stream_t *stream) {
-    for (uint32_t i = 0; stream->logical && i < GANTRY__STREAMS; ++i) {
-        gantry__stream_t *sibling = &stream->logical->streams[i];
-        if (sibling == stream || !sibling->backend) continue;
-        uint64_t count = atomic_load(&sibling->submitted);
-        gantry_status_t status = ask_driver_to_wait(sibling);
-        if (status != GANTRY_OK) {
-            char text[sizeof sibling->failed[0].text];
-            (void)snprintf(text, sizeof text, "%s", gantry__message());
-            (void)keep_failure(sibling, status, text);
-        }
-        raise_to(&sibling->completed, count);
-    }
-}
-
-/* A wait on the stream found the failure that is the thread's last message. All its work is over on return. */
-static gantry_status_t meet_failure(gantry__stream_t *stream, gantry_status_t status) {
+/* Keeps the failure that is the thread's last message and makes the driver forget it. All work of the stream is over on return; true when
+ * its device is lost. */
+static bool keep_and_clear(gantry__stream_t *stream, gantry_status_t status) {
     char text[sizeof stream->failed[0].text];
     (void)snprintf(text, sizeof text, "%s", gantry__message());
     uint64_t count = keep_failure(stream, status, text);
     bool is_told_again = ask_driver_to_wait(stream) == GANTRY_UNAVAILABLE && status == GANTRY_UNAVAILABLE &&
                          ask_driver_to_wait(stream) == GANTRY_UNAVAILABLE;
     raise_to(&stream->completed, count);
-    if (!is_told_again) clear_siblings(stream);
     (void)gantry__fail(status, "%s", text);
-    return is_told_again && stream->logical ? gantry__loss_note(stream->logical, status) : status;
+    if (is_told_again && stream->logical) (void)gantry__loss_note(stream->logical, status);
+    return is_told_again;
+}
+
+/* Every stream of the device but one that carries an error, its own or one that came with an event, keeps it and forgets it. */
+static void clear_device(gantry_logical_device_t *device, const gantry__stream_t *but) {
+    for (uint32_t i = 0; i < GANTRY__STREAMS && !gantry__device_is_lost(device); ++i) {
+        gantry__stream_t *stream = &device->streams[i];
+        if (stream == but || !stream->backend) continue;
+        uint64_t count = atomic_load(&stream->submitted);
+        gantry_status_t status = ask_driver_to_wait(stream);
+        if (status != GANTRY_OK) (void)keep_and_clear(stream, status);
+        raise_to(&stream->completed, count);
+    }
+}
+
+static uint64_t bit_of(const gantry_logical_device_t *device) { return UINT64_C(1) << (device->position % 64); }
+
+/* The devices from which the error may have come, and those from which they had it. */
+static void clear_sources(gantry_logical_device_t *device) {
+    const gantry__device_table_t *table = device->table;
+    uint64_t done = bit_of(device), next = atomic_load(&device->waited_for) & ~done;
+    while (next) {
+        uint64_t now = next;
+        next = 0;
+        for (size_t i = 0; i < table->logical_count; ++i) {
+            gantry_logical_device_t *source = table->logical[i];
+            if (!(now & bit_of(source)) || source == device || !atomic_load(&source->is_open)) continue;
+            clear_device(source, NULL);
+            next |= atomic_load(&source->waited_for);
+        }
+        done |= now;
+        next &= ~done;
+    }
+}
+
+/* A wait on the stream found the failure that is the thread's last message. All its work is over on return. */
+static gantry_status_t meet_failure(gantry__stream_t *stream, gantry_status_t status) {
+    char text[GANTRY__MESSAGE_BYTES];
+    (void)snprintf(text, sizeof text, "%s", gantry__message());
+    bool is_lost_now = keep_and_clear(stream, status);
+    if (!stream->logical) return gantry__fail(status, "%s", text);
+    if (is_lost_now) return gantry__loss_fail(stream->logical);
+    clear_device(stream->logical, stream);
+    clear_sources(stream->logical);
+    return gantry__fail(status, "%s", text);
 }
 
 /* What a slot returned that was given new work; the stream's lock is not held. */
@@ -269,6 +299,8 @@ static gantry_status_t wait_on_device(gantry__stream_t *stream, gantry__point_t 
     gantry_status_t status = GANTRY_OK;
     gantry__mutex_lock(&stream->lock);
     uint64_t *known = is_sibling(stream, point.stream) ? &stream->waited[point.stream->index] : NULL;
+    if (!known && stream->logical && point.stream->logical)
+        (void)atomic_fetch_or(&stream->logical->waited_for, bit_of(point.stream->logical));
     if (!known || *known < point.count) {
         status = (gantry_status_t)stream->backend->stream->wait_event(stream->handle, event->handle);
         if (status == GANTRY_OK && known) *known = event->count;

@@ -85,6 +85,7 @@ static bool live_once(const options_t *options, raw_work_t *out_work) {
         extra[0] = library;
     }
     gantry_runtime_options_t settings = plain_options(options->opencl ? "cpu,opencl" : "cpu", extra);
+    settings.soft_placement = GANTRY_OFF; /* a device that is not there must not pass for one that costs nothing */
     gantry_runtime_t *runtime;
     if (gantry_runtime_create(&settings, &runtime) != GANTRY_OK) {
         printf("FAIL: no runtime: %s\n", gantry_last_message());
