@@ -380,7 +380,7 @@ static void refusal_keeps_its_text_when_memory_is_short(void **state) {
     starve(&f); /* the plan of the refusal cannot be kept */
     assert_null(gantry_exp(scope, x));
     f.heap.inner.fail_at = -1;
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "Cannot assign a device for operation");
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "Could not satisfy device specification");
     expect_ended_well(scope);
     runtime_fixture_close(&f);
 }
