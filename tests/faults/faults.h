@@ -125,7 +125,7 @@ typedef struct faults_settings_t {
     uint64_t random_count, seed;
     uint64_t site, occurrence; /* both or neither: this one alone */
     uint32_t timeout_s;
-    bool verbose;
+    bool verbose, once;
     const char *folder, *program;
 } faults_settings_t;
 
@@ -142,7 +142,7 @@ typedef struct faults_child_t {
     const faults_settings_t *settings;
     const faults_scenario_t *scenario;
     faults_note_t *notes;
-    int output, errors; /* files that take what the program prints */
+    int output, errors;   /* files that take what the program prints */
     uint64_t output_hash; /* of the run without a fault */
     int threads, files;   /* of a process that has run once */
 } faults_child_t;

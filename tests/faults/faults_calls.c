@@ -73,7 +73,9 @@ static bool is_expected(uint64_t key) {
 /* status -1: not known. */
 static void note(int status, const char *message, const char *call, const char *file, int line) {
     lock();
-    bool is_other = !is_expected(make_key(file, line, status)) || (faults_sites_fired() && faults_source_is_told(message)); /* the fault's, where the program expects another */
+    bool is_other =
+        !is_expected(make_key(file, line, status)) ||
+        (faults_sites_fired() && faults_source_is_told(message)); /* the fault's, where the program expects another */
     if (is_other && !self.said.differs) {
         const char *name = strrchr(file, '/');
         self.said.differs = true;
@@ -141,23 +143,25 @@ static const object_t *newest(kind_t kind) {
 static void end_all_objects(void) {
     const object_t *object;
     while ((object = newest(SCOPE)) != NULL) (void)faults_scope_end((gantry_scope_t *)(uintptr_t)object->at);
-    while ((object = newest(VARIABLE)) != NULL)
-        faults_variable_release((gantry_variable_t *)(uintptr_t)object->at);
+    while ((object = newest(VARIABLE)) != NULL) faults_variable_release((gantry_variable_t *)(uintptr_t)object->at);
     while ((object = newest(TENSOR)) != NULL) faults_tensor_release((gantry_tensor_t *)(uintptr_t)object->at);
     while ((object = newest(RUNTIME)) != NULL) faults_runtime_release((gantry_runtime_t *)(uintptr_t)object->at);
 }
 
 gantry_scope_t *faults_scope_begin(gantry_runtime_t *runtime, const char *device, const char *file, int line) {
     gantry_scope_t *scope = gantry_scope_begin(runtime, device);
-    if (!scope) note(-1, gantry_last_message(), "gantry_scope_begin", file, line);
-    else if (gantry_scope_status(scope) != GANTRY_OK) faults_note_null(scope, "gantry_scope_begin", file, line);
+    if (!scope)
+        note(-1, gantry_last_message(), "gantry_scope_begin", file, line);
+    else if (gantry_scope_status(scope) != GANTRY_OK)
+        faults_note_null(scope, "gantry_scope_begin", file, line);
     add_object(SCOPE, scope, NULL);
     return scope;
 }
 
 gantry_scope_t *faults_scope_begin_in(gantry_scope_t *parent, const char *device, const char *file, int line) {
     gantry_scope_t *scope = gantry_scope_begin_in(parent, device);
-    if (!scope && parent) note(-1, gantry_last_message(), "gantry_scope_begin_in", file, line);
+    if (!scope && parent)
+        note(-1, gantry_last_message(), "gantry_scope_begin_in", file, line);
     else if (scope && gantry_scope_status(scope) != GANTRY_OK)
         faults_note_null(scope, "gantry_scope_begin_in", file, line);
     add_object(SCOPE, scope, parent);
@@ -218,7 +222,8 @@ static void watch_log(void *user, gantry_log_level_t level, const char *text) {
 static bool has_reason(const gantry_runtime_t *runtime) {
     for (size_t i = 0; i < gantry_backend_status_count(runtime); ++i) {
         gantry_backend_status_t backend = {.struct_size = sizeof backend};
-        if (gantry_backend_status(runtime, i, &backend) == GANTRY_OK && faults_source_is_told(backend.reason)) return true;
+        if (gantry_backend_status(runtime, i, &backend) == GANTRY_OK && faults_source_is_told(backend.reason))
+            return true;
     }
     return false;
 }

@@ -28,12 +28,12 @@ _Noreturn void faults_exit(int code);
 #ifndef FAULTS_CALLS_PLAIN /* the tool's own files call Gantry itself */
 
 #define FAULTS_STATUS(call, ...) faults_note_status(call(__VA_ARGS__), #call, __FILE__, __LINE__)
-#define FAULTS_OBJECT_OF(function, call, scope, ...)                                            \
-    __extension__({                                                                             \
-        gantry_scope_t *faults_scope = (scope);                                                 \
-        __auto_type faults_made = function(faults_scope, __VA_ARGS__);                          \
-        if (!faults_made) faults_note_null(faults_scope, call, __FILE__, __LINE__);             \
-        faults_made;                                                                            \
+#define FAULTS_OBJECT_OF(function, call, scope, ...)                                \
+    __extension__({                                                                 \
+        gantry_scope_t *faults_scope = (scope);                                     \
+        __auto_type faults_made = function(faults_scope, __VA_ARGS__);              \
+        if (!faults_made) faults_note_null(faults_scope, call, __FILE__, __LINE__); \
+        faults_made;                                                                \
     })
 #define FAULTS_OBJECT(call, ...) FAULTS_OBJECT_OF(call, #call, __VA_ARGS__)
 

@@ -1,10 +1,11 @@
 /* The fault tool's command line. */
 #define _GNU_SOURCE
-#include <dirent.h>
+#include <ftw.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@ static const char usage[] =
     "usage: gantry_faults --source host|fake|opencl [options]\n"
     "  --scenario NAME[,NAME]  these only; a name ending in * stands for all that begin so\n"
     "  --random N              beside the first, second and last occurrence of each site, N random ones (2)\n"
+    "  --once                  leave a site out that an earlier scenario of this call had\n"
     "  --seed N                of the random ones (1)\n"
     "  --timeout N             seconds after which a run is taken to hang (30)\n"
     "  --site X --occurrence N one fault alone, as a failure prints it\n"
@@ -36,22 +38,35 @@ static bool take_option(line_t *line, const char *name, const char *value) {
         }
         return line->source >= 0;
     }
-    if (strcmp(name, "--scenario") == 0) line->scenarios = value;
-    else if (strcmp(name, "--random") == 0) line->settings.random_count = strtoull(value, NULL, 10);
-    else if (strcmp(name, "--seed") == 0) line->settings.seed = strtoull(value, NULL, 10);
-    else if (strcmp(name, "--timeout") == 0) line->settings.timeout_s = (uint32_t)strtoul(value, NULL, 10);
-    else if (strcmp(name, "--site") == 0) line->settings.site = strtoull(value, NULL, 16);
-    else if (strcmp(name, "--occurrence") == 0) line->settings.occurrence = strtoull(value, NULL, 10);
-    else return false;
+    if (strcmp(name, "--scenario") == 0)
+        line->scenarios = value;
+    else if (strcmp(name, "--random") == 0)
+        line->settings.random_count = strtoull(value, NULL, 10);
+    else if (strcmp(name, "--seed") == 0)
+        line->settings.seed = strtoull(value, NULL, 10);
+    else if (strcmp(name, "--timeout") == 0)
+        line->settings.timeout_s = (uint32_t)strtoul(value, NULL, 10);
+    else if (strcmp(name, "--site") == 0)
+        line->settings.site = strtoull(value, NULL, 16);
+    else if (strcmp(name, "--occurrence") == 0)
+        line->settings.occurrence = strtoull(value, NULL, 10);
+    else
+        return false;
     return true;
 }
 
 static bool parse(int argc, char **argv, line_t *line) {
     for (int i = 1; i < argc; ++i) {
-        if (strcmp(argv[i], "--list") == 0) line->list = true;
-        else if (strcmp(argv[i], "--verbose") == 0) line->settings.verbose = true;
-        else if (i + 1 >= argc || !take_option(line, argv[i], argv[i + 1])) return false;
-        else ++i;
+        if (strcmp(argv[i], "--list") == 0)
+            line->list = true;
+        else if (strcmp(argv[i], "--once") == 0)
+            line->settings.once = true;
+        else if (strcmp(argv[i], "--verbose") == 0)
+            line->settings.verbose = true;
+        else if (i + 1 >= argc || !take_option(line, argv[i], argv[i + 1]))
+            return false;
+        else
+            ++i;
     }
     return line->source >= 0 && (line->settings.site == 0) == (line->settings.occurrence == 0);
 }
@@ -61,7 +76,8 @@ static bool is_wanted(const char *names, const char *name) {
     while (*names) {
         size_t length = strcspn(names, ",");
         bool is_prefix = length > 0 && names[length - 1] == '*';
-        if (is_prefix ? strncmp(name, names, length - 1) == 0 : strlen(name) == length && strncmp(name, names, length) == 0)
+        if (is_prefix ? strncmp(name, names, length - 1) == 0
+                      : strlen(name) == length && strncmp(name, names, length) == 0)
             return true;
         names += length + (names[length] == ',');
     }
@@ -81,17 +97,25 @@ static void clear_environment(void) {
     }
 }
 
-static void remove_folder(const char *folder) {
-    char path[1024];
-    DIR *stream = opendir(folder);
-    const struct dirent *entry;
-    while (stream && (entry = readdir(stream)) != NULL) {
-        (void)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (entry->d_name[0] != '.') (void)unlink(path);
-    }
-    if (stream) (void)closedir(stream);
-    (void)rmdir(folder);
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *place) {
+    (void)info;
+    (void)kind;
+    (void)place;
+    return remove(path);
 }
+
+/* Files that scenarios read and write, and caches of programs unless the environment has others. */
+static bool make_folder(char *folder) {
+    char path[256];
+    if (!mkdtemp(folder)) return false;
+    (void)snprintf(path, sizeof path, "%s/kernel_cache", folder);
+    (void)setenv("GANTRY_FAULTS_CACHE", path, 0);
+    (void)snprintf(path, sizeof path, "%s/pocl_cache", folder);
+    if (mkdir(path, 0700) == 0) (void)setenv("POCL_CACHE_DIR", path, 0);
+    return true;
+}
+
+static void remove_folder(const char *folder) { (void)nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS); }
 
 static int run_all(const line_t *line) {
     faults_totals_t totals = {0};
@@ -105,13 +129,15 @@ static int run_all(const line_t *line) {
         const faults_scenario_t *scenario = &faults_scenarios[i];
         if (!(scenario->flags >> line->source & 1) || !is_wanted(line->scenarios, scenario->name)) continue;
         ++shown;
-        if (line->list) (void)printf("%s\n", scenario->name);
-        else faults_try(&line->settings, scenario, &totals);
+        if (line->list)
+            (void)printf("%s\n", scenario->name);
+        else
+            faults_try(&line->settings, scenario, &totals);
     }
     (void)clock_gettime(CLOCK_MONOTONIC, &end);
     if (line->list) return 0;
-    (void)printf("%s: %" PRIu64 " scenarios, %" PRIu64 " sites, %" PRIu64 " faults, %" PRIu64 " went well another way, %" PRIu64
-                 " did not come, %" PRIu64 " failures; %.1f s\n",
+    (void)printf("%s: %" PRIu64 " scenarios, %" PRIu64 " sites, %" PRIu64 " faults, %" PRIu64
+                 " went well another way, %" PRIu64 " did not come, %" PRIu64 " failures; %.1f s\n",
                  faults_source_name(faults_source), totals.scenarios, totals.sites, totals.runs, totals.fallbacks,
                  totals.unreached, totals.failures,
                  (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec));
@@ -131,13 +157,15 @@ int main(int argc, char **argv) {
         return 2;
     }
     clear_environment();
+    if (!make_folder(folder) || !faults_write_files(folder) || !faults_load_cases()) {
+        (void)fprintf(stderr, "gantry_faults: no folder for files, or no golden cases\n");
+        remove_folder(folder);
+        return 2;
+    }
     if (!line.list && !faults_source_prepare((faults_source_t)line.source, why, sizeof why)) {
         (void)printf("SKIP %s\n", why);
+        remove_folder(folder);
         return SKIPPED;
-    }
-    if (!mkdtemp(folder) || !faults_write_files(folder) || !faults_load_cases()) {
-        (void)fprintf(stderr, "gantry_faults: no folder for files, or no golden cases\n");
-        return 2;
     }
     line.settings.folder = folder;
     int code = run_all(&line);

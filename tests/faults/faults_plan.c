@@ -112,7 +112,8 @@ static _Noreturn void run_in_child(job_t *job) {
     while (shared->next < job->plan_count) {
         plan_t *plan = &job->plans[shared->next];
         shared->why[0] = '\0';
-        plan->result = faults_run_one(&child, shared->sites[plan->site].number, plan->occurrence, shared->why, WHY_BYTES);
+        plan->result =
+            faults_run_one(&child, shared->sites[plan->site].number, plan->occurrence, shared->why, WHY_BYTES);
         if (plan->result == 'f') _exit(1);
         if (child.settings->verbose && plan->result == 'o') print_other_way(job, plan);
         ++shared->next;
@@ -138,10 +139,24 @@ static uint64_t next_random(uint64_t *state) {
     return x ^ (x >> 31);
 }
 
+/* Was the site in an earlier scenario? It is from now on. */
+static bool was_seen(uint64_t number) {
+    static uint64_t seen[4 * FAULTS_SITES];
+    for (uint64_t i = 0; i < 64; ++i) {
+        uint64_t *at = &seen[(number + i) % (4 * FAULTS_SITES)];
+        if (*at == number) return true;
+        if (*at == 0) {
+            *at = number;
+            return false;
+        }
+    }
+    return false;
+}
+
 static uint64_t plan_site(job_t *job, uint32_t index) {
     const faults_settings_t *settings = job->settings;
     const faults_site_t *site = &job->shared->sites[index];
-    if (site->number == 0) return 0;
+    if (site->number == 0 || (settings->once && was_seen(site->number))) return 0;
     if (settings->site) {
         if (settings->site == site->number) add_plan(job, index, settings->occurrence);
         return settings->site == site->number;
@@ -169,8 +184,9 @@ static uint64_t make_plans(job_t *job) {
 
 static void print_failure(const job_t *job, const plan_t *plan, const char *end) {
     const faults_site_t *site = &job->shared->sites[plan->site];
-    (void)printf("FAIL %s %s: %s, occurrence %" PRIu64 " of %" PRIu64 "\n     %s%s%s\n", faults_source_name(faults_source),
-                 job->scenario->name, site->name, plan->occurrence, site->events, end, *end ? "; " : "", job->shared->why);
+    (void)printf("FAIL %s %s: %s, occurrence %" PRIu64 " of %" PRIu64 "\n     %s%s%s\n",
+                 faults_source_name(faults_source), job->scenario->name, site->name, plan->occurrence, site->events,
+                 end, *end ? "; " : "", job->shared->why);
     (void)printf("      from");
     for (uint32_t i = 0; i < site->frame_count; ++i)
         (void)printf(" %s+0x%" PRIx64, site->frames[i].module, site->frames[i].offset);
@@ -220,6 +236,7 @@ static bool count_events(job_t *job) {
 
 static uint64_t run_plans(job_t *job) {
     uint64_t failures = 0;
+    if (job->plan_count == 0) return 0;
     while (job->shared->next < job->plan_count) {
         int code = 0;
         (void)fflush(stdout);

@@ -43,7 +43,8 @@ static int expect(const gantry_tensor_t *tensor, const float *wanted, size_t cou
 
 /* 1, and a line, unless the call went well. */
 static int tried(gantry_status_t status, const char *call, int line) {
-    if (status != GANTRY_OK) (void)printf("line %d: %s: %s: %s\n", line, call, gantry_status_name(status), gantry_last_message());
+    if (status != GANTRY_OK)
+        (void)printf("line %d: %s: %s: %s\n", line, call, gantry_status_name(status), gantry_last_message());
     return status != GANTRY_OK;
 }
 
@@ -145,7 +146,8 @@ static int report_memory(gantry_runtime_t *runtime, const char *device) {
     size_t needed = 0;
     int code = 0;
     for (int format = 0; gantry_get_memory_report && format < 2; ++format) {
-        code |= TRY(gantry_get_memory_report(runtime, device, (gantry_report_format_t)format, text, sizeof text, &needed));
+        code |=
+            TRY(gantry_get_memory_report(runtime, device, (gantry_report_format_t)format, text, sizeof text, &needed));
         code |= TRY(gantry_get_oom_report(runtime, device, (gantry_report_format_t)format, text, sizeof text, &needed));
     }
     return code;
@@ -182,8 +184,10 @@ int faults_program_memory(int argc, char **argv) {
     const gantry_physical_device_t *device = NULL;
     size_t count = 0;
     gantry_memory_info_t info;
-    if (strncmp(argv[1], "cpu", 3) == 0) (void)gantry_list_physical_devices(runtime, "CPU", 1, &device, &count);
-    else (void)gantry_list_physical_devices(runtime, "GPU", 1, &device, &count);
+    if (strncmp(argv[1], "cpu", 3) == 0)
+        (void)gantry_list_physical_devices(runtime, "CPU", 1, &device, &count);
+    else
+        (void)gantry_list_physical_devices(runtime, "GPU", 1, &device, &count);
     if (device) {
         bool grows = false;
         code |= TRY(gantry_set_memory_growth(runtime, device, true));
@@ -199,8 +203,10 @@ int faults_program_memory(int argc, char **argv) {
         code |= run_out(runtime, argv[1]);
     }
     code |= TRY(gantry_reset_memory_stats(runtime, argv[1]));
-    if (ask_memory(runtime, argv[1], &info) == GANTRY_OK) code |= info.allocation_count != 0;
-    else code |= 1;
+    if (ask_memory(runtime, argv[1], &info) == GANTRY_OK)
+        code |= info.allocation_count != 0;
+    else
+        code |= 1;
     gantry_runtime_release(runtime);
     return code;
 }
@@ -228,7 +234,8 @@ static int describe(gantry_runtime_t *runtime) {
 
 /* Split into two where the library can; a limit each. */
 static int configure(gantry_runtime_t *runtime, const char *type) {
-    const gantry_logical_device_config_t parts[] = {{.memory_limit_bytes = UINT64_C(8) << 20}, {.memory_limit_bytes = UINT64_C(8) << 20}};
+    const gantry_logical_device_config_t parts[] = {{.memory_limit_bytes = UINT64_C(8) << 20},
+                                                    {.memory_limit_bytes = UINT64_C(8) << 20}};
     const gantry_physical_device_t *devices[4];
     size_t count = 0;
     int code = TRY(gantry_list_physical_devices(runtime, type, 4, devices, &count));
@@ -255,7 +262,8 @@ int faults_program_settings(int argc, char **argv) {
     (void)gantry_set_intra_op_parallelism_threads(runtime, 2); /* refused */
     code |= TRY(gantry_list_logical_devices(runtime, NULL, 8, logical, &count));
     code |= TRY(gantry_find_logical_device(runtime, argv[1], &found));
-    if (found) code |= gantry_op_has_kernel(runtime, "MatMul", found, GANTRY_FLOAT32, &has, &source) != GANTRY_OK || !has;
+    if (found)
+        code |= gantry_op_has_kernel(runtime, "MatMul", found, GANTRY_FLOAT32, &has, &source) != GANTRY_OK || !has;
     code |= describe(runtime);
     gantry_scope_t *scope = gantry_scope_begin(runtime, argv[1]);
     code |= EXPECT(gantry_add(scope, gantry_scalar_f32(scope, 1), gantry_scalar_f32(scope, 2)), 3);
@@ -281,7 +289,8 @@ int faults_program_files(int argc, char **argv) {
     code |= EXPECT(back, 1, 2, 3, 4, 5, 6);
     if (back && gantry_tensor_format(back, NULL, text, sizeof text, NULL) == GANTRY_OK)
         code |= strcmp(text, "[[1. 2. 3.]\n [4. 5. 6.]]") != 0 ? 4 : 0;
-    else code |= 1;
+    else
+        code |= 1;
     code |= TRY(gantry_scope_end(scope));
     gantry_runtime_release(runtime);
     return code;

@@ -147,15 +147,16 @@ static char judge_error(const faults_said_t *said, char *out_why, size_t why_byt
         return fail(out_why, why_bytes, "%s (%s) gave %s without a message", said->call, said->place, name);
     if (said->in_create) { /* a device or a backend is missing from then on: whoever asks for it is told that */
         if (said->cause_is_told) return 'e';
-        return fail(out_why, why_bytes, "a runtime was made, but neither log nor backend status has \"%s\"; then %s (%s): %s: %s",
-                    cause, said->call, said->place, name, said->message);
+        return fail(out_why, why_bytes,
+                    "a runtime was made, but neither log nor backend status has \"%s\"; then %s (%s): %s: %s", cause,
+                    said->call, said->place, name, said->message);
     }
     if (said->status_known && said->status != wanted)
         return fail(out_why, why_bytes, "%s (%s) gave %s instead of %s: %s", said->call, said->place, name,
                     gantry_status_name(wanted), said->message);
     if (!faults_source_is_told(said->message))
-        return fail(out_why, why_bytes, "%s (%s) gave %s without the cause \"%s\": %s", said->call, said->place, name, cause,
-                    said->message);
+        return fail(out_why, why_bytes, "%s (%s) gave %s without the cause \"%s\": %s", said->call, said->place, name,
+                    cause, said->message);
     return 'e';
 }
 
@@ -166,8 +167,8 @@ static char judge(faults_child_t *child, const faults_said_t *said, bool fired, 
         return fail(out_why, why_bytes, "the fault did not come, but exit code %d, %s (%s): %s", code, said->call,
                     said->place, said->message);
     if (said->next_failure[0])
-        return fail(out_why, why_bytes, "the next operation failed: %s (first failure: %s (%s): %s)", said->next_failure, said->call,
-                    said->place, said->message);
+        return fail(out_why, why_bytes, "the next operation failed: %s (first failure: %s (%s): %s)",
+                    said->next_failure, said->call, said->place, said->message);
     if (!faults_heap_is_balanced(why, sizeof why) || !faults_source_is_clean(why, sizeof why) ||
         !has_given_back(child, why, sizeof why))
         return fail(out_why, why_bytes, "%s (first failure: %s (%s): %s)", why, said->call, said->place, said->message);

@@ -16,16 +16,33 @@ int faults_program_saved(int argc, char **argv) {
     (void)snprintf(model, sizeof model, "%s/model", argc > 2 ? argv[2] : "");
     (void)snprintf(english, sizeof english, "en=%s/en.txt", argc > 2 ? argv[2] : "");
     (void)snprintf(french, sizeof french, "fr=%s/fr.txt", argc > 2 ? argv[2] : "");
-    char *train[] = {argv[0], (char[]){"--device"}, device,  (char[]){"--epochs"}, (char[]){"1"},  (char[]){"--batch"}, (char[]){"40"},
-                     (char[]){"--features"}, (char[]){"16"}, (char[]){"--words"}, (char[]){"20"}, (char[]){"--save"}, model, english, french, NULL};
-    char *classify[] = {argv[0], (char[]){"--device"}, device, (char[]){"--features"}, (char[]){"16"}, (char[]){"--load"}, model, (char[]){"--classify"}, english, french, NULL};
+    char *train[] = {argv[0],        (char[]){"--device"},
+                     device,         (char[]){"--epochs"},
+                     (char[]){"1"},  (char[]){"--batch"},
+                     (char[]){"40"}, (char[]){"--features"},
+                     (char[]){"16"}, (char[]){"--words"},
+                     (char[]){"20"}, (char[]){"--save"},
+                     model,          english,
+                     french,         NULL};
+    char *classify[] = {argv[0],
+                        (char[]){"--device"},
+                        device,
+                        (char[]){"--features"},
+                        (char[]){"16"},
+                        (char[]){"--load"},
+                        model,
+                        (char[]){"--classify"},
+                        english,
+                        french,
+                        NULL};
     int code = faults_example_language_id(15, train);
     return code ? code : faults_example_language_id(10, classify);
 }
 
 #define DEVICE "--device", "%d"
 #define GROUP(name) "conformance." name, faults_conformance_main, FAULTS_ON_ALL
-#define GROUP_ARGS(name) {DEVICE, "--only", name, "--skip-file", GANTRY_FAULTS_SLOW, "--expectations", GANTRY_FAULTS_EXPECTED}
+#define GROUP_ARGS(name) \
+    { DEVICE, "--only", name, "--skip-file", GANTRY_FAULTS_SLOW, "--expectations", GANTRY_FAULTS_EXPECTED }
 
 /* clang-format off */
 const faults_scenario_t faults_scenarios[] = {
@@ -67,15 +84,16 @@ static bool write_words(const char *folder, const char *name, const char *const 
 }
 
 bool faults_write_files(const char *folder) {
-    static const char *const english[] = {"window", "though", "water", "shadow", "weather", "thing",   "wheel",  "yesterday",
-                                          "wish",   "sight",  "whole", "white",  "tooth",   "worthy",  "shower", "width",
-                                          "thumb",  "hawk",   "wealth", "north", "toward",  "thank"};
-    static const char *const french[] = {"maison", "oiseau", "quatre", "jardin", "bonjour", "cheval", "fromage", "eau",
-                                         "rouge",  "jeune",  "livre",  "beaucoup", "choix", "quand",  "jamais",  "feuille",
-                                         "soleil", "rue",    "joie",   "bateau", "nuage",   "loin"};
+    static const char *const english[] = {
+        "window", "though", "water",  "shadow", "weather", "thing", "wheel", "yesterday", "wish",  "sight",  "whole",
+        "white",  "tooth",  "worthy", "shower", "width",   "thumb", "hawk",  "wealth",    "north", "toward", "thank"};
+    static const char *const french[] = {
+        "maison",   "oiseau", "quatre", "jardin", "bonjour", "cheval", "fromage", "eau",  "rouge",  "jeune", "livre",
+        "beaucoup", "choix",  "quand",  "jamais", "feuille", "soleil", "rue",     "joie", "bateau", "nuage", "loin"};
     static const char *const some[] = {"worth", "joueur"};
     return write_words(folder, "en.txt", english, sizeof english / sizeof *english) &&
-           write_words(folder, "fr.txt", french, sizeof french / sizeof *french) && write_words(folder, "words.txt", some, 2);
+           write_words(folder, "fr.txt", french, sizeof french / sizeof *french) &&
+           write_words(folder, "words.txt", some, 2);
 }
 
 bool faults_load_cases(void) { return faults_program_load(); }

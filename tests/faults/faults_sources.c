@@ -194,8 +194,7 @@ void faults_source_fill(const faults_scenario_t *scenario, gantry_runtime_option
     options->reallocate_user = NULL;
     if (!options->backends) options->backends = backends[is_opencl ? 2 : has_fakes];
     if (!options->backend_path) options->backend_path = GANTRY_FAULTS_FAKE_FOLDER ":" GANTRY_FAULTS_MODULES;
-    if (!options->kernel_cache)
-        options->kernel_cache = is_opencl && !(scenario->flags & FAULTS_COLD) ? self.cache : "";
+    if (!options->kernel_cache) options->kernel_cache = is_opencl && !(scenario->flags & FAULTS_COLD) ? self.cache : "";
     if (options->intra_op_threads == 0) options->intra_op_threads = 1;
     if (options->opencl_cpu_as_gpu == GANTRY_DEFAULT) options->opencl_cpu_as_gpu = GANTRY_ON;
 }

@@ -32,43 +32,43 @@ static void count(int kind, long change) { (void)atomic_fetch_add(&live[kind], c
 
 /* ---- the four shapes of a function ---- */
 
-#define PLAIN(name, declared, passed)                                        \
-    static CL_API_ENTRY cl_int CL_API_CALL layer_##name declared {           \
-        cl_int error = ask(#name);                                           \
-        return error != CL_SUCCESS ? error : target->name passed;            \
+#define PLAIN(name, declared, passed)                              \
+    static CL_API_ENTRY cl_int CL_API_CALL layer_##name declared { \
+        cl_int error = ask(#name);                                 \
+        return error != CL_SUCCESS ? error : target->name passed;  \
     }
 
-#define MAKER(type, kind, name, declared, passed)                            \
-    static CL_API_ENTRY type CL_API_CALL layer_##name declared {             \
-        cl_int error = ask(#name);                                           \
-        if (error != CL_SUCCESS) {                                           \
-            if (code) *code = error;                                         \
-            return NULL;                                                     \
-        }                                                                    \
-        type made = target->name passed;                                     \
-        if (made) count(kind, 1);                                            \
-        return made;                                                         \
+#define MAKER(type, kind, name, declared, passed)                \
+    static CL_API_ENTRY type CL_API_CALL layer_##name declared { \
+        cl_int error = ask(#name);                               \
+        if (error != CL_SUCCESS) {                               \
+            if (code) *code = error;                             \
+            return NULL;                                         \
+        }                                                        \
+        type made = target->name passed;                         \
+        if (made) count(kind, 1);                                \
+        return made;                                             \
     }
 
-#define ENQUEUER(name, declared, passed)                                     \
-    static CL_API_ENTRY cl_int CL_API_CALL layer_##name declared {           \
-        cl_int error = ask(#name);                                           \
-        if (error == CL_SUCCESS) {                                           \
-            error = target->name passed;                                     \
-            if (error == CL_SUCCESS && event) count(FAULTS_LAYER_EVENT, 1);  \
-        }                                                                    \
-        return error;                                                        \
+#define ENQUEUER(name, declared, passed)                                    \
+    static CL_API_ENTRY cl_int CL_API_CALL layer_##name declared {          \
+        cl_int error = ask(#name);                                          \
+        if (error == CL_SUCCESS) {                                          \
+            error = target->name passed;                                    \
+            if (error == CL_SUCCESS && event) count(FAULTS_LAYER_EVENT, 1); \
+        }                                                                   \
+        return error;                                                       \
     }
 
-#define COUNTED(type, kind, stem)                                            \
+#define COUNTED(type, kind, stem)                                               \
     static CL_API_ENTRY cl_int CL_API_CALL layer_clRetain##stem(type object) {  \
-        cl_int error = target->clRetain##stem(object);                       \
-        if (error == CL_SUCCESS) count(kind, 1);                             \
-        return error;                                                        \
-    }                                                                        \
+        cl_int error = target->clRetain##stem(object);                          \
+        if (error == CL_SUCCESS) count(kind, 1);                                \
+        return error;                                                           \
+    }                                                                           \
     static CL_API_ENTRY cl_int CL_API_CALL layer_clRelease##stem(type object) { \
-        count(kind, -1);                                                     \
-        return target->clRelease##stem(object);                              \
+        count(kind, -1);                                                        \
+        return target->clRelease##stem(object);                                 \
     }
 
 /* clang-format off */
@@ -192,18 +192,20 @@ EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd
     table = *below;
 #define TAKE(name) table.name = layer_##name;
 #define TAKE_COUNTED(stem) TAKE(clRetain##stem) TAKE(clRelease##stem)
-    TAKE_COUNTED(Context) TAKE_COUNTED(CommandQueue) TAKE_COUNTED(MemObject)
-    TAKE_COUNTED(Program) TAKE_COUNTED(Kernel) TAKE_COUNTED(Event)
-    TAKE(clCreateContext) TAKE(clCreateCommandQueue) TAKE(clCreateBuffer) TAKE(clCreateSubBuffer)
-    TAKE(clCreateProgramWithSource) TAKE(clCreateProgramWithBinary) TAKE(clCreateKernel) TAKE(clCreateUserEvent)
-    TAKE(clGetPlatformIDs) TAKE(clGetPlatformInfo) TAKE(clGetDeviceIDs) TAKE(clGetDeviceInfo) TAKE(clGetContextInfo)
-    TAKE(clGetCommandQueueInfo) TAKE(clGetMemObjectInfo) TAKE(clGetProgramInfo) TAKE(clGetProgramBuildInfo)
-    TAKE(clGetKernelInfo) TAKE(clGetKernelWorkGroupInfo) TAKE(clGetEventInfo) TAKE(clBuildProgram)
-    TAKE(clSetKernelArg) TAKE(clFlush) TAKE(clFinish) TAKE(clWaitForEvents) TAKE(clSetEventCallback)
-    TAKE(clEnqueueReadBuffer) TAKE(clEnqueueWriteBuffer) TAKE(clEnqueueCopyBuffer) TAKE(clEnqueueFillBuffer)
-    TAKE(clEnqueueUnmapMemObject) TAKE(clEnqueueMarkerWithWaitList) TAKE(clEnqueueBarrierWithWaitList)
-    TAKE(clEnqueueNDRangeKernel) TAKE(clEnqueueMapBuffer)
-    *entries_made = (cl_uint)(sizeof table / sizeof(void *));
+    TAKE_COUNTED(Context)
+    TAKE_COUNTED(CommandQueue) TAKE_COUNTED(MemObject) TAKE_COUNTED(Program) TAKE_COUNTED(Kernel) TAKE_COUNTED(Event)
+        TAKE(clCreateContext) TAKE(clCreateCommandQueue) TAKE(clCreateBuffer) TAKE(clCreateSubBuffer)
+            TAKE(clCreateProgramWithSource) TAKE(clCreateProgramWithBinary) TAKE(clCreateKernel) TAKE(clCreateUserEvent)
+                TAKE(clGetPlatformIDs) TAKE(clGetPlatformInfo) TAKE(clGetDeviceIDs) TAKE(clGetDeviceInfo)
+                    TAKE(clGetContextInfo) TAKE(clGetCommandQueueInfo) TAKE(clGetMemObjectInfo) TAKE(clGetProgramInfo)
+                        TAKE(clGetProgramBuildInfo) TAKE(clGetKernelInfo) TAKE(clGetKernelWorkGroupInfo)
+                            TAKE(clGetEventInfo) TAKE(clBuildProgram) TAKE(clSetKernelArg) TAKE(clFlush) TAKE(clFinish)
+                                TAKE(clWaitForEvents) TAKE(clSetEventCallback) TAKE(clEnqueueReadBuffer)
+                                    TAKE(clEnqueueWriteBuffer) TAKE(clEnqueueCopyBuffer) TAKE(clEnqueueFillBuffer)
+                                        TAKE(clEnqueueUnmapMemObject) TAKE(clEnqueueMarkerWithWaitList)
+                                            TAKE(clEnqueueBarrierWithWaitList) TAKE(clEnqueueNDRangeKernel)
+                                                TAKE(clEnqueueMapBuffer) *entries_made =
+                                                    (cl_uint)(sizeof table / sizeof(void *));
     *made = &table;
     return CL_SUCCESS;
 }

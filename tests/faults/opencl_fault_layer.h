@@ -18,6 +18,6 @@ enum {
 };
 
 void gantry_faults_layer_set_watch(faults_layer_watch_fn new_watch); /* NULL: nobody is asked */
-long gantry_faults_layer_live(int kind);                            /* references that live */
+long gantry_faults_layer_live(int kind);                             /* references that live */
 
 #endif
