@@ -11,15 +11,35 @@ typedef struct gantry_logical_device_t logical_t;
 
 /* ---- regions from the driver ---- */
 
+static bool tells_memory(const logical_t *device, uint64_t *out_free_bytes, uint64_t *out_total_bytes) {
+    const gantry_memory_ops_t *memory = device->backend->memory;
+    return GANTRY_ABI_HAS(memory, memory_info) && memory->memory_info &&
+           memory->memory_info(device->handle, out_free_bytes, out_total_bytes) == 0;
+}
+
+static bool is_host_backed(const logical_t *device) {
+    return (device->physical->info.flags & GANTRY_DEVICE_HOST_BACKED) != 0;
+}
+
+/* What the device's driver says is free and there; of host memory the CPU backend knows, where the driver does not. */
+static bool ask_memory(const logical_t *device, uint64_t *out_free_bytes, uint64_t *out_total_bytes) {
+    if (tells_memory(device, out_free_bytes, out_total_bytes)) return true;
+    if (!is_host_backed(device)) return false;
+    for (size_t i = 0; i < device->table->logical_count; ++i) {
+        const logical_t *host = device->table->logical[i];
+        if (host == device || !host->host_addressable || !is_host_backed(host)) continue;
+        if (!atomic_load_explicit(&host->is_open, memory_order_acquire)) continue;
+        if (tells_memory(host, out_free_bytes, out_total_bytes)) return true;
+    }
+    return false;
+}
+
 /* Where device memory is host memory, the kernel would rather kill a process than refuse it memory: ask first. */
 static gantry_status_t check_host_memory(const logical_t *device, uint64_t size_bytes) {
-    const gantry_memory_ops_t *memory = device->backend->memory;
-    if (!(device->physical->info.flags & GANTRY_DEVICE_HOST_BACKED)) return GANTRY_OK;
-    if (!GANTRY_ABI_HAS(memory, memory_info) || !memory->memory_info) return GANTRY_OK;
     uint64_t free_bytes = 0, total_bytes = 0;
-    if (memory->memory_info(device->handle, &free_bytes, &total_bytes) != 0) return GANTRY_OK;
+    if (!is_host_backed(device) || !ask_memory(device, &free_bytes, &total_bytes)) return GANTRY_OK;
     uint64_t reserve = total_bytes / 64; /* for the rest of the process and the system */
-    if (size_bytes + reserve <= free_bytes) return GANTRY_OK;
+    if (size_bytes <= free_bytes && reserve <= free_bytes - size_bytes) return GANTRY_OK;
     return gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
                         "%s: a region of %" PRIu64 " bytes does not fit into the machine's free memory of %" PRIu64
                         " bytes",
@@ -84,14 +104,11 @@ static uint64_t reserve_of(const gantry_device_info_t *info, uint64_t free_bytes
  * counts only when it is smaller than that. Where device memory is the machine's, it is a sixteenth of the machine at least, which
  * leaves the system and the process room. A driver that does not tell leaves the total. */
 static uint64_t default_limit(const logical_t *device, uint64_t total) {
-    const gantry_memory_ops_t *memory = device->backend->memory;
     uint64_t free_bytes = 0, driver_total = 0;
     if (gantry__device_growth(device->table, device->physical)) return total;
-    if (!GANTRY_ABI_HAS(memory, memory_info) || !memory->memory_info) return total;
-    if (memory->memory_info(device->handle, &free_bytes, &driver_total) != 0) return total;
+    if (!ask_memory(device, &free_bytes, &driver_total)) return total;
     uint64_t reserve = reserve_of(&device->physical->info, free_bytes);
-    bool is_host_backed = (device->physical->info.flags & GANTRY_DEVICE_HOST_BACKED) != 0;
-    if (is_host_backed && reserve < driver_total / 16) reserve = driver_total / 16;
+    if (is_host_backed(device) && reserve < driver_total / 16) reserve = driver_total / 16;
     uint64_t limit = reserve < free_bytes ? free_bytes - reserve : free_bytes;
     return limit < total ? limit : total;
 }

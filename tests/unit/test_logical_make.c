@@ -221,6 +221,21 @@ static void priority_reaches_the_streams(void **state) {
     device_fixture_close(&f);
 }
 
+static void priority_on_a_backend_without_the_slot_is_no_error(void **state) {
+    (void)state;
+    device_fixture_t f;
+    const gantry_fake_control_t *previous = fake_module_control(FAKE_FILE("previous", "fake"));
+    previous->reset();
+    device_fixture_open(&f, FAKE_FOLDER("previous"), NULL);
+    SPLIT(&f.table, CARD(0), {.memory_limit_bytes = MIB, .has_priority = true, .priority = 0});
+    freeze(&f);
+    assert_int_equal(find(&f, "GPU:0")->info.least_priority, 0);
+    (void)find_open(&f, "GPU:0");
+    assert_int_equal(previous->calls("stream_create"), GANTRY__STREAMS);
+    device_fixture_close(&f);
+    fake_expect_nothing_lives(previous);
+}
+
 static void failing_stream_with_priority_leaves_the_part_closed(void **state) {
     (void)state;
     device_fixture_t f;
@@ -312,6 +327,36 @@ static void take_all_on_the_cpu_leaves_the_machine_room(void **state) {
     device_fixture_close(&f);
 }
 
+/* A driver that does not tell what is free, on memory of the machine: the CPU backend is asked. */
+static void host_backed_card_of_a_silent_driver_is_held_to_the_machine(void **state) {
+    (void)state;
+    gantry_runtime_options_t options = {.struct_size = sizeof options, .memory_growth = GANTRY_OFF};
+    for (int is_growing = 0; is_growing < 2; ++is_growing) {
+        device_fixture_t f;
+        gantry_fake_device_t settings;
+        gantry__bfc_chunk_t *chunk;
+        fake->reset();
+        fake->get_device(0, &settings);
+        settings.flags = GANTRY_DEVICE_HOST_BACKED;
+        settings.total_bytes = UINT64_C(1) << 50;
+        fake->set_device(0, &settings);
+        device_fixture_open(&f, NULL, is_growing ? NULL : &options);
+        freeze(&f);
+        assert_true(fake->fail_calls("memory_info", 1, UINT64_MAX, GANTRY_UNIMPLEMENTED, "not told"));
+        const gantry_logical_device_t *cpu = find_open(&f, "CPU:0");
+        gantry_logical_device_t *gpu = find_open(&f, "GPU:0");
+        if (is_growing) {
+            const gantry__allocation_t request = {.bytes = UINT64_C(1) << 49, .owner = "Test"};
+            expect_failure(gantry__allocator_allocate(&gpu->allocator, &request, &chunk), GANTRY_RESOURCE_EXHAUSTED,
+                           "ran out of memory");
+            assert_int_equal(fake->calls("region_alloc"), 0); /* it would have said yes */
+        } else {
+            assert_true(gpu->limit_bytes < cpu->info.total_bytes);
+        }
+        device_fixture_close(&f);
+    }
+}
+
 /* ---- opening at the same time ---- */
 
 typedef struct opener_t {
@@ -393,11 +438,13 @@ int main(void) {
         TEST(parts_share_the_card_and_nothing_else),
         TEST(parts_without_a_limit_share_what_is_left),
         TEST(priority_reaches_the_streams),
+        TEST(priority_on_a_backend_without_the_slot_is_no_error),
         TEST(failing_stream_with_priority_leaves_the_part_closed),
         TEST(part_imitates_less_and_never_more),
         TEST(imitated_largest_allocation_bounds_regions),
         TEST(take_all_leaves_a_reserve_of_what_is_free),
         TEST(take_all_on_the_cpu_leaves_the_machine_room),
+        TEST(host_backed_card_of_a_silent_driver_is_held_to_the_machine),
         TEST(threads_open_parts_of_one_card),
         TEST(failed_opening_of_one_part_leaves_the_other_at_work),
         TEST(memory_running_out_leaks_nothing),
