@@ -179,8 +179,11 @@ static gantry_status_t open_allocator(logical_t *device) {
         .explicit_retry = policy->explicit_retry,
         .retry_ms = policy->retry_ms,
     };
-    gantry__region_source_t source = {
-        .user = device, .take = take_region, .give_back = give_region_back, .wait = wait_for_work, .release_idle = release_staging};
+    gantry__region_source_t source = {.user = device,
+                                      .take = take_region,
+                                      .give_back = give_region_back,
+                                      .wait = wait_for_work,
+                                      .release_idle = release_staging};
     char name[64];
     if (device->index >= 0) {
         (void)snprintf(name, sizeof name, "%s_%d_bfc", device->physical->type, device->index);

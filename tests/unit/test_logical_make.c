@@ -6,8 +6,10 @@
 #include "split_card.h"
 
 #define MIB (UINT64_C(1) << 20)
-#define PART(mib) {.memory_limit_bytes = (mib) * MIB}
-#define NUMBERED(n, mib) {.memory_limit_bytes = (mib) * MIB, .has_ordinal = true, .ordinal = n}
+#define PART(mib) \
+    { .memory_limit_bytes = (mib)*MIB }
+#define NUMBERED(n, mib) \
+    { .memory_limit_bytes = (mib)*MIB, .has_ordinal = true, .ordinal = n }
 #define CARD(n) "/physical_device:GPU:" #n
 
 static int set_up(void **state) {
@@ -170,7 +172,8 @@ static void parts_share_the_card_and_nothing_else(void **state) {
     assert_int_equal(b->limit_bytes, 24 * MIB);
     assert_string_equal(a->allocator.name, "GPU_0_bfc");
     assert_string_equal(b->allocator.name, "GPU_1_bfc");
-    assert_int_equal(log_lines_with(&f.log, "Created device /job:localhost/replica:0/task:0/device:GPU:1 with 24 MB", "fake:0"), 1);
+    assert_int_equal(
+        log_lines_with(&f.log, "Created device /job:localhost/replica:0/task:0/device:GPU:1 with 24 MB", "fake:0"), 1);
     gantry__logical_device_close(a);
     assert_int_equal(fake->live(GANTRY_FAKE_DEVICE), 1); /* the other part still uses it */
     assert_int_equal(gantry__logical_device_synchronize(b), GANTRY_OK);
@@ -183,8 +186,9 @@ static void parts_without_a_limit_share_what_is_left(void **state) {
     static const struct {
         uint64_t limit, parts[3], expected[3]; /* MiB */
     } cases[] = {
-        {0, {0, 0, 0}, {64 / 3, 64 / 3, 64 / 3}}, {0, {24, 0, 0}, {24, 20, 20}},  {30, {10, 0, 0}, {10, 10, 10}},
-        {0, {32, 32, 0}, {32, 32, 0}},             {0, {16, 16, 16}, {16, 16, 16}},
+        {0, {0, 0, 0}, {64 / 3, 64 / 3, 64 / 3}}, {0, {24, 0, 0}, {24, 20, 20}},
+        {30, {10, 0, 0}, {10, 10, 10}},           {0, {32, 32, 0}, {32, 32, 0}},
+        {0, {16, 16, 16}, {16, 16, 16}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         device_fixture_t f;
@@ -310,7 +314,8 @@ static void take_all_leaves_a_reserve_of_what_is_free(void **state) {
             fake->set_capacity(0, cases[i].free * MIB);
             device_fixture_open(&f, NULL, is_growing ? NULL : &options);
             freeze(&f);
-            assert_int_equal(find_open(&f, "GPU:0")->limit_bytes / MIB, is_growing ? cases[i].total : cases[i].expected);
+            assert_int_equal(find_open(&f, "GPU:0")->limit_bytes / MIB,
+                             is_growing ? cases[i].total : cases[i].expected);
             device_fixture_close(&f);
         }
     }
