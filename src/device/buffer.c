@@ -30,8 +30,9 @@ static void note_completed(const gantry_logical_device_t *device, uint32_t first
 static gantry_status_t explain(gantry_status_t status, const gantry_logical_device_t *device, uint64_t size_bytes) {
     uint64_t largest = device->info.largest_allocation_bytes;
     if (status != GANTRY_RESOURCE_EXHAUSTED || largest == 0 || size_bytes <= largest) return status;
-    return gantry__fail_prefix(status, "%" PRIu64 " bytes are more than the largest allocation of %s, %" PRIu64 " bytes: ",
-                               size_bytes, device->name, largest);
+    return gantry__fail_prefix(
+        status, "%" PRIu64 " bytes are more than the largest allocation of %s, %" PRIu64 " bytes: ", size_bytes,
+        device->name, largest);
 }
 
 gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device, const gantry__allocation_t *request,

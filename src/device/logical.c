@@ -12,13 +12,16 @@ typedef struct gantry_logical_device_t logical_t;
 
 /* ---- regions from the driver ---- */
 
+static bool is_host_backed(const logical_t *device) {
+    return (device->physical->info.flags & GANTRY_DEVICE_HOST_BACKED) != 0;
+}
+
 /* Where device memory is host memory, the kernel would rather kill a process than refuse it memory: ask first. */
 static gantry_status_t check_host_memory(const logical_t *device, uint64_t size_bytes) {
     uint64_t free_bytes, total_bytes;
-    if (!(device->physical->info.flags & GANTRY_DEVICE_HOST_BACKED)) return GANTRY_OK;
-    if (!gantry__driver_memory(device, &free_bytes, &total_bytes)) return GANTRY_OK;
+    if (!is_host_backed(device) || !gantry__driver_memory(device, &free_bytes, &total_bytes)) return GANTRY_OK;
     uint64_t reserve = total_bytes / 64; /* for the rest of the process and the system */
-    if (size_bytes + reserve <= free_bytes) return GANTRY_OK;
+    if (size_bytes <= free_bytes && reserve <= free_bytes - size_bytes) return GANTRY_OK;
     return gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
                         "%s: a region of %" PRIu64 " bytes does not fit into the machine's free memory of %" PRIu64
                         " bytes",
@@ -88,8 +91,7 @@ static uint64_t default_limit(const logical_t *device, uint64_t total) {
     if (gantry__device_growth(device->table, device->physical)) return total;
     if (!gantry__driver_memory(device, &free_bytes, &driver_total)) return total;
     uint64_t reserve = reserve_of(&device->physical->info, free_bytes);
-    bool is_host_backed = (device->physical->info.flags & GANTRY_DEVICE_HOST_BACKED) != 0;
-    if (is_host_backed && reserve < driver_total / 16) reserve = driver_total / 16;
+    if (is_host_backed(device) && reserve < driver_total / 16) reserve = driver_total / 16;
     uint64_t limit = reserve < free_bytes ? free_bytes - reserve : free_bytes;
     return limit < total ? limit : total;
 }
@@ -160,8 +162,11 @@ static gantry_status_t open_allocator(logical_t *device) {
         .explicit_retry = policy->explicit_retry,
         .retry_ms = policy->retry_ms,
     };
-    gantry__region_source_t source = {
-        .user = device, .take = take_region, .give_back = give_region_back, .wait = wait_for_work, .release_idle = release_staging};
+    gantry__region_source_t source = {.user = device,
+                                      .take = take_region,
+                                      .give_back = give_region_back,
+                                      .wait = wait_for_work,
+                                      .release_idle = release_staging};
     char name[64];
     if (device->index >= 0) {
         (void)snprintf(name, sizeof name, "%s_%d_bfc", device->physical->type, device->index);

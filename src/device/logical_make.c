@@ -33,8 +33,8 @@ static void imitate(logical_t *device) {
     info->max_work_group_size = (uint32_t)smaller(own->max_work_group_size, part->max_work_group_size);
     info->local_memory_bytes = smaller(own->local_memory_bytes, part->local_memory_bytes);
     info->largest_allocation_bytes = smaller(own->largest_allocation_bytes, part->largest_allocation_bytes);
-    device->imitates_launches = info->max_work_group_size != own->max_work_group_size ||
-                                info->local_memory_bytes != own->local_memory_bytes;
+    device->imitates_launches =
+        info->max_work_group_size != own->max_work_group_size || info->local_memory_bytes != own->local_memory_bytes;
     /* kernels have forms of their own for processors, which never meet such limits: a processor that is presented as a GPU shall run
      * what a GPU would */
     if (device->imitates_launches && strcmp(device->physical->type, "GPU") == 0) info->type = GANTRY_DEVICE_TYPE_GPU;
@@ -102,7 +102,8 @@ static void name_devices(const gantry__device_table_t *table) {
 
 static bool is_reachable_view(const gantry__device_table_t *table, const physical_t *view) {
     if (view->listed) return false;
-    return !view->served_by || gantry__device_is_visible(table, view->served_by); /* a hidden card is hidden under every name */
+    return !view->served_by ||
+           gantry__device_is_visible(table, view->served_by); /* a hidden card is hidden under every name */
 }
 
 gantry_status_t gantry__logical_devices_make(gantry__device_table_t *table) {

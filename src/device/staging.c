@@ -29,7 +29,8 @@ static void discharge(logical_t *device, uint64_t bytes) {
 }
 
 static bool take_pinned(gantry__device_table_t *table) {
-    if (atomic_fetch_add(&table->pinned_bytes, BLOCK_BYTES) + BLOCK_BYTES <= table->policy.pinned_limit_bytes) return true;
+    if (atomic_fetch_add(&table->pinned_bytes, BLOCK_BYTES) + BLOCK_BYTES <= table->policy.pinned_limit_bytes)
+        return true;
     atomic_fetch_sub(&table->pinned_bytes, BLOCK_BYTES);
     return false;
 }
@@ -118,7 +119,8 @@ void gantry__staging_deinit(logical_t *device) {
 static block_t *oldest(gantry__staging_t *staging, bool must_be_past) {
     for (uint32_t i = 0; i < staging->count; ++i) {
         block_t *block = &staging->blocks[(staging->next + i) % staging->count];
-        if (block->state == GANTRY__STAGING_IDLE && (!must_be_past || gantry__point_is_past(block->point))) return block;
+        if (block->state == GANTRY__STAGING_IDLE && (!must_be_past || gantry__point_is_past(block->point)))
+            return block;
     }
     return NULL;
 }

@@ -96,7 +96,8 @@ static int32_t check_local_memory(const gantry__call_t *call, gantry_backend_ker
 }
 
 /* ResourceExhausted for what the card could run and the device that is imitated could not. */
-static int32_t check_launch(const gantry__call_t *call, gantry_backend_kernel_t *kernel, const gantry_launch_t *launch) {
+static int32_t check_launch(const gantry__call_t *call, gantry_backend_kernel_t *kernel,
+                            const gantry_launch_t *launch) {
     int32_t code = check_work_group(call, kernel, launch);
     return code != GANTRY_OK ? code : check_local_memory(call, kernel, launch);
 }

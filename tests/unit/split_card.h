@@ -37,7 +37,7 @@ static inline void split_card(gantry__device_table_t *table, const char *name,
     gantry__device_hold_parts(device);
 }
 
-#define SPLIT(table, name, ...)                                                 \
+#define SPLIT(table, name, ...)                                                    \
     split_card(table, name, (const gantry_logical_device_config_t[]){__VA_ARGS__}, \
                sizeof((gantry_logical_device_config_t[]){__VA_ARGS__}) / sizeof(gantry_logical_device_config_t))
 

@@ -6,8 +6,10 @@
 #include "split_card.h"
 
 #define MIB (UINT64_C(1) << 20)
-#define PART(mib) {.memory_limit_bytes = (mib) * MIB}
-#define NUMBERED(n, mib) {.memory_limit_bytes = (mib) * MIB, .has_ordinal = true, .ordinal = n}
+#define PART(mib) \
+    { .memory_limit_bytes = (mib)*MIB }
+#define NUMBERED(n, mib) \
+    { .memory_limit_bytes = (mib)*MIB, .has_ordinal = true, .ordinal = n }
 #define CARD(n) "/physical_device:GPU:" #n
 
 static int set_up(void **state) {
@@ -170,7 +172,8 @@ static void parts_share_the_card_and_nothing_else(void **state) {
     assert_int_equal(b->limit_bytes, 24 * MIB);
     assert_string_equal(a->allocator.name, "GPU_0_bfc");
     assert_string_equal(b->allocator.name, "GPU_1_bfc");
-    assert_int_equal(log_lines_with(&f.log, "Created device /job:localhost/replica:0/task:0/device:GPU:1 with 24 MB", "fake:0"), 1);
+    assert_int_equal(
+        log_lines_with(&f.log, "Created device /job:localhost/replica:0/task:0/device:GPU:1 with 24 MB", "fake:0"), 1);
     gantry__logical_device_close(a);
     assert_int_equal(fake->live(GANTRY_FAKE_DEVICE), 1); /* the other part still uses it */
     assert_int_equal(gantry__logical_device_synchronize(b), GANTRY_OK);
@@ -183,8 +186,9 @@ static void parts_without_a_limit_share_what_is_left(void **state) {
     static const struct {
         uint64_t limit, parts[3], expected[3]; /* MiB */
     } cases[] = {
-        {0, {0, 0, 0}, {64 / 3, 64 / 3, 64 / 3}}, {0, {24, 0, 0}, {24, 20, 20}},  {30, {10, 0, 0}, {10, 10, 10}},
-        {0, {32, 32, 0}, {32, 32, 0}},             {0, {16, 16, 16}, {16, 16, 16}},
+        {0, {0, 0, 0}, {64 / 3, 64 / 3, 64 / 3}}, {0, {24, 0, 0}, {24, 20, 20}},
+        {30, {10, 0, 0}, {10, 10, 10}},           {0, {32, 32, 0}, {32, 32, 0}},
+        {0, {16, 16, 16}, {16, 16, 16}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         device_fixture_t f;
@@ -219,6 +223,21 @@ static void priority_reaches_the_streams(void **state) {
     assert_int_equal(fake->streams_with_priority(0, -1), GANTRY__STREAMS);
     assert_int_equal(fake->calls("stream_create"), GANTRY__STREAMS); /* of the card that has no parts */
     device_fixture_close(&f);
+}
+
+static void priority_on_a_backend_without_the_slot_is_no_error(void **state) {
+    (void)state;
+    device_fixture_t f;
+    const gantry_fake_control_t *previous = fake_module_control(FAKE_FILE("previous", "fake"));
+    previous->reset();
+    device_fixture_open(&f, FAKE_FOLDER("previous"), NULL);
+    SPLIT(&f.table, CARD(0), {.memory_limit_bytes = MIB, .has_priority = true, .priority = 0});
+    freeze(&f);
+    assert_int_equal(find(&f, "GPU:0")->info.least_priority, 0);
+    (void)find_open(&f, "GPU:0");
+    assert_int_equal(previous->calls("stream_create"), GANTRY__STREAMS);
+    device_fixture_close(&f);
+    fake_expect_nothing_lives(previous);
 }
 
 static void failing_stream_with_priority_leaves_the_part_closed(void **state) {
@@ -295,7 +314,8 @@ static void take_all_leaves_a_reserve_of_what_is_free(void **state) {
             fake->set_capacity(0, cases[i].free * MIB);
             device_fixture_open(&f, NULL, is_growing ? NULL : &options);
             freeze(&f);
-            assert_int_equal(find_open(&f, "GPU:0")->limit_bytes / MIB, is_growing ? cases[i].total : cases[i].expected);
+            assert_int_equal(find_open(&f, "GPU:0")->limit_bytes / MIB,
+                             is_growing ? cases[i].total : cases[i].expected);
             device_fixture_close(&f);
         }
     }
@@ -310,6 +330,36 @@ static void take_all_on_the_cpu_leaves_the_machine_room(void **state) {
     const gantry_logical_device_t *cpu = find_open(&f, "CPU:0");
     assert_true(cpu->limit_bytes <= cpu->info.total_bytes - cpu->info.total_bytes / 16);
     device_fixture_close(&f);
+}
+
+/* A driver that does not tell what is free, on memory of the machine: the CPU backend is asked. */
+static void host_backed_card_of_a_silent_driver_is_held_to_the_machine(void **state) {
+    (void)state;
+    gantry_runtime_options_t options = {.struct_size = sizeof options, .memory_growth = GANTRY_OFF};
+    for (int is_growing = 0; is_growing < 2; ++is_growing) {
+        device_fixture_t f;
+        gantry_fake_device_t settings;
+        gantry__bfc_chunk_t *chunk;
+        fake->reset();
+        fake->get_device(0, &settings);
+        settings.flags = GANTRY_DEVICE_HOST_BACKED;
+        settings.total_bytes = UINT64_C(1) << 50;
+        fake->set_device(0, &settings);
+        device_fixture_open(&f, NULL, is_growing ? NULL : &options);
+        freeze(&f);
+        assert_true(fake->fail_calls("memory_info", 1, UINT64_MAX, GANTRY_UNIMPLEMENTED, "not told"));
+        const gantry_logical_device_t *cpu = find_open(&f, "CPU:0");
+        gantry_logical_device_t *gpu = find_open(&f, "GPU:0");
+        if (is_growing) {
+            const gantry__allocation_t request = {.bytes = UINT64_C(1) << 49, .owner = "Test"};
+            expect_failure(gantry__allocator_allocate(&gpu->allocator, &request, &chunk), GANTRY_RESOURCE_EXHAUSTED,
+                           "ran out of memory");
+            assert_int_equal(fake->calls("region_alloc"), 0); /* it would have said yes */
+        } else {
+            assert_true(gpu->limit_bytes < cpu->info.total_bytes);
+        }
+        device_fixture_close(&f);
+    }
 }
 
 /* ---- opening at the same time ---- */
@@ -393,11 +443,13 @@ int main(void) {
         TEST(parts_share_the_card_and_nothing_else),
         TEST(parts_without_a_limit_share_what_is_left),
         TEST(priority_reaches_the_streams),
+        TEST(priority_on_a_backend_without_the_slot_is_no_error),
         TEST(failing_stream_with_priority_leaves_the_part_closed),
         TEST(part_imitates_less_and_never_more),
         TEST(imitated_largest_allocation_bounds_regions),
         TEST(take_all_leaves_a_reserve_of_what_is_free),
         TEST(take_all_on_the_cpu_leaves_the_machine_room),
+        TEST(host_backed_card_of_a_silent_driver_is_held_to_the_machine),
         TEST(threads_open_parts_of_one_card),
         TEST(failed_opening_of_one_part_leaves_the_other_at_work),
         TEST(memory_running_out_leaks_nothing),

@@ -301,8 +301,65 @@ static void launches_of_one_kernel_from_two_threads_keep_their_arguments(void **
     fixture_close(&fixture);
 }
 
+/* ---- what kernels need ---- */
+
+static const char *const needs_parts[] = {
+    "__kernel void tile(__global int *out, const ulong offset, __local int *more)\n{\n    __local int mine[300];\n"
+    "    mine[get_local_id(0)] = more[0] = 1;\n    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    out[get_global_id(0) + offset] = mine[(get_local_id(0) + 1) % get_local_size(0)];\n}\n"};
+static const gantry_program_source_t needs_source = {sizeof needs_source, GANTRY_PROGRAM_OPENCL_C, "test/needs",
+                                                     needs_parts, 1};
+
+static void kernel_info_tells_what_the_text_declares(void **state) {
+    fixture_t fixture;
+    gantry_backend_program_t *program = NULL;
+    gantry_backend_kernel_t *kernel = NULL;
+    gantry_kernel_info_t info = {.struct_size = sizeof info};
+    gantry_kernel_info_t head = {.struct_size = offsetof(gantry_kernel_info_t, local_bytes), .local_bytes = 77};
+
+    (void)state;
+    fixture_open(&fixture);
+    assert_ok(fixture.backend->program->build(fixture.device[0], &needs_source, "", &program));
+    assert_ok(fixture.backend->program->kernel_find(program, "tile", &kernel));
+    assert_ok(fixture.backend->program->kernel_info(kernel, &info));
+    assert_int_equal(info.local_bytes, 1200); /* the argument is not counted */
+    assert_in_range(info.max_work_group_size, 1, fixture.info[0].max_work_group_size);
+    assert_ok(fixture.backend->program->kernel_info(kernel, &head));
+    assert_int_equal(head.max_work_group_size, info.max_work_group_size);
+    assert_int_equal(head.local_bytes, 77); /* an older caller's struct is not written beyond its end */
+    fixture.backend->program->destroy(program);
+    fixture_close(&fixture);
+}
+
+/* A hint: where the driver knows none, the stream is like any other. */
+static void streams_of_every_priority_work(void **state) {
+    fixture_t fixture;
+    gantry_backend_stream_t *stream;
+    uint32_t value = 0;
+
+    (void)state;
+    fixture_open(&fixture);
+    assert_true(fixture.info[0].greatest_priority <= fixture.info[0].least_priority);
+    for (int32_t priority = -1; priority <= 1; priority++) {
+        gantry_span_t span = fixture_region(&fixture, 0, 4);
+        uint32_t wanted = (uint32_t)(priority + 7);
+
+        assert_ok(fixture.backend->stream->create_with_priority(fixture.device[0], GANTRY_STREAM_COMPUTE, priority,
+                                                                &stream));
+        assert_ok(fixture.backend->transfer->fill(stream, &span, &wanted, 4));
+        assert_ok(fixture.backend->stream->synchronize(stream));
+        fixture_read(&fixture, 0, span, &value);
+        assert_int_equal(value, wanted);
+        fixture.backend->stream->destroy(stream);
+        fixture_region_free(&fixture, 0, span);
+    }
+    fixture_close(&fixture);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernel_info_tells_what_the_text_declares),
+        cmocka_unit_test(streams_of_every_priority_work),
         cmocka_unit_test(launch_with_span_scalar_and_local_computes),
         cmocka_unit_test(launch_with_wrong_arguments_is_refused),
         cmocka_unit_test(kernel_of_unknown_name_is_not_found),

@@ -278,7 +278,8 @@ static void stream_of_another_backend_makes_the_thread_wait(void **state) {
     open_all(&f, 0);
     gantry_backend_t copy = *f.backend; /* another backend, as far as streams know */
     assert_int_equal(
-        gantry__stream_init(&foreign, &f.host.heap.heap, &copy, f.devices[1], f.devices[1], COMPUTE, NULL, false), GANTRY_OK);
+        gantry__stream_init(&foreign, &f.host.heap.heap, &copy, f.devices[1], f.devices[1], COMPUTE, NULL, false),
+        GANTRY_OK);
     fake->set_delay(0, 10);
     gantry__point_t written = fill(&f, 0, COMPUTE, 7);
     assert_int_equal(gantry__stream_wait_for(&foreign, &written, 1), GANTRY_OK);
@@ -367,8 +368,9 @@ static void stream_that_cannot_be_made_leaves_nothing(void **state) {
     gantry__stream_t stream;
     open_all(&f, 0);
     assert_true(fake->fail_calls("stream_create", 1, 1, GANTRY_UNAVAILABLE, "no more queues"));
-    assert_int_equal(gantry__stream_init(&stream, &f.host.heap.heap, f.backend, f.devices[0], NULL, COMPUTE, NULL, false),
-                     GANTRY_UNAVAILABLE);
+    assert_int_equal(
+        gantry__stream_init(&stream, &f.host.heap.heap, f.backend, f.devices[0], NULL, COMPUTE, NULL, false),
+        GANTRY_UNAVAILABLE);
     assert_string_equal(gantry__message(), "no more queues");
     gantry__stream_deinit(&stream); /* harmless */
     close_all(&f);

@@ -578,9 +578,10 @@ static void missing_way_between_cards_is_found_out_once(void **state) {
         expect_filled(target, copied, 6);
     }
     assert_int_equal(fake->calls("copy_peer"), 1);
-    assert_int_equal(log_lines_with(&t.f.log, "from /physical_device:GPU:0 to /physical_device:GPU:1 go through the host",
-                                    "no peers here"),
-                     1);
+    assert_int_equal(
+        log_lines_with(&t.f.log, "from /physical_device:GPU:0 to /physical_device:GPU:1 go through the host",
+                       "no peers here"),
+        1);
     gantry__buffer_t *back = create(t.gpus[1], SMALL); /* the other direction was not asked about */
     assert_int_equal(gantry__copy_across(back, target, 0, SMALL, copied, &copied), GANTRY_OK);
     assert_int_equal(fake->calls("copy_peer"), 2);
@@ -614,11 +615,13 @@ static void failing_copy_on_the_device_leaves_no_work_behind(void **state) {
             (void)gantry__logical_device_synchronize(t.gpus[0]); /* where a failure of the work itself is met */
             (void)gantry__logical_device_synchronize(t.gpus[1 + i % 2]);
             written = fill(source, COMPUTE, 6);
-            for (uint64_t k = 0; k < 2; ++k) (void)gantry__copy_across(target, source, 0, SMALL, written, &copied); /* takes what is planned */
+            for (uint64_t k = 0; k < 2; ++k)
+                (void)gantry__copy_across(target, source, 0, SMALL, written, &copied); /* takes what is planned */
             (void)gantry__logical_device_synchronize(t.gpus[0]);
             (void)gantry__logical_device_synchronize(t.gpus[1 + i % 2]);
             written = fill(source, COMPUTE, 7);
-            if (gantry__copy_across(target, source, 0, SMALL, written, &copied) != GANTRY_OK) fail_msg("%s: %s", slot, gantry__message());
+            if (gantry__copy_across(target, source, 0, SMALL, written, &copied) != GANTRY_OK)
+                fail_msg("%s: %s", slot, gantry__message());
             expect_filled(target, copied, 7);
             gantry__buffer_release(source);
             gantry__buffer_release(target);

@@ -8,7 +8,8 @@
 #include "kernel/call.h"
 
 #define MIB (UINT64_C(1) << 20)
-#define PART(mib) {.memory_limit_bytes = (mib) * MIB}
+#define PART(mib) \
+    { .memory_limit_bytes = (mib)*MIB }
 
 static gantry_runtime_options_t begin(runtime_fixture_t *f, uint32_t gpus) {
     fake->set_device_count(gpus);
@@ -25,8 +26,8 @@ static const gantry_physical_device_t *physical(runtime_fixture_t *f, const char
     return devices[number];
 }
 
-static void configure(runtime_fixture_t *f, const char *type, size_t number, const gantry_logical_device_config_t *parts,
-                      size_t count) {
+static void configure(runtime_fixture_t *f, const char *type, size_t number,
+                      const gantry_logical_device_config_t *parts, size_t count) {
     if (gantry_set_logical_device_configuration(f->runtime, physical(f, type, number), parts, count) != GANTRY_OK)
         fail_msg("%s", gantry_last_message());
 }
@@ -199,7 +200,8 @@ static void too_many_parts_are_refused(void **state) {
 
 /* ---- a smaller card ---- */
 
-#define IMITATING {.max_work_group_size = 64, .local_memory_bytes = 4096}
+#define IMITATING \
+    { .max_work_group_size = 64, .local_memory_bytes = 4096 }
 
 typedef struct launcher_t {
     device_fixture_t f;
@@ -211,8 +213,11 @@ typedef struct launcher_t {
 } launcher_t;
 
 static const char *const text[] = {"kernel plain\nkernel tile local=3000\n"};
-static const gantry_program_source_t source = {
-    .struct_size = sizeof source, .kinds = GANTRY_FAKE_PROGRAMS, .label = "test/launch", .parts = text, .part_count = 1};
+static const gantry_program_source_t source = {.struct_size = sizeof source,
+                                               .kinds = GANTRY_FAKE_PROGRAMS,
+                                               .label = "test/launch",
+                                               .parts = text,
+                                               .part_count = 1};
 
 static void open_launcher(launcher_t *l, const char *name) {
     gantry_fake_device_t settings;
@@ -266,12 +271,14 @@ static void launch_that_a_smaller_card_could_not_run_is_refused(void **state) {
     assert_int_equal(launch(&l, "plain", 8, 8, 4096), GANTRY_OK);
     assert_int_equal(launch(&l, "tile", 8, 8, 1096), GANTRY_OK);
     uint64_t before = fake->calls("launch");
-    expect_failure(launch(&l, "plain", 16, 8, 0), GANTRY_RESOURCE_EXHAUSTED,
-                   "op Test on /device:GPU:0: kernel plain of test/launch needs a work-group of 128 work-items; the limit "
-                   "that this logical device imitates is 64 (the card's own is 256)");
-    expect_failure(launch(&l, "plain", 8, 8, 4100), GANTRY_RESOURCE_EXHAUSTED,
-                   "needs 4100 bytes of local memory (0 declared, 4100 as arguments); the limit that this logical device "
-                   "imitates is 4096 (the card's own is 32768)");
+    expect_failure(
+        launch(&l, "plain", 16, 8, 0), GANTRY_RESOURCE_EXHAUSTED,
+        "op Test on /device:GPU:0: kernel plain of test/launch needs a work-group of 128 work-items; the limit "
+        "that this logical device imitates is 64 (the card's own is 256)");
+    expect_failure(
+        launch(&l, "plain", 8, 8, 4100), GANTRY_RESOURCE_EXHAUSTED,
+        "needs 4100 bytes of local memory (0 declared, 4100 as arguments); the limit that this logical device "
+        "imitates is 4096 (the card's own is 32768)");
     expect_failure(launch(&l, "tile", 8, 8, 1100), GANTRY_RESOURCE_EXHAUSTED, "(3000 declared, 1100 as arguments)");
     assert_int_equal(fake->calls("launch"), before);
     close_launcher(&l);

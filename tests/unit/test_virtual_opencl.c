@@ -18,7 +18,8 @@
 
 #define MODULES GANTRY_TEST_MODULES "/../gantry"
 #define MIB (UINT64_C(1) << 20)
-#define PART(mib) {.memory_limit_bytes = (mib) * MIB}
+#define PART(mib) \
+    { .memory_limit_bytes = (mib)*MIB }
 
 static log_lines_t lines;
 
@@ -127,7 +128,9 @@ static const gantry_tensor_t *make_matmul(gantry_scope_t *scope, const gantry_te
     return gantry_matmul(scope, x, x, &(gantry_matmul_options_t){.transpose_b = true});
 }
 
-static const gantry_tensor_t *make_sum(gantry_scope_t *scope, const gantry_tensor_t *x) { return gantry_sum(scope, x, NULL); }
+static const gantry_tensor_t *make_sum(gantry_scope_t *scope, const gantry_tensor_t *x) {
+    return gantry_sum(scope, x, NULL);
+}
 
 static const gantry_tensor_t *make_row_max(gantry_scope_t *scope, const gantry_tensor_t *x) {
     const int32_t axis = 1;
@@ -139,7 +142,9 @@ static const gantry_tensor_t *make_column_sum(gantry_scope_t *scope, const gantr
     return gantry_sum(scope, x, &(gantry_reduce_options_t){.axes = &axis, .axis_count = 1});
 }
 
-static const gantry_tensor_t *make_argmax(gantry_scope_t *scope, const gantry_tensor_t *x) { return gantry_argmax(scope, x, 1); }
+static const gantry_tensor_t *make_argmax(gantry_scope_t *scope, const gantry_tensor_t *x) {
+    return gantry_argmax(scope, x, 1);
+}
 
 static const gantry_tensor_t *make_transpose(gantry_scope_t *scope, const gantry_tensor_t *x) {
     return gantry_transpose(scope, x, NULL);
@@ -148,8 +153,9 @@ static const gantry_tensor_t *make_transpose(gantry_scope_t *scope, const gantry
 static const struct {
     const char *name;
     make_fn make;
-} makers[] = {{"MatMul", make_matmul},       {"Sum of all", make_sum},  {"Max of rows", make_row_max},
-              {"Sum of columns", make_column_sum}, {"Softmax", gantry_softmax}, {"ArgMax", make_argmax},
+} makers[] = {{"MatMul", make_matmul},       {"Sum of all", make_sum},
+              {"Max of rows", make_row_max}, {"Sum of columns", make_column_sum},
+              {"Softmax", gantry_softmax},   {"ArgMax", make_argmax},
               {"Transpose", make_transpose}, {"Exp", gantry_exp}};
 #define MAKERS (sizeof makers / sizeof makers[0])
 
@@ -194,15 +200,15 @@ static void card_too_small_for_the_kernels_is_told_so(void **state) {
     (void)state;
     char marks[MAKERS + 1];
     try_all(&(gantry_logical_device_config_t){.max_work_group_size = 8}, marks);
-    assert_string_equal(marks, ".xxxxxxx"); /* 64 work-items are what the pack is written for; MatMul has a form without groups */
+    assert_string_equal(
+        marks, ".xxxxxxx"); /* 64 work-items are what the pack is written for; MatMul has a form without groups */
     try_all(&(gantry_logical_device_config_t){.local_memory_bytes = 16}, marks);
     assert_string_equal(marks, "xxx.xxx."); /* those that have a form for groups */
 }
 
 static void tensor_above_the_imitated_largest_allocation_is_refused(void **state) {
     (void)state;
-    gantry_runtime_t *runtime =
-        open_split(&(gantry_logical_device_config_t){.largest_allocation_bytes = 4 * MIB}, 1);
+    gantry_runtime_t *runtime = open_split(&(gantry_logical_device_config_t){.largest_allocation_bytes = 4 * MIB}, 1);
     gantry_scope_t *scope = begin(runtime, "GPU:0");
     const gantry_tensor_t *x = ramp(scope, 1024, 1024); /* exactly */
     const gantry_tensor_t *y = gantry_add(scope, x, x);
