@@ -45,7 +45,7 @@ static void *ask(void *user) {
 
 static void begin_to_ask(asker_t *asker, fixture_t *f, gantry__allocation_t request) {
     *asker = (asker_t){.f = f, .request = request};
-    f->driver.must_be_unlocked = NULL; /* another thread may hold the lock */
+    if (f->driver.must_be_unlocked) f->driver.must_be_unlocked = NULL; /* another thread may hold the lock */
     assert_int_equal(pthread_create(&asker->thread, NULL, ask, asker), 0);
 }
 
