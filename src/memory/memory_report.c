@@ -1,8 +1,9 @@
 /* Taking the snapshot: one walk over all chunks, under the allocator's lock.
  *
- * Owners are counted by the text of (op, tag). Texts are compared once for each pair of addresses that a small direct-mapped cache has
- * not seen, since programs use the same few constants for all chunks. Sizes go through an open-addressed table that is sorted in
- * the end. Cost: some ten nanoseconds a chunk; 10,000 chunks take a small part of a millisecond. */
+ * Owners are counted by the text of (op, tag). A text is hashed once for each pair of addresses that a small
+ * direct-mapped cache has not seen, since programs use the same few constants for all chunks. Sizes go through an
+ * open-addressed table that is sorted in the end. Cost: some ten nanoseconds a chunk; 10,000 chunks take a small part
+ * of a millisecond. */
 #include "memory/memory_report.h"
 
 #include <stdio.h>
@@ -24,9 +25,9 @@ typedef struct tally_t {
         bool is_set;
     } seen[SEEN_PAIRS];
     uint64_t hashes[GANTRY__REPORT_NAMES];
-    uint16_t size_slots[SIZE_SLOTS]; /* position in sizes + 1; 0: empty */
-    uint64_t pool_offset;            /* of the region being walked, among all attached ones */
-    uint32_t cell;                   /* of the map, the one that was coloured last */
+    uint16_t size_slots[SIZE_SLOTS];         /* position in sizes + 1; 0: empty */
+    uint64_t pool_offset;                    /* of the region being walked, among all attached ones */
+    uint32_t cell;                           /* of the map, the one that was coloured last */
     uint64_t starts[GANTRY__REPORT_MAP + 1]; /* of the cells */
     uint64_t used[GANTRY__REPORT_MAP];       /* bytes in use in each */
 } tally_t;

@@ -1,5 +1,5 @@
-/* What an allocation does when nothing fits: waiting, giving back, charges, trim, the report it leaves. A test that should not wait has an
- * allocator that would wait for an hour. */
+/* What an allocation does when nothing fits: waiting, giving back, charges, trim, the report it leaves. A test that
+ * should not wait has an allocator that would wait for an hour. */
 #define _XOPEN_SOURCE 700
 
 #include "allocator_fixture.h"
@@ -249,7 +249,7 @@ static void pool_beyond_twice_the_peak_loses_empty_regions_before_it_grows(void 
     put(&f, get(&f, 3 * MIB));
     assert_int_equal(f.driver.gives, 5);
     assert_int_equal(f.driver.held, 10 * MIB + 3 * MIB); /* twice the 2 + 3 in use, and one region */
-    assert_int_equal(counts_of(&f).collected, 0); /* a matter of growth, not of need */
+    assert_int_equal(counts_of(&f).collected, 0);        /* a matter of growth, not of need */
     put(&f, chunks[0]);
     close_all(&f);
 }
