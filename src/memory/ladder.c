@@ -3,25 +3,30 @@
  *   reuse      a free chunk of the pool, merged with its neighbours as it was freed
  *   extend     a new region of the length growth prescribes, less and less of it while the driver refuses
  *   wait       while another thread will free: see below; a moment only, when giving back would do
- *   give back  wait for the device, return idle staging and the wholly free regions, extend again; when by the books that is enough
+ *   give back  idle staging and, once the device is idle, the wholly free regions; extend again; only when by the books
+ *              that is enough
  *   wait       for the whole time
  *   refuse     ResourceExhausted with the numbers; the report keeps who held what
  *
- * Waiting. Memory that a tensor lets go of is free at once, with work in flight: streams see to the order. So only another thread can bring
- * memory, and only two things are sure to come: the end of an op that holds temporary memory, and a region that is on its way from or to the
- * driver. Unless the user asked for more (explicit_retry: any free may come), an allocation waits while
+ * Waiting. Memory that a tensor lets go of is free at once, with work in flight: streams see to the order. So only
+ * another thread can bring memory, and only two things are sure to come: the end of an op that holds temporary
+ * memory, and a region that is on its way from or to the driver. Unless the user asked for more (explicit_retry: any
+ * free may come), an allocation waits while
  *
  *     the request would fit, were no temporary alive     in use - temporary bytes + charged + request <= limit
- *     and something will come                            pending bytes > 0, or temporaries > sum of what all waiters hold
+ *     and something will come                            pending bytes > 0, or temporaries > what all waiters hold
  *
- * Two ops that hold temporaries and wait for each other would wait in vain: the second one sees that all temporaries belong to waiters, does
- * not wait, and is refused; what its op then frees serves the first. The rule is the same for all waiters. What ends it is a free or a
- * region's arrival, which wake them all, or one more waiter, who then is the one that decides.
+ * Two ops that hold temporaries and wait for each other would wait in vain: the second one sees that all temporaries
+ * belong to waiters, does not wait, and is refused; what its op then frees serves the first. The rule is the same for
+ * all waiters. What ends it is a free or a region's arrival, which wake them all, or one more waiter, who then is the
+ * one that decides.
  *
- * The lock guards the books only. While a driver works for a region, the region is begun but not attached (or detached but not ended),
- * so that it counts against the limit and nobody else can use it. Since others free meanwhile, each rung begins with another look.
+ * The lock guards the books only. While a driver works for a region, the region is begun but not attached (or
+ * detached but not ended), so that it counts against the limit and nobody else can use it. Since others free
+ * meanwhile, each rung begins with another look.
  *
- * Cost of a refusal with nothing to wait for and nothing to give back: no driver call, one walk over the chunks for the report. */
+ * Cost of a refusal with nothing to wait for and nothing to give back: no driver call that was not needed to know, and
+ * one walk over the chunks for the report. */
 #include "memory/ladder.h"
 
 #include <inttypes.h>
@@ -38,8 +43,8 @@ typedef struct climb_t {
     const gantry__allocation_t *request;
     gantry__bfc_chunk_t *chunk; /* NULL: none yet */
     uint64_t rounded;
-    uint64_t refused_room; /* under the limit when the driver last refused: not to be asked again before there is more */
-    bool is_waiting;       /* rungs are recorded outside of waits */
+    uint64_t refused_room; /* under the limit when the driver last refused; it is asked again when there is more */
+    bool is_waiting;  /* rungs are recorded outside of waits */
     uint32_t rung_count;
     gantry__rung_t rungs[GANTRY__REPORT_RUNGS];
     char driver_text[sizeof((gantry__memory_report_t *)0)->driver_text];
@@ -113,8 +118,8 @@ static gantry_status_t take_region(gantry__allocator_t *allocator, gantry__bfc_r
     }
 }
 
-/* Without growth the limit is taken at once: the regions beyond the first, where one cannot be that long. What the driver refuses is left to
- * later requests. */
+/* Without growth the limit is taken at once: the regions beyond the first, where one cannot be that long. What the
+ * driver refuses is left to later requests. */
 static void take_all(gantry__allocator_t *allocator) {
     gantry__bfc_t *bfc = &allocator->bfc;
     bool attached = true;
@@ -271,15 +276,13 @@ static gantry_status_t refuse(const climb_t *climb) {
         (void)snprintf(owner, sizeof owner, "; biggest owner %s%s%s%s with %" PRIu64, name->op, *name->tag ? " [" : "",
                        name->tag, *name->tag ? "]" : "", name->bytes);
     }
-    return gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
-                        "Allocator (%s) ran out of memory trying to allocate %" PRIu64 " bytes: %" PRIu64
-                        " in use, %" PRIu64 " held from the driver, largest free chunk %" PRIu64 ", limit %" PRIu64
-                        "; tried: %s%s%s%s; %s",
-                        allocator->name, climb->request->bytes, stats.bytes_in_use, stats.pool_bytes,
-                        stats.largest_free_block_bytes, stats.bytes_limit, tried, owner,
-                        *climb->driver_text ? "; driver: " : "", climb->driver_text,
-                        report ? "gantry_get_oom_report shows who holds what"
-                               : "there was no host memory to keep a report");
+    return gantry__fail(
+        GANTRY_RESOURCE_EXHAUSTED,
+        "Allocator (%s) ran out of memory trying to allocate %" PRIu64 " bytes: %" PRIu64 " in use, %" PRIu64
+        " held from the driver, largest free chunk %" PRIu64 ", limit %" PRIu64 "; tried: %s%s%s%s; %s",
+        allocator->name, climb->request->bytes, stats.bytes_in_use, stats.pool_bytes, stats.largest_free_block_bytes,
+        stats.bytes_limit, tried, owner, *climb->driver_text ? "; driver: " : "", climb->driver_text,
+        report ? "gantry_get_oom_report shows who holds what" : "there was no host memory to keep a report");
 }
 
 /* ---- the ladder ---- */
@@ -288,8 +291,8 @@ static gantry_status_t climb_up(climb_t *climb) {
     gantry__allocator_t *allocator = climb->allocator;
     gantry__ladder_counts_t *counts = &allocator->counts;
     uint64_t start_ns = gantry__now_ns(), retry_ns = allocator->options.retry_ms * UINT64_C(1000000);
-    record(climb, (gantry__rung_t){.kind = GANTRY__RUNG_REUSE,
-                                   .bytes = gantry__bfc_bins_largest(&allocator->bfc.bins)});
+    record(climb,
+           (gantry__rung_t){.kind = GANTRY__RUNG_REUSE, .bytes = gantry__bfc_bins_largest(&allocator->bfc.bins)});
     GANTRY__TRY(extend(climb));
     if (climb->chunk) ++counts->extended;
     if (!climb->chunk && can_give_back(climb)) {

@@ -1,8 +1,9 @@
 /* Taking the snapshot: one walk over all chunks, under the allocator's lock.
  *
- * Owners are counted by the text of (op, tag). Texts are compared once for each pair of addresses that a small direct-mapped cache has
- * not seen, since programs use the same few constants for all chunks. Sizes go through an open-addressed table that is sorted in
- * the end. Cost: some ten nanoseconds a chunk; 10,000 chunks take a small part of a millisecond. */
+ * Owners are counted by the text of (op, tag). A text is hashed once for each pair of addresses that a small
+ * direct-mapped cache has not seen, since programs use the same few constants for all chunks. Sizes go through an
+ * open-addressed table that is sorted in the end. Cost: some ten nanoseconds a chunk; 10,000 chunks take a small part
+ * of a millisecond. */
 #include "memory/memory_report.h"
 
 #include <stdio.h>

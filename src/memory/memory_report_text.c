@@ -70,7 +70,9 @@ static void write_head(const report_t *report, gantry__text_t *out) {
     for (uint32_t i = 0; i < report->rung_count; ++i) write_rung(report, &report->rungs[i], out);
     uint64_t free_bytes = report->stats.pool_bytes - report->stats.bytes_in_use;
     if (free_bytes + report->available_bytes >= report->rounded_bytes) {
-        gantry__text_append(out, "There is enough memory, but not in one piece: %s free in %" PRIu64 " chunks, %s more under the limit.\n",
+        gantry__text_append(out,
+                            "There is enough memory, but not in one piece: %s free in %" PRIu64
+                            " chunks, %s more under the limit.\n",
                             amount(free_bytes).text, report->free_chunks, amount(report->available_bytes).text);
     }
 }
@@ -149,20 +151,26 @@ static void write_totals(const report_t *report, gantry__text_t *out) {
     const gantry__bfc_stats_t *stats = &report->stats;
     gantry__text_append(out,
                         "Pool: %" PRIu64 " bytes of a limit of %" PRIu64 "; room for more: %" PRIu64
-                        "; counted beside the pool: %" PRIu64 "; in transit: %" PRIu64
-                        "; next region: %" PRIu64 "\n",
+                        "; counted beside the pool: %" PRIu64 "; in transit: %" PRIu64 "; next region: %" PRIu64 "\n",
                         stats->pool_bytes, stats->bytes_limit, report->available_bytes, stats->charged_bytes,
                         stats->pending_bytes, report->next_region_bytes);
     const struct {
         const char *name;
         uint64_t value;
-    } rows[] = {{"Limit", stats->bytes_limit},          {"InUse", stats->bytes_in_use},
-                {"Asked", stats->requested_bytes_in_use}, {"MaxInUse", stats->peak_bytes_in_use},
-                {"NumAllocs", stats->num_allocs},       {"MaxAllocSize", stats->largest_alloc_bytes},
-                {"Pool", stats->pool_bytes},            {"PeakPool", stats->peak_pool_bytes},
-                {"Regions", stats->region_count},       {"LargestFreeBlock", stats->largest_free_block_bytes},
-                {"Extended", report->counts.extended},  {"Waited", report->counts.waited},
-                {"Collected", report->counts.collected}, {"OutOfMemory", report->counts.out_of_memory}};
+    } rows[] = {{"Limit", stats->bytes_limit},
+                {"InUse", stats->bytes_in_use},
+                {"Asked", stats->requested_bytes_in_use},
+                {"MaxInUse", stats->peak_bytes_in_use},
+                {"NumAllocs", stats->num_allocs},
+                {"MaxAllocSize", stats->largest_alloc_bytes},
+                {"Pool", stats->pool_bytes},
+                {"PeakPool", stats->peak_pool_bytes},
+                {"Regions", stats->region_count},
+                {"LargestFreeBlock", stats->largest_free_block_bytes},
+                {"Extended", report->counts.extended},
+                {"Waited", report->counts.waited},
+                {"Collected", report->counts.collected},
+                {"OutOfMemory", report->counts.out_of_memory}};
     gantry__text_append(out, "Stats:\n");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i)
         gantry__text_append(out, "%-18s%20" PRIu64 "\n", rows[i].name, rows[i].value);

@@ -1,6 +1,6 @@
-/* Long random sequences on the allocator: a driver that refuses at random, charges, trims, and books of the test's own beside it. Whatever
- * happens, no two chunks overlap, the limit holds whenever the driver is asked, and everything goes back. Growth is held against its bound
- * on traces of programs. */
+/* Long random sequences on the allocator: a driver that refuses at random, charges, trims, and books of the test's own
+ * beside it. Whatever happens, no two chunks overlap, the limit holds whenever the driver is asked, and everything goes
+ * back. Growth is held against its bound on traces of programs. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -50,7 +50,8 @@ static gantry_status_t take(void *user, uint64_t size_bytes, uint64_t *out_handl
     }
     *out_handle = (uint64_t)atomic_fetch_add(&machine->takes, 1) + 1;
     atomic_fetch_add(&machine->regions, 1);
-    if (size_bytes > machine->largest_region) machine->largest_region = size_bytes; /* read by one-threaded tests only */
+    if (size_bytes > machine->largest_region)
+        machine->largest_region = size_bytes; /* read by one-threaded tests only */
     return GANTRY_OK;
 }
 
@@ -221,10 +222,10 @@ static void run_model(gantry__allocator_options_t options, unsigned refuse_one_i
 
 static void random_sequence_with_growth_keeps_every_promise(void **state) {
     (void)state;
-    run_model((gantry__allocator_options_t){.bfc = {.limit_bytes = 64 * MIB, .growth = true},
-                                            .garbage_collection = true,
-                                            .retry_ms = 3600000},
-              5, 16 * MIB, 1);
+    run_model(
+        (gantry__allocator_options_t){
+            .bfc = {.limit_bytes = 64 * MIB, .growth = true}, .garbage_collection = true, .retry_ms = 3600000},
+        5, 16 * MIB, 1);
 }
 
 static void random_sequence_with_small_steps_keeps_every_promise(void **state) {
@@ -241,7 +242,8 @@ static void random_sequence_with_small_steps_keeps_every_promise(void **state) {
 
 static void random_sequence_without_growth_or_collection_keeps_every_promise(void **state) {
     (void)state;
-    run_model((gantry__allocator_options_t){.bfc = {.limit_bytes = 32 * MIB, .max_region_bytes = 9 * MIB}}, 4, 8 * MIB, 3);
+    run_model((gantry__allocator_options_t){.bfc = {.limit_bytes = 32 * MIB, .max_region_bytes = 9 * MIB}}, 4, 8 * MIB,
+              3);
 }
 
 /* ---- threads ---- */
@@ -297,11 +299,12 @@ static void *work(void *user) {
 static void threads_that_run_out_of_memory_keep_every_promise(void **state) {
     (void)state;
     static machine_t machine;
-    open_machine(&machine,
-                 (gantry__allocator_options_t){.bfc = {.limit_bytes = 12 * MIB, .split_bytes = 64 * KIB, .growth = true},
-                                               .garbage_collection = true,
-                                               .retry_ms = 60000},
-                 7);
+    open_machine(
+        &machine,
+        (gantry__allocator_options_t){.bfc = {.limit_bytes = 12 * MIB, .split_bytes = 64 * KIB, .growth = true},
+                                      .garbage_collection = true,
+                                      .retry_ms = 60000},
+        7);
     worker_t workers[4];
     pthread_t threads[4];
     for (size_t i = 0; i < 4; ++i) {

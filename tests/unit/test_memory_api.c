@@ -127,8 +127,8 @@ static void tags_mark_what_a_scope_allocates(void **state) {
     word[0] = '?'; /* the runtime has its own copy */
     gantry_scope_t *inner = gantry_scope_begin_in(outer, NULL), *head = gantry_scope_begin_in(outer, NULL);
     assert_int_equal(gantry_scope_set_tag(head, "head \"1\""), GANTRY_OK);
-    (void)zeros(early, 64);     /* untagged */
-    (void)F32(inner, 1, 2, 3);  /* by inheritance */
+    (void)zeros(early, 64);    /* untagged */
+    (void)F32(inner, 1, 2, 3); /* by inheritance */
     (void)gantry_add(inner, zeros(inner, 16384), zeros(inner, 16384));
     (void)zeros(head, 32768);
     assert_int_equal(gantry_scope_set_tag(head, NULL), GANTRY_OK);
@@ -178,7 +178,8 @@ static void temporary_memory_ends_with_its_op(void **state) {
     runtime_fixture_open(&f, 1);
     gantry_scope_t *host = runtime_fixture_scope(&f, "CPU:0"), *scope = runtime_fixture_scope(&f, "GPU:0");
     const gantry_tensor_t *away = zeros(host, 1000);
-    const gantry_tensor_t *sum = gantry_add(scope, away, away), *alias = gantry_reshape(scope, away, GANTRY_SHAPE(10, 100));
+    const gantry_tensor_t *sum = gantry_add(scope, away, away),
+                          *alias = gantry_reshape(scope, away, GANTRY_SHAPE(10, 100));
     assert_non_null(sum);
     assert_non_null(alias);
     expect_on(alias, "/device:GPU:0");
@@ -207,8 +208,15 @@ static void out_of_memory_leaves_a_report(void **state) {
     const char *const parts[] = {
         "OOM when allocating tensor with shape[1024,8192] and type float on "
         "/job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc: ",
-        "33554432 bytes", "in use", "held from the driver", "largest free chunk", "limit 67108864",
-        "tried: reuse, extend", "biggest owner ", "[weights] with ", "gantry_get_oom_report"};
+        "33554432 bytes",
+        "in use",
+        "held from the driver",
+        "largest free chunk",
+        "limit 67108864",
+        "tried: reuse, extend",
+        "biggest owner ",
+        "[weights] with ",
+        "gantry_get_oom_report"};
     const char *at = gantry_scope_message(scope);
     assert_ptr_equal(strstr(at, parts[0]), at); /* first of all */
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; ++i) {
@@ -240,7 +248,8 @@ static void report_is_cut_to_fit(void **state) {
     runtime_fixture_open(&f, 1);
     char out[8] = "xxxxxxx", one[1] = {'x'};
     size_t needed = 0;
-    assert_int_equal(gantry_get_memory_report(f.runtime, "GPU:0", GANTRY_REPORT_TEXT, out, sizeof out, &needed), GANTRY_OK);
+    assert_int_equal(gantry_get_memory_report(f.runtime, "GPU:0", GANTRY_REPORT_TEXT, out, sizeof out, &needed),
+                     GANTRY_OK);
     assert_string_equal(out, "Memory ");
     assert_true(needed > 1000);
     assert_int_equal(gantry_get_memory_report(f.runtime, "GPU:0", GANTRY_REPORT_TEXT, one, 1, NULL), GANTRY_OK);

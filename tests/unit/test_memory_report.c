@@ -40,13 +40,13 @@ static char *written(const gantry__memory_report_t *report, bool json) {
     return copy;
 }
 
-#define expect_text(text, part)                                  \
-    do {                                                         \
+#define expect_text(text, part)                                          \
+    do {                                                                 \
         if (!strstr(text, part)) fail_msg("%s\nnot in\n%s", part, text); \
     } while (0)
 
-#define expect_json(text, path, value)                                            \
-    do {                                                                          \
+#define expect_json(text, path, value)                                                        \
+    do {                                                                                      \
         if (!json_has(text, path, value)) fail_msg("%s is not %s in\n%s", path, value, text); \
     } while (0)
 
@@ -127,8 +127,10 @@ static void owners_are_counted_by_op_and_tag_and_sorted(void **state) {
     static const struct {
         const char *op, *tag;
         uint64_t chunks, bytes, requested;
-    } expected[] = {{"Add", "head", 1, 5120, 5000}, {"MatMul", "body", 1, 3072, 3000},
-                    {"MatMul", "", 2, 2048, 2000}, {"", "", 1, 256, 100}};
+    } expected[] = {{"Add", "head", 1, 5120, 5000},
+                    {"MatMul", "body", 1, 3072, 3000},
+                    {"MatMul", "", 2, 2048, 2000},
+                    {"", "", 1, 256, 100}};
     for (size_t i = 0; i < 4; ++i) {
         const gantry__report_name_t *name = &report->names[report->owners[i]];
         assert_string_equal(name->op, expected[i].op);
@@ -154,7 +156,8 @@ static void more_names_sizes_regions_and_chunks_than_there_is_room_for_are_count
     enum { COUNT = 1500 };
     pool_t pool;
     static char names[COUNT][8];
-    open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .max_step_bytes = 2 * MIB, .split_bytes = 256, .growth = true});
+    open_pool(&pool, (gantry__bfc_options_t){
+                         .limit_bytes = GIB, .max_step_bytes = 2 * MIB, .split_bytes = 256, .growth = true});
     uint64_t bytes = 0;
     for (int i = 0; i < COUNT; ++i) {
         (void)snprintf(names[i], sizeof names[i], "Op%d", i);
@@ -175,7 +178,8 @@ static void more_names_sizes_regions_and_chunks_than_there_is_room_for_are_count
     assert_int_equal(by_bin, bytes);
     assert_string_equal(report->names[GANTRY__REPORT_NAMES - 1].op, "(others)");
     for (uint32_t i = 0; i < report->owner_count; ++i) assert_true(report->owners[i] != GANTRY__REPORT_NAMES - 1);
-    for (uint32_t i = 1; i + 1 < report->size_count; ++i) assert_true(report->sizes[i - 1].bytes < report->sizes[i].bytes);
+    for (uint32_t i = 1; i + 1 < report->size_count; ++i)
+        assert_true(report->sizes[i - 1].bytes < report->sizes[i].bytes);
     char *text = written(report, false), *json = written(report, true);
     expect_text(text, "that are not listed\n");
     expect_text(text, " of other sizes: ");
@@ -206,10 +210,11 @@ static void strings_of_json_are_escaped(void **state) {
     (void)state;
     static const struct {
         const char *tag, *json;
-    } cases[] = {{"a\"b\\c", "\"a\\\"b\\\\c\""},
-                 {"line\n\ttab\x01\x7f", "\"line\\u000a\\u0009tab\\u0001\\u007f\""},
-                 {"gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80", "\"gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80\""},
-                 {"bad \xff\xc3 \xed\xa0\x80 \xc0\x80!", "\"bad \\ufffd\\ufffd \\ufffd\\ufffd\\ufffd \\ufffd\\ufffd!\""}};
+    } cases[] = {
+        {"a\"b\\c", "\"a\\\"b\\\\c\""},
+        {"line\n\ttab\x01\x7f", "\"line\\u000a\\u0009tab\\u0001\\u007f\""},
+        {"gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80", "\"gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80\""},
+        {"bad \xff\xc3 \xed\xa0\x80 \xc0\x80!", "\"bad \\ufffd\\ufffd \\ufffd\\ufffd\\ufffd \\ufffd\\ufffd!\""}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         pool_t pool;
         open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = MIB, .split_bytes = 256});
@@ -262,8 +267,11 @@ static void out_of_memory_tells_what_was_asked_and_tried(void **state) {
         "Region 0 of size 8388608: 3 chunks, 2.00MiB in use, largest free 3.00MiB\n",
         "Free  at 0 of size 3145728\nInUse at 300000 of size 2097152 (asked 2097152) by B [x]\n",
         "Chunks in use by size:\n1 of size 2097152: 2.00MiB\nAll chunks in use: 2.00MiB\n",
-        "LargestFreeBlock               3145728\n", "Fragmentation                     50.00%\n",
-        "Biggest owners:\n", "__x**", "**x__"};
+        "LargestFreeBlock               3145728\n",
+        "Fragmentation                     50.00%\n",
+        "Biggest owners:\n",
+        "__x**",
+        "**x__"};
     const char *at = text;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; ++i) {
         const char *found = strstr(at, parts[i]); /* and in this order */
