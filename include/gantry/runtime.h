@@ -78,7 +78,7 @@ typedef struct gantry_runtime_options_t {
                                           grammar: docs/environment.md) */
     uint64_t pinned_limit_bytes;       /* host memory for staging, all devices together; 0: 1 GiB (GANTRY_PINNED_LIMIT) */
     uint64_t growth_step_bytes;        /* largest region that growth takes at once unless one tensor needs more; 0: 1 GiB (GANTRY_MEMORY_STEP) */
-    uint64_t split_bytes;              /* a chunk is split when this much would be left over; 0: 128 MiB (GANTRY_MEMORY_SPLIT) */
+    uint64_t split_bytes;              /* a chunk is split when this much would be left over; 0: 64 KiB (GANTRY_MEMORY_SPLIT; TensorFlow: 128 MiB) */
     gantry_choice_t garbage_collection; /* give empty regions back when memory runs out; default on (GANTRY_MEMORY_COLLECT, TF_ENABLE_GPU_GARBAGE_COLLECTION) */
     int32_t oom_retry_ms; /* how long an allocation waits for memory that any thread may free; 0: only while another op holds temporary
                              memory, at most 10000 (GANTRY_OOM_RETRY_MS; TensorFlow: 10000) */
