@@ -18,7 +18,7 @@ typedef struct gantry__memory_policy_t {
 
 #define GANTRY__MEMORY_POLICY_DEFAULTS                                                                                                  \
     {                                                                                                                                   \
-        .step_bytes = UINT64_C(1) << 30, .split_bytes = UINT64_C(128) << 20, .collect = true, .retry_ms = 10000, .explicit_retry = false, \
+        .step_bytes = UINT64_C(1) << 30, .split_bytes = UINT64_C(64) << 10, .collect = true, .retry_ms = 10000, .explicit_retry = false, \
         .pinned_limit_bytes = UINT64_C(1) << 30, .oom_fallback = false                                                                  \
     }
 

@@ -371,7 +371,7 @@ static void policy_is_read_from_environment_and_option(void **state) {
     device_fixture_open(&f, NULL, NULL);
     const gantry__memory_policy_t *policy = &f.table.policy;
     assert_int_equal(policy->step_bytes, 1024 * MIB);
-    assert_int_equal(policy->split_bytes, 128 * MIB);
+    assert_int_equal(policy->split_bytes, 64 << 10);
     assert_true(policy->collect);
     assert_int_equal(policy->retry_ms, 10000);
     assert_false(policy->explicit_retry);

@@ -1,6 +1,7 @@
 /* gantry_get_setting over every setting: each source in turn, what it overruled, and what cannot be asked. */
 #define _XOPEN_SOURCE 700
 
+#include "base/amount.h"
 #include "base/setting_rows.h"
 #include "runtime_fixture.h"
 
@@ -57,6 +58,28 @@ static void every_variable_of_the_list_is_documented(void **state) {
             ++at;
         if (at == sizeof documented / sizeof documented[0]) fail_msg("%s", gantry__setting_rows[i].variable);
     }
+}
+
+static void defaults_told_are_the_ones_used(void **state) {
+    (void)state;
+    const gantry__memory_policy_t policy = GANTRY__MEMORY_POLICY_DEFAULTS;
+    const struct {
+        const char *name;
+        uint64_t bytes;
+    } cases[] = {{"pinned_limit", policy.pinned_limit_bytes},
+                 {"memory_step", policy.step_bytes},
+                 {"memory_split", policy.split_bytes}};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        gantry_setting_t setting = ask(&f, cases[i].name, NULL);
+        char text[GANTRY__AMOUNT_BYTES];
+        gantry__format_bytes(cases[i].bytes, text);
+        assert_string_equal(setting.value, text);
+    }
+    assert_string_equal(ask(&f, "memory_collect", NULL).value, policy.collect ? "1" : "0");
+    assert_string_equal(ask(&f, "oom_fallback", NULL).value, policy.oom_fallback ? "cpu" : "off");
+    runtime_fixture_close(&f);
 }
 
 static void wrong_questions_are_refused(void **state) {
@@ -127,7 +150,7 @@ static const struct row_t {
     {"visible_devices", "auto", "GANTRY_VISIBLE_DEVICES", "0", "0", visible_none, "option visible_devices", "-1"},
     {"pinned_limit", "1G", "GANTRY_PINNED_LIMIT", "5M", "5M", pinned_3, "option pinned_limit_bytes", "3145728"},
     {"memory_step", "1G", "GANTRY_MEMORY_STEP", "5M", "5M", step_3, "option growth_step_bytes", "3145728"},
-    {"memory_split", "128M", "GANTRY_MEMORY_SPLIT", "5M", "5M", rest_3, "option split_bytes", "3145728"},
+    {"memory_split", "64K", "GANTRY_MEMORY_SPLIT", "5M", "5M", rest_3, "option split_bytes", "3145728"},
     {"memory_collect", "1", "GANTRY_MEMORY_COLLECT", "1", "1", collect_off, "option garbage_collection", "0"},
     {"oom_retry_ms", "0", "GANTRY_OOM_RETRY_MS", "5", "5", retry_9, "option oom_retry_ms", "9"},
     {"oom_fallback", "off", "GANTRY_OOM_FALLBACK", "off", "off", fallback_on, "option oom_fallback", "cpu"},
@@ -412,6 +435,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(names_are_a_fixed_list),
         TEST(every_variable_of_the_list_is_documented),
+        TEST(defaults_told_are_the_ones_used),
         TEST(wrong_questions_are_refused),
         TEST(each_source_wins_over_those_below_and_is_told),
         TEST(backend_paths_of_option_and_environment_are_both_searched),
