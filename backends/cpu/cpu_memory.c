@@ -1,4 +1,6 @@
-/* Regions are private anonymous mappings: page-aligned, zero-backed until touched, given back to the system when freed.
+/* Regions are private anonymous mappings: page-aligned, backed by memory before they are handed out, given back to the system when freed.
+ * The kernel grants mappings that it has no pages for and kills the process that touches them later; so a region is touched at once,
+ * after a look at what is free.
  * Those that can hold a huge page start at one's boundary and ask for huge pages, which saves most of the faults and
  * TLB misses of a large tensor.
  *
@@ -50,23 +52,63 @@ static char *map_huge_aligned(uint64_t bytes)
     return pages + before;
 }
 
+/* ---- backing ---- */
+
+/* What one thread backs at a time: enough to pay for handing it over, little enough to keep all threads busy. */
+#define BACK_GRAIN (INT64_C(8) << 20)
+
+static void touch_pages(char *from, uint64_t bytes)
+{
+    for (uint64_t at = 0; at < bytes; at += PAGE_BYTES) {
+        *(volatile char *)(from + at) = 0;
+    }
+}
+
+static void back_part(void *pages, int64_t begin, int64_t end)
+{
+    char *from = (char *)pages + begin;
+    uint64_t bytes = (uint64_t)(end - begin);
+
+#ifdef MADV_POPULATE_WRITE
+    if (madvise(from, bytes, MADV_POPULATE_WRITE) == 0) {
+        return;
+    }
+#endif
+    touch_pages(from, bytes); /* kernels before 5.14 */
+}
+
+static int is_free(uint64_t bytes)
+{
+    uint64_t free_bytes = 0;
+    uint64_t total_bytes = 0;
+
+    if (bytes < (uint64_t)BACK_GRAIN) {
+        return 1; /* not worth the question */
+    }
+    gantry__cpu_machine_memory("", &free_bytes, &total_bytes);
+    return total_bytes == 0 || bytes <= free_bytes;
+}
+
 static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes, gantry_region_t *out_region)
 {
     uint64_t bytes = round_up(size_bytes, size_bytes >= HUGE_BYTES ? HUGE_BYTES : PAGE_BYTES);
     char *pages = NULL;
 
     *out_region = 0;
+    errno = 0;
     if (size_bytes == 0) {
         return gantry__cpu_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
                                 "A region of host memory must have at least 1 byte");
     }
-    if (bytes >= size_bytes && bytes <= INT64_MAX - HUGE_BYTES) {
+    if (bytes >= size_bytes && bytes <= INT64_MAX - HUGE_BYTES && is_free(bytes)) {
         pages = bytes >= HUGE_BYTES ? map_huge_aligned(bytes) : map_pages(bytes);
     }
     if (pages == NULL) {
         return gantry__cpu_fail(device->host, GANTRY_K_RESOURCE_EXHAUSTED, errno,
-                                "The system has no %" PRIu64 " bytes of host memory: %s", size_bytes, strerror(errno));
+                                "The system has no %" PRIu64 " bytes of host memory: %s", size_bytes,
+                                errno != 0 ? strerror(errno) : "less is free");
     }
+    gantry__cpu_parallel_for(device, (int64_t)bytes, BACK_GRAIN, back_part, pages);
     *out_region = (gantry_region_t)(uintptr_t)pages;
     return GANTRY_K_OK;
 }
@@ -83,7 +125,7 @@ static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_b
 {
     gantry__cpu_machine_memory("", out_free_bytes, out_total_bytes);
     if (*out_total_bytes == 0) {
-        return gantry__cpu_fail(device->host, GANTRY_K_UNAVAILABLE, 0,
+        return gantry__cpu_fail(device->host, GANTRY_K_UNIMPLEMENTED, 0,
                                 "The system does not tell how much memory is free (/proc/meminfo)");
     }
     return GANTRY_K_OK;

@@ -136,6 +136,7 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
                                    gantry_backend_kernel_t **out_kernel);
 int32_t gantry__opencl_kernel_launch(gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
                                      const gantry_launch_t *launch);
+int32_t gantry__opencl_kernel_info(gantry_backend_kernel_t *kernel, gantry_kernel_info_t *out_info);
 /* Releases a program's list of kernels. */
 void gantry__opencl_kernels_release(gantry_backend_kernel_t *first);
 

@@ -173,8 +173,17 @@ static int32_t all_batches(gantry_op_call_t *call, const gantry__opencl_matmul_t
 
 /* ---- the kernels ---- */
 
+/* The library looks at the driver's own limits and launches past the core: where a logical device imitates a smaller one it could not be
+ * held to that, so the portable kernels take over. */
+static int32_t is_whole_card(const gantry_op_call_t *call) {
+    const gantry_device_info_t *own = &call->device->record->info;
+
+    return call->device_info->max_work_group_size == own->max_work_group_size &&
+           call->device_info->local_memory_bytes == own->local_memory_bytes;
+}
+
 static int32_t supports(const gantry_op_call_t *call) {
-    return call->device != NULL && call->device->matmul == GANTRY__OPENCL_MATMUL_CLBLAST;
+    return call->device != NULL && call->device->matmul == GANTRY__OPENCL_MATMUL_CLBLAST && is_whole_card(call);
 }
 
 static int32_t compute(gantry_op_call_t *call) {

@@ -250,8 +250,10 @@ static int32_t launch_plan(gantry_op_call_t *call, const plan_t *plan, gantry_ba
     return call->services->launch(call, kernel, &launch);
 }
 
+/* A part that imitates a smaller GPU says that it is one: it shall run what that GPU would. */
 static int32_t supports(const gantry_op_call_t *call) {
-    return call->device != NULL && call->device->matmul == GANTRY__OPENCL_MATMUL_CPU;
+    return call->device != NULL && call->device->matmul == GANTRY__OPENCL_MATMUL_CPU &&
+           call->device_info->type == call->device->record->info.type;
 }
 
 static int32_t compute(gantry_op_call_t *call) {

@@ -283,6 +283,18 @@ static void fill_vendor_numbers(const asked_t *asked) {
     }
 }
 
+/* Three levels, the smaller the more urgent; they take a queue made by OpenCL 2.0's function. */
+static void fill_priorities(const asked_t *asked, const char *version) {
+    int major = 0;
+
+    if (sscanf(version, "OpenCL %d", &major) == 1 && major >= 2 &&
+        asked->instance->cl.create_queue_with_properties != NULL &&
+        has_extension(asked->extensions, "cl_khr_priority_hints")) {
+        asked->record->info.least_priority = 1;
+        asked->record->info.greatest_priority = -1;
+    }
+}
+
 /* FNV-1a, 64 bits; the terminator counts, so that neighbouring texts do not run together. */
 static uint64_t add_to_hash(uint64_t hash, const char *text) {
     do {
@@ -353,6 +365,7 @@ static void fill_rest(const asked_t *asked, const char *version) {
     fill_flags(asked);
     fill_numbers(asked);
     fill_vendor_numbers(asked);
+    fill_priorities(asked, version);
     find_pci(asked);
     find_uuid(asked);
     fill_build(asked, version);

@@ -14,6 +14,7 @@ struct gantry_backend_kernel_t {
     gantry_backend_kernel_t *next; /* of the program */
     char *name;                    /* owned, strlen + 1 bytes */
     cl_uint argument_count;
+    gantry_kernel_info_t info;
     pthread_mutex_t lock; /* guards the stack */
     cl_kernel *idle;
     uint32_t idle_count;
@@ -132,6 +133,37 @@ static gantry_backend_kernel_t *find_known(gantry_backend_program_t *program, co
     return kernel;
 }
 
+/* Asked of a cl_kernel without arguments, since a driver adds those in local memory to what the text declares. What a driver does not
+ * tell stays 0. */
+static void ask_needs(gantry_backend_kernel_t *kernel, cl_kernel handle) {
+    const gantry_backend_device_t *device = kernel->program->device;
+    cl_device_id id = device->record->device;
+    size_t items = 0;
+    cl_ulong bytes = 0;
+
+    kernel->info.struct_size = sizeof kernel->info;
+    if (device->cl->clGetKernelWorkGroupInfo(handle, id, CL_KERNEL_WORK_GROUP_SIZE, sizeof items, &items, NULL) ==
+        CL_SUCCESS) {
+        kernel->info.max_work_group_size = items < UINT32_MAX ? (uint32_t)items : UINT32_MAX;
+    }
+    if (device->cl->clGetKernelWorkGroupInfo(handle, id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes, &bytes, NULL) ==
+        CL_SUCCESS) {
+        kernel->info.local_bytes = bytes;
+    }
+    if (device->cl->clGetKernelWorkGroupInfo(handle, id, CL_KERNEL_PRIVATE_MEM_SIZE, sizeof bytes, &bytes, NULL) ==
+        CL_SUCCESS) {
+        kernel->info.private_bytes = bytes;
+    }
+}
+
+int32_t gantry__opencl_kernel_info(gantry_backend_kernel_t *kernel, gantry_kernel_info_t *out_info) {
+    uint32_t bytes = out_info->struct_size < sizeof kernel->info ? out_info->struct_size : sizeof kernel->info;
+
+    memcpy(out_info, &kernel->info, bytes);
+    out_info->struct_size = bytes;
+    return GANTRY_K_OK;
+}
+
 int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char *name,
                                    gantry_backend_kernel_t **out_kernel) {
     gantry_backend_kernel_t *kernel = find_known(program, name);
@@ -153,6 +185,7 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
     }
     native = program->device->cl->clGetKernelInfo(handle, CL_KERNEL_NUM_ARGS, sizeof kernel->argument_count,
                                                   &kernel->argument_count, NULL);
+    ask_needs(kernel, handle);
     put_idle(kernel, handle);
     if (native != CL_SUCCESS) {
         release_kernel(kernel);

@@ -218,4 +218,5 @@ const gantry_program_ops_t gantry__opencl_program_ops = {
     .load_binary = load_binary,
     .kernel_find = gantry__opencl_kernel_find,
     .launch = gantry__opencl_kernel_launch,
+    .kernel_info = gantry__opencl_kernel_info,
 };

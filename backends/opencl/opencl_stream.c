@@ -3,7 +3,27 @@
  */
 #include "opencl/opencl_backend.h"
 
-static int32_t create(gantry_backend_device_t *device, int32_t purpose, gantry_backend_stream_t **out_stream) {
+/* cl_khr_priority_hints */
+#define QUEUE_PRIORITY_KHR 0x1096
+#define QUEUE_PRIORITY_HIGH_KHR 1
+#define QUEUE_PRIORITY_MED_KHR 2
+#define QUEUE_PRIORITY_LOW_KHR 4
+
+static cl_command_queue make_queue(const gantry_backend_device_t *device, int32_t priority, cl_int *out_native) {
+    cl_ulong level = priority < 0   ? QUEUE_PRIORITY_HIGH_KHR
+                     : priority > 0 ? QUEUE_PRIORITY_LOW_KHR
+                                    : QUEUE_PRIORITY_MED_KHR;
+    const cl_ulong properties[] = {QUEUE_PRIORITY_KHR, level, 0};
+
+    if (priority == 0 || device->record->info.least_priority == device->record->info.greatest_priority) {
+        return device->cl->clCreateCommandQueue(device->context, device->record->device, 0, out_native);
+    }
+    return device->cl->create_queue_with_properties(device->context, device->record->device, properties, out_native);
+}
+
+/* A priority is a hint: what is out of the device's range is brought to its end. */
+static int32_t create_with_priority(gantry_backend_device_t *device, int32_t purpose, int32_t priority,
+                                    gantry_backend_stream_t **out_stream) {
     gantry_backend_stream_t *stream = gantry__opencl_alloc(device->host, sizeof *stream);
     cl_int native = CL_SUCCESS;
 
@@ -13,7 +33,7 @@ static int32_t create(gantry_backend_device_t *device, int32_t purpose, gantry_b
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
     stream->device = device;
-    stream->queue = device->cl->clCreateCommandQueue(device->context, device->record->device, 0, &native);
+    stream->queue = make_queue(device, priority, &native);
     if (native != CL_SUCCESS) {
         gantry__opencl_free(device->host, stream, sizeof *stream);
         return gantry__opencl_check(device->host, native, "making a stream on \"%.200s\"",
@@ -21,6 +41,10 @@ static int32_t create(gantry_backend_device_t *device, int32_t purpose, gantry_b
     }
     *out_stream = stream;
     return GANTRY_K_OK;
+}
+
+static int32_t create(gantry_backend_device_t *device, int32_t purpose, gantry_backend_stream_t **out_stream) {
+    return create_with_priority(device, purpose, 0, out_stream);
 }
 
 static void destroy(gantry_backend_stream_t *stream) {
@@ -69,4 +93,5 @@ const gantry_stream_ops_t gantry__opencl_stream_ops = {
     .flush = flush,
     .synchronize = synchronize,
     .wait_event = wait_event,
+    .create_with_priority = create_with_priority,
 };

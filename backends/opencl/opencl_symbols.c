@@ -50,6 +50,13 @@ static void *open_first(const char *asked, const char **out_name, char *reasons,
     return NULL;
 }
 
+/* May be missing. */
+static void resolve_newer(gantry__opencl_symbols_t *table) {
+    void *address = dlsym(table->library, "clCreateCommandQueueWithProperties");
+
+    memcpy(&table->create_queue_with_properties, &address, sizeof address);
+}
+
 /* A function's address is copied byte by byte: ISO C has no conversion from an object's pointer. */
 static int32_t resolve(const gantry_host_t *host, gantry__opencl_symbols_t *table) {
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
@@ -62,6 +69,7 @@ static int32_t resolve(const gantry_host_t *host, gantry__opencl_symbols_t *tabl
         }
         memcpy((char *)table + symbols[i].offset, &address, sizeof address);
     }
+    resolve_newer(table);
     return GANTRY_K_OK;
 }
 

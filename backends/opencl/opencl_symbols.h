@@ -51,6 +51,7 @@
     X(clReleaseKernel)              \
     X(clSetKernelArg)               \
     X(clGetKernelInfo)              \
+    X(clGetKernelWorkGroupInfo)     \
     X(clEnqueueNDRangeKernel)
 
 typedef struct gantry__opencl_symbols_t {
@@ -59,6 +60,9 @@ typedef struct gantry__opencl_symbols_t {
 #define GANTRY__OPENCL_SLOT(function) __typeof__(&function) function;
     GANTRY__OPENCL_FUNCTIONS(GANTRY__OPENCL_SLOT)
 #undef GANTRY__OPENCL_SLOT
+    /* OpenCL 2.0, for streams with a priority; NULL where the library has none. */
+    cl_command_queue (*create_queue_with_properties)(cl_context context, cl_device_id device, const cl_ulong *properties,
+                                                     cl_int *out_error);
 } gantry__opencl_symbols_t;
 
 /* Opens option GANTRY_OPENCL_LIBRARY when set, else libOpenCL.so.1, else libOpenCL.so. Unavailable, with each

@@ -117,7 +117,8 @@ static int32_t run_copy(gantry_op_call_t *call, const gantry__move_copy_t *copy,
     }
     if (gantry__move_tiles(copy, TILE_SIDE, &tiles)) {
         int thin = tiles.rows < THINNEST_TILE || tiles.columns < THINNEST_TILE;
-        if (gantry_k_is_serial(call) || !thin) return run_tiles(call, copy, &tiles, in);
+        int fits = !thin && call->device_info->max_work_group_size >= TILE_LOCAL;
+        if (gantry_k_is_serial(call) || fits) return run_tiles(call, copy, &tiles, in);
     }
     return run_strided(call, copy, in);
 }

@@ -81,14 +81,17 @@ typedef struct gantry_logical_device_config_t {
     uint32_t max_work_group_size;
 } gantry_logical_device_config_t;
 
-/* One logical device per entry, on any listed device of any backend. The sum of the limits must fit the device. */
+/* One logical device per entry, 1 to 64, on any listed device of any backend. The sum of the limits must fit the device, and the limit that
+ * a call gave it; InvalidArgument as well beside a fraction by call. The last call before initialisation holds; one zero-filled entry
+ * takes a split back. */
 GANTRY_API gantry_status_t gantry_set_logical_device_configuration(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
                                                                    const gantry_logical_device_config_t *configs, size_t count);
 /* Count 0 when the device is not configured. */
 GANTRY_API gantry_status_t gantry_get_logical_device_configuration(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
                                                                    size_t capacity, gantry_logical_device_config_t *out_configs,
                                                                    size_t *out_count);
-/* Splits /physical_device:CPU:0 into count equal logical CPUs. FailedPrecondition "Virtual CPUs already set, cannot modify again." */
+/* Splits /physical_device:CPU:0 into count equal logical CPUs. Once: another count is FailedPrecondition "Virtual CPUs already set, cannot
+ * modify again." */
 GANTRY_API gantry_status_t gantry_set_logical_cpu_devices(gantry_runtime_t *runtime, size_t count);
 
 /* ---- logical ---- */

@@ -19,10 +19,13 @@ extern "C" {
 GANTRY_API gantry_status_t gantry_set_memory_growth(gantry_runtime_t *runtime, const gantry_physical_device_t *device, bool enabled);
 GANTRY_API gantry_status_t gantry_get_memory_growth(gantry_runtime_t *runtime, const gantry_physical_device_t *device, bool *out_enabled);
 
-/* Bound of everything taken on the device: pool, workspaces of libraries, staging. 0: the default. At most what the device has. */
+/* Bound of everything taken on the device: pool, workspaces of libraries, staging. At most what the device has; 0 takes the call's limit
+ * back, so that option, environment or the device decide. InvalidArgument on a device that a call split: its parts have limits of their
+ * own. A split from option or environment that needs more gives way, with a warning. */
 GANTRY_API gantry_status_t gantry_set_memory_limit(gantry_runtime_t *runtime, const gantry_physical_device_t *device, uint64_t limit_bytes);
 
-/* The same bound as a part of the device's total, over 0 up to 1; 0 takes the setting back. Refused on a split device. */
+/* The same bound as a part of the device's total, over 0 up to 1; 0 takes the setting back. Of a limit and a fraction by calls the smaller
+ * holds. InvalidArgument on a device that a call split; a split from option or environment gives way, with a warning. */
 GANTRY_API gantry_status_t gantry_set_memory_fraction(gantry_runtime_t *runtime, const gantry_physical_device_t *device, double fraction);
 
 /* ---- numbers ---- */
@@ -37,7 +40,7 @@ typedef struct gantry_memory_info_t {
     uint64_t largest_free_bytes; /* largest free chunk of the pool */
     uint64_t largest_allocation_bytes;
     uint64_t allocation_count;   /* since start or reset */
-    uint64_t driver_free_bytes;  /* 0 when the driver cannot tell */
+    uint64_t driver_free_bytes;  /* 0 when the driver cannot tell; where device memory is the machine's, the machine's */
     uint64_t driver_total_bytes;
     uint64_t requested_bytes;    /* in use, as asked for */
     uint64_t staging_bytes;      /* host memory of transfers, counted against the limit beside the pool */

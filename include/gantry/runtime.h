@@ -2,6 +2,9 @@
  *
  * Creating one finds backends and physical devices but makes no context and takes no device memory. The first operation, or
  * listing logical devices, initialises it; settings that shape devices are frozen from then on.
+ * A child of fork must create a runtime of its own: with the parent's objects every call that returns a status is FailedPrecondition
+ * there, gantry_scope_begin gives NULL, and releasing or ending one does nothing. What the parent held is not given back in the child: that leak is meant, since
+ * drivers, threads and locks do not survive fork.
  * Owner: whoever created it releases it. Every other object of a runtime keeps it alive, but is refused after release.
  * Thread-safe, but for create's options, which are read during the call only. */
 #ifndef GANTRY_RUNTIME_H
@@ -49,7 +52,8 @@ typedef enum gantry_placement_mode_t {
     GANTRY_PLACEMENT_REQUIRE = 3    /* an op that cannot run where it was asked, or on a GPU, is an error */
 } gantry_placement_mode_t;
 
-/* Zero-filled means defaults. Precedence of every setting: call > option > environment > default. */
+/* Zero-filled means defaults. Precedence of every setting: call > option > environment > default; gantry_get_setting tells who won. A field
+ * and a text of extra that set the same thing differently are InvalidArgument, both named. */
 typedef struct gantry_runtime_options_t {
     uint32_t struct_size; /* sizeof(gantry_runtime_options_t) */
     gantry_log_level_t log_level; /* lowest level passed to log; default info (GANTRY_LOG_LEVEL) */
@@ -65,16 +69,19 @@ typedef struct gantry_runtime_options_t {
     gantry_choice_t log_placement;     /* default off (GANTRY_LOG_PLACEMENT) */
     gantry_placement_mode_t placement_mode; /* GANTRY_PLACEMENT=prefer|warn|require */
     gantry_device_policy_t device_policy;   /* GANTRY_DEVICE_POLICY=explicit|warn|silent|silent_for_int32 */
-    gantry_choice_t memory_growth;     /* of every device; default on (TF_FORCE_GPU_ALLOW_GROWTH, GANTRY_MEMORY_GROWTH) */
-    uint64_t memory_limit_bytes;       /* of every device; 0: from the device (GANTRY_MEMORY_LIMIT, bytes or 512M, 2G) */
+    gantry_choice_t memory_growth;     /* of every device; default on (TF_FORCE_GPU_ALLOW_GROWTH for GPUs, then GANTRY_MEMORY_GROWTH) */
+    uint64_t memory_limit_bytes;       /* of every device, its parts together; 0: from the device (GANTRY_MEMORY_LIMIT, bytes or 512M, 2G, 50%) */
     int32_t intra_op_threads;          /* of the CPU backend; 0: one per usable core (GANTRY_CPU_THREADS) */
     const char *kernel_cache;          /* folder of program binaries, "" none, NULL: GANTRY_KERNEL_CACHE, then the user's cache folder */
-    const char *const *extra;          /* further options for backends: "NAME=VALUE" texts, NULL-terminated, or NULL */
-    double memory_fraction;            /* limit of every device as a part of its total, over 0 up to 1; 0: not set (GANTRY_MEMORY_FRACTION) */
-    const char *logical_devices;       /* "GPU:0=1024M,1024M;CPU:0=512M,512M": splits devices; NULL: not set (GANTRY_LOGICAL_DEVICES) */
+    const char *const *extra;          /* any variable of docs/environment.md for this runtime alone: "NAME=VALUE" texts, NULL-terminated, or
+                                          NULL; so are values per device given: "GANTRY_MEMORY_LIMIT=GPU:0=2G,*=1G" */
+    double memory_fraction;            /* limit of every device as a part of its total, over 0 (from 1e-9) up to 1; 0: not set; beside
+                                          memory_limit_bytes the smaller holds (GANTRY_MEMORY_FRACTION) */
+    const char *logical_devices;       /* "GPU:0=1024M,1024M;CPU:0=512M,512M": splits devices, which must exist; NULL: not set (GANTRY_LOGICAL_DEVICES,
+                                          grammar: docs/environment.md) */
     uint64_t pinned_limit_bytes;       /* host memory for staging, all devices together; 0: 1 GiB (GANTRY_PINNED_LIMIT) */
     uint64_t growth_step_bytes;        /* largest region that growth takes at once unless one tensor needs more; 0: 1 GiB (GANTRY_MEMORY_STEP) */
-    uint64_t split_bytes;              /* a chunk is split when this much would be left over; 0: 128 MiB (GANTRY_MEMORY_SPLIT) */
+    uint64_t split_bytes;              /* a chunk is split when this much would be left over; 0: 64 KiB (GANTRY_MEMORY_SPLIT; TensorFlow: 128 MiB) */
     gantry_choice_t garbage_collection; /* give empty regions back when memory runs out; default on (GANTRY_MEMORY_COLLECT, TF_ENABLE_GPU_GARBAGE_COLLECTION) */
     int32_t oom_retry_ms; /* how long an allocation waits for memory that any thread may free; 0: only while another op holds temporary
                              memory, at most 10000 (GANTRY_OOM_RETRY_MS; TensorFlow: 10000) */
@@ -131,9 +138,9 @@ struct gantry_physical_device_t;
 typedef struct gantry_setting_t {
     uint32_t struct_size;
     gantry_setting_source_t source; /* who won */
-    char value[256];                /* as the environment would spell it; cut to fit */
+    char value[256];                /* as the environment would spell it, of a device only its own part; "": taken from device or machine; cut to fit */
     char set_by[64];                /* "default", "GANTRY_MEMORY_LIMIT", "option memory_limit_bytes", "gantry_set_memory_limit" */
-    char overruled[128];            /* what lost to it, "GANTRY_MEMORY_LIMIT=2G"; "" */
+    char overruled[128];            /* what lost, the strongest first: "option memory_limit_bytes=4M; GANTRY_MEMORY_LIMIT=2G"; "" */
     bool per_device;
     bool frozen; /* cannot be changed any more */
 } gantry_setting_t;
@@ -141,8 +148,9 @@ typedef struct gantry_setting_t {
 /* Names: "memory_growth", "memory_limit", "memory_fraction", "logical_devices", "visible_devices", ...; the list is fixed. */
 GANTRY_API size_t gantry_setting_count(void);
 GANTRY_API const char *gantry_setting_name(size_t index); /* NULL beyond the last */
-/* device: for a setting that is per device; NULL asks for what holds where nothing is said of a device. out_setting->struct_size must be
- * set. NotFound lists the names. */
+/* device: for a setting that is per device, ignored for others; NULL asks for what holds where nothing is said of a device. A setting that
+ * another one excludes (a limit beside a fraction of a higher source) counts as lost. out_setting->struct_size must be set. NotFound lists
+ * the names. */
 GANTRY_API gantry_status_t gantry_get_setting(gantry_runtime_t *runtime, const char *name, const struct gantry_physical_device_t *device,
                                               gantry_setting_t *out_setting);
 

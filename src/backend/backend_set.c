@@ -138,8 +138,11 @@ static gantry_status_t open_all(gantry__backend_set_t *set, const char *path, co
     search_t search = {set, only ? only : gantry__settings_get(set->settings, "GANTRY_BACKENDS", NULL)};
     GANTRY__TRY(open_builtins(set, search.only));
     GANTRY__TRY(gantry__module_search(set->heap, path, visit_module, &search));
-    const char *environment = gantry__settings_get(set->settings, "GANTRY_BACKEND_PATH", NULL);
-    GANTRY__TRY(gantry__module_search(set->heap, environment, visit_module, &search));
+    const gantry__setting_t *setting = gantry__settings_find(set->settings, "GANTRY_BACKEND_PATH");
+    if (!setting) return GANTRY_RESOURCE_EXHAUSTED;
+    GANTRY__TRY(gantry__module_search(set->heap, setting->value, visit_module, &search));
+    /* an option goes in front of the environment's path, it does not take its place */
+    GANTRY__TRY(gantry__module_search(set->heap, setting->environment, visit_module, &search));
     char *own;
     GANTRY__TRY(gantry__module_own_folder(set->heap, &own));
     gantry_status_t status = gantry__module_search_folder(set->heap, own, visit_module, &search);

@@ -1,8 +1,11 @@
 #include "base/settings.h"
 
-#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/amount.h"
 
 gantry_status_t gantry__settings_init(gantry__settings_t *settings, const gantry__heap_t *heap) {
     *settings = (gantry__settings_t){.heap = heap};
@@ -13,6 +16,8 @@ gantry_status_t gantry__settings_init(gantry__settings_t *settings, const gantry
 static void release_entry(const gantry__heap_t *heap, gantry__setting_t *entry) {
     gantry__heap_free_text(heap, entry->name);
     gantry__heap_free_text(heap, entry->value);
+    gantry__heap_free_text(heap, entry->by);
+    gantry__heap_free_text(heap, entry->environment);
     gantry__heap_free(heap, entry, sizeof *entry);
 }
 
@@ -29,17 +34,23 @@ static gantry__setting_t *find(const gantry__settings_t *settings, const char *n
     return NULL;
 }
 
-static gantry__setting_t *add(gantry__settings_t *settings, const char *name, const char *value,
-                              gantry__setting_source_t source) {
+/* text may be NULL; false when memory is out. */
+static bool copy(const gantry__heap_t *heap, const char *text, char **out) {
+    *out = text ? gantry__heap_strdup(heap, text) : NULL;
+    return *out || !text;
+}
+
+/* option and by are NULL for a name that no option sets. */
+static gantry__setting_t *add(gantry__settings_t *settings, const char *name, const char *option, const char *by) {
     const gantry__heap_t *heap = settings->heap;
     if (!gantry__heap_grow(heap, &settings->entries, settings->count, &settings->capacity, sizeof *settings->entries))
         return NULL;
     gantry__setting_t *entry = gantry__heap_zalloc(heap, sizeof *entry);
     if (!entry) return NULL;
-    entry->source = source;
-    entry->name = gantry__heap_strdup(heap, name);
-    entry->value = value ? gantry__heap_strdup(heap, value) : NULL;
-    if (!entry->name || (value && !entry->value)) {
+    const char *environment = getenv(name);
+    entry->source = option ? GANTRY__SOURCE_OPTION : environment ? GANTRY__SOURCE_ENVIRONMENT : GANTRY__SOURCE_DEFAULT;
+    if (!copy(heap, name, &entry->name) || !copy(heap, option ? option : environment, &entry->value) ||
+        !copy(heap, by, &entry->by) || !copy(heap, option ? environment : NULL, &entry->environment)) {
         release_entry(heap, entry);
         return NULL;
     }
@@ -47,8 +58,29 @@ static gantry__setting_t *add(gantry__settings_t *settings, const char *name, co
     return entry;
 }
 
+static bool means_the_same(const char *a, const char *b) {
+    if (strcmp(a, b) == 0) return true;
+    uint64_t a_bytes, b_bytes;
+    bool a_bool, b_bool;
+    if (gantry__parse_bytes(a, strlen(a), &a_bytes) && gantry__parse_bytes(b, strlen(b), &b_bytes))
+        return a_bytes == b_bytes;
+    return gantry__parse_bool(a, strlen(a), &a_bool) && gantry__parse_bool(b, strlen(b), &b_bool) && a_bool == b_bool;
+}
+
+gantry_status_t gantry__settings_put_by(gantry__settings_t *settings, const char *name, const char *value,
+                                        const char *by) {
+    const gantry__setting_t *present = find(settings, name);
+    if (!present) return add(settings, name, value, by) ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    if (means_the_same(present->value ? present->value : "", value)) return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "%s is given twice: \"%.200s\" by %s and \"%.200s\" by %s; one of them is accepted", name,
+                        present->value ? present->value : "", gantry__setting_by(present), value, by);
+}
+
 gantry_status_t gantry__settings_put(gantry__settings_t *settings, const char *name, const char *value) {
-    return add(settings, name, value, GANTRY__SOURCE_OPTION) ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    char by[128];
+    (void)snprintf(by, sizeof by, "option %s", name);
+    return gantry__settings_put_by(settings, name, value, by);
 }
 
 gantry_status_t gantry__settings_put_all(gantry__settings_t *settings, const char *const *assignments) {
@@ -68,76 +100,112 @@ gantry_status_t gantry__settings_put_all(gantry__settings_t *settings, const cha
     return GANTRY_OK;
 }
 
-const char *gantry__settings_get(gantry__settings_t *settings, const char *name, gantry__setting_source_t *out_source) {
+const gantry__setting_t *gantry__settings_find(gantry__settings_t *settings, const char *name) {
     gantry__mutex_lock(&settings->lock);
     const gantry__setting_t *entry = find(settings, name);
-    if (!entry) {
-        const char *value = getenv(name);
-        entry = add(settings, name, value, value ? GANTRY__SOURCE_ENVIRONMENT : GANTRY__SOURCE_DEFAULT);
-    }
+    if (!entry) entry = add(settings, name, NULL, NULL);
     gantry__mutex_unlock(&settings->lock);
+    return entry;
+}
+
+const char *gantry__settings_get(gantry__settings_t *settings, const char *name, gantry__setting_source_t *out_source) {
+    const gantry__setting_t *entry = gantry__settings_find(settings, name);
     if (out_source) *out_source = entry ? entry->source : GANTRY__SOURCE_DEFAULT;
     return entry ? entry->value : NULL;
 }
 
-static bool equals_ignoring_case(const char *a, const char *b) {
-    while (*a && tolower((unsigned char)*a) == tolower((unsigned char)*b)) ++a, ++b;
-    return tolower((unsigned char)*a) == tolower((unsigned char)*b);
+const char *gantry__setting_by(const gantry__setting_t *setting) { return setting->by ? setting->by : setting->name; }
+
+void gantry__settings_note_call(gantry__settings_t *settings, const char *name, const char *call) {
+    gantry__mutex_lock(&settings->lock);
+    gantry__setting_t *entry = find(settings, name);
+    if (entry) entry->call = call;
+    gantry__mutex_unlock(&settings->lock);
+}
+
+const char *gantry__settings_call(gantry__settings_t *settings, const char *name) {
+    gantry__mutex_lock(&settings->lock);
+    const gantry__setting_t *entry = find(settings, name);
+    const char *call = entry ? entry->call : NULL;
+    gantry__mutex_unlock(&settings->lock);
+    return call;
+}
+
+/* ---- typed readers ---- */
+
+typedef struct kind_t {
+    const char *const *words; /* of a word */
+    int word_count;
+    bool is_bytes;
+    uint64_t most; /* of a number */
+    const char *what;
+} kind_t;
+
+static bool parse(const kind_t *kind, const char *text, uint64_t *out) {
+    size_t length = strlen(text);
+    if (kind->is_bytes) return gantry__parse_bytes(text, length, out);
+    if (!kind->words) return gantry__parse_number(text, length, kind->most, out);
+    int word = 0;
+    bool ok = gantry__parse_word(text, length, kind->words, kind->word_count, &word);
+    if (ok) *out = (uint64_t)word;
+    return ok;
+}
+
+static gantry_status_t refuse(const kind_t *kind, const char *by, const char *text) {
+    if (kind->is_bytes) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "%s is \"%.200s\"; accepted is a number of bytes such as 1048576, 512M or 2G", by, text);
+    }
+    if (!kind->words) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "%s is \"%.200s\"; a number of %s from 0 to %" PRIu64 " is accepted", by, text, kind->what,
+                            kind->most);
+    }
+    char accepted[256] = "";
+    for (int i = 0; i < kind->word_count; ++i) {
+        if (i) strncat(accepted, ", ", sizeof accepted - strlen(accepted) - 1);
+        strncat(accepted, kind->words[i], sizeof accepted - strlen(accepted) - 1);
+    }
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is \"%.200s\"; accepted are %s", by, text, accepted);
+}
+
+/* A text that an option overrules must be good as well: the mistake would show as soon as the option goes. */
+static gantry_status_t read(gantry__settings_t *settings, const char *name, const kind_t *kind, uint64_t *out) {
+    const gantry__setting_t *entry = gantry__settings_find(settings, name);
+    if (!entry) return GANTRY_RESOURCE_EXHAUSTED;
+    uint64_t overruled = 0;
+    if (entry->environment && *entry->environment && !parse(kind, entry->environment, &overruled))
+        return refuse(kind, name, entry->environment);
+    if (entry->value && *entry->value && !parse(kind, entry->value, out))
+        return refuse(kind, gantry__setting_by(entry), entry->value);
+    return GANTRY_OK;
 }
 
 gantry_status_t gantry__settings_get_bool(gantry__settings_t *settings, const char *name, bool *out) {
     static const char *const words[] = {"0", "off", "false", "no", "1", "on", "true", "yes"};
-    const char *value = gantry__settings_get(settings, name, NULL);
-    if (!value || !*value) return GANTRY_OK;
-    for (int i = 0; i < 8; ++i) {
-        if (equals_ignoring_case(value, words[i])) {
-            *out = i >= 4;
-            return GANTRY_OK;
-        }
-    }
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is \"%s\"; accepted are 0, off, false, no, 1, on, true, yes", name,
-                        value);
+    const kind_t kind = {.words = words, .word_count = 8};
+    uint64_t word = *out ? 4 : 0;
+    GANTRY__TRY(read(settings, name, &kind, &word));
+    *out = word >= 4;
+    return GANTRY_OK;
 }
 
 gantry_status_t gantry__settings_get_word(gantry__settings_t *settings, const char *name, const char *const *words,
                                           int count, int *out) {
-    const char *value = gantry__settings_get(settings, name, NULL);
-    if (!value || !*value) return GANTRY_OK;
-    char accepted[256] = "";
-    for (int i = 0; i < count; ++i) {
-        if (equals_ignoring_case(value, words[i])) {
-            *out = i;
-            return GANTRY_OK;
-        }
-        if (i) strncat(accepted, ", ", sizeof accepted - strlen(accepted) - 1);
-        strncat(accepted, words[i], sizeof accepted - strlen(accepted) - 1);
-    }
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is \"%s\"; accepted are %s", name, value, accepted);
+    const kind_t kind = {.words = words, .word_count = count};
+    uint64_t word = (uint64_t)*out;
+    GANTRY__TRY(read(settings, name, &kind, &word));
+    *out = (int)word;
+    return GANTRY_OK;
 }
 
 gantry_status_t gantry__settings_get_bytes(gantry__settings_t *settings, const char *name, uint64_t *out) {
-    const char *value = gantry__settings_get(settings, name, NULL);
-    if (!value || !*value) return GANTRY_OK;
-    const char *p = value;
-    uint64_t number = 0;
-    bool ok = isdigit((unsigned char)*p);
-    for (; ok && isdigit((unsigned char)*p); ++p) {
-        uint64_t digit = (uint64_t)(*p - '0');
-        ok = number <= (UINT64_MAX - digit) / 10;
-        number = number * 10 + digit;
-    }
-    static const char units[] = "KMGT";
-    const char *unit = ok && *p ? strchr(units, toupper((unsigned char)*p)) : NULL;
-    if (unit) {
-        unsigned shift = 10u * (unsigned)(unit - units + 1);
-        ok = number <= (UINT64_MAX >> shift);
-        number <<= shift;
-        ++p;
-    }
-    if (!ok || *p) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "%s is \"%s\"; accepted is a number of bytes such as 1048576, 512M or 2G", name, value);
-    }
-    *out = number;
-    return GANTRY_OK;
+    const kind_t kind = {.is_bytes = true};
+    return read(settings, name, &kind, out);
+}
+
+gantry_status_t gantry__settings_get_number(gantry__settings_t *settings, const char *name, uint64_t most,
+                                            const char *what, uint64_t *out) {
+    const kind_t kind = {.most = most, .what = what};
+    return read(settings, name, &kind, out);
 }

@@ -1,5 +1,9 @@
 #include "device/buffer.h"
 
+#include <inttypes.h>
+
+#include "device/loss.h"
+
 static gantry_status_t wait_for_former_uses(gantry_logical_device_t *device, const gantry__bfc_chunk_t *chunk,
                                             uint32_t first_stream) {
     if (device->synchronous) return GANTRY_OK;
@@ -12,20 +16,47 @@ static gantry_status_t wait_for_former_uses(gantry_logical_device_t *device, con
     return gantry__stream_follow(&device->streams[first_stream], points, count);
 }
 
-gantry_status_t gantry__buffer_create(gantry_logical_device_t *device, uint64_t size_bytes, uint32_t first_stream,
-                                      const char *owner, gantry__buffer_t **out_buffer) {
+/* What is known to have ended, without asking the driver: such chunks need no wait. */
+static void note_completed(const gantry_logical_device_t *device, uint32_t first_stream,
+                           uint64_t out_completed[GANTRY__BFC_STREAMS]) {
+    for (uint32_t i = 0; i < GANTRY__BFC_STREAMS; ++i) out_completed[i] = UINT64_MAX;
+    for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) {
+        if (i != first_stream)
+            out_completed[i] = atomic_load_explicit(&device->streams[i].completed, memory_order_relaxed);
+    }
+}
+
+/* No pool, however empty, has a region for more than the device's largest allocation: that is what the error is to begin with. */
+static gantry_status_t explain(gantry_status_t status, const gantry_logical_device_t *device, uint64_t size_bytes) {
+    uint64_t largest = device->info.largest_allocation_bytes;
+    if (status != GANTRY_RESOURCE_EXHAUSTED || largest == 0 || size_bytes <= largest) return status;
+    return gantry__fail_prefix(status, "%" PRIu64 " bytes are more than the largest allocation of %s, %" PRIu64 " bytes: ",
+                               size_bytes, device->name, largest);
+}
+
+gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device, const gantry__allocation_t *request,
+                                        uint32_t first_stream, gantry__buffer_t **out_buffer) {
     *out_buffer = NULL;
     gantry__buffer_t *buffer = gantry__heap_alloc(device->table->heap, sizeof *buffer);
     if (!buffer) return GANTRY_RESOURCE_EXHAUSTED;
     gantry__bfc_chunk_t *chunk;
-    gantry_status_t status = gantry__allocator_allocate(&device->allocator, size_bytes, owner, &chunk);
-    if (status != GANTRY_OK) goto fail_buffer;
+    gantry__allocation_t wanted = *request;
+    uint64_t completed[GANTRY__BFC_STREAMS];
+    if (!device->synchronous) {
+        note_completed(device, first_stream, completed);
+        wanted.completed = completed;
+    }
+    gantry_status_t status = gantry__allocator_allocate(&device->allocator, &wanted, &chunk);
+    if (status != GANTRY_OK) {
+        status = explain(gantry__loss_note(device, status), device, request->bytes);
+        goto fail_buffer;
+    }
     status = wait_for_former_uses(device, chunk, first_stream);
     if (status != GANTRY_OK) goto fail_chunk;
     atomic_init(&buffer->references, 1);
     buffer->device = device;
     buffer->chunk = chunk;
-    buffer->span = (gantry_span_t){chunk->region->handle, chunk->offset, size_bytes};
+    buffer->span = (gantry_span_t){chunk->region->handle, chunk->offset, request->bytes};
     buffer->data = device->host_addressable ? (unsigned char *)(uintptr_t)chunk->region->handle + chunk->offset : NULL;
     /* former uses stay on record: this buffer may be freed before its first stream has waited for them on the device */
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) atomic_init(&buffer->last_use[i], chunk->last_use[i]);
@@ -36,6 +67,12 @@ fail_chunk:
 fail_buffer:
     gantry__heap_free(device->table->heap, buffer, sizeof *buffer);
     return status;
+}
+
+gantry_status_t gantry__buffer_create(gantry_logical_device_t *device, uint64_t size_bytes, uint32_t first_stream,
+                                      const char *owner, gantry__buffer_t **out_buffer) {
+    return gantry__buffer_allocate(device, &(gantry__allocation_t){.bytes = size_bytes, .owner = owner}, first_stream,
+                                   out_buffer);
 }
 
 gantry__buffer_t *gantry__buffer_retain(gantry__buffer_t *buffer) {

@@ -16,8 +16,11 @@ typedef struct gantry__buffer_t {
     atomic_uint_fast64_t last_use[GANTRY__STREAMS];
 } gantry__buffer_t;
 
-/* size_bytes > 0. first_stream (GANTRY_STREAM_...) is the stream whose work writes it first; it is made to wait for former uses.
- * owner: constant text for reports. The device is open. */
+/* request->bytes > 0; request->completed is not looked at. first_stream (GANTRY_STREAM_...) is the stream whose work writes it first; it is made to wait for former uses.
+ * The device is open. */
+gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device, const gantry__allocation_t *request, uint32_t first_stream,
+                                        gantry__buffer_t **out_buffer);
+/* The same for memory without a tag that lives on. owner: constant text for reports. */
 gantry_status_t gantry__buffer_create(gantry_logical_device_t *device, uint64_t size_bytes, uint32_t first_stream, const char *owner,
                                       gantry__buffer_t **out_buffer);
 gantry__buffer_t *gantry__buffer_retain(gantry__buffer_t *buffer);

@@ -1,7 +1,6 @@
 /* Settings that shape devices. Each setter checks at once; after freeze an equal value is fine, another one FailedPrecondition. */
-#include "device/device_table.h"
+#include "device/device_config.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 typedef struct gantry_physical_device_t physical_t;
@@ -15,13 +14,52 @@ gantry_status_t gantry__device_check(const gantry__device_table_t *table, const 
                         (const void *)device, table->physical_count);
 }
 
-static bool is_frozen(const gantry__device_table_t *table) {
+bool gantry__device_table_is_frozen(const gantry__device_table_t *table) {
     return atomic_load_explicit(&table->frozen, memory_order_acquire);
 }
 
-static gantry_status_t refuse_frozen(const gantry__device_table_t *table, const char *what) {
+gantry_status_t gantry__device_refuse_frozen(const gantry__device_table_t *table, const char *what) {
     return gantry__fail(GANTRY_FAILED_PRECONDITION, "%s cannot be modified after being initialized (initialized by %s)",
                         what, table->frozen_by);
+}
+
+physical_t *gantry__device_mutable(const gantry__device_table_t *table, const gantry_physical_device_t *device) {
+    return table->physical[device->position];
+}
+
+void gantry__device_hold_parts(physical_t *device) {
+    int layer = device->settings.winner[GANTRY__DEVICE_PARTS];
+    device->parts = layer < 0 ? NULL : device->settings.layers[layer].parts;
+    device->part_count = layer < 0 ? 0 : device->settings.layers[layer].part_count;
+}
+
+void gantry__device_warn_of_lost_split(const gantry__device_table_t *table, const char *name,
+                                       const gantry__device_settings_t *settings) {
+    if (settings->winner[GANTRY__DEVICE_PARTS] >= 0) return;
+    gantry__device_setting_id_t id =
+        settings->winner[GANTRY__DEVICE_FRACTION] >= 0 ? GANTRY__DEVICE_FRACTION : GANTRY__DEVICE_LIMIT;
+    const char *winner = settings->winner[id] < 0 ? "another setting" : settings->layers[settings->winner[id]].by[id];
+    for (int i = GANTRY__LAYERS - 1; i >= 0; --i) {
+        const char *loser = settings->layers[i].by[GANTRY__DEVICE_PARTS];
+        if (!loser) continue;
+        gantry__log(table->log, GANTRY_LEVEL_WARNING, "%s is not split as %s says: %s overrules it", name, loser,
+                    winner);
+        return;
+    }
+}
+
+gantry_status_t gantry__device_commit(gantry__device_table_t *table, physical_t *device,
+                                      gantry__device_settings_t *next, const char *what, bool *out_changed) {
+    *out_changed = false;
+    GANTRY__TRY(gantry__device_settings_resolve(next, device->name, device->info.total_bytes));
+    if (gantry__device_table_is_frozen(table)) {
+        bool is_equal = gantry__device_settings_equal(next, &device->settings);
+        return is_equal ? GANTRY_OK : gantry__device_refuse_frozen(table, what);
+    }
+    device->settings = *next;
+    gantry__device_hold_parts(device);
+    *out_changed = true;
+    return GANTRY_OK;
 }
 
 /* ---- visible devices ---- */
@@ -75,9 +113,10 @@ gantry_status_t gantry__device_set_visible(gantry__device_table_t *table,
     } else {
         used = append_by_type(sorted, used, wanted, all, "CPU", false);
         bool equal = used == table->visible_count && memcmp(sorted, table->visible, used * sizeof *sorted) == 0;
-        if (!equal && is_frozen(table)) {
-            status = refuse_frozen(table, "Visible devices");
-        } else {
+        if (!equal && gantry__device_table_is_frozen(table)) {
+            status = gantry__device_refuse_frozen(table, "Visible devices");
+        } else if (!gantry__device_table_is_frozen(table)) {
+            table->visible_by = "gantry_set_visible_devices";
             memcpy(table->visible, sorted, used * sizeof *sorted);
             table->visible_count = used;
         }
@@ -85,80 +124,4 @@ gantry_status_t gantry__device_set_visible(gantry__device_table_t *table,
     gantry__mutex_unlock(&table->lock);
     gantry__heap_free(table->heap, wanted, bytes);
     return status;
-}
-
-/* ---- memory ---- */
-
-static bool growth_of(const gantry__device_table_t *table, const physical_t *device) {
-    gantry_choice_t choice = device->growth != GANTRY_DEFAULT ? device->growth : table->default_growth;
-    return choice != GANTRY_OFF;
-}
-
-bool gantry__device_growth(const gantry__device_table_t *table, const gantry_physical_device_t *device) {
-    return growth_of(table, device);
-}
-
-/* Setters get const handles from the user; the table owns the objects. */
-static physical_t *mutable_device(const gantry__device_table_t *table, const gantry_physical_device_t *device) {
-    return table->physical[device->position];
-}
-
-gantry_status_t gantry__device_set_growth(gantry__device_table_t *table, const gantry_physical_device_t *device,
-                                          bool enabled) {
-    GANTRY__TRY(gantry__device_check(table, device));
-    gantry_status_t status = GANTRY_OK;
-    gantry__mutex_lock(&table->lock);
-    if (is_frozen(table) && growth_of(table, device) != enabled) {
-        status = refuse_frozen(table, "Physical devices");
-    } else {
-        mutable_device(table, device)->growth = enabled ? GANTRY_ON : GANTRY_OFF;
-    }
-    gantry__mutex_unlock(&table->lock);
-    return status;
-}
-
-static gantry_status_t set_limit(gantry__device_table_t *table, const gantry_physical_device_t *device,
-                                 uint64_t limit_bytes, const char *what) {
-    GANTRY__TRY(gantry__device_check(table, device));
-    if (limit_bytes > device->info.total_bytes && device->info.total_bytes > 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "memory limit %" PRIu64 " of %s is more than the device has: at most %" PRIu64
-                            " bytes are accepted, 0 means its default",
-                            limit_bytes, device->name, device->info.total_bytes);
-    }
-    gantry_status_t status = GANTRY_OK;
-    gantry__mutex_lock(&table->lock);
-    if (is_frozen(table) && device->memory_limit_bytes != limit_bytes) {
-        status = refuse_frozen(table, what);
-    } else {
-        mutable_device(table, device)->memory_limit_bytes = limit_bytes;
-    }
-    gantry__mutex_unlock(&table->lock);
-    return status;
-}
-
-uint64_t gantry__device_limit(const gantry__device_table_t *table, const gantry_physical_device_t *device) {
-    return device->memory_limit_bytes ? device->memory_limit_bytes : table->default_limit_bytes;
-}
-
-gantry_status_t gantry__device_set_limit(gantry__device_table_t *table, const gantry_physical_device_t *device,
-                                         uint64_t limit_bytes) {
-    return set_limit(table, device, limit_bytes, "Physical devices");
-}
-
-gantry_status_t gantry__device_set_logical(gantry__device_table_t *table, const gantry_physical_device_t *device,
-                                           const gantry_logical_device_config_t *configs, size_t count) {
-    GANTRY__TRY(gantry__device_check(table, device));
-    if (count == 0 || !configs) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "the logical device configuration of %s is empty; one entry or more is accepted",
-                            device->name);
-    }
-    if (count > 1) {
-        if (is_frozen(table)) return refuse_frozen(table, "Virtual devices");
-        return gantry__fail(GANTRY_UNIMPLEMENTED,
-                            "splitting %s into %zu logical devices is not implemented yet; one entry is accepted",
-                            device->name, count);
-    }
-    return set_limit(table, device, configs[0].memory_limit_bytes, "Virtual devices");
 }

@@ -15,12 +15,16 @@
 #include "base/settings.h"
 #include "base/thread.h"
 #include "device/device_name.h"
+#include "device/device_settings.h"
 #include "device/fault.h"
+#include "device/memory_policy.h"
 #include "device/staging.h"
 #include "device/stream.h"
 #include "memory/allocator.h"
 
 typedef struct gantry__device_table_t gantry__device_table_t;
+
+enum { GANTRY__NOT_LOST = 0, GANTRY__BEING_LOST = 1, GANTRY__LOST = 2 };
 
 struct gantry_physical_device_t {
     gantry__device_table_t *table;
@@ -38,29 +42,41 @@ struct gantry_physical_device_t {
     char note[192];
     bool listed;
     const struct gantry_physical_device_t *served_by; /* the listed view of the same card, when this one is not it */
-    /* settings */
-    gantry_choice_t growth;
-    uint64_t memory_limit_bytes; /* 0: default */
-    gantry_logical_device_config_t *parts; /* one per logical device, heap memory of the table; NULL: not split */
+    /* settings, under the table's lock until it is frozen */
+    gantry__device_settings_t settings;
+    const gantry_logical_device_config_t *parts; /* one per logical device, memory of the settings; NULL: not split */
     size_t part_count;
-    /* opened with the first logical device, under the table's lock */
+    /* Opened with the first logical device, closed with the last. The lock puts the openings of this card in a row and guards what
+     * follows, nothing else: it is the one lock but a stream's that is held while the driver is called, so nobody who holds another
+     * lock may take it. */
+    gantry__mutex_t open_lock;
     gantry_backend_device_t *handle;
-    atomic_uint open_count;
+    uint32_t open_count;
+    uint64_t whole_limit_bytes; /* what all logical devices of the card may take together; known from the first opening on */
+    atomic_uint_fast64_t no_peer_copy; /* bit n: copy_peer to this card from the one at position n mod 64 is not implemented */
+    /* see device/loss.h */
+    atomic_int lost;
+    char lost_text[256]; /* the cause; constant once lost */
 };
 
 struct gantry_logical_device_t {
     gantry__device_table_t *table;
     struct gantry_physical_device_t *physical;
     const gantry_backend_t *backend;
+    const gantry_logical_device_config_t *part; /* of the card's configuration; NULL: the card is not configured */
+    gantry_device_info_t info; /* the card's, with the limits that the part imitates: what kernels and callers look at */
+    bool imitates_launches;    /* work-groups and local memory are smaller than the card's: launches are checked */
     int32_t index;       /* N of GPU:N; -1: reached by alias only */
     uint32_t position;   /* in the table */
     char name[80];       /* "/device:GPU:0" */
     char full_name[128];
     bool synchronous;
     bool host_addressable;
+    atomic_uint_fast64_t waited_for; /* bit (position % 64) of each other device whose events this one's streams have waited for */
     /* valid once is_open */
     atomic_bool is_open;
     gantry_backend_device_t *handle;
+    uint64_t limit_bytes; /* of everything that is taken on it */
     gantry__allocator_t allocator;
     gantry__stream_t streams[GANTRY__STREAMS];
     gantry__fault_table_t faults;
@@ -77,22 +93,25 @@ struct gantry__device_table_t {
     size_t physical_count, physical_capacity;
     const struct gantry_physical_device_t **visible; /* chosen ones, CPUs first, in logical order */
     size_t visible_count;
-    gantry_choice_t default_growth;
-    uint64_t default_limit_bytes;
+    const char *visible_by;             /* the call that set them; NULL: option, environment or default */
+    gantry__device_settings_t defaults; /* what holds where nothing is said of a device */
     bool opencl_cpu_as_gpu;
+    gantry__memory_policy_t policy;
+    atomic_uint_fast64_t pinned_bytes; /* host memory that staging of all devices holds: at most policy.pinned_limit_bytes */
+    atomic_uint losses; /* cards lost so far */
     /* after freeze */
     atomic_bool frozen;
     char frozen_by[64]; /* what initialised it */
     struct gantry_logical_device_t **logical;
     size_t logical_count; /* of all, those reached by alias only included at the end */
+    size_t logical_capacity;
     size_t listed_count;
     const char *const *backend_names; /* for the name parser */
     size_t backend_name_count;
 };
 
 gantry_status_t gantry__device_table_init(gantry__device_table_t *table, const gantry__heap_t *heap, const gantry__log_t *log,
-                                          gantry__settings_t *settings, gantry__backend_set_t *backends,
-                                          const gantry_runtime_options_t *options);
+                                          gantry__settings_t *settings, gantry__backend_set_t *backends);
 void gantry__device_table_deinit(gantry__device_table_t *table);
 
 /* Makes the logical devices. by: the call or op that needs them, for later messages. */
@@ -104,7 +123,8 @@ gantry_status_t gantry__device_set_visible(gantry__device_table_t *table, const 
                                            const char *type);
 gantry_status_t gantry__device_set_growth(gantry__device_table_t *table, const gantry_physical_device_t *device, bool enabled);
 bool gantry__device_growth(const gantry__device_table_t *table, const gantry_physical_device_t *device);
-/* The limit that settings give the whole device, fraction included, 0: none was set. */
+/* The limit that settings give the whole device, fraction included, at most its total; 0: none was set. For a split device it bounds the
+ * parts together. */
 uint64_t gantry__device_limit(const gantry__device_table_t *table, const gantry_physical_device_t *device);
 gantry_status_t gantry__device_set_limit(gantry__device_table_t *table, const gantry_physical_device_t *device, uint64_t limit_bytes);
 gantry_status_t gantry__device_set_logical(gantry__device_table_t *table, const gantry_physical_device_t *device,
@@ -114,20 +134,30 @@ bool gantry__device_is_visible(const gantry__device_table_t *table, const gantry
 
 /* ---- parts of init and freeze, in files of their own ---- */
 gantry_status_t gantry__physical_devices_find(gantry__device_table_t *table);
+/* A closed one, its parts included. */
+void gantry__physical_device_release(gantry_physical_device_t *device);
 /* The list that environment and options make visible. */
-gantry_status_t gantry__visible_devices_find(gantry__device_table_t *table, const char *option_text);
+gantry_status_t gantry__visible_devices_find(gantry__device_table_t *table);
+/* One logical device per part of each visible device and one per reachable other view. The table's lock is held. */
+gantry_status_t gantry__logical_devices_make(gantry__device_table_t *table);
+/* Gives their memory back; they are closed. */
+void gantry__logical_devices_forget(gantry__device_table_t *table);
 /* One information line per backend, card and library. */
 void gantry__device_table_announce(const gantry__device_table_t *table);
 
 /* ---- logical devices ---- */
 
-/* Opens driver context, allocator and streams on first need. */
+/* Opens driver context, allocator and streams on first need. A failure leaves the device closed: the next one who needs it tries again. */
 gantry_status_t gantry__logical_device_open_slowly(gantry_logical_device_t *device);
 static inline gantry_status_t gantry__logical_device_open(gantry_logical_device_t *device) {
     if (atomic_load_explicit(&device->is_open, memory_order_acquire)) return GANTRY_OK;
     return gantry__logical_device_open_slowly(device);
 }
 void gantry__logical_device_close(gantry_logical_device_t *device);
+/* Parts of one card: memory of one is memory of the driver's same context. */
+static inline bool gantry__logical_device_is_sibling(const gantry_logical_device_t *a, const gantry_logical_device_t *b) {
+    return a->physical == b->physical;
+}
 gantry_status_t gantry__logical_device_synchronize(gantry_logical_device_t *device);
 /* Hands what was submitted to the device. */
 void gantry__logical_device_flush(gantry_logical_device_t *device);

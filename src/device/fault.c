@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "device/buffer.h"
+#include "device/loss.h"
 
 typedef struct gantry_logical_device_t logical_t;
 
@@ -22,18 +23,33 @@ void gantry__fault_table_deinit(logical_t *device) {
     gantry__mutex_deinit(&table->lock);
 }
 
-/* The table's lock is held. */
-static gantry_status_t make_slots(logical_t *device) {
-    gantry__fault_table_t *table = &device->faults;
-    gantry__buffer_t *buffer;
-    uint64_t bytes = (uint64_t)GANTRY__FAULT_SLOTS * GANTRY__FAULT_BYTES;
-    GANTRY__TRY(gantry__buffer_create(device, bytes, GANTRY_STREAM_COMPUTE, "error slots",
-                                      &buffer)); /* behind former uses of the memory */
+/* The lock is held. */
+static void adopt_slots(gantry__fault_table_t *table, gantry__buffer_t *buffer) {
     table->buffer = buffer;
     table->span = buffer->span;
     for (uint32_t i = 0; i < GANTRY__FAULT_SLOTS; ++i) table->free_slots[i] = GANTRY__FAULT_SLOTS - 1 - i;
     table->free_count = GANTRY__FAULT_SLOTS;
     table->is_ready = true;
+}
+
+/* Called and returns with the lock held, which is let go while memory is allocated; a second thread that did the same gives its own up. */
+static gantry_status_t make_slots(logical_t *device) {
+    gantry__fault_table_t *table = &device->faults;
+    gantry__buffer_t *buffer;
+    uint64_t bytes = (uint64_t)GANTRY__FAULT_SLOTS * GANTRY__FAULT_BYTES;
+    gantry__mutex_unlock(&table->lock);
+    gantry_status_t status = gantry__buffer_create(device, bytes, GANTRY_STREAM_COMPUTE, "error slots",
+                                                   &buffer); /* behind former uses of the memory */
+    gantry__mutex_lock(&table->lock);
+    if (!table->is_ready) {
+        if (status == GANTRY_OK) adopt_slots(table, buffer);
+        return status;
+    }
+    if (status == GANTRY_OK) {
+        gantry__mutex_unlock(&table->lock);
+        gantry__buffer_release(buffer);
+        gantry__mutex_lock(&table->lock);
+    }
     return GANTRY_OK;
 }
 
@@ -85,7 +101,7 @@ gantry_status_t gantry__fault_create(logical_t *device, const char *op, uint64_t
     (void)gantry__stream_end(compute);
     if (status != GANTRY_OK) {
         gantry__fault_release(fault);
-        return status;
+        return gantry__loss_note(device, status);
     }
     *out_fault = fault;
     return GANTRY_OK;
@@ -107,10 +123,12 @@ static gantry_status_t fetch_slot(const gantry__fault_t *fault, void *out) {
     logical_t *device = fault->device;
     gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_HOST];
     gantry_span_t span = slot_span(device, fault->slot);
+    GANTRY__TRY(gantry__loss_check(device));
     GANTRY__TRY(gantry__stream_wait_for(stream, &fault->point, 1));
     gantry__stream_begin(stream);
     gantry_status_t status = (gantry_status_t)device->backend->transfer->to_host(stream->handle, out, &span);
     uint64_t count = gantry__stream_end(stream);
+    status = gantry__loss_note(device, status);
     gantry_status_t waited =
         gantry__point_wait((gantry__point_t){stream, count}); /* also after a failure: out may be written yet */
     if (status == GANTRY_OK && waited == GANTRY_OK) gantry__point_passed(fault->point);

@@ -1,9 +1,12 @@
-/* A logical device at work: driver context (shared by all logical devices of a card), allocator, streams. */
-#include "device/device_table.h"
+/* A logical device at work: driver context (shared by all logical devices of a card), limit, allocator, streams.
+ *
+ * The first part of a card that is needed opens the card, the last one that is closed closes it. */
+#include "device/driver_memory.h"
+#include "device/loss.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 typedef struct gantry_logical_device_t logical_t;
 
@@ -11,11 +14,9 @@ typedef struct gantry_logical_device_t logical_t;
 
 /* Where device memory is host memory, the kernel would rather kill a process than refuse it memory: ask first. */
 static gantry_status_t check_host_memory(const logical_t *device, uint64_t size_bytes) {
-    const gantry_memory_ops_t *memory = device->backend->memory;
+    uint64_t free_bytes, total_bytes;
     if (!(device->physical->info.flags & GANTRY_DEVICE_HOST_BACKED)) return GANTRY_OK;
-    if (!GANTRY_ABI_HAS(memory, memory_info) || !memory->memory_info) return GANTRY_OK;
-    uint64_t free_bytes = 0, total_bytes = 0;
-    if (memory->memory_info(device->handle, &free_bytes, &total_bytes) != 0) return GANTRY_OK;
+    if (!gantry__driver_memory(device, &free_bytes, &total_bytes)) return GANTRY_OK;
     uint64_t reserve = total_bytes / 64; /* for the rest of the process and the system */
     if (size_bytes + reserve <= free_bytes) return GANTRY_OK;
     return gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
@@ -49,6 +50,7 @@ static gantry_status_t take_region(void *user, uint64_t size_bytes, uint64_t *ou
         (void)gantry__stream_synchronize(&device->streams[GANTRY_STREAM_TO_DEVICE]);
         (void)gantry__fail(status, "%s", why);
         device->backend->memory->region_free(device->handle, *out_handle, size_bytes);
+        if (gantry__device_is_lost(device)) return status;
         /* drivers report a failed commit in many ways; here it can only mean that memory is short */
         return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "%s: committing %" PRIu64 " bytes: ", device->name,
                                    size_bytes);
@@ -61,56 +63,110 @@ static void give_region_back(void *user, uint64_t handle, uint64_t size_bytes) {
     device->backend->memory->region_free(device->handle, handle, size_bytes);
 }
 
+static uint64_t release_staging(void *user) { return gantry__staging_release_idle(user); }
+
 static void wait_for_work(void *user) { (void)gantry__logical_device_synchronize(user); }
 
-/* ---- open and close ---- */
+/* ---- the limit ---- */
+
+#define MIB (UINT64_C(1) << 20)
+
+/* What is left to others when a device's whole free memory is taken: by compute capability, as in TensorFlow. */
+static uint64_t reserve_of(const gantry_device_info_t *info, uint64_t free_bytes) {
+    if (free_bytes < 2048 * MIB) return 225 * MIB;
+    long major = strtol(info->compute_capability, NULL, 10); /* 0 where the notion does not exist */
+    if (major <= 6) return 500 * MIB;
+    return major == 7 ? 1050 * MIB : major == 8 ? 1536 * MIB : 1800 * MIB;
+}
+
+/* The bound of a card for which no setting gives one. With growth it is all that the card has: memory is taken as it is needed, and the
+ * driver has the last word. Without growth the bound is taken at once, so it is what the driver says is free less a reserve; the reserve
+ * counts only when it is smaller than that. Where device memory is the machine's, it is a sixteenth of the machine at least, which
+ * leaves the system and the process room. A driver that does not tell leaves the total. */
+static uint64_t default_limit(const logical_t *device, uint64_t total) {
+    uint64_t free_bytes, driver_total;
+    if (gantry__device_growth(device->table, device->physical)) return total;
+    if (!gantry__driver_memory(device, &free_bytes, &driver_total)) return total;
+    uint64_t reserve = reserve_of(&device->physical->info, free_bytes);
+    bool is_host_backed = (device->physical->info.flags & GANTRY_DEVICE_HOST_BACKED) != 0;
+    if (is_host_backed && reserve < driver_total / 16) reserve = driver_total / 16;
+    uint64_t limit = reserve < free_bytes ? free_bytes - reserve : free_bytes;
+    return limit < total ? limit : total;
+}
+
+static uint64_t whole_limit(const logical_t *device) {
+    const struct gantry_physical_device_t *physical = device->physical;
+    uint64_t total = physical->info.total_bytes ? physical->info.total_bytes : UINT64_MAX;
+    uint64_t wanted = gantry__device_limit(device->table, physical);
+    if (wanted) return wanted < total ? wanted : total;
+    return default_limit(device, total);
+}
+
+/* A part's own limit; parts without one share equally what the others leave of the whole. */
+static uint64_t part_limit(const logical_t *device) {
+    const struct gantry_physical_device_t *physical = device->physical;
+    uint64_t left = physical->whole_limit_bytes, sharers = 0;
+    if (!device->part) return left;
+    if (device->part->memory_limit_bytes)
+        return device->part->memory_limit_bytes < left ? device->part->memory_limit_bytes : left;
+    for (size_t i = 0; i < physical->part_count; ++i) {
+        uint64_t taken = physical->parts[i].memory_limit_bytes;
+        left = taken < left ? left - taken : 0;
+        sharers += taken == 0;
+    }
+    return left / sharers;
+}
+
+/* ---- open and close: the card's open_lock is held ---- */
 
 static gantry_status_t open_driver(logical_t *device) {
     struct gantry_physical_device_t *physical = device->physical;
-    if (!physical->handle) {
+    if (physical->open_count == 0) {
         int32_t code =
             device->backend->device_open(physical->backend->instance, physical->backend_index, &physical->handle);
-        if (code != 0)
+        if (code != 0) {
+            physical->handle = NULL;
             return gantry__fail_prefix((gantry_status_t)code, "%s (%s) cannot be opened: ", device->name,
                                        physical->alias);
+        }
     }
-    atomic_fetch_add(&physical->open_count, 1);
     device->handle = physical->handle;
+    if (physical->open_count++ == 0) physical->whole_limit_bytes = whole_limit(device);
+    device->limit_bytes = part_limit(device);
     return GANTRY_OK;
 }
 
 static void close_driver(logical_t *device) {
     struct gantry_physical_device_t *physical = device->physical;
-    if (atomic_fetch_sub(&physical->open_count, 1) == 1) {
+    if (--physical->open_count == 0) {
         device->backend->device_close(physical->handle);
         physical->handle = NULL;
     }
     device->handle = NULL;
 }
 
-static uint64_t memory_limit(const logical_t *device) {
-    const struct gantry_physical_device_t *physical = device->physical;
-    uint64_t total = physical->info.total_bytes ? physical->info.total_bytes : UINT64_MAX;
-    uint64_t wanted = gantry__device_limit(device->table, physical);
-    return wanted && wanted < total ? wanted : total;
-}
-
 static gantry_status_t open_allocator(logical_t *device) {
-    const struct gantry_physical_device_t *physical = device->physical;
     uint64_t alignment = GANTRY__BFC_LEAST_ALIGNMENT;
-    if (physical->info.base_alignment_bytes > alignment) alignment = physical->info.base_alignment_bytes;
-    gantry__bfc_options_t options = {
-        .limit_bytes = memory_limit(device),
-        .alignment = alignment,
-        .max_region_bytes = physical->info.largest_allocation_bytes,
-        .growth = gantry__device_growth(device->table, physical),
+    if (device->info.base_alignment_bytes > alignment) alignment = device->info.base_alignment_bytes;
+    const gantry__memory_policy_t *policy = &device->table->policy;
+    gantry__allocator_options_t options = {
+        .bfc = {.limit_bytes = device->limit_bytes,
+                .alignment = alignment,
+                .max_region_bytes = device->info.largest_allocation_bytes,
+                .max_step_bytes = policy->step_bytes,
+                .split_bytes = policy->split_bytes,
+                .growth = gantry__device_growth(device->table, device->physical)},
+        .garbage_collection = policy->collect,
+        .explicit_retry = policy->explicit_retry,
+        .retry_ms = policy->retry_ms,
     };
-    gantry__region_source_t source = {device, take_region, give_region_back, wait_for_work};
+    gantry__region_source_t source = {
+        .user = device, .take = take_region, .give_back = give_region_back, .wait = wait_for_work, .release_idle = release_staging};
     char name[64];
     if (device->index >= 0) {
-        (void)snprintf(name, sizeof name, "%s_%d_bfc", physical->type, device->index);
+        (void)snprintf(name, sizeof name, "%s_%d_bfc", device->physical->type, device->index);
     } else {
-        (void)snprintf(name, sizeof name, "%s_bfc", physical->alias);
+        (void)snprintf(name, sizeof name, "%s_bfc", device->physical->alias);
     }
     return gantry__allocator_init(&device->allocator, device->table->heap, &options, &source, name);
 }
@@ -120,28 +176,31 @@ static void close_streams(logical_t *device) {
 }
 
 static gantry_status_t open_streams(logical_t *device) {
+    const int32_t *priority = device->part && device->part->has_priority ? &device->part->priority : NULL;
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) {
         gantry_status_t status = gantry__stream_init(&device->streams[i], device->table->heap, device->backend,
-                                                     device->handle, device, i, device->synchronous);
+                                                     device->handle, device, i, priority, device->synchronous);
         if (status != GANTRY_OK) {
             close_streams(device);
             return status;
         }
+        device->streams[i].logical = device;
     }
     return GANTRY_OK;
 }
 
 static gantry_status_t open_all(logical_t *device) {
+    GANTRY__TRY(gantry__loss_check(device));
     GANTRY__TRY(open_driver(device));
     gantry_status_t status = open_streams(device);
     if (status != GANTRY_OK) goto fail_driver;
     status = gantry__fault_table_init(&device->faults);
     if (status != GANTRY_OK) goto fail_streams;
-    status = gantry__staging_init(&device->staging);
-    if (status != GANTRY_OK) goto fail_faults;
     status = open_allocator(device);
+    if (status != GANTRY_OK) goto fail_faults;
+    status = gantry__staging_init(device);
     if (status == GANTRY_OK) return GANTRY_OK;
-    gantry__staging_deinit(device);
+    gantry__allocator_deinit(&device->allocator);
 fail_faults:
     gantry__mutex_deinit(&device->faults.lock);
 fail_streams:
@@ -151,20 +210,24 @@ fail_driver:
     return status;
 }
 
+static void announce(const logical_t *device) {
+    gantry__log(device->table->log, GANTRY_LEVEL_INFO,
+                "Created device %s with %" PRIu64 " MB memory:  -> device: %s, name: %s, pci bus id: %s",
+                device->full_name, device->limit_bytes >> 20, device->physical->alias, device->info.hardware_name,
+                *device->physical->pci ? device->physical->pci : "none");
+}
+
 gantry_status_t gantry__logical_device_open_slowly(gantry_logical_device_t *device) {
     gantry_status_t status = GANTRY_OK;
-    gantry__mutex_lock(&device->table->lock);
+    bool is_first = false;
+    gantry__mutex_lock(&device->physical->open_lock);
     if (!atomic_load(&device->is_open)) {
         status = open_all(device);
-        if (status == GANTRY_OK) {
-            atomic_store_explicit(&device->is_open, true, memory_order_release);
-            gantry__log(device->table->log, GANTRY_LEVEL_INFO,
-                        "Created device %s with %" PRIu64 " MB memory:  -> device: %s, name: %s, pci bus id: %s",
-                        device->full_name, memory_limit(device) >> 20, device->physical->alias,
-                        device->physical->info.hardware_name, *device->physical->pci ? device->physical->pci : "none");
-        }
+        is_first = status == GANTRY_OK;
+        if (is_first) atomic_store_explicit(&device->is_open, true, memory_order_release);
     }
-    gantry__mutex_unlock(&device->table->lock);
+    gantry__mutex_unlock(&device->physical->open_lock);
+    if (is_first) announce(device);
     return status;
 }
 
@@ -174,9 +237,11 @@ void gantry__logical_device_close(gantry_logical_device_t *device) {
     gantry__fault_table_deinit(device);
     gantry__staging_deinit(device);
     gantry__allocator_deinit(&device->allocator);
+    gantry__mutex_lock(&device->physical->open_lock);
     close_streams(device);
     close_driver(device);
     atomic_store(&device->is_open, false);
+    gantry__mutex_unlock(&device->physical->open_lock);
 }
 
 gantry_status_t gantry__logical_device_synchronize(gantry_logical_device_t *device) {

@@ -69,6 +69,13 @@ static void classify(physical_t *device, bool opencl_cpu_as_gpu) {
     (void)snprintf(device->type, sizeof device->type, "%s", type);
 }
 
+void gantry__physical_device_release(gantry_physical_device_t *device) {
+    const gantry__heap_t *heap = device->table->heap;
+    gantry__device_settings_deinit(&device->settings, heap);
+    gantry__mutex_deinit(&device->open_lock);
+    gantry__heap_free(heap, device, sizeof *device);
+}
+
 static gantry_status_t add_view(gantry__device_table_t *table, const gantry__backend_t *backend, uint32_t index) {
     if (!gantry__heap_grow(table->heap, &table->physical, table->physical_count, &table->physical_capacity,
                            sizeof *table->physical)) {
@@ -76,6 +83,10 @@ static gantry_status_t add_view(gantry__device_table_t *table, const gantry__bac
     }
     physical_t *device = gantry__heap_zalloc(table->heap, sizeof *device);
     if (!device) return GANTRY_RESOURCE_EXHAUSTED;
+    if (gantry__mutex_init(&device->open_lock) != 0) {
+        gantry__heap_free(table->heap, device, sizeof *device);
+        return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    }
     device->table = table;
     device->backend = backend;
     device->backend_index = index;
@@ -85,7 +96,7 @@ static gantry_status_t add_view(gantry__device_table_t *table, const gantry__bac
     if (code != 0) {
         gantry__log(table->log, GANTRY_LEVEL_WARNING, "Device %s:%u is left out: %s", backend->name, index,
                     gantry__message());
-        gantry__heap_free(table->heap, device, sizeof *device);
+        gantry__physical_device_release(device);
         return code == GANTRY_RESOURCE_EXHAUSTED ? GANTRY_RESOURCE_EXHAUSTED : GANTRY_OK;
     }
     complete_info(&device->info);

@@ -19,6 +19,15 @@ static bool is_here(const gantry__device_name_t *name) {
     return (!name->has_replica || name->replica == 0) && (!name->has_task || name->task == 0);
 }
 
+/* Is one of the card's logical devices that number of its type? */
+static bool has_number(const struct gantry_physical_device_t *physical, int32_t index) {
+    const gantry__device_table_t *table = physical->table;
+    for (size_t i = 0; i < table->listed_count; ++i) {
+        if (table->logical[i]->physical == physical && table->logical[i]->index == index) return true;
+    }
+    return false;
+}
+
 static bool matches_logical(const gantry__device_name_t *name, const logical_t *device) {
     if (name->has_type && strcmp(name->type, device->physical->type) != 0) return false;
     if (name->has_backend) {
@@ -26,7 +35,7 @@ static bool matches_logical(const gantry__device_name_t *name, const logical_t *
         /* GPU:0@opencl: the OpenCL view of the card that serves GPU:0 */
         if (name->has_index && device->index < 0) {
             const struct gantry_physical_device_t *served = device->physical->served_by;
-            return served && served->number == name->index;
+            return served && has_number(served, name->index);
         }
     } else if (device->index < 0) {
         return false;

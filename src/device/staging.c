@@ -1,85 +1,201 @@
+/* Blocks go round:   NONE -> BUSY (made) -> TAKEN -> IDLE -> TAKEN -> ... -> IDLE -> BUSY (freed) -> NONE
+ *
+ * Only the thread that made an entry BUSY or TAKEN touches it; everybody else sees it under the lock and passes over it. A block is paid
+ * for before it is made: against the device's limit and against the bound of pinned memory, and both are given back when it cannot
+ * be made. A pool that has grown to the limit would leave staging nothing, and every small transfer would be waited for: so the device's
+ * limit is charged for some blocks when the device is opened, a quarter of what may be made with growth, all of it without, where the
+ * pool takes the rest at once. An allocation that is about to fail gets the reserve, too. Cost of a block that is there: one lock and a look at a few entries. */
 #include "device/staging.h"
 
 #include "device/device_table.h"
+#include "device/loss.h"
 
 typedef struct gantry_logical_device_t logical_t;
+typedef gantry__staging_block_t block_t;
 
-gantry_status_t gantry__staging_init(gantry__staging_t *staging) {
-    *staging = (gantry__staging_t){.count = 0};
-    if (gantry__mutex_init(&staging->lock) != 0) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
-    return GANTRY_OK;
+#define BLOCK_BYTES GANTRY__STAGING_BLOCK_BYTES
+
+/* ---- paying ---- */
+
+static bool charge(logical_t *device, uint64_t bytes) {
+    if (!gantry__allocator_charge(&device->allocator, bytes)) return false;
+    atomic_fetch_add(&device->staging.charged_bytes, bytes);
+    return true;
 }
+
+static void discharge(logical_t *device, uint64_t bytes) {
+    gantry__allocator_discharge(&device->allocator, bytes);
+    atomic_fetch_sub(&device->staging.charged_bytes, bytes);
+}
+
+static bool take_pinned(gantry__device_table_t *table) {
+    if (atomic_fetch_add(&table->pinned_bytes, BLOCK_BYTES) + BLOCK_BYTES <= table->policy.pinned_limit_bytes) return true;
+    atomic_fetch_sub(&table->pinned_bytes, BLOCK_BYTES);
+    return false;
+}
+
+/* is_reserved: the device's limit was charged for it before. */
+static bool pay(logical_t *device, bool is_reserved) {
+    bool is_pinned = take_pinned(device->table);
+    if (is_pinned && (is_reserved || charge(device, BLOCK_BYTES))) return true;
+    if (is_pinned) atomic_fetch_sub(&device->table->pinned_bytes, BLOCK_BYTES);
+    if (is_reserved) discharge(device, BLOCK_BYTES);
+    return false;
+}
+
+static void pay_back(logical_t *device) {
+    discharge(device, BLOCK_BYTES);
+    atomic_fetch_sub(&device->table->pinned_bytes, BLOCK_BYTES);
+}
+
+static void reserve(logical_t *device) {
+    gantry__staging_t *staging = &device->staging;
+    bool grows = gantry__device_growth(device->table, device->physical);
+    uint32_t wanted = grows ? (staging->most + 3) / 4 : staging->most;
+    if (wanted > 0 && charge(device, wanted * BLOCK_BYTES)) staging->reserved = wanted;
+}
+
+/* ---- making: no lock is held ---- */
 
 static bool has_pinned_memory(const logical_t *device) {
     const gantry_memory_ops_t *memory = device->backend->memory;
     return GANTRY_ABI_HAS(memory, host_free) && memory->host_alloc && memory->host_free;
 }
 
-static gantry_status_t make_block(logical_t *device, void **out_data) {
+static void *make_data(logical_t *device) {
+    void *data = NULL;
+    if (!has_pinned_memory(device)) return gantry__heap_alloc(device->table->heap, BLOCK_BYTES);
+    gantry_status_t status = (gantry_status_t)device->backend->memory->host_alloc(device->handle, BLOCK_BYTES, &data);
+    return gantry__loss_note(device, status) == GANTRY_OK ? data : NULL; /* without: a copy that waits */
+}
+
+static void free_data(logical_t *device, void *data) {
     if (has_pinned_memory(device)) {
-        return (gantry_status_t)device->backend->memory->host_alloc(device->handle, GANTRY__STAGING_BLOCK_BYTES,
-                                                                    out_data);
+        device->backend->memory->host_free(device->handle, data, BLOCK_BYTES);
+    } else {
+        gantry__heap_free(device->table->heap, data, BLOCK_BYTES);
     }
-    *out_data = gantry__heap_alloc(device->table->heap, GANTRY__STAGING_BLOCK_BYTES);
-    return *out_data ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}
+
+/* The entry is BUSY. */
+static bool make_block(logical_t *device, block_t *block, bool is_reserved) {
+    if (!pay(device, is_reserved)) return false;
+    block->data = make_data(device);
+    block->point = (gantry__point_t){NULL, 0};
+    if (!block->data) pay_back(device);
+    return block->data != NULL;
+}
+
+static void free_block(logical_t *device, block_t *block) {
+    free_data(device, block->data);
+    block->data = NULL;
+    pay_back(device);
+}
+
+/* ---- the pool ---- */
+
+gantry_status_t gantry__staging_init(logical_t *device) {
+    gantry__staging_t *staging = &device->staging;
+    *staging = (gantry__staging_t){.count = 0};
+    if (gantry__mutex_init(&staging->lock) != 0) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    uint64_t most = device->limit_bytes / GANTRY__STAGING_PART / BLOCK_BYTES;
+    staging->most = most < GANTRY__STAGING_BLOCKS ? (uint32_t)most : GANTRY__STAGING_BLOCKS;
+    if (device->synchronous) staging->most = 0; /* its copies end before they return: nothing to stage */
+    reserve(device);
+    return GANTRY_OK;
 }
 
 void gantry__staging_deinit(logical_t *device) {
     gantry__staging_t *staging = &device->staging;
     for (uint32_t i = 0; i < staging->count; ++i) {
-        if (has_pinned_memory(device)) {
-            device->backend->memory->host_free(device->handle, staging->blocks[i].data, GANTRY__STAGING_BLOCK_BYTES);
-        } else {
-            gantry__heap_free(device->table->heap, staging->blocks[i].data, GANTRY__STAGING_BLOCK_BYTES);
-        }
+        if (staging->blocks[i].data) free_block(device, &staging->blocks[i]);
     }
+    if (staging->reserved > 0) discharge(device, staging->reserved * BLOCK_BYTES);
     gantry__mutex_deinit(&staging->lock);
 }
 
-/* The oldest block that nobody holds, its work done or not; NULL when all are held. The lock is held. */
-static gantry__staging_block_t *oldest(gantry__staging_t *staging, bool must_be_past) {
+/* The oldest idle block, its work done or not; NULL when there is none. The lock is held. */
+static block_t *oldest(gantry__staging_t *staging, bool must_be_past) {
     for (uint32_t i = 0; i < staging->count; ++i) {
-        gantry__staging_block_t *block = &staging->blocks[(staging->next + i) % staging->count];
-        if (!block->taken && (!must_be_past || gantry__point_is_past(block->point))) return block;
+        block_t *block = &staging->blocks[(staging->next + i) % staging->count];
+        if (block->state == GANTRY__STAGING_IDLE && (!must_be_past || gantry__point_is_past(block->point))) return block;
     }
     return NULL;
 }
 
-gantry_status_t gantry__staging_acquire(logical_t *device, gantry__staging_block_t **out_block) {
-    gantry__staging_t *staging = &device->staging;
-    gantry__point_t point = {NULL, 0};
-    gantry_status_t status = GANTRY_OK;
-    gantry__mutex_lock(&staging->lock);
-    gantry__staging_block_t *block = oldest(staging, true);
-    if (!block && staging->count < GANTRY__STAGING_BLOCKS) {
-        void *data = NULL;
-        status = make_block(device, &data);
-        if (status == GANTRY_OK) {
-            block = &staging->blocks[staging->count++];
-            block->data = data;
-        }
-    }
-    if (!block)
-        block = oldest(staging, false); /* wait for it below; also the way out when memory for a new one is short */
-    if (block) {
-        status = GANTRY_OK;
-        point = block->point;
-        block->taken = true;
-        staging->next = (uint32_t)(block - staging->blocks) + 1;
-    } else if (status == GANTRY_OK) {
-        status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "%s: all %d staging blocks are held by other threads",
-                              device->name, GANTRY__STAGING_BLOCKS);
-    }
-    gantry__mutex_unlock(&staging->lock);
-    *out_block = block;
-    if (block && gantry__point_wait(point) != GANTRY_OK)
-        block->point = (gantry__point_t){NULL, 0}; /* its work failed: it is over */
-    return status;
+/* An entry for one block more, BUSY from now on; NULL when no more may be made. The lock is held. */
+static block_t *take_empty(gantry__staging_t *staging) {
+    uint32_t i = 0;
+    while (i < staging->count && staging->blocks[i].state != GANTRY__STAGING_NONE) ++i;
+    if (i >= staging->most) return NULL;
+    if (i == staging->count) ++staging->count;
+    staging->blocks[i].state = GANTRY__STAGING_BUSY;
+    return &staging->blocks[i];
 }
 
-void gantry__staging_return(logical_t *device, gantry__staging_block_t *block, gantry__point_t point) {
+/* Called and returns with the lock held; NULL when the block cannot be paid for or made. A device that is full stays so for a while: after
+ * a refusal the next few do not ask again. */
+static block_t *make_one_more(logical_t *device) {
+    gantry__staging_t *staging = &device->staging;
+    if (staging->patience > 0) {
+        --staging->patience;
+        return NULL;
+    }
+    block_t *block = take_empty(staging);
+    if (!block) return NULL;
+    bool is_reserved = staging->reserved > 0;
+    staging->reserved -= is_reserved;
+    gantry__mutex_unlock(&staging->lock);
+    bool is_made = make_block(device, block, is_reserved);
+    gantry__mutex_lock(&staging->lock);
+    block->state = is_made ? GANTRY__STAGING_IDLE : GANTRY__STAGING_NONE;
+    if (!is_made) staging->patience = GANTRY__STAGING_BLOCKS;
+    return is_made ? block : NULL;
+}
+
+block_t *gantry__staging_acquire(logical_t *device) {
+    gantry__staging_t *staging = &device->staging;
+    gantry__point_t point = {NULL, 0};
+    gantry__mutex_lock(&staging->lock);
+    block_t *block = oldest(staging, true);
+    if (!block) block = make_one_more(device);
+    if (!block) block = oldest(staging, false); /* waited for below */
+    if (block) {
+        point = block->point;
+        block->state = GANTRY__STAGING_TAKEN;
+        staging->next = (uint32_t)(block - staging->blocks) + 1;
+    }
+    gantry__mutex_unlock(&staging->lock);
+    if (block && gantry__point_wait(point) != GANTRY_OK)
+        block->point = (gantry__point_t){NULL, 0}; /* its work failed: it is over */
+    return block;
+}
+
+void gantry__staging_return(logical_t *device, block_t *block, gantry__point_t point) {
     gantry__mutex_lock(&device->staging.lock);
     block->point = point;
-    block->taken = false;
+    block->state = GANTRY__STAGING_IDLE;
     gantry__mutex_unlock(&device->staging.lock);
 }
+
+uint64_t gantry__staging_release_idle(logical_t *device) {
+    gantry__staging_t *staging = &device->staging;
+    gantry__mutex_lock(&staging->lock);
+    uint64_t released = staging->reserved * BLOCK_BYTES;
+    staging->reserved = 0;
+    if (released > 0) discharge(device, released);
+    for (uint32_t i = 0; i < staging->count; ++i) {
+        block_t *block = &staging->blocks[i];
+        if (block->state != GANTRY__STAGING_IDLE || !gantry__point_is_past(block->point)) continue;
+        block->state = GANTRY__STAGING_BUSY;
+        gantry__mutex_unlock(&staging->lock);
+        free_block(device, block);
+        released += BLOCK_BYTES;
+        gantry__mutex_lock(&staging->lock);
+        block->state = GANTRY__STAGING_NONE;
+    }
+    gantry__mutex_unlock(&staging->lock);
+    return released;
+}
+
+uint64_t gantry__staging_bytes(const logical_t *device) { return atomic_load(&device->staging.charged_bytes); }

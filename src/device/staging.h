@@ -1,7 +1,9 @@
 /* Staging: host memory through which small transfers pass, so that a caller need not wait for them.
  *
- * Blocks come from the backend's pinned memory, are kept for reuse, and are bounded in number. A block returned with a point is used again
- * once the point has passed. Owner: the logical device. Thread-safe. */
+ * Blocks come from the backend's pinned memory, are kept for reuse, and are bounded: in number, by a part of the device's limit, against
+ * which they count, and by the runtime's bound of pinned memory for all devices. A block returned with a point is used again once the
+ * point has passed. Who gets no block transfers from its own memory and waits; that is no failure.
+ * Owner: the logical device. Thread-safe; the lock is not held while the driver makes or frees a block. */
 #ifndef GANTRY_DEVICE_STAGING_H
 #define GANTRY_DEVICE_STAGING_H
 
@@ -13,24 +15,43 @@ struct gantry_logical_device_t;
 /* A transfer above this goes straight from or to the caller's memory, and is waited for. */
 #define GANTRY__STAGING_BLOCK_BYTES (UINT64_C(64) << 10)
 #define GANTRY__STAGING_BLOCKS 64
+/* Of a device's limit: one part in so many may be staging, so that a small device is not eaten by it. */
+#define GANTRY__STAGING_PART 16
+
+typedef enum gantry__staging_state_t {
+    GANTRY__STAGING_NONE = 0, /* no memory */
+    GANTRY__STAGING_BUSY,     /* being made or freed */
+    GANTRY__STAGING_IDLE,
+    GANTRY__STAGING_TAKEN
+} gantry__staging_state_t;
 
 typedef struct gantry__staging_block_t {
     void *data;
     gantry__point_t point; /* free when past */
-    bool taken;
+    gantry__staging_state_t state;
 } gantry__staging_block_t;
 
 typedef struct gantry__staging_t {
     gantry__mutex_t lock;
     gantry__staging_block_t blocks[GANTRY__STAGING_BLOCKS];
-    uint32_t count;
-    uint32_t next; /* where to look first: the oldest */
+    uint32_t most;  /* blocks that the device's limit allows */
+    uint32_t count; /* entries that were ever used */
+    uint32_t next;  /* where to look first: the oldest */
+    uint32_t patience; /* so many more make do with what there is, since a block could not be made */
+    uint32_t reserved; /* so many blocks are counted against the device's limit and not made yet */
+    atomic_uint_fast64_t charged_bytes;
 } gantry__staging_t;
 
-gantry_status_t gantry__staging_init(gantry__staging_t *staging);
+/* The device's allocator and limit are set. */
+gantry_status_t gantry__staging_init(struct gantry_logical_device_t *device);
 void gantry__staging_deinit(struct gantry_logical_device_t *device);
-/* A block of GANTRY__STAGING_BLOCK_BYTES; waits for the oldest when all are in flight. */
-gantry_status_t gantry__staging_acquire(struct gantry_logical_device_t *device, gantry__staging_block_t **out_block);
+/* A block of GANTRY__STAGING_BLOCK_BYTES; waits for the oldest when no more may be made. NULL: there is none to be had. */
+gantry__staging_block_t *gantry__staging_acquire(struct gantry_logical_device_t *device);
 void gantry__staging_return(struct gantry_logical_device_t *device, gantry__staging_block_t *block, gantry__point_t point);
+/* Gives blocks back whose work is known to have ended, and what is reserved for more. Returns by how many bytes less now counts against the
+ * device's limit. */
+uint64_t gantry__staging_release_idle(struct gantry_logical_device_t *device);
+/* What counts against the device's limit now. */
+uint64_t gantry__staging_bytes(const struct gantry_logical_device_t *device);
 
 #endif

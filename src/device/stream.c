@@ -6,18 +6,39 @@
  *                       T.last_event.count 4   S waits for e, S.waited[T] = 4
  *                       else                   an event is recorded on T now, covering all that T was given
  *
+ * Failures. A driver tells of failed work to whoever waits for something behind it, and goes on telling until the stream is synchronised;
+ * an error also travels with an event to the streams that waited for it. So whoever meets one keeps it here, for the points it may concern,
+ * and then synchronises all streams of the device, and of the devices whose events it waited for, which clears their drivers' memory: work
+ * that is submitted later ends well again.
+ *
+ *   known good | may have failed, up to what was submitted when it was met | later
+ *   1        4   5                                                       9   10
+ *
+ * A device is lost when its stream says Unavailable once more after that: an error that came with another device's event is said once.
+ *
  * No thread ever holds two streams' locks: the event is taken from T, counted, and T's lock released, before S is locked. */
 #include "device/stream.h"
 
 #include <stdio.h>
+#include <string.h>
+
+#include "device/loss.h"
+
+static gantry_status_t create_handle(const gantry_backend_t *backend, gantry_backend_device_t *device, uint32_t index,
+                                     const int32_t *priority, gantry_backend_stream_t **out_handle) {
+    const gantry_stream_ops_t *ops = backend->stream;
+    if (priority && GANTRY_ABI_HAS(ops, create_with_priority) && ops->create_with_priority)
+        return (gantry_status_t)ops->create_with_priority(device, (int32_t)index, *priority, out_handle);
+    return (gantry_status_t)ops->create(device, (int32_t)index, out_handle);
+}
 
 gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap_t *heap,
                                     const gantry_backend_t *backend, gantry_backend_device_t *device, const void *owner,
-                                    uint32_t index, bool synchronous) {
+                                    uint32_t index, const int32_t *priority, bool synchronous) {
     *stream = (gantry__stream_t){
         .backend = backend, .device = device, .owner = owner, .heap = heap, .index = index, .synchronous = synchronous};
     if (gantry__mutex_init(&stream->lock) != 0) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
-    gantry_status_t status = (gantry_status_t)backend->stream->create(device, (int32_t)index, &stream->handle);
+    gantry_status_t status = create_handle(backend, device, index, priority, &stream->handle);
     if (status != GANTRY_OK) {
         gantry__mutex_deinit(&stream->lock);
         stream->backend = NULL;
@@ -61,18 +82,42 @@ bool gantry__point_is_past(gantry__point_t point) {
 
 /* ---- failures ---- */
 
-/* Everything after what is known to be good has failed with the thread's last message, up to what has been submitted by now: later work
- * than the one that failed may have read its results. Returns that count. */
-static uint64_t keep_failure(gantry__stream_t *stream, gantry_status_t status) {
+static bool is_lost(const gantry__stream_t *stream) {
+    return stream->logical && gantry__device_is_lost(stream->logical);
+}
+
+/* The two ranges with the least between them become one, with the cause of the first. */
+static void merge_nearest(gantry__stream_t *stream) {
+    gantry__failed_range_t *failed = stream->failed;
+    uint32_t nearest = 0;
+    for (uint32_t i = 1; i + 1 < stream->failed_count; ++i) {
+        if (failed[i + 1].from - failed[i].to < failed[nearest + 1].from - failed[nearest].to) nearest = i;
+    }
+    failed[nearest].to = failed[nearest + 1].to;
+    uint32_t behind = stream->failed_count - nearest - 2;
+    memmove(&failed[nearest + 1], &failed[nearest + 2], behind * sizeof *failed);
+    --stream->failed_count;
+}
+
+static void add_range(gantry__stream_t *stream, uint64_t from, uint64_t to, gantry_status_t status, const char *text) {
+    gantry__failed_range_t *last = stream->failed_count ? &stream->failed[stream->failed_count - 1] : NULL;
+    if (last && from <= last->to) { /* met by two threads, or by one twice */
+        if (last->to < to) last->to = to;
+        return;
+    }
+    if (stream->failed_count == GANTRY__FAILED_RANGES) merge_nearest(stream);
+    gantry__failed_range_t *range = &stream->failed[stream->failed_count++];
+    *range = (gantry__failed_range_t){.from = from, .to = to, .status = status};
+    (void)snprintf(range->text, sizeof range->text, "%s", text);
+}
+
+/* Everything after what is known to be good has failed, up to what has been submitted by now: later work than the one that failed may have
+ * read its results. Returns that count. */
+static uint64_t keep_failure(gantry__stream_t *stream, gantry_status_t status, const char *text) {
     gantry__mutex_lock(&stream->lock);
     uint64_t completed = atomic_load(&stream->completed);
     uint64_t submitted = atomic_load(&stream->submitted);
-    if (!atomic_load(&stream->has_failed)) {
-        stream->failed_from = completed < submitted ? completed + 1 : submitted;
-        stream->failed_status = status;
-        (void)snprintf(stream->failed_text, sizeof stream->failed_text, "%s", gantry__message());
-    }
-    stream->failed_to = submitted;
+    add_range(stream, completed < submitted ? completed + 1 : submitted, submitted, status, text);
     atomic_store_explicit(&stream->has_failed, true, memory_order_release);
     gantry__mutex_unlock(&stream->lock);
     return submitted;
@@ -84,12 +129,93 @@ static gantry_status_t failure_of(gantry__point_t point) {
     if (!atomic_load_explicit(&stream->has_failed, memory_order_acquire)) return GANTRY_OK;
     gantry_status_t status = GANTRY_OK;
     gantry__mutex_lock(&stream->lock);
-    if (point.count >= stream->failed_from && point.count <= stream->failed_to) {
-        status = gantry__fail(stream->failed_status, "%s", stream->failed_text);
+    for (uint32_t i = 0; i < stream->failed_count && status == GANTRY_OK; ++i) {
+        const gantry__failed_range_t *range = &stream->failed[i];
+        if (point.count >= range->from && point.count <= range->to)
+            status = gantry__fail(range->status, "%s", range->text);
     }
     gantry__mutex_unlock(&stream->lock);
     return status;
 }
+
+static gantry_status_t ask_driver_to_wait(const gantry__stream_t *stream) {
+    return (gantry_status_t)stream->backend->stream->synchronize(stream->handle);
+}
+
+/* Keeps the failure that is the thread's last message and makes the driver forget it. All work of the stream is over on return; true when
+ * its device is lost. */
+static bool keep_and_clear(gantry__stream_t *stream, gantry_status_t status) {
+    char text[sizeof stream->failed[0].text];
+    (void)snprintf(text, sizeof text, "%s", gantry__message());
+    uint64_t count = keep_failure(stream, status, text);
+    bool is_told_again = ask_driver_to_wait(stream) == GANTRY_UNAVAILABLE && status == GANTRY_UNAVAILABLE &&
+                         ask_driver_to_wait(stream) == GANTRY_UNAVAILABLE;
+    raise_to(&stream->completed, count);
+    (void)gantry__fail(status, "%s", text);
+    if (is_told_again && stream->logical) (void)gantry__loss_note(stream->logical, status);
+    return is_told_again;
+}
+
+/* Every stream of the device but one that carries an error, its own or one that came with an event, keeps it and forgets it. */
+static void clear_device(gantry_logical_device_t *device, const gantry__stream_t *but) {
+    for (uint32_t i = 0; i < GANTRY__STREAMS && !gantry__device_is_lost(device); ++i) {
+        gantry__stream_t *stream = &device->streams[i];
+        if (stream == but || !stream->backend) continue;
+        uint64_t count = atomic_load(&stream->submitted);
+        gantry_status_t status = ask_driver_to_wait(stream);
+        if (status != GANTRY_OK) (void)keep_and_clear(stream, status);
+        raise_to(&stream->completed, count);
+    }
+}
+
+static uint64_t bit_of(const gantry_logical_device_t *device) { return UINT64_C(1) << (device->position % 64); }
+
+/* The devices from which the error may have come, and those from which they had it. */
+static void clear_sources(gantry_logical_device_t *device) {
+    const gantry__device_table_t *table = device->table;
+    uint64_t done = bit_of(device), next = atomic_load(&device->waited_for) & ~done;
+    while (next) {
+        uint64_t now = next;
+        next = 0;
+        for (size_t i = 0; i < table->logical_count; ++i) {
+            gantry_logical_device_t *source = table->logical[i];
+            if (!(now & bit_of(source)) || source == device || !atomic_load(&source->is_open)) continue;
+            clear_device(source, NULL);
+            next |= atomic_load(&source->waited_for);
+        }
+        done |= now;
+        next &= ~done;
+    }
+}
+
+/* A wait on the stream found the failure that is the thread's last message. All its work is over on return. */
+static gantry_status_t meet_failure(gantry__stream_t *stream, gantry_status_t status) {
+    char text[GANTRY__MESSAGE_BYTES];
+    (void)snprintf(text, sizeof text, "%s", gantry__message());
+    bool is_lost_now = keep_and_clear(stream, status);
+    if (!stream->logical) return gantry__fail(status, "%s", text);
+    if (is_lost_now) return gantry__loss_fail(stream->logical);
+    clear_device(stream->logical, stream);
+    clear_sources(stream->logical);
+    return gantry__fail(status, "%s", text);
+}
+
+/* What a slot returned that was given new work; the stream's lock is not held. */
+static gantry_status_t note_refusal(gantry__stream_t *stream, gantry_status_t status) {
+    return stream->logical ? gantry__loss_note(stream->logical, status) : status;
+}
+
+/* The failure of everything on a lost device; its work is over once its driver has said so. */
+static gantry_status_t lost_failure(gantry__stream_t *stream) {
+    uint64_t count = atomic_load(&stream->submitted);
+    if (atomic_load(&stream->completed) < count) {
+        (void)ask_driver_to_wait(stream);
+        raise_to(&stream->completed, count);
+    }
+    return gantry__loss_fail(stream->logical);
+}
+
+/* ---- events ---- */
 
 static gantry__event_t *retain_event(gantry__event_t *event) {
     atomic_fetch_add_explicit(&event->references, 1, memory_order_relaxed);
@@ -155,21 +281,15 @@ static gantry_status_t event_for(gantry__point_t point, gantry__event_t **out_ev
     if (!stream->last_event || stream->last_event->count < point.count) status = record_event(stream);
     if (status == GANTRY_OK) *out_event = retain_event(stream->last_event);
     gantry__mutex_unlock(&stream->lock);
-    return status;
+    return note_refusal(stream, status);
 }
 
 static gantry_status_t wait_on_host(gantry__event_t *event) {
     gantry__stream_t *stream = event->stream;
     gantry_status_t status = (gantry_status_t)stream->backend->event->synchronize(event->handle);
-    uint64_t count = event->count;
-    if (status != GANTRY_OK) {
-        count = keep_failure(stream, status);
-        (void)stream->backend->stream->synchronize(
-            stream->handle); /* so that later events do not carry this error again */
-        (void)gantry__fail(status, "%s", stream->failed_text);
-    }
-    raise_to(&stream->completed, count);
-    return status;
+    if (status != GANTRY_OK) return meet_failure(stream, status);
+    raise_to(&stream->completed, event->count);
+    return GANTRY_OK;
 }
 
 static bool is_sibling(const gantry__stream_t *a, const gantry__stream_t *b) { return a->owner == b->owner; }
@@ -179,6 +299,8 @@ static gantry_status_t wait_on_device(gantry__stream_t *stream, gantry__point_t 
     gantry_status_t status = GANTRY_OK;
     gantry__mutex_lock(&stream->lock);
     uint64_t *known = is_sibling(stream, point.stream) ? &stream->waited[point.stream->index] : NULL;
+    if (!known && stream->logical && point.stream->logical)
+        (void)atomic_fetch_or(&stream->logical->waited_for, bit_of(point.stream->logical));
     if (!known || *known < point.count) {
         status = (gantry_status_t)stream->backend->stream->wait_event(stream->handle, event->handle);
         if (status == GANTRY_OK && known) *known = event->count;
@@ -187,10 +309,23 @@ static gantry_status_t wait_on_device(gantry__stream_t *stream, gantry__point_t 
     return status;
 }
 
+/* The wait was Unavailable, so one of the two devices is lost. If it is not the one waited for, that one's work ends here and the order
+ * holds; the other's next submission will tell. */
+static gantry_status_t settle_refused_wait(gantry__stream_t *stream, gantry__point_t point, bool order_only) {
+    if (is_sibling(stream, point.stream)) return note_refusal(stream, GANTRY_UNAVAILABLE);
+    gantry_status_t status = gantry__stream_synchronize(point.stream);
+    return order_only ? GANTRY_OK : status;
+}
+
 /* order_only: it does not matter how the work before the point ended. */
 static gantry_status_t wait_for_one(gantry__stream_t *stream, gantry__point_t point, bool order_only) {
+    gantry_status_t status = GANTRY_OK;
+    if (point.stream && is_lost(point.stream)) {
+        status = lost_failure(point.stream);
+        return order_only ? GANTRY_OK : status;
+    }
     if (gantry__point_is_past(point)) return GANTRY_OK;
-    gantry_status_t status = failure_of(point);
+    status = failure_of(point);
     if (status != GANTRY_OK)
         return order_only ? GANTRY_OK : status; /* it is over: whoever found the failure waited for the stream */
     if (point.stream == stream) return GANTRY_OK;
@@ -205,6 +340,7 @@ static gantry_status_t wait_for_one(gantry__stream_t *stream, gantry__point_t po
         if (order_only) status = GANTRY_OK;
     } else {
         status = wait_on_device(stream, point, event);
+        if (status == GANTRY_UNAVAILABLE) status = settle_refused_wait(stream, point, order_only);
     }
     release_event(event);
     return status;
@@ -232,6 +368,7 @@ uint64_t gantry__stream_end(gantry__stream_t *stream) {
 }
 
 gantry_status_t gantry__point_wait(gantry__point_t point) {
+    if (point.stream && is_lost(point.stream)) return lost_failure(point.stream);
     if (gantry__point_is_past(point)) return GANTRY_OK;
     GANTRY__TRY(failure_of(point));
     gantry__event_t *event;
@@ -251,14 +388,17 @@ void gantry__stream_flush(gantry__stream_t *stream) {
     const gantry_stream_ops_t *ops = stream->backend->stream;
     uint64_t count = atomic_load(&stream->submitted);
     if (!GANTRY_ABI_HAS(ops, flush) || !ops->flush || atomic_load(&stream->flushed) >= count) return;
-    if (ops->flush(stream->handle) == GANTRY_OK) raise_to(&stream->flushed, count);
+    if (is_lost(stream)) return;
+    gantry_status_t status = (gantry_status_t)ops->flush(stream->handle);
+    if (note_refusal(stream, status) == GANTRY_OK) raise_to(&stream->flushed, count);
 }
 
 gantry_status_t gantry__stream_synchronize(gantry__stream_t *stream) {
     if (!stream->backend || stream->synchronous) return GANTRY_OK;
+    if (is_lost(stream)) return lost_failure(stream);
     uint64_t count = atomic_load(&stream->submitted);
-    gantry_status_t status = (gantry_status_t)stream->backend->stream->synchronize(stream->handle);
-    if (status != GANTRY_OK) (void)keep_failure(stream, status);
+    gantry_status_t status = ask_driver_to_wait(stream);
+    if (status != GANTRY_OK) return meet_failure(stream, status);
     raise_to(&stream->completed, count);
-    return status;
+    return GANTRY_OK;
 }

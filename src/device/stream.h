@@ -19,7 +19,19 @@
 /* Streams of one logical device: GANTRY_STREAM_COMPUTE, _TO_DEVICE, _TO_HOST. */
 #define GANTRY__STREAMS 3
 
+/* Failures a stream keeps apart; the nearest two become one when there are more. */
+#define GANTRY__FAILED_RANGES 8
+
+struct gantry_logical_device_t;
+
 typedef struct gantry__stream_t gantry__stream_t;
+
+/* Submissions that failed while they ran, from and to included. */
+typedef struct gantry__failed_range_t {
+    uint64_t from, to;
+    gantry_status_t status;
+    char text[256];
+} gantry__failed_range_t;
 
 /* A recorded event: all of stream's submissions up to count. Counted. */
 typedef struct gantry__event_t {
@@ -34,6 +46,7 @@ struct gantry__stream_t {
     const gantry_backend_t *backend;
     gantry_backend_device_t *device;
     const void *owner; /* the logical device, to know siblings by */
+    struct gantry_logical_device_t *logical; /* the same, to lose it and to clear its streams; NULL: a stream alone */
     gantry_backend_stream_t *handle;
     const gantry__heap_t *heap;
     uint32_t index; /* in its device: GANTRY_STREAM_... */
@@ -47,9 +60,8 @@ struct gantry__stream_t {
     gantry__event_t *spare;           /* under lock */
     /* Work that failed while it ran: every point of the range keeps the failure, whoever asks and however often. */
     atomic_bool has_failed;
-    uint64_t failed_from, failed_to; /* under lock, as the next two */
-    gantry_status_t failed_status;
-    char failed_text[256];
+    uint32_t failed_count;   /* under lock */
+    gantry__failed_range_t failed[GANTRY__FAILED_RANGES]; /* ascending, apart; under lock */
 };
 
 /* A point that work must wait for. stream NULL: none. */
@@ -58,8 +70,10 @@ typedef struct gantry__point_t {
     uint64_t count;
 } gantry__point_t;
 
+/* priority NULL: the device's default; else within its range, and of no effect where the backend has no such slot. */
 gantry_status_t gantry__stream_init(gantry__stream_t *stream, const gantry__heap_t *heap, const gantry_backend_t *backend,
-                                    gantry_backend_device_t *device, const void *owner, uint32_t index, bool synchronous);
+                                    gantry_backend_device_t *device, const void *owner, uint32_t index, const int32_t *priority,
+                                    bool synchronous);
 /* Waits for pending work. */
 void gantry__stream_deinit(gantry__stream_t *stream);
 
@@ -76,7 +90,7 @@ gantry_status_t gantry__stream_follow(gantry__stream_t *stream, const gantry__po
 void gantry__stream_begin(gantry__stream_t *stream);
 uint64_t gantry__stream_end(gantry__stream_t *stream);
 
-/* Blocks until the point has passed; the error of the work before it. */
+/* Blocks until the point has passed; the error of the work before it, or the loss of its device. */
 gantry_status_t gantry__point_wait(gantry__point_t point);
 /* Work that had to wait for the point has ended well: so has the point. */
 void gantry__point_passed(gantry__point_t point);

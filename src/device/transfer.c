@@ -1,7 +1,22 @@
+/* The ways between two buffers, the shortest first:
+ *
+ *   host-addressable, done at once   one of the two is host memory: a copy from or to it
+ *   parts of one card                transfer->copy on the target's stream
+ *   cards of one backend             transfer->copy_peer on the target's stream, until it says that it has no way
+ *   anything else                    to the host and from there
+ *
+ * A copy on the device's side orders itself by events alone:
+ *
+ *   source:  ... ready                  to_host waits, counts: the source's last use is on its own device's streams
+ *                     \                /
+ *   target:  to_device waits    copy ---    the target is ready at the copy's count
+ */
 #include "device/transfer.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "device/loss.h"
 #include "device/staging.h"
 
 typedef struct gantry_logical_device_t logical_t;
@@ -18,35 +33,35 @@ static gantry_status_t submit_to_device(gantry__buffer_t *target, const void *so
     uint64_t count = gantry__stream_end(stream);
     gantry__buffer_mark_use(target, GANTRY_STREAM_TO_DEVICE, count);
     *out_ready = (gantry__point_t){stream, count};
-    return status;
+    return gantry__loss_note(device, status);
 }
 
-static gantry_status_t copy_through_staging(gantry__buffer_t *target, const void *source, uint64_t size_bytes,
-                                            gantry__point_t *out_ready) {
+static gantry_status_t copy_and_wait(gantry__buffer_t *target, const void *source, uint64_t size_bytes,
+                                     gantry__point_t *out_ready) {
+    GANTRY__TRY(submit_to_device(target, source, size_bytes, out_ready));
+    return gantry__point_wait(*out_ready);
+}
+
+gantry_status_t gantry__copy_from_host(gantry__buffer_t *target, const void *source, uint64_t size_bytes,
+                                       gantry__point_t *out_ready) {
     logical_t *device = target->device;
-    gantry__staging_block_t *block;
-    GANTRY__TRY(gantry__staging_acquire(device, &block));
+    *out_ready = (gantry__point_t){NULL, 0};
+    if (size_bytes == 0) return GANTRY_OK;
+    GANTRY__TRY(gantry__loss_check(device));
+    bool is_small = !device->synchronous && size_bytes <= GANTRY__STAGING_BLOCK_BYTES;
+    gantry__staging_block_t *block = is_small ? gantry__staging_acquire(device) : NULL;
+    if (!block) return copy_and_wait(target, source, size_bytes, out_ready);
     memcpy(block->data, source, size_bytes);
     gantry_status_t status = submit_to_device(target, block->data, size_bytes, out_ready);
     gantry__staging_return(device, block, *out_ready);
     return status;
 }
 
-gantry_status_t gantry__copy_from_host(gantry__buffer_t *target, const void *source, uint64_t size_bytes,
-                                       gantry__point_t *out_ready) {
-    *out_ready = (gantry__point_t){NULL, 0};
-    if (size_bytes == 0) return GANTRY_OK;
-    if (!target->device->synchronous && size_bytes <= GANTRY__STAGING_BLOCK_BYTES) {
-        return copy_through_staging(target, source, size_bytes, out_ready);
-    }
-    GANTRY__TRY(submit_to_device(target, source, size_bytes, out_ready));
-    return gantry__point_wait(*out_ready);
-}
-
 gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uint64_t offset_bytes, uint64_t size_bytes,
                                      gantry__point_t ready) {
     if (size_bytes == 0) return GANTRY_OK;
     logical_t *device = source->device;
+    GANTRY__TRY(gantry__loss_check(device));
     gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_HOST];
     gantry_span_t span = {source->span.region, source->span.offset_bytes + offset_bytes, size_bytes};
     GANTRY__TRY(gantry__stream_wait_for(stream, &ready, 1));
@@ -54,6 +69,7 @@ gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uin
     gantry_status_t status = (gantry_status_t)device->backend->transfer->to_host(stream->handle, target, &span);
     uint64_t count = gantry__stream_end(stream);
     gantry__buffer_mark_use(source, GANTRY_STREAM_TO_HOST, count);
+    status = gantry__loss_note(device, status);
     gantry_status_t waited = gantry__point_wait((gantry__point_t){stream, count});
     if (status == GANTRY_OK && waited == GANTRY_OK) gantry__point_passed(ready);
     return status != GANTRY_OK ? status : waited;
@@ -76,6 +92,85 @@ static gantry_status_t copy_by_bounce(gantry__buffer_t *target, gantry__buffer_t
     return status;
 }
 
+/* ---- on the device's side ---- */
+
+static uint64_t peer_bit(const logical_t *source) { return UINT64_C(1) << (source->physical->position % 64); }
+
+static bool has_way_on_device(const logical_t *target, const logical_t *source) {
+    if (gantry__logical_device_is_sibling(target, source)) return true;
+    const gantry_transfer_ops_t *transfer = target->backend->transfer;
+    if (target->physical->backend != source->physical->backend) return false;
+    if (!GANTRY_ABI_HAS(transfer, copy_peer) || !transfer->copy_peer) return false;
+    return (atomic_load_explicit(&target->physical->no_peer_copy, memory_order_relaxed) & peer_bit(source)) == 0;
+}
+
+/* The target's memory may still be in use by other streams of its own device. */
+static gantry_status_t follow_uses(gantry__stream_t *stream, gantry__buffer_t *buffer) {
+    gantry__point_t points[GANTRY__STREAMS];
+    size_t count = 0;
+    for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) {
+        uint64_t use = atomic_load_explicit(&buffer->last_use[i], memory_order_acquire);
+        if (i != stream->index && use > 0) points[count++] = (gantry__point_t){&buffer->device->streams[i], use};
+    }
+    return gantry__stream_follow(stream, points, count);
+}
+
+/* *out_peer_missing: the backend has no way between these two cards, nothing was submitted. */
+static gantry_status_t submit_copy(gantry__buffer_t *target, gantry__buffer_t *source, uint64_t offset_bytes,
+                                   uint64_t size_bytes, gantry__point_t *out_ready, bool *out_peer_missing) {
+    const gantry_transfer_ops_t *transfer = target->device->backend->transfer;
+    gantry__stream_t *stream = &target->device->streams[GANTRY_STREAM_TO_DEVICE];
+    gantry_span_t to = {target->span.region, target->span.offset_bytes, size_bytes};
+    gantry_span_t from = {source->span.region, source->span.offset_bytes + offset_bytes, size_bytes};
+    bool is_peer = !gantry__logical_device_is_sibling(target->device, source->device);
+    gantry__stream_begin(stream);
+    int32_t code = is_peer ? transfer->copy_peer(stream->handle, &to, source->device->handle, &from)
+                           : transfer->copy(stream->handle, &to, &from);
+    uint64_t count = gantry__stream_end(stream);
+    gantry__buffer_mark_use(target, GANTRY_STREAM_TO_DEVICE, count);
+    *out_ready = (gantry__point_t){stream, count};
+    *out_peer_missing = is_peer && code == GANTRY_UNIMPLEMENTED;
+    return (gantry_status_t)code;
+}
+
+/* Puts the copy's end on record as a use of the source by its own device: its stream for reads waits for the copy, and counts. Where it
+ * cannot be made to wait, the host waits. */
+static gantry_status_t hold_source(gantry__buffer_t *source, gantry__point_t copied) {
+    gantry__stream_t *stream = &source->device->streams[GANTRY_STREAM_TO_HOST];
+    if (copied.stream->synchronous) return GANTRY_OK;
+    if (gantry__stream_follow(stream, &copied, 1) != GANTRY_OK) return gantry__point_wait(copied);
+    gantry__stream_begin(stream);
+    gantry__buffer_mark_use(source, GANTRY_STREAM_TO_HOST, gantry__stream_end(stream));
+    return GANTRY_OK;
+}
+
+/* The target's stream copies behind the source's ready point; nobody waits on the host. */
+static gantry_status_t copy_on_device(gantry__buffer_t *target, gantry__buffer_t *source, uint64_t offset_bytes,
+                                      uint64_t size_bytes, gantry__point_t ready, gantry__point_t *out_ready,
+                                      bool *out_peer_missing) {
+    gantry__stream_t *stream = &target->device->streams[GANTRY_STREAM_TO_DEVICE];
+    *out_peer_missing = false;
+    GANTRY__TRY(gantry__loss_check(source->device));
+    GANTRY__TRY(gantry__loss_check(target->device));
+    GANTRY__TRY(gantry__stream_wait_for(stream, &ready, 1));
+    GANTRY__TRY(follow_uses(stream, target));
+    gantry_status_t status = submit_copy(target, source, offset_bytes, size_bytes, out_ready, out_peer_missing);
+    if (status == GANTRY_OK) return hold_source(source, *out_ready);
+    char why[512]; /* part of it may have been submitted: the source is its owner's again only when that is over */
+    if (*out_peer_missing) return status;
+    (void)snprintf(why, sizeof why, "%s", gantry__message());
+    (void)gantry__stream_synchronize(stream);
+    return gantry__loss_note(target->device, gantry__fail(status, "%s", why));
+}
+
+static void give_peer_copy_up(const logical_t *target, const logical_t *source) {
+    uint64_t bit = peer_bit(source);
+    if (atomic_fetch_or(&target->physical->no_peer_copy, bit) & bit) return;
+    gantry__log(target->table->log, GANTRY_LEVEL_INFO,
+                "Copies from %s to %s go through the host from now on: the backend has no direct way (%s)",
+                source->physical->name, target->physical->name, gantry__message());
+}
+
 gantry_status_t gantry__copy_across(gantry__buffer_t *target, gantry__buffer_t *source, uint64_t offset_bytes,
                                     uint64_t size_bytes, gantry__point_t ready, gantry__point_t *out_ready) {
     *out_ready = (gantry__point_t){NULL, 0};
@@ -84,5 +179,13 @@ gantry_status_t gantry__copy_across(gantry__buffer_t *target, gantry__buffer_t *
         return copy_from_addressable(target, source, offset_bytes, size_bytes, out_ready);
     if (target->device->synchronous && target->data)
         return gantry__copy_to_host(target->data, source, offset_bytes, size_bytes, ready);
+    if (has_way_on_device(target->device, source->device)) {
+        bool is_peer_missing;
+        gantry_status_t status =
+            copy_on_device(target, source, offset_bytes, size_bytes, ready, out_ready, &is_peer_missing);
+        if (!is_peer_missing) return status;
+        give_peer_copy_up(target->device, source->device);
+        *out_ready = (gantry__point_t){NULL, 0};
+    }
     return copy_by_bounce(target, source, offset_bytes, size_bytes, ready, out_ready);
 }

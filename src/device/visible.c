@@ -82,9 +82,9 @@ done:
     return status;
 }
 
-gantry_status_t gantry__visible_devices_find(gantry__device_table_t *table, const char *option_text) {
-    const char *text = option_text;
-    if (!text) text = gantry__settings_get(table->settings, "GANTRY_VISIBLE_DEVICES", NULL);
+gantry_status_t gantry__visible_devices_find(gantry__device_table_t *table) {
+    const gantry__setting_t *setting = gantry__settings_find(table->settings, "GANTRY_VISIBLE_DEVICES");
+    if (!setting) return GANTRY_RESOURCE_EXHAUSTED;
     table->visible = gantry__heap_zalloc(table->heap, table->physical_count * sizeof *table->visible);
     if (!table->visible) return GANTRY_RESOURCE_EXHAUSTED;
     gpus_t gpus = find_gpus(table);
@@ -92,7 +92,7 @@ gantry_status_t gantry__visible_devices_find(gantry__device_table_t *table, cons
         if (table->physical[i]->listed) table->visible[table->visible_count++] = table->physical[i];
     }
     if (gpus.count > 0) {
-        GANTRY__TRY(select_gpus(table, text, option_text ? "option visible_devices" : "GANTRY_VISIBLE_DEVICES", &gpus));
+        GANTRY__TRY(select_gpus(table, setting->value, gantry__setting_by(setting), &gpus));
     }
     for (size_t i = gpus.first + gpus.count; i < table->physical_count; ++i) {
         if (table->physical[i]->listed) table->visible[table->visible_count++] = table->physical[i];

@@ -1,9 +1,19 @@
 #include "kernel/call.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "device/loss.h"
+
 static gantry__call_t *from_abi(gantry_op_call_t *abi) { return abi->core; }
 
 static gantry__stream_t *compute_stream(const gantry__call_t *call) {
     return &call->device->streams[GANTRY_STREAM_COMPUTE];
+}
+
+/* What a slot of the device returned, the loss of the device made known. */
+static int32_t note(gantry__call_t *call, int32_t code) {
+    return (int32_t)gantry__loss_note(call->device, (gantry_status_t)code);
 }
 
 static int32_t serve_scratch(gantry_op_call_t *abi, uint64_t size_bytes, gantry_span_t *out_span) {
@@ -15,7 +25,12 @@ static int32_t serve_scratch(gantry_op_call_t *abi, uint64_t size_bytes, gantry_
                                      GANTRY__MAX_SCRATCH);
     }
     gantry__buffer_t *buffer;
-    gantry_status_t status = gantry__buffer_create(call->device, size_bytes, GANTRY_STREAM_COMPUTE, abi->op, &buffer);
+    const gantry__allocation_t request = {.bytes = size_bytes,
+                                          .owner = abi->op,
+                                          .tag = call->tag,
+                                          .temporary = true,
+                                          .held = call->scratch_count + call->temporary_count};
+    gantry_status_t status = gantry__buffer_allocate(call->device, &request, GANTRY_STREAM_COMPUTE, &buffer);
     if (status != GANTRY_OK)
         return (int32_t)gantry__fail_prefix(status, "OOM when allocating temporary tensor for op %s: ", abi->op);
     call->scratch[call->scratch_count++] = buffer;
@@ -36,17 +51,68 @@ static int32_t serve_kernel(gantry_op_call_t *abi, const gantry_program_source_t
                             const char *name, gantry_backend_kernel_t **out_kernel) {
     gantry__call_t *call = from_abi(abi);
     if (!call->programs) return (int32_t)gantry__fail(GANTRY_INTERNAL, "%s builds no programs", call->device->name);
-    return (int32_t)gantry__program_cache_kernel(call->programs, source, options, name, out_kernel);
+    return note(call, (int32_t)gantry__program_cache_kernel(call->programs, source, options, name, out_kernel));
+}
+
+/* ---- the limits of a smaller device ---- */
+
+static int32_t refuse_launch(const gantry__call_t *call, const gantry_backend_kernel_t *kernel, const char *need,
+                             uint64_t limit, uint64_t own) {
+    char name[160] = "";
+    if (call->programs) gantry__program_cache_name(call->programs, kernel, name, sizeof name);
+    return (int32_t)gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
+                                 "op %s on %s: kernel %s needs %s; the limit that this logical device imitates is "
+                                 "%" PRIu64 " (the card's own is %" PRIu64 ")",
+                                 call->abi.op, call->device->name, name, need, limit, own);
+}
+
+static int32_t check_work_group(const gantry__call_t *call, const gantry_backend_kernel_t *kernel,
+                                const gantry_launch_t *launch) {
+    uint64_t items = 1, limit = call->device->info.max_work_group_size;
+    for (uint32_t i = 0; i < launch->dimensions && i < 3; ++i) items *= launch->local_size[i];
+    if (items <= limit) return GANTRY_OK; /* 0: the driver chooses */
+    char need[96];
+    (void)snprintf(need, sizeof need, "a work-group of %" PRIu64 " work-items", items);
+    return refuse_launch(call, kernel, need, limit, call->device->physical->info.max_work_group_size);
+}
+
+/* What the kernel's text declares and the launch's arguments take together. A driver that does not tell the first counts as 0. */
+static int32_t check_local_memory(const gantry__call_t *call, gantry_backend_kernel_t *kernel,
+                                  const gantry_launch_t *launch) {
+    const gantry_program_ops_t *ops = call->device->backend->program;
+    gantry_kernel_info_t info = {.struct_size = sizeof info};
+    uint64_t arguments = 0, limit = call->device->info.local_memory_bytes;
+    for (uint32_t i = 0; i < launch->arg_count; ++i) {
+        if (launch->args[i].kind == GANTRY_LAUNCH_LOCAL) arguments += launch->args[i].size_bytes;
+    }
+    if (!GANTRY_ABI_HAS(ops, kernel_info) || !ops->kernel_info || ops->kernel_info(kernel, &info) != 0)
+        info.local_bytes = 0;
+    if (info.local_bytes + arguments <= limit) return GANTRY_OK;
+    char need[128];
+    (void)snprintf(need, sizeof need,
+                   "%" PRIu64 " bytes of local memory (%" PRIu64 " declared, %" PRIu64 " as arguments)",
+                   info.local_bytes + arguments, info.local_bytes, arguments);
+    return refuse_launch(call, kernel, need, limit, call->device->physical->info.local_memory_bytes);
+}
+
+/* ResourceExhausted for what the card could run and the device that is imitated could not. */
+static int32_t check_launch(const gantry__call_t *call, gantry_backend_kernel_t *kernel, const gantry_launch_t *launch) {
+    int32_t code = check_work_group(call, kernel, launch);
+    return code != GANTRY_OK ? code : check_local_memory(call, kernel, launch);
 }
 
 static int32_t serve_launch(gantry_op_call_t *abi, gantry_backend_kernel_t *kernel, const gantry_launch_t *launch) {
     gantry__call_t *call = from_abi(abi);
+    if (call->device->imitates_launches) {
+        int32_t refused = check_launch(call, kernel, launch);
+        if (refused != GANTRY_OK) return refused;
+    }
     if (call->programs) atomic_fetch_add_explicit(&call->programs->counters->launches, 1, memory_order_relaxed);
     gantry__stream_t *stream = compute_stream(call);
     gantry__stream_begin(stream);
     int32_t code = call->device->backend->program->launch(abi->stream, kernel, launch);
     (void)gantry__stream_end(stream);
-    return code;
+    return note(call, code);
 }
 
 static int32_t serve_copy(gantry_op_call_t *abi, const gantry_span_t *target, const gantry_span_t *source) {
@@ -56,7 +122,7 @@ static int32_t serve_copy(gantry_op_call_t *abi, const gantry_span_t *target, co
     gantry__stream_begin(stream);
     int32_t code = call->device->backend->transfer->copy(abi->stream, target, source);
     (void)gantry__stream_end(stream);
-    return code;
+    return note(call, code);
 }
 
 static int32_t serve_fill(gantry_op_call_t *abi, const gantry_span_t *target, const void *pattern,
@@ -67,7 +133,7 @@ static int32_t serve_fill(gantry_op_call_t *abi, const gantry_span_t *target, co
     gantry__stream_begin(stream);
     int32_t code = call->device->backend->transfer->fill(abi->stream, target, pattern, pattern_bytes);
     (void)gantry__stream_end(stream);
-    return code;
+    return note(call, code);
 }
 
 static int32_t serve_fault(gantry_op_call_t *abi, gantry_span_t *out_span) {
@@ -100,13 +166,15 @@ void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device, ga
     call->abi.struct_size = sizeof call->abi;
     call->abi.device = device->handle;
     call->abi.stream = device->streams[GANTRY_STREAM_COMPUTE].handle;
-    call->abi.device_info = &device->physical->info;
+    call->abi.device_info = &device->info;
     call->abi.services = &services;
     call->abi.core = call;
     call->device = device;
     call->programs = programs;
     call->sequence = sequence;
     call->scratch_count = 0;
+    call->tag = NULL;
+    call->temporary_count = 0;
     call->fault = NULL;
     call->make_output = NULL;
     call->caller = NULL;

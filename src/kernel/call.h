@@ -19,6 +19,8 @@ typedef struct gantry__call_t {
     uint64_t sequence;
     gantry__buffer_t *scratch[GANTRY__MAX_SCRATCH];
     uint32_t scratch_count;
+    const char *tag;          /* the scope's word for its memory, or NULL */
+    uint32_t temporary_count; /* pieces of the device's temporary memory that the op holds beside scratch */
     gantry__fault_t *fault; /* asked for by the kernel; belongs to the call until taken */
     /* Makes output `index`; set by the dispatcher for ops whose shapes depend on data. */
     int32_t (*make_output)(struct gantry__call_t *call, uint32_t index, int32_t rank, const int64_t *dims);

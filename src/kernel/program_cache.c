@@ -1,6 +1,7 @@
 #include "kernel/program_cache.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Raised when the way programs are built changes, so that old binaries are not taken. */
@@ -247,4 +248,17 @@ gantry_status_t gantry__program_cache_kernel(gantry__program_cache_t *cache, con
     if (code != 0)
         return gantry__fail_prefix((gantry_status_t)code, "program %s has no usable kernel %s: ", source->label, name);
     return add_slot(cache, (slot_t){.hash = hash, .source = source, .kernel = *out_kernel}, options, name);
+}
+
+void gantry__program_cache_name(gantry__program_cache_t *cache, const gantry_backend_kernel_t *kernel, char *out,
+                                size_t out_bytes) {
+    (void)snprintf(out, out_bytes, "?");
+    gantry__mutex_lock(&cache->lock);
+    for (size_t i = 0; i < cache->slot_count; ++i) {
+        const slot_t *slot = &cache->slots[i];
+        if (slot->hash == 0 || slot->kernel != kernel) continue;
+        (void)snprintf(out, out_bytes, "%s of %s", slot->name, slot->source->label);
+        break;
+    }
+    gantry__mutex_unlock(&cache->lock);
 }

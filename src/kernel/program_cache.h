@@ -45,5 +45,7 @@ void gantry__program_cache_deinit(gantry__program_cache_t *cache);
 /* A build failure carries the compiler's log. */
 gantry_status_t gantry__program_cache_kernel(gantry__program_cache_t *cache, const gantry_program_source_t *source, const char *options,
                                              const char *name, gantry_backend_kernel_t **out_kernel);
+/* "name of program" of a kernel that came from the cache, cut to fit; for messages. */
+void gantry__program_cache_name(gantry__program_cache_t *cache, const gantry_backend_kernel_t *kernel, char *out, size_t out_bytes);
 
 #endif

@@ -62,6 +62,9 @@ static gantry_status_t complete_options(gantry__bfc_options_t *options) {
     if (!options->growth || options->initial_region_bytes > options->limit_bytes) {
         options->initial_region_bytes = options->limit_bytes;
     }
+    if (options->max_step_bytes == 0) options->max_step_bytes = GANTRY__BFC_STEP_BYTES;
+    if (options->growth && options->initial_region_bytes > options->max_step_bytes)
+        options->initial_region_bytes = options->max_step_bytes;
     if (options->max_region_bytes == 0) options->max_region_bytes = INT64_MAX;
     if (options->split_bytes == 0) options->split_bytes = GANTRY__BFC_SPLIT_BYTES;
     return GANTRY_OK;
@@ -74,6 +77,7 @@ gantry_status_t gantry__bfc_init(gantry__bfc_t *bfc, const gantry__heap_t *heap,
     GANTRY__TRY(complete_options(&bfc->options));
     bfc->stats.bytes_limit = bfc->options.limit_bytes;
     bfc->options.initial_region_bytes = gantry__bfc_round(bfc, bfc->options.initial_region_bytes);
+    bfc->options.max_step_bytes = gantry__bfc_round(bfc, bfc->options.max_step_bytes);
     bfc->next_region_bytes = bfc->options.initial_region_bytes;
     return GANTRY_OK;
 }

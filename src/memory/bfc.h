@@ -36,15 +36,17 @@
 #define GANTRY__BFC_BINS 21
 #define GANTRY__BFC_LEAST_ALIGNMENT 256u
 #define GANTRY__BFC_FIRST_REGION_BYTES (UINT64_C(2) << 20)
-#define GANTRY__BFC_SPLIT_BYTES (UINT64_C(128) << 20)
+#define GANTRY__BFC_STEP_BYTES (UINT64_C(1) << 30)
+#define GANTRY__BFC_SPLIT_BYTES (UINT64_C(64) << 10)
 
 typedef struct gantry__bfc_options_t {
     uint64_t limit_bytes;          /* bound of all regions together; must not be 0; above INT64_MAX means no bound */
     uint64_t alignment;            /* of offsets and sizes: a power of two >= 256; 0: 256 */
     uint64_t initial_region_bytes; /* first region when growing; 0: 2 MiB */
     uint64_t max_region_bytes;     /* the device's largest allocation; 0: no bound */
+    uint64_t max_step_bytes;       /* growth takes no longer region unless one request needs it, and then exactly that; 0: 1 GiB */
     uint64_t split_bytes;          /* a chunk is split when this much would be left over, or when it is twice what is
-                                      needed; 0: 128 MiB; alignment: always split */
+                                      needed; 0: 64 KiB; alignment: always split */
     bool growth;                   /* false: the first region is the whole limit */
 } gantry__bfc_options_t;
 
@@ -62,6 +64,7 @@ typedef struct gantry__bfc_chunk_t {
     const char *owner; /* for reports, written by the caller after allocate: the op's name, ... */
     const char *tag;   /* ... and the user's word for it. NULL after allocate; must outlive the use of the chunk */
     bool in_use;
+    bool temporary; /* the allocator's own */
 
     /* The index's own: */
     uint16_t bin_class;
@@ -94,6 +97,7 @@ typedef struct gantry__bfc_stats_t {
     uint64_t peak_pool_bytes;
     uint64_t pending_bytes; /* regions between begin and attach, or between detach and end */
     uint64_t charged_bytes; /* see gantry__bfc_charge */
+    uint64_t region_count;  /* attached */
     uint64_t largest_free_block_bytes;
 } gantry__bfc_stats_t;
 
@@ -114,6 +118,7 @@ typedef struct gantry__bfc_t {
     gantry__bfc_region_t *first_region, *last_region;
     gantry__bfc_stats_t stats; /* all but largest_free_block_bytes */
     uint64_t next_region_bytes;
+    uint64_t most_in_use; /* ever, as far as stats.peak_bytes_in_use has forgotten it */
     uint64_t next_base;
     uint64_t regions_attached;
 } gantry__bfc_t;
@@ -143,6 +148,10 @@ uint64_t gantry__bfc_available_bytes(const gantry__bfc_t *bfc);
 bool gantry__bfc_charge(gantry__bfc_t *bfc, uint64_t bytes);
 void gantry__bfc_discharge(gantry__bfc_t *bfc, uint64_t bytes);
 
+/* Twice the most that was ever in use, this request included: a pool beyond that should rather lose an empty region than gain one. No
+ * bound (UINT64_MAX) without growth. */
+uint64_t gantry__bfc_fair_pool_bytes(const gantry__bfc_t *bfc, uint64_t bytes);
+
 /* Begins a region that can hold bytes (0: any), of the length that growth prescribes: region->bytes is what to ask the
  * driver for. NULL with OK when limit_bytes or max_region_bytes forbids it; ResourceExhausted when out of host memory.
  * Growth moves on only when the region is attached. */
@@ -162,6 +171,8 @@ void gantry__bfc_end_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region);
 const gantry__bfc_region_t *gantry__bfc_first_region(const gantry__bfc_t *bfc);
 /* The next wholly free region after the given one (NULL: from the start); NULL at the end. */
 gantry__bfc_region_t *gantry__bfc_next_empty_region(const gantry__bfc_t *bfc, const gantry__bfc_region_t *after);
+/* The longest wholly free region; NULL when none. */
+gantry__bfc_region_t *gantry__bfc_largest_empty_region(const gantry__bfc_t *bfc);
 /* Sum over wholly free regions: what giving them back would add to the available bytes. */
 uint64_t gantry__bfc_empty_region_bytes(const gantry__bfc_t *bfc);
 

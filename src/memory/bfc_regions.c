@@ -13,9 +13,23 @@
  * until it fits; else it is doubled for the next region: tiny requests make regions of 2, 4, 8, 16 MiB, and a first
  * request of 3 MiB one of 4 MiB and the next of 4 MiB. What is asked for is the least of that, of the room under the
  * limit and of the device's largest allocation. The pool is so about doubled by each region, and their number stays
- * logarithmic. Where this is more careful than TensorFlow: a refused region leaves next_region_bytes alone, the last
- * try after a refusal is exactly what the request needs, and detaching steps next_region_bytes back to what a pool of
- * the remaining size would have come to, so that a pool given back does not jump to its old size on a small request.
+ * logarithmic.
+ *
+ * Doubling is for a program that needs more. A pool P that is larger than K, the most the program ever had in use
+ * (the present request included), needs another region only because its free memory is in pieces; then
+ *
+ *     P <= 2K   the doubled length: afterwards 2K and one region are held at most
+ *     P > 2K    what the request needs; the ladder first gives empty regions back, until P <= 2K
+ *
+ * Holding back earlier, above K, was tried and measured (bench/README.md): short regions fragment, and programs that
+ * grow end with more than doubling would have taken.
+ *
+ * so that with collection on growth holds at most 2K and one region, unless chunks in use pin nearly empty regions.
+ *
+ * Where this is more careful than TensorFlow beside that: steps end at max_step_bytes, and a request beyond it gets
+ * exactly its own length; a refused region leaves next_region_bytes alone; the last try after a refusal is exactly
+ * what the request needs; and detaching steps next_region_bytes back to what a pool of the remaining size would have
+ * come to, so that a pool given back does not jump to its old size on a small request.
  *
  * Cost: begin and shrink are O(log limit) at most, attach and end O(1), detach O(1); walks are as long as what they
  * visit. */
@@ -26,8 +40,9 @@ static uint64_t round_down(const gantry__bfc_t *bfc, uint64_t bytes) {
 }
 
 static uint64_t doubled(const gantry__bfc_t *bfc, uint64_t bytes) {
-    uint64_t limit = bfc->options.limit_bytes;
-    return bytes > limit / 2 ? limit : bytes * 2; /* beyond the limit there is nothing to grow to */
+    uint64_t most = bfc->options.limit_bytes; /* beyond the limit there is nothing to grow to */
+    if (bfc->options.growth && bfc->options.max_step_bytes < most) most = bfc->options.max_step_bytes;
+    return bytes > most / 2 ? most : bytes * 2;
 }
 
 /* Room under the limit; never negative, since nothing is counted that did not fit. */
@@ -50,20 +65,49 @@ void gantry__bfc_discharge(gantry__bfc_t *bfc, uint64_t bytes) {
     bfc->stats.charged_bytes -= bytes;
 }
 
+/* The most that was ever in use, a request of this rounded length included. */
+static uint64_t peak_with(const gantry__bfc_t *bfc, uint64_t rounded) {
+    const gantry__bfc_stats_t *stats = &bfc->stats;
+    uint64_t peak = stats->bytes_in_use + rounded; /* both at most INT64_MAX */
+    if (peak < stats->peak_bytes_in_use) peak = stats->peak_bytes_in_use;
+    return peak < bfc->most_in_use ? bfc->most_in_use : peak;
+}
+
+uint64_t gantry__bfc_fair_pool_bytes(const gantry__bfc_t *bfc, uint64_t bytes) {
+    uint64_t rounded = gantry__bfc_round(bfc, bytes);
+    if (!bfc->options.growth || rounded == UINT64_MAX) return UINT64_MAX;
+    uint64_t peak = peak_with(bfc, rounded);
+    return peak > INT64_MAX ? UINT64_MAX : peak * 2;
+}
+
+/* How much of the doubled length a pool larger than twice the program's peak is given. */
+static uint64_t temper(const gantry__bfc_t *bfc, uint64_t wanted, uint64_t least) {
+    uint64_t pool = bfc->stats.pool_bytes + bfc->stats.pending_bytes;
+    uint64_t fair = gantry__bfc_fair_pool_bytes(bfc, least);
+    if (pool <= fair || wanted <= bfc->options.initial_region_bytes) return wanted;
+    return least > bfc->options.initial_region_bytes ? least : bfc->options.initial_region_bytes;
+}
+
 gantry_status_t gantry__bfc_begin_region(gantry__bfc_t *bfc, uint64_t bytes, gantry__bfc_region_t **out_region) {
     *out_region = NULL;
     uint64_t least = gantry__bfc_round(bfc, bytes);
     uint64_t most = gantry__bfc_available_bytes(bfc);
     if (most > bfc->options.max_region_bytes) most = round_down(bfc, bfc->options.max_region_bytes);
     if (least > most) return GANTRY_OK;
-    uint64_t wanted = bfc->next_region_bytes;
-    bool fits = wanted >= least;
-    while (wanted < least) wanted = doubled(bfc, wanted);
+    uint64_t wanted = bfc->next_region_bytes, next = wanted;
+    if (bfc->options.growth && least > bfc->options.max_step_bytes) {
+        wanted = least;
+    } else {
+        while (wanted < least) wanted = doubled(bfc, wanted);
+        uint64_t tempered = temper(bfc, wanted, least);
+        if (tempered == wanted) next = wanted == next ? doubled(bfc, wanted) : wanted;
+        wanted = tempered;
+    }
     gantry__bfc_region_t *region = gantry__heap_zalloc(bfc->heap, sizeof *region);
     if (!region) return GANTRY_RESOURCE_EXHAUSTED;
     region->bytes = wanted < most ? wanted : most;
     region->least_bytes = least;
-    region->next_region_bytes = fits ? doubled(bfc, wanted) : wanted;
+    region->next_region_bytes = next;
     region->first.priority = gantry__bfc_bins_draw(&bfc->bins);
     bfc->stats.pending_bytes += region->bytes;
     *out_region = region;
@@ -97,6 +141,7 @@ void gantry__bfc_attach_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region,
     gantry__bfc_stats_t *stats = &bfc->stats;
     stats->pending_bytes -= region->bytes;
     stats->pool_bytes += region->bytes;
+    stats->region_count++;
     if (stats->pool_bytes > stats->peak_pool_bytes) stats->peak_pool_bytes = stats->pool_bytes;
     if (region->next_region_bytes > bfc->next_region_bytes) bfc->next_region_bytes = region->next_region_bytes;
 }
@@ -121,6 +166,7 @@ bool gantry__bfc_detach_region(gantry__bfc_t *bfc, gantry__bfc_region_t *region)
     region->previous = NULL;
     region->attached = false;
     bfc->stats.pool_bytes -= region->bytes;
+    bfc->stats.region_count--;
     bfc->stats.pending_bytes += region->bytes;
     step_growth_back(bfc);
     return true;
@@ -141,6 +187,15 @@ gantry__bfc_region_t *gantry__bfc_next_empty_region(const gantry__bfc_t *bfc, co
     return region;
 }
 
+gantry__bfc_region_t *gantry__bfc_largest_empty_region(const gantry__bfc_t *bfc) {
+    gantry__bfc_region_t *largest = NULL;
+    for (gantry__bfc_region_t *region = gantry__bfc_next_empty_region(bfc, NULL); region;
+         region = gantry__bfc_next_empty_region(bfc, region)) {
+        if (!largest || region->bytes > largest->bytes) largest = region;
+    }
+    return largest;
+}
+
 uint64_t gantry__bfc_empty_region_bytes(const gantry__bfc_t *bfc) {
     uint64_t bytes = 0;
     for (const gantry__bfc_region_t *region = gantry__bfc_next_empty_region(bfc, NULL); region;
@@ -156,6 +211,7 @@ void gantry__bfc_get_stats(const gantry__bfc_t *bfc, gantry__bfc_stats_t *out_st
 }
 
 void gantry__bfc_clear_stats(gantry__bfc_t *bfc) {
+    if (bfc->stats.peak_bytes_in_use > bfc->most_in_use) bfc->most_in_use = bfc->stats.peak_bytes_in_use;
     bfc->stats.num_allocs = 0;
     bfc->stats.largest_alloc_bytes = 0;
     bfc->stats.peak_bytes_in_use = bfc->stats.bytes_in_use;

@@ -1,5 +1,6 @@
 /* The rules, in order:
  *
+ *   out of memory         another device: the first CPU with a kernel
  *   pinned                the variable's device, or nothing
  *   asked                 the first device that matches the wish and has a kernel
  *   asked, none, soft     another device of the type asked for, then any other: GPUs before CPUs
@@ -7,6 +8,8 @@
  *
  * Each device that was looked at and passed over leaves a refusal with its own reason. */
 #include "place/placer.h"
+
+#include "device/loss.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +51,7 @@ static bool takes_call(const gantry__place_request_t *request, const logical_t *
     if (!atomic_load_explicit(&device->is_open, memory_order_acquire)) return true;
     gantry_op_call_t call = *request->call;
     call.device = device->handle;
-    call.device_info = &device->physical->info;
+    call.device_info = &device->info;
     call.stream = device->streams[GANTRY_STREAM_COMPUTE].handle;
     call.kernel = def;
     return def->supports(&call) != 0;
@@ -60,6 +63,10 @@ static bool try_device(const gantry__place_request_t *request, logical_t *device
     const gantry__kernel_entry_t *entries =
         gantry__kernel_registry_find(&request->registries[device->physical->position], request->op->name, &count);
     gantry_refusal_t why = count == 0 ? GANTRY_REFUSED_NO_KERNEL : GANTRY_REFUSED_NO_KERNEL_FOR_TYPE;
+    if (gantry__device_is_lost(device)) {
+        refuse(plan, device, GANTRY_REFUSED_DEVICE_LOST);
+        return false;
+    }
     if (request->integer_variable && strcmp(device->physical->type, "CPU") != 0) {
         refuse(plan, device, GANTRY_REFUSED_INTEGER_VARIABLE);
         return false;
@@ -148,7 +155,7 @@ static bool has_any_kernel(const gantry__place_request_t *request) {
     return false;
 }
 
-static gantry_status_t refuse_op(const gantry__place_request_t *request, gantry__plan_t *plan) {
+static gantry_status_t explain_refusal(const gantry__place_request_t *request, gantry__plan_t *plan) {
     plan->reason = GANTRY_PLACED_REFUSED;
     plan->device = NULL;
     char names[768], types[96];
@@ -187,11 +194,37 @@ static gantry_status_t refuse_op(const gantry__place_request_t *request, gantry_
         request->require ? " Placement is \"require\": running on a CPU while no GPU has a kernel is an error." : "");
 }
 
-/* ---- the four ways ---- */
+/* TensorFlow's text, and which of the devices that were passed over is lost. */
+static gantry_status_t refuse_op(const gantry__place_request_t *request, gantry__plan_t *plan) {
+    gantry_status_t status = explain_refusal(request, plan);
+    for (uint32_t i = 0; i < plan->refusal_count && i < GANTRY_MAX_REFUSALS; ++i) {
+        const logical_t *device = plan->refusals[i].device;
+        if (plan->refusals[i].why != GANTRY_REFUSED_DEVICE_LOST) continue;
+        return gantry__fail(status, "%s Device %s was lost: %s.", gantry__message(), device->full_name,
+                            device->physical->lost_text);
+    }
+    return status;
+}
+
+/* ---- the five ways ---- */
+
+static bool is_spare_cpu(const gantry__place_request_t *request, const logical_t *device) {
+    return device->index >= 0 && device != request->exhausted && strcmp(device->physical->type, "CPU") == 0;
+}
+
+static gantry_status_t place_exhausted(const gantry__place_request_t *request, gantry__plan_t *plan) {
+    refuse(plan, request->exhausted, GANTRY_REFUSED_OUT_OF_MEMORY);
+    if (!try_all(request, is_spare_cpu, plan)) return refuse_op(request, plan);
+    plan->reason = GANTRY_PLACED_OUT_OF_MEMORY;
+    return GANTRY_OK;
+}
 
 static gantry_status_t place_pinned(const gantry__place_request_t *request, gantry__plan_t *plan) {
     logical_t *device = request->devices->logical[request->pinned->position];
-    if (!try_device(request, device, plan)) return refuse_op(request, plan);
+    if (!try_device(request, device, plan)) {
+        gantry_status_t status = refuse_op(request, plan);
+        return gantry__device_is_lost(device) ? gantry__loss_fail(device) : status;
+    }
     plan->reason = GANTRY_PLACED_WITH_VARIABLE;
     return GANTRY_OK;
 }
@@ -259,6 +292,7 @@ static gantry_status_t place_asked(const gantry__place_request_t *request, gantr
 
 gantry_status_t gantry__place(const gantry__place_request_t *request, gantry__plan_t *out_plan) {
     *out_plan = (gantry__plan_t){.op = request->op, .dtype = first_dtype(request), .wish = request->wish};
+    if (request->exhausted) return place_exhausted(request, out_plan);
     if (request->pinned) return place_pinned(request, out_plan);
     if (request->wish && !request->wish->is_empty) return place_asked(request, out_plan);
     return place_unasked(request, out_plan);

@@ -27,6 +27,7 @@ typedef struct gantry__place_request_t {
     const gantry_attr_t *attrs;
     const gantry__wish_t *wish;              /* NULL: none */
     const gantry_logical_device_t *pinned;   /* a variable's device, or NULL */
+    const gantry_logical_device_t *exhausted; /* the op's device, which had no memory for it: place it on a CPU; or NULL */
     const gantry_op_call_t *call;            /* shapes, for kernels that look at them; NULL: not asked */
     bool soft;
     bool require;          /* nothing but what was asked, or a GPU */

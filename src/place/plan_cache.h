@@ -13,7 +13,7 @@
 typedef struct gantry__plan_key_t {
     const gantry__op_def_t *op;
     const gantry__wish_t *wish;
-    const gantry_logical_device_t *pinned;
+    const gantry_logical_device_t *pinned; /* or the exhausted one: settings tell */
     uint64_t types;    /* 8 bits for each type attribute */
     uint32_t settings; /* soft, require, ... */
     uint32_t variant;  /* tells plans apart that looked at shapes; 0 for others */

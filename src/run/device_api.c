@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "device/device_config.h"
 #include "run/api.h"
 
 gantry_status_t gantry__copy_out(const void *all, size_t all_bytes, void *out, uint32_t struct_size, const char *what) {
@@ -89,6 +90,23 @@ gantry_status_t gantry_set_logical_device_configuration(gantry_runtime_t *runtim
                                                         const gantry_logical_device_config_t *configs, size_t count) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     return gantry__device_set_logical(&runtime->devices, device, configs, count);
+}
+
+gantry_status_t gantry_get_logical_device_configuration(gantry_runtime_t *runtime,
+                                                        const gantry_physical_device_t *device, size_t capacity,
+                                                        gantry_logical_device_config_t *out_configs,
+                                                        size_t *out_count) {
+    GANTRY__TRY(gantry__runtime_check(runtime));
+    if (!out_count || (capacity > 0 && !out_configs)) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "gantry_get_logical_device_configuration: out_configs or out_count is NULL");
+    }
+    return gantry__device_get_logical(&runtime->devices, device, capacity, out_configs, out_count);
+}
+
+gantry_status_t gantry_set_logical_cpu_devices(gantry_runtime_t *runtime, size_t count) {
+    GANTRY__TRY(gantry__runtime_check(runtime));
+    return gantry__device_set_logical_cpus(&runtime->devices, count);
 }
 
 gantry_status_t gantry_list_logical_devices(gantry_runtime_t *runtime, const char *type, size_t capacity,

@@ -20,12 +20,16 @@ gantry__place_request_t gantry__dispatch_request(gantry_runtime_t *runtime, cons
 }
 
 static gantry__plan_key_t key_of(const gantry__place_request_t *request) {
-    gantry__plan_key_t key = {.op = request->op, .wish = request->wish, .pinned = request->pinned};
+    gantry__plan_key_t key = {.op = request->op, .wish = request->wish,
+                             .pinned = request->exhausted ? request->exhausted : request->pinned};
     for (uint32_t i = 0; i < request->op->attr_count; ++i) {
         if (request->attrs[i].kind == GANTRY_ATTR_TYPE) key.types = key.types << 8 | (uint64_t)request->attrs[i].i;
     }
     key.settings = (uint32_t)request->soft | (uint32_t)request->require << 1 |
-                   (uint32_t)request->integer_variable << 2 | (uint32_t)(request->call != NULL) << 3;
+                   (uint32_t)request->integer_variable << 2 | (uint32_t)(request->call != NULL) << 3 |
+                   (uint32_t)(request->exhausted != NULL) << 4;
+    /* what was planned before a card was lost may lie on it */
+    key.settings |= (uint32_t)atomic_load_explicit(&request->devices->losses, memory_order_acquire) << 16;
     return key;
 }
 
@@ -65,7 +69,7 @@ static void call_back(gantry_runtime_t *runtime, uint64_t sequence, const gantry
 static void warn_once(gantry_runtime_t *runtime, gantry__kept_plan_t *kept) {
     const gantry__plan_t *plan = &kept->plan;
     bool is_fallback = plan->reason == GANTRY_PLACED_SOFT_SAME_TYPE || plan->reason == GANTRY_PLACED_SOFT_OTHER_TYPE ||
-                       plan->reason == GANTRY_PLACED_ONLY_CPU_KERNEL;
+                       plan->reason == GANTRY_PLACED_ONLY_CPU_KERNEL || plan->reason == GANTRY_PLACED_OUT_OF_MEMORY;
     if (!is_fallback || !gantry__plan_cache_warns(&runtime->plans, kept)) return;
     gantry__log(&runtime->log, GANTRY_LEVEL_WARNING, "Op %s runs on %s: %s", plan->op->name, plan->device->full_name,
                 gantry_placement_reason_text(plan->reason));

@@ -10,8 +10,10 @@
  * Everything lives on the stack until publish; a failure at any step releases what was made and is kept by the scope. */
 #include "run/eager.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "device/loss.h"
 #include "kernel/call.h"
 #include "run/dispatch.h"
 
@@ -23,6 +25,7 @@ typedef struct eager_t {
     uint32_t input_count;
     gantry__kept_plan_t *kept;
     gantry_logical_device_t *device;
+    const gantry_logical_device_t *exhausted; /* where memory ran out before, or NULL */
     uint32_t choice; /* of the plan's kernels */
     uint64_t bytes_copied;
     gantry_status_t host_status; /* why host_value gave NULL */
@@ -57,6 +60,7 @@ static void begin(eager_t *eager, gantry_scope_t *scope, const gantry__op_def_t 
     eager->input_count = (uint32_t)input_count;
     eager->kept = NULL;
     eager->device = NULL;
+    eager->exhausted = NULL;
     eager->choice = 0;
     eager->bytes_copied = 0;
     eager->host_status = GANTRY_OK;
@@ -174,6 +178,7 @@ static bool choose_kernel(eager_t *eager) {
 static gantry_status_t plan(eager_t *eager, const gantry_logical_device_t *pinned) {
     gantry__place_request_t request =
         gantry__dispatch_request(eager->runtime, eager->op, eager->infer.attrs, eager->scope->wish, pinned);
+    request.exhausted = eager->exhausted;
     for (;;) {
         GANTRY__TRY(gantry__dispatch_plan(eager->runtime, &request, &eager->kept));
         eager->device = eager->kept->plan.device;
@@ -187,6 +192,7 @@ static gantry_status_t plan(eager_t *eager, const gantry_logical_device_t *pinne
         }
         request.call = &eager->call.abi;
     }
+    eager->call.tag = eager->scope->tag;
     return gantry__runtime_programs(eager->runtime, eager->device, &eager->call.programs);
 }
 
@@ -204,14 +210,19 @@ static void bind_arg(gantry_arg_t *arg, const gantry_tensor_t *tensor) {
     }
 }
 
-static gantry_status_t bring_input(eager_t *eager, uint32_t i, const gantry_tensor_t **out_local) {
+/* ends_with_op: the copy is for the kernel only, not for a result. */
+static gantry_status_t bring_input(eager_t *eager, uint32_t i, bool ends_with_op,
+                                   const gantry_tensor_t **out_local) {
     const gantry_tensor_t *input = eager->inputs[i];
     *out_local = input;
     if (input->device == eager->device) return GANTRY_OK;
     GANTRY__TRY(gantry__dispatch_check_policy(eager->runtime, eager->op, i, input, eager->device));
     gantry_tensor_t *copy;
-    GANTRY__TRY(gantry__tensor_copy_to(input, eager->device, &copy));
+    const gantry__allocation_t purpose = {
+        .owner = "copy", .tag = eager->scope->tag, .temporary = ends_with_op, .held = eager->call.temporary_count};
+    GANTRY__TRY(gantry__tensor_copy_to(input, eager->device, &purpose, &copy));
     eager->copies[eager->copy_count++] = copy;
+    if (copy->buffer && ends_with_op) ++eager->call.temporary_count;
     eager->bytes_copied += input->size_bytes;
     *out_local = copy;
     return GANTRY_OK;
@@ -236,7 +247,7 @@ static gantry_status_t gather(eager_t *eager) {
             memcpy(&arg->data, &data, sizeof data); /* kernels do not write inputs */
             continue;
         }
-        GANTRY__TRY(bring_input(eager, i, &eager->used[i]));
+        GANTRY__TRY(bring_input(eager, i, true, &eager->used[i]));
         bind_arg(arg, eager->used[i]);
         if (!gantry__point_is_past(eager->used[i]->ready)) eager->points[eager->point_count++] = eager->used[i]->ready;
     }
@@ -245,10 +256,11 @@ static gantry_status_t gather(eager_t *eager) {
 
 static gantry_status_t allocate(eager_t *eager) {
     for (uint32_t i = 0; i < eager->infer.output_count; ++i) {
+        const gantry__allocation_t purpose = {
+            .owner = eager->op->name, .tag = eager->scope->tag, .held = eager->call.temporary_count};
         gantry_tensor_t *output;
         GANTRY__TRY(gantry__tensor_create(eager->runtime, eager->device, eager->infer.out_dtypes[i],
-                                          &eager->infer.out_shapes[i], GANTRY_STREAM_COMPUTE, eager->op->name,
-                                          &output));
+                                          &eager->infer.out_shapes[i], GANTRY_STREAM_COMPUTE, &purpose, &output));
         eager->made[eager->made_count++] = output;
         bind_arg(eager->output_args[i], output);
     }
@@ -295,6 +307,7 @@ static gantry_status_t compute(eager_t *eager) {
     gantry__point_t point;
     gantry__fault_t *fault = gantry__call_finish(&eager->call, &point);
     mark_uses(eager, point);
+    status = gantry__loss_note(eager->device, status);
     if (status == GANTRY_OK) status = inherit_faults(eager, fault);
     gantry__fault_release(fault);
     return status;
@@ -302,7 +315,7 @@ static gantry_status_t compute(eager_t *eager) {
 
 static gantry_status_t make_alias(eager_t *eager) {
     const gantry_tensor_t *local;
-    GANTRY__TRY(bring_input(eager, 0, &local));
+    GANTRY__TRY(bring_input(eager, 0, false, &local));
     GANTRY__TRY(gantry__tensor_alias(local, &eager->infer.out_shapes[0], &eager->made[0]));
     eager->made_count = 1;
     return gantry__tensor_inherit_faults(eager->made[0], eager->inputs[0]);
@@ -342,6 +355,24 @@ static gantry_status_t run(eager_t *eager, const gantry_attr_value_t *attrs, siz
     return status;
 }
 
+/* The ladder's last rung, when the user allowed it: the op is tried once more on a CPU. The device's own message stays, the CPU's behind it. */
+static gantry_status_t run_on_cpu(eager_t *eager, const gantry_attr_value_t *attrs, size_t attr_count) {
+    char first[GANTRY__MESSAGE_BYTES];
+    (void)snprintf(first, sizeof first, "%s", gantry__message());
+    const gantry_logical_device_t *exhausted = eager->device;
+    end(eager);
+    begin(eager, eager->scope, eager->op, eager->inputs, eager->input_count);
+    eager->exhausted = exhausted;
+    gantry_status_t status = run(eager, attrs, attr_count, NULL);
+    if (status == GANTRY_OK) return GANTRY_OK;
+    return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "%.1400s; and moving op %s to a CPU failed: ", first, eager->op->name);
+}
+
+static bool may_move(const eager_t *eager, const gantry_logical_device_t *pinned) {
+    if (!eager->runtime->devices.policy.oom_fallback || pinned || !eager->device) return false;
+    return eager->device->index < 0 || strcmp(eager->device->physical->type, "CPU") != 0;
+}
+
 gantry_status_t gantry__run_op(gantry_scope_t *scope, const gantry__op_def_t *op, const gantry_tensor_t *const *inputs,
                                size_t input_count, const gantry_attr_value_t *attrs, size_t attr_count,
                                const gantry_logical_device_t *pinned, const gantry_tensor_t **outputs) {
@@ -356,6 +387,7 @@ gantry_status_t gantry__run_op(gantry_scope_t *scope, const gantry__op_def_t *op
     eager_t eager;
     begin(&eager, scope, op, inputs, input_count);
     status = run(&eager, attrs, attr_count, pinned);
+    if (status == GANTRY_RESOURCE_EXHAUSTED && may_move(&eager, pinned)) status = run_on_cpu(&eager, attrs, attr_count);
     if (status == GANTRY_OK) publish(&eager, outputs);
     end(&eager);
     return status == GANTRY_OK ? GANTRY_OK : gantry__scope_fail(scope, status);

@@ -15,8 +15,8 @@ static gantry_status_t load(gantry_scope_t *scope, const char *path, gantry_tens
         gantry_logical_device_t *device;
         status = gantry__place_core_op(scope, GANTRY__OP_ID_CONST, "_EagerConst", array.dtype, false, NULL, &device);
         if (status == GANTRY_OK) {
-            status =
-                gantry__tensor_from_host(scope->runtime, device, array.dtype, &array.shape, array.data, out_tensor);
+            status = gantry__tensor_from_host(scope->runtime, device, array.dtype, &array.shape, array.data,
+                                              scope->tag, out_tensor);
         }
     }
     gantry__npy_array_deinit(&array);

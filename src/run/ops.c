@@ -18,7 +18,8 @@ static const gantry_tensor_t *add_host(extras_t *extras, gantry_scope_t *scope, 
     gantry_tensor_t *tensor = NULL;
     status = gantry__runtime_initialize(scope->runtime, "Const");
     if (status == GANTRY_OK)
-        status = gantry__tensor_from_host(scope->runtime, scope->runtime->host, dtype, &shape, data, &tensor);
+        status = gantry__tensor_from_host(scope->runtime, scope->runtime->host, dtype, &shape, data, scope->tag,
+                                          &tensor);
     if (status != GANTRY_OK) {
         (void)gantry__scope_fail(scope, status);
         return NULL;
@@ -80,7 +81,7 @@ static gantry_status_t make_constant(gantry_scope_t *scope, gantry_dtype_t dtype
     GANTRY__TRY(check_constant(dtype, shape, data, bytes));
     gantry_logical_device_t *device;
     GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_CONST, "_EagerConst", dtype, false, NULL, &device));
-    return gantry__tensor_from_host(scope->runtime, device, dtype, shape, data, out_tensor);
+    return gantry__tensor_from_host(scope->runtime, device, dtype, shape, data, scope->tag, out_tensor);
 }
 
 const gantry_tensor_t *gantry_constant(gantry_scope_t *scope, gantry_dtype_t dtype, gantry_shape_t shape,

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/setting_rows.h"
 #include "run/tensor_state.h"
 
 #define MOST_THREADS 1024
@@ -11,17 +12,15 @@ const char *gantry_version(void) { return GANTRY_VERSION; }
 
 /* ---- create ---- */
 
-static gantry_status_t read_log_level(gantry_runtime_t *runtime, const gantry_runtime_options_t *options) {
+static gantry_status_t read_log_level(gantry_runtime_t *runtime) {
     static const char *const words[] = {"debug", "info", "warning", "error"};
     int word = GANTRY_LEVEL_INFO - 1;
     GANTRY__TRY(gantry__settings_get_word(&runtime->settings, "GANTRY_LOG_LEVEL", words, 4, &word));
-    runtime->log.level =
-        options->log_level != GANTRY_LEVEL_DEFAULT ? options->log_level : (gantry_log_level_t)(word + 1);
+    runtime->log.level = (gantry_log_level_t)(word + 1);
     return GANTRY_OK;
 }
 
-/* Options over environment over default. */
-static gantry_status_t read_switches(gantry_runtime_t *runtime, const gantry_runtime_options_t *options) {
+static gantry_status_t read_switches(gantry_runtime_t *runtime) {
     static const char *const policies[] = {"explicit", "warn", "silent", "silent_for_int32"};
     static const char *const modes[] = {"prefer", "warn", "require"};
     bool soft = true, log = false;
@@ -30,10 +29,6 @@ static gantry_status_t read_switches(gantry_runtime_t *runtime, const gantry_run
     GANTRY__TRY(gantry__settings_get_bool(&runtime->settings, "GANTRY_LOG_PLACEMENT", &log));
     GANTRY__TRY(gantry__settings_get_word(&runtime->settings, "GANTRY_DEVICE_POLICY", policies, 4, &policy));
     GANTRY__TRY(gantry__settings_get_word(&runtime->settings, "GANTRY_PLACEMENT", modes, 3, &mode));
-    if (options->soft_placement != GANTRY_DEFAULT) soft = options->soft_placement == GANTRY_ON;
-    if (options->log_placement != GANTRY_DEFAULT) log = options->log_placement == GANTRY_ON;
-    if (options->device_policy != GANTRY_POLICY_DEFAULT) policy = (int)options->device_policy - 1;
-    if (options->placement_mode != GANTRY_PLACEMENT_DEFAULT) mode = (int)options->placement_mode - 1;
     atomic_init(&runtime->soft_placement, soft);
     atomic_init(&runtime->log_placement, log);
     atomic_init(&runtime->device_policy, policy + 1);
@@ -41,33 +36,13 @@ static gantry_status_t read_switches(gantry_runtime_t *runtime, const gantry_run
     return GANTRY_OK;
 }
 
-/* Option over environment; the CPU backend reads the setting when it is opened. */
+/* The CPU backend reads the setting itself when it is opened. */
 static gantry_status_t read_threads(gantry_runtime_t *runtime) {
-    const char *text = gantry__settings_get(&runtime->settings, "GANTRY_CPU_THREADS", NULL);
-    int32_t threads = 0;
-    const char *p = text ? text : "";
-    for (; *p >= '0' && *p <= '9' && threads <= MOST_THREADS; ++p) threads = threads * 10 + (*p - '0');
-    if (*p || threads > MOST_THREADS) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "GANTRY_CPU_THREADS is \"%s\"; a number from 0 (all cores) to %d is accepted", text,
-                            MOST_THREADS);
-    }
-    runtime->intra_op_threads = threads;
+    uint64_t threads = 0;
+    GANTRY__TRY(gantry__settings_get_number(&runtime->settings, "GANTRY_CPU_THREADS", MOST_THREADS,
+                                            "threads (0: all cores)", &threads));
+    runtime->intra_op_threads = (int32_t)threads;
     return GANTRY_OK;
-}
-
-static gantry_status_t put_options(gantry_runtime_t *runtime, const gantry_runtime_options_t *options) {
-    if (options->intra_op_threads < 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "intra_op_threads is %d; 0 (all cores) or more is accepted",
-                            options->intra_op_threads);
-    }
-    if (options->intra_op_threads > 0) {
-        char text[16];
-        (void)snprintf(text, sizeof text, "%d", options->intra_op_threads);
-        GANTRY__TRY(gantry__settings_put(&runtime->settings, "GANTRY_CPU_THREADS", text));
-    }
-    GANTRY__TRY(gantry__settings_put_all(&runtime->settings, options->extra));
-    return read_threads(runtime);
 }
 
 static gantry_status_t check_options(const gantry_runtime_options_t *given, gantry_runtime_options_t *out_options) {
@@ -80,39 +55,25 @@ static gantry_status_t check_options(const gantry_runtime_options_t *given, gant
             given->struct_size, sizeof *out_options);
     }
     memcpy(out_options, given, given->struct_size);
-    const struct {
-        const char *name;
-        int value, last;
-    } choices[] = {{"log_level", (int)out_options->log_level, GANTRY_LEVEL_ERROR},
-                   {"opencl_cpu_as_gpu", (int)out_options->opencl_cpu_as_gpu, GANTRY_ON},
-                   {"soft_placement", (int)out_options->soft_placement, GANTRY_ON},
-                   {"log_placement", (int)out_options->log_placement, GANTRY_ON},
-                   {"placement_mode", (int)out_options->placement_mode, GANTRY_PLACEMENT_REQUIRE},
-                   {"device_policy", (int)out_options->device_policy, GANTRY_POLICY_SILENT_FOR_INT32},
-                   {"memory_growth", (int)out_options->memory_growth, GANTRY_ON}};
-    for (size_t i = 0; i < sizeof choices / sizeof choices[0]; ++i) {
-        if (choices[i].value >= 0 && choices[i].value <= choices[i].last) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "runtime options: %s is %d; 0 to %d is accepted", choices[i].name,
-                            choices[i].value, choices[i].last);
-    }
     return GANTRY_OK;
 }
 
 static gantry_status_t init_parts(gantry_runtime_t *runtime, const gantry_runtime_options_t *options) {
     gantry_status_t status = gantry__settings_init(&runtime->settings, &runtime->heap);
     if (status != GANTRY_OK) return status;
-    status = put_options(runtime, options);
-    if (status == GANTRY_OK) status = read_log_level(runtime, options);
-    if (status == GANTRY_OK) status = read_switches(runtime, options);
+    status = gantry__options_put(&runtime->settings, options);
+    if (status == GANTRY_OK) status = read_threads(runtime);
+    if (status == GANTRY_OK) status = read_log_level(runtime);
+    if (status == GANTRY_OK) status = read_switches(runtime);
     if (status != GANTRY_OK) goto fail_settings;
     status = gantry__binary_store_init(&runtime->store, &runtime->heap, &runtime->log, &runtime->settings,
-                                       options->kernel_cache);
+                                       NULL);
     if (status != GANTRY_OK) goto fail_settings;
-    status = gantry__backend_set_init(&runtime->backends, &runtime->heap, &runtime->log, &runtime->settings,
-                                      options->backend_path, options->backends);
+    status = gantry__backend_set_init(&runtime->backends, &runtime->heap, &runtime->log, &runtime->settings, NULL,
+                                      NULL);
     if (status != GANTRY_OK) goto fail_store;
     status = gantry__device_table_init(&runtime->devices, &runtime->heap, &runtime->log, &runtime->settings,
-                                       &runtime->backends, options);
+                                       &runtime->backends);
     if (status != GANTRY_OK) goto fail_backends;
     status = gantry__plan_cache_init(&runtime->plans, &runtime->heap);
     if (status != GANTRY_OK) goto fail_devices;
@@ -143,8 +104,10 @@ gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *given, gan
     runtime->heap = heap;
     runtime->log = (gantry__log_t){options.log, options.log_user, GANTRY_LEVEL_INFO};
     atomic_init(&runtime->references, 1);
-    gantry_status_t status = init_parts(runtime, &options);
+    gantry_status_t status = gantry__fork_guard_init(&runtime->fork, "runtime");
+    if (status == GANTRY_OK) status = init_parts(runtime, &options);
     if (status != GANTRY_OK) {
+        gantry__fork_guard_deinit(&runtime->fork);
         gantry__heap_free(&heap, runtime, sizeof *runtime);
         return status;
     }
@@ -154,29 +117,36 @@ gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *given, gan
 
 /* ---- initialise ---- */
 
-static void release_registries(gantry_runtime_t *runtime, size_t count) {
-    for (size_t i = 0; i < count; ++i) gantry__kernel_registry_deinit(&runtime->registries[i]);
-    gantry__heap_free(&runtime->heap, runtime->registries,
-                      runtime->devices.physical_count * sizeof *runtime->registries);
-    void *programs = (void *)runtime->programs;
-    gantry__heap_free(&runtime->heap, programs, runtime->devices.physical_count * sizeof *runtime->programs);
-    runtime->registries = NULL;
-    runtime->programs = NULL;
+/* What initialisation makes, by position of the physical device. */
+typedef struct tables_t {
+    gantry__kernel_registry_t *registries;
+    _Atomic(gantry__program_cache_t *) *programs;
+} tables_t;
+
+static void release_tables(gantry_runtime_t *runtime, const tables_t *tables, size_t made) {
+    size_t count = runtime->devices.physical_count;
+    for (size_t i = 0; i < made; ++i) gantry__kernel_registry_deinit(&tables->registries[i]);
+    gantry__heap_free(&runtime->heap, tables->registries, count * sizeof *tables->registries);
+    void *programs = (void *)tables->programs;
+    gantry__heap_free(&runtime->heap, programs, count * sizeof *tables->programs);
 }
 
-static gantry_status_t make_registries(gantry_runtime_t *runtime) {
+/* Asks the backends for their kernels: no lock is held. */
+static gantry_status_t make_tables(gantry_runtime_t *runtime, tables_t *out_tables) {
     const gantry__device_table_t *devices = &runtime->devices;
-    runtime->registries = gantry__heap_zalloc(&runtime->heap, devices->physical_count * sizeof *runtime->registries);
-    runtime->programs = gantry__heap_zalloc(&runtime->heap, devices->physical_count * sizeof *runtime->programs);
-    gantry_status_t status = runtime->registries && runtime->programs ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+    tables_t tables = {
+        .registries = gantry__heap_zalloc(&runtime->heap, devices->physical_count * sizeof *tables.registries),
+        .programs = gantry__heap_zalloc(&runtime->heap, devices->physical_count * sizeof *tables.programs)};
+    gantry_status_t status = tables.registries && tables.programs ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
     size_t made = 0;
     for (; made < devices->physical_count && status == GANTRY_OK; ++made) {
         const struct gantry_physical_device_t *device = devices->physical[made];
-        status = gantry__kernel_registry_init(&runtime->registries[made], &runtime->heap, &runtime->log,
-                                              device->backend, device->backend_index, &device->info);
+        status = gantry__kernel_registry_init(&tables.registries[made], &runtime->heap, &runtime->log, device->backend,
+                                              device->backend_index, &device->info);
         if (status != GANTRY_OK) break;
     }
-    if (status != GANTRY_OK) release_registries(runtime, made);
+    if (status != GANTRY_OK) release_tables(runtime, &tables, made);
+    *out_tables = tables;
     return status;
 }
 
@@ -188,23 +158,26 @@ static gantry_logical_device_t *find_host(const gantry__device_table_t *devices)
     return NULL;
 }
 
+/* Threads that come here at the same time all do it; the first to finish gives its tables to the runtime. */
 gantry_status_t gantry__runtime_initialize(gantry_runtime_t *runtime, const char *by) {
     if (atomic_load_explicit(&runtime->is_initialized, memory_order_acquire)) return GANTRY_OK;
-    gantry_status_t status = gantry__device_table_freeze(&runtime->devices, by);
-    if (status != GANTRY_OK) return status;
+    GANTRY__TRY(gantry__device_table_freeze(&runtime->devices, by));
+    gantry_logical_device_t *host = find_host(&runtime->devices);
+    if (!host) return gantry__fail(GANTRY_NOT_FOUND, "No CPU devices are available in this process");
+    GANTRY__TRY(gantry__logical_device_open(host));
+    tables_t tables;
+    GANTRY__TRY(make_tables(runtime, &tables));
     gantry__mutex_lock(&runtime->lock);
-    if (!atomic_load(&runtime->is_initialized)) {
-        runtime->host = find_host(&runtime->devices);
-        if (!runtime->host) {
-            status = gantry__fail(GANTRY_NOT_FOUND, "No CPU devices are available in this process");
-        } else {
-            status = gantry__logical_device_open(runtime->host);
-        }
-        if (status == GANTRY_OK) status = make_registries(runtime);
-        if (status == GANTRY_OK) atomic_store_explicit(&runtime->is_initialized, true, memory_order_release);
+    bool is_first = !atomic_load(&runtime->is_initialized);
+    if (is_first) {
+        runtime->host = host;
+        runtime->registries = tables.registries;
+        runtime->programs = tables.programs;
+        atomic_store_explicit(&runtime->is_initialized, true, memory_order_release);
     }
     gantry__mutex_unlock(&runtime->lock);
-    return status;
+    if (!is_first) release_tables(runtime, &tables, runtime->devices.physical_count);
+    return GANTRY_OK;
 }
 
 gantry_status_t gantry_runtime_initialize(gantry_runtime_t *runtime) {
@@ -251,11 +224,17 @@ gantry_status_t gantry__runtime_programs(gantry_runtime_t *runtime, gantry_logic
 gantry_status_t gantry__runtime_check(const gantry_runtime_t *runtime) {
     if (!runtime)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "the runtime is NULL; one from gantry_runtime_create is accepted");
+    if (!gantry__runtime_is_ours(runtime)) return gantry__fork_guard_fail(&runtime->fork);
     if (atomic_load_explicit(&runtime->is_released, memory_order_acquire)) {
         return gantry__fail(GANTRY_FAILED_PRECONDITION,
                             "the runtime was released; its objects may only be released now");
     }
     return GANTRY_OK;
+}
+
+gantry_status_t gantry__runtime_check_well(const gantry_runtime_t *runtime) {
+    if (runtime && !gantry__fork_guard_ask(&runtime->fork)) return gantry__fork_guard_fail(&runtime->fork);
+    return gantry__runtime_check(runtime);
 }
 
 gantry_runtime_t *gantry__runtime_retain(gantry_runtime_t *runtime) {
@@ -280,14 +259,19 @@ static void release_programs(gantry_runtime_t *runtime) {
     }
 }
 
+/* Every device, also behind one that fails; the first failure and its text. */
 static void synchronize_all(gantry_runtime_t *runtime, gantry_status_t *out_first) {
+    char text[GANTRY__MESSAGE_BYTES];
     *out_first = GANTRY_OK;
     for (size_t i = 0; i < runtime->devices.logical_count; ++i) {
         gantry_logical_device_t *device = runtime->devices.logical[i];
         if (!atomic_load(&device->is_open)) continue;
         gantry_status_t status = gantry__logical_device_synchronize(device);
-        if (*out_first == GANTRY_OK) *out_first = status;
+        if (status == GANTRY_OK || *out_first != GANTRY_OK) continue;
+        *out_first = status;
+        (void)snprintf(text, sizeof text, "%s", gantry__message());
     }
+    if (*out_first != GANTRY_OK) (void)gantry__fail(*out_first, "%s", text);
 }
 
 static void destroy(gantry_runtime_t *runtime) {
@@ -295,11 +279,19 @@ static void destroy(gantry_runtime_t *runtime) {
     synchronize_all(runtime, &unread);
     release_spare_tensors(runtime);
     release_programs(runtime);
-    if (runtime->registries) release_registries(runtime, runtime->devices.physical_count);
+    if (runtime->registries) {
+        tables_t tables = {runtime->registries, runtime->programs};
+        release_tables(runtime, &tables, runtime->devices.physical_count);
+    }
     while (runtime->wishes) {
         gantry__wish_node_t *node = runtime->wishes;
         runtime->wishes = node->next;
         gantry__heap_free(&runtime->heap, node, sizeof *node);
+    }
+    while (runtime->words) {
+        gantry__word_node_t *node = runtime->words;
+        runtime->words = node->next;
+        gantry__heap_free(&runtime->heap, node, sizeof *node + node->length + 1);
     }
     gantry__plan_cache_deinit(&runtime->plans);
     gantry__device_table_deinit(&runtime->devices);
@@ -307,6 +299,7 @@ static void destroy(gantry_runtime_t *runtime) {
     gantry__binary_store_deinit(&runtime->store);
     gantry__settings_deinit(&runtime->settings);
     gantry__mutex_deinit(&runtime->lock);
+    gantry__fork_guard_deinit(&runtime->fork);
     gantry__heap_t heap = runtime->heap;
     gantry__heap_free(&heap, runtime, sizeof *runtime);
 }
@@ -316,14 +309,15 @@ void gantry__runtime_drop(gantry_runtime_t *runtime) {
 }
 
 void gantry_runtime_release(gantry_runtime_t *runtime) {
-    if (!runtime || atomic_exchange(&runtime->is_released, true)) return;
+    if (!runtime || !gantry__fork_guard_ask(&runtime->fork)) return;
+    if (atomic_exchange(&runtime->is_released, true)) return;
     gantry_status_t unread; /* errors of work that nobody read end here */
     synchronize_all(runtime, &unread);
     gantry__runtime_drop(runtime);
 }
 
 gantry_status_t gantry_runtime_synchronize(gantry_runtime_t *runtime) {
-    GANTRY__TRY(gantry__runtime_check(runtime));
+    GANTRY__TRY(gantry__runtime_check_well(runtime));
     gantry_status_t first;
     synchronize_all(runtime, &first);
     return first;
@@ -363,6 +357,28 @@ gantry_status_t gantry__runtime_wish(gantry_runtime_t *runtime, const gantry__de
         }
     }
     if (node) *out_wish = &node->wish;
+    gantry__mutex_unlock(&runtime->lock);
+    return node ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}
+
+/* ---- words ---- */
+
+gantry_status_t gantry__runtime_word(gantry_runtime_t *runtime, const char *text, const char **out_word) {
+    size_t length = strlen(text);
+    *out_word = NULL;
+    gantry__mutex_lock(&runtime->lock);
+    gantry__word_node_t *node = runtime->words;
+    while (node && (node->length != length || memcmp(node->text, text, length) != 0)) node = node->next;
+    if (!node) {
+        node = gantry__heap_alloc(&runtime->heap, sizeof *node + length + 1);
+        if (node) {
+            node->length = length;
+            memcpy(node->text, text, length + 1);
+            node->next = runtime->words;
+            runtime->words = node;
+        }
+    }
+    if (node) *out_word = node->text;
     gantry__mutex_unlock(&runtime->lock);
     return node ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
 }

@@ -1,7 +1,8 @@
 /* The runtime's state: everything below it, put together, and what tensors, scopes and ops share.
  *
  * Counted: the creator, every scope, tensor and variable hold one reference each; the last one ends it. After gantry_runtime_release
- * it is only good for releasing the rest. Thread-safe as its parts say. */
+ * it is only good for releasing the rest. In a child of fork every call is refused, and letting go of something does nothing: locks may be
+ * held there by threads that are gone. Thread-safe as its parts say. */
 #ifndef GANTRY_RUN_RUNTIME_STATE_H
 #define GANTRY_RUN_RUNTIME_STATE_H
 
@@ -9,6 +10,7 @@
 
 #include <gantry/gantry.h>
 
+#include "base/fork_guard.h"
 #include "device/device_table.h"
 #include "kernel/binary_store.h"
 #include "kernel/kernel_registry.h"
@@ -20,9 +22,17 @@ typedef struct gantry__wish_node_t {
     struct gantry__wish_node_t *next;
 } gantry__wish_node_t;
 
+/* A user's word that is kept for good. */
+typedef struct gantry__word_node_t {
+    struct gantry__word_node_t *next;
+    size_t length;
+    char text[];
+} gantry__word_node_t;
+
 struct gantry_runtime_t {
     atomic_uint_fast64_t references;
     atomic_bool is_released;
+    gantry__fork_guard_t fork;
     gantry__heap_t heap;
     gantry__log_t log;
     gantry__settings_t settings;
@@ -43,6 +53,7 @@ struct gantry_runtime_t {
     /* under lock */
     gantry__mutex_t lock;
     gantry__wish_node_t *wishes;
+    gantry__word_node_t *words;
     gantry_placement_fn placement_callback;
     void *placement_user;
     atomic_bool has_callback;
@@ -53,8 +64,12 @@ struct gantry_runtime_t {
 gantry_runtime_t *gantry__runtime_retain(gantry_runtime_t *runtime);
 void gantry__runtime_drop(gantry_runtime_t *runtime);
 
-/* FailedPrecondition after release. */
+/* FailedPrecondition after release, and in a child of fork. */
 gantry_status_t gantry__runtime_check(const gantry_runtime_t *runtime);
+/* The same, and sure of a child on every system: for calls that begin something or wait. */
+gantry_status_t gantry__runtime_check_well(const gantry_runtime_t *runtime);
+/* False in a child of fork. */
+static inline bool gantry__runtime_is_ours(const gantry_runtime_t *runtime) { return gantry__fork_guard_holds(&runtime->fork); }
 /* Initialises on first use; by names the call or op. */
 gantry_status_t gantry__runtime_initialize(gantry_runtime_t *runtime, const char *by);
 /* The device's program cache, made on first need; NULL where the backend builds no programs or memory is out. */
@@ -62,5 +77,7 @@ gantry_status_t gantry__runtime_programs(gantry_runtime_t *runtime, gantry_logic
 
 /* The one wish object for this reference, so that it can be compared by address. */
 gantry_status_t gantry__runtime_wish(gantry_runtime_t *runtime, const gantry__device_reference_t *reference, const gantry__wish_t **out_wish);
+/* The one copy of this text, which lives as long as the runtime. */
+gantry_status_t gantry__runtime_word(gantry_runtime_t *runtime, const char *text, const char **out_word);
 
 #endif

@@ -11,6 +11,7 @@
 static void set_error(gantry_scope_t *scope, gantry_status_t status, const char *message) {
     scope->status = status;
     (void)snprintf(scope->beginning, sizeof scope->beginning, "%s", message);
+    if (!gantry__runtime_is_ours(scope->runtime)) return; /* the heap may be locked by a thread that is gone */
     scope->message = gantry__heap_strdup(&scope->runtime->heap, message);
     if (!scope->message) (void)gantry__fail(status, "%s", scope->beginning);
 }
@@ -24,23 +25,27 @@ gantry_status_t gantry__scope_fail(gantry_scope_t *scope, gantry_status_t status
 gantry_status_t gantry__scope_check(gantry_scope_t *scope) {
     if (!scope)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "the scope is NULL; one from gantry_scope_begin is accepted");
+    if (!gantry__runtime_is_ours(scope->runtime)) return gantry__fork_guard_fail(&scope->runtime->fork);
     if (scope->status != GANTRY_OK) return scope->status;
     gantry_status_t status = gantry__runtime_check(scope->runtime);
     return status == GANTRY_OK ? GANTRY_OK : gantry__scope_fail(scope, status);
 }
 
 gantry_status_t gantry_scope_status(const gantry_scope_t *scope) {
-    return scope ? scope->status
-                 : gantry__fail(GANTRY_INVALID_ARGUMENT, "the scope is NULL; one from gantry_scope_begin is accepted");
+    if (!scope)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "the scope is NULL; one from gantry_scope_begin is accepted");
+    if (!gantry__runtime_is_ours(scope->runtime)) return gantry__fork_guard_fail(&scope->runtime->fork);
+    return scope->status;
 }
 
 const char *gantry_scope_message(const gantry_scope_t *scope) {
+    if (scope && !gantry__runtime_is_ours(scope->runtime)) return scope->runtime->fork.text;
     if (!scope || scope->status == GANTRY_OK) return "";
     return scope->message ? scope->message : scope->beginning;
 }
 
 void gantry_scope_clear(gantry_scope_t *scope) {
-    if (!scope) return;
+    if (!scope || !gantry__runtime_is_ours(scope->runtime)) return;
     scope->status = GANTRY_OK;
     gantry__heap_free_text(&scope->runtime->heap, scope->message);
     scope->message = NULL;
@@ -71,7 +76,7 @@ static gantry_status_t read_wish(gantry_scope_t *scope, const gantry__wish_t *ou
 }
 
 gantry_scope_t *gantry_scope_begin(gantry_runtime_t *runtime, const char *device) {
-    if (gantry__runtime_check(runtime) != GANTRY_OK) return NULL;
+    if (gantry__runtime_check_well(runtime) != GANTRY_OK) return NULL;
     gantry_scope_t *scope = make_scope(runtime);
     if (scope) (void)gantry__scope_fail(scope, read_wish(scope, NULL, device));
     return scope;
@@ -83,10 +88,15 @@ gantry_scope_t *gantry_scope_begin_in(gantry_scope_t *parent, const char *device
                            "the parent scope is NULL; one from gantry_scope_begin is accepted");
         return NULL;
     }
+    if (!gantry__fork_guard_ask(&parent->runtime->fork)) {
+        (void)gantry__fork_guard_fail(&parent->runtime->fork);
+        return NULL;
+    }
     gantry_scope_t *scope = make_scope(parent->runtime);
     if (!scope) return NULL;
     scope->parent = parent;
     scope->next_sibling = parent->first_child;
+    scope->tag = parent->tag;
     if (parent->first_child) parent->first_child->previous_sibling = scope;
     parent->first_child = scope;
     if (parent->status != GANTRY_OK) { /* a failed scope's children do nothing either */
@@ -95,6 +105,17 @@ gantry_scope_t *gantry_scope_begin_in(gantry_scope_t *parent, const char *device
     }
     (void)gantry__scope_fail(scope, read_wish(scope, parent->wish, device));
     return scope;
+}
+
+gantry_status_t gantry_scope_set_tag(gantry_scope_t *scope, const char *tag) {
+    GANTRY__TRY(gantry__scope_check(scope));
+    const char *word = NULL;
+    if (tag && *tag) {
+        gantry_status_t status = gantry__runtime_word(scope->runtime, tag, &word);
+        if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
+    }
+    scope->tag = word;
+    return GANTRY_OK;
 }
 
 /* ---- tensors ---- */
@@ -129,6 +150,10 @@ const gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_ten
         (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "the scope is NULL; one from gantry_scope_begin is accepted");
         return NULL;
     }
+    if (!gantry__runtime_is_ours(scope->runtime)) {
+        (void)gantry__fork_guard_fail(&scope->runtime->fork);
+        return NULL;
+    }
     gantry_scope_t *target = scope->parent ? scope->parent : scope;
     if (!tensor || tensor->scope != scope) {
         if (scope->status == GANTRY_OK) {
@@ -149,7 +174,7 @@ const gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_ten
 }
 
 void gantry_tensor_drop(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
-    if (!scope || !tensor || tensor->scope != scope) return;
+    if (!scope || !tensor || tensor->scope != scope || !gantry__runtime_is_ours(scope->runtime)) return;
     gantry_tensor_t *owned = as_owned(tensor);
     unlink_tensor(scope, owned);
     gantry_tensor_release(owned);
@@ -200,6 +225,7 @@ static void flush_devices(gantry_runtime_t *runtime) {
 gantry_status_t gantry_scope_end(gantry_scope_t *scope) {
     if (!scope)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "the scope is NULL; one from gantry_scope_begin is accepted");
+    if (!gantry__fork_guard_ask(&scope->runtime->fork)) return gantry__fork_guard_fail(&scope->runtime->fork);
     if (scope->first_child) {
         (void)gantry__fail(GANTRY_FAILED_PRECONDITION,
                            "Exiting device scope without proper scope nesting: an inner scope is still open; it is "

@@ -10,6 +10,7 @@ struct gantry_scope_t {
     gantry_scope_t *first_child;
     gantry_scope_t *next_sibling, *previous_sibling;
     const gantry__wish_t *wish; /* NULL: none */
+    const char *tag;            /* for reports on memory: the runtime's word, or NULL */
     gantry_tensor_t *tensors;   /* owned, newest first */
     gantry_status_t status;
     char *message;       /* heap text; NULL while healthy, or when there was no memory for it */

@@ -38,6 +38,7 @@ gantry_status_t gantry_backend_status(const gantry_runtime_t *runtime, size_t in
 gantry_status_t gantry_set_soft_device_placement(gantry_runtime_t *runtime, bool enabled) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     atomic_store(&runtime->soft_placement, enabled);
+    gantry__settings_note_call(&runtime->settings, "GANTRY_SOFT_PLACEMENT", "gantry_set_soft_device_placement");
     return GANTRY_OK;
 }
 
@@ -48,6 +49,7 @@ bool gantry_get_soft_device_placement(const gantry_runtime_t *runtime) {
 gantry_status_t gantry_set_log_device_placement(gantry_runtime_t *runtime, bool enabled) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     atomic_store(&runtime->log_placement, enabled);
+    gantry__settings_note_call(&runtime->settings, "GANTRY_LOG_PLACEMENT", "gantry_set_log_device_placement");
     return GANTRY_OK;
 }
 
@@ -59,6 +61,7 @@ gantry_status_t gantry_set_device_policy(gantry_runtime_t *runtime, gantry_devic
                             (int)policy);
     }
     atomic_store(&runtime->device_policy, (int)(policy == GANTRY_POLICY_DEFAULT ? GANTRY_POLICY_SILENT : policy));
+    gantry__settings_note_call(&runtime->settings, "GANTRY_DEVICE_POLICY", "gantry_set_device_policy");
     return GANTRY_OK;
 }
 
@@ -73,6 +76,7 @@ gantry_status_t gantry_set_placement_mode(gantry_runtime_t *runtime, gantry_plac
                             (int)mode);
     }
     atomic_store(&runtime->placement_mode, (int)(mode == GANTRY_PLACEMENT_DEFAULT ? GANTRY_PLACEMENT_PREFER : mode));
+    gantry__settings_note_call(&runtime->settings, "GANTRY_PLACEMENT", "gantry_set_placement_mode");
     return GANTRY_OK;
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "device/loss.h"
 #include "run/tensor_format.h"
 #include "run/tensor_state.h"
 
@@ -69,7 +70,8 @@ gantry_tensor_t *gantry_tensor_retain(const gantry_tensor_t *tensor) {
 }
 
 void gantry_tensor_release(gantry_tensor_t *tensor) {
-    if (!tensor || atomic_fetch_sub_explicit(&tensor->references, 1, memory_order_acq_rel) != 1) return;
+    if (!tensor || !gantry__runtime_is_ours(tensor->runtime)) return;
+    if (atomic_fetch_sub_explicit(&tensor->references, 1, memory_order_acq_rel) != 1) return;
     gantry_runtime_t *runtime = tensor->runtime;
     gantry__buffer_release(tensor->buffer);
     release_faults(tensor);
@@ -95,8 +97,8 @@ static gantry_status_t explain_oom(gantry_status_t status, const gantry_tensor_t
 }
 
 gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_device_t *device, gantry_dtype_t dtype,
-                                      const gantry_shape_t *shape, uint32_t first_stream, const char *owner,
-                                      gantry_tensor_t **out_tensor) {
+                                      const gantry_shape_t *shape, uint32_t first_stream,
+                                      const gantry__allocation_t *purpose, gantry_tensor_t **out_tensor) {
     *out_tensor = NULL;
     GANTRY__TRY(gantry__logical_device_open(device));
     gantry_tensor_t *tensor = make_object(runtime, device, dtype, shape);
@@ -104,8 +106,9 @@ gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_
     if (device->host_addressable && device->synchronous && tensor->size_bytes <= GANTRY__INLINE_BYTES) {
         tensor->data = tensor->inline_data;
     } else if (tensor->size_bytes > 0) {
-        gantry_status_t status =
-            gantry__buffer_create(device, tensor->size_bytes, first_stream, owner, &tensor->buffer);
+        gantry__allocation_t request = *purpose;
+        request.bytes = tensor->size_bytes;
+        gantry_status_t status = gantry__buffer_allocate(device, &request, first_stream, &tensor->buffer);
         if (status != GANTRY_OK) {
             status = explain_oom(status, tensor);
             gantry_tensor_release(tensor);
@@ -136,8 +139,9 @@ gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry
 
 gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logical_device_t *device,
                                          gantry_dtype_t dtype, const gantry_shape_t *shape, const void *data,
-                                         gantry_tensor_t **out_tensor) {
-    GANTRY__TRY(gantry__tensor_create(runtime, device, dtype, shape, GANTRY_STREAM_TO_DEVICE, "Const", out_tensor));
+                                         const char *tag, gantry_tensor_t **out_tensor) {
+    const gantry__allocation_t purpose = {.owner = "Const", .tag = tag};
+    GANTRY__TRY(gantry__tensor_create(runtime, device, dtype, shape, GANTRY_STREAM_TO_DEVICE, &purpose, out_tensor));
     gantry_tensor_t *tensor = *out_tensor;
     gantry_status_t status = GANTRY_OK;
     if (tensor->buffer) {
@@ -169,9 +173,9 @@ static gantry_status_t copy_elements(gantry_tensor_t *target, const gantry_tenso
 }
 
 gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source, gantry_logical_device_t *device,
-                                       gantry_tensor_t **out_tensor) {
+                                       const gantry__allocation_t *purpose, gantry_tensor_t **out_tensor) {
     GANTRY__TRY(gantry__tensor_create(source->runtime, device, source->dtype, &source->shape, GANTRY_STREAM_TO_DEVICE,
-                                      "copy", out_tensor));
+                                      purpose, out_tensor));
     gantry_status_t status = copy_elements(*out_tensor, source);
     if (status == GANTRY_OK) status = gantry__tensor_inherit_faults(*out_tensor, source);
     if (status != GANTRY_OK) {
@@ -215,7 +219,7 @@ gantry_status_t gantry__tensor_settle(const gantry_tensor_t *tensor) {
 static gantry_status_t check_tensor(const gantry_tensor_t *tensor) {
     if (!tensor)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "the tensor is NULL; a tensor that an op made is accepted");
-    return gantry__runtime_check(tensor->runtime);
+    return gantry__runtime_check_well(tensor->runtime);
 }
 
 gantry_status_t gantry__tensor_host_data(const gantry_tensor_t *tensor, const void **out_data, void **out_owned) {
@@ -260,6 +264,7 @@ gantry_status_t gantry_tensor_read(const gantry_tensor_t *tensor, void *out, siz
 
 gantry_status_t gantry_tensor_wait(const gantry_tensor_t *tensor) {
     GANTRY__TRY(check_tensor(tensor));
+    if (tensor->buffer) GANTRY__TRY(gantry__loss_check(tensor->device));
     GANTRY__TRY(gantry__point_wait(tensor->ready));
     return gantry__tensor_settle(tensor);
 }

@@ -29,16 +29,19 @@ struct gantry_tensor_t {
     _Alignas(16) unsigned char inline_data[GANTRY__INLINE_BYTES]; /* as a heap aligns: kernels ask for no more */
 };
 
-/* An uninitialised tensor with memory on the device, whose first writer is first_stream. owner: op name. Not yet in a scope. */
+/* An uninitialised tensor with memory on the device, whose first writer is first_stream. purpose: all but bytes. Not yet in a scope. */
 gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_device_t *device, gantry_dtype_t dtype,
-                                      const gantry_shape_t *shape, uint32_t first_stream, const char *owner, gantry_tensor_t **out_tensor);
+                                      const gantry_shape_t *shape, uint32_t first_stream, const gantry__allocation_t *purpose,
+                                      gantry_tensor_t **out_tensor);
 /* The same memory with another shape of as many elements. */
 gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry_shape_t *shape, gantry_tensor_t **out_tensor);
 /* A copy on another device. */
-gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source, gantry_logical_device_t *device, gantry_tensor_t **out_tensor);
-/* A tensor on the host device with these elements. */
+gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source, gantry_logical_device_t *device,
+                                       const gantry__allocation_t *purpose, gantry_tensor_t **out_tensor);
+/* A tensor on the device with these elements. tag: the scope's, or NULL. */
 gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logical_device_t *device, gantry_dtype_t dtype,
-                                         const gantry_shape_t *shape, const void *data, gantry_tensor_t **out_tensor);
+                                         const gantry_shape_t *shape, const void *data, const char *tag,
+                                         gantry_tensor_t **out_tensor);
 
 /* Adds the faults of source that are not known to be good. */
 gantry_status_t gantry__tensor_inherit_faults(gantry_tensor_t *tensor, const gantry_tensor_t *source);

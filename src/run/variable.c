@@ -26,9 +26,10 @@ static bool lives_on_cpu_only(gantry_dtype_t dtype) {
 }
 
 /* A tensor of the variable's own on its device: tensors are immutable, so one that is there already is shared. */
-static gantry_status_t own_value(const gantry_tensor_t *value, gantry_logical_device_t *device,
-                                 gantry_tensor_t **out_value) {
-    if (value->device != device) return gantry__tensor_copy_to(value, device, out_value);
+static gantry_status_t own_value(const gantry_scope_t *scope, const gantry_tensor_t *value,
+                                 gantry_logical_device_t *device, gantry_tensor_t **out_value) {
+    const gantry__allocation_t purpose = {.owner = "AssignVariableOp", .tag = scope->tag};
+    if (value->device != device) return gantry__tensor_copy_to(value, device, &purpose, out_value);
     *out_value = gantry_tensor_retain(value);
     return GANTRY_OK;
 }
@@ -45,7 +46,7 @@ static gantry_status_t init_variable(gantry_variable_t *variable, gantry_scope_t
     gantry_logical_device_t *device;
     GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_ASSIGN_VARIABLE, "AssignVariableOp", initial->dtype, false,
                                       variable->device, &device));
-    return own_value(initial, variable->device, &variable->value);
+    return own_value(scope, initial, variable->device, &variable->value);
 }
 
 static gantry_status_t check_value(const gantry_scope_t *scope, const gantry_variable_t *variable,
@@ -118,7 +119,8 @@ gantry_variable_t *gantry_variable_create(gantry_scope_t *scope, const gantry_te
 }
 
 void gantry_variable_release(gantry_variable_t *variable) {
-    if (variable && atomic_fetch_sub(&variable->references, 1) == 1) destroy(variable);
+    if (!variable || !gantry__fork_guard_ask(&variable->runtime->fork)) return;
+    if (atomic_fetch_sub(&variable->references, 1) == 1) destroy(variable);
 }
 
 gantry_dtype_t gantry_variable_dtype(const gantry_variable_t *variable) {
@@ -189,7 +191,7 @@ static gantry_status_t assign(gantry_scope_t *scope, gantry_variable_t *variable
     GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_ASSIGN_VARIABLE, "AssignVariableOp", variable->dtype, false,
                                       variable->device, &device));
     gantry_tensor_t *own;
-    GANTRY__TRY(own_value(value, variable->device, &own));
+    GANTRY__TRY(own_value(scope, value, variable->device, &own));
     gantry__mutex_lock(&variable->update);
     put_value(variable, own);
     gantry__mutex_unlock(&variable->update);

@@ -102,6 +102,31 @@ static void ops_lists_every_op(void **state) {
     expect_in_output("gantry 0.");
 }
 
+static void settings_tell_values_and_who_set_them(void **state) {
+    (void)state;
+    expect_run(0, "GANTRY_MEMORY_LIMIT=CPU:0=64M,*=1G TF_GPU_HOST_MEM_LIMIT_IN_MB=32 $BIN/gantry settings");
+    expect_in_output("memory_limit");
+    expect_in_output("64M                      GANTRY_MEMORY_LIMIT");
+    expect_in_output("32M                      TF_GPU_HOST_MEM_LIMIT_IN_MB");
+    expect_run(0, "GANTRY_MEMORY_LIMIT=64M $BIN/gantry settings --json");
+    cJSON *array = cJSON_Parse(output);
+    assert_true(cJSON_IsArray(array));
+    const cJSON *entry;
+    int found = 0;
+    cJSON_ArrayForEach(entry, array) {
+        if (strcmp(cJSON_GetObjectItem(entry, "name")->valuestring, "memory_limit") != 0) continue;
+        ++found;
+        assert_string_equal(cJSON_GetObjectItem(entry, "value")->valuestring, "64M");
+        assert_string_equal(cJSON_GetObjectItem(entry, "source")->valuestring, "environment");
+        assert_string_equal(cJSON_GetObjectItem(entry, "set_by")->valuestring, "GANTRY_MEMORY_LIMIT");
+        assert_true(cJSON_IsFalse(cJSON_GetObjectItem(entry, "frozen")));
+    }
+    assert_true(found >= 2); /* the rest, and the CPU */
+    cJSON_Delete(array);
+    expect_run(1, "GANTRY_MEMORY_LIMIT=2X $BIN/gantry settings");
+    expect_in_output("GANTRY_MEMORY_LIMIT is \"2X\"");
+}
+
 static void wrong_arguments_exit_with_two(void **state) {
     (void)state;
     static const char *const lines[] = {"$BIN/gantry",
@@ -282,6 +307,7 @@ int main(void) {
         cmocka_unit_test(devices_lists_backends_and_devices),
         cmocka_unit_test(devices_as_json_parses),
         cmocka_unit_test(ops_lists_every_op),
+        cmocka_unit_test(settings_tell_values_and_who_set_them),
         cmocka_unit_test(wrong_arguments_exit_with_two),
         cmocka_unit_test(without_opencl_the_cpu_serves_alone_and_says_why),
         cmocka_unit_test(guide_prints_its_results_in_order),

@@ -186,6 +186,7 @@ void conformance_run_variables(conformance_t *c);
 void conformance_run_scopes(conformance_t *c);
 void conformance_run_calls(conformance_t *c);
 void conformance_run_memory(conformance_t *c);
+void conformance_run_memory_control(conformance_t *c);
 void conformance_run_threads(conformance_t *c);
 
 #endif

@@ -90,8 +90,15 @@ static void describe(const gantry_fake_device_t *device, gantry_device_info_t *o
         .max_work_group_size = 256,
         .native_vector_width = 1,
         .program_kinds = device->program_kinds,
+        .least_priority = device->least_priority,
+        .greatest_priority = device->greatest_priority,
     };
-    memcpy(out_info, &info, out_info->struct_size < sizeof info ? out_info->struct_size : sizeof info);
+#ifdef GANTRY_FAKE_OLD_LAYOUT
+    const size_t known = offsetof(gantry_device_info_t, least_priority);
+#else
+    const size_t known = sizeof info;
+#endif
+    memcpy(out_info, &info, out_info->struct_size < known ? out_info->struct_size : known);
 }
 
 static int32_t device_info(gantry_backend_instance_t *handle, uint32_t index, gantry_device_info_t *out_info) {

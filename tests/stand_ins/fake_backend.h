@@ -31,6 +31,7 @@ typedef struct gantry_fake_device_t {
     uint32_t program_kinds;
     uint32_t compute_units;
     int32_t info_status; /* not 0: device_info fails with it */
+    int32_t least_priority, greatest_priority; /* 1 and -1 at reset */
     char hardware_name[64];
     char vendor[64];
     char platform_name[64];
@@ -97,6 +98,8 @@ typedef struct gantry_fake_control_t {
     int32_t (*wait_finished)(uint32_t device, uint64_t pieces, uint32_t timeout_ms);
     uint64_t (*violations)(void);
     void (*first_violation)(char *out_text, uint64_t text_bytes); /* "" when none */
+    /* Streams ever made on the device with that priority; one made without has none. */
+    uint64_t (*streams_with_priority)(uint32_t device, int32_t priority);
     /* Spans of transfers and kernels that do not begin at a multiple of alignment_bytes. */
     uint64_t (*misaligned)(void);
 

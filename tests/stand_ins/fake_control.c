@@ -24,6 +24,8 @@ static void reset_card(fake_card_t *card, uint32_t index) {
     device->alignment_bytes = 256;
     device->dtype_mask = UINT64_MAX;
     device->compute_units = 4;
+    device->least_priority = 1;
+    device->greatest_priority = -1;
     (void)snprintf(device->hardware_name, sizeof device->hardware_name, "Fake Device %u", index);
     (void)snprintf(device->vendor, sizeof device->vendor, "Fake Vendor");
     (void)snprintf(device->platform_name, sizeof device->platform_name, "Fake Platform");
@@ -212,6 +214,14 @@ static void first_violation(char *out_text, uint64_t text_bytes) {
     gantry__fake_unlock();
 }
 
+static uint64_t streams_with_priority(uint32_t device, int32_t priority) {
+    const fake_card_t *card = begin_card(device);
+    int32_t place = priority + FAKE_PRIORITIES / 2;
+    uint64_t count = place >= 0 && place < FAKE_PRIORITIES ? card->prioritised[place] : 0;
+    gantry__fake_unlock();
+    return count;
+}
+
 static uint64_t misaligned(void) {
     gantry__fake_lock();
     uint64_t count = gantry__fake.misaligned;
@@ -253,6 +263,7 @@ static const gantry_fake_control_t control = {
     .wait_finished = wait_finished,
     .violations = violations,
     .first_violation = first_violation,
+    .streams_with_priority = streams_with_priority,
     .misaligned = misaligned,
     .set_watch = set_watch,
 };

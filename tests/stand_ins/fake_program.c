@@ -1,4 +1,5 @@
-/* A compiler that understands one word: a text has the kernel X when it contains "kernel X". "#error" anywhere fails
+/* A compiler that understands one word: a text has the kernel X when it contains "kernel X"; "kernel X local=N" declares N
+ * bytes of local memory. "#error" anywhere fails
  * the build, with the rest of its line as the log. A binary is the options and the text behind a mark. Two kernels
  * do something: "copy_words" (target span, source span) and "fill_words" (span, uint32 value); all others only touch
  * their spans. */
@@ -168,6 +169,32 @@ static int32_t kernel_find(gantry_backend_program_t *handle, const char *name, g
     return gantry__fake_end(&call);
 }
 
+/* The number behind " local=" after the kernel's name, on its line; 0 without. */
+static uint64_t declared_local_bytes(const fake_kernel_t *kernel) {
+    static const char word[] = "kernel ";
+    unsigned long long bytes = 0;
+    for (const char *at = strstr(kernel->program->text, word); at; at = strstr(at, word)) {
+        at += sizeof word - 1;
+        size_t length = strlen(kernel->name);
+        if (strncmp(at, kernel->name, length) == 0 && sscanf(at + length, " local=%llu", &bytes) == 1) return bytes;
+    }
+    return 0;
+}
+
+static int32_t kernel_info(gantry_backend_kernel_t *handle, gantry_kernel_info_t *out_info) {
+    fake_call_t call;
+    gantry__fake_begin(&call, FAKE_SLOT_kernel_info);
+    gantry__fake_check_layout(&call);
+    const fake_kernel_t *kernel = gantry__fake_find(&call, GANTRY_FAKE_KERNEL, gantry__fake_number(handle));
+    if (kernel && call.error.code == FAKE_OK) {
+        gantry_kernel_info_t info = {.struct_size = out_info->struct_size,
+                                     .max_work_group_size = 256,
+                                     .local_bytes = declared_local_bytes(kernel)};
+        memcpy(out_info, &info, out_info->struct_size < sizeof info ? out_info->struct_size : sizeof info);
+    }
+    return gantry__fake_end(&call);
+}
+
 /* ---- launches ---- */
 
 static int32_t run_copy_words(fake_work_t *work, fake_error_t *out_error) {
@@ -242,11 +269,16 @@ static int32_t launch_kernel(gantry_backend_stream_t *handle, gantry_backend_ker
 }
 
 const gantry_program_ops_t gantry__fake_program_ops = {
+#ifdef GANTRY_FAKE_OLD_LAYOUT
+    .struct_size = offsetof(gantry_program_ops_t, kernel_info),
+#else
     .struct_size = sizeof gantry__fake_program_ops,
+#endif
     .build = build,
     .destroy = program_destroy,
     .binary = binary,
     .load_binary = load_binary,
     .kernel_find = kernel_find,
     .launch = launch_kernel,
+    .kernel_info = kernel_info,
 };

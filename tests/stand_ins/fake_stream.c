@@ -216,6 +216,25 @@ static int32_t create(gantry_backend_device_t *device, int32_t purpose, gantry_b
     return gantry__fake_end(&call);
 }
 
+static int32_t create_with_priority(gantry_backend_device_t *device, int32_t purpose, int32_t priority,
+                                    gantry_backend_stream_t **out_stream) {
+    fake_call_t call;
+    gantry__fake_begin(&call, FAKE_SLOT_stream_create_with_priority);
+    gantry__fake_check_layout(&call);
+    *out_stream = NULL;
+    fake_device_t *self = gantry__fake_find_device(&call, device);
+    int32_t place = priority + FAKE_PRIORITIES / 2;
+    if (purpose < 0 || purpose >= FAKE_PURPOSES || place < 0 || place >= FAKE_PRIORITIES) {
+        gantry__fake_violate(&call, "a stream of purpose %d and priority %d", purpose, priority);
+    } else if (self && (priority > self->settings->least_priority || priority < self->settings->greatest_priority)) {
+        gantry__fake_violate(&call, "priority %d is out of range", priority);
+    } else if (self) {
+        start(&call, self, purpose, out_stream);
+        if (call.error.code == FAKE_OK) ++gantry__fake_card(self)->prioritised[place];
+    }
+    return gantry__fake_end(&call);
+}
+
 static void destroy(gantry_backend_stream_t *handle) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_stream_destroy);
@@ -287,7 +306,12 @@ static int32_t wait_event(gantry_backend_stream_t *handle, gantry_backend_event_
 }
 
 const gantry_stream_ops_t gantry__fake_stream_ops = {
+#ifdef GANTRY_FAKE_OLD_LAYOUT
+    .struct_size = offsetof(gantry_stream_ops_t, create_with_priority),
+#else
     .struct_size = sizeof gantry__fake_stream_ops,
+#endif
+    .create_with_priority = create_with_priority,
     .create = create,
     .destroy = destroy,
     .flush = flush,

@@ -7,7 +7,8 @@
 
 #include "fake_module.h"
 
-#include "device/device_table.h"
+#include "base/setting_rows.h"
+#include "device/device_config.h"
 #include "locked_heap.h"
 #include "log_lines.h"
 
@@ -23,12 +24,14 @@ typedef const gantry_physical_device_t *physical_device_t;
 
 static const gantry_fake_control_t *fake, *other;
 
-/* Variables that shape devices are taken out of the environment, controls are reset: fake and other have one GPU
+/* Every variable of the table is taken out of the environment, controls are reset: fake and other have one GPU
  * each. */
 static inline void device_fixture_clear(void) {
-    static const char *const names[] = {"GANTRY_BACKENDS",      "GANTRY_BACKEND_PATH",      "GANTRY_OPENCL_CPU",
-                                        "GANTRY_MEMORY_GROWTH", "GANTRY_MEMORY_LIMIT",      "GANTRY_VISIBLE_DEVICES",
-                                        "CUDA_VISIBLE_DEVICES", "TF_FORCE_GPU_ALLOW_GROWTH"};
+    static const char *const names[] = {
+#define GANTRY__ENVIRONMENT_ROW(name, values, default_value, meaning) name,
+#include "base/environment.def"
+#undef GANTRY__ENVIRONMENT_ROW
+    };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) (void)unsetenv(names[i]);
     if (!fake) fake = fake_module_control(FAKE_FILE("fake", "fake"));
     if (!other) other = fake_module_control(FAKE_FILE("other", "other"));
@@ -46,9 +49,10 @@ static inline gantry_status_t device_fixture_try_open(device_fixture_t *f, const
     if (!path) path = FAKE_FOLDER("fake");
     assert_int_equal(gantry__backend_set_init(&f->set, &f->heap.heap, &f->log.log, &f->settings, path, NULL),
                      GANTRY_OK);
+    assert_int_equal(gantry__options_put(&f->settings, options ? options : &none), GANTRY_OK);
     f->heap.inner.fail_at = fail_at;
-    gantry_status_t status = gantry__device_table_init(&f->table, &f->heap.heap, &f->log.log, &f->settings, &f->set,
-                                                       options ? options : &none);
+    gantry_status_t status =
+        gantry__device_table_init(&f->table, &f->heap.heap, &f->log.log, &f->settings, &f->set);
     if (status != GANTRY_OK) {
         gantry__backend_set_deinit(&f->set);
         gantry__settings_deinit(&f->settings);

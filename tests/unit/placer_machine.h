@@ -84,6 +84,7 @@ static inline int add_device(const char *type, int index, int backend, uint32_t 
     struct gantry_physical_device_t *physical = &machine.physical[n];
     struct gantry_logical_device_t *logical = &machine.logical[n];
     atomic_store(&logical->is_open, true); /* kernels may be asked about shapes */
+    physical->table = &machine.table;
     physical->backend = &machine.backends[backend];
     physical->backend_index = backend_index;
     physical->position = (uint32_t)n;

@@ -151,9 +151,21 @@ static void collection_leaves_the_one_region_in_use(void **state) {
 
 /* ---- regions: growth, limit, back-off ---- */
 
-/* Begins and attaches one region for a request; its length, or 0 when refused. */
+/* The whole pool is in use once, as by a program that needs more. */
+static void fill_once(pool_t *pool) {
+    gantry__bfc_chunk_t *chunks[64];
+    size_t count = 0;
+    for (uint64_t bytes; (bytes = gantry__bfc_bins_largest(&pool->bfc.bins)) > 0; ++count) {
+        assert_in_range(count, 0, 63);
+        assert_int_equal(gantry__bfc_allocate(&pool->bfc, bytes, &chunks[count]), GANTRY_OK);
+    }
+    while (count > 0) gantry__bfc_free(&pool->bfc, chunks[--count]);
+}
+
+/* Begins and attaches one region for a request that the full pool cannot serve; its length, or 0 when refused. */
 static uint64_t extend_once(pool_t *pool, uint64_t bytes) {
     uint64_t before = pool->driver_bytes;
+    fill_once(pool);
     return extend(pool, bytes) ? pool->driver_bytes - before : 0;
 }
 
@@ -182,6 +194,52 @@ static void growth_with_first_request_of_3_mib_makes_4_and_again_4(void **state)
     close_pool(&pool);
 }
 
+static void growth_steps_end_at_the_cap_but_for_one_request_that_needs_more(void **state) {
+    (void)state;
+    pool_t pool;
+    open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 64 * GIB, .growth = true});
+    for (uint64_t expected = 2 * MIB; expected <= GIB; expected *= 2)
+        assert_int_equal(extend_once(&pool, 1), expected);
+    assert_int_equal(extend_once(&pool, 1), GIB);
+    assert_int_equal(extend_once(&pool, GIB + 100 * MIB + 1), GIB + 100 * MIB + 256);
+    assert_int_equal(extend_once(&pool, GIB), GIB);
+    assert_int_equal(extend_once(&pool, 1), GIB);
+    check_pool(&pool.bfc);
+    close_pool(&pool);
+    open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .max_step_bytes = MIB, .growth = true});
+    for (int i = 0; i < 4; i++) assert_int_equal(extend_once(&pool, 1), MIB); /* the first region, too */
+    close_pool(&pool);
+    open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .max_step_bytes = MIB}); /* without growth it is no step */
+    assert_int_equal(extend_once(&pool, 1), GIB);
+    close_pool(&pool);
+}
+
+static void pool_beyond_the_peak_grows_with_care(void **state) {
+    (void)state;
+    pool_t pool;
+    open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .growth = true});
+    for (uint64_t bytes = 2 * MIB; bytes <= 64 * MIB; bytes *= 2) (void)must_get(&pool, bytes); /* 126, all in use */
+    gantry__bfc_chunk_t *last = must_get(&pool, 40 * MIB);
+    gantry__bfc_chunk_t *rest = must_get(&pool, 44 * MIB); /* the region of 128 holds both */
+    assert_int_equal(pool.driver_bytes, 254 * MIB);
+    gantry__bfc_free(&pool.bfc, last);
+    gantry__bfc_free(&pool.bfc, rest);
+    assert_int_equal(gantry__bfc_fair_pool_bytes(&pool.bfc, 130 * MIB), 2 * (126 + 130) * MIB);
+    gantry__bfc_clear_stats(&pool.bfc); /* does not forget the 210 MiB */
+    assert_int_equal(gantry__bfc_fair_pool_bytes(&pool.bfc, 1), 2 * 210 * MIB);
+    uint64_t before = pool.driver_bytes;
+    assert_true(extend(&pool, 1)); /* 254 is at most 2 * 210: doubling goes on */
+    assert_int_equal(pool.driver_bytes - before, 256 * MIB);
+    before = pool.driver_bytes;
+    assert_true(extend(&pool, 1)); /* no longer fair: a region of the first length */
+    assert_int_equal(pool.driver_bytes - before, 2 * MIB);
+    before = pool.driver_bytes;
+    assert_true(extend(&pool, 30 * MIB)); /* or what is needed */
+    assert_int_equal(pool.driver_bytes - before, 30 * MIB);
+    check_pool(&pool.bfc);
+    close_pool(&pool);
+}
+
 static void growth_off_takes_the_whole_limit_at_once(void **state) {
     (void)state;
     pool_t pool;
@@ -200,7 +258,7 @@ static void growth_off_takes_the_whole_limit_at_once(void **state) {
 static void unbounded_limit_grows_as_any_other(void **state) {
     (void)state;
     pool_t pool;
-    open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = UINT64_MAX, .growth = true});
+    open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = UINT64_MAX, .max_step_bytes = UINT64_MAX, .growth = true});
     for (uint64_t expected = 2 * MIB; expected < UINT64_C(1) << 62; expected *= 2) {
         assert_int_equal(extend_once(&pool, 1), expected);
     }
@@ -301,7 +359,7 @@ static void pool_statistics_follow_regions_and_clear(void **state) {
     (void)state;
     pool_t pool;
     gantry__bfc_stats_t stats;
-    open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .growth = true});
+    open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = GIB, .split_bytes = 128 * MIB, .growth = true});
     gantry__bfc_get_stats(&pool.bfc, &stats);
     assert_int_equal(stats.pool_bytes + stats.largest_free_block_bytes, 0);
     gantry__bfc_free(&pool.bfc, must_get(&pool, 6 * MIB));
@@ -388,12 +446,15 @@ static void chunk_is_split_at_twice_the_request_or_at_the_threshold(void **state
     assert_int_equal(must_get(&pool, 2048)->bytes, 2048);
     close_pool(&pool);
 
-    open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 300 * MIB});
-    chunk = must_get(&pool, 172 * MIB);
-    assert_int_equal(chunk->bytes, 172 * MIB); /* 128 MiB left over */
-    gantry__bfc_free(&pool.bfc, chunk);
-    assert_int_equal(must_get(&pool, 172 * MIB + 1)->bytes, 300 * MIB);
-    close_pool(&pool);
+    for (int i = 0; i < 2; i++) { /* by default 64 KiB; TensorFlow's 128 MiB when asked for */
+        uint64_t split_bytes = i == 0 ? 64 * 1024 : 128 * MIB;
+        open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 300 * MIB, .split_bytes = i == 0 ? 0 : split_bytes});
+        chunk = must_get(&pool, 300 * MIB - split_bytes);
+        assert_int_equal(chunk->bytes, 300 * MIB - split_bytes);
+        gantry__bfc_free(&pool.bfc, chunk);
+        assert_int_equal(must_get(&pool, 300 * MIB - split_bytes + 1)->bytes, 300 * MIB);
+        close_pool(&pool);
+    }
 
     open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 4096, .split_bytes = 256});
     assert_int_equal(must_get(&pool, 3840)->bytes, 3840);
@@ -596,6 +657,8 @@ int main(void) {
         cmocka_unit_test(collection_leaves_the_one_region_in_use),
         cmocka_unit_test(growth_with_tiny_requests_doubles_regions),
         cmocka_unit_test(growth_with_first_request_of_3_mib_makes_4_and_again_4),
+        cmocka_unit_test(growth_steps_end_at_the_cap_but_for_one_request_that_needs_more),
+        cmocka_unit_test(pool_beyond_the_peak_grows_with_care),
         cmocka_unit_test(growth_off_takes_the_whole_limit_at_once),
         cmocka_unit_test(unbounded_limit_grows_as_any_other),
         cmocka_unit_test(driver_refusal_backs_off_by_tenths_to_the_request),

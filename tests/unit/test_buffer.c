@@ -70,6 +70,31 @@ static void buffer_of_addressable_device_has_an_address(void **state) {
     device_fixture_close(&f);
 }
 
+static void memory_that_nobody_waits_for_is_preferred(void **state) {
+    (void)state;
+    device_fixture_t f;
+    gantry_logical_device_t *device = open_device(&f);
+    gantry__buffer_t *busy = create(device, BYTES, COMPUTE), *between = create(device, BYTES, COMPUTE);
+    gantry__buffer_t *done = create(device, BYTES, COMPUTE), *behind = create(device, BYTES, COMPUTE);
+    uint64_t first = busy->span.offset_bytes, second = done->span.offset_bytes;
+    assert_true(first < second);
+    assert_int_equal(gantry__point_wait(fill(done, COMPUTE, 1)), GANTRY_OK);
+    fake->close_gate(0, 1u << COMPUTE);
+    (void)fill(busy, COMPUTE, 2);
+    gantry__buffer_release(busy);
+    gantry__buffer_release(done);
+    gantry__buffer_t *copied = create(device, BYTES, TO_DEVICE); /* not the lower offset: compute still writes there */
+    assert_int_equal(copied->span.offset_bytes, second);
+    gantry__buffer_t *computed = create(device, BYTES, COMPUTE); /* the same stream needs no wait */
+    assert_int_equal(computed->span.offset_bytes, first);
+    fake->open_gate(0, UINT32_MAX);
+    gantry__buffer_release(copied);
+    gantry__buffer_release(computed);
+    gantry__buffer_release(between);
+    gantry__buffer_release(behind);
+    device_fixture_close(&f);
+}
+
 static void freed_memory_is_reused_without_waiting_on_its_stream(void **state) {
     (void)state;
     device_fixture_t f;
@@ -257,6 +282,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(buffer_names_its_memory),
         TEST(buffer_of_addressable_device_has_an_address),
+        TEST(memory_that_nobody_waits_for_is_preferred),
         TEST(freed_memory_is_reused_without_waiting_on_its_stream),
         TEST(freed_memory_is_reused_on_another_stream_behind_its_last_use),
         TEST(former_uses_outlive_an_owner_that_did_nothing),

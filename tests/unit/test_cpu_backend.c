@@ -1,3 +1,4 @@
+#define _DEFAULT_SOURCE /* mincore */
 /* The CPU backend through its table, with a host of the test's own whose memory can run out at any allocation. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -6,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -268,6 +270,21 @@ static void region_is_aligned_and_writable_to_its_end(void **state)
     }
 }
 
+static void region_is_backed_before_it_is_handed_out(void **state)
+{
+    static const uint64_t sizes[] = {4096, 1 << 20, 40 << 20};
+    opened_t *o = *state;
+
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
+        unsigned char resident[(40 << 20) / 4096];
+        gantry_region_t region = 0;
+        assert_int_equal(o->table->memory->region_alloc(o->device, sizes[i], &region), 0);
+        assert_int_equal(mincore((void *)(uintptr_t)region, sizes[i], resident), 0);
+        for (size_t page = 0; page < sizes[i] / 4096; ++page) assert_true(resident[page] & 1);
+        o->table->memory->region_free(o->device, region, sizes[i]);
+    }
+}
+
 static void region_larger_than_the_machine_is_resource_exhausted(void **state)
 {
     static const uint64_t sizes[] = {UINT64_C(1) << 62, UINT64_MAX, INT64_MAX};
@@ -385,6 +402,7 @@ int main(void)
         cmocka_unit_test(options_lower_the_level_and_bound_threads),
         cmocka_unit_test(options_that_mean_nothing_are_warned_about),
         WITH_DEVICE(region_is_aligned_and_writable_to_its_end),
+        WITH_DEVICE(region_is_backed_before_it_is_handed_out),
         WITH_DEVICE(region_larger_than_the_machine_is_resource_exhausted),
         WITH_DEVICE(memory_info_free_is_within_total),
         WITH_DEVICE(event_recorded_is_done),

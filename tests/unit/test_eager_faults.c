@@ -176,6 +176,30 @@ static void failed_upload_poisons_what_is_computed_from_it(void **state) {
     runtime_fixture_close(&f);
 }
 
+static void failed_upload_spoils_no_later_one(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    const gantry_tensor_t *x = F32(scope, 1, 2);
+    for (int round = 0; round < 3; ++round) {
+        assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
+        fake->close_gate(0, TO_DEVICE);
+        assert_true(fake->fail_calls("work", 1, 1, GANTRY_INTERNAL, "the bus is cut"));
+        const gantry_tensor_t *bad = F32(scope, 3, 4);
+        const gantry_tensor_t *sum = gantry_add(scope, x, bad); /* the compute stream waits for the upload: it inherits the error */
+        fake->open_gate(0, TO_DEVICE);
+        float got[2];
+        expect_failure(gantry_tensor_read(round == 1 ? bad : sum, got, sizeof got), GANTRY_INTERNAL, "the bus is cut");
+        const gantry_tensor_t *good = F32(scope, 5, 6); /* nobody has synchronised anything */
+        EXPECT_F32(good, 5, 6);
+        EXPECT_F32(gantry_add(scope, good, x), 6, 8);
+        expect_read_fails(round == 1 ? sum : bad, GANTRY_INTERNAL, "the bus is cut");
+    }
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
 static void value_that_was_read_stays_good(void **state) {
     (void)state;
     runtime_fixture_t f;
@@ -376,6 +400,7 @@ int main(int argc, char **argv) {
         TEST(failed_work_surfaces_in_its_dependants_on_that_stream),
         TEST(failed_work_poisons_what_was_submitted_before_it_was_known),
         TEST(failed_upload_poisons_what_is_computed_from_it),
+        TEST(failed_upload_spoils_no_later_one),
         TEST(value_that_was_read_stays_good),
         TEST(synchronize_reports_failed_work_once),
         TEST(lost_device_fails_with_the_cause_and_others_go_on),

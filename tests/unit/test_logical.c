@@ -24,9 +24,14 @@ static gantry_logical_device_t *open_device(device_fixture_t *f) {
     return device;
 }
 
+static gantry_status_t allocate(gantry_logical_device_t *device, uint64_t bytes, gantry__bfc_chunk_t **out_chunk) {
+    const gantry__allocation_t request = {.bytes = bytes, .owner = "Test"};
+    return gantry__allocator_allocate(&device->allocator, &request, out_chunk);
+}
+
 static gantry__bfc_chunk_t *get(gantry_logical_device_t *device, uint64_t bytes) {
     gantry__bfc_chunk_t *chunk;
-    if (gantry__allocator_allocate(&device->allocator, bytes, "Test", &chunk) != GANTRY_OK)
+    if (allocate(device, bytes, &chunk) != GANTRY_OK)
         fail_msg("%s", gantry__message());
     return chunk;
 }
@@ -161,7 +166,7 @@ static void pool_is_bounded_by_the_card(void **state) {
     gantry__bfc_stats_t stats;
     gantry__allocator_stats(&device->allocator, &stats);
     assert_int_equal(stats.bytes_limit, 64 * MIB);
-    expect_failure(gantry__allocator_allocate(&device->allocator, 65 * MIB, "Test", &chunk), GANTRY_RESOURCE_EXHAUSTED,
+    expect_failure(allocate(device, 65 * MIB, &chunk), GANTRY_RESOURCE_EXHAUSTED,
                    "Allocator (GPU_0_bfc) ran out of memory");
     device_fixture_close(&f);
 }
@@ -183,7 +188,7 @@ static void largest_allocation_is_respected(void **state) {
     gantry_logical_device_t *device = open_device(&f);
     gantry__bfc_chunk_t *chunks[8], *refused;
     for (int i = 0; i < 8; ++i) chunks[i] = get(device, 2 * MIB);
-    expect_failure(gantry__allocator_allocate(&device->allocator, 4 * MIB, "Test", &refused), GANTRY_RESOURCE_EXHAUSTED,
+    expect_failure(allocate(device, 4 * MIB, &refused), GANTRY_RESOURCE_EXHAUSTED,
                    "ran out of memory");
     for (int i = 0; i < 8; ++i) gantry__allocator_free(&device->allocator, chunks[i]);
     device_fixture_close(&f); /* a larger region would have been a violation */
@@ -225,7 +230,7 @@ static void failing_touch_is_a_lack_of_memory(void **state) {
         change_first(GANTRY_DEVICE_LAZY_COMMIT, 0, 256);
         gantry_logical_device_t *device = open_device(&f);
         assert_true(fake->fail_calls(slots[i], 1, 100, GANTRY_INTERNAL, "no pages"));
-        gantry_status_t status = gantry__allocator_allocate(&device->allocator, MIB, "Test", &chunk);
+        gantry_status_t status = allocate(device, MIB, &chunk);
         assert_int_equal(status, i == 3
                                      ? GANTRY_OK
                                      : GANTRY_RESOURCE_EXHAUSTED); /* without an event the whole stream is waited for */
@@ -245,7 +250,7 @@ static void host_backed_memory_asks_the_machine_first(void **state) {
     gantry_logical_device_t *device = open_device(&f);
     fake->set_capacity(0, 5 * MIB);
     uint64_t asked = fake->calls("region_alloc");
-    expect_failure(gantry__allocator_allocate(&device->allocator, 8 * MIB, "Test", &chunk), GANTRY_RESOURCE_EXHAUSTED,
+    expect_failure(allocate(device, 8 * MIB, &chunk), GANTRY_RESOURCE_EXHAUSTED,
                    "ran out of memory");
     assert_int_equal(fake->calls("region_alloc"),
                      asked); /* the driver would have said yes, and the system killed the process */

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "opencl/opencl_status.h"
 #include "opencl_fixture.h"
 
 /* ---- query and open ---- */
@@ -314,6 +315,21 @@ static void fill_of_each_pattern_size_repeats_it(void **state) {
     fixture_close(&fixture);
 }
 
+/* Unavailable of an open device means that it is lost: only what says so may have that code. */
+static void only_a_dead_device_is_unavailable(void **state) {
+    enum { INTERNAL = 13 };
+    static const int32_t cases[][2] = {
+        {-2 /* CL_DEVICE_NOT_AVAILABLE */, UNAVAILABLE},      {-36 /* CL_INVALID_COMMAND_QUEUE */, UNAVAILABLE},
+        {-34 /* CL_INVALID_CONTEXT */, UNAVAILABLE},          {-3 /* CL_COMPILER_NOT_AVAILABLE */, UNIMPLEMENTED},
+        {-16 /* CL_LINKER_NOT_AVAILABLE */, UNIMPLEMENTED},   {-5 /* CL_OUT_OF_RESOURCES */, RESOURCE_EXHAUSTED},
+        {-38 /* CL_INVALID_MEM_OBJECT */, INTERNAL},          {-48 /* CL_INVALID_KERNEL */, INTERNAL}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(gantry__opencl_error_code(cases[i][0]), cases[i][1]);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(query_older_core_is_refused),
@@ -331,6 +347,7 @@ int main(void) {
         cmocka_unit_test(host_memory_is_given_and_taken_back),
         cmocka_unit_test(transfers_with_offsets_hit_their_bytes_only),
         cmocka_unit_test(fill_of_each_pattern_size_repeats_it),
+        cmocka_unit_test(only_a_dead_device_is_unavailable),
     };
 
     setenv("POCL_DEVICES", "pthread pthread", 1);

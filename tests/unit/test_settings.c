@@ -130,7 +130,7 @@ static void word_is_one_of_those_accepted(void **state) {
     assert_int_equal(value, 2);
     assert_int_equal(gantry__settings_put(&f.settings, "W2", "sil"), GANTRY_OK);
     assert_int_equal(gantry__settings_get_word(&f.settings, "W2", words, 3, &value), GANTRY_INVALID_ARGUMENT);
-    assert_string_equal(gantry__message(), "W2 is \"sil\"; accepted are explicit, warn, silent");
+    assert_string_equal(gantry__message(), "option W2 is \"sil\"; accepted are explicit, warn, silent");
     assert_int_equal(value, 2);
     close_settings(&f);
 }

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -50,7 +51,7 @@ static void open_all(fixture_t *f, uint32_t flags) {
         assert_int_equal(f->backend->memory->region_alloc(f->devices[i], BYTES, &f->regions[i]), 0);
         for (uint32_t k = 0; k < GANTRY__STREAMS; ++k) {
             assert_int_equal(gantry__stream_init(&f->streams[i][k], &f->host.heap.heap, f->backend, f->devices[i],
-                                                 f->devices[i], k, (flags & GANTRY_DEVICE_SYNCHRONOUS) != 0),
+                                                 f->devices[i], k, NULL, (flags & GANTRY_DEVICE_SYNCHRONOUS) != 0),
                              GANTRY_OK);
         }
     }
@@ -277,7 +278,7 @@ static void stream_of_another_backend_makes_the_thread_wait(void **state) {
     open_all(&f, 0);
     gantry_backend_t copy = *f.backend; /* another backend, as far as streams know */
     assert_int_equal(
-        gantry__stream_init(&foreign, &f.host.heap.heap, &copy, f.devices[1], f.devices[1], COMPUTE, false), GANTRY_OK);
+        gantry__stream_init(&foreign, &f.host.heap.heap, &copy, f.devices[1], f.devices[1], COMPUTE, NULL, false), GANTRY_OK);
     fake->set_delay(0, 10);
     gantry__point_t written = fill(&f, 0, COMPUTE, 7);
     assert_int_equal(gantry__stream_wait_for(&foreign, &written, 1), GANTRY_OK);
@@ -311,7 +312,7 @@ static void synchronous_stream_waits_on_the_thread(void **state) {
     gantry__stream_t at_once;
     open_all(&f, 0);
     assert_int_equal(
-        gantry__stream_init(&at_once, &f.host.heap.heap, f.backend, f.devices[1], f.devices[1], COMPUTE, true),
+        gantry__stream_init(&at_once, &f.host.heap.heap, f.backend, f.devices[1], f.devices[1], COMPUTE, NULL, true),
         GANTRY_OK);
     fake->set_delay(0, 10);
     gantry__point_t written = fill(&f, 0, COMPUTE, 7);
@@ -366,7 +367,7 @@ static void stream_that_cannot_be_made_leaves_nothing(void **state) {
     gantry__stream_t stream;
     open_all(&f, 0);
     assert_true(fake->fail_calls("stream_create", 1, 1, GANTRY_UNAVAILABLE, "no more queues"));
-    assert_int_equal(gantry__stream_init(&stream, &f.host.heap.heap, f.backend, f.devices[0], NULL, COMPUTE, false),
+    assert_int_equal(gantry__stream_init(&stream, &f.host.heap.heap, f.backend, f.devices[0], NULL, COMPUTE, NULL, false),
                      GANTRY_UNAVAILABLE);
     assert_string_equal(gantry__message(), "no more queues");
     gantry__stream_deinit(&stream); /* harmless */
@@ -452,6 +453,54 @@ static void failed_work_is_told_to_every_reader(void **state) {
     assert_int_equal(gantry__stream_wait_for(&f.streams[0][TO_HOST], &later, 1), GANTRY_OK);
     assert_int_equal(gantry__point_wait(read_back(&f, 0, TO_HOST, values)), GANTRY_OK);
     expect_values(values, 3);
+    close_all(&f);
+}
+
+/* The numbered pieces of work fail, one after the other is waited for; points[i] is piece i. */
+static void fail_some(fixture_t *f, gantry__point_t *points, uint32_t count, uint32_t every) {
+    for (uint32_t i = 0; i < count; ++i) {
+        char text[32];
+        (void)snprintf(text, sizeof text, "piece %u died", i);
+        if (i % every == 0) assert_true(fake->fail_calls("work", 1, 1, GANTRY_INTERNAL, text));
+        points[i] = fill(f, 0, COMPUTE, i);
+        assert_int_equal(gantry__point_wait(points[i]), i % every == 0 ? GANTRY_INTERNAL : GANTRY_OK);
+    }
+}
+
+static void results_between_two_failures_stay_good(void **state) {
+    (void)state;
+    fixture_t f;
+    gantry__point_t points[3 * GANTRY__FAILED_RANGES];
+    open_all(&f, 0);
+    fail_some(&f, points, 3 * GANTRY__FAILED_RANGES, 3);
+    for (uint32_t i = 0; i < 3 * GANTRY__FAILED_RANGES; ++i) {
+        char text[32];
+        (void)snprintf(text, sizeof text, "piece %u died", i);
+        assert_int_equal(gantry__point_wait(points[i]), i % 3 == 0 ? GANTRY_INTERNAL : GANTRY_OK);
+        if (i % 3 == 0) assert_string_equal(gantry__message(), text);
+    }
+    close_all(&f);
+}
+
+static void more_failures_than_are_kept_apart_join_the_nearest(void **state) {
+    (void)state;
+    fixture_t f;
+    enum { APART = 3, FIRST = 3 * GANTRY__FAILED_RANGES };
+    gantry__point_t points[FIRST], near[4];
+    open_all(&f, 0);
+    fail_some(&f, points, FIRST, APART);
+    fail_some(&f, near, 4, 2); /* near[0] and near[2] fail: two ranges too many, one good result between them */
+    for (uint32_t i = 0; i < 4; ++i) {
+        gantry_status_t expected = i == 3 ? GANTRY_OK : GANTRY_INTERNAL; /* near[1] is the price */
+        if (i != 1) assert_int_equal(gantry__point_wait(near[i]), expected);
+    }
+    uint32_t lost = gantry__point_wait(near[1]) != GANTRY_OK;
+    for (uint32_t i = 0; i < FIRST; ++i) {
+        gantry_status_t status = gantry__point_wait(points[i]);
+        if (i % APART == 0) assert_int_equal(status, GANTRY_INTERNAL); /* no failure is forgotten */
+        lost += i % APART != 0 && status != GANTRY_OK;
+    }
+    assert_in_range(lost, 2, 4); /* the good results of two gaps, and of no more */
     close_all(&f);
 }
 
@@ -570,6 +619,8 @@ int main(void) {
         cmocka_unit_test(memory_running_out_leaks_nothing),
         cmocka_unit_test(failed_work_is_told_to_who_waits),
         cmocka_unit_test(failed_work_is_told_to_every_reader),
+        cmocka_unit_test(results_between_two_failures_stay_good),
+        cmocka_unit_test(more_failures_than_are_kept_apart_join_the_nearest),
         cmocka_unit_test(failed_work_is_told_across_streams),
         cmocka_unit_test(lost_device_ends_its_work_and_no_other),
         cmocka_unit_test(deinit_waits_for_pending_work),

@@ -7,6 +7,7 @@
 #include "device_fixture.h"
 
 #include "device/transfer.h"
+#include "split_card.h"
 
 #define COMPUTE GANTRY_STREAM_COMPUTE
 #define TO_DEVICE GANTRY_STREAM_TO_DEVICE
@@ -191,8 +192,10 @@ static void staging_without_pinned_memory_uses_what_it_has(void **state) {
     gantry__buffer_t *buffer = create(t.gpus[0], SMALL);
     uint32_t *values = numbers(SMALL, 1);
     assert_true(fake->fail_calls("host_alloc", 1, UINT64_MAX, GANTRY_RESOURCE_EXHAUSTED, "no pinned memory"));
-    expect_failure(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_RESOURCE_EXHAUSTED,
-                   "no pinned memory");
+    fake->set_delay(0, 2);
+    assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK); /* from the caller's memory */
+    assert_int_equal(fake->waiting(0), 0);
+    assert_int_equal(t.f.table.pinned_bytes, 0);
     gantry__buffer_release(buffer);
     device_fixture_close(&t.f);
     fake->reset();
@@ -204,6 +207,125 @@ static void staging_without_pinned_memory_uses_what_it_has(void **state) {
     for (int i = 0; i < 5; ++i) assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK);
     assert_int_equal(fake->live(GANTRY_FAKE_HOST_BLOCK), 1);
     free(values);
+    gantry__buffer_release(buffer);
+    device_fixture_close(&t.f);
+}
+
+static void open_limited(fixture_t *t, uint64_t limit_bytes) {
+    device_fixture_open(&t->f, NULL, NULL);
+    SPLIT(&t->f.table, "fake:0", {.memory_limit_bytes = limit_bytes});
+    assert_int_equal(gantry__device_table_freeze(&t->f.table, "this test"), GANTRY_OK);
+    t->gpus[0] = device_fixture_find(&t->f, "GPU:0", NULL);
+    t->gpus[1] = device_fixture_find(&t->f, "GPU:1", NULL);
+    for (int i = 0; i < 2; ++i) assert_int_equal(gantry__logical_device_open(t->gpus[i]), GANTRY_OK);
+}
+
+static void expect_books(const gantry_logical_device_t *device) {
+    gantry__bfc_stats_t stats;
+    gantry_logical_device_t *owner = device->table->logical[device->position];
+    gantry__allocator_stats(&owner->allocator, &stats);
+    assert_int_equal(stats.charged_bytes, gantry__staging_bytes(device));
+    assert_true(stats.pool_bytes + stats.charged_bytes <= stats.bytes_limit);
+}
+
+/* Held copies, more than blocks may be made: the rest goes from the caller's memory, one after the other. */
+static void copy_held_ones(gantry__buffer_t *buffer, int count) {
+    gantry__point_t ready;
+    uint32_t values[SMALL / 4] = {0};
+    for (int i = 0; i < count; ++i) {
+        values[0] = (uint32_t)i;
+        assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK);
+    }
+    assert_int_equal(gantry__copy_to_host(values, buffer, 0, SMALL, ready), GANTRY_OK);
+    assert_int_equal(values[0], count - 1);
+}
+
+static void staging_takes_a_small_part_of_a_small_device(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t limit_kib;
+        uint64_t blocks;
+    } cases[] = {{512, 0}, {1024, 1}, {2048, 2}, {8192, 8}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        fixture_t t;
+        fake->reset();
+        fake->set_device_count(2);
+        open_limited(&t, cases[i].limit_kib << 10);
+        gantry__buffer_t *buffer = create(t.gpus[0], SMALL);
+        fake->set_delay(0, 1);
+        copy_held_ones(buffer, 20);
+        assert_true(fake->live(GANTRY_FAKE_HOST_BLOCK) <= cases[i].blocks);
+        assert_true(gantry__staging_bytes(t.gpus[0]) <= (cases[i].limit_kib << 10) / 16);
+        expect_books(t.gpus[0]);
+        gantry__buffer_release(buffer);
+        device_fixture_close(&t.f);
+    }
+}
+
+static void pinned_memory_of_all_devices_has_one_bound(void **state) {
+    (void)state;
+    fixture_t t;
+    open_all(&t);
+    t.f.table.policy.pinned_limit_bytes = 3 * GANTRY__STAGING_BLOCK_BYTES;
+    gantry__buffer_t *a = create(t.gpus[0], SMALL), *b = create(t.gpus[1], SMALL);
+    fake->set_delay(0, 1);
+    fake->set_delay(1, 1);
+    copy_held_ones(a, 10);
+    copy_held_ones(b, 10);
+    assert_true(fake->live(GANTRY_FAKE_HOST_BLOCK) <= 3);
+    assert_int_equal(t.f.table.pinned_bytes, fake->live(GANTRY_FAKE_HOST_BLOCK) * GANTRY__STAGING_BLOCK_BYTES);
+    gantry__buffer_release(a);
+    gantry__buffer_release(b);
+    device_fixture_close(&t.f);
+}
+
+static void idle_staging_is_given_back_and_made_again(void **state) {
+    (void)state;
+    fixture_t t;
+    gantry__point_t ready;
+    uint32_t values[SMALL / 4] = {7};
+    open_all(&t);
+    gantry__buffer_t *buffer = create(t.gpus[0], SMALL);
+    uint64_t reserved = gantry__staging_bytes(t.gpus[0]);
+    assert_int_equal(reserved, GANTRY__STAGING_BLOCKS / 4 * GANTRY__STAGING_BLOCK_BYTES);
+    for (int i = 0; i < 20; ++i) copy_held_ones(buffer, 3);
+    fake->close_gate(0, 7);
+    assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK);
+    expect_books(t.gpus[0]);
+    uint64_t released = gantry__staging_release_idle(t.gpus[0]);
+    assert_int_equal(fake->live(GANTRY_FAKE_HOST_BLOCK), 1); /* work is on its way out of that one */
+    assert_int_equal(released, reserved - GANTRY__STAGING_BLOCK_BYTES);
+    expect_books(t.gpus[0]);
+    fake->open_gate(0, 7);
+    values[0] = 0;
+    assert_int_equal(gantry__copy_to_host(values, buffer, 0, SMALL, ready), GANTRY_OK);
+    assert_int_equal(values[0], 7);
+    assert_int_equal(gantry__staging_release_idle(t.gpus[0]), GANTRY__STAGING_BLOCK_BYTES);
+    assert_int_equal(fake->live(GANTRY_FAKE_HOST_BLOCK), 0);
+    assert_int_equal(gantry__staging_bytes(t.gpus[0]) + t.f.table.pinned_bytes, 0);
+    copy_held_ones(buffer, 3);
+    assert_true(fake->live(GANTRY_FAKE_HOST_BLOCK) > 0);
+    expect_books(t.gpus[0]);
+    gantry__buffer_release(buffer);
+    device_fixture_close(&t.f);
+}
+
+static void take_all_leaves_staging_its_part(void **state) {
+    (void)state;
+    fixture_t t;
+    gantry__point_t ready;
+    gantry_runtime_options_t options = {.struct_size = sizeof options, .memory_growth = GANTRY_OFF};
+    device_fixture_open(&t.f, NULL, &options);
+    assert_int_equal(gantry__device_table_freeze(&t.f.table, "this test"), GANTRY_OK);
+    t.gpus[0] = device_fixture_find(&t.f, "GPU:0", NULL);
+    assert_int_equal(gantry__logical_device_open(t.gpus[0]), GANTRY_OK);
+    gantry__buffer_t *buffer = create(t.gpus[0], SMALL);
+    uint32_t values[SMALL / 4] = {7};
+    assert_int_equal(gantry__staging_bytes(t.gpus[0]), GANTRY__STAGING_BLOCKS * GANTRY__STAGING_BLOCK_BYTES);
+    assert_int_equal(fake->live_bytes(0) + gantry__staging_bytes(t.gpus[0]), t.gpus[0]->limit_bytes);
+    fake->close_gate(0, 7);
+    assert_int_equal(gantry__copy_from_host(buffer, values, SMALL, &ready), GANTRY_OK); /* not waited for */
+    fake->open_gate(0, 7);
     gantry__buffer_release(buffer);
     device_fixture_close(&t.f);
 }
@@ -291,6 +413,247 @@ static void copy_across_waits_for_its_source(void **state) {
     expect_numbers(results, SMALL, 3);
     assert_int_equal(pthread_join(opener, NULL), 0);
     free(values);
+    gantry__buffer_release(source);
+    gantry__buffer_release(target);
+    device_fixture_close(&t.f);
+}
+
+/* ---- on the device's side: two parts of the first card (0, 1) and the second card (2) ---- */
+
+typedef struct parts_t {
+    device_fixture_t f;
+    gantry_logical_device_t *gpus[3];
+} parts_t;
+
+static void open_parts(parts_t *t) {
+    static const char *const names[] = {"GPU:0", "GPU:1", "GPU:2"};
+    device_fixture_open(&t->f, NULL, NULL);
+    SPLIT(&t->f.table, "fake:0", {.memory_limit_bytes = 16u << 20}, {.memory_limit_bytes = 16u << 20});
+    assert_int_equal(gantry__device_table_freeze(&t->f.table, "this test"), GANTRY_OK);
+    for (int i = 0; i < 3; ++i) {
+        t->gpus[i] = device_fixture_find(&t->f, names[i], NULL);
+        assert_int_equal(gantry__logical_device_open(t->gpus[i]), GANTRY_OK);
+    }
+}
+
+static gantry__point_t fill(gantry__buffer_t *buffer, uint32_t stream_index, uint32_t value) {
+    gantry__stream_t *stream = &buffer->device->streams[stream_index];
+    gantry__stream_begin(stream);
+    assert_int_equal(buffer->device->backend->transfer->fill(stream->handle, &buffer->span, &value, 4), 0);
+    gantry__point_t point = {stream, gantry__stream_end(stream)};
+    gantry__buffer_mark_use(buffer, stream_index, point.count);
+    return point;
+}
+
+static void expect_filled(gantry__buffer_t *buffer, gantry__point_t ready, uint32_t value) {
+    uint32_t results[SMALL / 4];
+    if (gantry__copy_to_host(results, buffer, 0, SMALL, ready) != GANTRY_OK) fail_msg("%s", gantry__message());
+    for (uint32_t i = 0; i < SMALL / 4; ++i) assert_int_equal(results[i], value);
+}
+
+/* All streams of both cards are held; the copy is submitted all the same, touches no host memory, and is behind the source's writer. */
+static void copies_on_the_device_wait_for_nobody(void **state) {
+    (void)state;
+    for (int to = 1; to < 3; ++to) {
+        parts_t t;
+        gantry__point_t copied;
+        fake->reset();
+        fake->set_device_count(2);
+        open_parts(&t);
+        gantry__buffer_t *source = create(t.gpus[0], SMALL), *target = create(t.gpus[to], SMALL);
+        fake->close_gate(0, 7);
+        fake->close_gate(1, 7);
+        gantry__point_t written = fill(source, COMPUTE, 4711);
+        assert_int_equal(gantry__copy_across(target, source, 0, SMALL, written, &copied), GANTRY_OK);
+        assert_ptr_equal(copied.stream, &t.gpus[to]->streams[TO_DEVICE]);
+        assert_false(gantry__point_is_past(copied));
+        assert_int_equal(fake->calls(to == 1 ? "copy" : "copy_peer"), 1);
+        assert_int_equal(fake->calls("to_host") + fake->calls("to_device") + fake->calls("host_alloc"), 0);
+        fake->open_gate(0, 7);
+        fake->open_gate(1, 7);
+        expect_filled(target, copied, 4711);
+        gantry__buffer_release(source);
+        gantry__buffer_release(target);
+        device_fixture_close(&t.f);
+    }
+}
+
+/* The source is let go while the copy is held, and its memory belongs to another buffer that the device writes at once. */
+static void source_of_a_copy_is_reused_behind_it(void **state) {
+    (void)state;
+    for (int to = 1; to < 3; ++to) {
+        for (uint32_t by = COMPUTE; by <= TO_DEVICE; ++by) {
+            parts_t t;
+            gantry__point_t copied;
+            gantry__buffer_t *next;
+            fake->reset();
+            fake->set_device_count(2);
+            open_parts(&t);
+            gantry__buffer_t *source = create(t.gpus[0], SMALL), *target = create(t.gpus[to], SMALL);
+            gantry__point_t written = fill(source, COMPUTE, 1);
+            uint64_t place = source->span.offset_bytes;
+            fake->close_gate(to == 1 ? 0 : 1, 1u << TO_DEVICE);
+            assert_int_equal(gantry__copy_across(target, source, 0, SMALL, written, &copied), GANTRY_OK);
+            gantry__buffer_release(source);
+            assert_int_equal(gantry__buffer_create(t.gpus[0], SMALL, by, "Test", &next), GANTRY_OK);
+            assert_int_equal(next->span.offset_bytes, place);
+            (void)fill(next, by, 2);
+            fake->open_gate(0, 7);
+            fake->open_gate(1, 7);
+            expect_filled(target, copied, 1);
+            gantry__buffer_release(next);
+            gantry__buffer_release(target);
+            device_fixture_close(&t.f); /* which counts what nothing ordered */
+        }
+    }
+}
+
+/* The target is let go while the copy into it is held. */
+static void target_of_a_copy_is_reused_behind_it(void **state) {
+    (void)state;
+    for (int to = 1; to < 3; ++to) {
+        parts_t t;
+        gantry__point_t copied;
+        gantry__buffer_t *next;
+        fake->reset();
+        fake->set_device_count(2);
+        open_parts(&t);
+        gantry__buffer_t *source = create(t.gpus[0], SMALL), *target = create(t.gpus[to], SMALL);
+        gantry__point_t written = fill(source, COMPUTE, 1);
+        uint64_t place = target->span.offset_bytes;
+        fake->close_gate(to == 1 ? 0 : 1, 1u << TO_DEVICE);
+        assert_int_equal(gantry__copy_across(target, source, 0, SMALL, written, &copied), GANTRY_OK);
+        gantry__buffer_release(target);
+        assert_int_equal(gantry__buffer_create(t.gpus[to], SMALL, COMPUTE, "Test", &next), GANTRY_OK);
+        assert_int_equal(next->span.offset_bytes, place);
+        written = fill(next, COMPUTE, 2);
+        fake->open_gate(0, 7);
+        fake->open_gate(1, 7);
+        expect_filled(next, written, 2);
+        gantry__buffer_release(next);
+        gantry__buffer_release(source);
+        device_fixture_close(&t.f);
+    }
+}
+
+/* The target's bytes were another buffer's, or its own before, with work on them in flight. */
+static void target_of_a_copy_is_free_of_former_uses(void **state) {
+    (void)state;
+    for (int to = 1; to < 3; ++to) {
+        for (int is_own = 0; is_own < 2; ++is_own) {
+            parts_t t;
+            gantry__point_t copied;
+            fake->reset();
+            fake->set_device_count(2);
+            open_parts(&t);
+            gantry__buffer_t *source = create(t.gpus[0], SMALL), *target = create(t.gpus[to], SMALL);
+            gantry__point_t written = fill(source, TO_DEVICE, 8);
+            fake->close_gate(to == 1 ? 0 : 1, 1u << COMPUTE);
+            (void)fill(target, COMPUTE, 9);
+            if (!is_own) {
+                gantry__buffer_release(target);
+                target = create(t.gpus[to], SMALL);
+            }
+            assert_int_equal(gantry__copy_across(target, source, 0, SMALL, written, &copied), GANTRY_OK);
+            fake->open_gate(0, 7);
+            fake->open_gate(1, 7);
+            expect_filled(target, copied, 8);
+            gantry__buffer_release(source);
+            gantry__buffer_release(target);
+            device_fixture_close(&t.f);
+        }
+    }
+}
+
+static void missing_way_between_cards_is_found_out_once(void **state) {
+    (void)state;
+    parts_t t;
+    gantry__point_t copied;
+    open_parts(&t);
+    gantry__buffer_t *source = create(t.gpus[0], SMALL), *target = create(t.gpus[2], SMALL);
+    gantry__point_t written = fill(source, COMPUTE, 6);
+    assert_true(fake->fail_calls("copy_peer", 1, UINT64_MAX, GANTRY_UNIMPLEMENTED, "no peers here"));
+    for (int i = 0; i < 3; ++i) {
+        assert_int_equal(gantry__copy_across(target, source, 0, SMALL, written, &copied), GANTRY_OK);
+        expect_filled(target, copied, 6);
+    }
+    assert_int_equal(fake->calls("copy_peer"), 1);
+    assert_int_equal(log_lines_with(&t.f.log, "from /physical_device:GPU:0 to /physical_device:GPU:1 go through the host",
+                                    "no peers here"),
+                     1);
+    gantry__buffer_t *back = create(t.gpus[1], SMALL); /* the other direction was not asked about */
+    assert_int_equal(gantry__copy_across(back, target, 0, SMALL, copied, &copied), GANTRY_OK);
+    assert_int_equal(fake->calls("copy_peer"), 2);
+    gantry__buffer_release(back);
+    gantry__buffer_release(source);
+    gantry__buffer_release(target);
+    device_fixture_close(&t.f);
+}
+
+static void failing_copy_on_the_device_leaves_no_work_behind(void **state) {
+    (void)state;
+    static const char *const slots[] = {"copy", "stream_wait_event", "event_create", "event_record", "work"};
+    for (size_t i = 0; i < 2 * sizeof slots / sizeof slots[0]; ++i) {
+        const char *slot = i < 2 ? (i == 0 ? "copy" : "copy_peer") : slots[i / 2];
+        for (uint64_t call = 1; call <= 2; ++call) {
+            parts_t t;
+            gantry__point_t copied;
+            fake->reset();
+            fake->set_device_count(2);
+            open_parts(&t);
+            gantry__buffer_t *source = create(t.gpus[0], SMALL), *target = create(t.gpus[1 + i % 2], SMALL);
+            gantry__point_t written = fill(source, COMPUTE, 5);
+            fake->set_delay(0, 3);
+            assert_true(fake->fail_calls(slot, call, 1, GANTRY_INTERNAL, "broken slot"));
+            gantry_status_t status = gantry__copy_across(target, source, 0, SMALL, written, &copied);
+            if (status != GANTRY_OK) assert_string_equal(gantry__message(), "broken slot");
+            gantry__buffer_release(source); /* freed and written again at once: nothing of the copy may be left */
+            assert_int_equal(gantry__buffer_create(t.gpus[0], SMALL, COMPUTE, "Test", &source), GANTRY_OK);
+            written = fill(source, COMPUTE, 6);
+            (void)gantry__point_wait(written);
+            (void)gantry__logical_device_synchronize(t.gpus[0]); /* where a failure of the work itself is met */
+            (void)gantry__logical_device_synchronize(t.gpus[1 + i % 2]);
+            written = fill(source, COMPUTE, 6);
+            for (uint64_t k = 0; k < 2; ++k) (void)gantry__copy_across(target, source, 0, SMALL, written, &copied); /* takes what is planned */
+            (void)gantry__logical_device_synchronize(t.gpus[0]);
+            (void)gantry__logical_device_synchronize(t.gpus[1 + i % 2]);
+            written = fill(source, COMPUTE, 7);
+            if (gantry__copy_across(target, source, 0, SMALL, written, &copied) != GANTRY_OK) fail_msg("%s: %s", slot, gantry__message());
+            expect_filled(target, copied, 7);
+            gantry__buffer_release(source);
+            gantry__buffer_release(target);
+            device_fixture_close(&t.f);
+        }
+    }
+}
+
+static void poisoned_source_is_not_copied(void **state) {
+    (void)state;
+    parts_t t;
+    gantry__point_t copied;
+    open_parts(&t);
+    gantry__buffer_t *source = create(t.gpus[0], SMALL), *target = create(t.gpus[1], SMALL);
+    assert_true(fake->fail_calls("work", 1, 1, GANTRY_DATA_LOSS, "bad kernel"));
+    gantry__point_t written = fill(source, COMPUTE, 5);
+    assert_int_equal(gantry__point_wait(written), GANTRY_DATA_LOSS);
+    expect_failure(gantry__copy_across(target, source, 0, SMALL, written, &copied), GANTRY_DATA_LOSS, "bad kernel");
+    assert_int_equal(fake->calls("copy"), 0);
+    gantry__buffer_release(source);
+    gantry__buffer_release(target);
+    device_fixture_close(&t.f);
+}
+
+static void parts_of_a_synchronous_card_copy_at_once(void **state) {
+    (void)state;
+    parts_t t;
+    gantry__point_t copied;
+    device_fixture_set_gpu(fake, 0, "", "", GANTRY_DEVICE_SYNCHRONOUS);
+    open_parts(&t);
+    gantry__buffer_t *source = create(t.gpus[0], SMALL), *target = create(t.gpus[1], SMALL);
+    gantry__point_t written = fill(source, COMPUTE, 5);
+    assert_int_equal(gantry__copy_across(target, source, 0, SMALL, written, &copied), GANTRY_OK);
+    assert_int_equal(fake->calls("copy"), 1);
+    expect_filled(target, copied, 5);
     gantry__buffer_release(source);
     gantry__buffer_release(target);
     device_fixture_close(&t.f);
@@ -385,9 +748,21 @@ int main(void) {
         TEST(staging_blocks_are_used_again),
         TEST(staging_is_bounded_and_waits_for_the_oldest),
         TEST(staging_without_pinned_memory_uses_what_it_has),
+        TEST(staging_takes_a_small_part_of_a_small_device),
+        TEST(pinned_memory_of_all_devices_has_one_bound),
+        TEST(idle_staging_is_given_back_and_made_again),
+        TEST(take_all_leaves_staging_its_part),
         TEST(threads_copy_at_the_same_time),
         TEST(every_pair_of_devices_is_copied_between),
         TEST(copy_across_waits_for_its_source),
+        TEST(copies_on_the_device_wait_for_nobody),
+        TEST(source_of_a_copy_is_reused_behind_it),
+        TEST(target_of_a_copy_is_reused_behind_it),
+        TEST(target_of_a_copy_is_free_of_former_uses),
+        TEST(missing_way_between_cards_is_found_out_once),
+        TEST(failing_copy_on_the_device_leaves_no_work_behind),
+        TEST(poisoned_source_is_not_copied),
+        TEST(parts_of_a_synchronous_card_copy_at_once),
         TEST(failing_slots_are_reported_and_leave_no_work_behind),
         TEST(failing_read_leaves_no_work_behind),
         TEST(lost_device_fails_its_copies_only),

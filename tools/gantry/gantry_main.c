@@ -8,10 +8,12 @@
 
 static const char usage[] =
     "usage: gantry devices [--json] [--opencl-cpu-as-gpu] [--verbose]\n"
+    "       gantry settings [--json] [--opencl-cpu-as-gpu]\n"
     "       gantry ops [--json | --markdown]\n"
     "       gantry version\n"
     "\n"
     "devices   every backend with its state and reason, every device with its names, memory and driver\n"
+    "settings  every setting with its value, who set it and what it overruled, of each device where that differs\n"
     "ops       every op with inputs, attributes and the devices' kernels\n";
 
 static void log_to_stderr(void *user, gantry_log_level_t level, const char *text) {
@@ -47,14 +49,17 @@ int main(int argc, char **argv) {
         (void)printf("gantry %s\n", gantry_version());
         return 0;
     }
-    bool is_devices = strcmp(command, "devices") == 0;
-    if (!is_devices && strcmp(command, "ops") != 0) return refuse(command);
+    bool is_devices = strcmp(command, "devices") == 0, is_settings = strcmp(command, "settings") == 0;
+    if (!is_devices && !is_settings && strcmp(command, "ops") != 0) return refuse(command);
     gantry_runtime_t *runtime;
     if (gantry_runtime_create(&options, &runtime) != GANTRY_OK) {
         (void)fprintf(stderr, "gantry: %s\n", gantry_last_message());
         return 1;
     }
-    int code = is_devices ? gantry_tool_devices(runtime, format == GANTRY_TOOL_JSON) : gantry_tool_ops(runtime, format);
+    bool is_json = format == GANTRY_TOOL_JSON;
+    int code = is_devices    ? gantry_tool_devices(runtime, is_json)
+               : is_settings ? gantry_tool_settings(runtime, is_json)
+                             : gantry_tool_ops(runtime, format);
     gantry_runtime_release(runtime);
     return code;
 }

@@ -9,6 +9,7 @@
 typedef enum gantry_tool_format_t { GANTRY_TOOL_TEXT, GANTRY_TOOL_JSON, GANTRY_TOOL_MARKDOWN } gantry_tool_format_t;
 
 int gantry_tool_devices(gantry_runtime_t *runtime, bool json);
+int gantry_tool_settings(gantry_runtime_t *runtime, bool json);
 int gantry_tool_ops(gantry_runtime_t *runtime, gantry_tool_format_t format);
 
 #endif

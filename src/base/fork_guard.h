@@ -1,0 +1,37 @@
+/* Tells a child of fork from the process that made an object: drivers, threads and locks do not survive fork, so what holds them must not
+ * be used there.
+ *
+ * The answer is one load: a page that the kernel hands to a child as zeros (MADV_WIPEONFORK, Linux 4.14) carries a mark. Where the kernel
+ * refuses that, the page stays as it is and gantry__fork_guard_ask compares process numbers; the load then only knows what somebody asked.
+ * Nothing is registered for the process. Owner: whoever has the guard. Thread-safe after init. */
+#ifndef GANTRY_BASE_FORK_GUARD_H
+#define GANTRY_BASE_FORK_GUARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/failure.h"
+
+typedef struct gantry__fork_guard_t {
+    volatile unsigned char *mark; /* 0 in a child */
+    size_t page_bytes;
+    int64_t process;
+    bool wipes; /* the kernel clears the mark in a child */
+    char text[128];
+} gantry__fork_guard_t;
+
+/* what: the object's name in messages, "runtime". ResourceExhausted when there is no page. */
+gantry_status_t gantry__fork_guard_init(gantry__fork_guard_t *guard, const char *what);
+void gantry__fork_guard_deinit(gantry__fork_guard_t *guard);
+
+/* False in a child of fork. For every call. */
+static inline bool gantry__fork_guard_holds(const gantry__fork_guard_t *guard) { return *guard->mark != 0; }
+
+/* The same, also where the kernel does not clear the mark: a system call then. For calls that begin something or wait. */
+bool gantry__fork_guard_ask(const gantry__fork_guard_t *guard);
+
+/* FailedPrecondition "the runtime was created in process 123; a child of fork must create its own". */
+gantry_status_t gantry__fork_guard_fail(const gantry__fork_guard_t *guard);
+
+#endif

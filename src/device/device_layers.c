@@ -1,0 +1,239 @@
+/* Options and environment become what is said of each device. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/setting_rows.h"
+#include "device/device_config.h"
+
+typedef struct gantry_physical_device_t physical_t;
+
+/* ---- which device a text names ---- */
+
+static bool is_here(const gantry__device_name_t *name) {
+    if (name->has_job && strcmp(name->job, "localhost") != 0) return false;
+    return (!name->has_replica || name->replica == 0) && (!name->has_task || name->task == 0);
+}
+
+/* GPU:0 and /physical_device:GPU:0 are the same here: before initialisation there are only cards. */
+static bool names_numbered(const gantry__device_name_t *name, const physical_t *device) {
+    if (!name->has_type || strcmp(name->type, device->type) != 0) return false;
+    const physical_t *card = device->served_by ? device->served_by : device;
+    if (name->has_backend) {
+        if (strcmp(name->backend, device->backend->name) != 0) return false;
+    } else if (!device->listed) {
+        return false;
+    }
+    return !name->has_index || name->index == card->number;
+}
+
+static bool names(const gantry__device_reference_t *reference, const physical_t *device) {
+    const gantry__device_name_t *name = &reference->name;
+    if (!is_here(name)) return false;
+    switch (reference->kind) {
+        case GANTRY__DEVICE_LOGICAL:
+        case GANTRY__DEVICE_PHYSICAL: return names_numbered(name, device);
+        case GANTRY__DEVICE_BACKEND_ALIAS:
+            return strcmp(name->backend, device->backend->name) == 0 &&
+                   (!name->has_index || name->index == (int32_t)device->backend_index);
+        case GANTRY__DEVICE_UUID_PREFIX:
+            return !device->served_by && gantry__uuid_has_prefix(device->uuid, reference->text);
+        case GANTRY__DEVICE_PCI_ADDRESS:
+            return !device->served_by && *device->pci && strcmp(device->pci, reference->text) == 0;
+        default: return false;
+    }
+}
+
+typedef struct reader_t {
+    gantry__device_table_t *table;
+    gantry__device_setting_id_t id;
+    gantry__layer_id_t layer;
+    gantry__config_text_t text;
+} reader_t;
+
+/* An environment may serve many machines; an option is written for this one. */
+static gantry_status_t tell_unusable(const reader_t *reader, const gantry__config_item_t *item, const char *why) {
+    if (reader->layer == GANTRY__LAYER_OPTION)
+        return gantry__config_refuse(&reader->text, item->at, "%s %s", item->device, why);
+    gantry__log(reader->table->log, GANTRY_LEVEL_WARNING, "%s: %s %s; what is said of it is ignored", reader->text.by,
+                item->device, why);
+    return GANTRY_OK;
+}
+
+/* *out_device is NULL when the item is to be left out. */
+static gantry_status_t find_device(const reader_t *reader, const gantry__config_item_t *item, physical_t **out_device) {
+    gantry__device_reference_t reference;
+    physical_t *found = NULL;
+    *out_device = NULL;
+    if (gantry__device_reference_from_user(reader->table, item->device, &reference) != GANTRY_OK)
+        return gantry__config_refuse(&reader->text, item->at, "%s", gantry__message());
+    for (size_t i = 0; i < reader->table->physical_count; ++i) {
+        physical_t *device = reader->table->physical[i];
+        if (!names(&reference, device)) continue;
+        if (found) {
+            return gantry__config_refuse(&reader->text, item->at,
+                                         "%s names both %s and %s; one device is accepted, and * for the rest",
+                                         item->device, found->name, device->name);
+        }
+        found = device;
+    }
+    if (!found) return tell_unusable(reader, item, "is not on this machine");
+    if (!found->listed && (found->served_by || reader->id == GANTRY__DEVICE_PARTS)) {
+        char why[256];
+        (void)snprintf(why, sizeof why, "cannot be configured (%s)", found->note);
+        return tell_unusable(reader, item, why);
+    }
+    *out_device = found;
+    return GANTRY_OK;
+}
+
+/* ---- one text ---- */
+
+static gantry_status_t read_value(const reader_t *reader, const gantry__config_item_t *item,
+                                  gantry__device_layer_t *said) {
+    switch (reader->id) {
+        case GANTRY__DEVICE_GROWTH: return gantry__config_growth(&reader->text, item, &said->growth);
+        case GANTRY__DEVICE_LIMIT: return gantry__config_limit(&reader->text, item, &said->limit);
+        default: return gantry__config_fraction(&reader->text, item, &said->fraction);
+    }
+}
+
+static void say(const reader_t *reader, gantry__device_settings_t *settings, const gantry__device_layer_t *said) {
+    gantry__device_layer_t *layer = &settings->layers[reader->layer];
+    layer->by[reader->id] = reader->text.by;
+    if (reader->id == GANTRY__DEVICE_GROWTH) layer->growth = said->growth;
+    if (reader->id == GANTRY__DEVICE_LIMIT) layer->limit = said->limit;
+    if (reader->id == GANTRY__DEVICE_FRACTION) layer->fraction = said->fraction;
+}
+
+static gantry_status_t refuse_twice(const reader_t *reader, const gantry__config_item_t *item, const char *name) {
+    return gantry__config_refuse(&reader->text, item->at, "%s is given twice", name);
+}
+
+static gantry_status_t read_item(const reader_t *reader, const gantry__config_item_t *item) {
+    gantry__device_layer_t said = {0};
+    gantry__device_settings_t *rest = &reader->table->defaults;
+    GANTRY__TRY(read_value(reader, item, &said));
+    if (!*item->device || strcmp(item->device, "*") == 0) {
+        if (rest->layers[reader->layer].by[reader->id]) return refuse_twice(reader, item, "*");
+        say(reader, rest, &said);
+        return GANTRY_OK;
+    }
+    physical_t *device;
+    GANTRY__TRY(find_device(reader, item, &device));
+    if (!device) return GANTRY_OK;
+    if (device->settings.layers[reader->layer].by[reader->id]) return refuse_twice(reader, item, device->name);
+    say(reader, &device->settings, &said);
+    return GANTRY_OK;
+}
+
+static gantry_status_t read_split(const reader_t *reader, const gantry__config_item_t *item) {
+    gantry_logical_device_config_t parts[GANTRY__MOST_PARTS];
+    size_t count;
+    physical_t *device;
+    GANTRY__TRY(gantry__config_parts(&reader->text, item, parts, &count));
+    if (strcmp(item->device, "*") == 0)
+        return gantry__config_refuse(&reader->text, item->at, "* is not accepted here; a split needs a device's name");
+    GANTRY__TRY(find_device(reader, item, &device));
+    if (!device) return GANTRY_OK;
+    gantry__device_layer_t *layer = &device->settings.layers[reader->layer];
+    if (layer->by[reader->id]) return refuse_twice(reader, item, device->name);
+    if (gantry__parts_check(device, parts, count) != GANTRY_OK)
+        return gantry__config_refuse(&reader->text, item->at, "%s", gantry__message());
+    layer->parts = gantry__heap_alloc(reader->table->heap, count * sizeof *parts);
+    if (!layer->parts) return GANTRY_RESOURCE_EXHAUSTED;
+    memcpy(layer->parts, parts, count * sizeof *parts);
+    layer->part_count = count;
+    layer->by[reader->id] = reader->text.by;
+    return GANTRY_OK;
+}
+
+static gantry_status_t read_text(const reader_t *reader) {
+    if (!reader->text.text || !*reader->text.text) return GANTRY_OK;
+    bool is_split = reader->id == GANTRY__DEVICE_PARTS, has = true;
+    for (const char *cursor = reader->text.text; has;) {
+        gantry__config_item_t item;
+        GANTRY__TRY(gantry__config_next(&reader->text, is_split ? ';' : ',', is_split, &cursor, &item, &has));
+        if (has) GANTRY__TRY(is_split ? read_split(reader, &item) : read_item(reader, &item));
+    }
+    const gantry__device_layer_t *rest = &reader->table->defaults.layers[reader->layer];
+    for (size_t i = 0; rest->by[reader->id] && i < reader->table->physical_count; ++i) {
+        gantry__device_settings_t *settings = &reader->table->physical[i]->settings;
+        if (!settings->layers[reader->layer].by[reader->id]) say(reader, settings, rest);
+    }
+    return GANTRY_OK;
+}
+
+static gantry_status_t read_setting(gantry__device_table_t *table, gantry__setting_id_t setting_id,
+                                    gantry__device_setting_id_t id) {
+    const char *variable = gantry__setting_rows[setting_id].variable;
+    const gantry__setting_t *setting = gantry__settings_find(table->settings, variable);
+    if (!setting) return GANTRY_RESOURCE_EXHAUSTED;
+    bool is_option = setting->source == GANTRY__SOURCE_OPTION;
+    reader_t environment = {
+        table, id, GANTRY__LAYER_ENVIRONMENT, {variable, is_option ? setting->environment : setting->value}};
+    GANTRY__TRY(read_text(&environment));
+    if (!is_option) return GANTRY_OK;
+    reader_t option = {table, id, GANTRY__LAYER_OPTION, {gantry__setting_by(setting), setting->value}};
+    return read_text(&option);
+}
+
+/* ---- TF_FORCE_GPU_ALLOW_GROWTH ---- */
+
+/* Says it of one device, in front of GANTRY_MEMORY_GROWTH and behind options of Gantry's own and calls. */
+static void force_growth(physical_t *device, const gantry__setting_t *setting, gantry_choice_t growth) {
+    int layer = setting->source == GANTRY__SOURCE_OPTION ? GANTRY__LAYER_OPTION : GANTRY__LAYER_TENSORFLOW;
+    gantry__device_layer_t *said = &device->settings.layers[layer];
+    if (said->by[GANTRY__DEVICE_GROWTH]) return;
+    said->by[GANTRY__DEVICE_GROWTH] = gantry__setting_by(setting);
+    said->growth = growth;
+}
+
+static gantry_status_t read_forced_growth(gantry__device_table_t *table) {
+    const gantry__setting_t *setting = gantry__settings_find(table->settings, "TF_FORCE_GPU_ALLOW_GROWTH");
+    if (!setting) return GANTRY_RESOURCE_EXHAUSTED;
+    const char *text = setting->value;
+    if (!text || !*text) return GANTRY_OK;
+    bool on = strcmp(text, "true") == 0;
+    if (!on && strcmp(text, "false") != 0) {
+        gantry__log(
+            table->log, GANTRY_LEVEL_ERROR,
+            "The TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be parsed: \"%.200s\". Valid "
+            "values are \"true\" or \"false\". Using original config value of %d.",
+            text, table->defaults.growth);
+        return GANTRY_OK;
+    }
+    for (size_t i = 0; i < table->physical_count; ++i) {
+        physical_t *device = table->physical[i];
+        if (!device->listed || strcmp(device->type, "GPU") != 0) continue;
+        force_growth(device, setting, on ? GANTRY_ON : GANTRY_OFF);
+        gantry__device_warn_of_growth(table, device->name, &device->settings, GANTRY__LAYER_ENVIRONMENT);
+        gantry__device_warn_of_growth(table, device->name, &device->settings, GANTRY__LAYER_OPTION);
+    }
+    return GANTRY_OK;
+}
+
+/* ---- all ---- */
+
+static gantry_status_t resolve_all(gantry__device_table_t *table) {
+    for (size_t i = 0; i < table->physical_count; ++i) {
+        physical_t *device = table->physical[i];
+        GANTRY__TRY(gantry__device_settings_resolve(&device->settings, device->name, device->info.total_bytes));
+        gantry__device_hold_parts(device);
+        gantry__device_warn_of_lost_split(table, device->name, &device->settings);
+    }
+    for (size_t i = 0; i < table->physical_count; ++i) {
+        const physical_t *device = table->physical[i];
+        GANTRY__TRY(gantry__parts_check_ordinals(table, device, device->parts, device->part_count));
+    }
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__device_settings_read(gantry__device_table_t *table) {
+    GANTRY__TRY(read_setting(table, GANTRY__SETTING_MEMORY_GROWTH, GANTRY__DEVICE_GROWTH));
+    GANTRY__TRY(read_setting(table, GANTRY__SETTING_MEMORY_LIMIT, GANTRY__DEVICE_LIMIT));
+    GANTRY__TRY(read_setting(table, GANTRY__SETTING_MEMORY_FRACTION, GANTRY__DEVICE_FRACTION));
+    GANTRY__TRY(read_setting(table, GANTRY__SETTING_LOGICAL_DEVICES, GANTRY__DEVICE_PARTS));
+    GANTRY__TRY(gantry__device_settings_resolve(&table->defaults, "*", 0));
+    GANTRY__TRY(read_forced_growth(table));
+    return resolve_all(table);
+}

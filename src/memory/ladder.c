@@ -1,0 +1,319 @@
+/* The ladder of one allocation.
+ *
+ *   reuse      a free chunk of the pool, merged with its neighbours as it was freed
+ *   extend     a new region of the length growth prescribes, less and less of it while the driver refuses
+ *   wait       while another thread will free: see below; a moment only, when giving back would do
+ *   give back  wait for the device, return idle staging and the wholly free regions, extend again; when by the books that is enough
+ *   wait       for the whole time
+ *   refuse     ResourceExhausted with the numbers; the report keeps who held what
+ *
+ * Waiting. Memory that a tensor lets go of is free at once, with work in flight: streams see to the order. So only another thread can bring
+ * memory, and only two things are sure to come: the end of an op that holds temporary memory, and a region that is on its way from or to the
+ * driver. Unless the user asked for more (explicit_retry: any free may come), an allocation waits while
+ *
+ *     the request would fit, were no temporary alive     in use - temporary bytes + charged + request <= limit
+ *     and something will come                            pending bytes > 0, or temporaries > sum of what all waiters hold
+ *
+ * Two ops that hold temporaries and wait for each other would wait in vain: the second one sees that all temporaries belong to waiters, does
+ * not wait, and is refused; what its op then frees serves the first. The rule is the same for all waiters. What ends it is a free or a
+ * region's arrival, which wake them all, or one more waiter, who then is the one that decides.
+ *
+ * The lock guards the books only. While a driver works for a region, the region is begun but not attached (or detached but not ended),
+ * so that it counts against the limit and nobody else can use it. Since others free meanwhile, each rung begins with another look.
+ *
+ * Cost of a refusal with nothing to wait for and nothing to give back: no driver call, one walk over the chunks for the report. */
+#include "memory/ladder.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/failure.h"
+
+/* How long ops elsewhere are waited for where giving back regions, which stops the device, would do. */
+#define PATIENCE_NS UINT64_C(1000000)
+
+typedef struct climb_t {
+    gantry__allocator_t *allocator;
+    const gantry__allocation_t *request;
+    gantry__bfc_chunk_t *chunk; /* NULL: none yet */
+    uint64_t rounded;
+    uint64_t refused_room; /* under the limit when the driver last refused: not to be asked again before there is more */
+    bool is_waiting;       /* rungs are recorded outside of waits */
+    uint32_t rung_count;
+    gantry__rung_t rungs[GANTRY__REPORT_RUNGS];
+    char driver_text[sizeof((gantry__memory_report_t *)0)->driver_text];
+} climb_t;
+
+static void record(climb_t *climb, gantry__rung_t rung) {
+    if (!climb->is_waiting && climb->rung_count < GANTRY__REPORT_RUNGS) climb->rungs[climb->rung_count++] = rung;
+}
+
+static gantry_status_t reuse(climb_t *climb) {
+    return gantry__ladder_reuse(climb->allocator, climb->request, &climb->chunk);
+}
+
+/* ---- regions ---- */
+
+/* Regions out of use and chained by next, until the pool is small enough. */
+static gantry__bfc_region_t *detach_empty_regions(gantry__bfc_t *bfc, uint64_t target_bytes) {
+    gantry__bfc_region_t *chain = NULL;
+    while (bfc->stats.pool_bytes > target_bytes) {
+        gantry__bfc_region_t *region = gantry__bfc_largest_empty_region(bfc);
+        if (!region || !gantry__bfc_detach_region(bfc, region)) break;
+        region->next = chain;
+        chain = region;
+    }
+    return chain;
+}
+
+/* Regions are detached before the wait, so that none of them can be used between it and the driver's free. */
+uint64_t gantry__ladder_give_back(gantry__allocator_t *allocator, uint64_t target_bytes, uint64_t *out_count) {
+    uint64_t bytes = 0, count = 0;
+    gantry__bfc_region_t *chain = detach_empty_regions(&allocator->bfc, target_bytes);
+    if (out_count) *out_count = 0;
+    if (!chain) return 0;
+    gantry__mutex_unlock(&allocator->lock);
+    allocator->source.wait(allocator->source.user);
+    for (const gantry__bfc_region_t *region = chain; region; region = region->next) {
+        allocator->source.give_back(allocator->source.user, region->handle, region->bytes);
+        bytes += region->bytes;
+        ++count;
+    }
+    gantry__mutex_lock(&allocator->lock);
+    while (chain) {
+        gantry__bfc_region_t *region = chain;
+        chain = region->next;
+        gantry__bfc_end_region(&allocator->bfc, region);
+    }
+    gantry__ladder_wake(allocator);
+    if (out_count) *out_count = count;
+    return bytes;
+}
+
+/* A region that was begun, from the driver: attached, or shorter and shorter and at last ended. Counts refusals. */
+static gantry_status_t take_region(gantry__allocator_t *allocator, gantry__bfc_region_t *region, bool *out_attached,
+                                   uint64_t *out_refusals) {
+    *out_attached = false;
+    for (;;) {
+        uint64_t handle = 0;
+        gantry__mutex_unlock(&allocator->lock);
+        gantry_status_t status = allocator->source.take(allocator->source.user, region->bytes, &handle);
+        gantry__mutex_lock(&allocator->lock);
+        if (status == GANTRY_OK) {
+            gantry__bfc_attach_region(&allocator->bfc, region, handle);
+            *out_attached = true;
+        } else {
+            ++*out_refusals;
+            if (status == GANTRY_RESOURCE_EXHAUSTED && gantry__bfc_shrink_region(&allocator->bfc, region)) continue;
+            gantry__bfc_end_region(&allocator->bfc, region);
+        }
+        gantry__ladder_wake(allocator);
+        return status == GANTRY_RESOURCE_EXHAUSTED ? GANTRY_OK : status;
+    }
+}
+
+/* Without growth the limit is taken at once: the regions beyond the first, where one cannot be that long. What the driver refuses is left to
+ * later requests. */
+static void take_all(gantry__allocator_t *allocator) {
+    gantry__bfc_t *bfc = &allocator->bfc;
+    bool attached = true;
+    while (attached) {
+        uint64_t most = gantry__bfc_available_bytes(bfc), refusals = 0;
+        if (most > bfc->options.max_region_bytes) most = bfc->options.max_region_bytes;
+        gantry__bfc_region_t *region; /* a quarter of it is worth having */
+        if (gantry__bfc_begin_region(bfc, most / 4, &region) != GANTRY_OK || !region) return;
+        if (take_region(allocator, region, &attached, &refusals) != GANTRY_OK) return;
+    }
+}
+
+/* The chunk stays NULL when the limit or the driver forbids a region. */
+static gantry_status_t extend(climb_t *climb) {
+    gantry__allocator_t *allocator = climb->allocator;
+    gantry__bfc_t *bfc = &allocator->bfc;
+    uint64_t fair = gantry__bfc_fair_pool_bytes(bfc, climb->request->bytes);
+    if (allocator->options.garbage_collection && bfc->stats.pool_bytes > fair)
+        (void)gantry__ladder_give_back(allocator, fair, NULL);
+    gantry__rung_t rung = {.kind = GANTRY__RUNG_EXTEND, .other = gantry__bfc_available_bytes(bfc)};
+    bool is_first = bfc->regions_attached == 0, attached = false;
+    gantry__bfc_region_t *region;
+    GANTRY__TRY(gantry__bfc_begin_region(bfc, climb->request->bytes, &region));
+    if (region) {
+        rung.bytes = region->bytes;
+        GANTRY__TRY(take_region(allocator, region, &attached, &rung.count));
+    }
+    gantry_status_t status = GANTRY_OK;
+    if (region && !attached) {
+        climb->refused_room = rung.other;
+        gantry__report_copy_text(climb->driver_text, sizeof climb->driver_text, gantry__message());
+        status = reuse(climb); /* others had the lock meanwhile */
+    }
+    if (attached) status = reuse(climb);
+    if (!climb->chunk) record(climb, rung);
+    if (attached && is_first && !bfc->options.growth) take_all(allocator);
+    return status;
+}
+
+/* ---- giving back ---- */
+
+/* By the books: could idle staging and empty regions make room? */
+static bool can_give_back(const climb_t *climb) {
+    const gantry__allocator_t *allocator = climb->allocator;
+    uint64_t most = allocator->options.garbage_collection ? gantry__bfc_empty_region_bytes(&allocator->bfc) : 0;
+    if (allocator->source.release_idle) most += allocator->bfc.stats.charged_bytes;
+    return most > 0 && climb->rounded <= allocator->bfc.options.max_region_bytes &&
+           climb->rounded <= gantry__bfc_available_bytes(&allocator->bfc) + most;
+}
+
+static gantry_status_t give_back(climb_t *climb) {
+    gantry__allocator_t *allocator = climb->allocator;
+    gantry__bfc_t *bfc = &allocator->bfc;
+    gantry__rung_t rung = {.kind = GANTRY__RUNG_GIVE_BACK};
+    if (allocator->source.release_idle && bfc->stats.charged_bytes > 0) {
+        gantry__mutex_unlock(&allocator->lock);
+        rung.other = allocator->source.release_idle(allocator->source.user);
+        gantry__mutex_lock(&allocator->lock);
+    }
+    if (allocator->options.garbage_collection &&
+        climb->rounded <= gantry__bfc_available_bytes(bfc) + gantry__bfc_empty_region_bytes(bfc))
+        rung.bytes = gantry__ladder_give_back(allocator, 0, &rung.count);
+    record(climb, rung);
+    gantry_status_t status = reuse(climb);
+    if (status != GANTRY_OK || climb->chunk || rung.bytes + rung.other == 0) return status;
+    return extend(climb);
+}
+
+/* ---- waiting ---- */
+
+static bool may_come(const climb_t *climb, bool any) {
+    const gantry__allocator_t *allocator = climb->allocator;
+    const gantry__bfc_stats_t *stats = &allocator->bfc.stats;
+    uint64_t stays = any ? 0 : stats->charged_bytes + stats->bytes_in_use - allocator->temporary_bytes;
+    if (climb->rounded > allocator->bfc.options.max_region_bytes || climb->rounded > stats->bytes_limit - stays)
+        return false;
+    return any || stats->pending_bytes > 0 || allocator->temporaries > allocator->waiters_held;
+}
+
+/* Something changed: the rungs below, as far as they may have become possible. */
+static gantry_status_t look_again(climb_t *climb) {
+    GANTRY__TRY(reuse(climb));
+    uint64_t available = gantry__bfc_available_bytes(&climb->allocator->bfc);
+    if (!climb->chunk && climb->rounded <= available && available > climb->refused_room) GANTRY__TRY(extend(climb));
+    return GANTRY_OK;
+}
+
+static gantry_status_t wait_for_memory(climb_t *climb, uint64_t deadline_ns, bool any) {
+    gantry__allocator_t *allocator = climb->allocator;
+    gantry_status_t status = GANTRY_OK;
+    uint64_t start_ns = gantry__now_ns(), now_ns = start_ns, seen = allocator->frees;
+    gantry__rung_t rung = {.kind = GANTRY__RUNG_WAIT};
+    ++allocator->waiters;
+    allocator->waiters_held += climb->request->held;
+    climb->is_waiting = true;
+    while (status == GANTRY_OK && !climb->chunk && now_ns < deadline_ns && may_come(climb, any)) {
+        if (allocator->frees == seen) {
+            gantry__condition_wait(&allocator->freed, &allocator->lock, deadline_ns);
+            now_ns = gantry__now_ns();
+            if (allocator->frees == seen) continue;
+        }
+        seen = allocator->frees;
+        ++rung.count;
+        status = look_again(climb);
+    }
+    climb->is_waiting = false;
+    --allocator->waiters;
+    allocator->waiters_held -= climb->request->held;
+    rung.bytes = now_ns - start_ns;
+    if (rung.bytes > 0) record(climb, rung);
+    return status;
+}
+
+/* ---- refusing ---- */
+
+/* The snapshot, in memory that the next one reuses; NULL when there is none to be had. */
+static const gantry__memory_report_t *keep_report(const climb_t *climb) {
+    gantry__allocator_t *allocator = climb->allocator;
+    if (!allocator->oom_report)
+        allocator->oom_report = gantry__heap_alloc(allocator->bfc.heap, sizeof *allocator->oom_report);
+    gantry__memory_report_t *report = allocator->oom_report;
+    if (!report) return NULL;
+    gantry__memory_report_take(report, &allocator->bfc, allocator->name);
+    report->out_of_memory = true;
+    report->asked_bytes = climb->request->bytes;
+    report->rounded_bytes = climb->rounded;
+    gantry__report_copy_text(report->op, sizeof report->op, climb->request->owner);
+    gantry__report_copy_text(report->tag, sizeof report->tag, climb->request->tag);
+    memcpy(report->rungs, climb->rungs, sizeof report->rungs);
+    report->rung_count = climb->rung_count;
+    gantry__report_copy_text(report->driver_text, sizeof report->driver_text, climb->driver_text);
+    report->counts = allocator->counts;
+    return report;
+}
+
+static void format_rungs(const climb_t *climb, char *out, size_t out_bytes) {
+    static const char *const names[] = {"reuse", "extend", "wait", "give back empty regions"};
+    size_t length = 0;
+    for (uint32_t i = 0; i < climb->rung_count && length < out_bytes; ++i)
+        length +=
+            (size_t)snprintf(out + length, out_bytes - length, "%s%s", i ? ", " : "", names[climb->rungs[i].kind]);
+}
+
+static gantry_status_t refuse(const climb_t *climb) {
+    gantry__allocator_t *allocator = climb->allocator;
+    gantry__bfc_stats_t stats;
+    gantry__bfc_get_stats(&allocator->bfc, &stats);
+    ++allocator->counts.out_of_memory;
+    const gantry__memory_report_t *report = keep_report(climb);
+    char tried[160] = "", owner[256] = "";
+    format_rungs(climb, tried, sizeof tried);
+    if (report && report->owner_count > 0) {
+        const gantry__report_name_t *name = &report->names[report->owners[0]];
+        (void)snprintf(owner, sizeof owner, "; biggest owner %s%s%s%s with %" PRIu64, name->op, *name->tag ? " [" : "",
+                       name->tag, *name->tag ? "]" : "", name->bytes);
+    }
+    return gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
+                        "Allocator (%s) ran out of memory trying to allocate %" PRIu64 " bytes: %" PRIu64
+                        " in use, %" PRIu64 " held from the driver, largest free chunk %" PRIu64 ", limit %" PRIu64
+                        "; tried: %s%s%s%s; %s",
+                        allocator->name, climb->request->bytes, stats.bytes_in_use, stats.pool_bytes,
+                        stats.largest_free_block_bytes, stats.bytes_limit, tried, owner,
+                        *climb->driver_text ? "; driver: " : "", climb->driver_text,
+                        report ? "gantry_get_oom_report shows who holds what"
+                               : "there was no host memory to keep a report");
+}
+
+/* ---- the ladder ---- */
+
+static gantry_status_t climb_up(climb_t *climb) {
+    gantry__allocator_t *allocator = climb->allocator;
+    gantry__ladder_counts_t *counts = &allocator->counts;
+    uint64_t start_ns = gantry__now_ns(), retry_ns = allocator->options.retry_ms * UINT64_C(1000000);
+    record(climb, (gantry__rung_t){.kind = GANTRY__RUNG_REUSE,
+                                   .bytes = gantry__bfc_bins_largest(&allocator->bfc.bins)});
+    GANTRY__TRY(extend(climb));
+    if (climb->chunk) ++counts->extended;
+    if (!climb->chunk && can_give_back(climb)) {
+        uint64_t patience_ns = retry_ns < PATIENCE_NS ? retry_ns : PATIENCE_NS;
+        GANTRY__TRY(wait_for_memory(climb, start_ns + patience_ns, false));
+        if (climb->chunk) {
+            ++counts->waited;
+        } else {
+            GANTRY__TRY(give_back(climb));
+            if (climb->chunk) ++counts->collected;
+        }
+    }
+    if (!climb->chunk) {
+        GANTRY__TRY(wait_for_memory(climb, start_ns + retry_ns, allocator->options.explicit_retry));
+        if (climb->chunk) ++counts->waited;
+    }
+    return climb->chunk ? GANTRY_OK : refuse(climb);
+}
+
+gantry_status_t gantry__ladder_climb(gantry__allocator_t *allocator, const gantry__allocation_t *request,
+                                     gantry__bfc_chunk_t **out_chunk) {
+    climb_t climb = {
+        .allocator = allocator, .request = request, .rounded = gantry__bfc_round(&allocator->bfc, request->bytes)};
+    gantry_status_t status = climb_up(&climb);
+    *out_chunk = climb.chunk;
+    return status;
+}

@@ -1,0 +1,344 @@
+/* A child of fork: what the parent made is refused there and touched by nothing, a runtime of its own works, and the parent goes on.
+ *
+ * A child answers by its exit code and never returns into the test; an alarm ends one that hangs. */
+#define _DEFAULT_SOURCE
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime_fixture.h"
+
+#if defined(__SANITIZE_THREAD__)
+#define CHILD_THREADS 1 /* that sanitizer starts no threads in a child of a process with several */
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CHILD_THREADS 1
+#endif
+#endif
+#ifndef CHILD_THREADS
+#define CHILD_THREADS 2
+#endif
+
+#define HANG_SECONDS 60
+#define FORKS 50
+
+/* In a child: ends it. */
+#define CHECK(condition)                                                                                     \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            (void)fprintf(stderr, "in the child, line %d: %s; %s\n", __LINE__, #condition, gantry_last_message()); \
+            _exit(1);                                                                                        \
+        }                                                                                                    \
+    } while (0)
+
+typedef struct world_t {
+    runtime_fixture_t f;
+    gantry_scope_t *scope, *inner;
+    const gantry_tensor_t *x, *on_gpu;
+    gantry_tensor_t *kept;
+    gantry_variable_t *variable;
+} world_t;
+
+static void run_child(void (*body)(world_t *world), world_t *world) {
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)alarm(HANG_SECONDS);
+        body(world);
+        _exit(0);
+    }
+    int state = 0;
+    assert_int_equal(waitpid(child, &state, 0), child);
+    if (WIFSIGNALED(state)) fail_msg("the child was ended by signal %d", WTERMSIG(state));
+    assert_int_equal(WEXITSTATUS(state), 0);
+}
+
+static void make_world(world_t *world) {
+    runtime_fixture_open(&world->f, 1);
+    world->scope = runtime_fixture_scope(&world->f, "CPU:0");
+    world->inner = gantry_scope_begin_in(world->scope, "GPU:0");
+    world->x = F32(world->scope, 1, 2, 3);
+    world->on_gpu = F32(world->inner, 4, 5);
+    world->variable = gantry_variable_create(world->scope, world->x, "v");
+    world->kept = gantry_tensor_retain(gantry_add(world->scope, world->x, world->x));
+    assert_int_equal(gantry_scope_status(world->scope), GANTRY_OK);
+    assert_int_equal(gantry_scope_status(world->inner), GANTRY_OK);
+}
+
+static void expect_world_works(world_t *world) {
+    EXPECT_F32(gantry_add(world->scope, world->x, world->kept), 3, 6, 9);
+    EXPECT_F32(gantry_add(world->inner, world->on_gpu, world->on_gpu), 8, 10);
+    assert_int_equal(gantry_variable_assign(world->scope, world->variable, world->kept), GANTRY_OK);
+    EXPECT_F32(gantry_variable_read(world->scope, world->variable), 2, 4, 6);
+}
+
+static void end_world(world_t *world) {
+    gantry_variable_release(world->variable);
+    gantry_tensor_release(world->kept);
+    expect_ended_well(world->inner);
+    expect_ended_well(world->scope);
+    runtime_fixture_close(&world->f);
+}
+
+/* ---- what is refused ---- */
+
+static void refused_here(world_t *world) {
+    char text[160];
+    (void)snprintf(text, sizeof text, "the runtime was created in process %ld; a child of fork must create its own", (long)getppid());
+#define REFUSED(expression) CHECK((expression) == GANTRY_FAILED_PRECONDITION && strcmp(gantry_last_message(), text) == 0)
+    gantry_runtime_t *runtime = world->f.runtime;
+    float values[3];
+    size_t count = 1;
+    const gantry_tensor_t *output;
+    const gantry_physical_device_t *physical;
+    gantry_memory_info_t info = {.struct_size = sizeof info};
+    gantry_program_stats_t stats = {.struct_size = sizeof stats};
+    char line[64];
+    REFUSED(gantry_runtime_initialize(runtime));
+    REFUSED(gantry_runtime_synchronize(runtime));
+    REFUSED(gantry_set_soft_device_placement(runtime, false));
+    REFUSED(gantry_list_physical_devices(runtime, NULL, 1, &physical, &count));
+    REFUSED(gantry_get_memory_info(runtime, "CPU:0", &info));
+    REFUSED(gantry_get_program_stats(runtime, &stats));
+    REFUSED(gantry_tensor_read(world->x, values, sizeof values));
+    REFUSED(gantry_tensor_wait(world->on_gpu));
+    REFUSED(gantry_tensor_format(world->x, NULL, line, sizeof line, NULL));
+    REFUSED(gantry_variable_assign(world->scope, world->variable, world->x));
+    count = 1;
+    REFUSED(gantry_op_call(world->scope, "Neg", &world->x, 1, NULL, 0, &output, &count));
+    REFUSED(gantry_scope_status(world->scope));
+    CHECK(strcmp(gantry_scope_message(world->scope), text) == 0);
+#define NOTHING(expression) CHECK((expression) == NULL && strcmp(gantry_last_message(), text) == 0)
+    NOTHING(gantry_scope_begin(runtime, NULL));
+    NOTHING(gantry_scope_begin_in(world->scope, NULL));
+    NOTHING(gantry_add(world->scope, world->x, world->x));
+    NOTHING(gantry_scalar_f32(world->scope, 1));
+    NOTHING(gantry_ones(world->scope, GANTRY_FLOAT32, GANTRY_SHAPE(2)));
+    NOTHING(gantry_variable_read(world->scope, world->variable));
+    NOTHING(gantry_variable_create(world->scope, world->x, "w"));
+    NOTHING(gantry_load_npy(world->scope, "none.npy"));
+    NOTHING(gantry_scope_keep(world->scope, world->x));
+    gantry_scope_clear(world->scope);
+    NOTHING(gantry_add(world->scope, world->x, world->x));
+}
+
+static void everything_of_the_parent_is_refused_in_a_child(void **state) {
+    (void)state;
+    world_t world;
+    make_world(&world);
+    run_child(refused_here, &world);
+    expect_world_works(&world);
+    end_world(&world);
+}
+
+/* Heap, books and streams are locked by nobody who will ever unlock them: who touches one hangs. */
+static void let_go_here(world_t *world) {
+    long blocks = world->f.heap.inner.live_blocks;
+    refused_here(world);
+    gantry_tensor_drop(world->scope, world->x);
+    gantry_tensor_release(world->kept);
+    gantry_variable_release(world->variable);
+    CHECK(gantry_scope_end(world->inner) == GANTRY_FAILED_PRECONDITION);
+    CHECK(gantry_scope_end(world->scope) == GANTRY_FAILED_PRECONDITION);
+    gantry_runtime_release(world->f.runtime);
+    gantry_runtime_release(world->f.runtime);
+    CHECK(world->f.heap.inner.live_blocks == blocks);
+}
+
+static void set_lock(gantry__mutex_t *lock, bool taken) {
+    if (taken) {
+        gantry__mutex_lock(lock);
+    } else {
+        gantry__mutex_unlock(lock);
+    }
+}
+
+/* All that other threads might hold at the moment of the fork. */
+static void set_locks(world_t *world, bool taken) {
+    gantry_runtime_t *runtime = world->f.runtime;
+    for (size_t i = 0; i < runtime->devices.logical_count; ++i) {
+        gantry_logical_device_t *device = runtime->devices.logical[i];
+        if (!atomic_load(&device->is_open)) continue;
+        set_lock(&device->allocator.lock, taken);
+        set_lock(&device->faults.lock, taken);
+        set_lock(&device->staging.lock, taken);
+        for (uint32_t k = 0; k < GANTRY__STREAMS; ++k) set_lock(&device->streams[k].lock, taken);
+    }
+    set_lock(&runtime->devices.lock, taken);
+    set_lock(&runtime->plans.lock, taken);
+    set_lock(&runtime->lock, taken);
+    set_lock(&world->f.heap.lock, taken);
+}
+
+static void letting_go_in_a_child_touches_nothing(void **state) {
+    (void)state;
+    world_t world;
+    make_world(&world);
+    set_locks(&world, true);
+    run_child(let_go_here, &world);
+    set_locks(&world, false);
+    expect_world_works(&world);
+    end_world(&world);
+}
+
+static void refused_in_a_grandchild(world_t *world) {
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) _exit(gantry_scope_begin(world->f.runtime, NULL) ? 1 : 0);
+    int state = 0;
+    CHECK(waitpid(child, &state, 0) == child && WIFEXITED(state) && WEXITSTATUS(state) == 0);
+}
+
+static void grandchild_is_a_child_too(void **state) {
+    (void)state;
+    world_t world;
+    make_world(&world);
+    run_child(refused_in_a_grandchild, &world);
+    end_world(&world);
+}
+
+/* ---- a runtime of its own ---- */
+
+static void compute_here(world_t *world) {
+    const gantry_runtime_options_t options = {
+        .struct_size = sizeof options, .backends = "cpu", .kernel_cache = "", .intra_op_threads = CHILD_THREADS};
+    enum { SIDE = 192 };
+    static float ones[SIDE * SIDE], got[SIDE * SIDE];
+    gantry_runtime_t *runtime;
+    (void)world;
+    CHECK(gantry_runtime_create(&options, &runtime) == GANTRY_OK);
+    gantry_scope_t *scope = gantry_scope_begin(runtime, NULL);
+    CHECK(scope != NULL);
+    for (size_t i = 0; i < SIDE * SIDE; ++i) ones[i] = 1;
+    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(SIDE, SIDE), ones, sizeof ones);
+    const gantry_tensor_t *product = gantry_matmul(scope, x, x, NULL);
+    CHECK(product && gantry_tensor_read(product, got, sizeof got) == GANTRY_OK);
+    for (size_t i = 0; i < SIDE * SIDE; ++i) CHECK((int)got[i] == SIDE);
+    CHECK(gantry_scope_end(scope) == GANTRY_OK);
+    gantry_runtime_release(runtime);
+}
+
+static void child_computes_with_a_runtime_of_its_own(void **state) {
+    (void)state;
+    world_t world;
+    make_world(&world);
+    run_child(compute_here, &world);
+    run_child(compute_here, &world);
+    expect_world_works(&world);
+    end_world(&world);
+}
+
+/* ---- in the midst of work ---- */
+
+typedef struct worker_t {
+    gantry_runtime_t *runtime;
+    const char *device;
+    atomic_bool *stop;
+    uint64_t rounds;
+    const char *failure;
+} worker_t;
+
+/* Small ops, and products that use the pool. */
+static void *keep_computing(void *user) {
+    worker_t *self = user;
+    enum { SIDE = 96 };
+    static const float seven = 7;
+    float *got = malloc(SIDE * SIDE * sizeof *got);
+    while (!atomic_load(self->stop) && !self->failure) {
+        gantry_scope_t *scope = gantry_scope_begin(self->runtime, self->device);
+        const gantry_tensor_t *x = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(SIDE, SIDE));
+        const gantry_tensor_t *product = gantry_matmul(scope, x, x, NULL);
+        const gantry_tensor_t *sum = gantry_add(scope, product, gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SCALAR, &seven, sizeof seven));
+        if (!sum || gantry_tensor_read(sum, got, SIDE * SIDE * sizeof *got) != GANTRY_OK || (int)got[SIDE] != SIDE + 7)
+            self->failure = "wrong or no result in the parent";
+        if (gantry_scope_end(scope) != GANTRY_OK) self->failure = "the scope failed";
+        ++self->rounds;
+    }
+    free(got);
+    return NULL;
+}
+
+static void refused_and_compute_here(world_t *world) {
+    CHECK(gantry_scope_begin(world->f.runtime, NULL) == NULL);
+    gantry_runtime_release(world->f.runtime);
+    compute_here(world);
+}
+
+static void forking_in_the_midst_of_ops_hangs_nobody(void **state) {
+    (void)state;
+    world_t world;
+    make_world(&world);
+    atomic_bool stop = false;
+    compute_here(&world); /* a library's first use, in the midst of which the thread sanitizer's pthread_once does not survive a fork */
+    static const char *const devices[] = {"CPU:0", "GPU:0", "CPU:0"};
+    worker_t workers[3];
+    pthread_t threads[3];
+    for (size_t i = 0; i < 3; ++i) {
+        workers[i] = (worker_t){world.f.runtime, devices[i], &stop, 0, NULL};
+        assert_int_equal(pthread_create(&threads[i], NULL, keep_computing, &workers[i]), 0);
+    }
+    for (int i = 0; i < FORKS; ++i) run_child(refused_and_compute_here, &world);
+    atomic_store(&stop, true);
+    uint64_t rounds = 0;
+    for (size_t i = 0; i < 3; ++i) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        if (workers[i].failure) fail_msg("%s: %s", devices[i], workers[i].failure);
+        assert_true(workers[i].rounds > 0);
+        rounds += workers[i].rounds;
+    }
+    print_message("%d forks with %d threads in the child, %llu rounds of work beside them\n", FORKS, CHILD_THREADS,
+                  (unsigned long long)rounds);
+    expect_world_works(&world);
+    end_world(&world);
+}
+
+/* ---- the guard alone ---- */
+
+static gantry__fork_guard_t guard;
+
+static void asked_here(world_t *world) {
+    (void)world;
+    CHECK(gantry__fork_guard_holds(&guard)); /* nobody has asked yet */
+    CHECK(!gantry__fork_guard_ask(&guard));
+    CHECK(!gantry__fork_guard_holds(&guard));
+    CHECK(!gantry__fork_guard_ask(&guard));
+}
+
+static void wiped_here(world_t *world) {
+    (void)world;
+    CHECK(!gantry__fork_guard_holds(&guard));
+    CHECK(!gantry__fork_guard_ask(&guard));
+}
+
+static void guard_asks_for_the_process_where_the_kernel_wipes_nothing(void **state) {
+    (void)state;
+    assert_int_equal(gantry__fork_guard_init(&guard, "thing"), GANTRY_OK);
+    assert_true(gantry__fork_guard_holds(&guard) && gantry__fork_guard_ask(&guard));
+    if (guard.wipes) run_child(wiped_here, NULL);
+#if defined(MADV_KEEPONFORK)
+    if (guard.wipes) assert_int_equal(madvise((void *)(uintptr_t)guard.mark, guard.page_bytes, MADV_KEEPONFORK), 0);
+    guard.wipes = false;
+#endif
+    if (!guard.wipes) run_child(asked_here, NULL);
+    assert_true(gantry__fork_guard_holds(&guard) && gantry__fork_guard_ask(&guard));
+    char text[160];
+    (void)snprintf(text, sizeof text, "the thing was created in process %ld; ", (long)getpid());
+    expect_failure(gantry__fork_guard_fail(&guard), GANTRY_FAILED_PRECONDITION, text);
+    gantry__fork_guard_deinit(&guard);
+    gantry__fork_guard_deinit(&guard);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(everything_of_the_parent_is_refused_in_a_child),
+        TEST(letting_go_in_a_child_touches_nothing),
+        TEST(grandchild_is_a_child_too),
+        TEST(child_computes_with_a_runtime_of_its_own),
+        TEST(forking_in_the_midst_of_ops_hangs_nobody),
+        TEST(guard_asks_for_the_process_where_the_kernel_wipes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
