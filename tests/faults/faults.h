@@ -63,6 +63,7 @@ void faults_sites_count(void);
 /* The occurrence-th event (from 1) of the site from now on fails. */
 void faults_sites_aim(uint64_t site, uint64_t occurrence);
 void faults_sites_stop(void);
+bool faults_sites_is_aimed(void);
 bool faults_sites_fired(void);
 uint64_t faults_sites_occurrence(void); /* aimed at */
 /* Called by the sources: must this event fail? */

@@ -142,7 +142,7 @@ static int run_all(const line_t *line) {
                  totals.unreached, totals.failures,
                  (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec));
     if (shown == 0) (void)printf("no scenario of that name\n");
-    if (shown > 0 && totals.failures == 0 && totals.sites == 0) {
+    if (shown > 0 && totals.failures == 0 && totals.sites == 0 && line->settings.site == 0) {
         (void)printf("SKIP no event came from the source: does the OpenCL loader take layers (OPENCL_LAYERS)?\n");
         return SKIPPED;
     }
