@@ -195,6 +195,21 @@ static void guide_prints_its_results_in_order(void **state) {
 /* ---- the language identifier ---- */
 
 /* Words of two made-up languages: one of letters a to m, one of n to z. */
+/* ---- the memory chapter ---- */
+
+static void memory_chapter_reads_the_same_on_every_backend(void **state) {
+    (void)state;
+    expect_run(0, "$BIN/memory_control --device CPU:0 > cpu.txt && cat cpu.txt");
+    expect_in_output("OOM when allocating tensor with shape");
+    expect_in_output("Every step did what it says.");
+    expect_run(2, "$BIN/memory_control --device GPU:99");
+    if (!has_opencl) skip();
+    expect_run(0, "$BIN/memory_control --device GPU:0 | sed s/GPU/CPU/g | diff - cpu.txt");
+    expect_run(0, "$BIN/memory_control --device GPU:1 | sed -e s/GPU_1/CPU_0/g -e s/GPU:2/CPU:1/g -e s/GPU:1/CPU:0/g | diff - cpu.txt");
+}
+
+/* ---- the language identifier ---- */
+
 static void write_languages(void) {
     static char words[2][64 * 1024];
     uint64_t random = 5;
@@ -310,6 +325,7 @@ int main(void) {
         cmocka_unit_test(settings_tell_values_and_who_set_them),
         cmocka_unit_test(wrong_arguments_exit_with_two),
         cmocka_unit_test(without_opencl_the_cpu_serves_alone_and_says_why),
+        cmocka_unit_test(memory_chapter_reads_the_same_on_every_backend),
         cmocka_unit_test(guide_prints_its_results_in_order),
         cmocka_unit_test(identifier_learns_and_losses_agree_between_devices),
         cmocka_unit_test(saved_model_classifies_when_it_is_loaded),
