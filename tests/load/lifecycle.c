@@ -36,13 +36,13 @@ typedef struct options_t {
 
 static int failures;
 
-#define EXPECT(condition, ...)                 \
-    do {                                       \
-        if (!(condition)) {                    \
-            ++failures;                        \
-            printf("FAIL: " __VA_ARGS__);      \
-            printf("\n");                      \
-        }                                      \
+#define EXPECT(condition, ...)            \
+    do {                                  \
+        if (!(condition)) {               \
+            ++failures;                   \
+            printf("FAIL: " __VA_ARGS__); \
+            printf("\n");                 \
+        }                                 \
     } while (0)
 
 /* ---- one runtime's life ---- */
@@ -53,7 +53,8 @@ static bool use_runtime(gantry_runtime_t *runtime, const char *device) {
     float got[SIDE * SIDE], total = 0;
     gantry_scope_t *scope = gantry_scope_begin(runtime, device);
     if (!scope) return false;
-    const gantry_tensor_t *zeros = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(SIDE, SIDE), nothing, sizeof nothing);
+    const gantry_tensor_t *zeros =
+        gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(SIDE, SIDE), nothing, sizeof nothing);
     const gantry_tensor_t *one = gantry_add(scope, zeros, gantry_scalar_f32(scope, 1));
     const gantry_tensor_t *product = gantry_matmul(scope, one, one, NULL);
     const gantry_tensor_t *sum = gantry_sum(scope, product, NULL);
@@ -63,7 +64,9 @@ static bool use_runtime(gantry_runtime_t *runtime, const char *device) {
     bool good = value && sum && gantry_tensor_read(value, got, sizeof got) == GANTRY_OK &&
                 gantry_tensor_read(sum, &total, sizeof total) == GANTRY_OK && (long)total == (long)SIDE * SIDE * SIDE;
     for (int i = 0; i < SIDE * SIDE && good; ++i) good = (int)got[i] == 2 * SIDE;
-    if (!good) printf("FAIL: on %s: %s\n", device, *gantry_scope_message(scope) ? gantry_scope_message(scope) : "wrong results");
+    if (!good)
+        printf("FAIL: on %s: %s\n", device,
+               *gantry_scope_message(scope) ? gantry_scope_message(scope) : "wrong results");
     gantry_variable_release(variable);
     return gantry_scope_end(scope) == GANTRY_OK && good;
 }
@@ -75,7 +78,6 @@ static gantry_runtime_options_t plain_options(const char *backends, const char *
                                       .intra_op_threads = 2,
                                       .extra = extra};
 }
-
 
 static bool live_once(const options_t *options, raw_work_t *out_work) {
     char library[1024];
@@ -142,12 +144,14 @@ static bool repeat(const options_t *options, cycle_fn cycle, raw_work_t *work, g
 }
 
 static void print_growth(const char *what, const options_t *options, const growth_t *growth) {
-    printf("%s: %ld cycles in %.2f s (%.3f ms each); resident %.1f -> %.1f MiB, slope %.1f bytes per cycle; C heap slope %.1f bytes per "
-           "cycle; threads %ld -> %ld, files %ld -> %ld, mappings %ld -> %ld\n",
-           what, options->cycles, growth->seconds, growth->seconds * 1e3 / (double)options->cycles,
-           growth->before.resident_bytes / 1048576, growth->after.resident_bytes / 1048576, growth->resident_per_cycle,
-           growth->heap_per_cycle, growth->before.threads, growth->after.threads, growth->before.files, growth->after.files,
-           growth->before.mappings, growth->after.mappings);
+    printf(
+        "%s: %ld cycles in %.2f s (%.3f ms each); resident %.1f -> %.1f MiB, slope %.1f bytes per cycle; C heap slope "
+        "%.1f bytes per "
+        "cycle; threads %ld -> %ld, files %ld -> %ld, mappings %ld -> %ld\n",
+        what, options->cycles, growth->seconds, growth->seconds * 1e3 / (double)options->cycles,
+        growth->before.resident_bytes / 1048576, growth->after.resident_bytes / 1048576, growth->resident_per_cycle,
+        growth->heap_per_cycle, growth->before.threads, growth->after.threads, growth->before.files,
+        growth->after.files, growth->before.mappings, growth->after.mappings);
 }
 
 /* base: what the driver alone grows by. */
@@ -159,8 +163,8 @@ static void judge(const options_t *options, const growth_t *growth, const growth
            options->tolerance_bytes, MEASURE_SANITIZED ? " (not judged: a sanitizer keeps memory of its own)" : "");
     EXPECT(growth->after.threads <= growth->before.threads, "threads stay behind");
     EXPECT(growth->after.files <= growth->before.files, "files stay open");
-    EXPECT(atomic_load(&heap_blocks) == 0 && atomic_load(&heap_bytes) == 0, "%ld blocks of host memory, %ld bytes, stay behind",
-           atomic_load(&heap_blocks), atomic_load(&heap_bytes));
+    EXPECT(atomic_load(&heap_blocks) == 0 && atomic_load(&heap_bytes) == 0,
+           "%ld blocks of host memory, %ld bytes, stay behind", atomic_load(&heap_blocks), atomic_load(&heap_bytes));
     if (MEASURE_SANITIZED) return;
     EXPECT(mappings <= 8, "%ld mappings stay behind", mappings);
     EXPECT(extra <= options->tolerance_bytes, "resident memory grows");
@@ -243,7 +247,8 @@ static void complain(together_t *self, const char *what) {
 }
 
 static bool make_own(together_t *self, long number, own_t *out) {
-    *out = (own_t){.soft = number % 2 == 0, .growth = number % 3 != 0, .limit_bytes = (uint64_t)(4 + number % 5 * 4) << 20};
+    *out = (own_t){
+        .soft = number % 2 == 0, .growth = number % 3 != 0, .limit_bytes = (uint64_t)(4 + number % 5 * 4) << 20};
     gantry_runtime_options_t settings = plain_options(self->options->opencl ? "cpu,opencl" : "cpu", NULL);
     settings.intra_op_threads = 1 + (int32_t)(number % 3);
     settings.soft_placement = out->soft ? GANTRY_ON : GANTRY_OFF;
@@ -260,11 +265,13 @@ static bool make_own(together_t *self, long number, own_t *out) {
 static void use_own(together_t *self, long number, const own_t *own) {
     gantry_memory_info_t info = {.struct_size = sizeof info};
     size_t gpus = 0;
-    if (gantry_get_soft_device_placement(own->runtime) != own->soft) complain(self, "soft placement is another runtime's");
+    if (gantry_get_soft_device_placement(own->runtime) != own->soft)
+        complain(self, "soft placement is another runtime's");
     if (gantry_get_memory_info(own->runtime, "CPU:0", &info) != GANTRY_OK) complain(self, "no memory info");
     if (info.limit_bytes != own->limit_bytes) complain(self, "the limit is another runtime's");
     if (info.pool_bytes > info.limit_bytes) complain(self, "the pool is over the limit");
-    if (gantry_list_logical_devices(own->runtime, "GPU", 0, NULL, &gpus) != GANTRY_OK) complain(self, "no list of devices");
+    if (gantry_list_logical_devices(own->runtime, "GPU", 0, NULL, &gpus) != GANTRY_OK)
+        complain(self, "no list of devices");
     if (number % 4 == 3 && gpus > 0) complain(self, "a hidden GPU is listed");
     if (!use_runtime(own->runtime, gpus > 0 ? "GPU:0" : "CPU:0")) complain(self, "a wrong result");
     gantry_scope_t *scope = gantry_scope_begin(own->runtime, "GPU:7"); /* no such device: soft placement decides */
@@ -277,7 +284,8 @@ static void *live_together(void *user) {
     together_t *self = user;
     own_t own[2] = {{NULL, false, false, 0}, {NULL, false, false, 0}};
     if (!make_own(self, self->seed, &own[0])) return NULL;
-    for (long i = 1; i <= self->options->cycles && !self->failure; ++i) { /* one is always a cycle older than the other */
+    for (long i = 1; i <= self->options->cycles && !self->failure;
+         ++i) { /* one is always a cycle older than the other */
         long number = self->seed + i;
         own_t *newer = &own[i % 2], *older = &own[(i + 1) % 2];
         if (!make_own(self, number, newer)) break;
@@ -308,8 +316,8 @@ static void run_together(const options_t *options) {
         EXPECT(!selves[i].failure, "thread %ld: %s; %s", i, selves[i].failure, selves[i].text);
     }
     EXPECT(atomic_load(&heap_blocks) == 0, "%ld blocks of host memory stay behind", atomic_load(&heap_blocks));
-    printf("together: %ld threads, %ld runtimes with settings of their own, two at a time each, in %.2f s\n", count, lives,
-           measure_seconds() - start);
+    printf("together: %ld threads, %ld runtimes with settings of their own, two at a time each, in %.2f s\n", count,
+           lives, measure_seconds() - start);
 }
 
 /* ---- main ---- */
@@ -350,7 +358,9 @@ int main(int argc, char **argv) {
     options_t options;
     (void)setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     if (!read_options(argc, argv, &options)) {
-        printf("usage: lifecycle [--device cpu|opencl] [--cycles N] [--together THREADS] [--objects LIBRARY] [--tolerance BYTES]\n");
+        printf(
+            "usage: lifecycle [--device cpu|opencl] [--cycles N] [--together THREADS] [--objects LIBRARY] [--tolerance "
+            "BYTES]\n");
         return 2;
     }
     if (options.opencl && !has_opencl()) {

@@ -20,9 +20,9 @@
 
 #define MOST_THREADS 64
 #define MOST_DEVICES 16
-#define SHARED 4096   /* elements of a shared tensor */
-#define KEPT 4        /* tensors a thread keeps from round to round */
-#define RETRIES 20000 /* of one round, a millisecond apart when it goes on */
+#define SHARED 4096      /* elements of a shared tensor */
+#define KEPT 4           /* tensors a thread keeps from round to round */
+#define RETRIES 20000    /* of one round, a millisecond apart when it goes on */
 #define LEFT_BYTES 65536 /* a device's own: error slots */
 
 typedef struct options_t {
@@ -37,9 +37,9 @@ typedef struct world_t {
     gantry_runtime_t *runtime;
     const char *devices[MOST_DEVICES];
     size_t device_count;
-    gantry_tensor_t *shared[MOST_DEVICES];       /* all elements are the device's number + 1 */
-    gantry_variable_t *counters[MOST_DEVICES];   /* float64 scalars */
-    gantry_variable_t *uniform[MOST_DEVICES];    /* vectors whose elements are all equal */
+    gantry_tensor_t *shared[MOST_DEVICES];     /* all elements are the device's number + 1 */
+    gantry_variable_t *counters[MOST_DEVICES]; /* float64 scalars */
+    gantry_variable_t *uniform[MOST_DEVICES];  /* vectors whose elements are all equal */
     atomic_uint_fast64_t additions[MOST_DEVICES];
     atomic_bool stop;
     atomic_uint_fast64_t rounds, bytes, exhausted, checks;
@@ -120,7 +120,8 @@ static gantry_status_t compute_chain(worker_t *self, gantry_scope_t *scope) {
     const gantry_tensor_t *x = make_uniform(self, scope, count, a), *y = make_uniform(self, scope, count, b);
     const gantry_tensor_t *sum = gantry_add(scope, x, y), *twice = gantry_add(scope, sum, sum);
     gantry_tensor_drop(scope, draw(self, 2) ? x : sum); /* early, with work in flight */
-    return expect_uniform(self, gantry_sub(scope, gantry_mul(scope, twice, gantry_scalar_f32(scope, 3)), y), 6 * (a + b) - b);
+    return expect_uniform(self, gantry_sub(scope, gantry_mul(scope, twice, gantry_scalar_f32(scope, 3)), y),
+                          6 * (a + b) - b);
 }
 
 static gantry_status_t copy_around(worker_t *self, gantry_scope_t *scope) {
@@ -165,7 +166,8 @@ static gantry_status_t count_together(worker_t *self, gantry_scope_t *scope) {
 /* Somebody's whole value is read, never parts of two. */
 static gantry_status_t swap_values(worker_t *self, gantry_scope_t *scope) {
     gantry_variable_t *variable = self->world->uniform[draw(self, self->world->device_count)];
-    if (draw(self, 2)) return gantry_variable_assign(scope, variable, make_uniform(self, scope, SHARED, draw_value(self)));
+    if (draw(self, 2))
+        return gantry_variable_assign(scope, variable, make_uniform(self, scope, SHARED, draw_value(self)));
     const gantry_tensor_t *value = gantry_variable_read(scope, variable);
     float first = 0;
     const int64_t begin = 0, size = 1;
@@ -272,9 +274,12 @@ static bool check_limit(world_t *world, size_t i) {
     uint64_t held = info.pool_bytes + info.staging_bytes;
     if (held > world->peak_bytes[i]) world->peak_bytes[i] = held;
     world->limit_bytes[i] = info.limit_bytes;
-    if (held <= info.limit_bytes && info.peak_pool_bytes <= info.limit_bytes && info.current_bytes <= info.pool_bytes) return true;
-    (void)snprintf(text, sizeof text, "%s: in use %" PRIu64 ", pool %" PRIu64 " (peak %" PRIu64 "), staging %" PRIu64 ", limit %" PRIu64,
-                   world->devices[i], info.current_bytes, info.pool_bytes, info.peak_pool_bytes, info.staging_bytes, info.limit_bytes);
+    if (held <= info.limit_bytes && info.peak_pool_bytes <= info.limit_bytes && info.current_bytes <= info.pool_bytes)
+        return true;
+    (void)snprintf(text, sizeof text,
+                   "%s: in use %" PRIu64 ", pool %" PRIu64 " (peak %" PRIu64 "), staging %" PRIu64 ", limit %" PRIu64,
+                   world->devices[i], info.current_bytes, info.pool_bytes, info.peak_pool_bytes, info.staging_bytes,
+                   info.limit_bytes);
     complain(world, "the books do not hold", text);
     return false;
 }
@@ -315,10 +320,12 @@ static bool make_shared(world_t *world) {
         gantry_scope_t *scope = gantry_scope_begin(world->runtime, world->devices[i]);
         if (!scope) return false;
         for (size_t k = 0; k < SHARED; ++k) values[k] = (float)(i + 1);
-        const gantry_tensor_t *shared = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(SHARED), values, sizeof values);
+        const gantry_tensor_t *shared =
+            gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(SHARED), values, sizeof values);
         world->shared[i] = gantry_tensor_retain(shared);
         world->uniform[i] = gantry_variable_create(scope, shared, "uniform");
-        world->counters[i] = gantry_variable_create(scope, gantry_constant(scope, GANTRY_FLOAT64, GANTRY_SCALAR, &zero, sizeof zero), "counter");
+        world->counters[i] = gantry_variable_create(
+            scope, gantry_constant(scope, GANTRY_FLOAT64, GANTRY_SCALAR, &zero, sizeof zero), "counter");
         if (gantry_scope_end(scope) != GANTRY_OK) return false;
     }
     return true;
@@ -335,7 +342,8 @@ static bool open_world(world_t *world) {
     const gantry_logical_device_t *devices[MOST_DEVICES];
     if (gantry_runtime_create(&settings, &world->runtime) != GANTRY_OK) return false;
     if (options->split) split_devices(world);
-    if (gantry_list_logical_devices(world->runtime, NULL, MOST_DEVICES, devices, &world->device_count) != GANTRY_OK) return false;
+    if (gantry_list_logical_devices(world->runtime, NULL, MOST_DEVICES, devices, &world->device_count) != GANTRY_OK)
+        return false;
     if (world->device_count > MOST_DEVICES) world->device_count = MOST_DEVICES;
     for (size_t i = 0; i < world->device_count; ++i) world->devices[i] = gantry_logical_device_name(devices[i]);
     return make_shared(world);
@@ -348,7 +356,8 @@ static void check_counters(world_t *world) {
         double counted = -1;
         uint64_t expected = atomic_load(&world->additions[i]);
         char text[128];
-        if (!value || gantry_tensor_read(value, &counted, sizeof counted) != GANTRY_OK) complain(world, "no count", gantry_last_message());
+        if (!value || gantry_tensor_read(value, &counted, sizeof counted) != GANTRY_OK)
+            complain(world, "no count", gantry_last_message());
         (void)snprintf(text, sizeof text, "%s: %.0f counted, %" PRIu64 " added", world->devices[i], counted, expected);
         if ((uint64_t)counted != expected) complain(world, "additions were lost", text);
         (void)gantry_scope_end(scope);
@@ -364,7 +373,8 @@ static void close_world(world_t *world) {
     for (size_t i = 0; i < world->device_count; ++i) {
         gantry_memory_info_t info = {.struct_size = sizeof info};
         (void)gantry_get_memory_info(world->runtime, world->devices[i], &info);
-        printf("%s: %" PRIu64 " additions, at most %.2f of %.2f MiB held, %" PRIu64 " allocations, %" PRIu64 " bytes in use at the end\n",
+        printf("%s: %" PRIu64 " additions, at most %.2f of %.2f MiB held, %" PRIu64 " allocations, %" PRIu64
+               " bytes in use at the end\n",
                world->devices[i], (uint64_t)atomic_load(&world->additions[i]), (double)world->peak_bytes[i] / 1048576,
                (double)world->limit_bytes[i] / 1048576, info.allocation_count, info.current_bytes);
         if (info.current_bytes > LEFT_BYTES) complain(world, "memory stays in use", world->devices[i]);
@@ -382,7 +392,8 @@ static void run(world_t *world) {
     bool is_watched = pthread_create(&watcher, NULL, watch, world) == 0;
     for (; started < (size_t)options->threads; ++started) {
         worker_t *self = &workers[started];
-        *self = (worker_t){.world = world, .random = (uint64_t)options->seed * 1000003 + started * 7919 + 1, .largest = largest};
+        *self = (worker_t){
+            .world = world, .random = (uint64_t)options->seed * 1000003 + started * 7919 + 1, .largest = largest};
         self->values = malloc(largest * sizeof(float));
         self->got = malloc(largest * sizeof(float));
         if (!self->values || !self->got || pthread_create(&threads[started], NULL, work, self) != 0) break;
@@ -398,11 +409,11 @@ static void run(world_t *world) {
     void *questions = NULL;
     if (is_watched) (void)pthread_join(watcher, &questions);
     if (!is_watched || started < (size_t)options->threads) complain(world, "threads", "not all could be started");
-    printf("%.1f s, %zu threads, %zu devices, seed %ld: %" PRIu64 " rounds, %" PRIu64 " elements checked, %.1f MiB uploaded, %" PRIu64
-           " times out of memory, limit checked %" PRIu64 " times\n",
+    printf("%.1f s, %zu threads, %zu devices, seed %ld: %" PRIu64 " rounds, %" PRIu64
+           " elements checked, %.1f MiB uploaded, %" PRIu64 " times out of memory, limit checked %" PRIu64 " times\n",
            options->seconds, started, world->device_count, options->seed, (uint64_t)atomic_load(&world->rounds),
-           (uint64_t)atomic_load(&world->checks), (double)atomic_load(&world->bytes) / 1048576, (uint64_t)atomic_load(&world->exhausted),
-           questions ? *(const uint64_t *)questions : 0);
+           (uint64_t)atomic_load(&world->checks), (double)atomic_load(&world->bytes) / 1048576,
+           (uint64_t)atomic_load(&world->exhausted), questions ? *(const uint64_t *)questions : 0);
 }
 
 static bool read_options(int argc, char **argv, options_t *out) {
@@ -437,7 +448,9 @@ int main(int argc, char **argv) {
     options_t options;
     (void)setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     if (!read_options(argc, argv, &options)) {
-        printf("usage: load [--seconds N] [--threads N] [--limit MIB] [--tight 0|1] [--split 0|1] [--backends LIST] [--seed N]\n");
+        printf(
+            "usage: load [--seconds N] [--threads N] [--limit MIB] [--tight 0|1] [--split 0|1] [--backends LIST] "
+            "[--seed N]\n");
         return 2;
     }
     world.options = &options;

@@ -39,10 +39,13 @@ static bool build_binary(cl_context context, unsigned index) {
     cl_program program = clCreateProgramWithSource(context, 1, texts, NULL, &error);
     if (!is_good(error, "clCreateProgramWithSource")) return false;
     bool good = is_good(clBuildProgram(program, 1, &device, "", NULL, NULL), "clBuildProgram") &&
-                is_good(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size_t), &binary_bytes[index], NULL), "binary size");
+                is_good(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size_t), &binary_bytes[index], NULL),
+                        "binary size");
     if (good) {
         binaries[index] = malloc(binary_bytes[index]);
-        good = binaries[index] && is_good(clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(unsigned char *), &binaries[index], NULL), "binary");
+        good = binaries[index] &&
+               is_good(clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(unsigned char *), &binaries[index], NULL),
+                       "binary");
     }
     (void)clReleaseProgram(program);
     return good;
@@ -119,7 +122,9 @@ static bool use_context(cl_context context, const raw_work_t *work) {
     good = good && is_good(error, "clCreateBuffer");
     cl_mem pinned = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, PINNED, NULL, &error);
     good = good && is_good(error, "clCreateBuffer");
-    void *mapped = good ? clEnqueueMapBuffer(queues[0], pinned, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, PINNED, 0, NULL, NULL, &error) : NULL;
+    void *mapped = good ? clEnqueueMapBuffer(queues[0], pinned, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, PINNED, 0, NULL,
+                                             NULL, &error)
+                        : NULL;
     good = good && is_good(error, "clEnqueueMapBuffer");
     for (unsigned i = 0; i < work->programs && good; ++i)
         good = launch(context, queues[0], buffer, i, (work->launches + work->programs - 1) / work->programs);

@@ -173,7 +173,8 @@ static void wish_for_a_lost_device_falls_back_softly_or_is_refused(void **state)
     assert_int_equal(gantry_set_soft_device_placement(f.runtime, false), GANTRY_OK);
     for (int i = 0; i < 2; ++i) {
         assert_null(gantry_add(scope, h, h));
-        assert_non_null(strstr(gantry_scope_message(scope), "Device /job:localhost/replica:0/task:0/device:GPU:0 was lost: "));
+        assert_non_null(
+            strstr(gantry_scope_message(scope), "Device /job:localhost/replica:0/task:0/device:GPU:0 was lost: "));
         expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT,
                              "Could not satisfy device specification '/job:localhost/replica:0/task:0/device:GPU:0'");
         record = last_placement(&f);
@@ -196,8 +197,10 @@ static gantry_status_t use_device(gantry_runtime_t *runtime) {
     const gantry_tensor_t *taken = gantry_gather(scope, x, I32(scope, 1), 0);
     static const float zeros[100000];
     const gantry_tensor_t *large = make_f32(scope, 100000, zeros);
-    const gantry_tensor_t *sum = gantry_add(scope, gantry_matmul(scope, gantry_reshape(scope, x, GANTRY_SHAPE(1, 2)),
-                                                                 gantry_reshape(scope, x, GANTRY_SHAPE(2, 1)), NULL), taken);
+    const gantry_tensor_t *sum = gantry_add(scope,
+                                            gantry_matmul(scope, gantry_reshape(scope, x, GANTRY_SHAPE(1, 2)),
+                                                          gantry_reshape(scope, x, GANTRY_SHAPE(2, 1)), NULL),
+                                            taken);
     (void)large;
     gantry_status_t read = sum ? gantry_tensor_read(sum, values, sizeof *values) : GANTRY_UNKNOWN;
     gantry_status_t ended = gantry_scope_end(scope);
@@ -207,8 +210,9 @@ static gantry_status_t use_device(gantry_runtime_t *runtime) {
 /* Each slot in turn says Unavailable from its first call on; whoever waits must hear it again to believe it. */
 static void every_slot_can_tell_of_the_loss(void **state) {
     (void)state;
-    static const char *const slots[] = {"region_alloc",      "host_alloc",        "to_device",    "to_host",      "fill",
-                                        "event_create",      "event_record",      "stream_wait_event", "stream_synchronize"};
+    static const char *const slots[] = {
+        "region_alloc", "host_alloc",   "to_device",         "to_host",           "fill",
+        "event_create", "event_record", "stream_wait_event", "stream_synchronize"};
     for (size_t i = 0; i < sizeof slots / sizeof slots[0]; ++i) {
         runtime_fixture_t f;
         runtime_fixture_open(&f, 1);
@@ -278,13 +282,17 @@ static void sibling_on_the_same_card_is_lost_with_it(void **state) {
     (void)snprintf(sibling->full_name, sizeof sibling->full_name, "the other half");
     assert_int_equal(gantry__logical_device_open(sibling), GANTRY_OK);
     assert_int_equal(gantry__buffer_create(sibling, sizeof bytes, GANTRY_STREAM_TO_DEVICE, "Test", &buffer), GANTRY_OK);
-    assert_int_equal(gantry__buffer_create(other_card, sizeof bytes, GANTRY_STREAM_TO_DEVICE, "Test", &other_buffer), GANTRY_OK);
+    assert_int_equal(gantry__buffer_create(other_card, sizeof bytes, GANTRY_STREAM_TO_DEVICE, "Test", &other_buffer),
+                     GANTRY_OK);
     assert_int_equal(gantry__copy_from_host(buffer, bytes, sizeof bytes, &ready), GANTRY_OK);
     fake->set_lost(0, 1);
     assert_int_equal(gantry__logical_device_synchronize(first), GANTRY_UNAVAILABLE);
-    expect_failure(gantry__copy_from_host(buffer, bytes, sizeof bytes, &ready), GANTRY_UNAVAILABLE, "the other half was lost: device 0");
-    expect_failure(gantry__copy_to_host(bytes, buffer, 0, sizeof bytes, ready), GANTRY_UNAVAILABLE, "the other half was lost: device 0");
-    expect_failure(gantry__logical_device_synchronize(sibling), GANTRY_UNAVAILABLE, "the other half was lost: device 0");
+    expect_failure(gantry__copy_from_host(buffer, bytes, sizeof bytes, &ready), GANTRY_UNAVAILABLE,
+                   "the other half was lost: device 0");
+    expect_failure(gantry__copy_to_host(bytes, buffer, 0, sizeof bytes, ready), GANTRY_UNAVAILABLE,
+                   "the other half was lost: device 0");
+    expect_failure(gantry__logical_device_synchronize(sibling), GANTRY_UNAVAILABLE,
+                   "the other half was lost: device 0");
     assert_int_equal(gantry__copy_from_host(other_buffer, bytes, sizeof bytes, &ready), GANTRY_OK);
     assert_int_equal(gantry__copy_to_host(bytes, other_buffer, 0, sizeof bytes, ready), GANTRY_OK);
     assert_int_equal(atomic_load(&f.table.losses), 1);
@@ -318,7 +326,8 @@ static void device_that_waited_for_a_lost_one_lives(void **state) {
     gantry__point_t behind = {here, gantry__stream_end(here)};
     gantry__buffer_mark_use(buffers[1], GANTRY_STREAM_COMPUTE, behind.count);
     fake->set_lost(0, 1);
-    expect_failure(gantry__point_wait(behind), GANTRY_UNAVAILABLE, "device 0 of the fake backend was lost while fill was pending");
+    expect_failure(gantry__point_wait(behind), GANTRY_UNAVAILABLE,
+                   "device 0 of the fake backend was lost while fill was pending");
     assert_false(gantry__device_is_lost(living));
     assert_true(gantry__device_is_lost(dying)); /* asked at once, since the error may have come from there */
     expect_failure(gantry__point_wait(written), GANTRY_UNAVAILABLE, GPU0_LOST);

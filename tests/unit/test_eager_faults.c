@@ -187,7 +187,8 @@ static void failed_upload_spoils_no_later_one(void **state) {
         fake->close_gate(0, TO_DEVICE);
         assert_true(fake->fail_calls("work", 1, 1, GANTRY_INTERNAL, "the bus is cut"));
         const gantry_tensor_t *bad = F32(scope, 3, 4);
-        const gantry_tensor_t *sum = gantry_add(scope, x, bad); /* the compute stream waits for the upload: it inherits the error */
+        const gantry_tensor_t *sum =
+            gantry_add(scope, x, bad); /* the compute stream waits for the upload: it inherits the error */
         fake->open_gate(0, TO_DEVICE);
         float got[2];
         expect_failure(gantry_tensor_read(round == 1 ? bad : sum, got, sizeof got), GANTRY_INTERNAL, "the bus is cut");

@@ -28,12 +28,12 @@
 #define FORKS 50
 
 /* In a child: ends it. */
-#define CHECK(condition)                                                                                     \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
+#define CHECK(condition)                                                                                           \
+    do {                                                                                                           \
+        if (!(condition)) {                                                                                        \
             (void)fprintf(stderr, "in the child, line %d: %s; %s\n", __LINE__, #condition, gantry_last_message()); \
-            _exit(1);                                                                                        \
-        }                                                                                                    \
+            _exit(1);                                                                                              \
+        }                                                                                                          \
     } while (0)
 
 typedef struct world_t {
@@ -89,8 +89,10 @@ static void end_world(world_t *world) {
 
 static void refused_here(world_t *world) {
     char text[160];
-    (void)snprintf(text, sizeof text, "the runtime was created in process %ld; a child of fork must create its own", (long)getppid());
-#define REFUSED(expression) CHECK((expression) == GANTRY_FAILED_PRECONDITION && strcmp(gantry_last_message(), text) == 0)
+    (void)snprintf(text, sizeof text, "the runtime was created in process %ld; a child of fork must create its own",
+                   (long)getppid());
+#define REFUSED(expression) \
+    CHECK((expression) == GANTRY_FAILED_PRECONDITION && strcmp(gantry_last_message(), text) == 0)
     gantry_runtime_t *runtime = world->f.runtime;
     float values[3];
     size_t count = 1;
@@ -253,7 +255,8 @@ static void *keep_computing(void *user) {
         gantry_scope_t *scope = gantry_scope_begin(self->runtime, self->device);
         const gantry_tensor_t *x = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(SIDE, SIDE));
         const gantry_tensor_t *product = gantry_matmul(scope, x, x, NULL);
-        const gantry_tensor_t *sum = gantry_add(scope, product, gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SCALAR, &seven, sizeof seven));
+        const gantry_tensor_t *sum =
+            gantry_add(scope, product, gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SCALAR, &seven, sizeof seven));
         if (!sum || gantry_tensor_read(sum, got, SIDE * SIDE * sizeof *got) != GANTRY_OK || (int)got[SIDE] != SIDE + 7)
             self->failure = "wrong or no result in the parent";
         if (gantry_scope_end(scope) != GANTRY_OK) self->failure = "the scope failed";
@@ -274,7 +277,8 @@ static void forking_in_the_midst_of_ops_hangs_nobody(void **state) {
     world_t world;
     make_world(&world);
     atomic_bool stop = false;
-    compute_here(&world); /* a library's first use, in the midst of which the thread sanitizer's pthread_once does not survive a fork */
+    compute_here(
+        &world); /* a library's first use, in the midst of which the thread sanitizer's pthread_once does not survive a fork */
     static const char *const devices[] = {"CPU:0", "GPU:0", "CPU:0"};
     worker_t workers[3];
     pthread_t threads[3];
@@ -291,8 +295,11 @@ static void forking_in_the_midst_of_ops_hangs_nobody(void **state) {
         assert_true(workers[i].rounds > 0);
         rounds += workers[i].rounds;
     }
-    print_message("%d forks, %llu rounds of work beside them%s\n", FORKS, (unsigned long long)rounds,
-                  IS_SANITIZED ? "; no runtime of its own in the child: the sanitizer's heap does not survive a fork in the midst of it" : "");
+    print_message(
+        "%d forks, %llu rounds of work beside them%s\n", FORKS, (unsigned long long)rounds,
+        IS_SANITIZED
+            ? "; no runtime of its own in the child: the sanitizer's heap does not survive a fork in the midst of it"
+            : "");
     expect_world_works(&world);
     end_world(&world);
 }
