@@ -21,6 +21,7 @@ typedef enum faults_source_t { FAULTS_HOST, FAULTS_FAKE, FAULTS_OPENCL, FAULTS_S
 #define FAULTS_WITH_GPUS (1u << 8)   /* host source: beside the CPU, two devices of the fake backend */
 #define FAULTS_SAME_OUTPUT (1u << 9) /* a run that succeeds prints what the run without a fault prints */
 #define FAULTS_COLD (1u << 10)       /* no cache of program binaries */
+#define FAULTS_RUNS_OUT (1u << 11) /* runs out of memory on purpose: that a last way out of it failed may stay untold */
 #define FAULTS_ARGS 16
 
 typedef struct faults_scenario_t {

@@ -138,6 +138,20 @@ static char fail(char *out_why, size_t why_bytes, const char *format, ...) {
     return 'f';
 }
 
+/* The program says it itself, of a call that does not go through the tool (by a pointer to a function). */
+static bool output_tells(const faults_child_t *child) {
+    static char text[1 << 16];
+    ssize_t got = pread(child->output, text, sizeof text - 1, 0);
+    if (got <= 0) return false;
+    text[got] = '\0';
+    return faults_source_is_told(text) && strstr(text, gantry_status_name(faults_source_status()));
+}
+
+static bool ran_out(const faults_child_t *child, const faults_said_t *said) {
+    return (child->scenario->flags & FAULTS_RUNS_OUT) && said->status == GANTRY_RESOURCE_EXHAUSTED &&
+           strstr(said->message, "OOM when allocating");
+}
+
 /* The first call that failed, against what the fault must end in. */
 static char judge_error(const faults_said_t *said, char *out_why, size_t why_bytes) {
     gantry_status_t wanted = faults_source_status();
@@ -173,8 +187,10 @@ static char judge(faults_child_t *child, const faults_said_t *said, bool fired, 
         !has_given_back(child, why, sizeof why))
         return fail(out_why, why_bytes, "%s (first failure: %s (%s): %s)", why, said->call, said->place, said->message);
     if (!fired) return 'u';
+    if (said->differs && ran_out(child, said)) return 'e';
     if (said->differs) return judge_error(said, out_why, why_bytes);
     if (said->in_create && said->cause_is_told) return 'e'; /* a device less, as was said */
+    if (code != 0 && output_tells(child)) return 'e';
     if (code != 0) return fail(out_why, why_bytes, "exit code %d, and no call failed: results are wrong", code);
     if ((child->scenario->flags & FAULTS_SAME_OUTPUT) && hash_file(child->output) != child->output_hash)
         return fail(out_why, why_bytes, "no call failed, and the program printed other results");

@@ -67,7 +67,7 @@ const faults_scenario_t faults_scenarios[] = {
     {GROUP("variable") | FAULTS_WITH_GPUS, GROUP_ARGS("variable")},
     {GROUP("scope") | FAULTS_WITH_GPUS, GROUP_ARGS("scope")},
     {GROUP("thread"), GROUP_ARGS("thread")},
-    {"conformance.memory", faults_conformance_main, FAULTS_ON_HOST | FAULTS_ON_OPENCL, GROUP_ARGS("memory")},
+    {"conformance.memory", faults_conformance_main, FAULTS_ON_HOST | FAULTS_ON_OPENCL | FAULTS_RUNS_OUT, GROUP_ARGS("memory")},
     {"conformance.matmul", faults_conformance_main, FAULTS_ON_HOST | FAULTS_ON_OPENCL, {DEVICE, "--only", "MatMul,BatchMatMul", "--every", "60"}},
 };
 /* clang-format on */
