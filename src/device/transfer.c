@@ -160,7 +160,11 @@ static gantry_status_t copy_on_device(gantry__buffer_t *target, gantry__buffer_t
     if (*out_peer_missing) return status;
     (void)snprintf(why, sizeof why, "%s", gantry__message());
     (void)gantry__stream_synchronize(stream);
-    return gantry__loss_note(target->device, gantry__fail(status, "%s", why));
+    /* between two cards either may be the one that is gone: their streams tell */
+    if (status == GANTRY_UNAVAILABLE) (void)gantry__stream_synchronize(&source->device->streams[GANTRY_STREAM_TO_HOST]);
+    GANTRY__TRY(gantry__loss_check(source->device));
+    GANTRY__TRY(gantry__loss_check(target->device));
+    return gantry__fail(status, "%s", why);
 }
 
 static void give_peer_copy_up(const logical_t *target, const logical_t *source) {

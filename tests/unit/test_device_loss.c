@@ -371,6 +371,30 @@ static void failure_met_elsewhere_spoils_no_later_work_at_home(void **state) {
     device_fixture_close(&f);
 }
 
+/* The slot that copies from card to card may find either of them gone. */
+static void copy_between_cards_loses_the_one_that_is_gone(void **state) {
+    (void)state;
+    for (uint32_t gone = 0; gone < 2; ++gone) {
+        runtime_fixture_t f;
+        runtime_fixture_open(&f, 2);
+        gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"), *away = runtime_fixture_scope(&f, "GPU:1");
+        const gantry_tensor_t *x = F32(scope, 1, 2), *y = F32(away, 5, 6);
+        assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
+        fake->set_lost(gone, 1);
+        assert_null(gantry_add(away, y, x)); /* x is to be copied to GPU:1 */
+        expect_scope_failure(away, GANTRY_UNAVAILABLE, gone == 0 ? "device:GPU:0 was lost" : "device:GPU:1 was lost");
+        gantry_scope_t *living = gone == 0 ? away : scope;
+        const gantry_tensor_t *there = gone == 0 ? y : x;
+        EXPECT_F32(gantry_sub(living, there, there), 0, 0);
+        assert_string_equal(last_placement(&f).device, gone == 0 ? "/job:localhost/replica:0/task:0/device:GPU:1"
+                                                                 : "/job:localhost/replica:0/task:0/device:GPU:0");
+        expect_ended_well(scope);
+        expect_ended_well(away);
+        runtime_fixture_close(&f);
+        fake->reset();
+    }
+}
+
 /* ---- threads ---- */
 
 typedef struct user_t {
@@ -449,6 +473,7 @@ int main(int argc, char **argv) {
         TEST(sibling_on_the_same_card_is_lost_with_it),
         TEST(device_that_waited_for_a_lost_one_lives),
         TEST(failure_met_elsewhere_spoils_no_later_work_at_home),
+        TEST(copy_between_cards_loses_the_one_that_is_gone),
         TEST(threads_at_work_on_a_device_hear_of_its_loss),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
