@@ -192,9 +192,6 @@ static void guide_prints_its_results_in_order(void **state) {
     }
 }
 
-/* ---- the language identifier ---- */
-
-/* Words of two made-up languages: one of letters a to m, one of n to z. */
 /* ---- the memory chapter ---- */
 
 static void memory_chapter_reads_the_same_on_every_backend(void **state) {
@@ -208,6 +205,9 @@ static void memory_chapter_reads_the_same_on_every_backend(void **state) {
     expect_run(0, "$BIN/memory_control --device GPU:1 | sed -e s/GPU_1/CPU_0/g -e s/GPU:2/CPU:1/g -e s/GPU:1/CPU:0/g | diff - cpu.txt");
 }
 
+/* ---- the language identifier ---- */
+
+/* Words of two made-up languages: one of letters a to m, one of n to z. */
 static void write_languages(void) {
     static char words[2][64 * 1024];
     uint64_t random = 5;
