@@ -248,6 +248,38 @@ static void without_memory_an_op_moves_when_allowed(conformance_t *c)
     gantry_runtime_release(control.runtime);
 }
 
+/* What a vendor's library works in comes from the pool: it shows in the peak, and a limit without room for it refuses the product. */
+static void workspaces_of_libraries_count(conformance_t *c)
+{
+    static const char *const extra[] = {"GANTRY_OPENCL_MATMUL=clblast", NULL};
+    gantry_runtime_options_t options = conformance_runtime_options(c);
+    control_t control;
+    if (strcmp(c->backend, "opencl") != 0) {
+        conformance_skip(c, "no library of backend %s works in memory that a caller gives it", c->backend);
+        return;
+    }
+    options.extra = extra;
+    if (!open_control(c, &options, &control)) return;
+    gantry_scope_t *scope = gantry_scope_begin(control.runtime, c->options.device);
+    const gantry_tensor_t *a = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1400, 1401)), *b = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1401, 1402));
+    gantry_status_t status = gantry_reset_memory_stats(control.runtime, c->options.device);
+    gantry_memory_info_t before = info_of(c, control.runtime, c->options.device);
+    CHECK(c, status == GANTRY_OK && gantry_matmul(scope, a, b, NULL), "%s", gantry_scope_message(scope));
+    gantry_memory_info_t after = info_of(c, control.runtime, c->options.device);
+    uint64_t product = after.current_bytes - before.current_bytes, workspace = after.peak_bytes - after.current_bytes;
+    gantry_placement_record_t record = {.struct_size = sizeof record};
+    size_t count = 0;
+    (void)gantry_get_placements(control.runtime, 1, &record, &count);
+    if (strcmp(record.kernel, "opencl") != 0) {
+        conformance_skip(c, "CLBlast is not there: the product ran as %s", record.kernel);
+    } else {
+        CHECK(c, product >= 1400 * 1402 * 4 && workspace >= MEBI, "%" PRIu64 " bytes for the product, %" PRIu64 " at the peak beside it (kernel %s)",
+              product, workspace, record.kernel);
+    }
+    conformance_end_scope(c, scope, GANTRY_OK);
+    gantry_runtime_release(control.runtime);
+}
+
 /* ---- splitting ---- */
 
 #define PARTS 2
@@ -375,6 +407,7 @@ void conformance_run_memory_control(conformance_t *c)
         {"trim_gives_back_what_is_not_used", trim_gives_back_what_is_not_used},
         {"out_of_memory_leaves_a_report", out_of_memory_leaves_a_report},
         {"without_memory_an_op_moves_when_allowed", without_memory_an_op_moves_when_allowed},
+        {"workspaces_of_libraries_count", workspaces_of_libraries_count},
         {"parts_have_limits_and_numbers_of_their_own", parts_have_limits_and_numbers_of_their_own},
         {"copies_between_parts_are_right", copies_between_parts_are_right},
         {"a_smaller_device_can_be_imitated", a_smaller_device_can_be_imitated},
