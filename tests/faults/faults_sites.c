@@ -113,6 +113,7 @@ static const address_t *find_address(const void *at) {
 static uint64_t gather(const char *name, void *const *frames, int depth, faults_site_t *out_site) {
     uint64_t hash = hash_text(name);
     int begin = 0, end = depth;
+    while (begin < depth && !find_address(frames[begin])->in_program) ++begin; /* a sanitizer's backtrace */
     while (begin < depth && find_address(frames[begin])->in_program) ++begin;
     if (begin == depth) begin = depth < 3 ? 0 : 3; /* a static library */
     out_site->frame_count = 0;

@@ -194,19 +194,19 @@ EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd
 #define TAKE_COUNTED(stem) TAKE(clRetain##stem) TAKE(clRelease##stem)
     TAKE_COUNTED(Context)
     TAKE_COUNTED(CommandQueue)
-    TAKE_COUNTED(MemObject) TAKE_COUNTED(Program) TAKE_COUNTED(Kernel) TAKE_COUNTED(Event) TAKE(clCreateContext)
-        TAKE(clCreateCommandQueue) TAKE(clCreateBuffer) TAKE(clCreateSubBuffer) TAKE(clCreateProgramWithSource)
-            TAKE(clCreateProgramWithBinary) TAKE(clCreateKernel) TAKE(clCreateUserEvent) TAKE(clGetPlatformIDs)
-                TAKE(clGetPlatformInfo) TAKE(clGetDeviceIDs) TAKE(clGetDeviceInfo) TAKE(clGetContextInfo)
-                    TAKE(clGetCommandQueueInfo) TAKE(clGetMemObjectInfo) TAKE(clGetProgramInfo)
-                        TAKE(clGetProgramBuildInfo) TAKE(clGetKernelInfo) TAKE(clGetKernelWorkGroupInfo)
-                            TAKE(clGetEventInfo) TAKE(clBuildProgram) TAKE(clSetKernelArg) TAKE(clFlush) TAKE(clFinish)
-                                TAKE(clWaitForEvents) TAKE(clSetEventCallback) TAKE(clEnqueueReadBuffer)
-                                    TAKE(clEnqueueWriteBuffer) TAKE(clEnqueueCopyBuffer) TAKE(clEnqueueFillBuffer)
-                                        TAKE(clEnqueueUnmapMemObject) TAKE(clEnqueueMarkerWithWaitList)
-                                            TAKE(clEnqueueBarrierWithWaitList) TAKE(clEnqueueNDRangeKernel)
-                                                TAKE(clEnqueueMapBuffer) *entries_made =
-                                                    (cl_uint)(sizeof table / sizeof(void *));
+    TAKE_COUNTED(MemObject)
+    TAKE_COUNTED(Program) TAKE_COUNTED(Kernel) TAKE_COUNTED(Event) TAKE(clCreateContext) TAKE(clCreateCommandQueue)
+        TAKE(clCreateBuffer) TAKE(clCreateSubBuffer) TAKE(clCreateProgramWithSource) TAKE(clCreateProgramWithBinary)
+            TAKE(clCreateKernel) TAKE(clCreateUserEvent) TAKE(clGetPlatformIDs) TAKE(clGetPlatformInfo)
+                TAKE(clGetDeviceIDs) TAKE(clGetDeviceInfo) TAKE(clGetContextInfo) TAKE(clGetCommandQueueInfo)
+                    TAKE(clGetMemObjectInfo) TAKE(clGetProgramInfo) TAKE(clGetProgramBuildInfo) TAKE(clGetKernelInfo)
+                        TAKE(clGetKernelWorkGroupInfo) TAKE(clGetEventInfo) TAKE(clBuildProgram) TAKE(clSetKernelArg)
+                            TAKE(clFlush) TAKE(clFinish) TAKE(clWaitForEvents) TAKE(clSetEventCallback)
+                                TAKE(clEnqueueReadBuffer) TAKE(clEnqueueWriteBuffer) TAKE(clEnqueueCopyBuffer)
+                                    TAKE(clEnqueueFillBuffer) TAKE(clEnqueueUnmapMemObject)
+                                        TAKE(clEnqueueMarkerWithWaitList) TAKE(clEnqueueBarrierWithWaitList)
+                                            TAKE(clEnqueueNDRangeKernel) TAKE(clEnqueueMapBuffer) *entries_made =
+                                                (cl_uint)(sizeof table / sizeof(void *));
     *made = &table;
     return CL_SUCCESS;
 }
