@@ -44,6 +44,8 @@ struct gantry_physical_device_t {
     char note[192];
     bool listed;
     const struct gantry_physical_device_t *served_by; /* the listed view of the same card, when this one is not it */
+    bool hidden_by_cuda;    /* by CUDA_VISIBLE_DEVICES */
+    uint32_t cuda_place;    /* its place in that variable's order; UINT32_MAX: it gives none */
     /* see device/fail_over.h */
     _Atomic(struct gantry_physical_device_t *) instead; /* the view that serves the card in place of this one; NULL: this one does */
     _Atomic(struct gantry_physical_device_t *) stands_in_for; /* the other way round */

@@ -4,7 +4,7 @@
 
 /* One text for OpenCL C and CUDA C; a span is a base and an offset. */
 static const char *const text[] = {
-    "/* kernel gantry_probe: one work-item writes one word */\n"
+    "/* kernel gantry_probe (of one work-item): writes one word */\n"
     "#if defined(__OPENCL_VERSION__)\n"
     "__kernel void gantry_probe(__global uchar *base, const ulong offset, const uint value) {\n"
     "    *(__global uint *)(base + offset) = value;\n"
