@@ -357,6 +357,9 @@ typedef struct gantry_backend_t {
     const gantry_transfer_ops_t *transfer; /* required */
     const gantry_program_ops_t *program;   /* optional: without it no kernel of a pack runs there */
     const void *(*get_extension)(gantry_backend_instance_t *instance, const char *name); /* optional */
+    /* optional (default: unknown). The card's memory, of all processes together, without opening the device: no context is made for it. Asked
+     * for another backend's view of the same card, too. */
+    int32_t (*card_memory)(gantry_backend_instance_t *instance, uint32_t index, uint64_t *out_free_bytes, uint64_t *out_total_bytes);
 } gantry_backend_t;
 
 /* Returns 0 and the table, or FailedPrecondition when the module needs a newer core than max_abi. */

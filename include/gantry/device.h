@@ -37,7 +37,7 @@ typedef struct gantry_device_details_t {
     const char *pci_address;        /* "" when unknown */
     const char *uuid;               /* the card's, or a stable one made from platform, name and position */
     const char *compute_capability; /* "" when the notion does not exist */
-    const char *note;               /* why it is not a GPU, or which other view serves the card; "" */
+    const char *note;               /* why it is not a GPU, which other view serves the card, or why the first one does not; "" */
     uint64_t total_bytes;
     uint64_t largest_allocation_bytes;
     uint64_t alignment_bytes;
@@ -48,9 +48,12 @@ typedef struct gantry_device_details_t {
     bool float64;
     bool visible;
     bool listed; /* counted in the /GPU:N or /CPU:N namespace; others are reached by alias only */
+    const char *other_view; /* alias of the card's other view, when several backends see it: "opencl:0"; "" */
 } gantry_device_details_t;
 
-/* out_details->struct_size must be set. device must come from gantry_list_physical_devices or gantry_list_device_views. */
+/* A card that several backends see is served by the one of highest rank. When that one cannot be used, which shows when the card is first
+ * needed, another one takes over: alias, backend, driver and limits are then its own, and note says why.
+ * out_details->struct_size must be set. device must come from gantry_list_physical_devices or gantry_list_device_views. */
 GANTRY_API gantry_status_t gantry_get_device_details(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
                                                      gantry_device_details_t *out_details);
 

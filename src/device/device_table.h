@@ -24,6 +24,8 @@
 
 typedef struct gantry__device_table_t gantry__device_table_t;
 
+typedef gantry_status_t (*gantry__view_probe_fn)(void *user, const struct gantry_physical_device_t *view, gantry_backend_device_t *handle);
+
 enum { GANTRY__NOT_LOST = 0, GANTRY__BEING_LOST = 1, GANTRY__LOST = 2 };
 
 struct gantry_physical_device_t {
@@ -42,6 +44,13 @@ struct gantry_physical_device_t {
     char note[192];
     bool listed;
     const struct gantry_physical_device_t *served_by; /* the listed view of the same card, when this one is not it */
+    bool hidden_by_cuda;    /* by CUDA_VISIBLE_DEVICES */
+    uint32_t cuda_place;    /* its place in that variable's order; UINT32_MAX: it gives none */
+    /* see device/fail_over.h */
+    _Atomic(struct gantry_physical_device_t *) instead; /* the view that serves the card in place of this one; NULL: this one does */
+    _Atomic(struct gantry_physical_device_t *) stands_in_for; /* the other way round */
+    bool is_proven;         /* under open_lock: who serves the card is decided */
+    char later_note[512];   /* what the first opening found, ""; takes note's place once instead or stands_in_for is set */
     /* settings, under the table's lock until it is frozen */
     gantry__device_settings_t settings;
     const gantry_logical_device_config_t *parts; /* one per logical device, memory of the settings; NULL: not split */
@@ -61,17 +70,18 @@ struct gantry_physical_device_t {
 
 struct gantry_logical_device_t {
     gantry__device_table_t *table;
-    struct gantry_physical_device_t *physical;
-    const gantry_backend_t *backend;
+    struct gantry_physical_device_t *physical; /* the card; who serves it: gantry__logical_view */
     const gantry_logical_device_config_t *part; /* of the card's configuration; NULL: the card is not configured */
+    /* what the view that serves the card decides: bound when the device is made, and again when it is opened */
+    const gantry_backend_t *backend;
     gantry_device_info_t info; /* the card's, with the limits that the part imitates: what kernels and callers look at */
     bool imitates_launches;    /* work-groups and local memory are smaller than the card's: launches are checked */
+    bool synchronous;
+    bool host_addressable;
     int32_t index;       /* N of GPU:N; -1: reached by alias only */
     uint32_t position;   /* in the table */
     char name[80];       /* "/device:GPU:0" */
     char full_name[128];
-    bool synchronous;
-    bool host_addressable;
     atomic_uint_fast64_t waited_for; /* bit (position % 64) of each other device whose events this one's streams have waited for */
     /* valid once is_open */
     atomic_bool is_open;
@@ -98,7 +108,10 @@ struct gantry__device_table_t {
     bool opencl_cpu_as_gpu;
     gantry__memory_policy_t policy;
     atomic_uint_fast64_t pinned_bytes; /* host memory that staging of all devices holds: at most policy.pinned_limit_bytes */
-    atomic_uint losses; /* cards lost so far */
+    atomic_uint losses; /* cards lost so far, and cards whose view changed: plans of before do not hold */
+    /* Tries an open view before a card with a second one relies on it, with the card's open_lock held; NULL: nobody does. Set before freeze. */
+    gantry__view_probe_fn probe;
+    void *probe_user;
     /* after freeze */
     atomic_bool frozen;
     char frozen_by[64]; /* what initialised it */
@@ -146,6 +159,17 @@ void gantry__logical_devices_forget(gantry__device_table_t *table);
 void gantry__device_table_announce(const gantry__device_table_t *table);
 
 /* ---- logical devices ---- */
+
+/* The view that serves the card: itself, or the one that took over. */
+static inline struct gantry_physical_device_t *gantry__device_view(struct gantry_physical_device_t *card) {
+    struct gantry_physical_device_t *instead = atomic_load_explicit(&card->instead, memory_order_acquire);
+    return instead ? instead : card;
+}
+static inline struct gantry_physical_device_t *gantry__logical_view(const gantry_logical_device_t *device) {
+    return gantry__device_view(device->physical);
+}
+/* Takes over what the view that serves the card decides. The card's open_lock is held, or the table is being made. */
+void gantry__logical_device_bind(gantry_logical_device_t *device);
 
 /* Opens driver context, allocator and streams on first need. A failure leaves the device closed: the next one who needs it tries again. */
 gantry_status_t gantry__logical_device_open_slowly(gantry_logical_device_t *device);

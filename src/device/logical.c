@@ -2,6 +2,7 @@
  *
  * The first part of a card that is needed opens the card, the last one that is closed closes it. */
 #include "device/driver_memory.h"
+#include "device/fail_over.h"
 #include "device/loss.h"
 
 #include <inttypes.h>
@@ -13,7 +14,7 @@ typedef struct gantry_logical_device_t logical_t;
 /* ---- regions from the driver ---- */
 
 static bool is_host_backed(const logical_t *device) {
-    return (device->physical->info.flags & GANTRY_DEVICE_HOST_BACKED) != 0;
+    return (device->info.flags & GANTRY_DEVICE_HOST_BACKED) != 0;
 }
 
 /* Where device memory is host memory, the kernel would rather kill a process than refuse it memory: ask first. */
@@ -30,7 +31,7 @@ static gantry_status_t check_host_memory(const logical_t *device, uint64_t size_
 
 /* Touches every page, so that the memory is there. */
 static gantry_status_t commit(logical_t *device, uint64_t region, uint64_t size_bytes) {
-    if (!(device->physical->info.flags & GANTRY_DEVICE_LAZY_COMMIT)) return GANTRY_OK;
+    if (!(device->info.flags & GANTRY_DEVICE_LAZY_COMMIT)) return GANTRY_OK;
     gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_DEVICE];
     const uint32_t zero = 0;
     gantry_span_t span = {region, 0, size_bytes};
@@ -90,7 +91,7 @@ static uint64_t default_limit(const logical_t *device, uint64_t total) {
     uint64_t free_bytes, driver_total;
     if (gantry__device_growth(device->table, device->physical)) return total;
     if (!gantry__driver_memory(device, &free_bytes, &driver_total)) return total;
-    uint64_t reserve = reserve_of(&device->physical->info, free_bytes);
+    uint64_t reserve = reserve_of(&device->info, free_bytes);
     if (is_host_backed(device) && reserve < driver_total / 16) reserve = driver_total / 16;
     uint64_t limit = reserve < free_bytes ? free_bytes - reserve : free_bytes;
     return limit < total ? limit : total;
@@ -98,7 +99,7 @@ static uint64_t default_limit(const logical_t *device, uint64_t total) {
 
 static uint64_t whole_limit(const logical_t *device) {
     const struct gantry_physical_device_t *physical = device->physical;
-    uint64_t total = physical->info.total_bytes ? physical->info.total_bytes : UINT64_MAX;
+    uint64_t total = device->info.total_bytes ? device->info.total_bytes : UINT64_MAX;
     uint64_t wanted = gantry__device_limit(device->table, physical);
     if (wanted) return wanted < total ? wanted : total;
     return default_limit(device, total);
@@ -123,15 +124,8 @@ static uint64_t part_limit(const logical_t *device) {
 
 static gantry_status_t open_driver(logical_t *device) {
     struct gantry_physical_device_t *physical = device->physical;
-    if (physical->open_count == 0) {
-        int32_t code =
-            device->backend->device_open(physical->backend->instance, physical->backend_index, &physical->handle);
-        if (code != 0) {
-            physical->handle = NULL;
-            return gantry__fail_prefix((gantry_status_t)code, "%s (%s) cannot be opened: ", device->name,
-                                       physical->alias);
-        }
-    }
+    if (physical->open_count == 0) GANTRY__TRY(gantry__card_open(physical, device->name));
+    gantry__logical_device_bind(device);
     device->handle = physical->handle;
     if (physical->open_count++ == 0) physical->whole_limit_bytes = whole_limit(device);
     device->limit_bytes = part_limit(device);
@@ -180,8 +174,19 @@ static void close_streams(logical_t *device) {
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) gantry__stream_deinit(&device->streams[i]);
 }
 
+/* A priority that was checked against the range of a view that serves no more. */
+static int32_t nearest_priority(const gantry_device_info_t *info, int32_t priority) {
+    if (priority > info->least_priority) return info->least_priority;
+    return priority < info->greatest_priority ? info->greatest_priority : priority;
+}
+
 static gantry_status_t open_streams(logical_t *device) {
     const int32_t *priority = device->part && device->part->has_priority ? &device->part->priority : NULL;
+    int32_t nearest;
+    if (priority && gantry__logical_view(device) != device->physical) {
+        nearest = nearest_priority(&device->info, *priority);
+        priority = &nearest;
+    }
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) {
         gantry_status_t status = gantry__stream_init(&device->streams[i], device->table->heap, device->backend,
                                                      device->handle, device, i, priority, device->synchronous);
@@ -218,7 +223,7 @@ fail_driver:
 static void announce(const logical_t *device) {
     gantry__log(device->table->log, GANTRY_LEVEL_INFO,
                 "Created device %s with %" PRIu64 " MB memory:  -> device: %s, name: %s, pci bus id: %s",
-                device->full_name, device->limit_bytes >> 20, device->physical->alias, device->info.hardware_name,
+                device->full_name, device->limit_bytes >> 20, gantry__logical_view(device)->alias, device->info.hardware_name,
                 *device->physical->pci ? device->physical->pci : "none");
 }
 
@@ -231,7 +236,9 @@ gantry_status_t gantry__logical_device_open_slowly(gantry_logical_device_t *devi
         is_first = status == GANTRY_OK;
         if (is_first) atomic_store_explicit(&device->is_open, true, memory_order_release);
     }
+    bool is_remarkable = is_first && device->physical->open_count == 1 && *device->physical->later_note;
     gantry__mutex_unlock(&device->physical->open_lock);
+    if (is_remarkable) gantry__fail_over_tell(device->physical);
     if (is_first) announce(device);
     return status;
 }
@@ -259,6 +266,6 @@ gantry_status_t gantry__logical_device_synchronize(gantry_logical_device_t *devi
 }
 
 void gantry__logical_device_flush(gantry_logical_device_t *device) {
-    if (device->synchronous || !atomic_load_explicit(&device->is_open, memory_order_acquire)) return;
+    if (!atomic_load_explicit(&device->is_open, memory_order_acquire) || device->synchronous) return;
     for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) gantry__stream_flush(&device->streams[i]);
 }

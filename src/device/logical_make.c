@@ -25,10 +25,11 @@ static uint64_t smaller(uint64_t own, uint64_t imitated) {
 
 /* A part can imitate less than the card has, not more. */
 static void imitate(logical_t *device) {
-    const gantry_device_info_t *own = &device->physical->info;
+    const gantry_device_info_t *own = &gantry__logical_view(device)->info;
     const gantry_logical_device_config_t *part = device->part;
     gantry_device_info_t *info = &device->info;
     *info = *own;
+    device->imitates_launches = false;
     if (!part) return;
     info->max_work_group_size = (uint32_t)smaller(own->max_work_group_size, part->max_work_group_size);
     info->local_memory_bytes = smaller(own->local_memory_bytes, part->local_memory_bytes);
@@ -40,16 +41,21 @@ static void imitate(logical_t *device) {
     if (device->imitates_launches && strcmp(device->physical->type, "GPU") == 0) info->type = GANTRY_DEVICE_TYPE_GPU;
 }
 
+void gantry__logical_device_bind(gantry_logical_device_t *device) {
+    const physical_t *view = gantry__logical_view(device);
+    device->backend = view->backend->table;
+    device->synchronous = (view->info.flags & GANTRY_DEVICE_SYNCHRONOUS) != 0;
+    device->host_addressable = (view->info.flags & GANTRY_DEVICE_HOST_ADDRESSABLE) != 0;
+    imitate(device);
+}
+
 static gantry_status_t add_logical(gantry__device_table_t *table, const physical_t *physical, size_t part) {
     logical_t *device = gantry__heap_zalloc(table->heap, sizeof *device);
     if (!device) return GANTRY_RESOURCE_EXHAUSTED;
     device->table = table;
     device->physical = table->physical[physical->position];
-    device->backend = physical->backend->table;
     device->part = physical->part_count > 0 ? &physical->parts[part] : NULL;
-    device->synchronous = (physical->info.flags & GANTRY_DEVICE_SYNCHRONOUS) != 0;
-    device->host_addressable = (physical->info.flags & GANTRY_DEVICE_HOST_ADDRESSABLE) != 0;
-    imitate(device);
+    gantry__logical_device_bind(device);
     table->logical[table->logical_count++] = device;
     return GANTRY_OK;
 }

@@ -1,7 +1,14 @@
 /* Finding physical devices and giving them one namespace.
  *
- * Every device of every usable backend is a view. Views of one card (same PCI address, else same UUID, different backends) are joined:
- * the backend of highest rank serves the card, the others stay reachable by alias. An OpenCL device of type CPU is listed only when the
+ * Every device of every usable backend is a view. Views of one card are joined: the backend of highest rank serves the card (of equal rank the
+ * one found first), the others stay reachable by alias. Two views of different backends are one card when
+ *
+ *   both have a PCI address   it is the same, function included, and on each side one device alone has it; where several do (partitions of
+ *                             a card), the UUID must be the same, too
+ *   one has none              the UUID is the same ("GPU-" and case do not matter), and on each side one device alone has it
+ *
+ * so what two devices of one backend say alike identifies neither, and a card never has two views of one backend, not through a third one
+ * either. A UUID of zeros is none. Cost: n^4 at worst for n devices, of which there are few, once. An OpenCL device of type CPU is listed only when the
  * user asked for it, as a GPU. Listed devices are numbered per type: discrete before integrated before CPU-type, then by PCI address, then
  * in the order the backends gave. A device without UUID gets a synthetic one from platform, name and position, stable from run to run. */
 #include "device/device_table.h"
@@ -11,6 +18,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "device/fail_over.h"
 
 typedef struct gantry_physical_device_t physical_t;
 
@@ -111,24 +119,102 @@ static gantry_status_t add_view(gantry__device_table_t *table, const gantry__bac
     return GANTRY_OK;
 }
 
-static bool is_same_card(const physical_t *a, const physical_t *b) {
-    if (a->backend == b->backend || is_home_cpu(a) || is_home_cpu(b)) return false;
-    if (*a->pci && *b->pci) return strcmp(a->pci, b->pci) == 0;
-    return *a->info.uuid && *b->info.uuid && strcmp(a->info.uuid, b->info.uuid) == 0;
+/* ---- views of one card ---- */
+
+/* Some boards say zero, all of them the same. */
+static bool has_uuid(const physical_t *device) {
+    const char *uuid = device->info.uuid;
+    if (gantry__uuid_has_prefix(uuid, "GPU-0") || gantry__uuid_has_prefix(uuid, "0"))
+        return strspn(uuid, "GPUgpu-0") < strlen(uuid);
+    return *uuid != '\0';
 }
 
-static void join_views(gantry__device_table_t *table) {
+static bool has_same_uuid(const physical_t *a, const physical_t *b) {
+    return has_uuid(a) && has_uuid(b) && gantry__uuid_has_prefix(a->info.uuid, b->info.uuid) &&
+           gantry__uuid_has_prefix(b->info.uuid, a->info.uuid);
+}
+
+static bool has_same_pci(const physical_t *a, const physical_t *b) { return *a->pci && strcmp(a->pci, b->pci) == 0; }
+
+static bool has_same_both(const physical_t *a, const physical_t *b) { return has_same_pci(a, b) && has_same_uuid(a, b); }
+
+typedef bool (*is_same_t)(const physical_t *a, const physical_t *b);
+
+/* Whether no other listed device of the same backend says the same of itself. */
+static bool is_only_one(const gantry__device_table_t *table, const physical_t *device, is_same_t is_same) {
+    for (size_t i = 0; i < table->physical_count; ++i) {
+        const physical_t *twin = table->physical[i];
+        if (twin != device && twin->listed && twin->backend == device->backend && is_same(twin, device)) return false;
+    }
+    return true;
+}
+
+static bool are_only_ones(const gantry__device_table_t *table, const physical_t *a, const physical_t *b,
+                          is_same_t is_same) {
+    return is_same(a, b) && is_only_one(table, a, is_same) && is_only_one(table, b, is_same);
+}
+
+static bool is_same_card(const gantry__device_table_t *table, const physical_t *a, const physical_t *b) {
+    if (a->backend == b->backend || is_home_cpu(a) || is_home_cpu(b)) return false;
+    if (*a->pci && *b->pci)
+        return are_only_ones(table, a, b, has_same_pci) || are_only_ones(table, a, b, has_same_both);
+    return are_only_ones(table, a, b, has_same_uuid);
+}
+
+static physical_t *root_of(physical_t *device, physical_t *const *leaders) {
+    while (leaders[device->position] != device) device = leaders[device->position];
+    return device;
+}
+
+static bool have_backend_in_common(const gantry__device_table_t *table, physical_t *const *leaders, physical_t *a,
+                                   physical_t *b) {
     for (size_t i = 0; i < table->physical_count; ++i) {
         for (size_t j = 0; j < table->physical_count; ++j) {
-            physical_t *better = table->physical[i], *other = table->physical[j];
-            if (!better->listed || !other->listed || !is_same_card(better, other)) continue;
-            if (better->backend->table->rank <= other->backend->table->rank) continue;
-            other->listed = false;
-            other->served_by = better;
-            (void)snprintf(other->note, sizeof other->note, "another view of the card that %s serves", better->alias);
+            physical_t *x = table->physical[i], *y = table->physical[j];
+            if (x->backend == y->backend && root_of(x, leaders) == a && root_of(y, leaders) == b) return true;
+        }
+    }
+    return false;
+}
+
+static bool is_better(const physical_t *a, const physical_t *b) {
+    int32_t rank_a = a->backend->table->rank, rank_b = b->backend->table->rank;
+    return rank_a != rank_b ? rank_a > rank_b : a->position < b->position;
+}
+
+static void join(const gantry__device_table_t *table, physical_t **leaders) {
+    for (size_t i = 0; i < table->physical_count; ++i) leaders[i] = table->physical[i];
+    for (size_t i = 0; i < table->physical_count; ++i) {
+        for (size_t j = 0; j < i; ++j) {
+            physical_t *a = table->physical[i], *b = table->physical[j];
+            if (!a->listed || !b->listed || !is_same_card(table, a, b)) continue;
+            a = root_of(a, leaders);
+            b = root_of(b, leaders);
+            if (a == b || have_backend_in_common(table, leaders, a, b)) continue;
+            bool is_a = is_better(a, b);
+            leaders[is_a ? b->position : a->position] = is_a ? a : b;
         }
     }
 }
+
+static gantry_status_t join_views(gantry__device_table_t *table) {
+    size_t bytes = table->physical_count * sizeof(physical_t *);
+    if (bytes == 0) return GANTRY_OK;
+    physical_t **leaders = gantry__heap_alloc(table->heap, bytes);
+    if (!leaders) return GANTRY_RESOURCE_EXHAUSTED;
+    join(table, leaders);
+    for (size_t i = 0; i < table->physical_count; ++i) {
+        physical_t *view = table->physical[i], *card = root_of(view, leaders);
+        if (card == view) continue;
+        view->listed = false;
+        view->served_by = card;
+        (void)snprintf(view->note, sizeof view->note, "another view of the card that %s serves", card->alias);
+    }
+    gantry__heap_free(table->heap, leaders, bytes);
+    return GANTRY_OK;
+}
+
+/* ---- order ---- */
 
 static int type_order(const physical_t *device) {
     if (!device->listed) return 3;
@@ -172,37 +258,40 @@ gantry_status_t gantry__physical_devices_find(gantry__device_table_t *table) {
         if (backend->state != GANTRY_BACKEND_USABLE) continue;
         for (uint32_t index = 0; index < backend->device_count; ++index) GANTRY__TRY(add_view(table, backend, index));
     }
-    join_views(table);
+    GANTRY__TRY(join_views(table));
     number_devices(table);
     return GANTRY_OK;
 }
 
 void gantry__device_details(const gantry__device_table_t *table, const gantry_physical_device_t *device,
                             gantry_device_details_t *out) {
+    const physical_t *shown = gantry__device_shown(device), *card = device->served_by ? device->served_by : device;
+    const physical_t *other = device == card ? gantry__card_next_view(card, card) : card;
     gantry_device_details_t all = {
         .struct_size = out->struct_size,
         .name = device->name,
         .type = device->type,
-        .alias = device->alias,
-        .backend = device->backend->name,
-        .hardware_name = device->info.hardware_name,
-        .vendor = device->info.vendor,
-        .driver_version = device->info.driver_version,
-        .platform = device->platform,
+        .alias = shown->alias,
+        .backend = shown->backend->name,
+        .hardware_name = shown->info.hardware_name,
+        .vendor = shown->info.vendor,
+        .driver_version = shown->info.driver_version,
+        .platform = shown->platform,
         .pci_address = device->pci,
         .uuid = device->uuid,
-        .compute_capability = device->info.compute_capability,
-        .note = device->note,
-        .total_bytes = device->info.total_bytes,
-        .largest_allocation_bytes = device->info.largest_allocation_bytes,
-        .alignment_bytes = device->info.base_alignment_bytes,
-        .local_memory_bytes = device->info.local_memory_bytes,
-        .compute_units = device->info.compute_units,
-        .max_work_group_size = device->info.max_work_group_size,
-        .native_vector_width = device->info.native_vector_width,
-        .float64 = (device->info.dtype_mask >> GANTRY_FLOAT64 & 1) != 0,
+        .compute_capability = shown->info.compute_capability,
+        .note = gantry__device_note(device),
+        .total_bytes = shown->info.total_bytes,
+        .largest_allocation_bytes = shown->info.largest_allocation_bytes,
+        .alignment_bytes = shown->info.base_alignment_bytes,
+        .local_memory_bytes = shown->info.local_memory_bytes,
+        .compute_units = shown->info.compute_units,
+        .max_work_group_size = shown->info.max_work_group_size,
+        .native_vector_width = shown->info.native_vector_width,
+        .float64 = (shown->info.dtype_mask >> GANTRY_FLOAT64 & 1) != 0,
         .visible = gantry__device_is_visible(table, device),
         .listed = device->listed,
+        .other_view = other ? gantry__device_shown(other)->alias : "",
     };
     memcpy(out, &all, out->struct_size < sizeof all ? out->struct_size : sizeof all);
 }

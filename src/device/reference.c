@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "device/fail_over.h"
 
 typedef struct gantry_logical_device_t logical_t;
 
@@ -28,10 +29,15 @@ static bool has_number(const struct gantry_physical_device_t *physical, int32_t 
     return false;
 }
 
+/* A view's own device gives its names up to the card's numbered devices when the view takes over. */
+static bool is_superseded(const logical_t *device) {
+    return atomic_load_explicit(&device->physical->stands_in_for, memory_order_acquire) != NULL;
+}
+
 static bool matches_logical(const gantry__device_name_t *name, const logical_t *device) {
     if (name->has_type && strcmp(name->type, device->physical->type) != 0) return false;
     if (name->has_backend) {
-        if (strcmp(name->backend, device->physical->backend->name) != 0) return false;
+        if (strcmp(name->backend, gantry__logical_view(device)->backend->name) != 0) return false;
         /* GPU:0@opencl: the OpenCL view of the card that serves GPU:0 */
         if (name->has_index && device->index < 0) {
             const struct gantry_physical_device_t *served = device->physical->served_by;
@@ -47,20 +53,36 @@ bool gantry__device_reference_matches(const gantry__device_reference_t *referenc
                                       const gantry_logical_device_t *device) {
     const gantry__device_name_t *name = &reference->name;
     const struct gantry_physical_device_t *physical = device->physical;
-    if (!is_here(name)) return false;
+    if (!is_here(name) || is_superseded(device)) return false;
+    const struct gantry_physical_device_t *view = gantry__logical_view(device);
     switch (reference->kind) {
         case GANTRY__DEVICE_LOGICAL: return matches_logical(name, device);
         case GANTRY__DEVICE_PHYSICAL:
             return physical->number >= 0 && strcmp(name->type, physical->type) == 0 && name->index == physical->number;
         case GANTRY__DEVICE_BACKEND_ALIAS:
-            return strcmp(name->backend, physical->backend->name) == 0 &&
-                   (!name->has_index || name->index == (int32_t)physical->backend_index);
+            return strcmp(name->backend, view->backend->name) == 0 &&
+                   (!name->has_index || name->index == (int32_t)view->backend_index);
         case GANTRY__DEVICE_UUID_PREFIX:
             return !physical->served_by && gantry__uuid_has_prefix(physical->uuid, reference->text);
         case GANTRY__DEVICE_PCI_ADDRESS:
             return !physical->served_by && *physical->pci && strcmp(physical->pci, reference->text) == 0;
         default: return false;
     }
+}
+
+/* Why an alias names nothing: its view gave a card up; "" otherwise. */
+static const char *why_gone(const gantry__device_table_t *table, const gantry__device_reference_t *reference) {
+    const gantry__device_name_t *name = &reference->name;
+    if (!is_here(name) || !name->has_backend) return "";
+    for (size_t i = 0; i < table->physical_count; ++i) {
+        const struct gantry_physical_device_t *card = table->physical[i];
+        if (!atomic_load_explicit(&card->instead, memory_order_acquire)) continue;
+        if (strcmp(name->backend, card->backend->name) != 0) continue;
+        bool is_alias = reference->kind == GANTRY__DEVICE_BACKEND_ALIAS;
+        if (!name->has_index || !is_alias || name->index == (int32_t)card->backend_index)
+            return gantry__device_note(card);
+    }
+    return "";
 }
 
 gantry_status_t gantry__device_reference_find(gantry__device_table_t *table,
@@ -79,7 +101,9 @@ gantry_status_t gantry__device_reference_find(gantry__device_table_t *table,
     if (*out_device) return GANTRY_OK;
     char names[512];
     gantry__device_table_format_names(table, names, sizeof names);
-    return gantry__fail(GANTRY_NOT_FOUND, "%s unknown device. All available devices [%s].", text, names);
+    const char *why = why_gone(table, reference);
+    return gantry__fail(GANTRY_NOT_FOUND, "%s unknown device. All available devices [%s].%s%s", text, names,
+                        *why ? " " : "", why);
 }
 
 void gantry__device_table_format_names(const gantry__device_table_t *table, char *out, size_t out_bytes) {

@@ -3,7 +3,11 @@
  *   host-addressable, done at once   one of the two is host memory: a copy from or to it
  *   parts of one card                transfer->copy on the target's stream
  *   cards of one backend             transfer->copy_peer on the target's stream, until it says that it has no way
- *   anything else                    to the host and from there
+ *   anything else                    to the host and from there, also between two views of one card: drivers do not know each other's
+ *                                    memory. In blocks, so that the next one is read while the last one is written:
+ *
+ *                                      block 0   |read 0||write 0      ||read 2|...      host memory: two blocks
+ *                                      block 1           |read 1||wait ||write 1   |...
  *
  * A copy on the device's side orders itself by events alone:
  *
@@ -21,13 +25,15 @@
 
 typedef struct gantry_logical_device_t logical_t;
 
+/* Of a copy through the host: large enough that the driver's cost of a transfer is small beside it, small enough to overlap. */
+#define BOUNCE_BYTES (UINT64_C(4) << 20)
+
 /* Submits a copy from memory that stays valid until the returned point. */
-static gantry_status_t submit_to_device(gantry__buffer_t *target, const void *source, uint64_t size_bytes,
-                                        gantry__point_t *out_ready) {
+static gantry_status_t submit_to_device(gantry__buffer_t *target, uint64_t offset_bytes, const void *source,
+                                        uint64_t size_bytes, gantry__point_t *out_ready) {
     logical_t *device = target->device;
     gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_DEVICE];
-    gantry_span_t span = target->span;
-    span.size_bytes = size_bytes;
+    gantry_span_t span = {target->span.region, target->span.offset_bytes + offset_bytes, size_bytes};
     gantry__stream_begin(stream);
     gantry_status_t status = (gantry_status_t)device->backend->transfer->to_device(stream->handle, &span, source);
     uint64_t count = gantry__stream_end(stream);
@@ -38,7 +44,7 @@ static gantry_status_t submit_to_device(gantry__buffer_t *target, const void *so
 
 static gantry_status_t copy_and_wait(gantry__buffer_t *target, const void *source, uint64_t size_bytes,
                                      gantry__point_t *out_ready) {
-    GANTRY__TRY(submit_to_device(target, source, size_bytes, out_ready));
+    GANTRY__TRY(submit_to_device(target, 0, source, size_bytes, out_ready));
     return gantry__point_wait(*out_ready);
 }
 
@@ -52,7 +58,7 @@ gantry_status_t gantry__copy_from_host(gantry__buffer_t *target, const void *sou
     gantry__staging_block_t *block = is_small ? gantry__staging_acquire(device) : NULL;
     if (!block) return copy_and_wait(target, source, size_bytes, out_ready);
     memcpy(block->data, source, size_bytes);
-    gantry_status_t status = submit_to_device(target, block->data, size_bytes, out_ready);
+    gantry_status_t status = submit_to_device(target, 0, block->data, size_bytes, out_ready);
     gantry__staging_return(device, block, *out_ready);
     return status;
 }
@@ -81,14 +87,68 @@ static gantry_status_t copy_from_addressable(gantry__buffer_t *target, gantry__b
     return gantry__copy_from_host(target, (const unsigned char *)source->data + offset_bytes, size_bytes, out_ready);
 }
 
+/* One copy on its way through the host. */
+typedef struct bounce_t {
+    gantry__buffer_t *target, *source;
+    uint64_t from, size_bytes; /* from: in the source */
+    uint64_t block_bytes;
+    unsigned char *blocks[2];
+    gantry__point_t written[2]; /* the block is free again when past */
+} bounce_t;
+
+static gantry_status_t move_block(bounce_t *bounce, uint64_t at, uint32_t block, gantry__point_t ready) {
+    uint64_t left = bounce->size_bytes - at, bytes = left < bounce->block_bytes ? left : bounce->block_bytes;
+    if (bounce->written[block].stream) GANTRY__TRY(gantry__point_wait(bounce->written[block]));
+    GANTRY__TRY(gantry__copy_to_host(bounce->blocks[block], bounce->source, bounce->from + at, bytes, ready));
+    GANTRY__TRY(gantry__loss_check(bounce->target->device));
+    gantry_status_t status =
+        submit_to_device(bounce->target, at, bounce->blocks[block], bytes, &bounce->written[block]);
+    gantry__stream_flush(bounce->written[block].stream);
+    return status;
+}
+
+/* The blocks are read by pending work: they go only when that has ended, whatever came of it. */
+static gantry_status_t move_blocks(bounce_t *bounce, gantry__point_t ready, gantry__point_t *out_ready) {
+    gantry_status_t status = GANTRY_OK;
+    uint32_t block = 0;
+    for (uint64_t at = 0; at < bounce->size_bytes && status == GANTRY_OK; at += bounce->block_bytes) {
+        status = move_block(bounce, at, block, ready);
+        block ^= 1;
+    }
+    char why[GANTRY__MESSAGE_BYTES];
+    if (status != GANTRY_OK) (void)snprintf(why, sizeof why, "%s", gantry__message());
+    for (int i = 0; i < 2; ++i, block ^= 1) {
+        gantry__point_t written = bounce->written[block];
+        gantry_status_t waited = written.stream ? gantry__point_wait(written) : GANTRY_OK;
+        if (status == GANTRY_OK && (status = waited) != GANTRY_OK)
+            (void)snprintf(why, sizeof why, "%s", gantry__message());
+        if (written.stream) *out_ready = written; /* the newer block comes last */
+    }
+    return status == GANTRY_OK ? GANTRY_OK : gantry__fail(status, "%s", why);
+}
+
 static gantry_status_t copy_by_bounce(gantry__buffer_t *target, gantry__buffer_t *source, uint64_t offset_bytes,
                                       uint64_t size_bytes, gantry__point_t ready, gantry__point_t *out_ready) {
     const gantry__heap_t *heap = source->device->table->heap;
-    void *bounce = gantry__heap_alloc(heap, size_bytes);
-    if (!bounce) return GANTRY_RESOURCE_EXHAUSTED;
-    gantry_status_t status = gantry__copy_to_host(bounce, source, offset_bytes, size_bytes, ready);
-    if (status == GANTRY_OK) status = gantry__copy_from_host(target, bounce, size_bytes, out_ready);
-    gantry__heap_free(heap, bounce, size_bytes);
+    bool is_small = size_bytes <= GANTRY__STAGING_BLOCK_BYTES; /* staged at the target, and not waited for */
+    uint64_t block_bytes = size_bytes < BOUNCE_BYTES ? size_bytes : BOUNCE_BYTES;
+    uint64_t blocks_bytes = size_bytes > block_bytes ? 2 * block_bytes : block_bytes;
+    unsigned char *blocks = gantry__heap_alloc(heap, blocks_bytes);
+    if (!blocks) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status;
+    if (is_small) {
+        status = gantry__copy_to_host(blocks, source, offset_bytes, size_bytes, ready);
+        if (status == GANTRY_OK) status = gantry__copy_from_host(target, blocks, size_bytes, out_ready);
+    } else {
+        bounce_t bounce = {.target = target,
+                           .source = source,
+                           .from = offset_bytes,
+                           .size_bytes = size_bytes,
+                           .block_bytes = block_bytes,
+                           .blocks = {blocks, blocks + (blocks_bytes - block_bytes)}};
+        status = move_blocks(&bounce, ready, out_ready);
+    }
+    gantry__heap_free(heap, blocks, blocks_bytes);
     return status;
 }
 
@@ -99,7 +159,7 @@ static uint64_t peer_bit(const logical_t *source) { return UINT64_C(1) << (sourc
 static bool has_way_on_device(const logical_t *target, const logical_t *source) {
     if (gantry__logical_device_is_sibling(target, source)) return true;
     const gantry_transfer_ops_t *transfer = target->backend->transfer;
-    if (target->physical->backend != source->physical->backend) return false;
+    if (gantry__logical_view(target)->backend != gantry__logical_view(source)->backend) return false;
     if (!GANTRY_ABI_HAS(transfer, copy_peer) || !transfer->copy_peer) return false;
     return (atomic_load_explicit(&target->physical->no_peer_copy, memory_order_relaxed) & peer_bit(source)) == 0;
 }

@@ -1,8 +1,10 @@
-/* Which devices a runtime uses: GANTRY_VISIBLE_DEVICES (or the option) selects GPUs, CUDA_VISIBLE_DEVICES can hide NVIDIA ones. */
+/* Which devices a runtime uses: GANTRY_VISIBLE_DEVICES (or the option) selects and orders GPUs, CUDA_VISIBLE_DEVICES hides NVIDIA ones and
+ * orders them where the former says nothing. */
 #include "device/device_table.h"
 
 #include <string.h>
 
+#include "device/cuda_visible.h"
 #include "device/visible_list.h"
 
 typedef struct gantry_physical_device_t physical_t;
@@ -41,16 +43,17 @@ static bool matches_name(void *user, const char *entry, size_t position) {
     }
 }
 
-static bool hides_all_nvidia(gantry__device_table_t *table) {
-    const char *text = gantry__settings_get(table->settings, "CUDA_VISIBLE_DEVICES", NULL);
-    if (!text) return false;
-    while (*text == ' ' || *text == '"' || *text == '\'') ++text;
-    return *text == '\0' || (text[0] == '-' && text[1] == '1');
-}
-
-/* CUDA_VISIBLE_DEVICES that names cards is obeyed by the vendor's own drivers already; only "none" has to be seen here. */
-static bool is_hidden_by_cuda(const physical_t *device, bool hides_all) {
-    return hides_all && strstr(device->info.vendor, "NVIDIA") != NULL;
+/* Cards that CUDA_VISIBLE_DEVICES puts in an order change places among themselves; the others stay. */
+static void order_as_cuda(const physical_t **cards, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        size_t first = i;
+        for (size_t j = i + 1; cards[i]->cuda_place != UINT32_MAX && j < count; ++j) {
+            if (cards[j]->cuda_place < cards[first]->cuda_place) first = j;
+        }
+        const physical_t *card = cards[i];
+        cards[i] = cards[first];
+        cards[first] = card;
+    }
 }
 
 static gantry_status_t select_gpus(gantry__device_table_t *table, const char *text, const char *variable,
@@ -71,11 +74,12 @@ static gantry_status_t select_gpus(gantry__device_table_t *table, const char *te
     status = gantry__visible_list_select(text, &rules, identities, gpus->count, &list);
     if (status != GANTRY_OK) goto done;
     if (*list.reason) gantry__log(table->log, GANTRY_LEVEL_WARNING, "%s", list.reason);
-    bool hides_all = hides_all_nvidia(table);
+    const physical_t **first = &table->visible[table->visible_count];
     for (size_t i = 0; i < list.count; ++i) {
         const physical_t *device = table->physical[gpus->first + positions[i]];
-        if (!is_hidden_by_cuda(device, hides_all)) table->visible[table->visible_count++] = device;
+        if (!device->hidden_by_cuda) table->visible[table->visible_count++] = device;
     }
+    if (!text) order_as_cuda(first, (size_t)(&table->visible[table->visible_count] - first));
 done:
     gantry__heap_free(table->heap, identities, gpus->count * sizeof *identities);
     gantry__heap_free(table->heap, positions, gpus->count * sizeof *positions);
@@ -85,6 +89,7 @@ done:
 gantry_status_t gantry__visible_devices_find(gantry__device_table_t *table) {
     const gantry__setting_t *setting = gantry__settings_find(table->settings, "GANTRY_VISIBLE_DEVICES");
     if (!setting) return GANTRY_RESOURCE_EXHAUSTED;
+    GANTRY__TRY(gantry__cuda_visible_find(table));
     table->visible = gantry__heap_zalloc(table->heap, table->physical_count * sizeof *table->visible);
     if (!table->visible) return GANTRY_RESOURCE_EXHAUSTED;
     gpus_t gpus = find_gpus(table);

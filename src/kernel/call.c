@@ -73,7 +73,7 @@ static int32_t check_work_group(const gantry__call_t *call, const gantry_backend
     if (items <= limit) return GANTRY_OK; /* 0: the driver chooses */
     char need[96];
     (void)snprintf(need, sizeof need, "a work-group of %" PRIu64 " work-items", items);
-    return refuse_launch(call, kernel, need, limit, call->device->physical->info.max_work_group_size);
+    return refuse_launch(call, kernel, need, limit, gantry__logical_view(call->device)->info.max_work_group_size);
 }
 
 /* What the kernel's text declares and the launch's arguments take together. A driver that does not tell the first counts as 0. */
@@ -92,7 +92,7 @@ static int32_t check_local_memory(const gantry__call_t *call, gantry_backend_ker
     (void)snprintf(need, sizeof need,
                    "%" PRIu64 " bytes of local memory (%" PRIu64 " declared, %" PRIu64 " as arguments)",
                    info.local_bytes + arguments, info.local_bytes, arguments);
-    return refuse_launch(call, kernel, need, limit, call->device->physical->info.local_memory_bytes);
+    return refuse_launch(call, kernel, need, limit, gantry__logical_view(call->device)->info.local_memory_bytes);
 }
 
 /* ResourceExhausted for what the card could run and the device that is imitated could not. */

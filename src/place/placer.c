@@ -46,9 +46,10 @@ static uint64_t host_inputs_of(const gantry__op_def_t *op, const gantry_kernel_d
 
 /* Asks a kernel about shapes, as a call on its own device; a device that is not open yet cannot be asked and counts as willing. */
 static bool takes_call(const gantry__place_request_t *request, const logical_t *device,
-                       const gantry_kernel_def_t *def) {
+                       const struct gantry_physical_device_t *view, const gantry_kernel_def_t *def) {
     if (!request->call || !def->supports) return true;
     if (!atomic_load_explicit(&device->is_open, memory_order_acquire)) return true;
+    if (gantry__logical_view(device) != view) return true; /* opened meanwhile, by another view: the caller plans again */
     gantry_op_call_t call = *request->call;
     call.device = device->handle;
     call.device_info = &device->info;
@@ -60,8 +61,10 @@ static bool takes_call(const gantry__place_request_t *request, const logical_t *
 /* Takes the device into the plan when it has a kernel; otherwise says why not. */
 static bool try_device(const gantry__place_request_t *request, logical_t *device, gantry__plan_t *plan) {
     size_t count;
+    const struct gantry_physical_device_t *view = gantry__logical_view(device);
     const gantry__kernel_entry_t *entries =
-        gantry__kernel_registry_find(&request->registries[device->physical->position], request->op->name, &count);
+        gantry__kernel_registry_find(&request->registries[view->position], request->op->name, &count);
+    plan->view = view;
     gantry_refusal_t why = count == 0 ? GANTRY_REFUSED_NO_KERNEL : GANTRY_REFUSED_NO_KERNEL_FOR_TYPE;
     if (gantry__device_is_lost(device)) {
         refuse(plan, device, GANTRY_REFUSED_DEVICE_LOST);
@@ -79,7 +82,7 @@ static bool try_device(const gantry__place_request_t *request, logical_t *device
     for (size_t i = 0; i < count && plan->kernel_count < GANTRY__MAX_CANDIDATES; ++i) {
         const gantry_kernel_def_t *def = entries[i].def;
         if (!gantry__kernel_takes_types(def, request->attrs, request->op->attr_count)) continue;
-        if (!takes_call(request, device, def)) {
+        if (!takes_call(request, device, view, def)) {
             why = GANTRY_REFUSED_KERNEL_DECLINED;
             continue;
         }
@@ -148,7 +151,7 @@ static void list_types(const gantry__place_request_t *request, char *out, size_t
 static bool has_any_kernel(const gantry__place_request_t *request) {
     for (size_t i = 0; i < request->devices->logical_count; ++i) {
         size_t count;
-        size_t position = request->devices->logical[i]->physical->position;
+        size_t position = gantry__logical_view(request->devices->logical[i])->position;
         (void)gantry__kernel_registry_find(&request->registries[position], request->op->name, &count);
         if (count > 0) return true;
     }

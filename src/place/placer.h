@@ -22,7 +22,7 @@ typedef struct gantry__wish_t {
 
 typedef struct gantry__place_request_t {
     const gantry__device_table_t *devices;
-    const gantry__kernel_registry_t *registries; /* by position of the physical device */
+    const gantry__kernel_registry_t *registries; /* by position of the view */
     const gantry__op_def_t *op;
     const gantry_attr_t *attrs;
     const gantry__wish_t *wish;              /* NULL: none */
@@ -40,6 +40,7 @@ typedef struct gantry__plan_t {
     gantry_dtype_t dtype; /* of the first type attribute */
     const gantry__wish_t *wish;
     gantry_logical_device_t *device; /* NULL: refused */
+    const struct gantry_physical_device_t *view; /* that served it: the kernels are this one's */
     const gantry__kernel_entry_t *kernels[GANTRY__MAX_CANDIDATES]; /* of that device, best first */
     uint32_t kernel_count;
     uint64_t host_inputs[GANTRY__MAX_CANDIDATES]; /* for each kernel; bit i: definition i of the op's inputs lives on the host */

@@ -184,6 +184,8 @@ static gantry_status_t plan(eager_t *eager, const gantry_logical_device_t *pinne
         eager->device = eager->kept->plan.device;
         bool was_open = atomic_load_explicit(&eager->device->is_open, memory_order_acquire);
         GANTRY__TRY(gantry__logical_device_open(eager->device));
+        /* the opening may have given the card to its other view, whose kernels are others; from now on it stays */
+        if (eager->kept->plan.view != gantry__logical_view(eager->device)) continue;
         gantry__call_init(&eager->call, eager->device, NULL, 0);
         if (choose_kernel(eager)) break;
         if (request.call && was_open) {

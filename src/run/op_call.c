@@ -66,7 +66,7 @@ gantry_status_t gantry_op_has_kernel(gantry_runtime_t *runtime, const char *op_n
         .struct_size = sizeof attr, .kind = GANTRY_ATTR_TYPE, .name = first_type_attr(op), .i = (int64_t)dtype};
     size_t count;
     const gantry__kernel_entry_t *entries =
-        gantry__kernel_registry_find(&runtime->registries[device->physical->position], op->name, &count);
+        gantry__kernel_registry_find(&runtime->registries[gantry__logical_view(device)->position], op->name, &count);
     for (size_t i = 0; i < count; ++i) {
         if (!gantry__kernel_takes_types(entries[i].def, &attr, 1)) continue;
         *out_has = true;

@@ -75,6 +75,9 @@ static gantry_status_t init_parts(gantry_runtime_t *runtime, const gantry_runtim
     status = gantry__device_table_init(&runtime->devices, &runtime->heap, &runtime->log, &runtime->settings,
                                        &runtime->backends);
     if (status != GANTRY_OK) goto fail_backends;
+    runtime->probe = (gantry__view_probe_t){&runtime->heap, &runtime->log, &runtime->store, &runtime->counters};
+    runtime->devices.probe = gantry__view_probe;
+    runtime->devices.probe_user = &runtime->probe;
     status = gantry__plan_cache_init(&runtime->plans, &runtime->heap);
     if (status != GANTRY_OK) goto fail_devices;
     gantry__placement_log_init(&runtime->placements);
@@ -191,7 +194,7 @@ static gantry_status_t make_programs(gantry_runtime_t *runtime, gantry_logical_d
     if (!cache) return GANTRY_RESOURCE_EXHAUSTED;
     gantry_status_t status =
         gantry__program_cache_init(cache, &runtime->heap, &runtime->log, &runtime->store, &runtime->counters,
-                                   device->backend, device->handle, &device->physical->info);
+                                   device->backend, device->handle, &gantry__logical_view(device)->info);
     if (status != GANTRY_OK) {
         gantry__heap_free(&runtime->heap, cache, sizeof *cache);
         return status;

@@ -15,6 +15,7 @@
 #include "kernel/binary_store.h"
 #include "kernel/kernel_registry.h"
 #include "kernel/program_cache.h"
+#include "kernel/view_probe.h"
 #include "place/placement_log.h"
 
 typedef struct gantry__wish_node_t {
@@ -40,9 +41,11 @@ struct gantry_runtime_t {
     gantry__device_table_t devices;
     gantry__binary_store_t store;
     gantry__program_counters_t counters;
+    gantry__view_probe_t probe;
     gantry__plan_cache_t plans;
     gantry__placement_log_t placements;
-    /* by position of the physical device; made at initialisation, program caches with the device's first op */
+    /* By position of the physical device. Registries are made at initialisation, one for each view; a program cache with the first op on the
+     * card, of the view that serves it then. */
     gantry__kernel_registry_t *registries;
     _Atomic(gantry__program_cache_t *) *programs;
     atomic_bool is_initialized;

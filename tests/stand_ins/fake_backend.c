@@ -181,6 +181,21 @@ static const void *get_extension(gantry_backend_instance_t *handle, const char *
     return NULL;
 }
 
+static int32_t card_memory(gantry_backend_instance_t *handle, uint32_t index, uint64_t *out_free_bytes,
+                           uint64_t *out_total_bytes) {
+    fake_call_t call;
+    gantry__fake_begin(&call, FAKE_SLOT_card_memory);
+    gantry__fake_check_layout(&call);
+    const fake_instance_t *instance = find_instance(&call, handle);
+    if (instance && index >= instance->device_count) {
+        gantry__fake_violate(&call, "device %u of %u", index, instance->device_count);
+    } else if (instance && call.error.code == FAKE_OK) {
+        *out_total_bytes = instance->devices[index].total_bytes;
+        *out_free_bytes = gantry__fake_free_bytes(&gantry__fake.cards[index], *out_total_bytes);
+    }
+    return gantry__fake_end(&call);
+}
+
 /* Not constant, since a test may set rank and version. */
 static gantry_backend_t table = {
 #ifdef GANTRY_FAKE_OLD_LAYOUT
@@ -204,6 +219,7 @@ static gantry_backend_t table = {
     .transfer = &gantry__fake_transfer_ops,
     .program = &gantry__fake_program_ops,
     .get_extension = get_extension,
+    .card_memory = card_memory,
 };
 
 static int32_t query(uint32_t max_abi, const gantry_backend_t **out_backend) {

@@ -33,7 +33,7 @@ enum {
 /* clang-format off */
 #define FAKE_SLOT_LIST(X)                                                                                            \
     X(open, 1) X(close, 0) X(device_count, 0) X(device_info, 1) X(device_open, 1) X(device_close, 0) X(kernels, 0)    \
-    X(libraries, 0) X(get_extension, 0) X(region_alloc, 1) X(region_free, 0) X(host_alloc, 1) X(host_free, 0)         \
+    X(libraries, 0) X(get_extension, 0) X(card_memory, 1) X(region_alloc, 1) X(region_free, 0) X(host_alloc, 1) X(host_free, 0)         \
     X(memory_info, 1) X(stream_create, 1) X(stream_create_with_priority, 1)X(stream_destroy, 0) X(stream_flush, 1) X(stream_synchronize, 1)   \
     X(stream_wait_event, 1) X(event_create, 1) X(event_destroy, 0) X(event_record, 1) X(event_query, 1)               \
     X(event_synchronize, 1) X(to_device, 1) X(to_host, 1) X(copy, 1) X(fill, 1) X(copy_peer, 1) X(build, 1)           \
@@ -284,6 +284,9 @@ void gantry__fake_order_join(uint64_t *clock, const uint64_t *with);
 bool gantry__fake_order_is_known(const fake_region_t *region);
 
 /* ---- tables ---- */
+
+/* What the driver would still give of the card. The lock is held. */
+uint64_t gantry__fake_free_bytes(const fake_card_t *card, uint64_t total_bytes);
 
 extern const gantry_memory_ops_t gantry__fake_memory_ops;
 extern const gantry_stream_ops_t gantry__fake_stream_ops;

@@ -346,7 +346,7 @@ static const char *const sum_names[] = {"reduction_indices"};
 
 #define KERNEL(name_, types_, compute_, ...)                                             \
     &(const gantry_kernel_def_t) {                                                       \
-        .struct_size = sizeof(gantry_kernel_def_t), .op = name_, .types = types_,        \
+        .struct_size = sizeof(gantry_kernel_def_t), .priority = 1, .op = name_, .types = types_,        \
         .type_count = sizeof types_ / sizeof types_[0], .compute = compute_, __VA_ARGS__ \
     }
 

@@ -8,11 +8,13 @@
 #define FRESH_BYTE 0xcd
 #define FRESH_BYTES (UINT64_C(16) << 20)
 
-static uint64_t free_bytes(const fake_device_t *device) {
-    const fake_card_t *card = gantry__fake_card(device);
-    uint64_t capacity =
-        card->capacity_bytes < device->settings->total_bytes ? card->capacity_bytes : device->settings->total_bytes;
+uint64_t gantry__fake_free_bytes(const fake_card_t *card, uint64_t total_bytes) {
+    uint64_t capacity = card->capacity_bytes < total_bytes ? card->capacity_bytes : total_bytes;
     return card->used_bytes < capacity ? capacity - card->used_bytes : 0;
+}
+
+static uint64_t free_bytes(const fake_device_t *device) {
+    return gantry__fake_free_bytes(gantry__fake_card(device), device->settings->total_bytes);
 }
 
 static bool check_size(fake_call_t *call, const fake_device_t *device, uint64_t size_bytes) {

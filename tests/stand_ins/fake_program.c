@@ -1,8 +1,8 @@
 /* A compiler that understands one word: a text has the kernel X when it contains "kernel X"; "kernel X local=N" declares N
  * bytes of local memory. "#error" anywhere fails
- * the build, with the rest of its line as the log. A binary is the options and the text behind a mark. Two kernels
- * do something: "copy_words" (target span, source span) and "fill_words" (span, uint32 value); all others only touch
- * their spans. */
+ * the build, with the rest of its line as the log. A binary is the options and the text behind a mark. Three kernels
+ * do something: "copy_words" (target span, source span), "fill_words" (span, uint32 value), and the core's "gantry_probe",
+ * which is the same; all others only touch their spans. */
 #include "fake_internal.h"
 
 #include <stdio.h>
@@ -236,6 +236,7 @@ static void check_launch(fake_call_t *call, const gantry_launch_t *launch) {
 static void submit_launch(fake_call_t *call, fake_stream_t *stream, const fake_kernel_t *kernel,
                           const gantry_launch_t *launch) {
     bool copies = strcmp(kernel->name, "copy_words") == 0, fills = strcmp(kernel->name, "fill_words") == 0;
+    fills = fills || strcmp(kernel->name, "gantry_probe") == 0;
     fake_run_fn run = copies ? run_copy_words : fills ? run_fill_words : run_nothing;
     fake_work_t *work = gantry__fake_work_create(call, stream, "launch", run, launch->arg_count, 0);
     uint32_t spans = 0;

@@ -414,13 +414,14 @@ static void every_required_slot_is_checked(void **state) {
     static const size_t backend_optional[] = {
         offsetof(gantry_backend_t, description), offsetof(gantry_backend_t, rank),
         offsetof(gantry_backend_t, kernels),     offsetof(gantry_backend_t, libraries),
-        offsetof(gantry_backend_t, program),     offsetof(gantry_backend_t, get_extension)};
+        offsetof(gantry_backend_t, program),     offsetof(gantry_backend_t, get_extension),
+        offsetof(gantry_backend_t, card_memory)};
     check_slots(&table, &memory, sizeof memory, memory_optional, 3);
     check_slots(&table, &stream, sizeof stream, stream_optional, 2);
     check_slots(&table, &event, sizeof event, NULL, 0);
     check_slots(&table, &transfer, sizeof transfer, transfer_optional, 1);
     check_slots(&table, &program, sizeof program, program_optional, 3);
-    check_slots(&table, &table, sizeof table, backend_optional, 6);
+    check_slots(&table, &table, sizeof table, backend_optional, 7);
 }
 
 /* ---- the host that backends see ---- */

@@ -168,6 +168,110 @@ static void two_devices_of_one_backend_are_never_joined(void **state) {
     device_fixture_close(&f);
 }
 
+/* What two backends say of their devices, and which of them are one card: "00 11" joins fake:0 with other:0 and fake:1 with other:1. */
+typedef struct match_case_t {
+    const char *of_fake[2][2], *of_other[2][2]; /* PCI address, UUID; NULL: no such device */
+    const char *joined;
+} match_case_t;
+
+#define A "0000:af:00.0"
+#define B "0000:b0:00.0"
+#define U "GPU-11111111-2222-3333-4444-555555555555"
+#define V "GPU-99999999-2222-3333-4444-555555555555"
+#define M "MIG-11111111-2222-3333-4444-555555555555"
+#define ZERO "GPU-00000000-0000-0000-0000-000000000000"
+
+static const match_case_t match_cases[] = {
+    {{{A, U}, {B, V}}, {{B, V}, {A, U}}, "01 10"},
+    {{{A, ""}, {B, ""}}, {{"af:00.0", ""}, {"PCI:0000:B0:00.0", ""}}, "00 11"},
+    {{{A, U}}, {{A, V}}, "00"},                                    /* the address decides where both have one */
+    {{{A, U}}, {{B, U}}, ""},
+    {{{"", U}}, {{A, "11111111-2222-3333-4444-555555555555"}}, "00"}, /* with or without the tag */
+    {{{"", "gpu-ABCDEF11-2222-3333-4444-555555555555"}}, {{"", "GPU-abcdef11-2222-3333-4444-555555555555"}}, "00"},
+    {{{"", "GPU-11111111"}}, {{"", U}}, ""},                       /* a prefix is not the same */
+    {{{"", U}}, {{"", M}}, ""},                                    /* a part is not the card */
+    {{{"", M}}, {{"", "mig-11111111-2222-3333-4444-555555555555"}}, "00"},
+    {{{A, M}}, {{A, U}}, "00"},                                    /* the one part that is shown, as the card it is on */
+    {{{"", ZERO}}, {{"", ZERO}}, ""},                              /* says nothing */
+    {{{"", U}, {"", U}}, {{"", U}}, ""},                           /* two chips with one UUID: which of them? */
+    {{{A, U}, {B, U}}, {{"", U}}, ""},
+    {{{A, U}, {B, U}}, {{B, U}, {A, U}}, "01 10"},                 /* but their addresses tell */
+    {{{A, ""}, {A, ""}}, {{A, ""}}, ""},                           /* partitions with one address */
+    {{{A, U}, {A, V}}, {{A, V}, {A, U}}, "01 10"},                 /* told apart by UUID */
+    {{{A, U}, {A, V}}, {{A, V}}, "10"},
+    {{{A, U}, {A, V}}, {{A, ""}}, ""},
+    {{{A, U}, {A, V}}, {{"", V}}, "10"},
+    {{{A, U}, {A, U}}, {{A, U}}, ""},
+    {{{A, ""}}, {{"", U}}, ""},                                    /* nothing in common to compare */
+};
+
+static uint32_t set_views(const gantry_fake_control_t *control, const char *const views[2][2]) {
+    uint32_t count = 0;
+    for (; count < 2 && views[count][0]; ++count)
+        device_fixture_set_gpu(control, count, views[count][0], views[count][1], 0);
+    control->set_device_count(count);
+    return count;
+}
+
+static void views_are_matched_one_to_one(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof match_cases / sizeof match_cases[0]; ++i) {
+        device_fixture_t f;
+        char joined[32] = "";
+        size_t used = 0;
+        uint32_t count = set_views(fake, match_cases[i].of_fake);
+        (void)set_views(other, match_cases[i].of_other);
+        device_fixture_open(&f, BOTH, NULL);
+        for (uint32_t view = 0; view < count; ++view) {
+            char alias[8];
+            (void)snprintf(alias, sizeof alias, "fake:%u", view);
+            physical_device_t card = device_fixture_physical(&f, alias)->served_by;
+            if (card)
+                used += (size_t)snprintf(joined + used, sizeof joined - used, "%s%u%u", used ? " " : "", view,
+                                         card->backend_index);
+        }
+        if (strcmp(joined, match_cases[i].joined) != 0) fail_msg("case %zu: \"%s\"", i, joined);
+        device_fixture_close(&f);
+    }
+}
+
+static void equal_ranks_leave_the_card_to_the_first(void **state) {
+    (void)state;
+    device_fixture_t f;
+    device_fixture_set_gpu(fake, 0, A, "", 0);
+    device_fixture_set_gpu(other, 0, A, "", 0);
+    fake->set_rank(60);
+    device_fixture_open(&f, BOTH, NULL);
+    expect_alias(&f, "/physical_device:GPU:0", "fake:0");
+    assert_ptr_equal(device_fixture_physical(&f, "other:0")->served_by, device_fixture_physical(&f, "fake:0"));
+    device_fixture_close(&f);
+}
+
+/* The view in the middle has what the outer two lack: all three are one card, and the middle one has no view of its own. */
+static void third_view_is_joined_through_another(void **state) {
+    (void)state;
+    device_fixture_t f;
+    const gantry_fake_control_t *cuda = fake_module_control(FAKE_FILE("cuda", "cuda"));
+    cuda->reset();
+    device_fixture_set_gpu(cuda, 0, A, "", 0);
+    device_fixture_set_gpu(other, 0, A, U, 0);
+    device_fixture_set_gpu(fake, 0, "", U, 0);
+    device_fixture_open(&f, BOTH ":" FAKE_FOLDER("cuda"), NULL);
+    expect_alias(&f, "/physical_device:GPU:0", "cuda:0");
+    physical_device_t card = device_fixture_physical(&f, "cuda:0");
+    assert_ptr_equal(device_fixture_physical(&f, "other:0")->served_by, card);
+    assert_ptr_equal(device_fixture_physical(&f, "fake:0")->served_by, card);
+    device_fixture_close(&f);
+    fake_expect_nothing_lives(cuda);
+}
+
+#undef A
+#undef B
+#undef U
+#undef V
+#undef M
+#undef ZERO
+
 /* ---- CPUs of other backends ---- */
 
 static void cpu_of_another_backend_is_not_listed(void **state) {
@@ -510,6 +614,9 @@ int main(void) {
         TEST(views_are_joined_by_uuid_when_an_address_is_missing),
         TEST(different_cards_are_not_joined),
         TEST(two_devices_of_one_backend_are_never_joined),
+        TEST(views_are_matched_one_to_one),
+        TEST(equal_ranks_leave_the_card_to_the_first),
+        TEST(third_view_is_joined_through_another),
         TEST(cpu_of_another_backend_is_not_listed),
         TEST(cpu_is_a_gpu_by_option_or_environment),
         TEST(malformed_opt_in_is_refused),

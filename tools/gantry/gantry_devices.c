@@ -1,4 +1,5 @@
-/* gantry devices: a table for people, JSON for programs. Both say the same. Lists without opening a device. */
+/* gantry devices: a table for people, JSON for programs. Both say the same. Lists without opening a device, but for cards that several backends
+ * see: which of them serves such a card shows only when it is opened. */
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,6 +29,24 @@ static gantry_device_details_t details_of(gantry_runtime_t *runtime, const gantr
     return details;
 }
 
+/* Has the runtime decide who serves a card of several views. Writes why the card cannot be opened, "" when it can or need not. */
+static void decide_who_serves(gantry_runtime_t *runtime, const gantry_physical_device_t *device, char *out_error,
+                              size_t out_bytes) {
+    gantry_device_details_t details = details_of(runtime, device);
+    const gantry_logical_device_t *logical[64];
+    size_t count = 0;
+    out_error[0] = '\0';
+    if (!details.listed || !details.visible || !*details.other_view) return;
+    if (gantry_list_logical_devices(runtime, details.type, 64, logical, &count) != GANTRY_OK) return;
+    for (size_t i = 0; i < count && i < 64; ++i) {
+        gantry_memory_info_t info = {.struct_size = sizeof info};
+        if (gantry_logical_device_physical(logical[i]) != device) continue;
+        if (gantry_get_memory_info(runtime, gantry_logical_device_full_name(logical[i]), &info) != GANTRY_OK)
+            (void)snprintf(out_error, out_bytes, "%s", gantry_last_message());
+        return;
+    }
+}
+
 /* Place in the visible list of its type, as /GPU:N counts; -1 when hidden or unlisted. */
 static int logical_index(gantry_runtime_t *runtime, const gantry_physical_device_t *device, const char *type) {
     const gantry_physical_device_t *visible[64];
@@ -50,6 +69,8 @@ static void print_backend(const gantry_backend_status_t *status) {
 }
 
 static void print_device(gantry_runtime_t *runtime, const gantry_physical_device_t *device) {
+    char error[512];
+    decide_who_serves(runtime, device, error, sizeof error);
     gantry_device_details_t details = details_of(runtime, device);
     int index = logical_index(runtime, device, details.type);
     char name[64] = "-";
@@ -66,7 +87,9 @@ static void print_device(gantry_runtime_t *runtime, const gantry_physical_device
                  details.platform, details.vendor);
     if (details.listed && index < 0)
         (void)printf("             hidden by GANTRY_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES\n");
+    if (*details.other_view) (void)printf("             other view: %s\n", details.other_view);
     if (*details.note) (void)printf("             note: %s\n", details.note);
+    if (*error) (void)printf("             error: %s\n", error);
 }
 
 static int print_all(gantry_runtime_t *runtime) {
@@ -99,6 +122,8 @@ static cJSON *backend_json(const gantry_backend_status_t *status) {
 }
 
 static cJSON *device_json(gantry_runtime_t *runtime, const gantry_physical_device_t *device) {
+    char error[512];
+    decide_who_serves(runtime, device, error, sizeof error);
     gantry_device_details_t details = details_of(runtime, device);
     int index = logical_index(runtime, device, details.type);
     char name[64] = "";
@@ -117,6 +142,8 @@ static cJSON *device_json(gantry_runtime_t *runtime, const gantry_physical_devic
     (void)cJSON_AddStringToObject(object, "pci", details.pci_address);
     (void)cJSON_AddStringToObject(object, "compute_capability", details.compute_capability);
     (void)cJSON_AddStringToObject(object, "note", details.note);
+    (void)cJSON_AddStringToObject(object, "other_view", details.other_view);
+    (void)cJSON_AddStringToObject(object, "error", error);
     (void)cJSON_AddNumberToObject(object, "total_bytes", (double)details.total_bytes);
     (void)cJSON_AddNumberToObject(object, "largest_allocation_bytes", (double)details.largest_allocation_bytes);
     (void)cJSON_AddNumberToObject(object, "local_memory_bytes", (double)details.local_memory_bytes);
