@@ -68,7 +68,8 @@ static inline int32_t gantry_k_launch_work(gantry_op_call_t *call, gantry_backen
     if (items > units * GANTRY_K_ITEMS_PER_UNIT) {
         items = units * GANTRY_K_ITEMS_PER_UNIT; /* the rest by the loop in the kernel */
     }
-    return gantry_k_launch_1d(call, kernel, (uint64_t)items, GANTRY_K_LOCAL, args, arg_count);
+    return gantry_k_launch_1d(call, kernel, (uint64_t)items, gantry_k_local_for(call, (uint64_t)items), args,
+                              arg_count);
 }
 
 static inline gantry_k_device_plan_t gantry_k_device_plan(const gantry_k_plan_t *plan, const gantry_k_work_t *work)

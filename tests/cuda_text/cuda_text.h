@@ -72,11 +72,12 @@ void cuda_text_close_compiler(text_compiler_t *compiler);
 void cuda_text_version(const text_compiler_t *compiler, int *out_major, int *out_minor);
 /* Compiles for sm_<architecture> with the options of the CUDA backend; ptxas: file of an assembler that assembles the
  * PTX once more, or NULL. */
-void cuda_text_compile(const text_compiler_t *compiler, const text_program_t *program, int architecture,
-                       const char *ptxas, text_report_t *report);
+void cuda_text_compile(const text_compiler_t *compiler, const text_list_t *list, const text_program_t *program,
+                       int architecture, const char *ptxas, text_report_t *report);
 
-/* Reads the assembler's log and the PTX's entries into the report; prints what is beyond the bounds. */
-void cuda_text_judge(const text_program_t *program, int architecture, const char *log, const char *ptx,
-                     text_report_t *report);
+/* Reads the assembler's log and the PTX's entries into the report; prints what is beyond the bounds,
+ * and kernels that no variant of the source in the list is asked for: they would be dead weight on a GPU. */
+void cuda_text_judge(const text_list_t *list, const text_program_t *program, int architecture, const char *log,
+                     const char *ptx, text_report_t *report);
 
 #endif

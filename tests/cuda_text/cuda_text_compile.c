@@ -137,8 +137,8 @@ static int compile(const text_compiler_t *compiler, nvrtc_program_t *program, in
     return compiler->compile(program, count, options);
 }
 
-void cuda_text_compile(const text_compiler_t *compiler, const text_program_t *program, int architecture,
-                       const char *ptxas, text_report_t *report)
+void cuda_text_compile(const text_compiler_t *compiler, const text_list_t *list, const text_program_t *program,
+                       int architecture, const char *ptxas, text_report_t *report)
 {
     nvrtc_program_t *built = NULL;
     char *source = join_source(program->source), *log = NULL, *ptx = NULL;
@@ -158,7 +158,7 @@ void cuda_text_compile(const text_compiler_t *compiler, const text_program_t *pr
     ptx = take(built, compiler->ptx_size, compiler->ptx);
     if (compiler->cubin_size(built, &cubin_bytes) != 0 || cubin_bytes == 0 || !log || !ptx)
         fail(program, architecture, "no machine code, log or PTX", NULL, report);
-    else cuda_text_judge(program, architecture, log, ptx, report);
+    else cuda_text_judge(list, program, architecture, log, ptx, report);
     if (ptxas && ptx) assemble(program, architecture, ptxas, ptx, report);
 done:
     if (built) (void)compiler->destroy(&built);

@@ -33,6 +33,15 @@ static const text_kernel_t *find_kernel(const text_program_t *program, const cha
     return NULL;
 }
 
+static bool is_asked_for(const text_list_t *list, const text_program_t *program, const char *name)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        const text_program_t *other = &list->programs[i];
+        if (strcmp(other->source->label, program->source->label) == 0 && find_kernel(other, name)) return true;
+    }
+    return false;
+}
+
 /* The number before the words in the line, 0 without them. */
 static unsigned long number_before(const char *line, const char *words)
 {
@@ -42,13 +51,14 @@ static unsigned long number_before(const char *line, const char *words)
     return strtoul(at, NULL, 10);
 }
 
-static void judge_line(const text_program_t *program, int architecture, const char *line, char *kernel,
-                       text_report_t *report)
+static void judge_line(const text_list_t *list, const text_program_t *program, int architecture, const char *line,
+                       char *kernel, text_report_t *report)
 {
     const char *entry = strstr(line, "Compiling entry function '");
     if (entry) {
         (void)sscanf(entry, "Compiling entry function '%63[^']'", kernel);
         report->kernels++;
+        if (!is_asked_for(list, program, kernel)) fail(program, architecture, kernel, "calls that ask for it:", 0, report);
     } else if (strstr(line, " bytes stack frame")) {
         unsigned long stack = number_before(line, " bytes stack frame");
         unsigned long spills = number_before(line, " bytes spill stores") + number_before(line, " bytes spill loads");
@@ -109,14 +119,14 @@ static void judge_entry(const text_program_t *program, int architecture, const t
         fail(program, architecture, kernel->name, "parameters, unlike what the host passes:", count, report);
 }
 
-void cuda_text_judge(const text_program_t *program, int architecture, const char *log, const char *ptx,
-                     text_report_t *report)
+void cuda_text_judge(const text_list_t *list, const text_program_t *program, int architecture, const char *log,
+                     const char *ptx, text_report_t *report)
 {
     char kernel[TEXT_NAME_BYTES] = "", line[512];
     for (const char *at = log; *at; at += *at == '\n') {
         size_t length = strcspn(at, "\n");
         snprintf(line, sizeof line, "%.*s", (int)length, at);
-        judge_line(program, architecture, line, kernel, report);
+        judge_line(list, program, architecture, line, kernel, report);
         at += length;
     }
     if (report->kernels == 0) fail(program, architecture, "log", "kernels in it:", 0, report);

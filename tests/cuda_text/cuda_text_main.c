@@ -103,7 +103,7 @@ static void work(const options_t *o, const text_list_t *list, const text_compile
     for (uint32_t unit; (unit = atomic_fetch_add(&shared->next, 1)) < units;) {
         const text_program_t *program = &list->programs[unit / kinds];
         if (o->only && !strstr(program->source->label, o->only)) continue;
-        cuda_text_compile(compiler, program, o->architectures[unit % kinds], ptxas, &shared->reports[unit]);
+        cuda_text_compile(compiler, list, program, o->architectures[unit % kinds], ptxas, &shared->reports[unit]);
         fflush(stdout);
     }
 }
