@@ -93,7 +93,8 @@ static form_t choose_gpu_form(const gantry_op_call_t *call, reduce_level_t *leve
         (level->length <= ITEM_LENGTH || level->units >= compute_units * ITEMS_PER_UNIT)) {
         form.name = "reduce_item";
         level->lanes = 1;
-    } else if (level->columns >= BLOCK_COLUMNS && level->reduced_rank == 1 && info->max_work_group_size >= BLOCK_ITEMS) {
+    } else if (level->columns >= BLOCK_COLUMNS && level->reduced_rank == 1 &&
+               info->max_work_group_size >= BLOCK_ITEMS) {
         const int few = level->columns < ITEM_COLUMNS || level->units * 8 < compute_units * ITEMS_PER_UNIT;
         return few ? block_form(level, sequences, "reduce_block32", BLOCK_ITEMS / 32)
                    : block_form(level, sequences, "reduce_block8", BLOCK_ITEMS / 8);
