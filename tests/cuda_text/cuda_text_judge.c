@@ -119,6 +119,20 @@ static void judge_entry(const text_program_t *program, int architecture, const t
         fail(program, architecture, kernel->name, "parameters, unlike what the host passes:", count, report);
 }
 
+/* Instructions that would give other bits than the other devices: a product and a sum fused where the text has no fma(),
+ * denormals flushed, approximations. */
+static void judge_arithmetic(const text_program_t *program, int architecture, const char *ptx, text_report_t *report)
+{
+    static const char *const inexact[] = {".ftz", "div.full", "div.approx", "sqrt.approx", "rcp.approx", "ex2.approx",
+                                          "lg2.approx", "sin.approx", "cos.approx", "tanh.approx", "mad.f32", "mad.rn"};
+    bool fuses = false;
+    for (uint32_t i = 0; i < program->source->part_count; i++) fuses |= strstr(program->source->parts[i], "fma(") != NULL;
+    if (!fuses && strstr(ptx, "fma.")) fail(program, architecture, "PTX", "fma where the text has none:", 1, report);
+    for (size_t i = 0; i < sizeof inexact / sizeof inexact[0]; i++) {
+        if (strstr(ptx, inexact[i])) fail(program, architecture, inexact[i], "in the PTX:", 1, report);
+    }
+}
+
 void cuda_text_judge(const text_list_t *list, const text_program_t *program, int architecture, const char *log,
                      const char *ptx, text_report_t *report)
 {
@@ -129,6 +143,7 @@ void cuda_text_judge(const text_list_t *list, const text_program_t *program, int
         judge_line(list, program, architecture, line, kernel, report);
         at += length;
     }
+    judge_arithmetic(program, architecture, ptx, report);
     if (report->kernels == 0) fail(program, architecture, "log", "kernels in it:", 0, report);
     for (uint32_t i = 0; i < program->kernel_count; i++)
         judge_entry(program, architecture, &program->kernels[i], ptx, report);
