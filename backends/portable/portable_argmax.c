@@ -21,9 +21,12 @@ typedef struct {
 /* Sequences below which the device would idle, and the length of the pieces a sequence is then cut into. */
 #define FEW_SEQUENCES 1024
 #define PIECE (4 * GANTRY_REDUCE_CHUNK)
-/* Length up to which one work-item takes a sequence though its neighbours read elsewhere. */
-#define ITEM_LENGTH 64
 #define LANES 64
+/* GPUs: work-items that a compute unit should find, and the shortest pieces that are cut for that; the join looks at
+ * each of a sequence's pieces. The cut does not show in the result. */
+#define ITEMS_PER_UNIT 2048
+#define SHORTEST_ITEM_PIECE 256
+#define PARTS_MOST 64
 /* Work-groups per compute unit that a CPU should find. */
 #define GROUPS_PER_UNIT 16
 
@@ -42,7 +45,8 @@ static int32_t submit(gantry_op_call_t *call, const argmax_t *plan, const char *
     const gantry_arg_t *output = call->outputs[0];
     gantry_backend_kernel_t *kernel = NULL;
     char options[64];
-    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_I_ID=%d", (int)input->dtype, (int)output->dtype);
+    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_I_ID=%d -DGANTRY_SERIAL=%d", (int)input->dtype,
+             (int)output->dtype, gantry__portable_is_cpu(call));
     int32_t status = call->services->kernel(call, &argmax_source, options, name, &kernel);
     if (status != 0) {
         return status;
@@ -86,10 +90,27 @@ static int32_t submit_pieces(gantry_op_call_t *call, argmax_t *plan, int64_t out
         return submit_pieces_on_cpu(call, plan, outer, partial);
     }
     plan->units = plan->sequences * plan->parts;
-    if (plan->columns == 1 && plan->piece > ITEM_LENGTH) {
-        return submit(call, plan, "argmax_group", (uint64_t)plan->units * GANTRY_K_LOCAL, GANTRY_K_LOCAL, partial);
+    plan->lanes = plan->columns == 1 ? LANES : 1;
+    while (plan->lanes / 2 >= plan->piece) {
+        plan->lanes /= 2;
     }
-    return submit(call, plan, "argmax_item", (uint64_t)plan->units, GANTRY_K_LOCAL, partial);
+    uint64_t items = (uint64_t)(plan->units * plan->lanes);
+    return submit(call, plan, plan->columns == 1 ? "argmax_group" : "argmax_item", items,
+                  gantry_k_local_for(call, items), partial);
+}
+
+/* Elements of the pieces that a sequence is cut into. */
+static int64_t choose_piece(const gantry_op_call_t *call, const argmax_t *plan)
+{
+    if (gantry__portable_is_cpu(call)) {
+        return plan->sequences < FEW_SEQUENCES && plan->length > PIECE ? PIECE : plan->length;
+    }
+    const int64_t lanes = plan->columns == 1 ? LANES : 1;
+    const int64_t shortest = SHORTEST_ITEM_PIECE * (lanes == 1 ? 1 : 16);
+    int64_t parts = (int64_t)call->device_info->compute_units * ITEMS_PER_UNIT / (plan->sequences * lanes);
+    parts = parts > PARTS_MOST ? PARTS_MOST : parts < 1 ? 1 : parts;
+    const int64_t piece = (plan->length + parts - 1) / parts;
+    return piece >= shortest ? piece : plan->length < shortest ? plan->length : shortest;
 }
 
 static int32_t compute_argmax(gantry_op_call_t *call)
@@ -101,7 +122,7 @@ static int32_t compute_argmax(gantry_op_call_t *call)
     if (plan.length == 0) {
         return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "ArgMax: the reduced dimension has no elements");
     }
-    plan.piece = plan.sequences < FEW_SEQUENCES && plan.length > PIECE ? PIECE : plan.length;
+    plan.piece = choose_piece(call, &plan);
     plan.parts = (plan.length + plan.piece - 1) / plan.piece;
     if (plan.parts > 1) {
         status = call->services->scratch(call, (uint64_t)(plan.sequences * plan.parts) * sizeof(int64_t), &partial);

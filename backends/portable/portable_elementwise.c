@@ -52,6 +52,7 @@ static int32_t launch_dense(gantry_op_call_t *call, const portable_op_t *op, con
 {
     const gantry_arg_t *out = call->outputs[0];
     const gantry_k_work_t work = gantry_k_work(call, out->element_count, gantry_k_size(out->dtype), op->costly);
+    const int64_t each = GANTRY_K_WIDE_BYTES / gantry_k_size(call->inputs[0]->dtype);
     gantry_backend_kernel_t *kernel;
     gantry_launch_arg_t args[5];
     char options[OPTIONS_BYTES];
@@ -68,7 +69,7 @@ static int32_t launch_dense(gantry_op_call_t *call, const portable_op_t *op, con
     if (status == GANTRY_K_OK) {
         status = call->services->kernel(call, op->source, options, kernel_name, &kernel);
     }
-    return status == GANTRY_K_OK ? gantry_k_launch_work(call, kernel, &work, args, count) : status;
+    return status == GANTRY_K_OK ? gantry_k_launch_wide(call, kernel, &work, each, args, count) : status;
 }
 
 int32_t gantry__portable_broadcast(gantry_op_call_t *call, const gantry_program_source_t *source,

@@ -47,6 +47,7 @@ static int32_t compute_cast(gantry_op_call_t *call)
     const gantry_arg_t *out = call->outputs[0];
     const gantry_k_work_t work = gantry_k_work(call, out->element_count, gantry_k_size(out->dtype), 0);
     const gantry_launch_arg_t args[] = {gantry_k_span(x), gantry_k_span(out), gantry_k_scalar(&work, sizeof work)};
+    const uint32_t from = gantry_k_size(x->dtype), to = gantry_k_size(out->dtype), widest = from > to ? from : to;
     const int truncate =
         gantry_k_attr_int(call, "Truncate", 0) != 0 && x->dtype == GANTRY_K_FLOAT64 && out->dtype == GANTRY_K_FLOAT32;
     gantry_backend_kernel_t *kernel;
@@ -59,7 +60,7 @@ static int32_t compute_cast(gantry_op_call_t *call)
     snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_S_ID=%d -DGANTRY_SERIAL=%d%s", out->dtype, x->dtype,
              gantry_k_is_serial(call), truncate ? " -DGANTRY_TRUNCATE=1" : "");
     status = call->services->kernel(call, &cast_source, options, "cast", &kernel);
-    return status == GANTRY_K_OK ? gantry_k_launch_work(call, kernel, &work, args, 3) : status;
+    return status == GANTRY_K_OK ? gantry_k_launch_wide(call, kernel, &work, GANTRY_K_WIDE_BYTES / widest, args, 3) : status;
 }
 
 static const gantry_type_constraint_t cast_types[] = {{"SrcT", GANTRY_K_ALL}, {"DstT", GANTRY_K_ALL}};

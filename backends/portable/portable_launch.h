@@ -7,8 +7,23 @@
 
 #include "portable/kernel_types.h"
 
-/* Work-items of a 1-D work-group: one of the short list of local sizes that kernels of the pack use. */
+/* Work-items of a 1-D work-group: the least that kernels of the pack use, and what a GPU gets where there is work
+ * enough to fill it with groups of that size. */
 #define GANTRY_K_LOCAL 64u
+#define GANTRY_K_LOCAL_MOST 256u
+#define GANTRY_K_GROUPS_PER_UNIT 4 /* of a compute unit, that are enough to keep it busy */
+
+static inline uint32_t gantry_k_local_for(const gantry_op_call_t *call, uint64_t items)
+{
+    uint32_t local = GANTRY_K_LOCAL_MOST;
+
+    while (local > GANTRY_K_LOCAL &&
+           (local > call->device_info->max_work_group_size ||
+            items / local < (uint64_t)call->device_info->compute_units * GANTRY_K_GROUPS_PER_UNIT)) {
+        local /= 2;
+    }
+    return local;
+}
 
 static inline gantry_launch_arg_t gantry_k_span(const gantry_arg_t *arg)
 {

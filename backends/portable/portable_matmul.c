@@ -18,6 +18,7 @@ typedef struct {
     int64_t b_column;
     int64_t blocks_down;
     int64_t blocks_across;
+    int64_t elements;
     int64_t batch_rank;
     int64_t batch_dims[GANTRY_MATMUL_BATCH_RANK];
     int64_t a_batch[GANTRY_MATMUL_BATCH_RANK];
@@ -25,6 +26,7 @@ typedef struct {
 } matmul_t;
 
 #define TILE_ITEMS 256u
+#define TILE_DEPTH 16u
 #define ROWS 4
 #define COLUMNS 64
 
@@ -45,6 +47,7 @@ static matmul_t plan_product(const gantry__matmul_shape_t *shape)
                      .a_column = shape->a_column,
                      .b_row = shape->b_row,
                      .b_column = shape->b_column,
+                     .elements = shape->m * shape->n * shape->batches,
                      .batch_rank = shape->batch_rank};
     for (int32_t i = 0; i < shape->batch_rank; i++) {
         plan.batch_dims[i] = shape->batch_dims[i];
@@ -63,11 +66,47 @@ static uint64_t cut(matmul_t *plan, int64_t rows, int64_t columns, int64_t batch
 }
 
 /* Elements of C per work-item and side: more of them read local memory less, but leave a large device idle on small
- * products. */
+ * products, and have to fit into registers and local memory. */
 static int items_each(const gantry_op_call_t *call, const matmul_t *plan, int64_t batches)
 {
-    int64_t groups = (plan->m + 63) / 64 * ((plan->n + 63) / 64) * batches;
-    return groups >= 2 * (int64_t)call->device_info->compute_units ? 4 : 1;
+    const uint64_t size = gantry_k_size(call->outputs[0]->dtype);
+    const int64_t enough = 2 * (int64_t)call->device_info->compute_units;
+    for (int each = size > 4 ? 4 : 8; each > 1; each /= 2) {
+        const int64_t side = 16 * each;
+        const int64_t groups = (plan->m + side - 1) / side * ((plan->n + side - 1) / side) * batches;
+        const uint64_t tiles_bytes = 2 * TILE_DEPTH * (uint64_t)side * size;
+        if (each != 2 && groups >= enough && tiles_bytes <= call->device_info->local_memory_bytes) {
+            return each;
+        }
+    }
+    return 1;
+}
+
+/* The one of three forms that the device takes. */
+typedef struct {
+    const char *name;
+    int each;
+    uint64_t groups;
+    uint32_t local;
+} form_t;
+
+static form_t choose_form(const gantry_op_call_t *call, matmul_t *plan, int64_t batches)
+{
+    const uint32_t most = call->device_info->max_work_group_size;
+    form_t form = {.name = "matmul_tile", .each = 1, .local = TILE_ITEMS};
+    if (gantry__portable_is_cpu(call)) {
+        form = (form_t){.name = "matmul_rows", .each = 1, .local = 1, .groups = cut(plan, ROWS, COLUMNS, batches)};
+    } else if (most < TILE_ITEMS) {
+        form.name = "matmul_item";
+        for (form.local = GANTRY_K_LOCAL; form.local > most && form.local > 1;) {
+            form.local /= 2;
+        }
+        form.groups = ((uint64_t)plan->elements + form.local - 1) / form.local;
+    } else {
+        form.each = items_each(call, plan, batches);
+        form.groups = cut(plan, 16 * form.each, 16 * form.each, batches);
+    }
+    return form;
 }
 
 static int32_t compute_matmul(gantry_op_call_t *call)
@@ -75,27 +114,23 @@ static int32_t compute_matmul(gantry_op_call_t *call)
     const gantry_arg_t *output = call->outputs[0];
     gantry__matmul_shape_t shape;
     gantry_backend_kernel_t *kernel = NULL;
-    char options[64];
+    char options[80];
     gantry__matmul_shape_of(call, &shape);
     if (shape.k == 0) {
         const unsigned char zero[8] = {0};
         return call->services->fill(call, &output->span, zero, gantry_k_size(output->dtype));
     }
     matmul_t plan = plan_product(&shape);
-    int by_rows = gantry__portable_is_cpu(call) || call->device_info->max_work_group_size < TILE_ITEMS;
-    int each = by_rows ? 1 : items_each(call, &plan, shape.batches);
-    uint64_t groups =
-        by_rows ? cut(&plan, ROWS, COLUMNS, shape.batches) : cut(&plan, 16 * each, 16 * each, shape.batches);
-    uint32_t local = by_rows ? 1 : TILE_ITEMS;
-    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_MATMUL_EACH=%d", (int)output->dtype, each);
-    int32_t status =
-        call->services->kernel(call, &matmul_source, options, by_rows ? "matmul_rows" : "matmul_tile", &kernel);
+    const form_t form = choose_form(call, &plan, shape.batches);
+    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_MATMUL_EACH=%d -DGANTRY_SERIAL=%d", (int)output->dtype,
+             form.each, gantry__portable_is_cpu(call));
+    int32_t status = call->services->kernel(call, &matmul_source, options, form.name, &kernel);
     if (status != 0) {
         return status;
     }
     gantry_launch_arg_t args[] = {gantry_k_span(call->inputs[0]), gantry_k_span(call->inputs[1]), gantry_k_span(output),
                                   gantry_k_scalar(&plan, sizeof plan)};
-    return gantry_k_launch_1d(call, kernel, groups * local, local, args, 4);
+    return gantry_k_launch_1d(call, kernel, form.groups * form.local, form.local, args, 4);
 }
 
 static const gantry_type_constraint_t number_types[] = {{"T", GANTRY_K_NUMBERS}};

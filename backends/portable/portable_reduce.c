@@ -14,6 +14,7 @@ typedef struct {
     int64_t units;
     int64_t each;
     int64_t blocks;
+    int64_t lanes;
     int64_t divisor;
     int64_t kept_rank;
     int64_t kept_dims[GANTRY_REDUCE_AXES];
@@ -27,10 +28,14 @@ typedef struct {
 #define WIDE_COLUMNS 256
 #define SMALL_LENGTH 64
 #define SMALL_WIDTH 64
-/* Columns from which neighbouring work-items should take neighbouring columns, and lengths up to which one item takes a
- * sequence. */
+/* GPUs. Columns from which neighbouring work-items take neighbouring columns: as many as one piece of memory that is
+ * read at once has of four bytes, and as many as a warp has items; sequences up to ITEM_LENGTH are one item's then,
+ * and all are where a compute unit gets that many items. */
+#define BLOCK_COLUMNS 8
 #define ITEM_COLUMNS 32
 #define ITEM_LENGTH 64
+#define ITEMS_PER_UNIT 2048
+#define BLOCK_ITEMS 256
 /* Work-groups per compute unit that a CPU should find, so that a slow core does not hold up the rest. */
 #define GROUPS_PER_UNIT 16
 
@@ -46,7 +51,8 @@ static int32_t find_kernel(gantry_op_call_t *call, int operation, int32_t dtype,
                            gantry_backend_kernel_t **out_kernel)
 {
     char options[64];
-    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_REDUCE_OP=%d", (int)dtype, operation);
+    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_REDUCE_OP=%d -DGANTRY_SERIAL=%d", (int)dtype,
+             operation, gantry__portable_is_cpu(call));
     return call->services->kernel(call, &reduce_source, options, name, out_kernel);
 }
 
@@ -66,13 +72,46 @@ typedef struct {
     uint32_t local;
 } form_t;
 
+/* A group for `width` columns of each sequence. */
+static form_t block_form(reduce_level_t *level, int64_t sequences, const char *name, int64_t width)
+{
+    level->blocks = (level->columns + width - 1) / width;
+    return (form_t){.name = name, .groups = (uint64_t)(sequences * level->blocks), .local = BLOCK_ITEMS};
+}
+
+static form_t choose_gpu_form(const gantry_op_call_t *call, reduce_level_t *level, int64_t sequences)
+{
+    const gantry_device_info_t *info = call->device_info;
+    const int64_t compute_units = info->compute_units > 0 ? info->compute_units : 1;
+    form_t form = {.name = "reduce_group"};
+    level->units = sequences * level->columns;
+    level->lanes = GANTRY_REDUCE_LANES;
+    while (level->lanes / 2 >= level->length) {
+        level->lanes /= 2;
+    }
+    if (level->columns >= ITEM_COLUMNS &&
+        (level->length <= ITEM_LENGTH || level->units >= compute_units * ITEMS_PER_UNIT)) {
+        form.name = "reduce_item";
+        level->lanes = 1;
+    } else if (level->columns >= BLOCK_COLUMNS && level->reduced_rank == 1 &&
+               info->max_work_group_size >= BLOCK_ITEMS) {
+        const int few = level->columns < ITEM_COLUMNS || level->units * 8 < compute_units * ITEMS_PER_UNIT;
+        return few ? block_form(level, sequences, "reduce_block32", BLOCK_ITEMS / 32)
+                   : block_form(level, sequences, "reduce_block8", BLOCK_ITEMS / 8);
+    }
+    uint64_t items = (uint64_t)(level->units * level->lanes);
+    form.local = gantry_k_local_for(call, items);
+    form.groups = (items + form.local - 1) / form.local;
+    return form;
+}
+
 static form_t choose_form(const gantry_op_call_t *call, reduce_level_t *level, int64_t outer, int64_t size_bytes)
 {
     int64_t sequences = outer * level->chunks;
-    form_t form = {.name = "reduce_group", .local = GANTRY_K_LOCAL};
     level->each = 1;
     level->blocks = 1;
     if (gantry__portable_is_cpu(call)) {
+        form_t form = {.local = 1};
         int wide = level->columns * size_bytes > NARROW_BYTES;
         int small =
             level->columns == 1 && level->length <= SMALL_LENGTH && level->reduced_rank == 1 && level->kept_rank == 1;
@@ -83,16 +122,9 @@ static form_t choose_form(const gantry_op_call_t *call, reduce_level_t *level, i
         level->each = small ? (level->each + SMALL_WIDTH - 1) / SMALL_WIDTH * SMALL_WIDTH : level->each;
         form.name = wide ? "reduce_wide" : small ? "reduce_small" : "reduce_narrow";
         form.groups = (uint64_t)((level->units + level->each - 1) / level->each);
-        form.local = 1;
         return form;
     }
-    level->units = sequences * level->columns;
-    form.groups = (uint64_t)level->units;
-    if (level->columns >= ITEM_COLUMNS || level->length <= ITEM_LENGTH) {
-        form.name = "reduce_item";
-        form.groups = (uint64_t)(level->units + GANTRY_K_LOCAL - 1) / GANTRY_K_LOCAL;
-    }
-    return form;
+    return choose_gpu_form(call, level, sequences);
 }
 
 /* One level of shape, from in to out. */

@@ -5,7 +5,7 @@
 #include "portable/portable_reduce.h"
 #include "portable/portable_text.h"
 
-/* Rows up to this length are one work-item's on a GPU and are taken 64 at a time on a CPU. */
+/* Rows up to this length are taken 64 at a time on a CPU. */
 #define SHORT_LENGTH 64
 #define SHORT_ROWS 64
 /* Work-groups per compute unit that a CPU should find. */
@@ -22,8 +22,9 @@ static const gantry_program_source_t softmax_source = {.struct_size = sizeof sof
 static int32_t find_kernel(gantry_op_call_t *call, const char *name, gantry_backend_kernel_t **out_kernel)
 {
     char options[64];
-    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_SOFTMAX_LOG=%d", (int)call->inputs[0]->dtype,
-             call->kernel == &gantry__portable_log_softmax_kernel);
+    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_SOFTMAX_LOG=%d -DGANTRY_SERIAL=%d",
+             (int)call->inputs[0]->dtype, call->kernel == &gantry__portable_log_softmax_kernel,
+             gantry__portable_is_cpu(call));
     return call->services->kernel(call, &softmax_source, options, name, out_kernel);
 }
 
@@ -41,7 +42,7 @@ static int64_t lanes_of(int64_t length)
 static int32_t submit_short(gantry_op_call_t *call, int64_t rows, int64_t length)
 {
     int on_cpu = gantry__portable_is_cpu(call), is_short = length <= SHORT_LENGTH;
-    const char *name = is_short && on_cpu ? "softmax_turned" : is_short || on_cpu ? "softmax_item" : "softmax_group";
+    const char *name = !on_cpu ? "softmax_group" : is_short ? "softmax_turned" : "softmax_item";
     int64_t lanes = lanes_of(length), each = 1;
     gantry_backend_kernel_t *kernel = NULL;
     int32_t status = find_kernel(call, name, &kernel);
@@ -59,8 +60,8 @@ static int32_t submit_short(gantry_op_call_t *call, int64_t rows, int64_t length
     if (on_cpu) {
         return gantry_k_launch_1d(call, kernel, (uint64_t)((rows + each - 1) / each), 1, args, is_short ? 6 : 5);
     }
-    uint64_t items = is_short ? (uint64_t)rows : (uint64_t)rows * GANTRY_K_LOCAL;
-    return gantry_k_launch_1d(call, kernel, items, GANTRY_K_LOCAL, args, is_short ? 5 : 3);
+    uint64_t items = (uint64_t)(rows * lanes);
+    return gantry_k_launch_1d(call, kernel, items, gantry_k_local_for(call, items), args, 5);
 }
 
 /* Longer rows: the largest and the sum by the reductions, element by element in between. */
@@ -70,7 +71,7 @@ static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
     const gantry_arg_t *output = call->outputs[0];
     uint64_t size = gantry_k_size(input->dtype);
     int64_t pieces = gantry__reduce_chunks(length);
-    uint32_t local = gantry__portable_is_cpu(call) ? 1 : GANTRY_K_LOCAL;
+    uint32_t local = gantry__portable_is_cpu(call) ? 1 : gantry_k_local_for(call, UINT64_MAX);
     uint64_t items = (uint64_t)(rows * pieces) * local;
     gantry__reduce_shape_t shape;
     gantry_span_t terms = output->span; /* there is room for them there until the result is written */

@@ -28,6 +28,7 @@ typedef struct gantry_k_device_plan_t {
 #define GANTRY_K_RUNS_PER_CORE 4                  /* so that a core that is late does not hold up the rest for long */
 #define GANTRY_K_SHORTEST_RUN 8192                /* elements: below this a work-item costs more than it does */
 #define GANTRY_K_STREAM_BYTES (INT64_C(24) << 20) /* outputs from this size on are written past the caches */
+#define GANTRY_K_WIDE_BYTES 16                    /* of an operand that a work-item of a GPU reads at once */
 #define GANTRY_K_ITEMS_PER_UNIT 4096              /* work-items per compute unit that are enough to fill a GPU */
 
 static inline int gantry_k_is_serial(const gantry_op_call_t *call)
@@ -54,12 +55,13 @@ static inline gantry_k_work_t gantry_k_work(const gantry_op_call_t *call, int64_
                                        call->device_info->base_alignment_bytes >= 64};
 }
 
-static inline int32_t gantry_k_launch_work(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
-                                           const gantry_k_work_t *work, const gantry_launch_arg_t *args,
+/* each: elements that a work-item of a GPU takes at once. */
+static inline int32_t gantry_k_launch_wide(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
+                                           const gantry_k_work_t *work, int64_t each, const gantry_launch_arg_t *args,
                                            uint32_t arg_count)
 {
     const int64_t units = call->device_info->compute_units > 0 ? call->device_info->compute_units : 1;
-    int64_t items = work->count;
+    int64_t items = (work->count + each - 1) / each;
 
     if (gantry_k_is_serial(call)) {
         return gantry_k_launch_1d(call, kernel, (uint64_t)((work->count + work->run - 1) / work->run), 1, args,
@@ -68,7 +70,15 @@ static inline int32_t gantry_k_launch_work(gantry_op_call_t *call, gantry_backen
     if (items > units * GANTRY_K_ITEMS_PER_UNIT) {
         items = units * GANTRY_K_ITEMS_PER_UNIT; /* the rest by the loop in the kernel */
     }
-    return gantry_k_launch_1d(call, kernel, (uint64_t)items, GANTRY_K_LOCAL, args, arg_count);
+    return gantry_k_launch_1d(call, kernel, (uint64_t)items, gantry_k_local_for(call, (uint64_t)items), args,
+                              arg_count);
+}
+
+static inline int32_t gantry_k_launch_work(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
+                                           const gantry_k_work_t *work, const gantry_launch_arg_t *args,
+                                           uint32_t arg_count)
+{
+    return gantry_k_launch_wide(call, kernel, work, 1, args, arg_count);
 }
 
 static inline gantry_k_device_plan_t gantry_k_device_plan(const gantry_k_plan_t *plan, const gantry_k_work_t *work)

@@ -4,7 +4,8 @@
  * Work is by pieces of rows, each giving one index; argmax_join takes the best of a row's pieces. Equal elements: the
  * lower index, so the cut into pieces and lanes does not show.
  *
- * Options: GANTRY_T_ID; GANTRY_I_ID, the type of the output. */
+ * Options: GANTRY_T_ID; GANTRY_I_ID, the type of the output; GANTRY_SERIAL 1 for the forms of CPUs, 0 for those of
+ * GPUs. */
 
 #if GANTRY_T_ID == GANTRY_FLOAT32
 #define ARG_LOWEST GANTRY_AS_FLOAT(0xff800000u)
@@ -31,7 +32,7 @@ typedef struct {
     GANTRY_LONG units;     /* sequences * parts; argmax_columns: outer * blocks * parts */
     GANTRY_LONG each;      /* units of one work-group, on CPUs */
     GANTRY_LONG blocks;    /* argmax_columns: of 64 columns */
-    GANTRY_LONG lanes;     /* argmax_row: 64 */
+    GANTRY_LONG lanes;     /* argmax_row: 64; argmax_group: of one unit */
 } argmax_t;
 
 /* Writes to `out` (type I) when a sequence is one piece, else to `partial`. */
@@ -50,6 +51,8 @@ GANTRY_FN GANTRY_LONG sequence_offset(const argmax_t *plan, GANTRY_LONG sequence
 {
     return sequence / plan->columns * plan->length * plan->columns + sequence % plan->columns;
 }
+
+#if !GANTRY_SERIAL
 
 /* One work-item for a unit. */
 GANTRY_KERNEL argmax_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_OUT(partial), const argmax_t plan)
@@ -71,43 +74,49 @@ GANTRY_KERNEL argmax_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_
     store_index(GANTRY_OUT(I, out), GANTRY_OUT(GANTRY_LONG, partial), &plan, unit, found);
 }
 
-/* 64 work-items for a unit. */
+/* `lanes` work-items for a unit. */
+#define GROUP_MOST 256
+
 GANTRY_KERNEL argmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_OUT(partial), const argmax_t plan)
 {
-    GANTRY_LOCAL_ARRAY(T, values, LANES);
-    GANTRY_LOCAL_ARRAY(GANTRY_LONG, places, LANES);
-    const GANTRY_LONG unit = GANTRY_GROUP_ID(0);
+    GANTRY_LOCAL_ARRAY(T, values, GROUP_MOST);
+    GANTRY_LOCAL_ARRAY(GANTRY_LONG, places, GROUP_MOST);
+    const int item = (int)GANTRY_LOCAL_ID(0);
+    const int lanes = (int)plan.lanes;
+    const int lane = item % lanes;
+    const GANTRY_LONG unit = GANTRY_GROUP_ID(0) * (GANTRY_LOCAL_SIZE(0) / lanes) + item / lanes;
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + sequence_offset(&plan, unit / plan.parts);
     const GANTRY_LONG first = unit % plan.parts * plan.piece;
     const GANTRY_LONG end = first + plan.piece < plan.length ? first + plan.piece : plan.length;
-    const int lane = (int)GANTRY_LOCAL_ID(0);
     T best = ARG_LOWEST;
     GANTRY_LONG found = first + plan.piece; /* behind every place: a lane that found nothing loses ties */
-    for (GANTRY_LONG i = first + lane; i < end; i += LANES) {
+    for (GANTRY_LONG i = unit < plan.units ? first + lane : end; i < end; i += lanes) {
         T value = x[i * plan.columns];
         found = value > best ? i : found;
         best = value > best ? value : best;
     }
-    values[lane] = best;
-    places[lane] = found;
+    values[item] = best;
+    places[item] = found;
     GANTRY_BARRIER();
-    for (int apart = LANES / 2; apart > 0; apart /= 2) {
+    for (int apart = lanes / 2; apart > 0; apart /= 2) {
         if (lane < apart) {
-            T value = values[lane + apart];
-            GANTRY_LONG place = places[lane + apart];
+            T value = values[item + apart];
+            GANTRY_LONG place = places[item + apart];
             if (value > best || (value == best && place < found)) {
                 best = value;
                 found = place;
-                values[lane] = best;
-                places[lane] = found;
+                values[item] = best;
+                places[item] = found;
             }
         }
         GANTRY_BARRIER();
     }
-    if (lane == 0) {
+    if (lane == 0 && unit < plan.units) {
         store_index(GANTRY_OUT(I, out), GANTRY_OUT(GANTRY_LONG, partial), &plan, unit, found < end ? found : first);
     }
 }
+
+#else
 
 /* ---- CPUs: a work-group of one for several units; the loops over lanes and columns become vector code ---- */
 
@@ -191,6 +200,8 @@ GANTRY_KERNEL argmax_columns(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SP
         }
     }
 }
+
+#endif
 
 /* One work-item for a sequence of several pieces. */
 GANTRY_KERNEL argmax_join(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_IN(partial), const argmax_t plan)

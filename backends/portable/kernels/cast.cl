@@ -16,10 +16,20 @@
 #define GANTRY_CONVERT(x) ((T)(x))
 #endif
 
+#if !GANTRY_SERIAL
+#define GANTRY_ELEMENTS (16 / (int)(sizeof(S) > sizeof(T) ? sizeof(S) : sizeof(T)))
+GANTRY_WIDE_TYPE(gantry_wide_in_t, S, GANTRY_ELEMENTS);
+GANTRY_WIDE_TYPE(gantry_wide_out_t, T, GANTRY_ELEMENTS);
+#endif
+
 GANTRY_KERNEL cast(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(out), const gantry_work_t p)
 {
     GANTRY_GLOBAL const S *xs = GANTRY_IN(S, x);
     GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);
 
+#if GANTRY_SERIAL
     GANTRY_STORE_ALL(T, outs, p, GANTRY_CONVERT(xs[i]))
+#else
+    GANTRY_MAP_ALL(S, gantry_wide_in_t, gantry_wide_out_t, GANTRY_ELEMENTS, xs, outs, p, GANTRY_CONVERT(x))
+#endif
 }

@@ -64,6 +64,8 @@
 
 #elif defined(__CUDACC__)
 
+#pragma nv_diag_suppress 177 /* a function that no kernel of this program needs */
+
 typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;

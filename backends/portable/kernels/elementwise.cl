@@ -86,6 +86,12 @@ GANTRY_FN R gantry_apply(const T x, const T y)
     return (R)(GANTRY_EXPRESSION);
 }
 
+#if !GANTRY_SERIAL
+#define GANTRY_ELEMENTS (16 / (int)sizeof(T))
+GANTRY_WIDE_TYPE(gantry_wide_t, T, GANTRY_ELEMENTS);
+GANTRY_WIDE_TYPE(gantry_wide_result_t, R, GANTRY_ELEMENTS);
+#endif
+
 #if GANTRY_ARITY == 1
 
 GANTRY_KERNEL dense(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(out), const gantry_work_t p)
@@ -93,12 +99,59 @@ GANTRY_KERNEL dense(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(out), const gantry_work_t
     GANTRY_GLOBAL const T *xs = GANTRY_IN(T, x);
     GANTRY_GLOBAL R *outs = GANTRY_OUT(R, out);
 
+#if GANTRY_SERIAL
     GANTRY_STORE_ALL(R, outs, p, gantry_apply(xs[i], xs[i]))
+#else
+    GANTRY_MAP_ALL(T, gantry_wide_t, gantry_wide_result_t, GANTRY_ELEMENTS, xs, outs, p, gantry_apply(x, x))
+#endif
 }
 
 #else
 
-#if GANTRY_CAN_FAIL
+#if !GANTRY_SERIAL
+
+/* `elements` of an operand from place g on, or of a scalar. */
+GANTRY_FN gantry_wide_t gantry_load(GANTRY_GLOBAL const T *from, GANTRY_LONG g, int is_scalar)
+{
+    gantry_wide_t wide;
+
+    if (!is_scalar) {
+        return ((GANTRY_GLOBAL const gantry_wide_t *)from)[g];
+    }
+    for (int e = 0; e < GANTRY_ELEMENTS; e++) {
+        wide.e[e] = from[0];
+    }
+    return wide;
+}
+
+/* xi and yi: i, or 0 for a scalar. First what can be done 16 bytes at a time, then the rest. */
+#define GANTRY_DENSE(xi, yi)                                                            \
+    GANTRY_LONG bad = -1;                                                               \
+    GANTRY_LONG i = 1;                                                                  \
+    const int x_is_scalar = (xi) == 0;                                                  \
+    const int y_is_scalar = (yi) == 0;                                                  \
+    const int aligned = (x_is_scalar || GANTRY_IS_ALIGNED(xs, gantry_wide_t)) &&        \
+                        (y_is_scalar || GANTRY_IS_ALIGNED(ys, gantry_wide_t)) &&        \
+                        GANTRY_IS_ALIGNED(outs, gantry_wide_result_t);                  \
+    const GANTRY_LONG wide = aligned ? p.count / GANTRY_ELEMENTS : 0;                   \
+    for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {                 \
+        const gantry_wide_t x = gantry_load(xs, g, x_is_scalar);                        \
+        const gantry_wide_t y = gantry_load(ys, g, y_is_scalar);                        \
+        gantry_wide_result_t out;                                                       \
+        for (int e = 0; e < GANTRY_ELEMENTS; e++) {                                     \
+            i = g * GANTRY_ELEMENTS + e;                                                \
+            bad = GANTRY_CHECK(y.e[e]) ? (GANTRY_LONG)(yi) : bad;                       \
+            out.e[e] = gantry_apply(x.e[e], y.e[e]);                                    \
+        }                                                                               \
+        ((GANTRY_GLOBAL gantry_wide_result_t *)outs)[g] = out;                          \
+    }                                                                                   \
+    for (i = wide * GANTRY_ELEMENTS + GANTRY_FIRST(p); i < p.count; i += GANTRY_STEP) { \
+        bad = GANTRY_CHECK(ys[yi]) ? (GANTRY_LONG)(yi) : bad;                           \
+        outs[i] = gantry_apply(xs[xi], ys[yi]);                                         \
+    }                                                                                   \
+    GANTRY_REPORT(bad >= 0, bad)
+
+#elif GANTRY_CAN_FAIL
 #define GANTRY_DENSE(xi, yi)                                                     \
     GANTRY_LONG bad = -1;                                                        \
     for (GANTRY_LONG i = GANTRY_FIRST(p); i < GANTRY_END(p); i += GANTRY_STEP) { \

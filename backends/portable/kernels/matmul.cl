@@ -3,12 +3,13 @@
  *
  *   matmul_tile  GPUs: 256 work-items for a square of C, 16 * EACH on a side, EACH x EACH elements per work-item; A and
  *                B pass through local memory, 16 deep
+ *   matmul_item  GPUs that allow no such groups: a work-item for an element of C
  *   matmul_rows  CPUs: a work-group of one for 4 rows and 64 columns of C in private memory, loops over columns
  *
  * Elements are summed over k in rising order; floats with a fused multiply-add where the device has a fast one. The
  * same bits from run to run; between devices they may differ in the last place.
  *
- * Options: GANTRY_T_ID; GANTRY_MATMUL_EACH 1 or 4. */
+ * Options: GANTRY_T_ID; GANTRY_MATMUL_EACH 1, 4 or 8; GANTRY_SERIAL 1 for the form of CPUs, 0 for those of GPUs. */
 
 #if defined(__CUDACC__) && GANTRY_T_IS_FLOAT
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
@@ -31,6 +32,7 @@ typedef struct {
     GANTRY_LONG b_column;
     GANTRY_LONG blocks_down;
     GANTRY_LONG blocks_across;
+    GANTRY_LONG elements; /* of C, whole batch */
     GANTRY_LONG batch_rank;
     GANTRY_LONG batch_dims[6];
     GANTRY_LONG a_batch[6];
@@ -47,6 +49,8 @@ GANTRY_FN GANTRY_LONG batch_offset(const matmul_t *plan, const GANTRY_LONG *stri
     }
     return offset;
 }
+
+#if !GANTRY_SERIAL
 
 #define SIDE (16 * GANTRY_MATMUL_EACH)
 #define DEPTH 16
@@ -104,6 +108,26 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
         }
     }
 }
+
+GANTRY_KERNEL matmul_item(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c), const matmul_t plan)
+{
+    const GANTRY_LONG place = GANTRY_GLOBAL_ID(0);
+    const GANTRY_LONG batch = place / (plan.m * plan.n);
+    const GANTRY_LONG row = place / plan.n % plan.m;
+    const GANTRY_LONG column = place % plan.n;
+    U sum = 0;
+    if (place >= plan.elements) {
+        return;
+    }
+    GANTRY_GLOBAL const U *x = GANTRY_IN(U, a) + batch_offset(&plan, plan.a_batch, batch) + row * plan.a_row;
+    GANTRY_GLOBAL const U *y = GANTRY_IN(U, b) + batch_offset(&plan, plan.b_batch, batch) + column * plan.b_column;
+    for (GANTRY_LONG deep = 0; deep < plan.k; deep++) {
+        sum = MULTIPLY_ADD(x[deep * plan.a_column], y[deep * plan.b_row], sum);
+    }
+    GANTRY_OUT(U, c)[place] = sum;
+}
+
+#else
 
 #define ROWS 4
 #define COLUMNS 64
@@ -174,3 +198,5 @@ GANTRY_KERNEL matmul_rows(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
         }
     }
 }
+
+#endif

@@ -45,6 +45,34 @@ GANTRY_FN void gantry_normal_group(const gantry_words_t w, T *values)
 #endif
 }
 
+#if GANTRY_SERIAL
+#define GANTRY_STORE_GROUP(to, values, count) \
+    for (int v = 0; v < count; v++) {         \
+        (to)[v] = values[v];                  \
+    }
+#else
+GANTRY_WIDE_TYPE(gantry_wide_t, T, GANTRY_GROUP);
+
+GANTRY_FN void gantry_store_group(GANTRY_GLOBAL T *to, const T *values, int count)
+{
+    gantry_wide_t wide;
+
+    for (int v = 0; v < GANTRY_GROUP; v++) {
+        wide.e[v] = values[v];
+    }
+    if (count == GANTRY_GROUP && GANTRY_IS_ALIGNED(to, gantry_wide_t)) {
+        *(GANTRY_GLOBAL gantry_wide_t *)to = wide;
+        return;
+    }
+    for (int v = 0; v < GANTRY_GROUP; v++) { /* a constant count: nothing is kept in memory for an index */
+        if (v < count) {
+            to[v] = wide.e[v];
+        }
+    }
+}
+#define GANTRY_STORE_GROUP(to, values, count) gantry_store_group(to, values, count)
+#endif
+
 #define GANTRY_RANDOM_KERNEL(name, group)                                                        \
     GANTRY_KERNEL name(GANTRY_SPAN_OUT(out), const gantry_random_t p)                            \
     {                                                                                            \
@@ -56,9 +84,7 @@ GANTRY_FN void gantry_normal_group(const gantry_words_t w, T *values)
             T values[GANTRY_GROUP];                                                              \
             const int count = g < whole ? GANTRY_GROUP : (int)(p.values - whole * GANTRY_GROUP); \
             group(gantry_philox(p.low, p.high, (ulong)g, key0, key1), values);                   \
-            for (int v = 0; v < count; v++) {                                                    \
-                outs[g * GANTRY_GROUP + v] = values[v];                                          \
-            }                                                                                    \
+            GANTRY_STORE_GROUP(outs + g * GANTRY_GROUP, values, count);                          \
         }                                                                                        \
     }
 

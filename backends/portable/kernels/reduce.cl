@@ -30,8 +30,14 @@
  *
  * Forms here, all for one level, in -> out; out is [outer][chunks][columns], columns being the kept axes behind the
  * last reduced one:
- *   reduce_group   GPUs, few columns: 64 work-items for one chunk of one column, a lane each
- *   reduce_item    GPUs, many columns or short sequences: a work-item for one chunk of one column, fold's order
+ *   reduce_group   GPUs, few columns: a work-item for each lane of one chunk of one column; where sequences are
+ *                  shorter than 64 there are as many lanes as the least power of two that holds them, and more chunks
+ *                  in a group
+ *   reduce_block8, reduce_block32
+ *                  GPUs, more columns: neighbouring work-items take neighbouring columns, and 8 or 32 of them share one
+ *                  chunk of a column: item r has lanes r, r + 8, r + 16, ..., so the first folds are its own
+ *   reduce_item    GPUs, so many columns that there is an item for each, or short sequences: a work-item for one chunk
+ *                  of one column, fold's order
  *   reduce_narrow  CPUs, few columns: a work-group of one for chunks of all columns, lanes [64][columns]
  *   reduce_wide    CPUs, many columns: a work-group of one for chunks of 256 columns, fold's order
  *   reduce_small   CPUs, short sequences: a work-group of one, 64 at a time turned into columns
@@ -39,7 +45,8 @@
  * The fold's order: lanes visited with their six bits reversed, 0, 32, 16, 48, 8, ..., so that each is folded as soon
  * as its partner is there, like the carries of a binary counter; six partial sums are kept instead of 64.
  *
- * Options: GANTRY_T_ID; GANTRY_REDUCE_OP 0 Sum, 1 Max, 2 Min, 3 Sum of int32 in 64 bits. */
+ * Options: GANTRY_T_ID; GANTRY_REDUCE_OP 0 Sum, 1 Max, 2 Min, 3 Sum of int32 in 64 bits; GANTRY_SERIAL 1 for the forms
+ * of CPUs, 0 for those of GPUs. */
 
 #if GANTRY_REDUCE_OP == 3
 typedef T IN;
@@ -84,7 +91,8 @@ typedef struct {
     GANTRY_LONG columns;
     GANTRY_LONG units;   /* of work, whatever the form counts */
     GANTRY_LONG each;    /* units of one work-group, on CPUs */
-    GANTRY_LONG blocks;  /* reduce_wide: units for the columns of one chunk */
+    GANTRY_LONG blocks;  /* reduce_wide, reduce_block: units for the columns of one chunk */
+    GANTRY_LONG lanes;   /* reduce_group: at most 64 */
     GANTRY_LONG divisor; /* 0: none */
     GANTRY_LONG kept_rank;
     GANTRY_LONG kept_dims[4];
@@ -151,36 +159,126 @@ GANTRY_FN int reversed(int index, int lanes)
     return result;
 }
 
+#if !GANTRY_SERIAL
+
 /* ---- GPUs ---- */
+
+#define GROUP_MOST 256 /* work-items */
+
+/* What one lane takes: x[row], x[row + 64], ... before end. Several loads are under way at once. */
+GANTRY_FN ACC lane_sum(GANTRY_GLOBAL const IN *x, const reduce_level_t *level, GANTRY_LONG row, GANTRY_LONG end)
+{
+    ACC sum = REDUCE_IDENTITY;
+    if (level->reduced_rank == 1) {
+        const GANTRY_LONG step = level->reduced_strides[0] * LANES;
+        GANTRY_GLOBAL const IN *p = x + row * level->reduced_strides[0];
+        for (; row + 7 * LANES < end; row += 8 * LANES, p += 8 * step) {
+            const IN a = p[0], b = p[step], c = p[2 * step], d = p[3 * step];
+            const IN e = p[4 * step], f = p[5 * step], g = p[6 * step], h = p[7 * step];
+            sum = REDUCE_OP(sum, (ACC)a);
+            sum = REDUCE_OP(sum, (ACC)b);
+            sum = REDUCE_OP(sum, (ACC)c);
+            sum = REDUCE_OP(sum, (ACC)d);
+            sum = REDUCE_OP(sum, (ACC)e);
+            sum = REDUCE_OP(sum, (ACC)f);
+            sum = REDUCE_OP(sum, (ACC)g);
+            sum = REDUCE_OP(sum, (ACC)h);
+        }
+    }
+    for (; row < end; row += LANES) {
+        ACC value = (ACC)x[row_offset(level, row)];
+        sum = REDUCE_OP(sum, value);
+    }
+    return sum;
+}
 
 GANTRY_KERNEL reduce_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_level_t level)
 {
-    GANTRY_LOCAL_ARRAY(ACC, lanes, LANES);
-    const GANTRY_LONG unit = GANTRY_GROUP_ID(0);
-    const GANTRY_LONG sequence = unit / level.columns;
-    const GANTRY_LONG row = sequence % level.chunks * CHUNK;
-    const GANTRY_LONG end = row + chunk_rows(&level, row);
-    GANTRY_GLOBAL const IN *x = GANTRY_IN(IN, in) + kept_offset(&level, sequence / level.chunks) + unit % level.columns;
-    const int lane = (int)GANTRY_LOCAL_ID(0);
+    GANTRY_LOCAL_ARRAY(ACC, sums, GROUP_MOST);
+    const int item = (int)GANTRY_LOCAL_ID(0);
+    const int lanes = (int)level.lanes;
+    const int lane = item % lanes;
+    const GANTRY_LONG unit = GANTRY_GROUP_ID(0) * (GANTRY_LOCAL_SIZE(0) / lanes) + item / lanes;
     ACC sum = REDUCE_IDENTITY;
-    for (GANTRY_LONG i = row + lane; i < end; i += LANES) {
-        ACC value = (ACC)x[row_offset(&level, i)];
-        sum = REDUCE_OP(sum, value);
+    if (unit < level.units) {
+        const GANTRY_LONG sequence = unit / level.columns;
+        const GANTRY_LONG row = sequence % level.chunks * CHUNK;
+        GANTRY_GLOBAL const IN *x =
+            GANTRY_IN(IN, in) + kept_offset(&level, sequence / level.chunks) + unit % level.columns;
+        sum = lane_sum(x, &level, row + lane, row + chunk_rows(&level, row));
     }
-    lanes[lane] = sum;
+    sums[item] = sum;
     GANTRY_BARRIER();
-    for (int apart = LANES / 2; apart > 0; apart /= 2) {
+    for (int apart = lanes / 2; apart > 0; apart /= 2) {
         if (lane < apart) {
-            ACC value = lanes[lane + apart];
+            ACC value = sums[item + apart];
             sum = REDUCE_OP(sum, value);
-            lanes[lane] = sum;
+            sums[item] = sum;
         }
         GANTRY_BARRIER();
     }
-    if (lane == 0) {
+    if (lane == 0 && unit < level.units) {
         GANTRY_OUT(ACC, out)[unit] = finish(&level, sum);
     }
 }
+
+/* A group: `width` = GROUP_MOST / APART columns of one chunk, an item for each column and each r in 0 ... APART - 1;
+ * `blocks` groups make one chunk. An item's own lanes are APART apart. One reduced axis only. */
+#define REDUCE_BLOCK_KERNEL(name, APART)                                                                             \
+    GANTRY_KERNEL name(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_level_t level)                         \
+    {                                                                                                                \
+        GANTRY_LOCAL_ARRAY(ACC, sums, GROUP_MOST);                                                                   \
+        const int width = GROUP_MOST / APART;                                                                        \
+        const int item = (int)GANTRY_LOCAL_ID(0);                                                                    \
+        const int r = item / width;                                                                                  \
+        const GANTRY_LONG sequence = GANTRY_GROUP_ID(0) / level.blocks;                                              \
+        const GANTRY_LONG column = GANTRY_GROUP_ID(0) % level.blocks * width + item % width;                         \
+        const GANTRY_LONG row = sequence % level.chunks * CHUNK;                                                     \
+        const GANTRY_LONG end = column < level.columns ? row + chunk_rows(&level, row) : row;                        \
+        const GANTRY_LONG step = level.reduced_strides[0];                                                           \
+        GANTRY_GLOBAL const IN *x = GANTRY_IN(IN, in) + kept_offset(&level, sequence / level.chunks) + column;       \
+        GANTRY_LONG i = row + r;                                                                                     \
+        ACC own[LANES / APART];                                                                                      \
+        for (int j = 0; j < LANES / APART; j++) {                                                                    \
+            own[j] = REDUCE_IDENTITY;                                                                                \
+        }                                                                                                            \
+        for (; i + LANES - APART < end; i += LANES) {                                                                \
+            IN values[LANES / APART];                                                                                \
+            for (int j = 0; j < LANES / APART; j++) {                                                                \
+                values[j] = x[(i + j * APART) * step];                                                               \
+            }                                                                                                        \
+            for (int j = 0; j < LANES / APART; j++) {                                                                \
+                own[j] = REDUCE_OP(own[j], (ACC)values[j]);                                                          \
+            }                                                                                                        \
+        }                                                                                                            \
+        for (int j = 0; j < LANES / APART; j++) {                                                                    \
+            if (i + j * APART < end) {                                                                               \
+                ACC value = (ACC)x[(i + j * APART) * step];                                                          \
+                own[j] = REDUCE_OP(own[j], value);                                                                   \
+            }                                                                                                        \
+        }                                                                                                            \
+        for (int apart = LANES / APART / 2; apart > 0; apart /= 2) {                                                 \
+            for (int j = 0; j < apart; j++) {                                                                        \
+                own[j] = REDUCE_OP(own[j], own[j + apart]);                                                          \
+            }                                                                                                        \
+        }                                                                                                            \
+        sums[item] = own[0];                                                                                         \
+        GANTRY_BARRIER();                                                                                            \
+        for (int apart = APART / 2; apart > 0; apart /= 2) {                                                         \
+            if (r < apart) {                                                                                         \
+                ACC value = sums[item + apart * width];                                                              \
+                own[0] = REDUCE_OP(own[0], value);                                                                   \
+                sums[item] = own[0];                                                                                 \
+            }                                                                                                        \
+            GANTRY_BARRIER();                                                                                        \
+        }                                                                                                            \
+        if (r == 0 && column < level.columns) {                                                                      \
+            GANTRY_OUT(ACC, out)[sequence * level.columns + column] = finish(&level, own[0]);                        \
+        }                                                                                                            \
+    }
+
+REDUCE_BLOCK_KERNEL(reduce_block8, 8)
+REDUCE_BLOCK_KERNEL(reduce_block32, 32)
 
 /* Takes the sum of the next lane, in the fold's order; `index` counts lanes. Carries ripple through s0 ... s5. */
 #define REDUCE_CARRY(index, sum)                                    \
@@ -239,6 +337,8 @@ GANTRY_KERNEL reduce_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce
     }
     GANTRY_OUT(ACC, out)[unit] = finish(&level, sum);
 }
+
+#else
 
 /* ---- CPUs: loops over private arrays that the device's compiler turns into vectors; their counts are not constants,
  * since a loop that it unrolls completely it does not turn into vectors ---- */
@@ -433,6 +533,8 @@ GANTRY_KERNEL reduce_wide(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce
         }
     }
 }
+
+#endif
 
 /* ---- Mean of integers ---- */
 

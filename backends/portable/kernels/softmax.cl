@@ -3,12 +3,14 @@
  * The sum follows the tree of reduce.cl, and exp and log are the same everywhere, so all forms and all devices give the
  * same bits.
  *
- *   softmax_group   GPUs: 64 work-items for a row of at most 4096 elements, a lane each
- *   softmax_item    CPUs, and rows of at most 64 elements on GPUs: a work-item for a row of at most 4096
+ *   softmax_group   GPUs: a work-item for each lane of a row of at most 4096 elements; for rows shorter than 64 there
+ *                   are as many lanes as the least power of two that holds them, and more rows in a group
+ *   softmax_item    CPUs: a work-item for a row of at most 4096
  *   softmax_turned  CPUs, rows of at most 64 elements: a work-group of one, 64 rows at a time
  *   longer rows     reduce.cl for the largest, softmax_terms, reduce.cl for the sum, softmax_result
  *
- * Options: GANTRY_T_ID, a float; GANTRY_SOFTMAX_LOG 0 or 1. */
+ * Options: GANTRY_T_ID, a float; GANTRY_SOFTMAX_LOG 0 or 1; GANTRY_SERIAL 1 for the forms of CPUs, 0 for those of
+ * GPUs. */
 
 #if GANTRY_T_ID == GANTRY_FLOAT32
 #define SOFT_EXP(x) gantry_exp_f32(x)
@@ -42,48 +44,57 @@ GANTRY_FN T scale_of(T sum)
 #endif
 }
 
-GANTRY_KERNEL softmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTRY_LONG length)
+#if !GANTRY_SERIAL
+
+#define GROUP_MOST 256 /* work-items */
+
+/* Folds the group's values, `lanes` of them for a row, and gives each item its row's result. */
+#define SOFT_FOLD(values, item, lane, lanes, value, OP)          \
+    values[item] = value;                                        \
+    GANTRY_BARRIER();                                            \
+    for (int apart = (lanes) / 2; apart > 0; apart /= 2) {       \
+        if ((lane) < apart) {                                    \
+            value = OP(value, values[(item) + apart]);           \
+            values[item] = value;                                \
+        }                                                        \
+        GANTRY_BARRIER();                                        \
+    }                                                            \
+    value = values[(item) - (lane)];                             \
+    GANTRY_BARRIER()
+
+#define SOFT_ADD(a, b) ((a) + (b))
+
+GANTRY_KERNEL softmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTRY_LONG length, const GANTRY_LONG rows,
+                            const GANTRY_LONG row_lanes)
 {
-    GANTRY_LOCAL_ARRAY(T, lanes, LANES);
-    const GANTRY_LONG row = GANTRY_GROUP_ID(0);
-    const int lane = (int)GANTRY_LOCAL_ID(0);
+    GANTRY_LOCAL_ARRAY(T, values, GROUP_MOST);
+    const int item = (int)GANTRY_LOCAL_ID(0);
+    const int lanes = (int)row_lanes;
+    const int lane = item % lanes;
+    const GANTRY_LONG row = GANTRY_GROUP_ID(0) * (GANTRY_LOCAL_SIZE(0) / lanes) + item / lanes;
+    const GANTRY_LONG first = row < rows ? lane : length; /* items without a row still meet the others at barriers */
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * length;
     GANTRY_GLOBAL T *y = GANTRY_OUT(T, out) + row * length;
     T largest = SOFT_LOWEST;
     T sum = 0;
-    for (GANTRY_LONG i = lane; i < length; i += LANES) {
+    for (GANTRY_LONG i = first; i < length; i += lanes) {
         largest = SOFT_MAX(largest, x[i]);
     }
-    lanes[lane] = largest;
-    GANTRY_BARRIER();
-    for (int apart = LANES / 2; apart > 0; apart /= 2) {
-        if (lane < apart) {
-            largest = SOFT_MAX(largest, lanes[lane + apart]);
-            lanes[lane] = largest;
-        }
-        GANTRY_BARRIER();
-    }
-    largest = lanes[0] + (T)0; /* a zero of either sign is +0 */
-    GANTRY_BARRIER();
-    for (GANTRY_LONG i = lane; i < length; i += LANES) {
+    SOFT_FOLD(values, item, lane, lanes, largest, SOFT_MAX);
+    largest = largest + (T)0; /* a zero of either sign is +0 */
+    for (GANTRY_LONG i = first; i < length; i += lanes) {
         sum = sum + SOFT_EXP(x[i] - largest);
     }
-    lanes[lane] = sum;
-    GANTRY_BARRIER();
-    for (int apart = LANES / 2; apart > 0; apart /= 2) {
-        if (lane < apart) {
-            sum = sum + lanes[lane + apart];
-            lanes[lane] = sum;
-        }
-        GANTRY_BARRIER();
-    }
-    sum = scale_of(lanes[0]);
-    for (GANTRY_LONG i = lane; i < length; i += LANES) {
+    SOFT_FOLD(values, item, lane, lanes, sum, SOFT_ADD);
+    sum = scale_of(sum);
+    for (GANTRY_LONG i = first; i < length; i += lanes) {
         y[i] = result_of(x[i], largest, sum);
     }
 }
 
-/* ---- a work-item for a row. `lanes` is 64 or, for short rows, the least power of two that is not below the length:
+#else
+
+/* ---- CPUs: a work-item for a row. `lanes` is 64 or, for short rows, the least power of two that is not below the length:
  * lanes beyond it would hold the identity. A parameter, since loops that are unrolled do not become vectors ---- */
 
 GANTRY_FN T row_largest(GANTRY_GLOBAL const T *x, int length, int lanes)
@@ -228,6 +239,8 @@ GANTRY_KERNEL softmax_turned(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GAN
         }
     }
 }
+
+#endif
 
 /* ---- rows of more than 4096 elements: largest[row] and sum[row] come from reduce.cl; a work-group for a piece of a
  * row ---- */

@@ -2,7 +2,7 @@
  *
  * GANTRY_SERIAL (build option, 0 or 1) is the style for processors: a work-item does one run of neighbouring elements,
  * which becomes vector code inside the work-item, and outputs that no cache would hold are written past the caches.
- * Otherwise neighbouring work-items do neighbouring elements.
+ * Otherwise neighbouring work-items do neighbouring elements, where they lie aligned 16 bytes of them each.
  *
  *     for (GANTRY_LONG i = GANTRY_FIRST(p); i < GANTRY_END(p); i += GANTRY_STEP) ...      p is a gantry_work_t */
 typedef struct gantry_work_t {
@@ -61,6 +61,40 @@ typedef struct gantry_work_t {
 #define GANTRY_STORE_ALL(R_, outs, p, value)                                     \
     for (GANTRY_LONG i = GANTRY_FIRST(p); i < GANTRY_END(p); i += GANTRY_STEP) { \
         (outs)[i] = (value);                                                     \
+    }
+#endif
+
+/* GPUs: some elements that are read or written at once, as one access of memory. */
+#if !GANTRY_SERIAL
+#if defined(__OPENCL_VERSION__)
+#define GANTRY_ALIGNED(bytes) __attribute__((aligned(bytes)))
+#else
+#define GANTRY_ALIGNED(bytes) __align__(bytes)
+#endif
+#define GANTRY_WIDE_TYPE(name, T_, elements)                 \
+    typedef struct GANTRY_ALIGNED(elements * sizeof(T_)) name { \
+        T_ e[elements];                                      \
+    } name
+#define GANTRY_IS_ALIGNED(pointer, type) (((ulong)(pointer) & (ulong)(sizeof(type) - 1)) == 0)
+
+/* outs[i] = value(x), x being xs[i], over the work-item's elements; both types hold `elements` of them. */
+#define GANTRY_MAP_ALL(S_, in_type, out_type, elements, xs, outs, p, value)                                     \
+    {                                                                                                           \
+        const int aligned = GANTRY_IS_ALIGNED(xs, in_type) && GANTRY_IS_ALIGNED(outs, out_type);                \
+        const GANTRY_LONG wide = aligned ? (p).count / elements : 0;                                            \
+        for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {                                     \
+            const in_type in = ((GANTRY_GLOBAL const in_type *)(xs))[g];                                        \
+            out_type out;                                                                                       \
+            for (int e = 0; e < elements; e++) {                                                                \
+                const S_ x = in.e[e];                                                                           \
+                out.e[e] = (value);                                                                             \
+            }                                                                                                   \
+            ((GANTRY_GLOBAL out_type *)(outs))[g] = out;                                                        \
+        }                                                                                                       \
+        for (GANTRY_LONG i = wide * elements + GANTRY_FIRST(p); i < (p).count; i += GANTRY_STEP) {              \
+            const S_ x = (xs)[i];                                                                               \
+            (outs)[i] = (value);                                                                                \
+        }                                                                                                       \
     }
 #endif
 

@@ -1,0 +1,282 @@
+/* Reads the case file and runs the pack's kernel definitions over it. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_text.h"
+
+enum { MOST_TENSORS = 12, MOST_DIMS = 8, MOST_ATTRS = 4, MOST_KERNEL_DEFS = 256, MOST_LINE = 256 };
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- the packs ---- */
+
+#define PACK(name) int32_t gantry_pack_query_##name(uint32_t max_abi, const gantry_kernel_pack_t **out_pack);
+GANTRY_CUDA_TEXT_PACKS
+#undef PACK
+
+static const gantry_kernel_pack_query_fn queries[] = {
+#define PACK(name) gantry_pack_query_##name,
+    GANTRY_CUDA_TEXT_PACKS
+#undef PACK
+};
+
+typedef struct defs_t {
+    const gantry_kernel_def_t *list[MOST_KERNEL_DEFS];
+    bool covered[MOST_KERNEL_DEFS];
+    size_t count;
+} defs_t;
+
+static void collect(defs_t *defs)
+{
+    for (size_t i = 0; i < COUNT(queries); i++) {
+        const gantry_kernel_pack_t *pack = NULL;
+        if (queries[i](GANTRY_ABI_VERSION, &pack) != 0) continue;
+        for (uint32_t k = 0; k < pack->kernel_count && defs->count < MOST_KERNEL_DEFS; k++)
+            defs->list[defs->count++] = pack->kernels[k];
+    }
+}
+
+/* ---- devices: what the host code looks at ---- */
+
+/* A small and a large card, and a part that imitates small work-groups. */
+static const struct {
+    uint32_t units, group;
+} sizes[] = {{4, 1024}, {132, 1024}, {4, 64}};
+
+static gantry_device_info_t describe(size_t size)
+{
+    return (gantry_device_info_t){.struct_size = sizeof(gantry_device_info_t),
+                                  .type = GANTRY_DEVICE_TYPE_GPU,
+                                  .compute_units = sizes[size].units,
+                                  .base_alignment_bytes = 256,
+                                  .local_memory_bytes = 48 << 10,
+                                  .dtype_mask = UINT64_MAX,
+                                  .max_work_group_size = sizes[size].group,
+                                  .parameter_bytes = 4096,
+                                  .native_vector_width = 1,
+                                  .sub_group_size = 32,
+                                  .program_kinds = GANTRY_PROGRAM_CUDA_C};
+}
+
+/* ---- types ---- */
+
+typedef struct types_t {
+    const gantry_kernel_def_t *def;
+    int32_t chosen[8]; /* per constraint of the def */
+} types_t;
+
+static const struct {
+    const char *name;
+    int32_t dtype;
+} names[] = {{"float32", 1}, {"float64", 2}, {"int32", 3}, {"int64", 9}, {"bool", 10}};
+
+/* 0 when the word is neither a type nor a restricted attribute. */
+static int32_t type_of(const types_t *types, const char *word)
+{
+    for (size_t i = 0; i < COUNT(names); i++) {
+        if (strcmp(names[i].name, word) == 0) return names[i].dtype;
+    }
+    for (uint32_t i = 0; i < types->def->type_count; i++) {
+        if (strcmp(types->def->types[i].attr, word) == 0) return types->chosen[i];
+    }
+    return 0;
+}
+
+/* The next combination; false after the last. First call with chosen all 0. */
+static bool next_types(types_t *types)
+{
+    bool first = types->def->type_count == 0 || types->chosen[0] == 0;
+    for (uint32_t i = 0; i < types->def->type_count; i++) {
+        uint64_t mask = types->def->types[i].dtype_mask;
+        int32_t *dtype = &types->chosen[i];
+        bool carry = false;
+        do {
+            if (++*dtype > 63) {
+                *dtype = 1;
+                carry = true;
+            }
+        } while (!(mask >> *dtype & 1));
+        if (!first && !carry) return true;
+    }
+    return first && types->def->type_count > 0;
+}
+
+/* ---- one call ---- */
+
+typedef struct tensor_t {
+    gantry_arg_t arg;
+    int64_t dims[MOST_DIMS];
+    int64_t values[MOST_DIMS]; /* of one in host memory */
+} tensor_t;
+
+typedef struct case_t {
+    tensor_t tensors[MOST_TENSORS];
+    gantry_attr_t attrs[MOST_ATTRS];
+    const gantry_arg_t *inputs[MOST_TENSORS];
+    gantry_arg_t *outputs[1];
+    const gantry_attr_t *attr_list[MOST_ATTRS];
+    gantry_op_call_t call;
+    char words[MOST_LINE];
+} case_t;
+
+static void put_value(tensor_t *tensor, int32_t index, int64_t value)
+{
+    unsigned char *at = (unsigned char *)tensor->values;
+    const int32_t narrow = (int32_t)value;
+    const float single = (float)value;
+    const double wide = (double)value;
+    switch (tensor->arg.dtype) {
+    case 1: memcpy(at + 4 * index, &single, 4); break;
+    case 2: memcpy(at + 8 * index, &wide, 8); break;
+    case 3: memcpy(at + 4 * index, &narrow, 4); break;
+    default: memcpy(at + 8 * index, &value, 8); break;
+    }
+}
+
+/* "T[2,3]" or "int32{1}"; false when that cannot be read. */
+static bool read_tensor(const types_t *types, char *word, tensor_t *tensor)
+{
+    char *open = strpbrk(word, "[{");
+    bool on_host = open && *open == '{';
+    if (!open) return false;
+    *open = '\0';
+    gantry_arg_t *arg = &tensor->arg;
+    *arg = (gantry_arg_t){.struct_size = sizeof *arg, .dtype = type_of(types, word), .in_host_memory = on_host};
+    arg->element_count = 1;
+    arg->dims = tensor->dims;
+    int32_t count = 0;
+    for (char *at = open + 1; *at && *at != ']' && *at != '}'; at += *at == ',') {
+        int64_t value = strtoll(at, &at, 10);
+        if (count == MOST_DIMS || (*at != ',' && *at != ']' && *at != '}')) return false;
+        if (on_host) put_value(tensor, count++, value);
+        else arg->element_count *= tensor->dims[count++] = value;
+    }
+    arg->rank = on_host ? count > 1 : count;
+    if (on_host) arg->element_count = tensor->dims[0] = count;
+    if (on_host) arg->data = tensor->values;
+    else arg->span = (gantry_span_t){.region = 1, .size_bytes = (uint64_t)arg->element_count * 8};
+    return arg->dtype != 0;
+}
+
+static bool read_attr(char *word, gantry_attr_t *attr)
+{
+    char *equals = strchr(word, '=');
+    if (!equals) return false;
+    *equals = '\0';
+    *attr = (gantry_attr_t){.struct_size = sizeof *attr, .kind = GANTRY_ATTR_INT, .name = word};
+    attr->i = strtoll(equals + 1, NULL, 10);
+    return true;
+}
+
+/* The words behind the colon. */
+static bool read_call(const char *text, const types_t *types, case_t *item)
+{
+    memset(item, 0, sizeof *item);
+    gantry_op_call_t *call = &item->call;
+    uint32_t tensors = 0;
+    bool output = false;
+    snprintf(item->words, sizeof item->words, "%s", text);
+    for (char *word = strtok(item->words, " "); word; word = strtok(NULL, " ")) {
+        if (strcmp(word, "->") == 0) {
+            output = true;
+        } else if (strchr(word, '=')) {
+            if (call->attr_count == MOST_ATTRS || !read_attr(word, &item->attrs[call->attr_count])) return false;
+            item->attr_list[call->attr_count] = &item->attrs[call->attr_count];
+            call->attr_count++;
+        } else {
+            if (tensors == MOST_TENSORS || !read_tensor(types, word, &item->tensors[tensors])) return false;
+            if (output) item->outputs[call->output_count++] = &item->tensors[tensors].arg;
+            else item->inputs[call->input_count++] = &item->tensors[tensors].arg;
+            tensors++;
+            if (output) break;
+        }
+    }
+    call->struct_size = sizeof *call;
+    call->inputs = item->inputs;
+    call->outputs = item->outputs;
+    call->attrs = item->attr_list;
+    return call->output_count == 1;
+}
+
+/* ---- all calls ---- */
+
+static bool run_call(const gantry_kernel_def_t *def, const types_t *types, const char *text, text_list_t *list)
+{
+    char what[MOST_LINE + 96];
+    snprintf(what, sizeof what, "%s: %s", def->op, text);
+    text_recorder_t recorder = {.list = list, .what = what};
+    for (size_t size = 0; size < COUNT(sizes); size++) {
+        case_t item;
+        gantry_device_info_t info = describe(size);
+        if (!read_call(text, types, &item)) {
+            printf("FAIL this case cannot be read: %s\n", what);
+            list->failures++;
+            return false;
+        }
+        item.call.op = def->op;
+        item.call.kernel = def;
+        item.call.device_info = &info;
+        item.call.services = &cuda_text_services;
+        item.call.core = &recorder;
+        if (def->supports && !def->supports(&item.call)) continue;
+        uint32_t before = list->failures;
+        int32_t status = def->compute(&item.call);
+        if (status != 0 && list->failures == before) {
+            printf("FAIL %s: status %d\n", what, (int)status);
+            list->failures++;
+        }
+    }
+    return true;
+}
+
+static void run_op(defs_t *defs, const char *op, const char *text, text_list_t *list)
+{
+    bool found = false;
+    for (size_t i = 0; i < defs->count; i++) {
+        types_t types = {.def = defs->list[i]};
+        if (strcmp(defs->list[i]->op, op) != 0) continue;
+        found = defs->covered[i] = true;
+        bool more = next_types(&types);
+        if (types.def->type_count == 0) (void)run_call(types.def, &types, text, list);
+        while (more && run_call(types.def, &types, text, list)) more = next_types(&types);
+    }
+    if (found) return;
+    printf("FAIL the packs have no op %s\n", op);
+    list->failures++;
+}
+
+static void run_line(defs_t *defs, char *line, text_list_t *list)
+{
+    char *rest = NULL, *colon = strchr(line, ':');
+    line[strcspn(line, "\r\n")] = '\0';
+    if (*line == '#' || *line == '\0') return;
+    if (!colon) {
+        printf("FAIL this line has no colon: %s\n", line);
+        list->failures++;
+        return;
+    }
+    *colon = '\0';
+    for (char *op = strtok_r(line, ",", &rest); op; op = strtok_r(NULL, ",", &rest)) run_op(defs, op, colon + 1, list);
+}
+
+void cuda_text_record(const char *case_file, text_list_t *list)
+{
+    char line[MOST_LINE];
+    defs_t defs = {.count = 0};
+    FILE *file = fopen(case_file, "r");
+    if (!file) {
+        printf("FAIL %s cannot be opened\n", case_file);
+        list->failures++;
+        return;
+    }
+    collect(&defs);
+    while (fgets(line, sizeof line, file)) run_line(&defs, line, list);
+    fclose(file);
+    for (size_t i = 0; i < defs.count; i++) {
+        if (defs.covered[i]) continue;
+        printf("FAIL op %s of the packs has no line in %s\n", defs.list[i]->op, case_file);
+        list->failures++;
+    }
+}

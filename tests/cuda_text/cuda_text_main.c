@@ -1,0 +1,227 @@
+/* gantry_cuda_text: compiles all device text of the portable pack for NVIDIA's architectures, without a card.
+ *
+ *   gantry_cuda_text                       every program for two architectures
+ *   gantry_cuda_text --all                 for all of them, and the PTX through ptxas where there is one
+ *
+ * Exit code: 0 all right, 1 something failed, 2 wrong usage, 77 no NVRTC here. */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cuda_text.h"
+
+#ifndef GANTRY_CUDA_FOLDER
+#define GANTRY_CUDA_FOLDER "build/cuda"
+#endif
+#ifndef GANTRY_CUDA_TEXT_CASES
+#define GANTRY_CUDA_TEXT_CASES "tests/cuda_text/cuda_text_cases.txt"
+#endif
+
+enum { MOST_ARCHITECTURES = 8, SKIPPED = 77 };
+
+static const char usage[] =
+    "usage: gantry_cuda_text [options]\n"
+    "  --all               all architectures (75, 80, 90, 100, 120), not only 75 and 90; also through ptxas\n"
+    "  --arch N[,N]        these architectures\n"
+    "  --only TEXT         programs whose label contains TEXT\n"
+    "  --jobs N            processes (default: 2)\n"
+    "  --nvrtc FILE        default: GANTRY_CUDA_NVRTC, or build/cuda/lib/libnvrtc.so.12\n"
+    "  --cases FILE        calls that ask for the programs\n"
+    "  --list              print the programs and their kernels, compile nothing\n";
+
+typedef struct options_t {
+    int architectures[MOST_ARCHITECTURES];
+    int architecture_count;
+    int jobs;
+    bool all, list;
+    const char *only, *nvrtc, *cases;
+} options_t;
+
+/* What the processes share. */
+typedef struct shared_t {
+    atomic_uint next; /* program * architectures + architecture */
+    text_report_t reports[];
+} shared_t;
+
+static int refuse(const char *what, const char *word)
+{
+    fprintf(stderr, "gantry_cuda_text: %s %s\n%s", what, word, usage);
+    return 2;
+}
+
+static bool read_architectures(const char *text, options_t *o)
+{
+    o->architecture_count = 0;
+    while (*text && o->architecture_count < MOST_ARCHITECTURES) {
+        char *end;
+        long value = strtol(text, &end, 10);
+        if (value < 50 || value > 999 || (*end && *end != ',')) return false;
+        o->architectures[o->architecture_count++] = (int)value;
+        text = end + (*end == ',');
+    }
+    return o->architecture_count > 0 && *text == '\0';
+}
+
+static int read_options(int argc, char **argv, options_t *o)
+{
+    const char *environment = getenv("GANTRY_CUDA_NVRTC");
+    *o = (options_t){.jobs = 2, .cases = GANTRY_CUDA_TEXT_CASES};
+    o->nvrtc = environment && *environment ? environment : GANTRY_CUDA_FOLDER "/lib/libnvrtc.so.12";
+    (void)read_architectures("75,90", o);
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (strcmp(word, "--all") == 0) {
+            o->all = read_architectures("75,80,90,100,120", o);
+            continue;
+        }
+        if (strcmp(word, "--list") == 0) {
+            o->list = true;
+            continue;
+        }
+        if (!value) return refuse("unknown option, or no value after", word);
+        if (strcmp(word, "--only") == 0) o->only = value;
+        else if (strcmp(word, "--nvrtc") == 0) o->nvrtc = value;
+        else if (strcmp(word, "--cases") == 0) o->cases = value;
+        else if (strcmp(word, "--jobs") == 0) o->jobs = atoi(value);
+        else if (strcmp(word, "--arch") != 0) return refuse("unknown option", word);
+        else if (!read_architectures(value, o)) return refuse("not architectures:", value);
+        i++;
+    }
+    return o->jobs >= 1 && o->jobs <= 64 ? 0 : refuse("--jobs takes 1 to 64", "");
+}
+
+/* ---- work ---- */
+
+static void work(const options_t *o, const text_list_t *list, const text_compiler_t *compiler, shared_t *shared)
+{
+    const char *ptxas = o->all && access(GANTRY_CUDA_FOLDER "/bin/ptxas", X_OK) == 0 ? GANTRY_CUDA_FOLDER "/bin/ptxas" : NULL;
+    const uint32_t kinds = (uint32_t)o->architecture_count, units = list->count * kinds;
+    for (uint32_t unit; (unit = atomic_fetch_add(&shared->next, 1)) < units;) {
+        const text_program_t *program = &list->programs[unit / kinds];
+        if (o->only && !strstr(program->source->label, o->only)) continue;
+        cuda_text_compile(compiler, list, program, o->architectures[unit % kinds], ptxas, &shared->reports[unit]);
+        fflush(stdout);
+    }
+}
+
+/* Each process opens the compiler for itself; a process that dies is a failure. */
+static int work_in_processes(const options_t *o, const text_list_t *list, shared_t *shared)
+{
+    int failures = 0;
+    for (int job = 0; job < o->jobs; job++) {
+        fflush(stdout);
+        pid_t child = fork();
+        if (child == 0) {
+            text_compiler_t *compiler = cuda_text_open_compiler(o->nvrtc);
+            if (compiler) work(o, list, compiler, shared);
+            cuda_text_close_compiler(compiler);
+            fflush(stdout);
+            _exit(compiler == NULL);
+        }
+        failures += child < 0;
+    }
+    for (int status; wait(&status) > 0;) failures += !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+    if (failures > 0) printf("FAIL %d processes failed\n", failures);
+    return failures;
+}
+
+/* ---- the table ---- */
+
+static void add(text_report_t *sum, const text_report_t *one)
+{
+    sum->failures += one->failures;
+    sum->kernels += one->kernels;
+    sum->spills += one->spills;
+    sum->seconds += one->seconds;
+    if (one->most_registers > sum->most_registers) sum->most_registers = one->most_registers;
+    if (one->most_stack > sum->most_stack) sum->most_stack = one->most_stack;
+    if (one->most_shared > sum->most_shared) sum->most_shared = one->most_shared;
+}
+
+static void print_row(const char *label, uint32_t variants, const text_report_t *sum)
+{
+    printf("%-38s %8u %8u %9u %8u %7u %7u %8.1f\n", label, variants, sum->kernels, sum->most_registers, sum->most_stack,
+           sum->most_shared, sum->spills, sum->seconds);
+}
+
+/* One row per source; programs of one source follow each other or not. Returns failures. */
+static uint32_t print_table(const options_t *o, const text_list_t *list, const shared_t *shared)
+{
+    const uint32_t kinds = (uint32_t)o->architecture_count;
+    text_report_t total = {0};
+    uint32_t programs = 0;
+    printf("\n%-38s %8s %8s %9s %8s %7s %7s %8s\n", "source", "variants", "kernels", "registers", "stack B", "smem B",
+           "spill B", "seconds");
+    for (uint32_t i = 0; i < list->count; i++) {
+        const char *label = list->programs[i].source->label;
+        text_report_t sum = {0};
+        uint32_t variants = 0, before = 0;
+        while (strcmp(list->programs[before].source->label, label) != 0) before++;
+        if (before < i) continue;
+        for (uint32_t unit = 0; unit < list->count * kinds; unit++) {
+            if (!shared->reports[unit].done || strcmp(list->programs[unit / kinds].source->label, label) != 0) continue;
+            variants++;
+            add(&sum, &shared->reports[unit]);
+        }
+        if (variants > 0) print_row(label, variants, &sum);
+        add(&total, &sum);
+        programs += variants;
+    }
+    print_row("all (variants x architectures)", programs, &total);
+    return total.failures;
+}
+
+static void print_list(const text_list_t *list)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        const text_program_t *program = &list->programs[i];
+        printf("%s \"%s\":", program->source->label, program->options);
+        for (uint32_t k = 0; k < program->kernel_count; k++)
+            printf(" %s/%u", program->kernels[k].name, program->kernels[k].local);
+        printf("\n");
+    }
+}
+
+static int compile_all(const options_t *o, text_list_t *list)
+{
+    const size_t units = (size_t)list->count * (size_t)o->architecture_count;
+    const size_t bytes = sizeof(shared_t) + units * sizeof(text_report_t);
+    shared_t *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) return 1;
+    int failed = work_in_processes(o, list, shared);
+    uint32_t failures = print_table(o, list, shared) + list->failures;
+    munmap(shared, bytes);
+    printf("%u programs, %u failures\n", list->count, failures + (uint32_t)failed);
+    return failures > 0 || failed > 0;
+}
+
+int main(int argc, char **argv)
+{
+    options_t o;
+    int major, minor, code = read_options(argc, argv, &o);
+    if (code != 0) return code;
+    text_list_t *list = calloc(1, sizeof *list);
+    if (!list) return 1;
+    cuda_text_record(o.cases, list);
+    if (o.list) {
+        print_list(list);
+        code = list->failures > 0;
+    } else {
+        text_compiler_t *compiler = cuda_text_open_compiler(o.nvrtc);
+        if (compiler) {
+            cuda_text_version(compiler, &major, &minor);
+            printf("NVRTC %d.%d, %u programs for %d architectures\n", major, minor, list->count, o.architecture_count);
+            cuda_text_close_compiler(compiler);
+            code = compile_all(&o, list);
+        } else {
+            printf("SKIP: no NVRTC; scripts/fetch-cuda gets one\n");
+            code = list->failures > 0 ? 1 : SKIPPED;
+        }
+    }
+    free(list);
+    return code;
+}
