@@ -60,6 +60,7 @@ typedef uint64_t address_t;
     X(0, cuModuleGetFunction, (void **, void *, const char *))                                                                 \
     X(0, cuFuncGetAttribute, (int *, int, void *))                                                                             \
     X(0, cuFuncSetAttribute, (void *, int, int))                                                                               \
+    X(0, cuFuncGetParamInfo, (void *, size_t, size_t *, size_t *))                                                             \
     X(0, cuLaunchKernel,                                                                                                       \
       (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **))                \
     X(0, cuGetErrorName, (int, const char **))                                                                                 \
@@ -146,10 +147,12 @@ static int open_libraries(void) {
 
 static void *context;
 static void *stream;
+static uint64_t expected_complaints;
 
 static int begin(void **state) {
     (void)state;
     control->reset();
+    expected_complaints = 0;
     assert_done(cu.cuDevicePrimaryCtxRetain(&context, 0));
     assert_done(cu.cuCtxPushCurrent_v2(context));
     assert_done(cu.cuStreamCreateWithPriority(&stream, 1, 0));
@@ -161,7 +164,8 @@ static int end(void **state) {
     char text[256];
 
     (void)state;
-    control->reset(); /* a test that expects complaints looks at them itself */
+    assert_int_equal(control->complaints(text, sizeof text), expected_complaints);
+    control->reset();
     assert_done(cu.cuStreamDestroy_v2(stream));
     assert_done(cu.cuCtxPopCurrent_v2(NULL));
     assert_done(cu.cuDevicePrimaryCtxRelease_v2(0));
@@ -169,7 +173,6 @@ static int end(void **state) {
         assert_int_equal(control->live(kind), 0);
     }
     assert_int_equal(control->used_bytes(0), 0);
-    assert_int_equal(control->complaints(text, sizeof text), 0);
     return 0;
 }
 
@@ -348,6 +351,8 @@ static void kernel_from_portable_text_adds(void **state) {
     address_t base = out + 32; /* a pointer into an allocation */
     uint64_t none = 0;
     uint64_t offset = 32;
+    size_t at = 0;
+    size_t bytes = 0;
     float more = 0.5f;
     void *parameters[8] = {&x, &none, &x, &none, &base, &offset, &plan, &more};
 
@@ -356,6 +361,12 @@ static void kernel_from_portable_text_adds(void **state) {
         values[i] = (float)i;
     }
     x = make_floats(values, COUNT);
+    assert_done(cu.cuFuncGetParamInfo(function, 6, &at, &bytes));
+    assert_int_equal(at, 48);
+    assert_int_equal(bytes, sizeof plan);
+    assert_done(cu.cuFuncGetParamInfo(function, 7, &at, NULL));
+    assert_int_equal(at, 48 + sizeof plan);
+    assert_code(1, cu.cuFuncGetParamInfo(function, 8, &at, NULL));
     assert_done(cu.cuLaunchKernel(function, 8, 1, 1, 128, 1, 1, 0, stream, parameters, NULL));
     memset(&plan, 0xff, sizeof plan); /* taken when the call returned */
     more = -1;
@@ -507,7 +518,7 @@ static void product_has_the_right_values(void **state) {
         assert_done(cu.cuMemFree_v2(d));
         assert_done(cu.cuMemFree_v2(workspace));
     }
-    assert_int_equal(control->complaints(NULL, 0), 2); /* the two workspaces that were too small */
+    expected_complaints = 2; /* the two workspaces that were too small */
 }
 
 /* ---- strictness ---- */
@@ -576,9 +587,27 @@ static void address_of_nothing_loses_the_card(void **state) {
     assert_code(700, cu.cuMemAlloc_v2(&more, 4));
     assert_code(700, cu.cuModuleUnload(module)); /* ends, all the same */
     assert_code(700, cu.cuMemFree_v2(out));
-    assert_int_equal(control->complaints(text, sizeof text), 1);
+    control->complaints(text, sizeof text);
     assert_non_null(strstr(text, "no memory of its device"));
+    expected_complaints = 1;
     assert_int_equal(control->live(STAND_IN_MODULES), 0);
+}
+
+static void bytes_outside_an_allocation_are_noticed(void **state) {
+    void *function = NULL;
+    void *module = load(group_text, "last_of_group", &function);
+    address_t out = make_memory(3 * sizeof(float));
+    uint64_t zero = 0;
+    void *parameters[3] = {&out, &zero, &zero};
+    char text[256];
+
+    (void)state;
+    assert_done(cu.cuLaunchKernel(function, 4, 1, 1, 16, 1, 1, 64, stream, parameters, NULL));
+    assert_done(cu.cuMemFree_v2(out));
+    control->complaints(text, sizeof text);
+    assert_non_null(strstr(text, "written behind"));
+    expected_complaints = 1;
+    assert_done(cu.cuModuleUnload(module));
 }
 
 /* ---- control ---- */
@@ -649,6 +678,7 @@ int main(void) {
         TEST(programs_that_are_wrong_are_refused),
         TEST(wrong_calls_have_the_drivers_codes),
         TEST(address_of_nothing_loses_the_card),
+        TEST(bytes_outside_an_allocation_are_noticed),
         TEST(fault_hits_the_call_that_was_named),
         TEST(card_is_lost_after_so_many_calls),
         TEST(objects_that_end_with_their_context_are_counted),

@@ -33,10 +33,11 @@ typedef struct layout_t {
 typedef struct preference_t {
     stand_in_object_t object;
     uint64_t workspace_bytes;
+    uint32_t alignments[4]; /* of a, b, c, d, as promised */
 } preference_t;
 
 typedef struct algorithm_t {
-    uint64_t data[8]; /* the mark, the workspace it asked for */
+    uint64_t data[8]; /* the mark, the workspace it asked for, the alignments it was promised */
 } algorithm_t;
 
 typedef struct heuristic_t {
@@ -197,10 +198,17 @@ int cublasLtMatrixLayoutSetAttribute(void *handle, int attribute, const void *va
 
 STAND_IN_API int cublasLtMatmulPreferenceCreate(void **out);
 int cublasLtMatmulPreferenceCreate(void **out) {
+    preference_t *made;
+
     STAND_IN_ENTER(STAND_IN_NEEDS_NOTHING);
     if (out == NULL) return BLAS_INVALID_VALUE;
-    *out = make_part(sizeof(preference_t), STAND_IN_BLAS_PARTS, end_preference);
-    return *out != NULL ? BLAS_OK : BLAS_ALLOC_FAILED;
+    made = make_part(sizeof *made, STAND_IN_BLAS_PARTS, end_preference);
+    if (made == NULL) return BLAS_ALLOC_FAILED;
+    for (int i = 0; i < 4; i++) {
+        made->alignments[i] = 256;
+    }
+    *out = made;
+    return BLAS_OK;
 }
 
 STAND_IN_API int cublasLtMatmulPreferenceDestroy(void *handle);
@@ -219,10 +227,13 @@ int cublasLtMatmulPreferenceSetAttribute(void *handle, int attribute, const void
         memcpy(&preference->workspace_bytes, value, bytes);
         return BLAS_OK;
     }
-    /* Search, reductions, alignments, waves, implementations: taken, and of no effect here. */
-    return (attribute == 0 || attribute == 3 || (attribute >= 5 && attribute <= 9)) && bytes == 4 ? BLAS_OK
-           : attribute == 12 && bytes == 8                                                        ? BLAS_OK
-                                                                                                  : BLAS_INVALID_VALUE;
+    if (attribute >= 5 && attribute <= 8 && bytes == sizeof preference->alignments[0]) {
+        memcpy(&preference->alignments[attribute - 5], value, bytes);
+        return preference->alignments[attribute - 5] > 0 ? BLAS_OK : BLAS_INVALID_VALUE;
+    }
+    /* Search, reductions, waves, implementations: taken, and of no effect here. */
+    if (attribute == 12) return bytes == 8 ? BLAS_OK : BLAS_INVALID_VALUE;
+    return (attribute == 0 || attribute == 3 || attribute == 9) && bytes == 4 ? BLAS_OK : BLAS_INVALID_VALUE;
 }
 
 /* ---- the product ---- */
@@ -268,6 +279,9 @@ int cublasLtMatmulAlgoGetHeuristic(void *handle, void *description, void *a, voi
     results->workspace_bytes = preference->workspace_bytes < WORKSPACE_WANTED ? 0 : WORKSPACE_WANTED;
     results->algorithm.data[0] = ALGORITHM_MARK;
     results->algorithm.data[1] = results->workspace_bytes;
+    for (int i = 0; i < 4; i++) {
+        results->algorithm.data[2 + i] = preference->alignments[i];
+    }
     results->waves = 1.0f;
     *returned = 1;
     return BLAS_OK;
@@ -288,6 +302,13 @@ static int workspace_is_good(const stand_in_context_t *context, const void *work
     if (algorithm->data[1] == 0) return 1;
     memory = stand_in__memory_at((uint64_t)(uintptr_t)workspace, bytes, STAND_IN_MEMORY);
     return memory != NULL && memory->device == context->device && (uintptr_t)workspace % 16 == 0;
+}
+
+static int addresses_are_aligned(const stand_in_product_t *product, const algorithm_t *algorithm) {
+    for (int i = 0; i < 4; i++) {
+        if (product->data[i] % algorithm->data[2 + i] != 0) return 0;
+    }
+    return 1;
 }
 
 STAND_IN_API int cublasLtMatmul(void *handle, void *description, const void *alpha, const void *a, void *a_layout, const void *b,
@@ -322,6 +343,10 @@ int cublasLtMatmul(void *handle, void *description, const void *alpha, const voi
     product.workspace = algorithm != NULL && algorithm->data[1] > 0 ? workspace : NULL;
     product.workspace_bytes = algorithm != NULL ? algorithm->data[1] : 0;
     product.context = context;
+    if (algorithm != NULL && !addresses_are_aligned(&product, algorithm)) {
+        stand_in__complain("a matrix is not aligned as the heuristic was promised");
+        return BLAS_INVALID_VALUE;
+    }
     if (!lies_in_memory(context, a, &product.a) || !lies_in_memory(context, b, &product.b) || !lies_in_memory(context, d, &product.d) ||
         (product.beta != 0 && !lies_in_memory(context, c, &product.c))) {
         stand_in__fail_context(context, CUDA_ILLEGAL_ADDRESS, "a matrix of cublasLtMatmul lies outside the device's memory");

@@ -129,7 +129,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
     card = stand_in__visible(device);
     if (card == NULL) return CUDA_INVALID_DEVICE;
     switch (attribute) {
-        case 20: *value = card->is_busy ? 3 : 0; return CUDA_OK;
+        case 20: *value = card->is_busy == 2 ? 2 : card->is_busy ? 3 : 0; return CUDA_OK;
         case 33: *value = pci_part(card, 1); return CUDA_OK;
         case 34: *value = pci_part(card, 2); return CUDA_OK;
         case 50: *value = pci_part(card, 0); return CUDA_OK;

@@ -20,7 +20,7 @@ static unsigned long long hash_of(const char *text, size_t bytes) {
 }
 
 char *stand_in__write_image(const stand_in_image_t *image, size_t *out_bytes) {
-    size_t room = strlen(image->options) + strlen(image->source) + 512 + (size_t)image->type_count * (STAND_IN_TYPE_BYTES + 16);
+    size_t room = strlen(image->options) + strlen(image->source) + 512 + (size_t)image->type_count * (STAND_IN_TYPE_BYTES + 32);
     char *body = malloc(room);
     char *text = malloc(room + 256);
     size_t length = 0;
@@ -33,7 +33,8 @@ char *stand_in__write_image(const stand_in_image_t *image, size_t *out_bytes) {
         return NULL;
     }
     for (int i = 0; i < image->type_count; i++) {
-        length += (size_t)snprintf(body + length, room - length, "%u %s\n", image->types[i].bytes, image->types[i].name);
+        length += (size_t)snprintf(body + length, room - length, "%u %u %s\n", image->types[i].bytes, image->types[i].alignment,
+                                   image->types[i].name);
     }
     length += (size_t)snprintf(body + length, room - length, "%s\n%s", image->options, image->source);
     header_length = snprintf(header, sizeof header, HEADER_WRITE, (size_t)0, hash_of(body, length), image->is_real, image->architecture,
@@ -51,7 +52,9 @@ static const char *read_types(const char *at, stand_in_image_t *image) {
     for (int i = 0; i < image->type_count; i++) {
         const char *end = strchr(at, '\n');
 
-        if (end == NULL || sscanf(at, "%u %95[^\n]", &image->types[i].bytes, image->types[i].name) != 2) return NULL;
+        if (end == NULL || sscanf(at, "%u %u %95[^\n]", &image->types[i].bytes, &image->types[i].alignment, image->types[i].name) != 3) {
+            return NULL;
+        }
         at = end + 1;
     }
     return at;
@@ -136,7 +139,7 @@ static void note_parameters(cl_kernel kernel, stand_in_image_t *image) {
 
 /* The size of a type is what the compiler makes of sizeof in a kernel's required work-group size: nothing has to run. */
 static char *probe_text(const char *source, const stand_in_image_t *image) {
-    size_t room = strlen(source) + (size_t)image->type_count * (STAND_IN_TYPE_BYTES + 160) + 1;
+    size_t room = strlen(source) + (size_t)image->type_count * (2 * STAND_IN_TYPE_BYTES + 192) + 1;
     char *text = malloc(room);
     size_t length;
 
@@ -144,9 +147,9 @@ static char *probe_text(const char *source, const stand_in_image_t *image) {
     length = (size_t)snprintf(text, room, "%s", source);
     for (int i = 0; i < image->type_count; i++) {
         length += (size_t)snprintf(text + length, room - length,
-                                   "\n__kernel __attribute__((reqd_work_group_size(sizeof(%s), 1, 1)))"
+                                   "\n__kernel __attribute__((reqd_work_group_size(sizeof(%s), __alignof__(%s), 1)))"
                                    " void stand_in_size_%d(__global uchar *p) { (void)p; }",
-                                   image->types[i].name, i);
+                                   image->types[i].name, image->types[i].name, i);
     }
     return text;
 }
@@ -167,6 +170,7 @@ static int ask_probe(cl_program probe, stand_in_image_t *image) {
         cl->clReleaseKernel(kernel);
         if (size[0] == 0) return -1;
         image->types[i].bytes = (uint32_t)size[0];
+        image->types[i].alignment = (uint32_t)size[1];
     }
     return 0;
 }

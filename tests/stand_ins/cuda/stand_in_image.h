@@ -11,6 +11,7 @@
 typedef struct stand_in_type_t {
     char name[STAND_IN_TYPE_BYTES];
     uint32_t bytes;
+    uint32_t alignment;
 } stand_in_type_t;
 
 typedef struct stand_in_image_t {

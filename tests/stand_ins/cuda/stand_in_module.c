@@ -16,6 +16,7 @@ enum { BY_POINTER, BY_VALUE, SHARED };
 typedef struct parameter_t {
     int kind;
     uint32_t bytes;
+    uint32_t alignment;
 } parameter_t;
 
 typedef struct module_t {
@@ -139,11 +140,16 @@ int cuModuleUnload(void *handle) {
 
 /* ---- functions ---- */
 
-static uint32_t size_of_type(const stand_in_image_t *image, const char *name) {
+/* Size and alignment; 0 and 0: nothing is known of the type. */
+static void ask_type(const stand_in_image_t *image, const char *name, parameter_t *out) {
+    out->bytes = stand_in__scalar_bytes(name);
+    out->alignment = out->bytes;
     for (int i = 0; i < image->type_count; i++) {
-        if (strcmp(image->types[i].name, name) == 0) return image->types[i].bytes;
+        if (strcmp(image->types[i].name, name) == 0) {
+            out->bytes = image->types[i].bytes;
+            out->alignment = image->types[i].alignment;
+        }
     }
-    return stand_in__scalar_bytes(name);
 }
 
 static int learn_parameters(function_t *function) {
@@ -158,9 +164,10 @@ static int learn_parameters(function_t *function) {
         cl->clGetKernelArgInfo(function->kernel, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space, &space, NULL);
         cl->clGetKernelArgInfo(function->kernel, i, CL_KERNEL_ARG_TYPE_NAME, sizeof name, name, NULL);
         function->parameters[i].bytes = sizeof(uint64_t);
+        function->parameters[i].alignment = sizeof(uint64_t);
         if (space == CL_KERNEL_ARG_ADDRESS_PRIVATE) {
             function->parameters[i].kind = BY_VALUE;
-            function->parameters[i].bytes = size_of_type(&function->module->image, name);
+            ask_type(&function->module->image, name, &function->parameters[i]);
             if (function->parameters[i].bytes == 0) return -1;
         } else {
             function->parameters[i].kind = space == CL_KERNEL_ARG_ADDRESS_LOCAL ? SHARED : BY_POINTER;
@@ -253,6 +260,27 @@ int cuFuncSetAttribute(void *handle, int attribute, int value) {
     if (attribute == 9) return value >= -1 && value <= 100 ? CUDA_OK : CUDA_INVALID_VALUE; /* the preferred carve-out */
     if (attribute != 8 || value < 0 || (uint64_t)value + function->static_shared > SHARED_BYTES_ASKED) return CUDA_INVALID_VALUE;
     function->dynamic_shared = (uint64_t)value;
+    return CUDA_OK;
+}
+
+STAND_IN_API int cuFuncGetParamInfo(void *handle, size_t index, size_t *offset, size_t *bytes);
+int cuFuncGetParamInfo(void *handle, size_t index, size_t *offset, size_t *bytes) {
+    const function_t *function;
+    size_t at = 0;
+
+    STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
+    function = stand_in__find(handle, STAND_IN_FUNCTIONS);
+    if (function == NULL) return CUDA_INVALID_HANDLE;
+    if (offset == NULL || index >= function->count) return CUDA_INVALID_VALUE;
+    for (size_t i = 0;; i++) {
+        const parameter_t *parameter = &function->parameters[i];
+
+        at = (at + parameter->alignment - 1) / parameter->alignment * parameter->alignment;
+        if (i == index) break;
+        at += parameter->bytes;
+    }
+    *offset = at;
+    if (bytes != NULL) *bytes = function->parameters[index].bytes;
     return CUDA_OK;
 }
 
