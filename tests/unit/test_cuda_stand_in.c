@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 #include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cuda/stand_in_control.h"
 
@@ -20,78 +22,78 @@
 typedef uint64_t address_t;
 
 /* library, name, parameters */
-#define FUNCTIONS(X)                                                                                                           \
-    X(0, cuInit, (unsigned))                                                                                                   \
-    X(0, cuDriverGetVersion, (int *))                                                                                          \
-    X(0, cuDeviceGetCount, (int *))                                                                                            \
-    X(0, cuDeviceGetName, (char *, int, int))                                                                                  \
-    X(0, cuDeviceGetPCIBusId, (char *, int, int))                                                                              \
-    X(0, cuDeviceGetAttribute, (int *, int, int))                                                                              \
-    X(0, cuDevicePrimaryCtxRetain, (void **, int))                                                                             \
-    X(0, cuDevicePrimaryCtxRelease_v2, (int))                                                                                  \
-    X(0, cuCtxCreate_v2, (void **, unsigned, int))                                                                             \
-    X(0, cuCtxDestroy_v2, (void *))                                                                                            \
-    X(0, cuCtxPushCurrent_v2, (void *))                                                                                        \
-    X(0, cuCtxPopCurrent_v2, (void **))                                                                                        \
-    X(0, cuMemAlloc_v2, (address_t *, size_t))                                                                                 \
-    X(0, cuMemFree_v2, (address_t))                                                                                            \
-    X(0, cuMemHostAlloc, (void **, size_t, unsigned))                                                                          \
-    X(0, cuMemFreeHost, (void *))                                                                                              \
-    X(0, cuMemGetInfo_v2, (size_t *, size_t *))                                                                                \
-    X(0, cuMemcpyHtoDAsync_v2, (address_t, const void *, size_t, void *))                                                      \
-    X(0, cuMemcpyDtoHAsync_v2, (void *, address_t, size_t, void *))                                                            \
-    X(0, cuMemcpyDtoDAsync_v2, (address_t, address_t, size_t, void *))                                                         \
-    X(0, cuMemcpyPeerAsync, (address_t, void *, address_t, void *, size_t, void *))                                            \
-    X(0, cuMemsetD8Async, (address_t, unsigned char, size_t, void *))                                                          \
-    X(0, cuMemsetD32Async, (address_t, unsigned, size_t, void *))                                                              \
-    X(0, cuStreamCreateWithPriority, (void **, unsigned, int))                                                                 \
-    X(0, cuStreamDestroy_v2, (void *))                                                                                         \
-    X(0, cuStreamSynchronize, (void *))                                                                                        \
-    X(0, cuStreamQuery, (void *))                                                                                              \
-    X(0, cuStreamWaitEvent, (void *, void *, unsigned))                                                                        \
-    X(0, cuLaunchHostFunc, (void *, void (*)(void *), void *))                                                                 \
-    X(0, cuEventCreate, (void **, unsigned))                                                                                   \
-    X(0, cuEventDestroy_v2, (void *))                                                                                          \
-    X(0, cuEventRecord, (void *, void *))                                                                                      \
-    X(0, cuEventQuery, (void *))                                                                                               \
-    X(0, cuEventSynchronize, (void *))                                                                                         \
-    X(0, cuModuleLoadDataEx, (void **, const void *, unsigned, int *, void **))                                                \
-    X(0, cuModuleUnload, (void *))                                                                                             \
-    X(0, cuModuleGetFunction, (void **, void *, const char *))                                                                 \
-    X(0, cuFuncGetAttribute, (int *, int, void *))                                                                             \
-    X(0, cuFuncSetAttribute, (void *, int, int))                                                                               \
-    X(0, cuFuncGetParamInfo, (void *, size_t, size_t *, size_t *))                                                             \
-    X(0, cuLaunchKernel,                                                                                                       \
-      (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **))                \
-    X(0, cuGetErrorName, (int, const char **))                                                                                 \
-    X(1, nvrtcVersion, (int *, int *))                                                                                         \
-    X(1, nvrtcCreateProgram, (void **, const char *, const char *, int, const char *const *, const char *const *))             \
-    X(1, nvrtcCompileProgram, (void *, int, const char *const *))                                                              \
-    X(1, nvrtcGetCUBINSize, (void *, size_t *))                                                                                \
-    X(1, nvrtcGetCUBIN, (void *, char *))                                                                                      \
-    X(1, nvrtcGetPTXSize, (void *, size_t *))                                                                                  \
-    X(1, nvrtcGetProgramLogSize, (void *, size_t *))                                                                           \
-    X(1, nvrtcGetProgramLog, (void *, char *))                                                                                 \
-    X(1, nvrtcDestroyProgram, (void **))                                                                                       \
-    X(2, cublasLtCreate, (void **))                                                                                            \
-    X(2, cublasLtDestroy, (void *))                                                                                            \
-    X(2, cublasLtMatmulDescCreate, (void **, int, int))                                                                        \
-    X(2, cublasLtMatmulDescSetAttribute, (void *, int, const void *, size_t))                                                  \
-    X(2, cublasLtMatmulDescDestroy, (void *))                                                                                  \
-    X(2, cublasLtMatrixLayoutCreate, (void **, int, uint64_t, uint64_t, int64_t))                                              \
-    X(2, cublasLtMatrixLayoutSetAttribute, (void *, int, const void *, size_t))                                                \
-    X(2, cublasLtMatrixLayoutDestroy, (void *))                                                                                \
-    X(2, cublasLtMatmulPreferenceCreate, (void **))                                                                            \
-    X(2, cublasLtMatmulPreferenceSetAttribute, (void *, int, const void *, size_t))                                            \
-    X(2, cublasLtMatmulPreferenceDestroy, (void *))                                                                            \
-    X(2, cublasLtMatmulAlgoGetHeuristic, (void *, void *, void *, void *, void *, void *, void *, int, void *, int *))         \
-    X(2, cublasLtMatmul,                                                                                                       \
-      (void *, void *, const void *, address_t, void *, address_t, void *, const void *, address_t, void *, address_t, void *, \
-       const void *, address_t, size_t, void *))                                                                               \
-    X(3, nvmlInit_v2, (void))                                                                                                  \
-    X(3, nvmlShutdown, (void))                                                                                                 \
-    X(3, nvmlDeviceGetCount_v2, (unsigned *))                                                                                  \
-    X(3, nvmlDeviceGetHandleByPciBusId_v2, (const char *, void **))                                                            \
+#define FUNCTIONS(X)                                                                                                   \
+    X(0, cuInit, (unsigned))                                                                                           \
+    X(0, cuDriverGetVersion, (int *))                                                                                  \
+    X(0, cuDeviceGetCount, (int *))                                                                                    \
+    X(0, cuDeviceGetName, (char *, int, int))                                                                          \
+    X(0, cuDeviceGetPCIBusId, (char *, int, int))                                                                      \
+    X(0, cuDeviceGetAttribute, (int *, int, int))                                                                      \
+    X(0, cuDevicePrimaryCtxRetain, (void **, int))                                                                     \
+    X(0, cuDevicePrimaryCtxRelease_v2, (int))                                                                          \
+    X(0, cuCtxCreate_v2, (void **, unsigned, int))                                                                     \
+    X(0, cuCtxDestroy_v2, (void *))                                                                                    \
+    X(0, cuCtxPushCurrent_v2, (void *))                                                                                \
+    X(0, cuCtxPopCurrent_v2, (void **))                                                                                \
+    X(0, cuMemAlloc_v2, (address_t *, size_t))                                                                         \
+    X(0, cuMemFree_v2, (address_t))                                                                                    \
+    X(0, cuMemHostAlloc, (void **, size_t, unsigned))                                                                  \
+    X(0, cuMemFreeHost, (void *))                                                                                      \
+    X(0, cuMemGetInfo_v2, (size_t *, size_t *))                                                                        \
+    X(0, cuMemcpyHtoDAsync_v2, (address_t, const void *, size_t, void *))                                              \
+    X(0, cuMemcpyDtoHAsync_v2, (void *, address_t, size_t, void *))                                                    \
+    X(0, cuMemcpyDtoDAsync_v2, (address_t, address_t, size_t, void *))                                                 \
+    X(0, cuMemcpyPeerAsync, (address_t, void *, address_t, void *, size_t, void *))                                    \
+    X(0, cuMemsetD8Async, (address_t, unsigned char, size_t, void *))                                                  \
+    X(0, cuMemsetD32Async, (address_t, unsigned, size_t, void *))                                                      \
+    X(0, cuStreamCreateWithPriority, (void **, unsigned, int))                                                         \
+    X(0, cuStreamDestroy_v2, (void *))                                                                                 \
+    X(0, cuStreamSynchronize, (void *))                                                                                \
+    X(0, cuStreamQuery, (void *))                                                                                      \
+    X(0, cuStreamWaitEvent, (void *, void *, unsigned))                                                                \
+    X(0, cuLaunchHostFunc, (void *, void (*)(void *), void *))                                                         \
+    X(0, cuEventCreate, (void **, unsigned))                                                                           \
+    X(0, cuEventDestroy_v2, (void *))                                                                                  \
+    X(0, cuEventRecord, (void *, void *))                                                                              \
+    X(0, cuEventQuery, (void *))                                                                                       \
+    X(0, cuEventSynchronize, (void *))                                                                                 \
+    X(0, cuModuleLoadDataEx, (void **, const void *, unsigned, int *, void **))                                        \
+    X(0, cuModuleUnload, (void *))                                                                                     \
+    X(0, cuModuleGetFunction, (void **, void *, const char *))                                                         \
+    X(0, cuFuncGetAttribute, (int *, int, void *))                                                                     \
+    X(0, cuFuncSetAttribute, (void *, int, int))                                                                       \
+    X(0, cuFuncGetParamInfo, (void *, size_t, size_t *, size_t *))                                                     \
+    X(0, cuLaunchKernel,                                                                                               \
+      (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **))        \
+    X(0, cuGetErrorName, (int, const char **))                                                                         \
+    X(1, nvrtcVersion, (int *, int *))                                                                                 \
+    X(1, nvrtcCreateProgram, (void **, const char *, const char *, int, const char *const *, const char *const *))     \
+    X(1, nvrtcCompileProgram, (void *, int, const char *const *))                                                      \
+    X(1, nvrtcGetCUBINSize, (void *, size_t *))                                                                        \
+    X(1, nvrtcGetCUBIN, (void *, char *))                                                                              \
+    X(1, nvrtcGetPTXSize, (void *, size_t *))                                                                          \
+    X(1, nvrtcGetProgramLogSize, (void *, size_t *))                                                                   \
+    X(1, nvrtcGetProgramLog, (void *, char *))                                                                         \
+    X(1, nvrtcDestroyProgram, (void **))                                                                               \
+    X(2, cublasLtCreate, (void **))                                                                                    \
+    X(2, cublasLtDestroy, (void *))                                                                                    \
+    X(2, cublasLtMatmulDescCreate, (void **, int, int))                                                                \
+    X(2, cublasLtMatmulDescSetAttribute, (void *, int, const void *, size_t))                                          \
+    X(2, cublasLtMatmulDescDestroy, (void *))                                                                          \
+    X(2, cublasLtMatrixLayoutCreate, (void **, int, uint64_t, uint64_t, int64_t))                                      \
+    X(2, cublasLtMatrixLayoutSetAttribute, (void *, int, const void *, size_t))                                        \
+    X(2, cublasLtMatrixLayoutDestroy, (void *))                                                                        \
+    X(2, cublasLtMatmulPreferenceCreate, (void **))                                                                    \
+    X(2, cublasLtMatmulPreferenceSetAttribute, (void *, int, const void *, size_t))                                    \
+    X(2, cublasLtMatmulPreferenceDestroy, (void *))                                                                    \
+    X(2, cublasLtMatmulAlgoGetHeuristic, (void *, void *, void *, void *, void *, void *, void *, int, void *, int *)) \
+    X(2, cublasLtMatmul,                                                                                               \
+      (void *, void *, const void *, address_t, void *, address_t, void *, const void *, address_t, void *, address_t, \
+       void *, const void *, address_t, size_t, void *))                                                               \
+    X(3, nvmlInit_v2, (void))                                                                                          \
+    X(3, nvmlShutdown, (void))                                                                                         \
+    X(3, nvmlDeviceGetCount_v2, (unsigned *))                                                                          \
+    X(3, nvmlDeviceGetHandleByPciBusId_v2, (const char *, void **))                                                    \
     X(3, nvmlDeviceGetMemoryInfo, (void *, unsigned long long *))
 
 static struct {
@@ -116,8 +118,8 @@ static const stand_in_control_t *control;
 #define assert_done(call) assert_int_equal(call, 0)
 
 static int open_libraries(void) {
-    static const char *const names[] = {FOLDER "standin_libcuda.so", FOLDER "standin_libnvrtc.so", FOLDER "standin_libcublas.so",
-                                        FOLDER "standin_libnvml.so"};
+    static const char *const names[] = {FOLDER "standin_libcuda.so", FOLDER "standin_libnvrtc.so",
+                                        FOLDER "standin_libcublas.so", FOLDER "standin_libnvml.so"};
     void *libraries[4];
     stand_in_control_fn get;
     void *address;
@@ -141,6 +143,60 @@ static int open_libraries(void) {
     memcpy(&get, &address, sizeof get);
     control = get();
     return 0;
+}
+
+/* ---- which cards CUDA_VISIBLE_DEVICES leaves: read once in a process, so each case is a process ---- */
+
+typedef struct visible_case_t {
+    const char *text; /* of three cards, the second being GPU-aa000000-..., the third GPU-ab000000-... */
+    int count;
+    int first_bus;
+} visible_case_t;
+
+static const visible_case_t visible_cases[] = {
+    {NULL, 3, 0x65},  {"", 0, 0},
+    {"2,1", 2, 0xc1}, {"0,2,-1,1", 2, 0x65},
+    {"-1", 0, 0},     {"1,7", 1, 0xb3},
+    {"1,1", 0, 0},    {"GPU-aa,GPU-ab", 2, 0xb3},
+    {"GPU-a", 0, 0},  {"GPU-aa0000000000000000000000000000000", 0, 0},
+};
+
+/* 0: as the case says. */
+static int check_visible(const visible_case_t *c) {
+    int count = 0;
+    int bus = 0;
+
+    setenv("GANTRY_STAND_IN_CUDA",
+           "devices=3;pci=0000:65:00.0,0000:b3:00.0,0000:c1:00.0;uuid=GPU-10000000-0000-0000-0000-000000000000,"
+           "GPU-aa000000-0000-0000-0000-000000000000,GPU-ab000000-0000-0000-0000-000000000000",
+           1);
+    if (c->text != NULL) {
+        setenv("CUDA_VISIBLE_DEVICES", c->text, 1);
+    }
+    if (open_libraries() != 0) return 2;
+    if (cu.cuInit(0) != (c->count == 0 ? 100 : 0)) return 3;
+    if (c->count == 0) return 0;
+    if (cu.cuDeviceGetCount(&count) != 0 || count != c->count) return 4;
+    return cu.cuDeviceGetAttribute(&bus, 33, 0) == 0 && bus == c->first_bus ? 0 : 5;
+}
+
+#define VISIBLE_CASES (sizeof visible_cases / sizeof visible_cases[0])
+static int visible_result[VISIBLE_CASES];
+
+static void run_visible_cases(void) {
+    for (size_t i = 0; i < VISIBLE_CASES; i++) {
+        pid_t child = fork();
+
+        if (child == 0) _exit(check_visible(&visible_cases[i]));
+        waitpid(child, &visible_result[i], 0);
+    }
+}
+
+static void visible_devices_are_those_the_driver_would_show(void **state) {
+    (void)state;
+    for (size_t i = 0; i < VISIBLE_CASES; i++) {
+        if (visible_result[i] != 0) fail_msg("case %zu: %d", i, visible_result[i]);
+    }
 }
 
 /* ---- what the tests share: the first card's primary context current, one stream ---- */
@@ -260,13 +316,15 @@ static const char add_text[] =
     "\ntypedef struct { GANTRY_LONG count; float scale; int rest[3]; } plan_t;\n"
     "GANTRY_KERNEL add(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out), const plan_t p, const float more)\n"
     "{ GANTRY_LONG i = GANTRY_GLOBAL_ID(0);\n"
-    "  if (i < p.count) GANTRY_OUT(float, out)[i] = GANTRY_IN(float, x)[i] PLUS GANTRY_IN(float, y)[i] * p.scale + more; }\n";
+    "  if (i < p.count) GANTRY_OUT(float, out)[i] = GANTRY_IN(float, x)[i] PLUS GANTRY_IN(float, y)[i] * p.scale + "
+    "more; }\n";
 
 static const char group_text[] =
     "\nGANTRY_KERNEL last_of_group(GANTRY_SPAN_OUT(out), GANTRY_SPAN_LOCAL(room))\n"
     "{ GANTRY_LOCAL(float, room)[GANTRY_LOCAL_ID(0)] = (float)GANTRY_GLOBAL_ID(0);\n"
     "  GANTRY_BARRIER();\n"
-    "  if (GANTRY_LOCAL_ID(0) == 0) GANTRY_OUT(float, out)[GANTRY_GROUP_ID(0)] = GANTRY_LOCAL(float, room)[GANTRY_LOCAL_SIZE(0) - 1]; }\n";
+    "  if (GANTRY_LOCAL_ID(0) == 0) GANTRY_OUT(float, out)[GANTRY_GROUP_ID(0)] = GANTRY_LOCAL(float, "
+    "room)[GANTRY_LOCAL_SIZE(0) - 1]; }\n";
 
 /* ---- what it says of itself ---- */
 
@@ -502,16 +560,17 @@ static void product_has_the_right_values(void **state) {
         float back[4];
 
         open_blas(&blas, is_row_major, 1 << 20);
-        assert_done(cu.cublasLtMatmulAlgoGetHeuristic(blas.handle, blas.description, blas.a, blas.b, blas.d, blas.d, blas.preference, 1,
-                                                      result, &count));
+        assert_done(cu.cublasLtMatmulAlgoGetHeuristic(blas.handle, blas.description, blas.a, blas.b, blas.d, blas.d,
+                                                      blas.preference, 1, result, &count));
         assert_int_equal(count, 1);
         assert_true(result[8] > 0 && result[8] <= 1 << 20);
-        assert_code(7, cu.cublasLtMatmul(blas.handle, blas.description, &one, a, blas.a, b, blas.b, &zero, d, blas.d, d, blas.d, result,
-                                         workspace, result[8] - 1, stream));
-        assert_done(cu.cublasLtMatmul(blas.handle, blas.description, &one, a, blas.a, b, blas.b, &zero, d, blas.d, d, blas.d, result,
-                                      workspace, result[8], stream));
+        assert_code(7, cu.cublasLtMatmul(blas.handle, blas.description, &one, a, blas.a, b, blas.b, &zero, d, blas.d, d,
+                                         blas.d, result, workspace, result[8] - 1, stream));
+        assert_done(cu.cublasLtMatmul(blas.handle, blas.description, &one, a, blas.a, b, blas.b, &zero, d, blas.d, d,
+                                      blas.d, result, workspace, result[8], stream));
         read_floats(d, back, 4);
-        assert_true(back[0] == 14 && back[3] == 320 && back[1] == (is_row_major ? 140 : 32) && back[2] == (is_row_major ? 32 : 140));
+        assert_true(back[0] == 14 && back[3] == 320 && back[1] == (is_row_major ? 140 : 32) &&
+                    back[2] == (is_row_major ? 32 : 140));
         close_blas(&blas);
         assert_done(cu.cuMemFree_v2(a));
         assert_done(cu.cuMemFree_v2(b));
@@ -668,6 +727,7 @@ static void objects_that_end_with_their_context_are_counted(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(visible_devices_are_those_the_driver_would_show),
         TEST(cards_of_the_settings_are_shown),
         TEST(memory_report_counts_contexts_and_others),
         TEST(copies_and_fills_arrive),
@@ -685,8 +745,9 @@ int main(void) {
     };
     char text[256] = "";
 
-    setenv("GANTRY_STAND_IN_CUDA", "devices=2;memory=256M;other=16M;driver=12040;pci=0000:65:00.0,0000:b3:00.0", 1);
     unsetenv("CUDA_VISIBLE_DEVICES");
+    run_visible_cases();
+    setenv("GANTRY_STAND_IN_CUDA", "devices=2;memory=256M;other=16M;driver=12040;pci=0000:65:00.0,0000:b3:00.0", 1);
     if (open_libraries() != 0) return 1;
     if (cu.cuInit(0) != 0) {
         control->complaints(text, sizeof text);

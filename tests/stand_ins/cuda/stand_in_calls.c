@@ -115,8 +115,8 @@ static int ordered_fault(const function_t *function) {
 }
 
 static int is_sticky(int code) {
-    return code == CUDA_ECC_UNCORRECTABLE || code == 220 || code == CUDA_ILLEGAL_ADDRESS || code == 702 || code == 710 ||
-           (code >= 714 && code <= 719) || code == 721;
+    return code == CUDA_ECC_UNCORRECTABLE || code == 220 || code == CUDA_ILLEGAL_ADDRESS || code == 702 ||
+           code == 710 || (code >= 714 && code <= 719) || code == 721;
 }
 
 static int state_of(const stand_in_context_t *context, int needs) {
@@ -150,7 +150,8 @@ int stand_in__enter(const char *name, int needs) {
         code = present(self, name);
     }
     stand_in__lock();
-    if (code != 0 && needs >= STAND_IN_NEEDS_CONTEXT && is_sticky(code) && context != NULL && context->device->lost == 0) {
+    if (code != 0 && needs >= STAND_IN_NEEDS_CONTEXT && is_sticky(code) && context != NULL &&
+        context->device->lost == 0) {
         context->device->lost = code;
     }
     if (code == 0) {

@@ -22,7 +22,7 @@ static int start(stand_in_context_t *context) {
     int code;
 
     stand_in__lock();
-    code = device->lost != 0 ? device->lost
+    code = device->lost != 0                                       ? device->lost
            : device->used + device->other + bytes > device->memory ? CUDA_OUT_OF_MEMORY
                                                                    : CUDA_OK;
     if (code == CUDA_OK) {
@@ -114,7 +114,9 @@ static int release_primary(int code, int device) {
 }
 
 STAND_IN_API int cuDevicePrimaryCtxRelease_v2(int device);
-int cuDevicePrimaryCtxRelease_v2(int device) { return release_primary(stand_in__enter(__func__, STAND_IN_NEEDS_INIT), device); }
+int cuDevicePrimaryCtxRelease_v2(int device) {
+    return release_primary(stand_in__enter(__func__, STAND_IN_NEEDS_INIT), device);
+}
 
 STAND_IN_API int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active);
 int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active) {

@@ -34,10 +34,10 @@ enum {
     STAND_IN_MEMORY,
     STAND_IN_HOST_MEMORY,
     STAND_IN_MODULES,
-    STAND_IN_PROGRAMS,    /* of NVRTC */
-    STAND_IN_BLAS,        /* handles of cublasLt */
-    STAND_IN_BLAS_PARTS,  /* descriptions, layouts, preferences of cublasLt */
-    STAND_IN_MONITORS,    /* nvmlInit_v2 without nvmlShutdown */
+    STAND_IN_PROGRAMS,   /* of NVRTC */
+    STAND_IN_BLAS,       /* handles of cublasLt */
+    STAND_IN_BLAS_PARTS, /* descriptions, layouts, preferences of cublasLt */
+    STAND_IN_MONITORS,   /* nvmlInit_v2 without nvmlShutdown */
     STAND_IN_KINDS,
     STAND_IN_FUNCTIONS = STAND_IN_KINDS /* end with their module; not counted */
 };
@@ -47,14 +47,18 @@ typedef int32_t (*stand_in_watch_fn)(void *self, const char *function);
 
 typedef struct stand_in_control_t {
     uint32_t struct_size;
-    int (*set)(const char *settings);      /* as in the environment, on top of what is set; 0, or -1 for a text that is not understood */
-    void (*reset)(void);                   /* faults, losses, counts of calls and the watcher forgotten; objects stay */
-    void (*lose)(int device, int code);    /* a sticky error from now on; the device counts before CUDA_VISIBLE_DEVICES; -1: every one */
+    int (*set)(
+        const char
+            *settings);  /* as in the environment, on top of what is set; 0, or -1 for a text that is not understood */
+    void (*reset)(void); /* faults, losses, counts of calls and the watcher forgotten; objects stay */
+    void (*lose)(
+        int device,
+        int code); /* a sticky error from now on; the device counts before CUDA_VISIBLE_DEVICES; -1: every one */
     void (*watch)(stand_in_watch_fn watcher, void *self); /* asked before each call; NULL: nobody */
-    uint64_t (*calls)(const char *function); /* made so far; NULL: of every function */
-    long (*live)(int kind);                /* objects of STAND_IN_... that live */
-    long (*abandoned)(int kind);           /* objects that ended only because their context did */
-    uint64_t (*used_bytes)(int device);    /* of device memory, contexts included */
+    uint64_t (*calls)(const char *function);              /* made so far; NULL: of every function */
+    long (*live)(int kind);                               /* objects of STAND_IN_... that live */
+    long (*abandoned)(int kind);                          /* objects that ended only because their context did */
+    uint64_t (*used_bytes)(int device);                   /* of device memory, contexts included */
     /* What no real driver would have survived: a pointer that nobody allocated, bytes written outside an allocation. How often, and the
      * last one in words (up to text_bytes). */
     uint64_t (*complaints)(char *out_text, uint32_t text_bytes);

@@ -19,7 +19,8 @@ static void run_copy(void *arguments) {
 static int is_of(int kind, uint64_t address, size_t bytes) { return stand_in__memory_at(address, bytes, kind) != NULL; }
 
 /* Copies in a stream; sides: what both addresses must be, STAND_IN_MEMORY or STAND_IN_HOST_MEMORY (any memory of the host). */
-static int copy(void *stream_handle, uint64_t target, int target_side, uint64_t source, int source_side, size_t bytes, int is_waited) {
+static int copy(void *stream_handle, uint64_t target, int target_side, uint64_t source, int source_side, size_t bytes,
+                int is_waited) {
     const copy_t work = {(void *)(uintptr_t)target, (const void *)(uintptr_t)source, bytes};
     const uint64_t host = target_side == STAND_IN_HOST_MEMORY ? target : source;
     stand_in_stream_t *stream;
@@ -75,20 +76,22 @@ int cuMemcpyDtoH_v2(void *target, uint64_t source, size_t bytes) {
 
 STAND_IN_API int cuMemcpyPeerAsync(uint64_t target, stand_in_context_t *target_context, uint64_t source,
                                    stand_in_context_t *source_context, size_t bytes, void *stream);
-int cuMemcpyPeerAsync(uint64_t target, stand_in_context_t *target_context, uint64_t source, stand_in_context_t *source_context,
-                      size_t bytes, void *stream) {
+int cuMemcpyPeerAsync(uint64_t target, stand_in_context_t *target_context, uint64_t source,
+                      stand_in_context_t *source_context, size_t bytes, void *stream) {
     const stand_in_memory_t *from;
     const stand_in_memory_t *to;
 
     STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
-    if (stand_in__find(target_context, STAND_IN_CONTEXTS) == NULL || stand_in__find(source_context, STAND_IN_CONTEXTS) == NULL) {
+    if (stand_in__find(target_context, STAND_IN_CONTEXTS) == NULL ||
+        stand_in__find(source_context, STAND_IN_CONTEXTS) == NULL) {
         return CUDA_INVALID_CONTEXT;
     }
     if (source_context->device->lost != 0) return source_context->device->lost;
     if (target_context->device->lost != 0) return target_context->device->lost;
     from = stand_in__memory_at(source, bytes, STAND_IN_MEMORY);
     to = stand_in__memory_at(target, bytes, STAND_IN_MEMORY);
-    if (bytes > 0 && (from == NULL || to == NULL || from->device != source_context->device || to->device != target_context->device)) {
+    if (bytes > 0 && (from == NULL || to == NULL || from->device != source_context->device ||
+                      to->device != target_context->device)) {
         return CUDA_INVALID_VALUE;
     }
     return copy(stream, target, STAND_IN_MEMORY, source, STAND_IN_MEMORY, bytes, 0);
@@ -118,7 +121,8 @@ static int fill(void *stream_handle, uint64_t target, uint32_t value, uint32_t b
 
     if (code != CUDA_OK) return code;
     if (count == 0) return CUDA_OK;
-    if (target % bytes != 0 || count > SIZE_MAX / bytes || !is_of(STAND_IN_MEMORY, target, count * bytes)) return CUDA_INVALID_VALUE;
+    if (target % bytes != 0 || count > SIZE_MAX / bytes || !is_of(STAND_IN_MEMORY, target, count * bytes))
+        return CUDA_INVALID_VALUE;
     return stand_in__enqueue(stream, run_fill, &work, sizeof work);
 }
 

@@ -90,10 +90,10 @@ STAND_IN_API int stand_in__enter(const char *function, int needs);
 /* Also for what ends an object: a card that is lost, or a failure on order, ends the object all the same and is reported. */
 int stand_in__may_end(int code);
 
-#define STAND_IN_ENTER(needs)                            \
-    do {                                                 \
+#define STAND_IN_ENTER(needs)                               \
+    do {                                                    \
         int enter_code_ = stand_in__enter(__func__, needs); \
-        if (enter_code_ != 0) return enter_code_;        \
+        if (enter_code_ != 0) return enter_code_;           \
     } while (0)
 
 void stand_in__set_initialised(void);
@@ -106,8 +106,8 @@ STAND_IN_API void stand_in__complain(const char *format, ...) __attribute__((for
 
 struct stand_in_object_t {
     int kind;
-    stand_in_object_t *next; /* in its bucket */
-    stand_in_context_t *context; /* NULL: of none */
+    stand_in_object_t *next;                /* in its bucket */
+    stand_in_context_t *context;            /* NULL: of none */
     void (*end)(stand_in_object_t *object); /* releases everything; the object is no longer listed */
 };
 
@@ -136,7 +136,8 @@ void stand_in__end_context_objects(stand_in_context_t *context);
 long stand_in__live(int kind);
 long stand_in__abandoned(int kind);
 /* Calls back for every live object of a context (NULL: of any) and a kind, under the lock. */
-void stand_in__each(int kind, const stand_in_context_t *context, void (*visit)(stand_in_object_t *object, void *self), void *self);
+void stand_in__each(int kind, const stand_in_context_t *context, void (*visit)(stand_in_object_t *object, void *self),
+                    void *self);
 
 /* The allocation of device or host memory (kind) that holds the bytes; NULL: none does. */
 STAND_IN_API stand_in_memory_t *stand_in__memory_at(uint64_t address, uint64_t bytes, int kind);

@@ -84,7 +84,9 @@ STAND_IN_API size_t cublasLtGetVersion(void);
 size_t cublasLtGetVersion(void) { return 120900; }
 
 STAND_IN_API const char *cublasLtGetStatusString(int status);
-const char *cublasLtGetStatusString(int status) { return status == BLAS_OK ? "CUBLAS_STATUS_SUCCESS" : "CUBLAS_STATUS of the stand-in"; }
+const char *cublasLtGetStatusString(int status) {
+    return status == BLAS_OK ? "CUBLAS_STATUS_SUCCESS" : "CUBLAS_STATUS of the stand-in";
+}
 
 STAND_IN_API int cublasLtCreate(void **handle);
 int cublasLtCreate(void **handle) {
@@ -238,7 +240,8 @@ int cublasLtMatmulPreferenceSetAttribute(void *handle, int attribute, const void
 
 /* ---- the product ---- */
 
-static int find_product(void *description_handle, void *const layouts[4], stand_in_product_t *out_product, description_t **out_description) {
+static int find_product(void *description_handle, void *const layouts[4], stand_in_product_t *out_product,
+                        description_t **out_description) {
     stand_in_matrix_t *matrices[4] = {&out_product->a, &out_product->b, &out_product->c, &out_product->d};
 
     *out_description = find_part(description_handle, end_description);
@@ -258,10 +261,11 @@ static int find_product(void *description_handle, void *const layouts[4], stand_
     return stand_in__check_product(out_product) == 0 ? BLAS_OK : BLAS_INVALID_VALUE;
 }
 
-STAND_IN_API int cublasLtMatmulAlgoGetHeuristic(void *handle, void *description, void *a, void *b, void *c, void *d, void *preference_handle,
-                                                int asked, heuristic_t *results, int *returned);
-int cublasLtMatmulAlgoGetHeuristic(void *handle, void *description, void *a, void *b, void *c, void *d, void *preference_handle,
-                                   int asked, heuristic_t *results, int *returned) {
+STAND_IN_API int cublasLtMatmulAlgoGetHeuristic(void *handle, void *description, void *a, void *b, void *c, void *d,
+                                                void *preference_handle, int asked, heuristic_t *results,
+                                                int *returned);
+int cublasLtMatmulAlgoGetHeuristic(void *handle, void *description, void *a, void *b, void *c, void *d,
+                                   void *preference_handle, int asked, heuristic_t *results, int *returned) {
     void *const layouts[4] = {a, b, c, d};
     const preference_t *preference;
     description_t *found;
@@ -295,7 +299,8 @@ static int lies_in_memory(const stand_in_context_t *context, const void *data, c
     return memory != NULL && memory->device == context->device;
 }
 
-static int workspace_is_good(const stand_in_context_t *context, const void *workspace, size_t bytes, const algorithm_t *algorithm) {
+static int workspace_is_good(const stand_in_context_t *context, const void *workspace, size_t bytes,
+                             const algorithm_t *algorithm) {
     const stand_in_memory_t *memory;
 
     if (algorithm->data[0] != ALGORITHM_MARK || bytes < algorithm->data[1]) return 0;
@@ -311,12 +316,13 @@ static int addresses_are_aligned(const stand_in_product_t *product, const algori
     return 1;
 }
 
-STAND_IN_API int cublasLtMatmul(void *handle, void *description, const void *alpha, const void *a, void *a_layout, const void *b,
-                                void *b_layout, const void *beta, const void *c, void *c_layout, void *d, void *d_layout,
-                                const algorithm_t *algorithm, void *workspace, size_t workspace_bytes, void *stream_handle);
-int cublasLtMatmul(void *handle, void *description, const void *alpha, const void *a, void *a_layout, const void *b, void *b_layout,
-                   const void *beta, const void *c, void *c_layout, void *d, void *d_layout, const algorithm_t *algorithm,
-                   void *workspace, size_t workspace_bytes, void *stream_handle) {
+STAND_IN_API int cublasLtMatmul(void *handle, void *description, const void *alpha, const void *a, void *a_layout,
+                                const void *b, void *b_layout, const void *beta, const void *c, void *c_layout, void *d,
+                                void *d_layout, const algorithm_t *algorithm, void *workspace, size_t workspace_bytes,
+                                void *stream_handle);
+int cublasLtMatmul(void *handle, void *description, const void *alpha, const void *a, void *a_layout, const void *b,
+                   void *b_layout, const void *beta, const void *c, void *c_layout, void *d, void *d_layout,
+                   const algorithm_t *algorithm, void *workspace, size_t workspace_bytes, void *stream_handle) {
     void *const layouts[4] = {a_layout, b_layout, c_layout, d_layout};
     stand_in_context_t *context = stand_in__current();
     description_t *found;
@@ -332,7 +338,8 @@ int cublasLtMatmul(void *handle, void *description, const void *alpha, const voi
     if (code != BLAS_OK) return code;
     if (stand_in__stream_of(stream_handle, &stream) != CUDA_OK) return BLAS_INVALID_VALUE;
     if (algorithm != NULL && !workspace_is_good(context, workspace, workspace_bytes, algorithm)) {
-        stand_in__complain("a workspace of %zu bytes at %p, which is not what the heuristic asked for", workspace_bytes, workspace);
+        stand_in__complain("a workspace of %zu bytes at %p, which is not what the heuristic asked for", workspace_bytes,
+                           workspace);
         return BLAS_INVALID_VALUE;
     }
     stand_in__set_scales(&product, alpha, beta);
@@ -347,10 +354,13 @@ int cublasLtMatmul(void *handle, void *description, const void *alpha, const voi
         stand_in__complain("a matrix is not aligned as the heuristic was promised");
         return BLAS_INVALID_VALUE;
     }
-    if (!lies_in_memory(context, a, &product.a) || !lies_in_memory(context, b, &product.b) || !lies_in_memory(context, d, &product.d) ||
-        (product.beta != 0 && !lies_in_memory(context, c, &product.c))) {
-        stand_in__fail_context(context, CUDA_ILLEGAL_ADDRESS, "a matrix of cublasLtMatmul lies outside the device's memory");
+    if (!lies_in_memory(context, a, &product.a) || !lies_in_memory(context, b, &product.b) ||
+        !lies_in_memory(context, d, &product.d) || (product.beta != 0 && !lies_in_memory(context, c, &product.c))) {
+        stand_in__fail_context(context, CUDA_ILLEGAL_ADDRESS,
+                               "a matrix of cublasLtMatmul lies outside the device's memory");
         return BLAS_OK;
     }
-    return stand_in__enqueue(stream, stand_in__run_product, &product, sizeof product) == CUDA_OK ? BLAS_OK : BLAS_EXECUTION_FAILED;
+    return stand_in__enqueue(stream, stand_in__run_product, &product, sizeof product) == CUDA_OK
+               ? BLAS_OK
+               : BLAS_EXECUTION_FAILED;
 }

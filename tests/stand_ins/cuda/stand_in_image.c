@@ -20,7 +20,8 @@ static unsigned long long hash_of(const char *text, size_t bytes) {
 }
 
 char *stand_in__write_image(const stand_in_image_t *image, size_t *out_bytes) {
-    size_t room = strlen(image->options) + strlen(image->source) + 512 + (size_t)image->type_count * (STAND_IN_TYPE_BYTES + 32);
+    size_t room =
+        strlen(image->options) + strlen(image->source) + 512 + (size_t)image->type_count * (STAND_IN_TYPE_BYTES + 32);
     char *body = malloc(room);
     char *text = malloc(room + 256);
     size_t length = 0;
@@ -33,15 +34,15 @@ char *stand_in__write_image(const stand_in_image_t *image, size_t *out_bytes) {
         return NULL;
     }
     for (int i = 0; i < image->type_count; i++) {
-        length += (size_t)snprintf(body + length, room - length, "%u %u %s\n", image->types[i].bytes, image->types[i].alignment,
-                                   image->types[i].name);
+        length += (size_t)snprintf(body + length, room - length, "%u %u %s\n", image->types[i].bytes,
+                                   image->types[i].alignment, image->types[i].name);
     }
     length += (size_t)snprintf(body + length, room - length, "%s\n%s", image->options, image->source);
-    header_length = snprintf(header, sizeof header, HEADER_WRITE, (size_t)0, hash_of(body, length), image->is_real, image->architecture,
-                             image->type_count, strlen(image->options), strlen(image->source));
+    header_length = snprintf(header, sizeof header, HEADER_WRITE, (size_t)0, hash_of(body, length), image->is_real,
+                             image->architecture, image->type_count, strlen(image->options), strlen(image->source));
     *out_bytes = (size_t)header_length + length + 1;
-    snprintf(header, sizeof header, HEADER_WRITE, *out_bytes, hash_of(body, length), image->is_real, image->architecture,
-             image->type_count, strlen(image->options), strlen(image->source));
+    snprintf(header, sizeof header, HEADER_WRITE, *out_bytes, hash_of(body, length), image->is_real,
+             image->architecture, image->type_count, strlen(image->options), strlen(image->source));
     memcpy(text, header, (size_t)header_length);
     memcpy(text + header_length, body, length + 1);
     free(body);
@@ -52,7 +53,8 @@ static const char *read_types(const char *at, stand_in_image_t *image) {
     for (int i = 0; i < image->type_count; i++) {
         const char *end = strchr(at, '\n');
 
-        if (end == NULL || sscanf(at, "%u %u %95[^\n]", &image->types[i].bytes, &image->types[i].alignment, image->types[i].name) != 3) {
+        if (end == NULL || sscanf(at, "%u %u %95[^\n]", &image->types[i].bytes, &image->types[i].alignment,
+                                  image->types[i].name) != 3) {
             return NULL;
         }
         at = end + 1;
@@ -100,8 +102,8 @@ static const struct {
     const char *name;
     uint32_t bytes;
 } scalars[] = {
-    {"char", 1}, {"uchar", 1}, {"short", 2}, {"ushort", 2}, {"half", 2}, {"int", 4}, {"uint", 4},
-    {"float", 4}, {"long", 8}, {"ulong", 8}, {"double", 8}, {"size_t", 8},
+    {"char", 1}, {"uchar", 1}, {"short", 2}, {"ushort", 2}, {"half", 2},   {"int", 4},
+    {"uint", 4}, {"float", 4}, {"long", 8},  {"ulong", 8},  {"double", 8}, {"size_t", 8},
 };
 
 uint32_t stand_in__scalar_bytes(const char *type) {

@@ -32,6 +32,7 @@ void stand_in__release_image(stand_in_image_t *image);
 /* How many bytes a parameter of this type has; 0: not a type of the language. */
 uint32_t stand_in__scalar_bytes(const char *type);
 /* Learns the sizes of the types that the program's kernels take by value and that are not of the language. 0 or -1. */
-STAND_IN_API int stand_in__find_types(cl_program program, const char *source, const char *options, stand_in_image_t *image);
+STAND_IN_API int stand_in__find_types(cl_program program, const char *source, const char *options,
+                                      stand_in_image_t *image);
 
 #endif

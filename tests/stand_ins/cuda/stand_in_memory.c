@@ -22,7 +22,8 @@ static void end_memory(stand_in_object_t *object) {
 
     if (!guard_is_whole(memory->base - GUARD_BYTES) || !guard_is_whole(memory->base + memory->bytes)) {
         stand_in__complain("bytes were written %s an allocation of %llu bytes",
-                           guard_is_whole(memory->base - GUARD_BYTES) ? "behind" : "before", (unsigned long long)memory->bytes);
+                           guard_is_whole(memory->base - GUARD_BYTES) ? "behind" : "before",
+                           (unsigned long long)memory->bytes);
     }
     if (memory->device != NULL) {
         stand_in__lock();
@@ -51,7 +52,8 @@ static stand_in_memory_t *make_memory(int kind, stand_in_device_t *device, uint6
     stand_in_memory_t *memory = calloc(1, sizeof *memory);
 
     if (memory == NULL) return NULL;
-    memory->block = cl->clSVMAlloc(cl->context, CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER, bytes + 4 * GUARD_BYTES, 0);
+    memory->block =
+        cl->clSVMAlloc(cl->context, CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER, bytes + 4 * GUARD_BYTES, 0);
     if (memory->block == NULL) {
         free(memory);
         return NULL;
@@ -113,7 +115,8 @@ static int free_memory(int code, void *pointer, int kind) {
 
 STAND_IN_API int cuMemFree_v2(uint64_t pointer);
 int cuMemFree_v2(uint64_t pointer) {
-    return free_memory(stand_in__enter(__func__, STAND_IN_NEEDS_ANY_CONTEXT), (void *)(uintptr_t)pointer, STAND_IN_MEMORY);
+    return free_memory(stand_in__enter(__func__, STAND_IN_NEEDS_ANY_CONTEXT), (void *)(uintptr_t)pointer,
+                       STAND_IN_MEMORY);
 }
 
 STAND_IN_API int cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags);

@@ -43,7 +43,8 @@ typedef struct function_t {
 static int fits_device(const stand_in_image_t *image, const stand_in_device_t *device) {
     const int own = device->major * 10 + device->minor;
 
-    return image->is_real ? image->architecture / 10 == device->major && image->architecture <= own : image->architecture <= own;
+    return image->is_real ? image->architecture / 10 == device->major && image->architecture <= own
+                          : image->architecture <= own;
 }
 
 static void end_function(stand_in_object_t *object) {
@@ -181,10 +182,12 @@ static void learn_needs(function_t *function) {
     cl_ulong bytes = 0;
     size_t items = 0;
 
-    if (cl->clGetKernelWorkGroupInfo(function->kernel, cl->device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes, &bytes, NULL) == CL_SUCCESS) {
+    if (cl->clGetKernelWorkGroupInfo(function->kernel, cl->device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes, &bytes,
+                                     NULL) == CL_SUCCESS) {
         function->static_shared = bytes;
     }
-    if (cl->clGetKernelWorkGroupInfo(function->kernel, cl->device, CL_KERNEL_WORK_GROUP_SIZE, sizeof items, &items, NULL) == CL_SUCCESS) {
+    if (cl->clGetKernelWorkGroupInfo(function->kernel, cl->device, CL_KERNEL_WORK_GROUP_SIZE, sizeof items, &items,
+                                     NULL) == CL_SUCCESS) {
         function->threads = items;
     }
     if (function->threads == 0 || function->threads > THREADS_AT_MOST) {
@@ -258,7 +261,8 @@ int cuFuncSetAttribute(void *handle, int attribute, int value) {
     function = stand_in__find(handle, STAND_IN_FUNCTIONS);
     if (function == NULL) return CUDA_INVALID_HANDLE;
     if (attribute == 9) return value >= -1 && value <= 100 ? CUDA_OK : CUDA_INVALID_VALUE; /* the preferred carve-out */
-    if (attribute != 8 || value < 0 || (uint64_t)value + function->static_shared > SHARED_BYTES_ASKED) return CUDA_INVALID_VALUE;
+    if (attribute != 8 || value < 0 || (uint64_t)value + function->static_shared > SHARED_BYTES_ASKED)
+        return CUDA_INVALID_VALUE;
     function->dynamic_shared = (uint64_t)value;
     return CUDA_OK;
 }
@@ -317,7 +321,8 @@ static int set_parameter(function_t *function, cl_uint index, const void *value,
             break;
         case SHARED:
             if (shared == 0) {
-                stand_in__fail_context(function->object.context, CUDA_ILLEGAL_ADDRESS, "a kernel uses shared memory, of which it got none");
+                stand_in__fail_context(function->object.context, CUDA_ILLEGAL_ADDRESS,
+                                       "a kernel uses shared memory, of which it got none");
                 *out_is_wrong = 1;
                 return CUDA_OK;
             }
@@ -328,15 +333,16 @@ static int set_parameter(function_t *function, cl_uint index, const void *value,
     return native == CL_SUCCESS ? CUDA_OK : CUDA_INVALID_VALUE;
 }
 
-static int launch(function_t *function, stand_in_stream_t *stream, const size_t grid[3], const size_t block[3], uint64_t shared,
-                  void **parameters) {
+static int launch(function_t *function, stand_in_stream_t *stream, const size_t grid[3], const size_t block[3],
+                  uint64_t shared, void **parameters) {
     const stand_in_pocl_t *cl = stand_in__pocl();
     const size_t global[3] = {grid[0] * block[0], grid[1] * block[1], grid[2] * block[2]};
     int is_wrong = 0;
     cl_int native = CL_SUCCESS;
 
     for (cl_uint i = 0; i < function->count && !is_wrong; i++) {
-        int code = parameters[i] != NULL ? set_parameter(function, i, parameters[i], shared, &is_wrong) : CUDA_INVALID_VALUE;
+        int code =
+            parameters[i] != NULL ? set_parameter(function, i, parameters[i], shared, &is_wrong) : CUDA_INVALID_VALUE;
 
         if (code != CUDA_OK) return code;
     }
@@ -347,14 +353,15 @@ static int launch(function_t *function, stand_in_stream_t *stream, const size_t 
         native = cl->clFlush(stream->queue);
     }
     if (native != CL_SUCCESS) {
-        stand_in__complain("PoCL refused a launch (%d) of %zu x %zu x %zu in groups of %zu x %zu x %zu", (int)native, global[0],
-                           global[1], global[2], block[0], block[1], block[2]);
+        stand_in__complain("PoCL refused a launch (%d) of %zu x %zu x %zu in groups of %zu x %zu x %zu", (int)native,
+                           global[0], global[1], global[2], block[0], block[1], block[2]);
     }
     return native == CL_SUCCESS ? CUDA_OK : CUDA_LAUNCH_OUT_OF_RESOURCES;
 }
 
-STAND_IN_API int cuLaunchKernel(void *handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-                                unsigned block_z, unsigned shared, void *stream_handle, void **parameters, void **extra);
+STAND_IN_API int cuLaunchKernel(void *handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                                unsigned block_y, unsigned block_z, unsigned shared, void *stream_handle,
+                                void **parameters, void **extra);
 int cuLaunchKernel(void *handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
                    unsigned block_z, unsigned shared, void *stream_handle, void **parameters, void **extra) {
     const size_t grid[3] = {grid_x, grid_y, grid_z};
@@ -369,8 +376,8 @@ int cuLaunchKernel(void *handle, unsigned grid_x, unsigned grid_y, unsigned grid
     if (function->object.context != stand_in__current()) return CUDA_INVALID_CONTEXT;
     code = stand_in__stream_of(stream_handle, &stream);
     if (code != CUDA_OK) return code;
-    if (grid_x == 0 || grid_y == 0 || grid_z == 0 || grid_x > 2147483647u || grid_y > 65535 || grid_z > 65535 || block_x == 0 ||
-        block_y == 0 || block_z == 0 || block_x > 1024 || block_y > 1024 || block_z > 64 ||
+    if (grid_x == 0 || grid_y == 0 || grid_z == 0 || grid_x > 2147483647u || grid_y > 65535 || grid_z > 65535 ||
+        block_x == 0 || block_y == 0 || block_z == 0 || block_x > 1024 || block_y > 1024 || block_z > 64 ||
         block[0] * block[1] * block[2] > function->threads || shared > function->dynamic_shared || extra != NULL ||
         (parameters == NULL && function->count > 0)) {
         return CUDA_INVALID_VALUE;

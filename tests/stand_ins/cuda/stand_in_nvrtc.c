@@ -7,7 +7,15 @@
 
 #include "stand_in_image.h"
 
-enum { RTC_OK, RTC_OUT_OF_MEMORY, RTC_CREATION_FAILURE, RTC_INVALID_INPUT, RTC_INVALID_PROGRAM, RTC_INVALID_OPTION, RTC_COMPILATION };
+enum {
+    RTC_OK,
+    RTC_OUT_OF_MEMORY,
+    RTC_CREATION_FAILURE,
+    RTC_INVALID_INPUT,
+    RTC_INVALID_PROGRAM,
+    RTC_INVALID_OPTION,
+    RTC_COMPILATION
+};
 
 typedef struct program_t {
     stand_in_object_t object;
@@ -25,10 +33,10 @@ typedef struct architecture_t {
 } architecture_t;
 
 static const architecture_t architectures[] = {
-    {50, 0, 12999}, {52, 0, 12999}, {53, 0, 12999}, {60, 0, 12999}, {61, 0, 12999}, {62, 0, 12999}, {70, 0, 12999},
-    {72, 0, 12999}, {75, 0, 99999}, {80, 0, 99999}, {86, 11010, 99999}, {87, 11040, 99999}, {89, 11080, 99999},
-    {90, 11080, 99999}, {100, 12080, 99999}, {101, 12080, 12999}, {103, 12090, 99999}, {110, 13000, 99999},
-    {120, 12080, 99999}, {121, 12090, 99999},
+    {50, 0, 12999},      {52, 0, 12999},      {53, 0, 12999},      {60, 0, 12999},      {61, 0, 12999},
+    {62, 0, 12999},      {70, 0, 12999},      {72, 0, 12999},      {75, 0, 99999},      {80, 0, 99999},
+    {86, 11010, 99999},  {87, 11040, 99999},  {89, 11080, 99999},  {90, 11080, 99999},  {100, 12080, 99999},
+    {101, 12080, 12999}, {103, 12090, 99999}, {110, 13000, 99999}, {120, 12080, 99999}, {121, 12090, 99999},
 };
 
 static int is_known(const architecture_t *architecture) {
@@ -71,8 +79,12 @@ int nvrtcGetSupportedArchs(int *list) {
 
 STAND_IN_API const char *nvrtcGetErrorString(int error);
 const char *nvrtcGetErrorString(int error) {
-    static const char *const names[] = {"NVRTC_SUCCESS", "NVRTC_ERROR_OUT_OF_MEMORY", "NVRTC_ERROR_PROGRAM_CREATION_FAILURE",
-                                        "NVRTC_ERROR_INVALID_INPUT", "NVRTC_ERROR_INVALID_PROGRAM", "NVRTC_ERROR_INVALID_OPTION",
+    static const char *const names[] = {"NVRTC_SUCCESS",
+                                        "NVRTC_ERROR_OUT_OF_MEMORY",
+                                        "NVRTC_ERROR_PROGRAM_CREATION_FAILURE",
+                                        "NVRTC_ERROR_INVALID_INPUT",
+                                        "NVRTC_ERROR_INVALID_PROGRAM",
+                                        "NVRTC_ERROR_INVALID_OPTION",
                                         "NVRTC_ERROR_COMPILATION"};
 
     return error >= 0 && error < (int)(sizeof names / sizeof names[0]) ? names[error] : "NVRTC_ERROR unknown";
@@ -87,15 +99,16 @@ static void end_program(stand_in_object_t *object) {
     free(program);
 }
 
-STAND_IN_API int nvrtcCreateProgram(void **out_program, const char *source, const char *name, int headers, const char *const *texts,
-                                    const char *const *names);
+STAND_IN_API int nvrtcCreateProgram(void **out_program, const char *source, const char *name, int headers,
+                                    const char *const *texts, const char *const *names);
 int nvrtcCreateProgram(void **out_program, const char *source, const char *name, int headers, const char *const *texts,
                        const char *const *names) {
     program_t *program;
 
     (void)name;
     STAND_IN_ENTER(STAND_IN_NEEDS_NOTHING);
-    if (out_program == NULL || source == NULL || headers != 0 || texts != NULL || names != NULL) return RTC_INVALID_INPUT;
+    if (out_program == NULL || source == NULL || headers != 0 || texts != NULL || names != NULL)
+        return RTC_INVALID_INPUT;
     program = calloc(1, sizeof *program);
     if (program == NULL) return RTC_OUT_OF_MEMORY;
     program->source = strdup(source);
@@ -143,12 +156,27 @@ static const char *value_after(const char *option, const char *const *names) {
 
 static const char *const architecture_names[] = {"--gpu-architecture=", "-arch=", NULL};
 static const char *const definition_names[] = {"--define-macro=", "-D", NULL};
-static const char *const switch_names[] = {"--fmad=", "-fmad=", "--prec-div=", "-prec-div=", "--prec-sqrt=", "-prec-sqrt=", "--ftz=",
-                                           "-ftz=", "--extra-device-vectorization=", NULL};
-static const char *const other_names[] = {"-default-device", "--device-as-default-execution-space", "-std=c++", "--std=c++", "-lineinfo",
-                                          "--generate-line-info", "-w", "--disable-warnings", "--restrict", "-restrict",
-                                          "--maxrregcount=", "-maxrregcount=", "-no-source-include", "--no-source-include",
-                                          "-diag-suppress=", "--diag-suppress=", NULL};
+static const char *const switch_names[] = {"--fmad=",    "-fmad=",       "--prec-div=",
+                                           "-prec-div=", "--prec-sqrt=", "-prec-sqrt=",
+                                           "--ftz=",     "-ftz=",        "--extra-device-vectorization=",
+                                           NULL};
+static const char *const other_names[] = {"-default-device",
+                                          "--device-as-default-execution-space",
+                                          "-std=c++",
+                                          "--std=c++",
+                                          "-lineinfo",
+                                          "--generate-line-info",
+                                          "-w",
+                                          "--disable-warnings",
+                                          "--restrict",
+                                          "-restrict",
+                                          "--maxrregcount=",
+                                          "-maxrregcount=",
+                                          "-no-source-include",
+                                          "--no-source-include",
+                                          "-diag-suppress=",
+                                          "--diag-suppress=",
+                                          NULL};
 
 static int read_architecture(const char *text, stand_in_image_t *image) {
     int is_real = strncmp(text, "sm_", 3) == 0;
@@ -176,7 +204,8 @@ static int read_option(const char *option, stand_in_image_t *image, char *defini
     if (value != NULL) {
         int name_is_good = isalpha((unsigned char)*value) || *value == '_';
 
-        if (!name_is_good || strpbrk(value, " \t\"\\") != NULL || length + strlen(value) + 4 > room) return RTC_INVALID_OPTION;
+        if (!name_is_good || strpbrk(value, " \t\"\\") != NULL || length + strlen(value) + 4 > room)
+            return RTC_INVALID_OPTION;
         snprintf(definitions + length, room - length, " -D%s", value);
         return RTC_OK;
     }
@@ -196,7 +225,8 @@ static int compile(program_t *program, stand_in_image_t *image) {
     free(program->log);
     program->log = log;
     if (built == NULL) {
-        if (log == NULL || log[0] == '\0') set_log(program, "%s", "error: the compiler behind the stand-in left no log");
+        if (log == NULL || log[0] == '\0')
+            set_log(program, "%s", "error: the compiler behind the stand-in left no log");
         return RTC_COMPILATION;
     }
     if (stand_in__find_types(built, image->source, image->options, image) != 0) {

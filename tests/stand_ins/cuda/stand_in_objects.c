@@ -80,7 +80,8 @@ void stand_in__end_context_objects(stand_in_context_t *context) {
     } while (object != NULL);
 }
 
-void stand_in__each(int kind, const stand_in_context_t *context, void (*visit)(stand_in_object_t *object, void *self), void *self) {
+void stand_in__each(int kind, const stand_in_context_t *context, void (*visit)(stand_in_object_t *object, void *self),
+                    void *self) {
     stand_in__lock();
     for (int i = 0; i < BUCKETS; i++) {
         for (stand_in_object_t *object = buckets[i]; object != NULL; object = object->next) {

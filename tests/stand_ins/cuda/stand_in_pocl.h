@@ -9,39 +9,39 @@
 
 #include "stand_in_core.h"
 
-#define STAND_IN_OPENCL(X)         \
-    X(clGetPlatformIDs)            \
-    X(clGetPlatformInfo)           \
-    X(clGetDeviceIDs)              \
-    X(clGetDeviceInfo)             \
-    X(clCreateContext)             \
-    X(clCreateCommandQueue)        \
-    X(clRetainCommandQueue)        \
-    X(clReleaseCommandQueue)       \
-    X(clFlush)                     \
-    X(clFinish)                    \
-    X(clSVMAlloc)                  \
-    X(clSVMFree)                   \
-    X(clEnqueueNativeKernel)       \
-    X(clEnqueueMarkerWithWaitList) \
+#define STAND_IN_OPENCL(X)          \
+    X(clGetPlatformIDs)             \
+    X(clGetPlatformInfo)            \
+    X(clGetDeviceIDs)               \
+    X(clGetDeviceInfo)              \
+    X(clCreateContext)              \
+    X(clCreateCommandQueue)         \
+    X(clRetainCommandQueue)         \
+    X(clReleaseCommandQueue)        \
+    X(clFlush)                      \
+    X(clFinish)                     \
+    X(clSVMAlloc)                   \
+    X(clSVMFree)                    \
+    X(clEnqueueNativeKernel)        \
+    X(clEnqueueMarkerWithWaitList)  \
     X(clEnqueueBarrierWithWaitList) \
-    X(clGetEventInfo)              \
-    X(clGetEventProfilingInfo)     \
-    X(clWaitForEvents)             \
-    X(clRetainEvent)               \
-    X(clReleaseEvent)              \
-    X(clCreateProgramWithSource)   \
-    X(clBuildProgram)              \
-    X(clGetProgramBuildInfo)       \
-    X(clReleaseProgram)            \
-    X(clCreateKernel)              \
-    X(clCreateKernelsInProgram)    \
-    X(clReleaseKernel)             \
-    X(clSetKernelArg)              \
-    X(clSetKernelArgSVMPointer)    \
-    X(clGetKernelInfo)             \
-    X(clGetKernelArgInfo)          \
-    X(clGetKernelWorkGroupInfo)    \
+    X(clGetEventInfo)               \
+    X(clGetEventProfilingInfo)      \
+    X(clWaitForEvents)              \
+    X(clRetainEvent)                \
+    X(clReleaseEvent)               \
+    X(clCreateProgramWithSource)    \
+    X(clBuildProgram)               \
+    X(clGetProgramBuildInfo)        \
+    X(clReleaseProgram)             \
+    X(clCreateKernel)               \
+    X(clCreateKernelsInProgram)     \
+    X(clReleaseKernel)              \
+    X(clSetKernelArg)               \
+    X(clSetKernelArgSVMPointer)     \
+    X(clGetKernelInfo)              \
+    X(clGetKernelArgInfo)           \
+    X(clGetKernelWorkGroupInfo)     \
     X(clEnqueueNDRangeKernel)
 
 typedef struct stand_in_pocl_t {
@@ -52,8 +52,8 @@ typedef struct stand_in_pocl_t {
     cl_device_id device;
 } stand_in_pocl_t;
 
-STAND_IN_API const stand_in_pocl_t *stand_in__pocl(void);  /* NULL: there is none */
-STAND_IN_API const char *stand_in__pocl_reason(void);      /* why there is none */
+STAND_IN_API const stand_in_pocl_t *stand_in__pocl(void); /* NULL: there is none */
+STAND_IN_API const char *stand_in__pocl_reason(void);     /* why there is none */
 
 /* ---- streams ---- */
 
@@ -67,7 +67,8 @@ typedef struct stand_in_stream_t {
 /* The stream of a handle in the current context; NULL means the context's own. 0 or CUDA's code. */
 STAND_IN_API int stand_in__stream_of(const void *handle, stand_in_stream_t **out_stream);
 /* Calls work(arguments' copy) behind what the stream has. 0 or CUDA's code. */
-STAND_IN_API int stand_in__enqueue(stand_in_stream_t *stream, void (*work)(void *arguments), const void *arguments, size_t bytes);
+STAND_IN_API int stand_in__enqueue(stand_in_stream_t *stream, void (*work)(void *arguments), const void *arguments,
+                                   size_t bytes);
 int stand_in__finish(stand_in_context_t *context); /* waits for every stream of a context */
 int stand_in__open_null_stream(stand_in_context_t *context);
 void stand_in__close_null_stream(stand_in_context_t *context);

@@ -14,13 +14,18 @@ static uint64_t element_bytes(int type) {
     }
 }
 
-static uint64_t rows_of(const stand_in_matrix_t *matrix) { return matrix->is_transposed ? matrix->columns : matrix->rows; }
-static uint64_t columns_of(const stand_in_matrix_t *matrix) { return matrix->is_transposed ? matrix->rows : matrix->columns; }
+static uint64_t rows_of(const stand_in_matrix_t *matrix) {
+    return matrix->is_transposed ? matrix->columns : matrix->rows;
+}
+static uint64_t columns_of(const stand_in_matrix_t *matrix) {
+    return matrix->is_transposed ? matrix->rows : matrix->columns;
+}
 
 static int layout_is_good(const stand_in_matrix_t *matrix) {
     uint64_t least = matrix->is_row_major ? matrix->columns : matrix->rows;
 
-    return element_bytes(matrix->type) > 0 && matrix->leading > 0 && (uint64_t)matrix->leading >= least && matrix->batch >= 1;
+    return element_bytes(matrix->type) > 0 && matrix->leading > 0 && (uint64_t)matrix->leading >= least &&
+           matrix->batch >= 1;
 }
 
 /* What cublasLt takes: the type of the products and of the scales belongs to the type of the elements. */
@@ -28,22 +33,24 @@ static int types_are_good(const stand_in_product_t *product) {
     int compute = product->compute_type;
 
     if (product->a.type != product->b.type || product->c.type != product->d.type) return 0;
-    if (product->a.type == 1) return (compute == 70 || compute == 71) && product->scale_type == 1 && product->d.type == 1;
+    if (product->a.type == 1)
+        return (compute == 70 || compute == 71) && product->scale_type == 1 && product->d.type == 1;
     if (compute == 64 || compute == 65) return product->a.type == 2 && product->d.type == 2 && product->scale_type == 2;
     if (product->a.type == 0 && product->d.type != 0) return 0;
-    return (compute == 68 || compute == 69 || compute == 74 || compute == 75 || compute == 77) && product->scale_type == 0 &&
-           (product->d.type == 0 || product->d.type == product->a.type);
+    return (compute == 68 || compute == 69 || compute == 74 || compute == 75 || compute == 77) &&
+           product->scale_type == 0 && (product->d.type == 0 || product->d.type == product->a.type);
 }
 
 int stand_in__check_product(const stand_in_product_t *product) {
     const stand_in_matrix_t *d = &product->d;
 
-    if (!layout_is_good(&product->a) || !layout_is_good(&product->b) || !layout_is_good(&product->c) || !layout_is_good(d) ||
-        !types_are_good(product)) {
+    if (!layout_is_good(&product->a) || !layout_is_good(&product->b) || !layout_is_good(&product->c) ||
+        !layout_is_good(d) || !types_are_good(product)) {
         return -1;
     }
-    if (rows_of(&product->a) != d->rows || columns_of(&product->b) != d->columns || columns_of(&product->a) != rows_of(&product->b) ||
-        product->c.rows != d->rows || product->c.columns != d->columns) {
+    if (rows_of(&product->a) != d->rows || columns_of(&product->b) != d->columns ||
+        columns_of(&product->a) != rows_of(&product->b) || product->c.rows != d->rows ||
+        product->c.columns != d->columns) {
         return -1;
     }
     return product->a.batch == d->batch && product->b.batch == d->batch && product->c.batch == d->batch ? 0 : -1;
@@ -92,7 +99,8 @@ static uint16_t double_to_half(double value) {
         rounded /= 2;
         exponent++;
     }
-    return (uint16_t)(sign | (rounded < 1024 ? (uint32_t)rounded : (uint32_t)(exponent + 25) << 10 | ((uint32_t)rounded - 1024)));
+    return (uint16_t)(sign | (rounded < 1024 ? (uint32_t)rounded
+                                             : (uint32_t)(exponent + 25) << 10 | ((uint32_t)rounded - 1024)));
 }
 
 static uint16_t double_to_bfloat(double value) {
@@ -134,7 +142,8 @@ static uint64_t index_of(const stand_in_matrix_t *matrix, uint64_t row, uint64_t
     uint64_t down = matrix->is_transposed ? column : row;
     uint64_t leading = (uint64_t)matrix->leading;
 
-    return (uint64_t)((int64_t)batch * matrix->batch_stride) + (matrix->is_row_major ? down * leading + across : across * leading + down);
+    return (uint64_t)((int64_t)batch * matrix->batch_stride) +
+           (matrix->is_row_major ? down * leading + across : across * leading + down);
 }
 
 /* ---- the product ---- */
@@ -156,7 +165,8 @@ static void unpack(const stand_in_matrix_t *matrix, const void *data, uint64_t b
     }
 }
 
-static void multiply_row(const double *restrict a, const double *restrict b, double *restrict sums, uint64_t inner, uint64_t columns) {
+static void multiply_row(const double *restrict a, const double *restrict b, double *restrict sums, uint64_t inner,
+                         uint64_t columns) {
     memset(sums, 0, columns * sizeof *sums);
     for (uint64_t k = 0; k < inner; k++) {
         for (uint64_t column = 0; column < columns; column++) {
@@ -176,7 +186,8 @@ static void run_batch(const stand_in_product_t *product, uint64_t batch, double 
             double value = product->alpha * sums[column];
 
             if (product->beta != 0) {
-                value += product->beta * load((const void *)product->data[2], product->c.type, index_of(&product->c, row, column, batch));
+                value += product->beta * load((const void *)product->data[2], product->c.type,
+                                              index_of(&product->c, row, column, batch));
             }
             store((void *)product->data[3], product->d.type, index_of(&product->d, row, column, batch), value);
         }

@@ -40,7 +40,10 @@ static int parse_bytes(const char *text, uint64_t *out) {
     switch (*end) {
         case 'G': value <<= 10; /* fall through */
         case 'M': value <<= 10; /* fall through */
-        case 'K': value <<= 10; end++; break;
+        case 'K':
+            value <<= 10;
+            end++;
+            break;
         default: break;
     }
     *out = value;
@@ -56,7 +59,10 @@ static int parse_number(const char *text, int *out) {
 }
 
 static int hex_digit(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 static int parse_uuid(const char *text, uint8_t out[16]) {
@@ -195,8 +201,8 @@ void stand_in__uuid_text(const stand_in_device_t *device, char out_text[48]) {
     size_t length = (size_t)snprintf(out_text, 48, "GPU-");
 
     for (int i = 0; i < 16; i++) {
-        length += (size_t)snprintf(out_text + length, 48 - length, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
-                                   device->uuid[i]);
+        length += (size_t)snprintf(out_text + length, 48 - length, "%s%02x",
+                                   i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", device->uuid[i]);
     }
 }
 

@@ -113,8 +113,8 @@ int stand_in__stream_of(const void *handle, stand_in_stream_t **out_stream) {
 
 int stand_in__enqueue(stand_in_stream_t *stream, void (*work)(void *arguments), const void *arguments, size_t bytes) {
     const stand_in_pocl_t *cl = stand_in__pocl();
-    cl_int native =
-        cl->clEnqueueNativeKernel(stream->queue, work, (void *)(uintptr_t)arguments, bytes, 0, NULL, NULL, 0, NULL, NULL);
+    cl_int native = cl->clEnqueueNativeKernel(stream->queue, work, (void *)(uintptr_t)arguments, bytes, 0, NULL, NULL,
+                                              0, NULL, NULL);
 
     if (native == CL_SUCCESS) {
         native = cl->clFlush(stream->queue);
@@ -152,7 +152,8 @@ int cuStreamSynchronize(void *handle) {
     STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
     code = stand_in__stream_of(handle, &stream);
     if (code != CUDA_OK) return code;
-    return stand_in__pocl()->clFinish(stream->queue) == CL_SUCCESS ? code_of_context(stream->object.context) : CUDA_LAUNCH_FAILED;
+    return stand_in__pocl()->clFinish(stream->queue) == CL_SUCCESS ? code_of_context(stream->object.context)
+                                                                   : CUDA_LAUNCH_FAILED;
 }
 
 static int is_done(cl_event marker) {
