@@ -61,6 +61,12 @@ void stand_in__set_initialised(void) {
 
 /* ---- what no driver would have survived ---- */
 
+void stand_in__note(const char *text) {
+    stand_in__lock();
+    snprintf(complaint, sizeof complaint, "%s", text);
+    stand_in__unlock();
+}
+
 void stand_in__complain(const char *format, ...) {
     va_list list;
 
@@ -256,6 +262,23 @@ static uint64_t control_complaints(char *out_text, uint32_t text_bytes) {
     }
     stand_in__unlock();
     return count;
+}
+
+/* With report=1, what still lives when the process ends. */
+__attribute__((destructor)) static void report_the_living(void) {
+    static const char *const names[STAND_IN_KINDS] = {
+        "contexts", "streams",  "events",           "pieces of memory", "pieces of host memory",
+        "modules",  "programs", "cublasLt handles", "cublasLt objects", "uses of NVML"};
+
+    for (int kind = 0; kind < STAND_IN_KINDS && machine.is_reporting; kind++) {
+        if (stand_in__live(kind) != 0) {
+            fprintf(stderr, "stand-in for CUDA: %ld %s live at the end\n", stand_in__live(kind), names[kind]);
+        }
+        if (stand_in__abandoned(kind) != 0) {
+            fprintf(stderr, "stand-in for CUDA: %ld %s ended with their context\n", stand_in__abandoned(kind),
+                    names[kind]);
+        }
+    }
 }
 
 STAND_IN_API const stand_in_control_t *stand_in_control(void);

@@ -20,7 +20,7 @@
  *   lost_after=100               the 101st call with a current context loses its card: 719 to the end of the process
  *   fail=cuMemAlloc_v2:3:2       the third call of that function fails with code 2, in the function's own codes; :* for every call. A
  *                                code that no context survives (700, 719, 214...) loses the card too. Several: "fail=...;fail=..."
- *   report=1                     what a real driver would not have survived is also written to stderr
+ *   report=1                     what a real driver would not have survived is also written to stderr, and what still lives at the end
  * CUDA_VISIBLE_DEVICES hides and orders cards as the driver does. */
 #ifndef GANTRY_TESTS_STAND_IN_CONTROL_H
 #define GANTRY_TESTS_STAND_IN_CONTROL_H

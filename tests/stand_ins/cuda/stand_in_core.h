@@ -100,6 +100,8 @@ void stand_in__set_initialised(void);
 /* A sticky error on the device of a context. */
 STAND_IN_API void stand_in__fail_context(stand_in_context_t *context, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Words for complaints() that accuse nobody. */
+void stand_in__note(const char *text);
 STAND_IN_API void stand_in__complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- objects ---- */

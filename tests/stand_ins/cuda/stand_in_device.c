@@ -20,7 +20,7 @@ int cuInit(unsigned flags) {
     STAND_IN_ENTER(STAND_IN_NEEDS_NOTHING);
     if (flags != 0) return CUDA_INVALID_VALUE;
     if (stand_in__pocl() == NULL) {
-        stand_in__complain("no PoCL behind the stand-in: %s", stand_in__pocl_reason());
+        stand_in__note(stand_in__pocl_reason());
         return CUDA_NO_DEVICE;
     }
     stand_in__lock();
