@@ -57,8 +57,8 @@ enum { GANTRY__CUBLAS_R_32F = 0, GANTRY__CUBLAS_R_64F = 1 }; /* cudaDataType */
 enum { GANTRY__CUBLAS_COMPUTE_32F = 68, GANTRY__CUBLAS_COMPUTE_64F = 70, GANTRY__CUBLAS_COMPUTE_32F_TF32 = 77 };
 enum { GANTRY__CUBLAS_PLAIN = 0, GANTRY__CUBLAS_TRANSPOSED = 1 };
 
-enum { GANTRY__CUBLAS_DESC_TRANSA = 3, GANTRY__CUBLAS_DESC_TRANSB = 4 };                        /* int32 */
-enum { GANTRY__CUBLAS_LAYOUT_BATCH_COUNT = 5, GANTRY__CUBLAS_LAYOUT_BATCH_STRIDE = 6 };         /* int32, int64 elements */
+enum { GANTRY__CUBLAS_DESC_TRANSA = 3, GANTRY__CUBLAS_DESC_TRANSB = 4 };                /* int32 */
+enum { GANTRY__CUBLAS_LAYOUT_BATCH_COUNT = 5, GANTRY__CUBLAS_LAYOUT_BATCH_STRIDE = 6 }; /* int32, int64 elements */
 enum {
     GANTRY__CUBLAS_PREFERENCE_MAX_WORKSPACE_BYTES = 1, /* uint64 */
     GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_A = 5,         /* uint32 bytes, default 256; then B, C, D */
@@ -68,30 +68,30 @@ enum {
 };
 
 /* X(function, parameters); all but cublasLtGetVersion return a gantry__cublas_status_t. */
-#define GANTRY__CUBLAS_FUNCTIONS(X)                                                                                     \
-    X(cublasLtCreate, (gantry__cublas_handle_t * out_handle))                                                           \
-    X(cublasLtDestroy, (gantry__cublas_handle_t handle))                                                                \
-    X(cublasLtMatmulDescCreate, (gantry__cublas_desc_t * out_desc, unsigned int compute, unsigned int scale_type))      \
-    X(cublasLtMatmulDescDestroy, (gantry__cublas_desc_t desc))                                                          \
-    X(cublasLtMatmulDescSetAttribute,                                                                                   \
-      (gantry__cublas_desc_t desc, unsigned int attribute, const void *value, size_t value_bytes))                      \
-    X(cublasLtMatrixLayoutCreate, (gantry__cublas_layout_t * out_layout, unsigned int type, unsigned long rows,         \
-                                   unsigned long columns, long leading))                                                \
-    X(cublasLtMatrixLayoutDestroy, (gantry__cublas_layout_t layout))                                                    \
-    X(cublasLtMatrixLayoutSetAttribute,                                                                                 \
-      (gantry__cublas_layout_t layout, unsigned int attribute, const void *value, size_t value_bytes))                  \
-    X(cublasLtMatmulPreferenceCreate, (gantry__cublas_preference_t * out_preference))                                   \
-    X(cublasLtMatmulPreferenceDestroy, (gantry__cublas_preference_t preference))                                        \
-    X(cublasLtMatmulPreferenceSetAttribute,                                                                             \
-      (gantry__cublas_preference_t preference, unsigned int attribute, const void *value, size_t value_bytes))          \
-    X(cublasLtMatmulAlgoGetHeuristic,                                                                                   \
-      (gantry__cublas_handle_t handle, gantry__cublas_desc_t desc, gantry__cublas_layout_t a, gantry__cublas_layout_t b, \
-       gantry__cublas_layout_t c, gantry__cublas_layout_t d, gantry__cublas_preference_t preference, int wanted,        \
-       gantry__cublas_choice_t * choices, int *out_found))                                                              \
-    X(cublasLtMatmul,                                                                                                   \
-      (gantry__cublas_handle_t handle, gantry__cublas_desc_t desc, const void *alpha, const void *a,                    \
-       gantry__cublas_layout_t a_layout, const void *b, gantry__cublas_layout_t b_layout, const void *beta,             \
-       const void *c, gantry__cublas_layout_t c_layout, void *d, gantry__cublas_layout_t d_layout,                      \
+#define GANTRY__CUBLAS_FUNCTIONS(X)                                                                                \
+    X(cublasLtCreate, (gantry__cublas_handle_t * out_handle))                                                      \
+    X(cublasLtDestroy, (gantry__cublas_handle_t handle))                                                           \
+    X(cublasLtMatmulDescCreate, (gantry__cublas_desc_t * out_desc, unsigned int compute, unsigned int scale_type)) \
+    X(cublasLtMatmulDescDestroy, (gantry__cublas_desc_t desc))                                                     \
+    X(cublasLtMatmulDescSetAttribute,                                                                              \
+      (gantry__cublas_desc_t desc, unsigned int attribute, const void *value, size_t value_bytes))                 \
+    X(cublasLtMatrixLayoutCreate, (gantry__cublas_layout_t * out_layout, unsigned int type, unsigned long rows,    \
+                                   unsigned long columns, long leading))                                           \
+    X(cublasLtMatrixLayoutDestroy, (gantry__cublas_layout_t layout))                                               \
+    X(cublasLtMatrixLayoutSetAttribute,                                                                            \
+      (gantry__cublas_layout_t layout, unsigned int attribute, const void *value, size_t value_bytes))             \
+    X(cublasLtMatmulPreferenceCreate, (gantry__cublas_preference_t * out_preference))                              \
+    X(cublasLtMatmulPreferenceDestroy, (gantry__cublas_preference_t preference))                                   \
+    X(cublasLtMatmulPreferenceSetAttribute,                                                                        \
+      (gantry__cublas_preference_t preference, unsigned int attribute, const void *value, size_t value_bytes))     \
+    X(cublasLtMatmulAlgoGetHeuristic,                                                                              \
+      (gantry__cublas_handle_t handle, gantry__cublas_desc_t desc, gantry__cublas_layout_t a,                      \
+       gantry__cublas_layout_t b, gantry__cublas_layout_t c, gantry__cublas_layout_t d,                            \
+       gantry__cublas_preference_t preference, int wanted, gantry__cublas_choice_t *choices, int *out_found))      \
+    X(cublasLtMatmul,                                                                                              \
+      (gantry__cublas_handle_t handle, gantry__cublas_desc_t desc, const void *alpha, const void *a,               \
+       gantry__cublas_layout_t a_layout, const void *b, gantry__cublas_layout_t b_layout, const void *beta,        \
+       const void *c, gantry__cublas_layout_t c_layout, void *d, gantry__cublas_layout_t d_layout,                 \
        const gantry__cublas_algo_t *algo, void *workspace, size_t workspace_bytes, gantry__cu_stream_t stream))
 
 typedef struct gantry__cublas_t {
@@ -109,8 +109,9 @@ typedef struct gantry__cublas_t {
  * why in reason. */
 int gantry__cublas_load(gantry_backend_instance_t *instance, char *reason, size_t reason_bytes);
 
-/* A handle in the current context, NULL in *out_handle when the library refuses; its own number is the result. */
-gantry__cublas_status_t gantry__cublas_handle_make(gantry_backend_device_t *device, gantry__cublas_handle_t *out_handle);
+/* The device's handle, made on the first call; NULL when the library is missing or refuses the card, which is logged once. The
+ * device destroys it. */
+gantry__cublas_handle_t gantry__cublas_handle(gantry_backend_device_t *device);
 
 const char *gantry__cublas_status_name(gantry__cublas_status_t native);
 
