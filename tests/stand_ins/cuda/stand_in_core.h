@@ -1,0 +1,153 @@
+/* What the four stand-in libraries share: calls counted and failed on order, cards, contexts, live objects, and memory.
+ *
+ * Lives in standin_libcuda.so; the three others link it. NVIDIA's types are written here as plain C types of the same size.
+ * Threads: thread-safe unless stated; one lock guards what is here and is not held while OpenCL is called. */
+#ifndef GANTRY_TESTS_STAND_IN_CORE_H
+#define GANTRY_TESTS_STAND_IN_CORE_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stand_in_control.h"
+
+#define STAND_IN_API __attribute__((visibility("default")))
+#define STAND_IN_DEVICES 16
+
+enum {
+    CUDA_OK = 0,
+    CUDA_INVALID_VALUE = 1,
+    CUDA_OUT_OF_MEMORY = 2,
+    CUDA_NOT_INITIALIZED = 3,
+    CUDA_DEVICE_UNAVAILABLE = 46,
+    CUDA_NO_DEVICE = 100,
+    CUDA_INVALID_DEVICE = 101,
+    CUDA_INVALID_IMAGE = 200,
+    CUDA_INVALID_CONTEXT = 201,
+    CUDA_NO_BINARY_FOR_GPU = 209,
+    CUDA_ECC_UNCORRECTABLE = 214,
+    CUDA_PEER_ACCESS_UNSUPPORTED = 217,
+    CUDA_INVALID_PTX = 218,
+    CUDA_INVALID_HANDLE = 400,
+    CUDA_NOT_FOUND = 500,
+    CUDA_NOT_READY = 600,
+    CUDA_ILLEGAL_ADDRESS = 700,
+    CUDA_LAUNCH_OUT_OF_RESOURCES = 701,
+    CUDA_PEER_ACCESS_ALREADY_ENABLED = 704,
+    CUDA_PEER_ACCESS_NOT_ENABLED = 705,
+    CUDA_CONTEXT_IS_DESTROYED = 709,
+    CUDA_LAUNCH_FAILED = 719,
+    CUDA_NOT_SUPPORTED = 801,
+    CUDA_UNKNOWN = 999
+};
+
+/* ---- cards ---- */
+
+typedef struct stand_in_object_t stand_in_object_t;
+typedef struct stand_in_context_t stand_in_context_t;
+
+typedef struct stand_in_device_t {
+    int number; /* before CUDA_VISIBLE_DEVICES */
+    char pci[16];
+    uint8_t uuid[16];
+    int major;
+    int minor;
+    uint64_t memory;
+    uint64_t other;
+    int is_busy;
+    int lost; /* the sticky code; 0: none */
+    uint64_t used;
+    stand_in_context_t *primary; /* made at the first retain, kept to the end of the process */
+    int primary_retained;
+} stand_in_device_t;
+
+typedef struct stand_in_machine_t {
+    int count;
+    stand_in_device_t device[STAND_IN_DEVICES];
+    uint64_t context_bytes;
+    int driver;
+    int nvrtc;
+    int has_peers;
+    int is_reporting;
+    int64_t lost_after; /* -1: never */
+} stand_in_machine_t;
+
+STAND_IN_API stand_in_machine_t *stand_in__machine(void); /* settled at the first call */
+STAND_IN_API void stand_in__lock(void);
+STAND_IN_API void stand_in__unlock(void);
+
+/* ---- calls ---- */
+
+enum {
+    STAND_IN_NEEDS_NOTHING,
+    STAND_IN_NEEDS_INIT,
+    STAND_IN_NEEDS_CONTEXT,     /* a current one, which is well */
+    STAND_IN_NEEDS_ANY_CONTEXT, /* a current one, sick or well: for what ends objects */
+};
+
+/* Begins a call: counts it, and returns the code it fails with, or 0. */
+STAND_IN_API int stand_in__enter(const char *function, int needs);
+/* Also for what ends an object: a card that is lost, or a failure on order, ends the object all the same and is reported. */
+int stand_in__may_end(int code);
+
+#define STAND_IN_ENTER(needs)                               \
+    do {                                                    \
+        int enter_code_ = stand_in__enter(__func__, needs); \
+        if (enter_code_ != 0) return enter_code_;           \
+    } while (0)
+
+void stand_in__set_initialised(void);
+/* A sticky error on the device of a context. */
+STAND_IN_API void stand_in__fail_context(stand_in_context_t *context, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Words for complaints() that accuse nobody. */
+void stand_in__note(const char *text);
+STAND_IN_API void stand_in__complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- objects ---- */
+
+struct stand_in_object_t {
+    int kind;
+    stand_in_object_t *next;                /* in its bucket */
+    stand_in_context_t *context;            /* NULL: of none */
+    void (*end)(stand_in_object_t *object); /* releases everything; the object is no longer listed */
+};
+
+struct stand_in_context_t {
+    stand_in_object_t object;
+    stand_in_device_t *device;
+    int is_alive;
+    int is_primary;
+    uint32_t flags;
+    uint32_t peers; /* bit per device number: access enabled */
+    struct stand_in_stream_t *null_stream;
+};
+
+typedef struct stand_in_memory_t {
+    stand_in_object_t object;
+    stand_in_device_t *device; /* NULL: host memory */
+    uint8_t *base;
+    uint64_t bytes;
+    uint8_t *block; /* what was allocated: the base lies behind a guard */
+} stand_in_memory_t;
+
+STAND_IN_API void stand_in__list(stand_in_object_t *object);
+STAND_IN_API void *stand_in__find(const void *handle, int kind); /* NULL: no such object lives */
+STAND_IN_API int stand_in__unlist(stand_in_object_t *object);    /* 0: another call was first */
+void stand_in__end_context_objects(stand_in_context_t *context);
+long stand_in__live(int kind);
+long stand_in__abandoned(int kind);
+/* Calls back for every live object of a context (NULL: of any) and a kind, under the lock. */
+void stand_in__each(int kind, const stand_in_context_t *context, void (*visit)(stand_in_object_t *object, void *self),
+                    void *self);
+
+/* The allocation of device or host memory (kind) that holds the bytes; NULL: none does. */
+STAND_IN_API stand_in_memory_t *stand_in__memory_at(uint64_t address, uint64_t bytes, int kind);
+
+/* ---- contexts ---- */
+
+STAND_IN_API stand_in_context_t *stand_in__current(void); /* of this thread; NULL: none */
+stand_in_device_t *stand_in__visible(int ordinal);        /* NULL: no such device */
+int stand_in__visible_count(void);
+
+#endif

@@ -1,0 +1,243 @@
+/* The stand-in NVML: the same cards, all of them: CUDA_VISIBLE_DEVICES hides nothing from it. Needs no context. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stand_in_settings.h"
+
+enum {
+    NVML_OK = 0,
+    NVML_UNINITIALIZED = 1,
+    NVML_INVALID_ARGUMENT = 2,
+    NVML_NOT_FOUND = 6,
+    NVML_INSUFFICIENT_SIZE = 7,
+    NVML_GPU_IS_LOST = 15,
+    NVML_ARGUMENT_VERSION_MISMATCH = 25
+};
+
+static stand_in_object_t monitor = {.kind = STAND_IN_MONITORS};
+static int monitor_uses;
+
+static int begin(const char *function) {
+    int code = stand_in__enter(function, STAND_IN_NEEDS_NOTHING);
+
+    if (code == NVML_OK) {
+        stand_in__lock();
+        code = monitor_uses > 0 ? NVML_OK : NVML_UNINITIALIZED;
+        stand_in__unlock();
+    }
+    return code;
+}
+
+STAND_IN_API int nvmlInit_v2(void);
+int nvmlInit_v2(void) {
+    int uses;
+
+    STAND_IN_ENTER(STAND_IN_NEEDS_NOTHING);
+    stand_in__lock();
+    uses = monitor_uses++;
+    stand_in__unlock();
+    if (uses == 0) {
+        stand_in__list(&monitor);
+    }
+    return NVML_OK;
+}
+
+STAND_IN_API int nvmlShutdown(void);
+int nvmlShutdown(void) {
+    int code = begin(__func__);
+    int uses;
+
+    if (code == NVML_UNINITIALIZED) return code;
+    stand_in__lock();
+    uses = --monitor_uses;
+    stand_in__unlock();
+    if (uses == 0) {
+        stand_in__unlist(&monitor);
+    }
+    return code;
+}
+
+STAND_IN_API const char *nvmlErrorString(int error);
+const char *nvmlErrorString(int error) { return error == NVML_OK ? "Success" : "an error of the stand-in"; }
+
+STAND_IN_API int nvmlSystemGetDriverVersion(char *text, unsigned length);
+int nvmlSystemGetDriverVersion(char *text, unsigned length) {
+    int code = begin(__func__);
+
+    if (code != NVML_OK) return code;
+    if (text == NULL || length < 16) return NVML_INSUFFICIENT_SIZE;
+    snprintf(text, length, "0.0.stand-in");
+    return NVML_OK;
+}
+
+STAND_IN_API int nvmlDeviceGetCount_v2(unsigned *count);
+int nvmlDeviceGetCount_v2(unsigned *count) {
+    int code = begin(__func__);
+
+    if (code != NVML_OK) return code;
+    if (count == NULL) return NVML_INVALID_ARGUMENT;
+    *count = (unsigned)stand_in__machine()->count;
+    return NVML_OK;
+}
+
+/* ---- finding a card ---- */
+
+STAND_IN_API int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device);
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device) {
+    int code = begin(__func__);
+
+    if (code != NVML_OK) return code;
+    if (device == NULL || index >= (unsigned)stand_in__machine()->count) return NVML_INVALID_ARGUMENT;
+    *device = &stand_in__machine()->device[index];
+    return NVML_OK;
+}
+
+static int same_address(const char *a, const char *b) {
+    unsigned parts[2][4] = {{0}};
+
+    return sscanf(a, "%x:%x:%x.%x", &parts[0][0], &parts[0][1], &parts[0][2], &parts[0][3]) >= 3 &&
+           sscanf(b, "%x:%x:%x.%x", &parts[1][0], &parts[1][1], &parts[1][2], &parts[1][3]) >= 3 &&
+           memcmp(parts[0], parts[1], sizeof parts[0]) == 0;
+}
+
+static int same_uuid(const stand_in_device_t *device, const char *text) {
+    char own[48];
+
+    stand_in__uuid_text(device, own);
+    return strcmp(own, text) == 0;
+}
+
+static int find(const char *text, int is_address, void **device) {
+    stand_in_machine_t *machine = stand_in__machine();
+
+    if (text == NULL || device == NULL) return NVML_INVALID_ARGUMENT;
+    for (int i = 0; i < machine->count; i++) {
+        if (is_address ? same_address(machine->device[i].pci, text) : same_uuid(&machine->device[i], text)) {
+            *device = &machine->device[i];
+            return machine->device[i].lost != 0 ? NVML_GPU_IS_LOST : NVML_OK;
+        }
+    }
+    return NVML_NOT_FOUND;
+}
+
+STAND_IN_API int nvmlDeviceGetHandleByPciBusId_v2(const char *address, void **device);
+int nvmlDeviceGetHandleByPciBusId_v2(const char *address, void **device) {
+    int code = begin(__func__);
+
+    return code != NVML_OK ? code : find(address, 1, device);
+}
+
+STAND_IN_API int nvmlDeviceGetHandleByUUID(const char *uuid, void **device);
+int nvmlDeviceGetHandleByUUID(const char *uuid, void **device) {
+    int code = begin(__func__);
+
+    return code != NVML_OK ? code : find(uuid, 0, device);
+}
+
+/* ---- asking a card ---- */
+
+static int device_of(void *handle, stand_in_device_t **out_device) {
+    stand_in_machine_t *machine = stand_in__machine();
+
+    for (int i = 0; i < machine->count; i++) {
+        if (handle == &machine->device[i]) {
+            *out_device = &machine->device[i];
+            return machine->device[i].lost != 0 ? NVML_GPU_IS_LOST : NVML_OK;
+        }
+    }
+    return NVML_INVALID_ARGUMENT;
+}
+
+typedef struct memory_t {
+    unsigned long long total;
+    unsigned long long free_bytes;
+    unsigned long long used;
+} memory_t;
+
+typedef struct memory_v2_t {
+    unsigned version;
+    unsigned long long total;
+    unsigned long long reserved;
+    unsigned long long free_bytes;
+    unsigned long long used;
+} memory_v2_t;
+
+static void ask_memory(const stand_in_device_t *device, memory_t *out) {
+    stand_in__lock();
+    out->total = device->memory;
+    out->used = device->used + device->other < device->memory ? device->used + device->other : device->memory;
+    out->free_bytes = out->total - out->used;
+    stand_in__unlock();
+}
+
+STAND_IN_API int nvmlDeviceGetMemoryInfo(void *handle, memory_t *memory);
+int nvmlDeviceGetMemoryInfo(void *handle, memory_t *memory) {
+    stand_in_device_t *device;
+    int code = begin(__func__);
+
+    if (code == NVML_OK) code = device_of(handle, &device);
+    if (code != NVML_OK) return code;
+    if (memory == NULL) return NVML_INVALID_ARGUMENT;
+    ask_memory(device, memory);
+    return NVML_OK;
+}
+
+STAND_IN_API int nvmlDeviceGetMemoryInfo_v2(void *handle, memory_v2_t *memory);
+int nvmlDeviceGetMemoryInfo_v2(void *handle, memory_v2_t *memory) {
+    stand_in_device_t *device;
+    memory_t plain;
+    int code = begin(__func__);
+
+    if (code == NVML_OK) code = device_of(handle, &device);
+    if (code != NVML_OK) return code;
+    if (memory == NULL) return NVML_INVALID_ARGUMENT;
+    if (memory->version != (sizeof *memory | 2u << 24)) return NVML_ARGUMENT_VERSION_MISMATCH;
+    ask_memory(device, &plain);
+    memory->total = plain.total;
+    memory->reserved = 0;
+    memory->free_bytes = plain.free_bytes;
+    memory->used = plain.used;
+    return NVML_OK;
+}
+
+STAND_IN_API int nvmlDeviceGetUtilizationRates(void *handle, unsigned rates[2]);
+int nvmlDeviceGetUtilizationRates(void *handle, unsigned rates[2]) {
+    stand_in_device_t *device;
+    int code = begin(__func__);
+
+    if (code == NVML_OK) code = device_of(handle, &device);
+    if (code != NVML_OK) return code;
+    if (rates == NULL) return NVML_INVALID_ARGUMENT;
+    rates[0] = 7;
+    rates[1] = 3;
+    return NVML_OK;
+}
+
+static int give_text(char *text, unsigned length, const char *value) {
+    if (text == NULL) return NVML_INVALID_ARGUMENT;
+    if (length <= strlen(value)) return NVML_INSUFFICIENT_SIZE;
+    memcpy(text, value, strlen(value) + 1);
+    return NVML_OK;
+}
+
+STAND_IN_API int nvmlDeviceGetName(void *handle, char *name, unsigned length);
+int nvmlDeviceGetName(void *handle, char *name, unsigned length) {
+    stand_in_device_t *device;
+    int code = begin(__func__);
+
+    if (code == NVML_OK) code = device_of(handle, &device);
+    return code != NVML_OK ? code : give_text(name, length, "Stand-in for an NVIDIA GPU");
+}
+
+STAND_IN_API int nvmlDeviceGetUUID(void *handle, char *uuid, unsigned length);
+int nvmlDeviceGetUUID(void *handle, char *uuid, unsigned length) {
+    stand_in_device_t *device;
+    char text[48];
+    int code = begin(__func__);
+
+    if (code == NVML_OK) code = device_of(handle, &device);
+    if (code != NVML_OK) return code;
+    stand_in__uuid_text(device, text);
+    return give_text(uuid, length, text);
+}

@@ -1,0 +1,136 @@
+#define _POSIX_C_SOURCE 200809L
+#include "stand_in_pocl.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static stand_in_pocl_t table;
+static int is_there;
+static char reason[256];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static const struct {
+    const char *name;
+    size_t offset;
+} symbols[] = {
+#define SYMBOL(function) {#function, offsetof(stand_in_pocl_t, function)},
+    STAND_IN_OPENCL(SYMBOL)
+#undef SYMBOL
+};
+
+static int resolve(void) {
+    void *library = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
+
+    if (library == NULL) {
+        snprintf(reason, sizeof reason, "%s", dlerror());
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
+        void *address = dlsym(library, symbols[i].name);
+
+        if (address == NULL) {
+            snprintf(reason, sizeof reason, "libOpenCL.so.1 has no %s", symbols[i].name);
+            return 0;
+        }
+        memcpy((char *)&table + symbols[i].offset, &address, sizeof address);
+    }
+    return 1;
+}
+
+static int is_pocl(cl_platform_id platform) {
+    char name[128] = "";
+
+    return table.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name, NULL) == CL_SUCCESS &&
+           strcmp(name, "Portable Computing Language") == 0;
+}
+
+static int find_device(void) {
+    cl_platform_id platforms[16];
+    cl_uint count = 0;
+    cl_device_svm_capabilities shared = 0;
+
+    if (table.clGetPlatformIDs(16, platforms, &count) != CL_SUCCESS) {
+        count = 0;
+    }
+    for (cl_uint i = 0; i < count && i < 16; i++) {
+        if (is_pocl(platforms[i]) &&
+            table.clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_CPU, 1, &table.device, NULL) == CL_SUCCESS) {
+            table.clGetDeviceInfo(table.device, CL_DEVICE_SVM_CAPABILITIES, sizeof shared, &shared, NULL);
+            if ((shared & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) == 0) {
+                snprintf(reason, sizeof reason, "PoCL's device has no fine-grain shared memory");
+                return 0;
+            }
+            return 1;
+        }
+    }
+    snprintf(reason, sizeof reason, "no platform \"Portable Computing Language\" with a CPU among %u", count);
+    return 0;
+}
+
+static void open_pocl(void) {
+    cl_int native = CL_SUCCESS;
+
+    if (!resolve() || !find_device()) {
+        return;
+    }
+    table.context = table.clCreateContext(NULL, 1, &table.device, NULL, NULL, &native);
+    if (native != CL_SUCCESS) {
+        snprintf(reason, sizeof reason, "PoCL gives no context (%d)", (int)native);
+        return;
+    }
+    is_there = 1;
+}
+
+const stand_in_pocl_t *stand_in__pocl(void) {
+    pthread_once(&once, open_pocl);
+    return is_there ? &table : NULL;
+}
+
+const char *stand_in__pocl_reason(void) {
+    pthread_once(&once, open_pocl);
+    return reason;
+}
+
+static char *log_of(cl_program program) {
+    size_t bytes = 0;
+    char *log;
+
+    table.clGetProgramBuildInfo(program, table.device, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
+    log = calloc(1, bytes + 1);
+    if (log != NULL && bytes > 0) {
+        table.clGetProgramBuildInfo(program, table.device, CL_PROGRAM_BUILD_LOG, bytes, log, NULL);
+    }
+    return log;
+}
+
+cl_program stand_in__build(const char *source, const char *options, char **out_log) {
+    const stand_in_pocl_t *cl = stand_in__pocl();
+    cl_int native = CL_SUCCESS;
+    cl_program program;
+    char *all;
+    size_t all_bytes;
+
+    if (cl == NULL) {
+        return NULL;
+    }
+    all_bytes = sizeof STAND_IN_BUILD_OPTIONS + strlen(options) + 1;
+    all = malloc(all_bytes);
+    program = cl->clCreateProgramWithSource(cl->context, 1, &source, NULL, &native);
+    if (all == NULL || native != CL_SUCCESS) {
+        free(all);
+        return NULL;
+    }
+    snprintf(all, all_bytes, "%s %s", STAND_IN_BUILD_OPTIONS, options);
+    native = cl->clBuildProgram(program, 1, &cl->device, all, NULL, NULL);
+    free(all);
+    if (out_log != NULL) {
+        *out_log = log_of(program);
+    }
+    if (native != CL_SUCCESS) {
+        cl->clReleaseProgram(program);
+        return NULL;
+    }
+    return program;
+}

@@ -1,0 +1,217 @@
+#include "stand_in_product.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t element_bytes(int type) {
+    switch (type) {
+        case 0: return 4;
+        case 1: return 8;
+        case 2:
+        case 14: return 2;
+        default: return 0;
+    }
+}
+
+static uint64_t rows_of(const stand_in_matrix_t *matrix) {
+    return matrix->is_transposed ? matrix->columns : matrix->rows;
+}
+static uint64_t columns_of(const stand_in_matrix_t *matrix) {
+    return matrix->is_transposed ? matrix->rows : matrix->columns;
+}
+
+static int layout_is_good(const stand_in_matrix_t *matrix) {
+    uint64_t least = matrix->is_row_major ? matrix->columns : matrix->rows;
+
+    return element_bytes(matrix->type) > 0 && matrix->leading > 0 && (uint64_t)matrix->leading >= least &&
+           matrix->batch >= 1;
+}
+
+/* What cublasLt takes: the type of the products and of the scales belongs to the type of the elements. */
+static int types_are_good(const stand_in_product_t *product) {
+    int compute = product->compute_type;
+
+    if (product->a.type != product->b.type || product->c.type != product->d.type) return 0;
+    if (product->a.type == 1)
+        return (compute == 70 || compute == 71) && product->scale_type == 1 && product->d.type == 1;
+    if (compute == 64 || compute == 65) return product->a.type == 2 && product->d.type == 2 && product->scale_type == 2;
+    if (product->a.type == 0 && product->d.type != 0) return 0;
+    return (compute == 68 || compute == 69 || compute == 74 || compute == 75 || compute == 77) &&
+           product->scale_type == 0 && (product->d.type == 0 || product->d.type == product->a.type);
+}
+
+int stand_in__check_product(const stand_in_product_t *product) {
+    const stand_in_matrix_t *d = &product->d;
+
+    if (!layout_is_good(&product->a) || !layout_is_good(&product->b) || !layout_is_good(&product->c) ||
+        !layout_is_good(d) || !types_are_good(product)) {
+        return -1;
+    }
+    if (rows_of(&product->a) != d->rows || columns_of(&product->b) != d->columns ||
+        columns_of(&product->a) != rows_of(&product->b) || product->c.rows != d->rows ||
+        product->c.columns != d->columns) {
+        return -1;
+    }
+    return product->a.batch == d->batch && product->b.batch == d->batch && product->c.batch == d->batch ? 0 : -1;
+}
+
+uint64_t stand_in__matrix_bytes(const stand_in_matrix_t *matrix) {
+    uint64_t lines = matrix->is_row_major ? matrix->rows : matrix->columns;
+    uint64_t line = matrix->is_row_major ? matrix->columns : matrix->rows;
+    uint64_t batches = matrix->batch_stride > 0 ? (uint64_t)(matrix->batch - 1) * (uint64_t)matrix->batch_stride : 0;
+
+    return (batches + (lines - 1) * (uint64_t)matrix->leading + line) * element_bytes(matrix->type);
+}
+
+/* ---- elements ---- */
+
+static float float_of_bits(uint32_t bits) {
+    float value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static double half_to_double(uint16_t bits) {
+    int exponent = bits >> 10 & 31;
+    double fraction = bits & 1023;
+    double value = exponent == 0    ? ldexp(fraction, -24)
+                   : exponent == 31 ? (fraction != 0 ? (double)NAN : (double)INFINITY)
+                                    : ldexp(fraction + 1024, exponent - 25);
+
+    return bits & 0x8000 ? -value : value;
+}
+
+/* To nearest, ties to even: steps of the target's spacing at this value. */
+static uint16_t double_to_half(double value) {
+    uint16_t sign = signbit(value) ? 0x8000 : 0;
+    int exponent;
+    double rounded;
+
+    value = fabs(value);
+    if (isnan(value)) return 0x7e00;
+    if (value >= 65520) return (uint16_t)(sign | 0x7c00);
+    frexp(value, &exponent);
+    exponent = exponent - 11 < -24 ? -24 : exponent - 11;
+    rounded = nearbyint(ldexp(value, -exponent));
+    if (rounded >= 2048) {
+        rounded /= 2;
+        exponent++;
+    }
+    return (uint16_t)(sign | (rounded < 1024 ? (uint32_t)rounded
+                                             : (uint32_t)(exponent + 25) << 10 | ((uint32_t)rounded - 1024)));
+}
+
+static uint16_t double_to_bfloat(double value) {
+    float narrow = (float)value;
+    uint32_t bits;
+
+    memcpy(&bits, &narrow, sizeof bits);
+    if (isnan(narrow)) return 0x7fc0;
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static double load(const uint8_t *data, int type, uint64_t index) {
+    float single;
+    double wide;
+    uint16_t half;
+
+    switch (type) {
+        case 0: memcpy(&single, data + index * 4, 4); return (double)single;
+        case 1: memcpy(&wide, data + index * 8, 8); return wide;
+        default: memcpy(&half, data + index * 2, 2); break;
+    }
+    return type == 2 ? half_to_double(half) : (double)float_of_bits((uint32_t)half << 16);
+}
+
+static void store(uint8_t *data, int type, uint64_t index, double value) {
+    float single = (float)value;
+    uint16_t half;
+
+    switch (type) {
+        case 0: memcpy(data + index * 4, &single, 4); return;
+        case 1: memcpy(data + index * 8, &value, 8); return;
+        default: half = type == 2 ? double_to_half(value) : double_to_bfloat(value); break;
+    }
+    memcpy(data + index * 2, &half, 2);
+}
+
+static uint64_t index_of(const stand_in_matrix_t *matrix, uint64_t row, uint64_t column, uint64_t batch) {
+    uint64_t across = matrix->is_transposed ? row : column;
+    uint64_t down = matrix->is_transposed ? column : row;
+    uint64_t leading = (uint64_t)matrix->leading;
+
+    return (uint64_t)((int64_t)batch * matrix->batch_stride) +
+           (matrix->is_row_major ? down * leading + across : across * leading + down);
+}
+
+/* ---- the product ---- */
+
+void stand_in__set_scales(stand_in_product_t *product, const void *alpha, const void *beta) {
+    product->alpha = load(alpha, product->scale_type, 0);
+    product->beta = load(beta, product->scale_type, 0);
+}
+
+/* op(matrix) of one batch as rows of doubles. */
+static void unpack(const stand_in_matrix_t *matrix, const void *data, uint64_t batch, double *out) {
+    uint64_t rows = rows_of(matrix);
+    uint64_t columns = columns_of(matrix);
+
+    for (uint64_t row = 0; row < rows; row++) {
+        for (uint64_t column = 0; column < columns; column++) {
+            out[row * columns + column] = load(data, matrix->type, index_of(matrix, row, column, batch));
+        }
+    }
+}
+
+static void multiply_row(const double *restrict a, const double *restrict b, double *restrict sums, uint64_t inner,
+                         uint64_t columns) {
+    memset(sums, 0, columns * sizeof *sums);
+    for (uint64_t k = 0; k < inner; k++) {
+        for (uint64_t column = 0; column < columns; column++) {
+            sums[column] += a[k] * b[k * columns + column];
+        }
+    }
+}
+
+static void run_batch(const stand_in_product_t *product, uint64_t batch, double *a, double *b, double *sums) {
+    uint64_t inner = columns_of(&product->a);
+
+    unpack(&product->a, (const void *)product->data[0], batch, a);
+    unpack(&product->b, (const void *)product->data[1], batch, b);
+    for (uint64_t row = 0; row < product->d.rows; row++) {
+        multiply_row(a + row * inner, b, sums, inner, product->d.columns);
+        for (uint64_t column = 0; column < product->d.columns; column++) {
+            double value = product->alpha * sums[column];
+
+            if (product->beta != 0) {
+                value += product->beta * load((const void *)product->data[2], product->c.type,
+                                              index_of(&product->c, row, column, batch));
+            }
+            store((void *)product->data[3], product->d.type, index_of(&product->d, row, column, batch), value);
+        }
+    }
+}
+
+void stand_in__run_product(void *arguments) {
+    const stand_in_product_t *product = arguments;
+    uint64_t inner = columns_of(&product->a);
+    double *a = malloc(product->d.rows * inner * sizeof *a + 1);
+    double *b = malloc(product->d.columns * inner * sizeof *b + 1);
+    double *sums = malloc(product->d.columns * sizeof *sums + 1);
+
+    if (a == NULL || b == NULL || sums == NULL) {
+        stand_in__fail_context(product->context, CUDA_LAUNCH_FAILED, "no memory of the host for a product");
+    } else {
+        if (product->workspace != NULL) {
+            memset(product->workspace, 0x5A, product->workspace_bytes);
+        }
+        for (int32_t batch = 0; batch < product->d.batch; batch++) {
+            run_batch(product, (uint64_t)batch, a, b, sums);
+        }
+    }
+    free(a);
+    free(b);
+    free(sums);
+}

@@ -1,0 +1,39 @@
+/* d = alpha op(a) op(b) + beta c in plain loops, of float32, float64, float16 and bfloat16, accumulated in double. Threads: each
+ * product is one thread's. */
+#ifndef GANTRY_TESTS_STAND_IN_PRODUCT_H
+#define GANTRY_TESTS_STAND_IN_PRODUCT_H
+
+#include "stand_in_pocl.h"
+
+typedef struct stand_in_matrix_t {
+    int32_t type; /* CUDA_R_32F 0, 64F 1, 16F 2, 16BF 14 */
+    int32_t is_row_major;
+    uint64_t rows; /* as stored */
+    uint64_t columns;
+    int64_t leading;
+    int32_t batch;
+    int64_t batch_stride; /* elements */
+    int is_transposed;
+} stand_in_matrix_t;
+
+typedef struct stand_in_product_t {
+    stand_in_matrix_t a;
+    stand_in_matrix_t b;
+    stand_in_matrix_t c;
+    stand_in_matrix_t d;
+    uintptr_t data[4];
+    int compute_type;
+    int scale_type;
+    double alpha;
+    double beta;
+    uint8_t *workspace; /* scribbled on: whoever gave it must not need what was there */
+    size_t workspace_bytes;
+    stand_in_context_t *context;
+} stand_in_product_t;
+
+int stand_in__check_product(const stand_in_product_t *product); /* 0, or -1: the parts do not fit together */
+uint64_t stand_in__matrix_bytes(const stand_in_matrix_t *matrix);
+void stand_in__set_scales(stand_in_product_t *product, const void *alpha, const void *beta);
+void stand_in__run_product(void *product);
+
+#endif
