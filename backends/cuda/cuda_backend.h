@@ -1,0 +1,151 @@
+/* The CUDA backend's own types: cards found through NVIDIA's driver, presented through the plug-in interface.
+ *
+ * A region's number is its device pointer. Every slot that calls the driver pushes the device's context and pops it again, so
+ * that a thread leaves with the context it came with. The context is the card's primary one, retained and never reset, or one
+ * of our own by GANTRY_CUDA_CONTEXT=private. What the driver refuses becomes a code and a text in cuda_status.c.
+ * Owner: the core owns instances, devices, streams, events and programs and gives them back in reverse order; an instance owns
+ * the records of its devices, a program its kernels. Threads: as backend_abi.h says slot by slot. */
+#ifndef GANTRY_CUDA_BACKEND_H
+#define GANTRY_CUDA_BACKEND_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "cuda/cuda_cublas.h"
+#include "cuda/cuda_nvml.h"
+#include "cuda/cuda_nvrtc.h"
+#include "cuda/cuda_status.h"
+#include "cuda/cuda_symbols.h"
+
+/* One card as the driver describes it. info points into this record. */
+typedef struct gantry__cuda_record_t {
+    gantry__cu_device_t device;
+    int capability; /* 90 for 9.0 */
+    int arch;       /* what programs are compiled for, 0 when NVRTC cannot */
+    int is_ptx;     /* they end as PTX for a later card: NVRTC is older than this one */
+    gantry_device_info_t info;
+    char hardware_name[256];
+    char pci_address[24];
+    char uuid[48];
+    char compute_capability[16];
+    char build_hash[20];
+} gantry__cuda_record_t;
+
+struct gantry_backend_instance_t {
+    const gantry_host_t *host;
+    gantry__cuda_symbols_t cu;
+    gantry__nvrtc_t nvrtc;
+    gantry__cuda_record_t *records;
+    uint32_t record_count;
+    uint32_t record_capacity;
+    int has_private_contexts;
+    int has_tf32;
+    char version[24];     /* "CUDA 12.9", the driver's */
+    pthread_mutex_t lock; /* guards what is opened late: the two tables below and the line */
+    gantry__cublas_t cublas;
+    gantry__nvml_t nvml;
+    char libraries[2048];
+};
+
+struct gantry_backend_device_t {
+    gantry_backend_instance_t *instance;
+    const gantry_host_t *host;
+    const gantry__cuda_symbols_t *cu;
+    const gantry__cuda_record_t *record;
+    gantry__cu_context_t context;
+    int is_private;
+    int least_priority; /* the context's own, wider than what info says */
+    int greatest_priority;
+    atomic_ullong peers_tried; /* bit: index of a device whose memory we asked to reach */
+    pthread_mutex_t lock;      /* guards the making of cublas */
+    int has_tried_cublas;
+    gantry__cublas_handle_t cublas; /* NULL: not made, or refused */
+};
+
+struct gantry_backend_stream_t {
+    gantry_backend_device_t *device;
+    gantry__cu_stream_t handle;
+};
+
+struct gantry_backend_event_t {
+    gantry_backend_device_t *device;
+    gantry__cu_event_t handle;
+};
+
+struct gantry_backend_program_t {
+    gantry_backend_device_t *device;
+    gantry__cu_module_t module;
+    pthread_mutex_t lock; /* guards kernels */
+    gantry_backend_kernel_t *kernels;
+    void *image; /* CUBIN or PTX, owned, of image_bytes and a zero */
+    size_t image_bytes;
+    char *label; /* owned, strlen + 1 bytes */
+};
+
+extern const gantry_memory_ops_t gantry__cuda_memory_ops;
+extern const gantry_stream_ops_t gantry__cuda_stream_ops;
+extern const gantry_event_ops_t gantry__cuda_event_ops;
+extern const gantry_transfer_ops_t gantry__cuda_transfer_ops;
+extern const gantry_program_ops_t gantry__cuda_program_ops;
+
+/* ---- the context around a call ---- */
+
+static inline gantry__cu_result_t gantry__cuda_enter(const gantry_backend_device_t *device) {
+    return device->cu->cuCtxPushCurrent_v2(device->context);
+}
+
+static inline void gantry__cuda_leave(const gantry_backend_device_t *device) {
+    gantry__cu_context_t popped = NULL;
+
+    device->cu->cuCtxPopCurrent_v2(&popped);
+}
+
+/* native = expression, evaluated with the device's context current. */
+#define GANTRY__CUDA_CALL(device, native, expression) \
+    do {                                              \
+        (native) = gantry__cuda_enter(device);        \
+        if ((native) == GANTRY__CU_SUCCESS) {         \
+            (native) = (expression);                  \
+            gantry__cuda_leave(device);               \
+        }                                             \
+    } while (0)
+
+static inline gantry__cu_address_t gantry__cuda_address(const gantry_span_t *span) {
+    return (gantry__cu_address_t)(span->region + span->offset_bytes);
+}
+
+/* ---- cuda_device.c ---- */
+
+/* Fills instance->records. A card that fails is left out with a warning; Unavailable, with the reason, when none remains. */
+int32_t gantry__cuda_devices_find(gantry_backend_instance_t *instance);
+void gantry__cuda_devices_forget(gantry_backend_instance_t *instance);
+int32_t gantry__cuda_device_info(gantry_backend_instance_t *instance, uint32_t index, gantry_device_info_t *out_info);
+int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t index,
+                                 gantry_backend_device_t **out_device);
+void gantry__cuda_device_close(gantry_backend_device_t *device);
+
+/* ---- cuda_device_info.c ---- */
+
+/* Fills a record whose device is set. Returns the driver's number; for a card that this backend cannot use, why goes to
+ * reason. */
+gantry__cu_result_t gantry__cuda_record_fill(const gantry_backend_instance_t *instance, gantry__cuda_record_t *record,
+                                             char *reason, size_t reason_bytes);
+/* Points the record's info to its own texts: after it was moved. */
+void gantry__cuda_record_point(const gantry_backend_instance_t *instance, gantry__cuda_record_t *record);
+
+/* ---- cuda_backend.c ---- */
+
+/* Opens NVML on the first call. */
+const gantry__nvml_t *gantry__cuda_nvml(gantry_backend_instance_t *instance);
+
+/* ---- cuda_kernel.c ---- */
+
+int32_t gantry__cuda_kernel_find(gantry_backend_program_t *program, const char *name,
+                                 gantry_backend_kernel_t **out_kernel);
+int32_t gantry__cuda_kernel_launch(gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
+                                   const gantry_launch_t *launch);
+int32_t gantry__cuda_kernel_info(gantry_backend_kernel_t *kernel, gantry_kernel_info_t *out_info);
+/* Releases a program's list of kernels. */
+void gantry__cuda_kernels_release(gantry_backend_kernel_t *first);
+
+#endif

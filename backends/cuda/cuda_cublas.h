@@ -1,0 +1,122 @@
+/* cuBLASLt, the matrix products of NVIDIA's cards: the part this backend calls, declared here, and its opening at run time.
+ *
+ * cuBLASLt alone is enough: it takes a workspace, a stream and nothing of the CUDA runtime's state but the current context.
+ * Owner: the instance holds the table; the library stays loaded. Threads: loading is thread-safe, the table constant
+ * afterwards; a cuBLASLt handle is thread-safe. */
+#ifndef GANTRY_CUDA_CUBLAS_H
+#define GANTRY_CUDA_CUBLAS_H
+
+#include <gantry/backend_abi.h>
+#include <stddef.h>
+
+#include "cuda/cuda_api.h"
+
+typedef unsigned int gantry__cublas_status_t;
+
+/* NVIDIA's are pointers to structs without a tag, which nothing declared elsewhere can match. The comparison with NVIDIA's
+ * headers defines GANTRY__CUBLAS_HANDLES and gives these names to NVIDIA's own types. */
+#if !defined(GANTRY__CUBLAS_HANDLES)
+typedef struct cublasLtContext *gantry__cublas_handle_t;
+typedef struct gantry__cublas_desc_t *gantry__cublas_desc_t;
+typedef struct gantry__cublas_layout_t *gantry__cublas_layout_t;
+typedef struct gantry__cublas_preference_t *gantry__cublas_preference_t;
+#endif
+
+/* How a product is computed, opaque. */
+typedef struct gantry__cublas_algo_own_t {
+    unsigned long data[8];
+} gantry__cublas_algo_own_t;
+
+typedef struct gantry__cublas_choice_own_t {
+    gantry__cublas_algo_own_t algo;
+    size_t workspace_bytes;
+    gantry__cublas_status_t state;
+    float waves;
+    int reserved[4];
+} gantry__cublas_choice_own_t;
+
+#if !defined(GANTRY__CUBLAS_HANDLES)
+typedef gantry__cublas_algo_own_t gantry__cublas_algo_t;
+typedef gantry__cublas_choice_own_t gantry__cublas_choice_t;
+#endif
+
+enum {
+    GANTRY__CUBLAS_SUCCESS = 0,
+    GANTRY__CUBLAS_NOT_INITIALIZED = 1,
+    GANTRY__CUBLAS_ALLOC_FAILED = 3,
+    GANTRY__CUBLAS_INVALID_VALUE = 7,
+    GANTRY__CUBLAS_ARCH_MISMATCH = 8,
+    GANTRY__CUBLAS_MAPPING_ERROR = 11,
+    GANTRY__CUBLAS_EXECUTION_FAILED = 13,
+    GANTRY__CUBLAS_INTERNAL_ERROR = 14,
+    GANTRY__CUBLAS_NOT_SUPPORTED = 15,
+    GANTRY__CUBLAS_LICENSE_ERROR = 16
+};
+
+enum { GANTRY__CUBLAS_R_32F = 0, GANTRY__CUBLAS_R_64F = 1 }; /* cudaDataType */
+enum { GANTRY__CUBLAS_COMPUTE_32F = 68, GANTRY__CUBLAS_COMPUTE_64F = 70, GANTRY__CUBLAS_COMPUTE_32F_TF32 = 77 };
+enum { GANTRY__CUBLAS_PLAIN = 0, GANTRY__CUBLAS_TRANSPOSED = 1 };
+
+enum { GANTRY__CUBLAS_DESC_TRANSA = 3, GANTRY__CUBLAS_DESC_TRANSB = 4 };                /* int32 */
+enum { GANTRY__CUBLAS_LAYOUT_BATCH_COUNT = 5, GANTRY__CUBLAS_LAYOUT_BATCH_STRIDE = 6 }; /* int32, int64 elements */
+enum {
+    GANTRY__CUBLAS_PREFERENCE_MAX_WORKSPACE_BYTES = 1, /* uint64 */
+    GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_A = 5,         /* uint32 bytes, default 256; then B, C, D */
+    GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_B = 6,
+    GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_C = 7,
+    GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_D = 8
+};
+
+/* X(function, parameters); all but cublasLtGetVersion return a gantry__cublas_status_t. */
+#define GANTRY__CUBLAS_FUNCTIONS(X)                                                                                \
+    X(cublasLtCreate, (gantry__cublas_handle_t * out_handle))                                                      \
+    X(cublasLtDestroy, (gantry__cublas_handle_t handle))                                                           \
+    X(cublasLtMatmulDescCreate, (gantry__cublas_desc_t * out_desc, unsigned int compute, unsigned int scale_type)) \
+    X(cublasLtMatmulDescDestroy, (gantry__cublas_desc_t desc))                                                     \
+    X(cublasLtMatmulDescSetAttribute,                                                                              \
+      (gantry__cublas_desc_t desc, unsigned int attribute, const void *value, size_t value_bytes))                 \
+    X(cublasLtMatrixLayoutCreate, (gantry__cublas_layout_t * out_layout, unsigned int type, unsigned long rows,    \
+                                   unsigned long columns, long leading))                                           \
+    X(cublasLtMatrixLayoutDestroy, (gantry__cublas_layout_t layout))                                               \
+    X(cublasLtMatrixLayoutSetAttribute,                                                                            \
+      (gantry__cublas_layout_t layout, unsigned int attribute, const void *value, size_t value_bytes))             \
+    X(cublasLtMatmulPreferenceCreate, (gantry__cublas_preference_t * out_preference))                              \
+    X(cublasLtMatmulPreferenceDestroy, (gantry__cublas_preference_t preference))                                   \
+    X(cublasLtMatmulPreferenceSetAttribute,                                                                        \
+      (gantry__cublas_preference_t preference, unsigned int attribute, const void *value, size_t value_bytes))     \
+    X(cublasLtMatmulAlgoGetHeuristic,                                                                              \
+      (gantry__cublas_handle_t handle, gantry__cublas_desc_t desc, gantry__cublas_layout_t a,                      \
+       gantry__cublas_layout_t b, gantry__cublas_layout_t c, gantry__cublas_layout_t d,                            \
+       gantry__cublas_preference_t preference, int wanted, gantry__cublas_choice_t *choices, int *out_found))      \
+    X(cublasLtMatmul,                                                                                              \
+      (gantry__cublas_handle_t handle, gantry__cublas_desc_t desc, const void *alpha, const void *a,               \
+       gantry__cublas_layout_t a_layout, const void *b, gantry__cublas_layout_t b_layout, const void *beta,        \
+       const void *c, gantry__cublas_layout_t c_layout, void *d, gantry__cublas_layout_t d_layout,                 \
+       const gantry__cublas_algo_t *algo, void *workspace, size_t workspace_bytes, gantry__cu_stream_t stream))
+
+typedef struct gantry__cublas_t {
+    int is_tried;
+    int is_usable;
+    char name[128];   /* "libcublasLt.so.12 (12.9.1)" */
+    char reason[512]; /* when not usable */
+    size_t (*cublasLtGetVersion)(void);
+#define GANTRY__CUBLAS_SLOT(function, parameters) gantry__cublas_status_t(*function) parameters;
+    GANTRY__CUBLAS_FUNCTIONS(GANTRY__CUBLAS_SLOT)
+#undef GANTRY__CUBLAS_SLOT
+} gantry__cublas_t;
+
+/* Opens option GANTRY_CUDA_CUBLAS when set, else libcublasLt.so.13, .12, on the first call. 1 when it can be used, else 0 and
+ * why in reason. */
+int gantry__cublas_load(gantry_backend_instance_t *instance, char *reason, size_t reason_bytes);
+
+/* The device's handle, made on the first call; NULL when the library is missing or refuses the card, which is logged once. The
+ * device destroys it. */
+gantry__cublas_handle_t gantry__cublas_handle(gantry_backend_device_t *device);
+
+const char *gantry__cublas_status_name(gantry__cublas_status_t native);
+
+#define GANTRY__CUBLAS_OPS 2
+/* MatMul and BatchMatMul. */
+extern const gantry_kernel_def_t gantry__cublas_kernels[GANTRY__CUBLAS_OPS];
+
+#endif

@@ -1,0 +1,433 @@
+/* Matrix products by cuBLASLt.
+ *
+ * The library counts by columns, tensors lie by rows. A row-major matrix is, as it lies, the column-major transpose, so
+ *
+ *     C = A B   by rows   is   C' = B' A'   by columns,
+ *
+ * and the operands change places: n x m from n x k and k x m. An operand that the op transposes is transposed once more for the
+ * library. Batches with one stride are one call; the rest is one call per index of the outer dimensions.
+ *
+ * float32 is computed in float32; with GANTRY_CUDA_TF32=1 the library may round inputs to TF32. The workspace comes from the
+ * core's scratch, as much as the chosen way of computing needs; where that is not to be had, one that needs none is taken. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cuda/cuda_backend.h"
+#include "portable/matmul_shape.h"
+
+#define WORKSPACE_BYTES (UINT64_C(32) << 20) /* what the library asks for at most on its largest cards */
+#define MOST_ALIGNMENT 256u
+
+/* One operand or the result, as the library sees it. */
+typedef struct matrix_t {
+    gantry__cu_address_t address;
+    uint64_t rows; /* of the column-major matrix */
+    uint64_t columns;
+    int32_t is_transposed;
+    int64_t batch_stride; /* elements */
+    gantry__cublas_layout_t layout;
+} matrix_t;
+
+/* One call of the library: out = left * right. */
+typedef struct product_t {
+    gantry_op_call_t *call;
+    const gantry__cublas_t *lt;
+    gantry__cublas_handle_t handle;
+    int32_t dtype;
+    int32_t batch_count;
+    gantry__cublas_desc_t desc;
+    gantry__cublas_preference_t preference;
+    matrix_t left;  /* the op's second input */
+    matrix_t right; /* the op's first */
+    matrix_t out;
+} product_t;
+
+/* ---- failures ---- */
+
+/* A lost card shows itself as a failed execution, which only the driver's own answer tells from other failures. */
+static int32_t failure_code(const product_t *product, gantry__cublas_status_t native, gantry__cu_result_t *out_driver) {
+    const gantry_backend_device_t *device = product->call->device;
+
+    *out_driver = GANTRY__CU_SUCCESS;
+    switch (native) {
+        case GANTRY__CUBLAS_ALLOC_FAILED: return GANTRY_K_RESOURCE_EXHAUSTED;
+        case GANTRY__CUBLAS_NOT_SUPPORTED:
+        case GANTRY__CUBLAS_ARCH_MISMATCH: return GANTRY_K_UNIMPLEMENTED;
+        default: break;
+    }
+    size_t free_bytes;
+    size_t total_bytes;
+    *out_driver = device->cu->cuMemGetInfo_v2(&free_bytes, &total_bytes);
+    return gantry__cuda_error_code(*out_driver) == GANTRY_K_UNAVAILABLE ? GANTRY_K_UNAVAILABLE : GANTRY_K_INTERNAL;
+}
+
+static int32_t check(const product_t *product, gantry__cublas_status_t native) {
+    const gantry_host_t *host = product->call->device->host;
+    gantry__cu_result_t driver;
+    char text[384];
+    int32_t code;
+
+    if (native == GANTRY__CUBLAS_SUCCESS) {
+        return GANTRY_K_OK;
+    }
+    code = failure_code(product, native, &driver);
+    snprintf(text, sizeof text, "%s of %llu x %llu by %llu x %llu (%d batches): %s (%u)%s%s", product->call->op,
+             (unsigned long long)product->out.columns,
+             (unsigned long long)(product->right.is_transposed ? product->right.columns : product->right.rows),
+             (unsigned long long)(product->left.is_transposed ? product->left.rows : product->left.columns),
+             (unsigned long long)product->out.rows, product->batch_count, gantry__cublas_status_name(native), native,
+             driver != GANTRY__CU_SUCCESS ? ", driver: " : "",
+             driver != GANTRY__CU_SUCCESS ? gantry__cuda_error_name(driver) : "");
+    return host->set_error(host->self, code, "cuBLAS", native, text);
+}
+
+/* ---- describing a product ---- */
+
+static gantry__cublas_status_t describe_matrix(const product_t *product, matrix_t *matrix) {
+    const gantry__cublas_t *lt = product->lt;
+    unsigned int type = product->dtype == GANTRY_K_FLOAT64 ? GANTRY__CUBLAS_R_64F : GANTRY__CUBLAS_R_32F;
+    int64_t stride = matrix->batch_stride;
+    gantry__cublas_status_t native =
+        lt->cublasLtMatrixLayoutCreate(&matrix->layout, type, matrix->rows, matrix->columns, (long)matrix->rows);
+
+    if (native == GANTRY__CUBLAS_SUCCESS && product->batch_count > 1) {
+        native = lt->cublasLtMatrixLayoutSetAttribute(matrix->layout, GANTRY__CUBLAS_LAYOUT_BATCH_COUNT,
+                                                      &product->batch_count, sizeof product->batch_count);
+        if (native == GANTRY__CUBLAS_SUCCESS) {
+            native = lt->cublasLtMatrixLayoutSetAttribute(matrix->layout, GANTRY__CUBLAS_LAYOUT_BATCH_STRIDE, &stride,
+                                                          sizeof stride);
+        }
+    }
+    return native;
+}
+
+static gantry__cublas_status_t describe_form(const product_t *product, const matrix_t *matrix, unsigned int attribute) {
+    int32_t form = matrix->is_transposed ? GANTRY__CUBLAS_TRANSPOSED : GANTRY__CUBLAS_PLAIN;
+
+    return product->lt->cublasLtMatmulDescSetAttribute(product->desc, attribute, &form, sizeof form);
+}
+
+/* The library assumes 256 bytes unless told. A batch begins where its stride says. */
+static gantry__cublas_status_t describe_alignment(const product_t *product, const matrix_t *matrix,
+                                                  unsigned int attribute) {
+    uint64_t bits = matrix->address | (uint64_t)matrix->batch_stride * gantry_k_size(product->dtype);
+    uint32_t alignment = MOST_ALIGNMENT;
+
+    while (alignment > 1 && (bits & (alignment - 1)) != 0) {
+        alignment /= 2;
+    }
+    return product->lt->cublasLtMatmulPreferenceSetAttribute(product->preference, attribute, &alignment,
+                                                             sizeof alignment);
+}
+
+static gantry__cublas_status_t describe_operation(product_t *product) {
+    int has_tf32 = product->call->device->instance->has_tf32;
+    int is_double = product->dtype == GANTRY_K_FLOAT64;
+    gantry__cublas_status_t native =
+        product->lt->cublasLtMatmulDescCreate(&product->desc,
+                                              is_double  ? GANTRY__CUBLAS_COMPUTE_64F
+                                              : has_tf32 ? GANTRY__CUBLAS_COMPUTE_32F_TF32
+                                                         : GANTRY__CUBLAS_COMPUTE_32F,
+                                              is_double ? GANTRY__CUBLAS_R_64F : GANTRY__CUBLAS_R_32F);
+
+    if (native == GANTRY__CUBLAS_SUCCESS) {
+        native = describe_form(product, &product->left, GANTRY__CUBLAS_DESC_TRANSA);
+    }
+    if (native == GANTRY__CUBLAS_SUCCESS) {
+        native = describe_form(product, &product->right, GANTRY__CUBLAS_DESC_TRANSB);
+    }
+    return native;
+}
+
+static gantry__cublas_status_t describe_preference(product_t *product) {
+    gantry__cublas_status_t native = product->lt->cublasLtMatmulPreferenceCreate(&product->preference);
+
+    if (native == GANTRY__CUBLAS_SUCCESS) {
+        native = describe_alignment(product, &product->left, GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_A);
+    }
+    if (native == GANTRY__CUBLAS_SUCCESS) {
+        native = describe_alignment(product, &product->right, GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_B);
+    }
+    if (native == GANTRY__CUBLAS_SUCCESS) {
+        native = describe_alignment(product, &product->out, GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_C);
+    }
+    if (native == GANTRY__CUBLAS_SUCCESS) {
+        native = describe_alignment(product, &product->out, GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_D);
+    }
+    return native;
+}
+
+static gantry__cublas_status_t describe(product_t *product) {
+    gantry__cublas_status_t native = describe_operation(product);
+
+    if (native == GANTRY__CUBLAS_SUCCESS) {
+        native = describe_matrix(product, &product->left);
+    }
+    if (native == GANTRY__CUBLAS_SUCCESS) {
+        native = describe_matrix(product, &product->right);
+    }
+    if (native == GANTRY__CUBLAS_SUCCESS) {
+        native = describe_matrix(product, &product->out);
+    }
+    return native == GANTRY__CUBLAS_SUCCESS ? describe_preference(product) : native;
+}
+
+static void forget(product_t *product) {
+    const gantry__cublas_t *lt = product->lt;
+    gantry__cublas_layout_t layouts[] = {product->left.layout, product->right.layout, product->out.layout};
+
+    for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++) {
+        if (layouts[i] != NULL) {
+            lt->cublasLtMatrixLayoutDestroy(layouts[i]);
+        }
+    }
+    if (product->preference != NULL) {
+        lt->cublasLtMatmulPreferenceDestroy(product->preference);
+    }
+    if (product->desc != NULL) {
+        lt->cublasLtMatmulDescDestroy(product->desc);
+    }
+}
+
+/* ---- computing ---- */
+
+static gantry__cublas_status_t choose(product_t *product, uint64_t workspace_bytes,
+                                      gantry__cublas_choice_t *out_choice) {
+    int found = 0;
+    gantry__cublas_status_t native = product->lt->cublasLtMatmulPreferenceSetAttribute(
+        product->preference, GANTRY__CUBLAS_PREFERENCE_MAX_WORKSPACE_BYTES, &workspace_bytes, sizeof workspace_bytes);
+
+    memset(out_choice, 0, sizeof *out_choice);
+    if (native == GANTRY__CUBLAS_SUCCESS) {
+        native = product->lt->cublasLtMatmulAlgoGetHeuristic(
+            product->handle, product->desc, product->left.layout, product->right.layout, product->out.layout,
+            product->out.layout, product->preference, 1, out_choice, &found);
+    }
+    return native == GANTRY__CUBLAS_SUCCESS && found == 0 ? GANTRY__CUBLAS_NOT_SUPPORTED : native;
+}
+
+/* The way to compute, and its workspace. */
+static int32_t choose_with_workspace(product_t *product, gantry__cublas_choice_t *out_choice,
+                                     gantry_span_t *out_workspace) {
+    gantry_op_call_t *call = product->call;
+    int32_t status = check(product, choose(product, WORKSPACE_BYTES, out_choice));
+
+    *out_workspace = (gantry_span_t){0, 0, 0};
+    if (status != GANTRY_K_OK || out_choice->workspace_bytes == 0) {
+        return status;
+    }
+    status = call->services->scratch(call, out_choice->workspace_bytes, out_workspace);
+    if (status == GANTRY_K_RESOURCE_EXHAUSTED) {
+        *out_workspace = (gantry_span_t){0, 0, 0};
+        return check(product, choose(product, 0, out_choice));
+    }
+    return status;
+}
+
+static int32_t run(product_t *product) {
+    static const float one32 = 1.0f;
+    static const float zero32 = 0.0f;
+    static const double one64 = 1.0;
+    static const double zero64 = 0.0;
+    int is_double = product->dtype == GANTRY_K_FLOAT64;
+    gantry__cublas_choice_t choice;
+    gantry_span_t workspace;
+    void *out = (void *)(uintptr_t)product->out.address;
+    int32_t status = choose_with_workspace(product, &choice, &workspace);
+
+    if (status != GANTRY_K_OK) {
+        return status;
+    }
+    return check(product, product->lt->cublasLtMatmul(
+                              product->handle, product->desc, is_double ? (const void *)&one64 : &one32,
+                              (const void *)(uintptr_t)product->left.address, product->left.layout,
+                              (const void *)(uintptr_t)product->right.address, product->right.layout,
+                              is_double ? (const void *)&zero64 : &zero32, out, product->out.layout, out,
+                              product->out.layout, &choice.algo, (void *)(uintptr_t)gantry__cuda_address(&workspace),
+                              choice.workspace_bytes, product->call->stream->handle));
+}
+
+/* The context is current meanwhile: scratch is the core's, which pushes it once more. */
+static int32_t compute_product(product_t *product) {
+    gantry_backend_device_t *device = product->call->device;
+    gantry__cu_result_t native = gantry__cuda_enter(device);
+    int32_t status;
+
+    if (native != GANTRY__CU_SUCCESS) {
+        return gantry__cuda_check(device->host, native, "%s on \"%.200s\"", product->call->op,
+                                  device->record->hardware_name);
+    }
+    status = check(product, describe(product));
+    if (status == GANTRY_K_OK) {
+        status = run(product);
+    }
+    forget(product);
+    gantry__cuda_leave(device);
+    return status;
+}
+
+/* ---- batches ---- */
+
+/* Joins batch dimensions through which both operands run on evenly, and leaves out those of one, so that few remain. */
+static void join_batches(gantry__matmul_shape_t *shape) {
+    int32_t rank = 0;
+
+    for (int32_t d = 0; d < shape->batch_rank; d++) {
+        int64_t dim = shape->batch_dims[d];
+        int64_t a = shape->a_batch[d];
+        int64_t b = shape->b_batch[d];
+
+        if (dim == 1) {
+            continue;
+        }
+        if (rank > 0 && shape->a_batch[rank - 1] == dim * a && shape->b_batch[rank - 1] == dim * b) {
+            rank--;
+            dim *= shape->batch_dims[rank];
+        }
+        shape->batch_dims[rank] = dim;
+        shape->a_batch[rank] = a;
+        shape->b_batch[rank] = b;
+        rank++;
+    }
+    shape->batch_rank = rank;
+}
+
+/* One b for a whole run of a's is one taller product. */
+static void fold_batches(gantry__matmul_shape_t *shape) {
+    if (shape->batch_rank == 1 && shape->a_column == 1 && shape->b_batch[0] == 0 &&
+        shape->a_batch[0] == shape->m * shape->k) {
+        shape->m *= shape->batch_dims[0];
+        shape->batch_rank = 0;
+    }
+}
+
+static void read_product(gantry_op_call_t *call, const gantry__matmul_shape_t *shape, product_t *out) {
+    int32_t last = shape->batch_rank - 1;
+    int is_a_plain = shape->a_column == 1; /* a matrix of one row or column is both */
+    int is_b_plain = shape->b_column == 1;
+
+    *out = (product_t){
+        .call = call,
+        .lt = &call->device->instance->cublas,
+        .handle = gantry__cublas_handle(call->device),
+        .dtype = call->outputs[0]->dtype,
+        .batch_count = last >= 0 ? (int32_t)shape->batch_dims[last] : 1,
+        .left = {.address = gantry__cuda_address(&call->inputs[1]->span),
+                 .rows = (uint64_t)(is_b_plain ? shape->n : shape->k),
+                 .columns = (uint64_t)(is_b_plain ? shape->k : shape->n),
+                 .is_transposed = !is_b_plain,
+                 .batch_stride = last >= 0 ? shape->b_batch[last] : 0},
+        .right = {.address = gantry__cuda_address(&call->inputs[0]->span),
+                  .rows = (uint64_t)(is_a_plain ? shape->k : shape->m),
+                  .columns = (uint64_t)(is_a_plain ? shape->m : shape->k),
+                  .is_transposed = !is_a_plain,
+                  .batch_stride = last >= 0 ? shape->a_batch[last] : 0},
+        .out = {.address = gantry__cuda_address(&call->outputs[0]->span),
+                .rows = (uint64_t)shape->n,
+                .columns = (uint64_t)shape->m,
+                .batch_stride = last >= 0 ? shape->m * shape->n : 0},
+    };
+}
+
+/* The product of the outer batch dimensions' index `run`. */
+static void move_to_run(const gantry__matmul_shape_t *shape, int64_t number, product_t *product) {
+    uint64_t item = gantry_k_size(product->dtype);
+    int32_t last = shape->batch_rank - 1;
+
+    product->out.address += (uint64_t)(number * shape->batch_dims[last] * shape->m * shape->n) * item;
+    for (int32_t d = last - 1; d >= 0; d--) {
+        int64_t index = number % shape->batch_dims[d];
+
+        product->right.address += (uint64_t)(index * shape->a_batch[d]) * item;
+        product->left.address += (uint64_t)(index * shape->b_batch[d]) * item;
+        number /= shape->batch_dims[d];
+    }
+}
+
+static int32_t all_batches(const gantry__matmul_shape_t *shape, const product_t *first) {
+    int64_t runs = 1;
+
+    for (int32_t d = 0; d < shape->batch_rank - 1; d++) {
+        runs *= shape->batch_dims[d];
+    }
+    for (int64_t number = 0; number < runs; number++) {
+        product_t product = *first;
+        int32_t status;
+
+        if (shape->batch_rank > 0) {
+            move_to_run(shape, number, &product);
+        }
+        status = compute_product(&product);
+        if (status != GANTRY_K_OK) {
+            return status;
+        }
+    }
+    return GANTRY_K_OK;
+}
+
+/* ---- the kernels ---- */
+
+/* The library looks at the card's own limits and launches past the core: where a logical device imitates a smaller one it could
+ * not be held to that, so the portable kernels take over. */
+static int is_whole_card(const gantry_op_call_t *call) {
+    const gantry_device_info_t *own = &call->device->record->info;
+
+    return call->device_info->max_work_group_size == own->max_work_group_size &&
+           call->device_info->local_memory_bytes == own->local_memory_bytes;
+}
+
+static void read_shape(const gantry_op_call_t *call, gantry__matmul_shape_t *out_shape) {
+    gantry__matmul_shape_of(call, out_shape);
+    join_batches(out_shape);
+    fold_batches(out_shape);
+}
+
+/* Counts beyond 32 bits are left to the portable kernels. */
+static int32_t supports(const gantry_op_call_t *call) {
+    gantry__matmul_shape_t shape;
+
+    if (call->device == NULL || !is_whole_card(call) || gantry__cublas_handle(call->device) == NULL) {
+        return 0;
+    }
+    read_shape(call, &shape);
+    return shape.m <= INT32_MAX && shape.n <= INT32_MAX && shape.k <= INT32_MAX &&
+           (shape.batch_rank == 0 || shape.batch_dims[shape.batch_rank - 1] <= INT32_MAX);
+}
+
+/* A product over no elements is all zeros. */
+static int32_t clear(gantry_op_call_t *call) {
+    const uint32_t zero = 0;
+
+    return call->services->fill(call, &call->outputs[0]->span, &zero, sizeof zero);
+}
+
+static int32_t compute(gantry_op_call_t *call) {
+    gantry__matmul_shape_t shape;
+    product_t product;
+
+    read_shape(call, &shape);
+    if (shape.k == 0) {
+        return clear(call);
+    }
+    read_product(call, &shape, &product);
+    return all_batches(&shape, &product);
+}
+
+static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS}};
+
+const gantry_kernel_def_t gantry__cublas_kernels[GANTRY__CUBLAS_OPS] = {
+    {.struct_size = sizeof(gantry_kernel_def_t),
+     .priority = 10,
+     .op = "MatMul",
+     .types = float_types,
+     .type_count = 1,
+     .supports = supports,
+     .compute = compute},
+    {.struct_size = sizeof(gantry_kernel_def_t),
+     .priority = 10,
+     .op = "BatchMatMul",
+     .types = float_types,
+     .type_count = 1,
+     .supports = supports,
+     .compute = compute},
+};

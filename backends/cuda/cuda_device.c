@@ -1,0 +1,202 @@
+/* Finding cards and opening them. Finding asks only for descriptions: no context is made and no device memory taken. */
+#include "cuda/cuda_backend.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REASON_BYTES 384
+
+/* ---- finding ---- */
+
+static int32_t no_devices(const gantry_backend_instance_t *instance, gantry__cu_result_t native) {
+    const char *visible =
+        getenv("CUDA_VISIBLE_DEVICES"); /* the driver's own: it looks at the environment, not at options */
+
+    return gantry__cuda_fail(instance->host, GANTRY_K_UNAVAILABLE, native,
+                             "the NVIDIA driver %s (%s) was found, but it sees no card%s%.100s%s", instance->cu.name,
+                             instance->version, visible != NULL ? " (CUDA_VISIBLE_DEVICES=\"" : "",
+                             visible != NULL ? visible : "", visible != NULL ? "\")" : "");
+}
+
+/* Whatever cuInit fails with, there is no CUDA here. */
+static int32_t start_driver(const gantry_backend_instance_t *instance, int *out_count) {
+    gantry__cu_result_t native = instance->cu.cuInit(0);
+
+    if (native == GANTRY__CU_SUCCESS) {
+        native = instance->cu.cuDeviceGetCount(out_count);
+    }
+    if (native == GANTRY__CU_NO_DEVICE || (native == GANTRY__CU_SUCCESS && *out_count <= 0)) {
+        return no_devices(instance, native);
+    }
+    if (native != GANTRY__CU_SUCCESS) {
+        return gantry__cuda_fail(instance->host, GANTRY_K_UNAVAILABLE, native,
+                                 "the NVIDIA driver %s (%s) was found, but it does not start: %s (%u)",
+                                 instance->cu.name, instance->version, gantry__cuda_error_name(native), native);
+    }
+    return GANTRY_K_OK;
+}
+
+/* Keeps the reason, for the message when no card remains, and warns with it. */
+static void leave_out(const gantry_host_t *host, char *reasons, size_t reasons_bytes, int ordinal, const char *reason) {
+    size_t length = strlen(reasons);
+
+    gantry__cuda_log(host, GANTRY_LOG_WARNING, "CUDA device %d is left out: %s", ordinal, reason);
+    snprintf(reasons + length, reasons_bytes - length, "%sdevice %d: %s", length > 0 ? "; " : "", ordinal, reason);
+}
+
+int32_t gantry__cuda_devices_find(gantry_backend_instance_t *instance) {
+    const gantry_host_t *host = instance->host;
+    char reasons[768] = "";
+    int count = 0;
+    int32_t status = start_driver(instance, &count);
+
+    if (status != GANTRY_K_OK) {
+        return status;
+    }
+    instance->records = gantry__cuda_alloc(host, (size_t)count * sizeof *instance->records);
+    if (instance->records == NULL) {
+        return GANTRY_K_RESOURCE_EXHAUSTED;
+    }
+    instance->record_capacity = (uint32_t)count;
+    for (int i = 0; i < count; i++) {
+        gantry__cuda_record_t *record = &instance->records[instance->record_count];
+        char reason[REASON_BYTES] = "it does not answer";
+
+        memset(record, 0, sizeof *record);
+        if (instance->cu.cuDeviceGet(&record->device, i) == GANTRY__CU_SUCCESS &&
+            gantry__cuda_record_fill(instance, record, reason, sizeof reason) == GANTRY__CU_SUCCESS) {
+            instance->record_count++;
+        } else {
+            leave_out(host, reasons, sizeof reasons, i, reason);
+        }
+    }
+    if (instance->record_count == 0) {
+        return gantry__cuda_fail(host, GANTRY_K_UNAVAILABLE, 0,
+                                 "the NVIDIA driver %s (%s) was found, but no usable card: %s", instance->cu.name,
+                                 instance->version, reasons);
+    }
+    return GANTRY_K_OK;
+}
+
+void gantry__cuda_devices_forget(gantry_backend_instance_t *instance) {
+    gantry__cuda_free(instance->host, instance->records, instance->record_capacity * sizeof *instance->records);
+    instance->records = NULL;
+    instance->record_count = 0;
+    instance->record_capacity = 0;
+}
+
+static int32_t check_index(gantry_backend_instance_t *instance, uint32_t index) {
+    if (index >= instance->record_count) {
+        return gantry__cuda_fail(instance->host, GANTRY_K_INVALID_ARGUMENT, 0,
+                                 "CUDA device %u does not exist; there are %u, from 0", index, instance->record_count);
+    }
+    return GANTRY_K_OK;
+}
+
+int32_t gantry__cuda_device_info(gantry_backend_instance_t *instance, uint32_t index, gantry_device_info_t *out_info) {
+    uint32_t bytes = out_info->struct_size;
+    int32_t status = check_index(instance, index);
+
+    if (status != GANTRY_K_OK) {
+        return status;
+    }
+    if (bytes > sizeof *out_info) { /* a newer caller: the slots we do not know stay as they are */
+        bytes = sizeof *out_info;
+    }
+    memcpy(out_info, &instance->records[index].info, bytes);
+    out_info->struct_size = bytes;
+    return GANTRY_K_OK;
+}
+
+/* ---- opening ---- */
+
+/* A context that is made is current; one that is retained is not. */
+static gantry__cu_result_t take_context(gantry_backend_device_t *device) {
+    const gantry__cuda_symbols_t *cu = device->cu;
+    gantry__cu_result_t native;
+
+    if (!device->is_private) {
+        return cu->cuDevicePrimaryCtxRetain(&device->context, device->record->device);
+    }
+    native = cu->cuCtxCreate_v2(&device->context, GANTRY__CU_CONTEXT_SCHEDULE_AUTO, device->record->device);
+    if (native == GANTRY__CU_SUCCESS) {
+        gantry__cuda_leave(device);
+    }
+    return native;
+}
+
+static void give_context(gantry_backend_device_t *device) {
+    if (device->context == NULL) {
+        return;
+    }
+    if (device->is_private) {
+        device->cu->cuCtxDestroy_v2(device->context);
+    } else {
+        device->cu->cuDevicePrimaryCtxRelease_v2(device->record->device);
+    }
+    device->context = NULL;
+}
+
+static gantry_backend_device_t *make_device(gantry_backend_instance_t *instance, const gantry__cuda_record_t *record) {
+    gantry_backend_device_t *device = gantry__cuda_alloc(instance->host, sizeof *device);
+
+    if (device == NULL) {
+        return NULL;
+    }
+    device->instance = instance;
+    device->host = instance->host;
+    device->cu = &instance->cu;
+    device->record = record;
+    device->is_private = instance->has_private_contexts;
+    atomic_init(&device->peers_tried, 0);
+    if (pthread_mutex_init(&device->lock, NULL) != 0) {
+        gantry__cuda_fail(device->host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for a CUDA device");
+        gantry__cuda_free(device->host, device, sizeof *device);
+        return NULL;
+    }
+    return device;
+}
+
+int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t index,
+                                 gantry_backend_device_t **out_device) {
+    gantry_backend_device_t *device;
+    gantry__cu_result_t native;
+    int32_t status = check_index(instance, index);
+
+    *out_device = NULL;
+    if (status != GANTRY_K_OK) {
+        return status;
+    }
+    device = make_device(instance, &instance->records[index]);
+    if (device == NULL) {
+        return GANTRY_K_RESOURCE_EXHAUSTED;
+    }
+    native = take_context(device);
+    if (native == GANTRY__CU_SUCCESS) {
+        GANTRY__CUDA_CALL(device, native,
+                          device->cu->cuCtxGetStreamPriorityRange(&device->least_priority, &device->greatest_priority));
+    }
+    if (native != GANTRY__CU_SUCCESS) {
+        status = gantry__cuda_check(device->host, native, "opening \"%.200s\" (%s)", device->record->hardware_name,
+                                    device->is_private ? "a context of its own" : "the card's primary context");
+        gantry__cuda_device_close(device);
+        return status;
+    }
+    *out_device = device;
+    return GANTRY_K_OK;
+}
+
+static void close_cublas(gantry_backend_device_t *device) {
+    if (device->cublas != NULL && gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
+        device->instance->cublas.cublasLtDestroy(device->cublas);
+        gantry__cuda_leave(device);
+    }
+}
+
+void gantry__cuda_device_close(gantry_backend_device_t *device) {
+    close_cublas(device);
+    give_context(device);
+    pthread_mutex_destroy(&device->lock);
+    gantry__cuda_free(device->host, device, sizeof *device);
+}

@@ -1,0 +1,195 @@
+/* One card's description, asked without a context. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cuda/cuda_backend.h"
+
+#define BIT(dtype) (UINT64_C(1) << (dtype))
+
+/* Every type that needs no more than CUDA C's own: also bfloat16 (14) and float16 (19), which are stored as 16 bits and
+ * computed in float32; uint8 4, int16 5, int8 6, uint16 17, uint32 22, uint64 23. */
+#define ALL_TYPES                                                                                     \
+    (BIT(GANTRY_K_FLOAT32) | BIT(GANTRY_K_FLOAT64) | BIT(GANTRY_K_INT32) | BIT(4) | BIT(5) | BIT(6) | \
+     BIT(GANTRY_K_INT64) | BIT(GANTRY_K_BOOL) | BIT(14) | BIT(17) | BIT(19) | BIT(22) | BIT(23))
+
+#define PARAMETER_BYTES 4096 /* of one launch, on every card */
+
+typedef struct asked_t {
+    const gantry__cuda_symbols_t *cu;
+    gantry__cuda_record_t *record;
+    gantry__cu_result_t failure; /* of a question that the driver should answer */
+} asked_t;
+
+/* 0 when the driver does not answer. */
+static uint32_t number(asked_t *asked, unsigned int attribute) {
+    int value = 0;
+    gantry__cu_result_t native = asked->cu->cuDeviceGetAttribute(&value, attribute, asked->record->device);
+
+    if (native != GANTRY__CU_SUCCESS) {
+        asked->failure = native;
+        return 0;
+    }
+    return value > 0 ? (uint32_t)value : 0;
+}
+
+/* Answers that may be missing: newer drivers drop some attributes. */
+static uint32_t optional_number(asked_t *asked, unsigned int attribute) {
+    gantry__cu_result_t failure = asked->failure;
+    uint32_t value = number(asked, attribute);
+
+    asked->failure = failure;
+    return value;
+}
+
+/* ---- what identifies the card ---- */
+
+/* The address of a function of the card is always 0: others are its sound and its USB port. */
+static void find_pci(asked_t *asked) {
+    uint32_t domain = number(asked, GANTRY__CU_ATTRIBUTE_PCI_DOMAIN_ID);
+    uint32_t bus = number(asked, GANTRY__CU_ATTRIBUTE_PCI_BUS_ID);
+    uint32_t device = number(asked, GANTRY__CU_ATTRIBUTE_PCI_DEVICE_ID);
+
+    snprintf(asked->record->pci_address, sizeof asked->record->pci_address, "%04x:%02x:%02x.0", domain & 0xffffu,
+             bus & 0xffu, device & 0x1fu);
+}
+
+/* "GPU-..." also for a part of a card (MIG), whose own text the driver API does not give. */
+static void find_uuid(asked_t *asked) {
+    unsigned char b[GANTRY__CU_UUID_BYTES];
+
+    memset(b, 0, sizeof b);
+    if (asked->cu->cuDeviceGetUuid_v2((struct CUuuid_st *)b, asked->record->device) != GANTRY__CU_SUCCESS) {
+        return;
+    }
+    snprintf(asked->record->uuid, sizeof asked->record->uuid,
+             "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3], b[4],
+             b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+}
+
+/* ---- what programs are compiled for ---- */
+
+/* The card's own architecture as machine code; the newest that NVRTC knows below it as PTX, which the driver translates. */
+static void find_arch(const gantry_backend_instance_t *instance, gantry__cuda_record_t *record) {
+    const gantry__nvrtc_t *nvrtc = &instance->nvrtc;
+
+    if (!nvrtc->is_usable) {
+        return;
+    }
+    for (int i = 0; i < nvrtc->arch_count; i++) {
+        if (nvrtc->archs[i] <= record->capability && nvrtc->archs[i] > record->arch) {
+            record->arch = nvrtc->archs[i];
+        }
+    }
+    record->is_ptx = record->arch != record->capability;
+    if (record->arch == 0) {
+        gantry__cuda_log(
+            instance->host, GANTRY_LOG_WARNING,
+            "\"%.120s\" runs no programs: its compute capability %s is older than any that %s compiles for",
+            record->hardware_name, record->compute_capability, nvrtc->name);
+    }
+}
+
+/* FNV-1a, 64 bits; the terminator counts, so that neighbouring texts do not run together. */
+static uint64_t add_to_hash(uint64_t hash, const char *text) {
+    do {
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    } while (*text++ != '\0');
+    return hash;
+}
+
+/* The driver counts too: a cached binary may be one that only a newer driver takes. */
+static void fill_build_hash(const gantry_backend_instance_t *instance, gantry__cuda_record_t *record) {
+    char target[64];
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    snprintf(target, sizeof target, "%s %d %d", record->is_ptx ? "compute" : "sm", record->arch,
+             instance->nvrtc.version);
+    hash = add_to_hash(hash, "NVIDIA CUDA");
+    hash = add_to_hash(hash, record->hardware_name);
+    hash = add_to_hash(hash, instance->version);
+    hash = add_to_hash(hash, target);
+    snprintf(record->build_hash, sizeof record->build_hash, "%016llx", (unsigned long long)hash);
+}
+
+/* ---- the record ---- */
+
+static void fill_numbers(asked_t *asked) {
+    gantry_device_info_t *info = &asked->record->info;
+    uint32_t major = number(asked, GANTRY__CU_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+    uint32_t minor = number(asked, GANTRY__CU_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+
+    info->type = GANTRY_DEVICE_TYPE_GPU;
+    info->flags =
+        number(asked, GANTRY__CU_ATTRIBUTE_INTEGRATED) != 0 ? GANTRY_DEVICE_INTEGRATED | GANTRY_DEVICE_HOST_BACKED : 0;
+    info->compute_units = number(asked, GANTRY__CU_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    info->base_alignment_bytes = 256;
+    info->local_memory_bytes = number(asked, GANTRY__CU_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+    info->dtype_mask = ALL_TYPES;
+    info->max_work_group_size = number(asked, GANTRY__CU_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+    info->parameter_bytes = PARAMETER_BYTES;
+    info->native_vector_width = 1;
+    info->sub_group_size = number(asked, GANTRY__CU_ATTRIBUTE_WARP_SIZE);
+    info->clock_mhz = optional_number(asked, GANTRY__CU_ATTRIBUTE_CLOCK_RATE) / 1000;
+    if (optional_number(asked, GANTRY__CU_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED) != 0) {
+        info->greatest_priority = -1; /* two levels: how many there are only a context tells */
+    }
+    asked->record->capability = (int)(major * 10 + minor);
+    snprintf(asked->record->compute_capability, sizeof asked->record->compute_capability, "%u.%u", major, minor);
+}
+
+void gantry__cuda_record_point(const gantry_backend_instance_t *instance, gantry__cuda_record_t *record) {
+    gantry_device_info_t *info = &record->info;
+
+    info->struct_size = sizeof *info;
+    info->hardware_name = record->hardware_name;
+    info->vendor = "NVIDIA Corporation";
+    info->driver_version = instance->version;
+    info->platform_name = "NVIDIA CUDA";
+    info->platform_version = instance->version;
+    info->pci_address = record->pci_address;
+    info->uuid = record->uuid;
+    info->compute_capability = record->compute_capability;
+    info->build_hash = record->build_hash;
+}
+
+static gantry__cu_result_t fill_name_and_size(asked_t *asked) {
+    gantry__cuda_record_t *record = asked->record;
+    size_t total = 0;
+    gantry__cu_result_t native =
+        asked->cu->cuDeviceGetName(record->hardware_name, (int)sizeof record->hardware_name, record->device);
+
+    record->hardware_name[sizeof record->hardware_name - 1] = '\0';
+    if (native == GANTRY__CU_SUCCESS) {
+        native = asked->cu->cuDeviceTotalMem_v2(&total, record->device);
+        record->info.total_bytes = total;
+    }
+    return native;
+}
+
+gantry__cu_result_t gantry__cuda_record_fill(const gantry_backend_instance_t *instance, gantry__cuda_record_t *record,
+                                             char *reason, size_t reason_bytes) {
+    asked_t asked = {&instance->cu, record, GANTRY__CU_SUCCESS};
+    gantry__cu_result_t native = fill_name_and_size(&asked);
+
+    if (native == GANTRY__CU_SUCCESS) {
+        fill_numbers(&asked);
+        find_pci(&asked);
+        native = asked.failure;
+    }
+    if (native != GANTRY__CU_SUCCESS) {
+        snprintf(reason, reason_bytes, "\"%.100s\" does not describe itself: %s (%u)", record->hardware_name,
+                 gantry__cuda_error_name(native), native);
+        return native;
+    }
+    if (optional_number(&asked, GANTRY__CU_ATTRIBUTE_COMPUTE_MODE) == GANTRY__CU_COMPUTE_MODE_PROHIBITED) {
+        snprintf(reason, reason_bytes, "\"%.100s\" is in compute mode \"prohibited\" (nvidia-smi -c changes it)",
+                 record->hardware_name);
+        return GANTRY__CU_NO_DEVICE;
+    }
+    find_uuid(&asked);
+    find_arch(instance, record);
+    record->info.program_kinds = record->arch != 0 ? GANTRY_PROGRAM_CUDA_C : 0;
+    fill_build_hash(instance, record);
+    gantry__cuda_record_point(instance, record);
+    return GANTRY__CU_SUCCESS;
+}

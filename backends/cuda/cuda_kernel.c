@@ -1,0 +1,273 @@
+/* Kernels and their launches. A CUfunction carries no arguments, so one serves every thread. */
+#include "cuda/cuda_backend.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_PARAMETERS 64
+#define USUAL_GROUP 256u /* work-items, where the caller leaves the size to us */
+#define MOST_GROUPS_X 2147483647u
+#define MOST_GROUPS_YZ 65535u
+
+struct gantry_backend_kernel_t {
+    gantry_backend_program_t *program;
+    gantry_backend_kernel_t *next; /* of the program */
+    gantry__cu_function_t function;
+    char *name;              /* owned, strlen + 1 bytes */
+    int32_t parameter_count; /* -1: the driver does not tell */
+    gantry_kernel_info_t info;
+};
+
+/* ---- finding ---- */
+
+static void release_kernel(gantry_backend_kernel_t *kernel) {
+    const gantry_host_t *host = kernel->program->device->host;
+
+    if (kernel->name != NULL) {
+        gantry__cuda_free(host, kernel->name, strlen(kernel->name) + 1);
+    }
+    gantry__cuda_free(host, kernel, sizeof *kernel);
+}
+
+void gantry__cuda_kernels_release(gantry_backend_kernel_t *first) {
+    while (first != NULL) {
+        gantry_backend_kernel_t *next = first->next;
+
+        release_kernel(first);
+        first = next;
+    }
+}
+
+static gantry_backend_kernel_t *make_kernel(gantry_backend_program_t *program, const char *name) {
+    const gantry_host_t *host = program->device->host;
+    gantry_backend_kernel_t *kernel = gantry__cuda_alloc(host, sizeof *kernel);
+    size_t name_bytes = strlen(name) + 1;
+
+    if (kernel == NULL) {
+        return NULL;
+    }
+    kernel->program = program;
+    kernel->name = gantry__cuda_alloc(host, name_bytes);
+    if (kernel->name == NULL) {
+        release_kernel(kernel);
+        return NULL;
+    }
+    memcpy(kernel->name, name, name_bytes);
+    return kernel;
+}
+
+static gantry_backend_kernel_t *find_known(gantry_backend_program_t *program, const char *name) {
+    gantry_backend_kernel_t *kernel;
+
+    pthread_mutex_lock(&program->lock);
+    for (kernel = program->kernels; kernel != NULL; kernel = kernel->next) {
+        if (strcmp(kernel->name, name) == 0) {
+            break;
+        }
+    }
+    pthread_mutex_unlock(&program->lock);
+    return kernel;
+}
+
+static uint32_t attribute(const gantry_backend_kernel_t *kernel, unsigned int what) {
+    int value = 0;
+
+    if (kernel->program->device->cu->cuFuncGetAttribute(&value, what, kernel->function) != GANTRY__CU_SUCCESS) {
+        return 0;
+    }
+    return value > 0 ? (uint32_t)value : 0;
+}
+
+/* Drivers of CUDA 12.4 and newer tell a kernel's parameters one by one. */
+static int32_t count_parameters(const gantry_backend_kernel_t *kernel) {
+    const gantry__cuda_symbols_t *cu = kernel->program->device->cu;
+    size_t offset_bytes = 0;
+    size_t size_bytes = 0;
+    int32_t count = 0;
+
+    if (cu->cuFuncGetParamInfo == NULL) {
+        return -1;
+    }
+    while (count <= MOST_PARAMETERS &&
+           cu->cuFuncGetParamInfo(kernel->function, (size_t)count, &offset_bytes, &size_bytes) == GANTRY__CU_SUCCESS) {
+        count++;
+    }
+    return count;
+}
+
+/* The device's context is current. What the driver does not tell stays 0. */
+static void ask_needs(gantry_backend_kernel_t *kernel) {
+    kernel->info.struct_size = sizeof kernel->info;
+    kernel->info.max_work_group_size = attribute(kernel, GANTRY__CU_FUNCTION_MAX_THREADS_PER_BLOCK);
+    kernel->info.local_bytes = attribute(kernel, GANTRY__CU_FUNCTION_SHARED_SIZE_BYTES);
+    kernel->info.private_bytes = attribute(kernel, GANTRY__CU_FUNCTION_LOCAL_SIZE_BYTES);
+    kernel->parameter_count = count_parameters(kernel);
+}
+
+int32_t gantry__cuda_kernel_info(gantry_backend_kernel_t *kernel, gantry_kernel_info_t *out_info) {
+    uint32_t bytes = out_info->struct_size < sizeof kernel->info ? out_info->struct_size : sizeof kernel->info;
+
+    memcpy(out_info, &kernel->info, bytes);
+    out_info->struct_size = bytes;
+    return GANTRY_K_OK;
+}
+
+static gantry__cu_result_t find_function(gantry_backend_kernel_t *kernel) {
+    gantry_backend_program_t *program = kernel->program;
+    gantry__cu_result_t native =
+        program->device->cu->cuModuleGetFunction(&kernel->function, program->module, kernel->name);
+
+    if (native == GANTRY__CU_SUCCESS) {
+        ask_needs(kernel);
+    }
+    return native;
+}
+
+int32_t gantry__cuda_kernel_find(gantry_backend_program_t *program, const char *name,
+                                 gantry_backend_kernel_t **out_kernel) {
+    gantry_backend_kernel_t *kernel = find_known(program, name);
+    gantry__cu_result_t native;
+
+    *out_kernel = kernel;
+    if (kernel != NULL) {
+        return GANTRY_K_OK;
+    }
+    kernel = make_kernel(program, name);
+    if (kernel == NULL) {
+        return GANTRY_K_RESOURCE_EXHAUSTED;
+    }
+    GANTRY__CUDA_CALL(program->device, native, find_function(kernel));
+    if (native != GANTRY__CU_SUCCESS) {
+        release_kernel(kernel);
+        return gantry__cuda_check(program->device->host, native, "kernel \"%.100s\" of program \"%.200s\"", name,
+                                  program->label);
+    }
+    pthread_mutex_lock(
+        &program->lock); /* two threads that find one name at a time make it twice; both end with the program */
+    kernel->next = program->kernels;
+    program->kernels = kernel;
+    pthread_mutex_unlock(&program->lock);
+    *out_kernel = kernel;
+    return GANTRY_K_OK;
+}
+
+/* ---- launching ---- */
+
+/* Parameters are passed by pointer; those that are no value of the caller's lie in numbers. */
+typedef struct parameters_t {
+    void *list[MOST_PARAMETERS];
+    unsigned long long numbers[MOST_PARAMETERS];
+    uint32_t count;
+    uint32_t shared_bytes;
+} parameters_t;
+
+static int32_t wrong_arguments(const gantry_backend_kernel_t *kernel, const char *what, uint32_t number) {
+    return gantry__cuda_fail(kernel->program->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+                             "launch of \"%.100s\" of \"%.100s\": %s %u", kernel->name, kernel->program->label, what,
+                             number);
+}
+
+static void add_number(parameters_t *out, unsigned long long value) {
+    out->numbers[out->count] = value;
+    out->list[out->count] = &out->numbers[out->count];
+    out->count++;
+}
+
+static int32_t set_parameters(const gantry_backend_kernel_t *kernel, const gantry_launch_t *launch, parameters_t *out) {
+    out->count = 0;
+    out->shared_bytes = 0;
+    for (uint32_t i = 0; i < launch->arg_count; i++) {
+        const gantry_launch_arg_t *arg = &launch->args[i];
+
+        if (out->count + 2 > MOST_PARAMETERS) {
+            return wrong_arguments(kernel, "more parameters than", MOST_PARAMETERS);
+        }
+        switch (arg->kind) {
+            case GANTRY_LAUNCH_SPAN:
+                add_number(out, arg->as.span.region);
+                add_number(out, arg->as.span.offset_bytes);
+                break;
+            case GANTRY_LAUNCH_SCALAR: out->list[out->count++] = (void *)(uintptr_t)arg->as.value; break;
+            case GANTRY_LAUNCH_LOCAL:
+                add_number(out, arg->size_bytes);
+                out->shared_bytes += arg->size_bytes;
+                break;
+            default: return wrong_arguments(kernel, "unknown kind of argument", i);
+        }
+    }
+    if (kernel->parameter_count >= 0 && out->count != (uint32_t)kernel->parameter_count) {
+        return gantry__cuda_fail(
+            kernel->program->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+            "launch of \"%.100s\" of \"%.100s\": %u arguments, a span counting twice; the kernel takes %d",
+            kernel->name, kernel->program->label, out->count, kernel->parameter_count);
+    }
+    return GANTRY_K_OK;
+}
+
+/* The largest group up to the usual one that divides the work-items: none may be launched beyond them. */
+static uint64_t choose_group(const gantry_backend_kernel_t *kernel, uint64_t items) {
+    uint64_t most = kernel->info.max_work_group_size;
+    uint64_t group = most != 0 && most < USUAL_GROUP ? most : USUAL_GROUP;
+
+    while (items % group != 0) {
+        group--;
+    }
+    return group;
+}
+
+static int32_t shape_launch(const gantry_backend_kernel_t *kernel, const gantry_launch_t *launch,
+                            unsigned int groups[3], unsigned int group[3]) {
+    uint64_t local[3] = {1, 1, 1};
+    uint64_t count[3] = {1, 1, 1};
+    uint32_t dimensions = launch->dimensions < 3 ? launch->dimensions : 3;
+    int has_local = 0;
+
+    for (uint32_t d = 0; d < dimensions; d++) {
+        has_local |= launch->local_size[d] != 0;
+    }
+    for (uint32_t d = 0; d < dimensions; d++) {
+        uint64_t items = launch->global_size[d];
+
+        local[d] = has_local ? launch->local_size[d] : d == 0 && items != 0 ? choose_group(kernel, items) : 1;
+        count[d] = local[d] != 0 && local[d] <= UINT32_MAX && items % local[d] == 0 ? items / local[d] : 0;
+        if (count[d] == 0 || count[d] > (d == 0 ? MOST_GROUPS_X : MOST_GROUPS_YZ)) {
+            return gantry__cuda_fail(
+                kernel->program->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+                "launch of \"%.100s\" of \"%.100s\": %llu work-items in groups of %llu in dimension %u; a "
+                "multiple of up to %u groups is accepted",
+                kernel->name, kernel->program->label, (unsigned long long)items, (unsigned long long)local[d], d,
+                d == 0 ? MOST_GROUPS_X : MOST_GROUPS_YZ);
+        }
+    }
+    for (int d = 0; d < 3; d++) {
+        groups[d] = (unsigned int)count[d];
+        group[d] = (unsigned int)local[d];
+    }
+    return GANTRY_K_OK;
+}
+
+int32_t gantry__cuda_kernel_launch(gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
+                                   const gantry_launch_t *launch) {
+    gantry_backend_device_t *device = stream->device;
+    parameters_t parameters;
+    unsigned int groups[3];
+    unsigned int group[3];
+    gantry__cu_result_t native;
+    int32_t status = set_parameters(kernel, launch, &parameters);
+
+    if (status == GANTRY_K_OK) {
+        status = shape_launch(kernel, launch, groups, group);
+    }
+    if (status != GANTRY_K_OK) {
+        return status;
+    }
+    GANTRY__CUDA_CALL(
+        device, native,
+        device->cu->cuLaunchKernel(kernel->function, groups[0], groups[1], groups[2], group[0], group[1], group[2],
+                                   parameters.shared_bytes, stream->handle, parameters.list, NULL));
+    return gantry__cuda_check(
+        device->host, native,
+        "launch of \"%.100s\" of \"%.100s\": %u x %u x %u groups of %u x %u x %u work-items, %u arguments",
+        kernel->name, kernel->program->label, groups[0], groups[1], groups[2], group[0], group[1], group[2],
+        launch->arg_count);
+}

@@ -1,0 +1,76 @@
+/* Device memory as the driver gives it, and pinned host memory.
+ *
+ * The driver commits at once, so a success here is memory that is there. Pinned memory is pinned for every context: the core
+ * shares it between the logical devices of a card. */
+#include "cuda/cuda_backend.h"
+
+static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes, gantry_region_t *out_region) {
+    const gantry_device_info_t *info = &device->record->info;
+    gantry__cu_address_t address = 0;
+    gantry__cu_result_t native;
+
+    *out_region = 0;
+    if (size_bytes == 0) {
+        return gantry__cuda_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0, "a region of 0 bytes on \"%.200s\"",
+                                 info->hardware_name);
+    }
+    GANTRY__CUDA_CALL(device, native, device->cu->cuMemAlloc_v2(&address, (size_t)size_bytes));
+    *out_region = (gantry_region_t)address;
+    return gantry__cuda_check(device->host, native, "taking %llu bytes on \"%.200s\"", (unsigned long long)size_bytes,
+                              info->hardware_name);
+}
+
+static void region_free(gantry_backend_device_t *device, gantry_region_t region, uint64_t size_bytes) {
+    (void)size_bytes;
+    if (gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
+        device->cu->cuMemFree_v2((gantry__cu_address_t)region);
+        gantry__cuda_leave(device);
+    }
+}
+
+static int32_t host_alloc(gantry_backend_device_t *device, uint64_t size_bytes, void **out_ptr) {
+    gantry__cu_result_t native;
+
+    *out_ptr = NULL;
+    GANTRY__CUDA_CALL(device, native,
+                      device->cu->cuMemHostAlloc(out_ptr, (size_t)size_bytes, GANTRY__CU_HOST_ALLOC_PORTABLE));
+    return gantry__cuda_check(device->host, native, "taking %llu bytes of pinned host memory for \"%.200s\"",
+                              (unsigned long long)size_bytes, device->record->hardware_name);
+}
+
+static void host_free(gantry_backend_device_t *device, void *ptr, uint64_t size_bytes) {
+    (void)size_bytes;
+    if (ptr != NULL && gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
+        device->cu->cuMemFreeHost(ptr);
+        gantry__cuda_leave(device);
+    }
+}
+
+/* NVML is asked when the driver does not answer; not for a lost device, of which the core must hear. */
+static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes, uint64_t *out_total_bytes) {
+    const gantry__cuda_record_t *record = device->record;
+    gantry__nvml_memory_t memory;
+    size_t free_bytes = 0;
+    size_t total_bytes = 0;
+    gantry__cu_result_t native;
+
+    GANTRY__CUDA_CALL(device, native, device->cu->cuMemGetInfo_v2(&free_bytes, &total_bytes));
+    if (native != GANTRY__CU_SUCCESS && gantry__cuda_error_code(native) != GANTRY_K_UNAVAILABLE &&
+        gantry__nvml_memory(gantry__cuda_nvml(device->instance), record->uuid, record->pci_address, &memory)) {
+        *out_free_bytes = memory.free;
+        *out_total_bytes = memory.total;
+        return GANTRY_K_OK;
+    }
+    *out_free_bytes = free_bytes;
+    *out_total_bytes = total_bytes;
+    return gantry__cuda_check(device->host, native, "asking \"%.200s\" for its free memory", record->hardware_name);
+}
+
+const gantry_memory_ops_t gantry__cuda_memory_ops = {
+    .struct_size = sizeof gantry__cuda_memory_ops,
+    .region_alloc = region_alloc,
+    .region_free = region_free,
+    .host_alloc = host_alloc,
+    .host_free = host_free,
+    .memory_info = memory_info,
+};

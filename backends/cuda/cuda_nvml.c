@@ -1,0 +1,87 @@
+#include "cuda/cuda_nvml.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cuda/cuda_status.h"
+#include "cuda/cuda_symbols.h"
+
+static const char *const candidates[] = {"libnvidia-ml.so.1"};
+
+static const gantry__cuda_symbol_t symbols[] = {{"nvmlErrorString", offsetof(gantry__nvml_t, nvmlErrorString)},
+#define SYMBOL(function, parameters) {#function, offsetof(gantry__nvml_t, function)},
+                                                GANTRY__NVML_FUNCTIONS(SYMBOL)
+#undef SYMBOL
+};
+
+static void start(gantry__nvml_t *nvml, const char *file) {
+    gantry__nvml_result_t native = nvml->nvmlInit_v2();
+    const char *text;
+
+    if (native != GANTRY__NVML_SUCCESS) {
+        text = nvml->nvmlErrorString(native);
+        snprintf(nvml->reason, sizeof nvml->reason, "%.200s does not start: %.200s (%u)", file,
+                 text != NULL ? text : "?", native);
+        return;
+    }
+    if (nvml->nvmlSystemGetDriverVersion(nvml->driver, sizeof nvml->driver) != GANTRY__NVML_SUCCESS) {
+        nvml->driver[0] = '\0';
+    }
+    snprintf(nvml->name, sizeof nvml->name, nvml->driver[0] != '\0' ? "%.40s (driver %.70s)" : "%.40s", file,
+             nvml->driver);
+    nvml->is_usable = 1;
+}
+
+void gantry__nvml_open(const gantry_host_t *host, gantry__nvml_t *out_nvml) {
+    char file[256];
+    char reasons[400];
+    const char *missing;
+    void *library;
+
+    out_nvml->is_tried = 1;
+    library = gantry__cuda_library_open(host, "GANTRY_CUDA_NVML", candidates, sizeof candidates / sizeof candidates[0],
+                                        file, sizeof file, reasons, sizeof reasons);
+    if (library == NULL) {
+        snprintf(out_nvml->reason, sizeof out_nvml->reason, "NVML cannot be opened: %s", reasons);
+        return;
+    }
+    missing = gantry__cuda_library_resolve(library, symbols, sizeof symbols / sizeof symbols[0], out_nvml);
+    if (missing != NULL) {
+        snprintf(out_nvml->reason, sizeof out_nvml->reason, "%.200s is no NVML: it has no function %s", file, missing);
+        return;
+    }
+    start(out_nvml, file);
+}
+
+void gantry__nvml_close(gantry__nvml_t *nvml) {
+    if (nvml->is_usable) {
+        nvml->nvmlShutdown();
+        nvml->is_usable = 0;
+    }
+}
+
+static int find_card(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
+                     gantry__nvml_device_t *out_card) {
+    if (!nvml->is_usable) {
+        return 0;
+    }
+    return (uuid[0] != '\0' && nvml->nvmlDeviceGetHandleByUUID(uuid, out_card) == GANTRY__NVML_SUCCESS) ||
+           nvml->nvmlDeviceGetHandleByPciBusId_v2(pci_address, out_card) == GANTRY__NVML_SUCCESS;
+}
+
+int gantry__nvml_memory(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
+                        gantry__nvml_memory_t *out_memory) {
+    gantry__nvml_device_t card = NULL;
+
+    return find_card(nvml, uuid, pci_address, &card) &&
+           nvml->nvmlDeviceGetMemoryInfo(card, (struct nvmlMemory_st *)(void *)out_memory) == GANTRY__NVML_SUCCESS;
+}
+
+int gantry__nvml_utilization(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
+                             gantry__nvml_utilization_t *out_percent) {
+    gantry__nvml_device_t card = NULL;
+
+    return find_card(nvml, uuid, pci_address, &card) &&
+           nvml->nvmlDeviceGetUtilizationRates(card, (struct nvmlUtilization_st *)(void *)out_percent) ==
+               GANTRY__NVML_SUCCESS;
+}

@@ -1,0 +1,81 @@
+#include "cuda/cuda_nvrtc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cuda/cuda_status.h"
+#include "cuda/cuda_symbols.h"
+
+static const gantry__cuda_symbol_t symbols[] = {{"nvrtcGetErrorString", offsetof(gantry__nvrtc_t, nvrtcGetErrorString)},
+#define SYMBOL(function, parameters) {#function, offsetof(gantry__nvrtc_t, function)},
+                                                GANTRY__NVRTC_FUNCTIONS(SYMBOL)
+#undef SYMBOL
+};
+
+const char *gantry__nvrtc_error_name(const gantry__nvrtc_t *nvrtc, gantry__nvrtc_result_t native) {
+    const char *name = nvrtc->nvrtcGetErrorString(native);
+
+    return name != NULL ? name : "unknown NVRTC error";
+}
+
+int32_t gantry__nvrtc_error_code(gantry__nvrtc_result_t native) {
+    switch (native) {
+        case GANTRY__NVRTC_SUCCESS: return GANTRY_K_OK;
+        case GANTRY__NVRTC_OUT_OF_MEMORY: return GANTRY_K_RESOURCE_EXHAUSTED;
+        case GANTRY__NVRTC_INVALID_OPTION:
+        case GANTRY__NVRTC_COMPILATION: return GANTRY_K_INVALID_ARGUMENT;
+        default: return GANTRY_K_INTERNAL;
+    }
+}
+
+/* The list is one of this version; one that is too long is left at its largest possible beginning. */
+static gantry__nvrtc_result_t ask_archs(gantry__nvrtc_t *nvrtc) {
+    int count = 0;
+    gantry__nvrtc_result_t native = nvrtc->nvrtcGetNumSupportedArchs(&count);
+
+    if (native == GANTRY__NVRTC_SUCCESS && count > 0 && count <= GANTRY__NVRTC_MOST_ARCHS) {
+        native = nvrtc->nvrtcGetSupportedArchs(nvrtc->archs);
+        nvrtc->arch_count = native == GANTRY__NVRTC_SUCCESS ? count : 0;
+    }
+    return native;
+}
+
+static void ask_version(gantry__nvrtc_t *nvrtc, const char *file) {
+    int major = 0;
+    int minor = 0;
+    gantry__nvrtc_result_t native = nvrtc->nvrtcVersion(&major, &minor);
+
+    if (native == GANTRY__NVRTC_SUCCESS) {
+        native = ask_archs(nvrtc);
+    }
+    if (native != GANTRY__NVRTC_SUCCESS || nvrtc->arch_count == 0) {
+        snprintf(nvrtc->reason, sizeof nvrtc->reason, "%.200s does not say what it compiles for: %s (%u)", file,
+                 gantry__nvrtc_error_name(nvrtc, native), native);
+        return;
+    }
+    nvrtc->version = 1000 * major + 10 * minor;
+    snprintf(nvrtc->name, sizeof nvrtc->name, "%.100s (%d.%d)", file, major, minor);
+    nvrtc->is_usable = 1;
+}
+
+void gantry__nvrtc_open(const gantry_host_t *host, int driver_version, gantry__nvrtc_t *out_nvrtc) {
+    static const char *const newest_first[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"};
+    static const char *const for_12[] = {"libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc.so.11.2"};
+    char file[256];
+    char reasons[400];
+    const char *missing;
+    void *library = gantry__cuda_library_open(host, "GANTRY_CUDA_NVRTC", driver_version < 13000 ? for_12 : newest_first,
+                                              3, file, sizeof file, reasons, sizeof reasons);
+
+    if (library == NULL) {
+        snprintf(out_nvrtc->reason, sizeof out_nvrtc->reason, "NVRTC cannot be opened: %s", reasons);
+        return;
+    }
+    missing = gantry__cuda_library_resolve(library, symbols, sizeof symbols / sizeof symbols[0], out_nvrtc);
+    if (missing != NULL) {
+        snprintf(out_nvrtc->reason, sizeof out_nvrtc->reason,
+                 "%.200s is no NVRTC of CUDA 11.2 or newer: it has no function %s", file, missing);
+        return;
+    }
+    ask_version(out_nvrtc, file);
+}

@@ -1,0 +1,349 @@
+/* Programs: from CUDA C through NVRTC, or from an image that was kept. What NVRTC gives is machine code for the card (CUBIN), or
+ * PTX when the card is newer than NVRTC; the driver takes both alike, and the image is the program's binary. A refusal carries the
+ * compiler's own words. */
+#include "cuda/cuda_backend.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define OPTIONS_BYTES 1024
+#define MOST_OPTIONS 64
+#define LOG_BYTES_SHOWN 1500 /* of a compiler's log, from its first error on */
+
+/* ---- a refusal ---- */
+
+/* The compiler's log; NULL when there is none. Owned by the caller, *out_bytes long. */
+static char *build_log(gantry_backend_device_t *device, gantry__nvrtc_program_t handle, size_t *out_bytes) {
+    const gantry__nvrtc_t *nvrtc = &device->instance->nvrtc;
+    size_t bytes = 0;
+    char *log;
+
+    if (nvrtc->nvrtcGetProgramLogSize(handle, &bytes) != GANTRY__NVRTC_SUCCESS || bytes <= 1) {
+        return NULL;
+    }
+    log = gantry__cuda_alloc(device->host, bytes + 1);
+    if (log == NULL) {
+        return NULL;
+    }
+    if (nvrtc->nvrtcGetProgramLog(handle, log) != GANTRY__NVRTC_SUCCESS) {
+        gantry__cuda_free(device->host, log, bytes + 1);
+        return NULL;
+    }
+    *out_bytes = bytes + 1;
+    return log;
+}
+
+/* Where to begin in a log that is too long to show: the line of its first error. */
+static const char *interesting_part(const char *log) {
+    const char *at;
+
+    if (strlen(log) <= LOG_BYTES_SHOWN) {
+        return log;
+    }
+    at = strstr(log, "error");
+    if (at == NULL) {
+        return log;
+    }
+    while (at > log && at[-1] != '\n') {
+        at--;
+    }
+    return at;
+}
+
+static int32_t build_failed(gantry_backend_device_t *device, gantry__nvrtc_program_t handle, const char *label,
+                            const char *options, gantry__nvrtc_result_t native) {
+    char text[LOG_BYTES_SHOWN + OPTIONS_BYTES + 512];
+    size_t log_bytes = 0;
+    char *log = handle != NULL ? build_log(device, handle, &log_bytes) : NULL;
+
+    snprintf(text, sizeof text, "building \"%.100s\" with \"%.900s\" for \"%.200s\": %.100s (%u)\n%.*s", label, options,
+             device->record->hardware_name, gantry__nvrtc_error_name(&device->instance->nvrtc, native), native,
+             LOG_BYTES_SHOWN, log != NULL ? interesting_part(log) : "the compiler left no log");
+    gantry__cuda_free(device->host, log, log_bytes);
+    return device->host->set_error(device->host->self, gantry__nvrtc_error_code(native), "NVRTC", native, text);
+}
+
+/* ---- compiling ---- */
+
+/* What every program is compiled with: no fused multiply-add and IEEE rounding, so that results are the portable text's own. */
+static const char *const fixed_options[] = {"--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false",
+                                            "-default-device"};
+#define FIXED_OPTIONS (sizeof fixed_options / sizeof fixed_options[0])
+
+typedef struct options_t {
+    char arch[48];
+    char text[OPTIONS_BYTES]; /* the caller's, cut at their blanks */
+    const char *list[MOST_OPTIONS];
+    int count;
+} options_t;
+
+static int32_t read_options(gantry_backend_device_t *device, const char *label, const char *options, options_t *out) {
+    size_t length = strlen(options);
+
+    out->count = 0;
+    snprintf(out->arch, sizeof out->arch, "--gpu-architecture=%s_%d", device->record->is_ptx ? "compute" : "sm",
+             device->record->arch);
+    out->list[out->count++] = out->arch;
+    for (size_t i = 0; i < FIXED_OPTIONS; i++) {
+        out->list[out->count++] = fixed_options[i];
+    }
+    if (length >= sizeof out->text) {
+        return gantry__cuda_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+                                 "build options of \"%.200s\" take %zu bytes; at most %d are accepted", label, length,
+                                 OPTIONS_BYTES - 1);
+    }
+    memcpy(out->text, options, length + 1);
+    for (char *at = out->text; *at != '\0';) {
+        at += strspn(at, " ");
+        if (*at == '\0') {
+            break;
+        }
+        if (out->count == MOST_OPTIONS) {
+            return gantry__cuda_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+                                     "\"%.200s\" has more than %d build options", label,
+                                     MOST_OPTIONS - 1 - (int)FIXED_OPTIONS);
+        }
+        out->list[out->count++] = at;
+        at += strcspn(at, " ");
+        if (*at == ' ') {
+            *at++ = '\0';
+        }
+    }
+    return GANTRY_K_OK;
+}
+
+/* The parts as one text. Owned by the caller, *out_bytes long. */
+static char *join_parts(gantry_backend_device_t *device, const gantry_program_source_t *source, size_t *out_bytes) {
+    size_t bytes = 1;
+    size_t at = 0;
+    char *text;
+
+    for (uint32_t i = 0; i < source->part_count; i++) {
+        bytes += strlen(source->parts[i]);
+    }
+    text = gantry__cuda_alloc(device->host, bytes);
+    if (text == NULL) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < source->part_count; i++) {
+        size_t length = strlen(source->parts[i]);
+
+        memcpy(text + at, source->parts[i], length);
+        at += length;
+    }
+    *out_bytes = bytes;
+    return text;
+}
+
+/* Takes the image out of a compiled program. */
+static gantry__nvrtc_result_t take_image(gantry_backend_program_t *program, gantry__nvrtc_program_t handle) {
+    const gantry_backend_device_t *device = program->device;
+    const gantry__nvrtc_t *nvrtc = &device->instance->nvrtc;
+    int is_ptx = device->record->is_ptx;
+    size_t bytes = 0;
+    gantry__nvrtc_result_t native = (is_ptx ? nvrtc->nvrtcGetPTXSize : nvrtc->nvrtcGetCUBINSize)(handle, &bytes);
+
+    if (native != GANTRY__NVRTC_SUCCESS) {
+        return native;
+    }
+    program->image_bytes = bytes;
+    program->image = gantry__cuda_alloc(device->host, bytes + 1);
+    if (program->image == NULL) {
+        return GANTRY__NVRTC_OUT_OF_MEMORY;
+    }
+    return (is_ptx ? nvrtc->nvrtcGetPTX : nvrtc->nvrtcGetCUBIN)(handle, program->image);
+}
+
+static int32_t compile_text(gantry_backend_program_t *program, const char *text, const options_t *options,
+                            const char *options_text) {
+    gantry_backend_device_t *device = program->device;
+    const gantry__nvrtc_t *nvrtc = &device->instance->nvrtc;
+    gantry__nvrtc_program_t handle = NULL;
+    int32_t status = GANTRY_K_OK;
+    gantry__nvrtc_result_t native = nvrtc->nvrtcCreateProgram(&handle, text, program->label, 0, NULL, NULL);
+
+    if (native == GANTRY__NVRTC_SUCCESS) {
+        native = nvrtc->nvrtcCompileProgram(handle, options->count, options->list);
+    }
+    if (native == GANTRY__NVRTC_SUCCESS) {
+        native = take_image(program, handle);
+    }
+    if (native != GANTRY__NVRTC_SUCCESS) {
+        status = build_failed(device, handle, program->label, options_text, native);
+    }
+    if (handle != NULL) {
+        nvrtc->nvrtcDestroyProgram(&handle);
+    }
+    return status;
+}
+
+static int32_t compile_source(gantry_backend_program_t *program, const gantry_program_source_t *source,
+                              const char *options) {
+    gantry_backend_device_t *device = program->device;
+    options_t list;
+    size_t bytes = 0;
+    char *text;
+    int32_t status = read_options(device, program->label, options, &list);
+
+    if (status != GANTRY_K_OK) {
+        return status;
+    }
+    text = join_parts(device, source, &bytes);
+    if (text == NULL) {
+        return GANTRY_K_RESOURCE_EXHAUSTED;
+    }
+    status = compile_text(program, text, &list, options);
+    gantry__cuda_free(device->host, text, bytes);
+    return status;
+}
+
+/* ---- making ---- */
+
+static void destroy(gantry_backend_program_t *program) {
+    gantry_backend_device_t *device = program->device;
+    const gantry_host_t *host = device->host;
+
+    gantry__cuda_kernels_release(program->kernels);
+    if (program->module != NULL && gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
+        device->cu->cuModuleUnload(program->module);
+        gantry__cuda_leave(device);
+    }
+    gantry__cuda_free(host, program->image, program->image_bytes + 1);
+    if (program->label != NULL) {
+        gantry__cuda_free(host, program->label, strlen(program->label) + 1);
+    }
+    pthread_mutex_destroy(&program->lock);
+    gantry__cuda_free(host, program, sizeof *program);
+}
+
+static gantry_backend_program_t *make_program(gantry_backend_device_t *device, const char *label) {
+    gantry_backend_program_t *program = gantry__cuda_alloc(device->host, sizeof *program);
+    size_t label_bytes = strlen(label) + 1;
+
+    if (program == NULL) {
+        return NULL;
+    }
+    program->device = device;
+    if (pthread_mutex_init(&program->lock, NULL) != 0) {
+        gantry__cuda_fail(device->host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for program \"%.200s\"", label);
+        gantry__cuda_free(device->host, program, sizeof *program);
+        return NULL;
+    }
+    program->label = gantry__cuda_alloc(device->host, label_bytes);
+    if (program->label == NULL) {
+        destroy(program);
+        return NULL;
+    }
+    memcpy(program->label, label, label_bytes);
+    return program;
+}
+
+/* Hands the image to the driver, which translates PTX here. */
+static int32_t load_image(gantry_backend_program_t *program) {
+    gantry_backend_device_t *device = program->device;
+    char log[LOG_BYTES_SHOWN] = "";
+    unsigned int options[] = {GANTRY__CU_JIT_ERROR_LOG_BUFFER, GANTRY__CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {log, (void *)(uintptr_t)(sizeof log - 1)};
+    gantry__cu_result_t native;
+
+    GANTRY__CUDA_CALL(device, native,
+                      device->cu->cuModuleLoadDataEx(&program->module, program->image, 2, options, values));
+    if (native != GANTRY__CU_SUCCESS) {
+        program->module = NULL;
+    }
+    return gantry__cuda_check(device->host, native,
+                              "loading program \"%.200s\" (%s, %zu bytes) on \"%.200s\" (%s)%s%.300s", program->label,
+                              device->instance->nvrtc.name, program->image_bytes, device->record->hardware_name,
+                              device->instance->version, log[0] != '\0' ? ": " : "", log);
+}
+
+static int32_t build(gantry_backend_device_t *device, const gantry_program_source_t *source, const char *options,
+                     gantry_backend_program_t **out_program) {
+    gantry_backend_program_t *program;
+    int32_t status;
+
+    *out_program = NULL;
+    if ((source->kinds & GANTRY_PROGRAM_CUDA_C) == 0) {
+        return gantry__cuda_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
+                                 "program \"%.200s\" is not written in CUDA C", source->label);
+    }
+    if (device->record->arch == 0) {
+        return gantry__cuda_fail(device->host, GANTRY_K_UNIMPLEMENTED, 0, "no compiler of programs for \"%.200s\": %s",
+                                 device->record->hardware_name,
+                                 device->instance->nvrtc.is_usable ? "NVRTC does not know its compute capability"
+                                                                   : device->instance->nvrtc.reason);
+    }
+    program = make_program(device, source->label);
+    if (program == NULL) {
+        return GANTRY_K_RESOURCE_EXHAUSTED;
+    }
+    status = compile_source(program, source, options != NULL ? options : "");
+    if (status == GANTRY_K_OK) {
+        status = load_image(program);
+    }
+    if (status != GANTRY_K_OK) {
+        destroy(program);
+        return status;
+    }
+    *out_program = program;
+    return GANTRY_K_OK;
+}
+
+/* ---- binaries ---- */
+
+static int32_t binary(gantry_backend_program_t *program, void *bytes, uint64_t *size_bytes) {
+    uint64_t room = *size_bytes;
+
+    *size_bytes = program->image_bytes;
+    if (bytes == NULL) {
+        return GANTRY_K_OK;
+    }
+    if (program->image_bytes > room) {
+        return gantry__cuda_fail(program->device->host, GANTRY_K_OUT_OF_RANGE, 0,
+                                 "the binary of \"%.200s\" has %zu bytes; there is room for %llu", program->label,
+                                 program->image_bytes, (unsigned long long)room);
+    }
+    memcpy(bytes, program->image, program->image_bytes);
+    return GANTRY_K_OK;
+}
+
+/* The driver is told no size: it reads as far as a CUBIN's own table says, or to a text's end. So an image ends
+ * with one zero more, and a file that was cut must not reach it: the core checks the content of its files. */
+static int32_t load_binary(gantry_backend_device_t *device, const void *bytes, uint64_t size_bytes, const char *label,
+                           gantry_backend_program_t **out_program) {
+    gantry_backend_program_t *program;
+    int32_t status = GANTRY_K_RESOURCE_EXHAUSTED;
+
+    *out_program = NULL;
+    if (size_bytes == 0) {
+        return gantry__cuda_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0, "the binary of \"%.200s\" is empty",
+                                 label);
+    }
+    program = make_program(device, label);
+    if (program == NULL) {
+        return GANTRY_K_RESOURCE_EXHAUSTED;
+    }
+    program->image_bytes = (size_t)size_bytes;
+    program->image = gantry__cuda_alloc(device->host, program->image_bytes + 1);
+    if (program->image != NULL) {
+        memcpy(program->image, bytes, (size_t)size_bytes);
+        status = load_image(program);
+    }
+    if (status != GANTRY_K_OK) {
+        destroy(program);
+        return status;
+    }
+    *out_program = program;
+    return GANTRY_K_OK;
+}
+
+const gantry_program_ops_t gantry__cuda_program_ops = {
+    .struct_size = sizeof gantry__cuda_program_ops,
+    .build = build,
+    .destroy = destroy,
+    .binary = binary,
+    .load_binary = load_binary,
+    .kernel_find = gantry__cuda_kernel_find,
+    .launch = gantry__cuda_kernel_launch,
+    .kernel_info = gantry__cuda_kernel_info,
+};

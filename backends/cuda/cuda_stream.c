@@ -1,0 +1,70 @@
+/* Streams that do not wait for the context's default stream. The driver hands work to the card by itself: no flush. */
+#include "cuda/cuda_backend.h"
+
+/* A device says that it has two levels; the urgent one is the most urgent that its context has. */
+static int32_t create_with_priority(gantry_backend_device_t *device, int32_t purpose, int32_t priority,
+                                    gantry_backend_stream_t **out_stream) {
+    gantry_backend_stream_t *stream = gantry__cuda_alloc(device->host, sizeof *stream);
+    int level = priority < 0 ? device->greatest_priority : device->least_priority;
+    gantry__cu_result_t native;
+
+    (void)purpose;
+    *out_stream = NULL;
+    if (stream == NULL) {
+        return GANTRY_K_RESOURCE_EXHAUSTED;
+    }
+    stream->device = device;
+    GANTRY__CUDA_CALL(device, native,
+                      device->cu->cuStreamCreateWithPriority(&stream->handle, GANTRY__CU_STREAM_NON_BLOCKING, level));
+    if (native != GANTRY__CU_SUCCESS) {
+        gantry__cuda_free(device->host, stream, sizeof *stream);
+        return gantry__cuda_check(device->host, native, "making a stream on \"%.200s\"", device->record->hardware_name);
+    }
+    *out_stream = stream;
+    return GANTRY_K_OK;
+}
+
+static int32_t create(gantry_backend_device_t *device, int32_t purpose, gantry_backend_stream_t **out_stream) {
+    return create_with_priority(device, purpose, 0, out_stream);
+}
+
+/* The driver would keep a destroyed stream's work going; who destroys it may free its memory next. */
+static void destroy(gantry_backend_stream_t *stream) {
+    gantry_backend_device_t *device = stream->device;
+
+    if (gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
+        device->cu->cuStreamSynchronize(stream->handle);
+        device->cu->cuStreamDestroy_v2(stream->handle);
+        gantry__cuda_leave(device);
+    }
+    gantry__cuda_free(device->host, stream, sizeof *stream);
+}
+
+static int32_t synchronize(gantry_backend_stream_t *stream) {
+    gantry_backend_device_t *device = stream->device;
+    gantry__cu_result_t native;
+
+    GANTRY__CUDA_CALL(device, native, device->cu->cuStreamSynchronize(stream->handle));
+    return gantry__cuda_check(device->host, native, "waiting for a stream of \"%.200s\"",
+                              device->record->hardware_name);
+}
+
+/* The event may be another device's: the driver waits on the card, whatever context it was recorded in. */
+static int32_t wait_event(gantry_backend_stream_t *stream, gantry_backend_event_t *event) {
+    gantry_backend_device_t *device = stream->device;
+    gantry__cu_result_t native;
+
+    GANTRY__CUDA_CALL(device, native, device->cu->cuStreamWaitEvent(stream->handle, event->handle, 0));
+    return gantry__cuda_check(device->host, native, "making a stream of \"%.200s\" wait for an event",
+                              device->record->hardware_name);
+}
+
+const gantry_stream_ops_t gantry__cuda_stream_ops = {
+    .struct_size = sizeof gantry__cuda_stream_ops,
+    .create = create,
+    .destroy = destroy,
+    .flush = NULL,
+    .synchronize = synchronize,
+    .wait_event = wait_event,
+    .create_with_priority = create_with_priority,
+};
