@@ -302,7 +302,8 @@ static void both_views_failing_fail_with_both_reasons(void **state) {
     assert_true(other->fail_calls("device_open", 1, 2, GANTRY_UNAVAILABLE, "too old"));
     assert_true(fake->fail_calls("device_open", 1, 1, GANTRY_INTERNAL, "too new"));
     assert_int_equal(gantry__logical_device_open(find(&f, "GPU:0")), GANTRY_UNAVAILABLE);
-    assert_non_null(strstr(gantry_last_message(), "; nor can fake:0: /device:GPU:0 (fake:0) cannot be opened: too new"));
+    assert_non_null(
+        strstr(gantry_last_message(), "; nor can fake:0: /device:GPU:0 (fake:0) cannot be opened: too new"));
     close_both(&f);
 }
 
@@ -353,7 +354,8 @@ static void plans_made_before_do_not_hold(void **state) {
     open_both(&f);
     bool has = false;
     const char *source;
-    assert_int_equal(gantry_op_has_kernel(f.runtime, "Add", find(&f, "GPU:0"), GANTRY_FLOAT32, &has, &source), GANTRY_OK);
+    assert_int_equal(gantry_op_has_kernel(f.runtime, "Add", find(&f, "GPU:0"), GANTRY_FLOAT32, &has, &source),
+                     GANTRY_OK);
     assert_string_equal(source, "other");
     assert_true(other->fail_calls("device_open", 1, 3, GANTRY_UNAVAILABLE, "gone"));
     assert_true(fake->fail_calls("device_open", 1, 1, GANTRY_INTERNAL, "not yet"));
@@ -363,7 +365,8 @@ static void plans_made_before_do_not_hold(void **state) {
     (void)gantry_scope_end(scope);
     expect_adds(&f);
     assert_int_equal(other->calls("compute"), 0);
-    assert_int_equal(gantry_op_has_kernel(f.runtime, "Add", find(&f, "GPU:0"), GANTRY_FLOAT32, &has, &source), GANTRY_OK);
+    assert_int_equal(gantry_op_has_kernel(f.runtime, "Add", find(&f, "GPU:0"), GANTRY_FLOAT32, &has, &source),
+                     GANTRY_OK);
     assert_string_equal(source, "fake");
     close_both(&f);
 }

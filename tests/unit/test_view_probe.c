@@ -75,7 +75,8 @@ static void real_driver_takes_a_card_over(void **state) {
         gantry_memory_info_t info = {.struct_size = sizeof info};
         assert_int_equal(gantry_get_memory_info(f.runtime, "GPU:0", &info), GANTRY_OK);
         assert_int_equal(info.limit_bytes, 32 << 20);
-        assert_int_equal(log_lines_with(&f.log, "opencl:0 serves this card in place of other:0", "launch timed out"), 1);
+        assert_int_equal(log_lines_with(&f.log, "opencl:0 serves this card in place of other:0", "launch timed out"),
+                         1);
         assert_int_equal(other->calls("compute"), 0);
         runtime_fixture_close(&f);
         fake_expect_nothing_lives(other);
