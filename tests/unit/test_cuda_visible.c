@@ -82,6 +82,9 @@ static void what_cuda_shows_is_what_is_visible(void **state) {
         {NULL, "01", "012", "012"},  /* too old for CUDA: the other view serves it */
         {"1", "1", "012", "1"},      /* the other driver does not obey */
         {"1", "1", "1", "1"},        /* it does: nothing is filtered twice */
+        {"-1", "", "012", ""},
+        {"", "", "012", ""},
+        {"GPU-cccc", "", "", ""},
         {"2,0", "20", "012", "20"},
         {"2,0", "20", "20", "20"},
         {"2,0", "20", "02", "20"},

@@ -154,6 +154,16 @@ static void other_view_takes_over_with_the_reason(void **state) {
     }
 }
 
+static void view_that_computes_wrongly_does_not_serve(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    other->set_wrong(0, 1);
+    open_both(&f);
+    expect_adds(&f);
+    expect_served_by(&f, "fake:0", "the first launch on other:0 wrote a112e1aa, not 5eed1e55");
+    close_both(&f);
+}
+
 static void view_that_builds_no_programs_does_not_serve(void **state) {
     (void)state;
     runtime_fixture_t f;
@@ -459,6 +469,7 @@ int main(void) {
         TEST(view_that_works_serves),
         TEST(lone_card_is_not_probed),
         TEST(other_view_takes_over_with_the_reason),
+        TEST(view_that_computes_wrongly_does_not_serve),
         TEST(view_that_builds_no_programs_does_not_serve),
         TEST(names_follow_who_serves),
         TEST(whoever_held_the_other_view_keeps_it),
