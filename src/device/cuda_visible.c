@@ -98,8 +98,7 @@ static gantry_status_t select_cards(const char *text, physical_t *const *cards, 
                                     gantry__visible_device_t *identities, gantry__visible_list_t *list) {
     for (size_t i = 0; i < count; ++i) {
         const physical_t *card = cards[i];
-        identities[i] =
-            (gantry__visible_device_t){(int32_t)i, card->uuid, *card->pci ? card->pci : NULL, card->name};
+        identities[i] = (gantry__visible_device_t){(int32_t)i, card->uuid, *card->pci ? card->pci : NULL, card->name};
     }
     const gantry__visible_rules_t rules = {.variable = VARIABLE};
     return gantry__visible_list_select(text, &rules, identities, count, list);
@@ -114,8 +113,9 @@ static void tell_what_was_done(const gantry__device_table_t *table, const gantry
     const char *order = gantry__settings_get(table->settings, "CUDA_DEVICE_ORDER", NULL);
     if (!has_index(text) || count < 2 || (order && strcmp(order, "PCI_BUS_ID") == 0)) return;
     gantry__log(table->log, GANTRY_LEVEL_WARNING,
-                VARIABLE ": its indices were counted by PCI address; CUDA counts the fastest card first unless "
-                         "CUDA_DEVICE_ORDER is PCI_BUS_ID (it is %s). UUIDs mean the same everywhere",
+                VARIABLE
+                ": its indices were counted by PCI address; CUDA counts the fastest card first unless "
+                "CUDA_DEVICE_ORDER is PCI_BUS_ID (it is %s). UUIDs mean the same everywhere",
                 order ? order : "not set");
 }
 
@@ -125,8 +125,9 @@ static gantry_status_t apply_list(const gantry__device_table_t *table, const cha
     size_t indices = count_indices(text, count, &is_beyond);
     if (indices == count && is_beyond) {
         gantry__log(table->log, GANTRY_LEVEL_INFO,
-                    VARIABLE " names %zu cards, one of them beyond the %zu NVIDIA cards that were found: their "
-                             "driver is taken to have obeyed it already, and all of them are visible",
+                    VARIABLE
+                    " names %zu cards, one of them beyond the %zu NVIDIA cards that were found: their "
+                    "driver is taken to have obeyed it already, and all of them are visible",
                     indices, count);
         return GANTRY_OK;
     }

@@ -97,9 +97,8 @@ static gantry_status_t try_view(physical_t *card, const physical_t *view, bool n
     if (needs_programs && view->info.program_kinds == 0) return refuse_without_programs(view);
     GANTRY__TRY(open_view(card, view, name));
     const gantry__device_table_t *table = card->table;
-    gantry_status_t status = table->probe && view->info.program_kinds != 0
-                                 ? table->probe(table->probe_user, view, card->handle)
-                                 : GANTRY_OK;
+    gantry_status_t status =
+        table->probe && view->info.program_kinds != 0 ? table->probe(table->probe_user, view, card->handle) : GANTRY_OK;
     if (status == GANTRY_OK) return GANTRY_OK;
     char why[GANTRY__MESSAGE_BYTES]; /* closing may say something, too */
     (void)snprintf(why, sizeof why, "%s", gantry__message());

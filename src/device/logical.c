@@ -13,9 +13,7 @@ typedef struct gantry_logical_device_t logical_t;
 
 /* ---- regions from the driver ---- */
 
-static bool is_host_backed(const logical_t *device) {
-    return (device->info.flags & GANTRY_DEVICE_HOST_BACKED) != 0;
-}
+static bool is_host_backed(const logical_t *device) { return (device->info.flags & GANTRY_DEVICE_HOST_BACKED) != 0; }
 
 /* Where device memory is host memory, the kernel would rather kill a process than refuse it memory: ask first. */
 static gantry_status_t check_host_memory(const logical_t *device, uint64_t size_bytes) {
@@ -223,8 +221,8 @@ fail_driver:
 static void announce(const logical_t *device) {
     gantry__log(device->table->log, GANTRY_LEVEL_INFO,
                 "Created device %s with %" PRIu64 " MB memory:  -> device: %s, name: %s, pci bus id: %s",
-                device->full_name, device->limit_bytes >> 20, gantry__logical_view(device)->alias, device->info.hardware_name,
-                *device->physical->pci ? device->physical->pci : "none");
+                device->full_name, device->limit_bytes >> 20, gantry__logical_view(device)->alias,
+                device->info.hardware_name, *device->physical->pci ? device->physical->pci : "none");
 }
 
 gantry_status_t gantry__logical_device_open_slowly(gantry_logical_device_t *device) {

@@ -16,7 +16,7 @@ static void lose(gantry_logical_device_t *device) {
     atomic_store_explicit(&card->lost, GANTRY__LOST, memory_order_release);
     (void)atomic_fetch_add(&device->table->losses, 1);
     gantry__log(device->table->log, GANTRY_LEVEL_ERROR, "Device %s (%s) was lost and is not used any more: %s",
-                device->full_name, card->alias, card->lost_text);
+                device->full_name, gantry__device_view(card)->alias, card->lost_text);
 }
 
 gantry_status_t gantry__loss_note_failure(gantry_logical_device_t *device, gantry_status_t status) {

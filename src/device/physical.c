@@ -136,7 +136,9 @@ static bool has_same_uuid(const physical_t *a, const physical_t *b) {
 
 static bool has_same_pci(const physical_t *a, const physical_t *b) { return *a->pci && strcmp(a->pci, b->pci) == 0; }
 
-static bool has_same_both(const physical_t *a, const physical_t *b) { return has_same_pci(a, b) && has_same_uuid(a, b); }
+static bool has_same_both(const physical_t *a, const physical_t *b) {
+    return has_same_pci(a, b) && has_same_uuid(a, b);
+}
 
 typedef bool (*is_same_t)(const physical_t *a, const physical_t *b);
 

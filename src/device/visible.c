@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "device/cuda_visible.h"
+#include "device/fail_over.h"
 #include "device/visible_list.h"
 
 typedef struct gantry_physical_device_t physical_t;
@@ -25,6 +26,15 @@ static gpus_t find_gpus(const gantry__device_table_t *table) {
     return gpus;
 }
 
+/* The card that serves as that backend's device, under whichever of its views. */
+static bool has_view(const physical_t *card, const gantry__device_name_t *name) {
+    for (const physical_t *view = NULL; (view = gantry__card_next_view(card, view)) != NULL;) {
+        if (strcmp(name->backend, view->backend->name) != 0) continue;
+        if (!name->has_index || name->index == (int32_t)view->backend_index) return true;
+    }
+    return false;
+}
+
 /* Does a device text such as opencl:1 mean the GPU at that position? */
 static bool matches_name(void *user, const char *entry, size_t position) {
     const gpus_t *gpus = user;
@@ -32,9 +42,7 @@ static bool matches_name(void *user, const char *entry, size_t position) {
     gantry__device_reference_t reference;
     if (gantry__device_reference_from_user(gpus->table, entry, &reference) != GANTRY_OK) return false;
     switch (reference.kind) {
-        case GANTRY__DEVICE_BACKEND_ALIAS:
-            return strcmp(reference.name.backend, device->backend->name) == 0 &&
-                   (!reference.name.has_index || reference.name.index == (int32_t)device->backend_index);
+        case GANTRY__DEVICE_BACKEND_ALIAS: return has_view(device, &reference.name);
         case GANTRY__DEVICE_PHYSICAL:
         case GANTRY__DEVICE_LOGICAL:
             return reference.name.has_type && strcmp(reference.name.type, device->type) == 0 &&

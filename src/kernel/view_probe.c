@@ -10,7 +10,8 @@ static const char *const text[] = {
     "    *(__global uint *)(base + offset) = value;\n"
     "}\n"
     "#else\n"
-    "extern \"C\" __global__ void gantry_probe(unsigned char *base, const unsigned long long offset, const unsigned int value) {\n"
+    "extern \"C\" __global__ void gantry_probe(unsigned char *base, const unsigned long long offset, const unsigned "
+    "int value) {\n"
     "    *(unsigned int *)(base + offset) = value;\n"
     "}\n"
     "#endif\n"};
@@ -39,7 +40,8 @@ typedef struct probe_t {
 
 static gantry_status_t step(const probe_t *probe, int32_t code, const char *what) {
     if (code == 0) return GANTRY_OK;
-    return gantry__fail_prefix((gantry_status_t)code, "the first launch on %s failed at %s: ", probe->view->alias, what);
+    return gantry__fail_prefix((gantry_status_t)code, "the first launch on %s failed at %s: ", probe->view->alias,
+                               what);
 }
 
 static gantry_status_t launch(const probe_t *probe) {

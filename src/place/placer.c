@@ -49,7 +49,8 @@ static bool takes_call(const gantry__place_request_t *request, const logical_t *
                        const struct gantry_physical_device_t *view, const gantry_kernel_def_t *def) {
     if (!request->call || !def->supports) return true;
     if (!atomic_load_explicit(&device->is_open, memory_order_acquire)) return true;
-    if (gantry__logical_view(device) != view) return true; /* opened meanwhile, by another view: the caller plans again */
+    if (gantry__logical_view(device) != view)
+        return true; /* opened meanwhile, by another view: the caller plans again */
     gantry_op_call_t call = *request->call;
     call.device = device->handle;
     call.device_info = &device->info;
@@ -93,7 +94,8 @@ static bool try_device(const gantry__place_request_t *request, logical_t *device
         return false;
     }
     plan->device = device;
-    for (uint32_t i = 0; i < plan->kernel_count; ++i) plan->host_inputs[i] = host_inputs_of(request->op, plan->kernels[i]->def);
+    for (uint32_t i = 0; i < plan->kernel_count; ++i)
+        plan->host_inputs[i] = host_inputs_of(request->op, plan->kernels[i]->def);
     return true;
 }
 

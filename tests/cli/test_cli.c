@@ -86,6 +86,11 @@ static void devices_as_json_parses(void **state) {
         assert_true(cJSON_IsString(cJSON_GetObjectItemCaseSensitive(item, "state")));
         assert_true(cJSON_IsString(cJSON_GetObjectItemCaseSensitive(item, "reason")));
     }
+    cJSON_ArrayForEach(item, devices) {
+        static const char *const texts[] = {"alias", "backend", "note", "other_view", "error"};
+        for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i)
+            assert_true(cJSON_IsString(cJSON_GetObjectItemCaseSensitive(item, texts[i])));
+    }
     cJSON_Delete(all);
 }
 

@@ -80,6 +80,8 @@ typedef struct gantry_fake_control_t {
     /* 1: every slot that can fail, and all work from now on, is Unavailable with the cause; held work ends. 0: found
      * again. */
     void (*set_lost)(uint32_t device, int32_t lost);
+    /* 1: "fill_words" and "gantry_probe" write the complement of what they should, and say nothing. */
+    void (*set_wrong)(uint32_t device, int32_t wrong);
     /* The calls first to first + count - 1 of the slot from now on (1: the next) fail with status and text. slot
      * NULL: calls of any slot that can fail. "work" fails when it runs, not when it is submitted. Returns 0 when the
      * slot is unknown or 16 plans are pending. */

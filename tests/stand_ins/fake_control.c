@@ -149,6 +149,11 @@ static void set_lost(uint32_t device, int32_t lost) {
     end_card();
 }
 
+static void set_wrong(uint32_t device, int32_t wrong) {
+    begin_card(device)->wrong = wrong != 0;
+    end_card();
+}
+
 /* ---- what happened ---- */
 
 static uint64_t live(gantry_fake_kind_t kind) {
@@ -251,6 +256,7 @@ static const gantry_fake_control_t control = {
     .open_gate = open_gate,
     .let_pass = let_pass,
     .set_lost = set_lost,
+    .set_wrong = set_wrong,
     .fail_calls = gantry__fake_fail_calls,
     .slot_count = gantry__fake_slot_count,
     .slot_name = gantry__fake_slot_name,

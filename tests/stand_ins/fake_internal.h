@@ -179,6 +179,7 @@ typedef struct fake_card_t {
     uint32_t closed_gates;
     uint32_t permits;
     bool lost;
+    bool wrong;
     uint64_t submitted, finished;
     uint64_t prioritised[FAKE_PRIORITIES]; /* streams made, from priority -FAKE_PRIORITIES / 2 on */
 } fake_card_t;

@@ -344,10 +344,10 @@ static const gantry_type_constraint_t to_real[] = {{"SrcT", BIT(FAKE_INT32)}, {"
 static const char *const axis_names[] = {"axis"};
 static const char *const sum_names[] = {"reduction_indices"};
 
-#define KERNEL(name_, types_, compute_, ...)                                             \
-    &(const gantry_kernel_def_t) {                                                       \
-        .struct_size = sizeof(gantry_kernel_def_t), .priority = 1, .op = name_, .types = types_,        \
-        .type_count = sizeof types_ / sizeof types_[0], .compute = compute_, __VA_ARGS__ \
+#define KERNEL(name_, types_, compute_, ...)                                                     \
+    &(const gantry_kernel_def_t) {                                                               \
+        .struct_size = sizeof(gantry_kernel_def_t), .priority = 1, .op = name_, .types = types_, \
+        .type_count = sizeof types_ / sizeof types_[0], .compute = compute_, __VA_ARGS__         \
     }
 
 const gantry_kernel_def_t *const gantry__fake_kernels[] = {

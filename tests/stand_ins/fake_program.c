@@ -248,6 +248,8 @@ static void submit_launch(fake_call_t *call, fake_stream_t *stream, const fake_k
                                       writes);
         } else if (arg->kind == GANTRY_LAUNCH_SCALAR && arg->size_bytes == 4) {
             memcpy(work->pattern, arg->as.value, 4);
+            for (int byte = 0; byte < 4 && gantry__fake_card(stream->device)->wrong; ++byte)
+                work->pattern[byte] = (unsigned char)~work->pattern[byte];
         }
     }
     if (work && spans < (copies ? 2u : fills ? 1u : 0u))

@@ -82,6 +82,9 @@ static void what_cuda_shows_is_what_is_visible(void **state) {
         {NULL, "01", "012", "012"},  /* too old for CUDA: the other view serves it */
         {"1", "1", "012", "1"},      /* the other driver does not obey */
         {"1", "1", "1", "1"},        /* it does: nothing is filtered twice */
+        {"-1", "", "012", ""},
+        {"", "", "012", ""},
+        {"GPU-cccc", "", "", ""},
         {"2,0", "20", "012", "20"},
         {"2,0", "20", "20", "20"},
         {"2,0", "20", "02", "20"},
@@ -110,7 +113,8 @@ static void hidden_view_is_told_and_reached_by_no_name(void **state) {
     show(cuda, "1");
     show(fake, "012");
     device_fixture_open(&f, WITH_CUDA, NULL);
-    assert_int_equal(log_lines_with(&f.log, "CUDA_VISIBLE_DEVICES hides ", "no device that CUDA shows is this card"), 2);
+    assert_int_equal(log_lines_with(&f.log, "CUDA_VISIBLE_DEVICES hides ", "no device that CUDA shows is this card"),
+                     2);
     assert_int_equal(gantry__device_table_freeze(&f.table, "this test"), GANTRY_OK);
     static const char *const names[] = {"fake:0", "fake:2", "GPU:1", "GPU-bbbb", "0000:17:00.0"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {

@@ -184,25 +184,25 @@ typedef struct match_case_t {
 static const match_case_t match_cases[] = {
     {{{A, U}, {B, V}}, {{B, V}, {A, U}}, "01 10"},
     {{{A, ""}, {B, ""}}, {{"af:00.0", ""}, {"PCI:0000:B0:00.0", ""}}, "00 11"},
-    {{{A, U}}, {{A, V}}, "00"},                                    /* the address decides where both have one */
+    {{{A, U}}, {{A, V}}, "00"}, /* the address decides where both have one */
     {{{A, U}}, {{B, U}}, ""},
     {{{"", U}}, {{A, "11111111-2222-3333-4444-555555555555"}}, "00"}, /* with or without the tag */
     {{{"", "gpu-ABCDEF11-2222-3333-4444-555555555555"}}, {{"", "GPU-abcdef11-2222-3333-4444-555555555555"}}, "00"},
-    {{{"", "GPU-11111111"}}, {{"", U}}, ""},                       /* a prefix is not the same */
-    {{{"", U}}, {{"", M}}, ""},                                    /* a part is not the card */
+    {{{"", "GPU-11111111"}}, {{"", U}}, ""}, /* a prefix is not the same */
+    {{{"", U}}, {{"", M}}, ""},              /* a part is not the card */
     {{{"", M}}, {{"", "mig-11111111-2222-3333-4444-555555555555"}}, "00"},
-    {{{A, M}}, {{A, U}}, "00"},                                    /* the one part that is shown, as the card it is on */
-    {{{"", ZERO}}, {{"", ZERO}}, ""},                              /* says nothing */
-    {{{"", U}, {"", U}}, {{"", U}}, ""},                           /* two chips with one UUID: which of them? */
+    {{{A, M}}, {{A, U}}, "00"},          /* the one part that is shown, as the card it is on */
+    {{{"", ZERO}}, {{"", ZERO}}, ""},    /* says nothing */
+    {{{"", U}, {"", U}}, {{"", U}}, ""}, /* two chips with one UUID: which of them? */
     {{{A, U}, {B, U}}, {{"", U}}, ""},
-    {{{A, U}, {B, U}}, {{B, U}, {A, U}}, "01 10"},                 /* but their addresses tell */
-    {{{A, ""}, {A, ""}}, {{A, ""}}, ""},                           /* partitions with one address */
-    {{{A, U}, {A, V}}, {{A, V}, {A, U}}, "01 10"},                 /* told apart by UUID */
+    {{{A, U}, {B, U}}, {{B, U}, {A, U}}, "01 10"}, /* but their addresses tell */
+    {{{A, ""}, {A, ""}}, {{A, ""}}, ""},           /* partitions with one address */
+    {{{A, U}, {A, V}}, {{A, V}, {A, U}}, "01 10"}, /* told apart by UUID */
     {{{A, U}, {A, V}}, {{A, V}}, "10"},
     {{{A, U}, {A, V}}, {{A, ""}}, ""},
     {{{A, U}, {A, V}}, {{"", V}}, "10"},
     {{{A, U}, {A, U}}, {{A, U}}, ""},
-    {{{A, ""}}, {{"", U}}, ""},                                    /* nothing in common to compare */
+    {{{A, ""}}, {{"", U}}, ""}, /* nothing in common to compare */
 };
 
 static uint32_t set_views(const gantry_fake_control_t *control, const char *const views[2][2]) {

@@ -154,6 +154,16 @@ static void other_view_takes_over_with_the_reason(void **state) {
     }
 }
 
+static void view_that_computes_wrongly_does_not_serve(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    other->set_wrong(0, 1);
+    open_both(&f);
+    expect_adds(&f);
+    expect_served_by(&f, "fake:0", "the first launch on other:0 wrote a112e1aa, not 5eed1e55");
+    close_both(&f);
+}
+
 static void view_that_builds_no_programs_does_not_serve(void **state) {
     (void)state;
     runtime_fixture_t f;
@@ -302,7 +312,8 @@ static void both_views_failing_fail_with_both_reasons(void **state) {
     assert_true(other->fail_calls("device_open", 1, 2, GANTRY_UNAVAILABLE, "too old"));
     assert_true(fake->fail_calls("device_open", 1, 1, GANTRY_INTERNAL, "too new"));
     assert_int_equal(gantry__logical_device_open(find(&f, "GPU:0")), GANTRY_UNAVAILABLE);
-    assert_non_null(strstr(gantry_last_message(), "; nor can fake:0: /device:GPU:0 (fake:0) cannot be opened: too new"));
+    assert_non_null(
+        strstr(gantry_last_message(), "; nor can fake:0: /device:GPU:0 (fake:0) cannot be opened: too new"));
     close_both(&f);
 }
 
@@ -353,7 +364,8 @@ static void plans_made_before_do_not_hold(void **state) {
     open_both(&f);
     bool has = false;
     const char *source;
-    assert_int_equal(gantry_op_has_kernel(f.runtime, "Add", find(&f, "GPU:0"), GANTRY_FLOAT32, &has, &source), GANTRY_OK);
+    assert_int_equal(gantry_op_has_kernel(f.runtime, "Add", find(&f, "GPU:0"), GANTRY_FLOAT32, &has, &source),
+                     GANTRY_OK);
     assert_string_equal(source, "other");
     assert_true(other->fail_calls("device_open", 1, 3, GANTRY_UNAVAILABLE, "gone"));
     assert_true(fake->fail_calls("device_open", 1, 1, GANTRY_INTERNAL, "not yet"));
@@ -363,7 +375,8 @@ static void plans_made_before_do_not_hold(void **state) {
     (void)gantry_scope_end(scope);
     expect_adds(&f);
     assert_int_equal(other->calls("compute"), 0);
-    assert_int_equal(gantry_op_has_kernel(f.runtime, "Add", find(&f, "GPU:0"), GANTRY_FLOAT32, &has, &source), GANTRY_OK);
+    assert_int_equal(gantry_op_has_kernel(f.runtime, "Add", find(&f, "GPU:0"), GANTRY_FLOAT32, &has, &source),
+                     GANTRY_OK);
     assert_string_equal(source, "fake");
     close_both(&f);
 }
@@ -456,6 +469,7 @@ int main(void) {
         TEST(view_that_works_serves),
         TEST(lone_card_is_not_probed),
         TEST(other_view_takes_over_with_the_reason),
+        TEST(view_that_computes_wrongly_does_not_serve),
         TEST(view_that_builds_no_programs_does_not_serve),
         TEST(names_follow_who_serves),
         TEST(whoever_held_the_other_view_keeps_it),

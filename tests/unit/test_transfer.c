@@ -767,7 +767,8 @@ static void two_views_of_a_card_copy_through_the_host_in_blocks(void **state) {
         gantry__point_t ready;
         uint32_t bytes = sizes[i], blocks = (bytes + BLOCK - 1) / BLOCK;
         uint32_t *values = numbers(bytes + 64, 7);
-        gantry__buffer_t *a = create(t.gpus[0], bytes + 64), *b = create(t.gpus[1], bytes), *c = create(t.gpus[0], bytes);
+        gantry__buffer_t *a = create(t.gpus[0], bytes + 64), *b = create(t.gpus[1], bytes),
+                         *c = create(t.gpus[0], bytes);
         assert_int_equal(gantry__copy_from_host(a, values, bytes + 64, &ready), GANTRY_OK);
         uint64_t reads = other->calls("to_host"), writes = fake->calls("to_device");
         assert_int_equal(gantry__copy_across(b, a, 64, bytes, ready, &ready), GANTRY_OK); /* from within the source */
@@ -831,8 +832,8 @@ static void failure_between_backends_ends_the_copy_and_frees_its_blocks(void **s
         bool at_source;
         const char *slot;
         uint64_t call;
-    } cases[] = {{true, "to_host", 1},   {true, "to_host", 3},    {false, "to_device", 1}, {false, "to_device", 2},
-                 {false, "to_device", 3}, {true, "work", 2},      {false, "work", 1},      {false, "work", 3}};
+    } cases[] = {{true, "to_host", 1},    {true, "to_host", 3}, {false, "to_device", 1}, {false, "to_device", 2},
+                 {false, "to_device", 3}, {true, "work", 2},    {false, "work", 1},      {false, "work", 3}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         fixture_t t;
         open_views(&t);

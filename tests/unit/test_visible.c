@@ -141,6 +141,21 @@ static void hidden_card_is_hidden_under_every_name(void **state) {
     device_fixture_close(&f);
 }
 
+/* What is visible is the card, whoever serves it. */
+static void card_is_named_by_any_of_its_views(void **state) {
+    (void)state;
+    static const char *const texts[] = {"fake:1", "other:0", "0000:65:00.0", "1"};
+    device_fixture_set_gpu(other, 0, "0000:65:00.0", "", 0);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
+        device_fixture_t f;
+        set_variable("GANTRY_VISIBLE_DEVICES", texts[i]);
+        device_fixture_open(&f, FAKE_FOLDER("fake") ":" FAKE_FOLDER("other"), NULL);
+        assert_int_equal(f.table.visible_count, 2);
+        assert_string_equal(f.table.visible[1]->alias, "other:0");
+        device_fixture_close(&f);
+    }
+}
+
 static void cuda_s_variable_hides_the_vendor_s_cards_only(void **state) {
     (void)state;
     static const struct {
@@ -169,6 +184,7 @@ int main(void) {
         TEST(call_wins_over_the_variable),
         TEST(logical_numbers_follow_the_list),
         TEST(hidden_card_is_hidden_under_every_name),
+        TEST(card_is_named_by_any_of_its_views),
         TEST(cuda_s_variable_hides_the_vendor_s_cards_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
