@@ -60,7 +60,10 @@ static int32_t compute_cast(gantry_op_call_t *call)
     snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_S_ID=%d -DGANTRY_SERIAL=%d%s", out->dtype, x->dtype,
              gantry_k_is_serial(call), truncate ? " -DGANTRY_TRUNCATE=1" : "");
     status = call->services->kernel(call, &cast_source, options, "cast", &kernel);
-    return status == GANTRY_K_OK ? gantry_k_launch_wide(call, kernel, &work, GANTRY_K_WIDE_BYTES / widest, args, 3) : status;
+    if (status != GANTRY_K_OK) {
+        return status;
+    }
+    return gantry_k_launch_wide(call, kernel, &work, GANTRY_K_WIDE_BYTES / widest, args, 3);
 }
 
 static const gantry_type_constraint_t cast_types[] = {{"SrcT", GANTRY_K_ALL}, {"DstT", GANTRY_K_ALL}};

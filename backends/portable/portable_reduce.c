@@ -79,7 +79,8 @@ static form_t block_form(reduce_level_t *level, int64_t sequences, const char *n
     return (form_t){.name = name, .groups = (uint64_t)(sequences * level->blocks), .local = BLOCK_ITEMS};
 }
 
-static form_t choose_gpu_form(const gantry_op_call_t *call, reduce_level_t *level, int64_t sequences)
+static form_t choose_gpu_form(const gantry_op_call_t *call, reduce_level_t *level, int64_t sequences,
+                              int64_t size_bytes)
 {
     const gantry_device_info_t *info = call->device_info;
     const int64_t compute_units = info->compute_units > 0 ? info->compute_units : 1;
@@ -89,8 +90,10 @@ static form_t choose_gpu_form(const gantry_op_call_t *call, reduce_level_t *leve
     while (level->lanes / 2 >= level->length) {
         level->lanes /= 2;
     }
-    if (level->columns >= ITEM_COLUMNS &&
-        (level->length <= ITEM_LENGTH || level->units >= compute_units * ITEMS_PER_UNIT)) {
+    const int for_items = level->columns >= ITEM_COLUMNS &&
+                          (level->length <= ITEM_LENGTH || level->units >= compute_units * ITEMS_PER_UNIT);
+    const int fits_locally = info->local_memory_bytes >= (uint64_t)(BLOCK_ITEMS * size_bytes);
+    if (for_items || (level->columns > 1 && !fits_locally)) {
         form.name = "reduce_item";
         level->lanes = 1;
     } else if (level->columns >= BLOCK_COLUMNS && level->reduced_rank == 1 &&
@@ -124,7 +127,7 @@ static form_t choose_form(const gantry_op_call_t *call, reduce_level_t *level, i
         form.groups = (uint64_t)((level->units + level->each - 1) / level->each);
         return form;
     }
-    return choose_gpu_form(call, level, sequences);
+    return choose_gpu_form(call, level, sequences, size_bytes);
 }
 
 /* One level of shape, from in to out. */

@@ -29,6 +29,7 @@ typedef struct conformance_options_t {
     const char *expectations; /* file of kernels known to be missing */
     uint64_t every;           /* run only each n-th case of golden files, sweep and matrix products */
     bool opencl_cpu_as_gpu;
+    bool gpu_forms;   /* the first GPU is one part that imitates small work-groups: kernels take their forms for GPUs */
     bool list;          /* print the cases, run nothing */
     bool verbose;       /* log of the library, all reasons of a failure, table per op */
     bool allow_missing; /* exit 77 when the device's backend is unavailable */

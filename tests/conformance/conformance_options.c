@@ -18,6 +18,7 @@ static const char usage[] =
     "  --device NAME          the device to check: cpu:0, opencl:1, /GPU:0, ...\n"
     "  --compare NAME         run the same inputs there too and require equal bits; nothing else is checked\n"
     "  --opencl-cpu-as-gpu    let OpenCL devices of type CPU count as GPUs\n"
+    "  --gpu-forms            imitate a card on the first GPU: a processor runs the kernels' forms for GPUs\n"
     "  --only NAME[,NAME]     these ops and groups only\n"
     "  --case TEXT            cases whose name contains TEXT\n"
     "  --every N              each N-th case of golden files, sweep and matrix products\n"
@@ -58,6 +59,7 @@ static int take_word(conformance_options_t *o, const char *word, const char *val
 {
     const flag_option_t flags[] = {
         {"--opencl-cpu-as-gpu", &o->opencl_cpu_as_gpu},
+        {"--gpu-forms", &o->gpu_forms},
         {"--allow-missing", &o->allow_missing},
         {"--expect-warm", &o->expect_warm},
         {"--list", &o->list},

@@ -28,8 +28,7 @@ typedef struct defs_t {
     size_t count;
 } defs_t;
 
-static void collect(defs_t *defs)
-{
+static void collect(defs_t *defs) {
     for (size_t i = 0; i < COUNT(queries); i++) {
         const gantry_kernel_pack_t *pack = NULL;
         if (queries[i](GANTRY_ABI_VERSION, &pack) != 0) continue;
@@ -41,12 +40,9 @@ static void collect(defs_t *defs)
 /* ---- devices: what the host code looks at ---- */
 
 /* A small and a large card, and a part that imitates small work-groups. */
-static const struct {
-    uint32_t units, group;
-} sizes[] = {{4, 1024}, {132, 1024}, {4, 64}};
+static const struct { uint32_t units, group; } sizes[] = {{4, 1024}, {132, 1024}, {4, 64}};
 
-static gantry_device_info_t describe(size_t size)
-{
+static gantry_device_info_t describe(size_t size) {
     return (gantry_device_info_t){.struct_size = sizeof(gantry_device_info_t),
                                   .type = GANTRY_DEVICE_TYPE_GPU,
                                   .compute_units = sizes[size].units,
@@ -73,8 +69,7 @@ static const struct {
 } names[] = {{"float32", 1}, {"float64", 2}, {"int32", 3}, {"int64", 9}, {"bool", 10}};
 
 /* 0 when the word is neither a type nor a restricted attribute. */
-static int32_t type_of(const types_t *types, const char *word)
-{
+static int32_t type_of(const types_t *types, const char *word) {
     for (size_t i = 0; i < COUNT(names); i++) {
         if (strcmp(names[i].name, word) == 0) return names[i].dtype;
     }
@@ -85,8 +80,7 @@ static int32_t type_of(const types_t *types, const char *word)
 }
 
 /* The next combination; false after the last. First call with chosen all 0. */
-static bool next_types(types_t *types)
-{
+static bool next_types(types_t *types) {
     bool first = types->def->type_count == 0 || types->chosen[0] == 0;
     for (uint32_t i = 0; i < types->def->type_count; i++) {
         uint64_t mask = types->def->types[i].dtype_mask;
@@ -121,23 +115,21 @@ typedef struct case_t {
     char words[MOST_LINE];
 } case_t;
 
-static void put_value(tensor_t *tensor, int32_t index, int64_t value)
-{
+static void put_value(tensor_t *tensor, int32_t index, int64_t value) {
     unsigned char *at = (unsigned char *)tensor->values;
     const int32_t narrow = (int32_t)value;
     const float single = (float)value;
     const double wide = (double)value;
     switch (tensor->arg.dtype) {
-    case 1: memcpy(at + 4 * index, &single, 4); break;
-    case 2: memcpy(at + 8 * index, &wide, 8); break;
-    case 3: memcpy(at + 4 * index, &narrow, 4); break;
-    default: memcpy(at + 8 * index, &value, 8); break;
+        case 1: memcpy(at + 4 * index, &single, 4); break;
+        case 2: memcpy(at + 8 * index, &wide, 8); break;
+        case 3: memcpy(at + 4 * index, &narrow, 4); break;
+        default: memcpy(at + 8 * index, &value, 8); break;
     }
 }
 
 /* "T[2,3]" or "int32{1}"; false when that cannot be read. */
-static bool read_tensor(const types_t *types, char *word, tensor_t *tensor)
-{
+static bool read_tensor(const types_t *types, char *word, tensor_t *tensor) {
     char *open = strpbrk(word, "[{");
     bool on_host = open && *open == '{';
     if (!open) return false;
@@ -150,18 +142,21 @@ static bool read_tensor(const types_t *types, char *word, tensor_t *tensor)
     for (char *at = open + 1; *at && *at != ']' && *at != '}'; at += *at == ',') {
         int64_t value = strtoll(at, &at, 10);
         if (count == MOST_DIMS || (*at != ',' && *at != ']' && *at != '}')) return false;
-        if (on_host) put_value(tensor, count++, value);
-        else arg->element_count *= tensor->dims[count++] = value;
+        if (on_host)
+            put_value(tensor, count++, value);
+        else
+            arg->element_count *= tensor->dims[count++] = value;
     }
     arg->rank = on_host ? count > 1 : count;
     if (on_host) arg->element_count = tensor->dims[0] = count;
-    if (on_host) arg->data = tensor->values;
-    else arg->span = (gantry_span_t){.region = 1, .size_bytes = (uint64_t)arg->element_count * 8};
+    if (on_host)
+        arg->data = tensor->values;
+    else
+        arg->span = (gantry_span_t){.region = 1, .size_bytes = (uint64_t)arg->element_count * 8};
     return arg->dtype != 0;
 }
 
-static bool read_attr(char *word, gantry_attr_t *attr)
-{
+static bool read_attr(char *word, gantry_attr_t *attr) {
     char *equals = strchr(word, '=');
     if (!equals) return false;
     *equals = '\0';
@@ -171,8 +166,7 @@ static bool read_attr(char *word, gantry_attr_t *attr)
 }
 
 /* The words behind the colon. */
-static bool read_call(const char *text, const types_t *types, case_t *item)
-{
+static bool read_call(const char *text, const types_t *types, case_t *item) {
     memset(item, 0, sizeof *item);
     gantry_op_call_t *call = &item->call;
     uint32_t tensors = 0;
@@ -187,8 +181,10 @@ static bool read_call(const char *text, const types_t *types, case_t *item)
             call->attr_count++;
         } else {
             if (tensors == MOST_TENSORS || !read_tensor(types, word, &item->tensors[tensors])) return false;
-            if (output) item->outputs[call->output_count++] = &item->tensors[tensors].arg;
-            else item->inputs[call->input_count++] = &item->tensors[tensors].arg;
+            if (output)
+                item->outputs[call->output_count++] = &item->tensors[tensors].arg;
+            else
+                item->inputs[call->input_count++] = &item->tensors[tensors].arg;
             tensors++;
             if (output) break;
         }
@@ -202,8 +198,7 @@ static bool read_call(const char *text, const types_t *types, case_t *item)
 
 /* ---- all calls ---- */
 
-static bool run_call(const gantry_kernel_def_t *def, const types_t *types, const char *text, text_list_t *list)
-{
+static bool run_call(const gantry_kernel_def_t *def, const types_t *types, const char *text, text_list_t *list) {
     char what[MOST_LINE + 96];
     snprintf(what, sizeof what, "%s: %s", def->op, text);
     text_recorder_t recorder = {.list = list, .what = what};
@@ -231,8 +226,7 @@ static bool run_call(const gantry_kernel_def_t *def, const types_t *types, const
     return true;
 }
 
-static void run_op(defs_t *defs, const char *op, const char *text, text_list_t *list)
-{
+static void run_op(defs_t *defs, const char *op, const char *text, text_list_t *list) {
     bool found = false;
     for (size_t i = 0; i < defs->count; i++) {
         types_t types = {.def = defs->list[i]};
@@ -247,8 +241,7 @@ static void run_op(defs_t *defs, const char *op, const char *text, text_list_t *
     list->failures++;
 }
 
-static void run_line(defs_t *defs, char *line, text_list_t *list)
-{
+static void run_line(defs_t *defs, char *line, text_list_t *list) {
     char *rest = NULL, *colon = strchr(line, ':');
     line[strcspn(line, "\r\n")] = '\0';
     if (*line == '#' || *line == '\0') return;
@@ -261,8 +254,7 @@ static void run_line(defs_t *defs, char *line, text_list_t *list)
     for (char *op = strtok_r(line, ",", &rest); op; op = strtok_r(NULL, ",", &rest)) run_op(defs, op, colon + 1, list);
 }
 
-void cuda_text_record(const char *case_file, text_list_t *list)
-{
+void cuda_text_record(const char *case_file, text_list_t *list) {
     char line[MOST_LINE];
     defs_t defs = {.count = 0};
     FILE *file = fopen(case_file, "r");

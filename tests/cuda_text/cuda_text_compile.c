@@ -24,16 +24,14 @@ struct text_compiler_t {
     int (*cubin_size)(nvrtc_program_t *program, size_t *out_bytes);
 };
 
-static bool find(text_compiler_t *compiler, const char *name, void *slot)
-{
+static bool find(text_compiler_t *compiler, const char *name, void *slot) {
     void *address = dlsym(compiler->library, name);
     if (!address) printf("NVRTC has no %s\n", name);
     memcpy(slot, &address, sizeof address);
     return address != NULL;
 }
 
-text_compiler_t *cuda_text_open_compiler(const char *library)
-{
+text_compiler_t *cuda_text_open_compiler(const char *library) {
     text_compiler_t *compiler = calloc(1, sizeof *compiler);
     if (!compiler) return NULL;
     compiler->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
@@ -43,30 +41,28 @@ text_compiler_t *cuda_text_open_compiler(const char *library)
         find(compiler, "nvrtcDestroyProgram", &compiler->destroy) &&
         find(compiler, "nvrtcCompileProgram", &compiler->compile) &&
         find(compiler, "nvrtcGetProgramLogSize", &compiler->log_size) &&
-        find(compiler, "nvrtcGetProgramLog", &compiler->log) && find(compiler, "nvrtcGetPTXSize", &compiler->ptx_size) &&
-        find(compiler, "nvrtcGetPTX", &compiler->ptx) && find(compiler, "nvrtcGetCUBINSize", &compiler->cubin_size)) {
+        find(compiler, "nvrtcGetProgramLog", &compiler->log) &&
+        find(compiler, "nvrtcGetPTXSize", &compiler->ptx_size) && find(compiler, "nvrtcGetPTX", &compiler->ptx) &&
+        find(compiler, "nvrtcGetCUBINSize", &compiler->cubin_size)) {
         return compiler;
     }
     cuda_text_close_compiler(compiler);
     return NULL;
 }
 
-void cuda_text_close_compiler(text_compiler_t *compiler)
-{
+void cuda_text_close_compiler(text_compiler_t *compiler) {
     if (compiler && compiler->library) dlclose(compiler->library);
     free(compiler);
 }
 
-void cuda_text_version(const text_compiler_t *compiler, int *out_major, int *out_minor)
-{
+void cuda_text_version(const text_compiler_t *compiler, int *out_major, int *out_minor) {
     *out_major = *out_minor = 0;
     (void)compiler->version(out_major, out_minor);
 }
 
 /* ---- one program ---- */
 
-static char *join_source(const gantry_program_source_t *source)
-{
+static char *join_source(const gantry_program_source_t *source) {
     size_t bytes = 1;
     for (uint32_t i = 0; i < source->part_count; i++) bytes += strlen(source->parts[i]);
     char *text = malloc(bytes), *at = text;
@@ -81,8 +77,7 @@ static char *join_source(const gantry_program_source_t *source)
 
 /* The text that a pair of NVRTC's functions gives; NULL without one. */
 static char *take(nvrtc_program_t *program, int (*size)(nvrtc_program_t *, size_t *),
-                  int (*get)(nvrtc_program_t *, char *))
-{
+                  int (*get)(nvrtc_program_t *, char *)) {
     size_t bytes = 0;
     if (size(program, &bytes) != 0) return NULL;
     char *text = calloc(1, bytes + 1);
@@ -91,8 +86,7 @@ static char *take(nvrtc_program_t *program, int (*size)(nvrtc_program_t *, size_
 }
 
 static void fail(const text_program_t *program, int architecture, const char *what, const char *text,
-                 text_report_t *report)
-{
+                 text_report_t *report) {
     printf("FAIL %s \"%s\" sm_%d: %s\n%s\n", program->source->label, program->options, architecture, what,
            text ? text : "");
     report->failures++;
@@ -100,8 +94,7 @@ static void fail(const text_program_t *program, int architecture, const char *wh
 
 /* The PTX once more through the assembler itself. */
 static void assemble(const text_program_t *program, int architecture, const char *ptxas, const char *ptx,
-                     text_report_t *report)
-{
+                     text_report_t *report) {
     char name[] = "/tmp/gantry_cuda_text_XXXXXX", command[1024], line[256];
     int file = mkstemp(name);
     if (file < 0 || write(file, ptx, strlen(ptx)) != (ssize_t)strlen(ptx)) {
@@ -109,26 +102,24 @@ static void assemble(const text_program_t *program, int architecture, const char
         return;
     }
     close(file);
-    snprintf(command, sizeof command, "'%s' --gpu-name=sm_%d --warn-on-spills -o /dev/null '%s' 2>&1", ptxas, architecture,
-             name);
+    snprintf(command, sizeof command, "'%s' --gpu-name=sm_%d --warn-on-spills -o /dev/null '%s' 2>&1", ptxas,
+             architecture, name);
     FILE *pipe = popen(command, "r");
     while (pipe && fgets(line, sizeof line, pipe)) fail(program, architecture, "ptxas says", line, report);
     if (!pipe || pclose(pipe) != 0) fail(program, architecture, "ptxas failed", NULL, report);
     unlink(name);
 }
 
-static double now(void)
-{
+static double now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
 /* The options of the CUDA backend, the program's own, and the assembler's figures in the log. */
-static int compile(const text_compiler_t *compiler, nvrtc_program_t *program, int architecture, const char *own)
-{
+static int compile(const text_compiler_t *compiler, nvrtc_program_t *program, int architecture, const char *own) {
     char gpu[32], words[128];
-    const char *options[16] = {gpu,           "--fmad=false",      "--prec-div=true",    "--prec-sqrt=true",
+    const char *options[16] = {gpu,           "--fmad=false",    "--prec-div=true",   "--prec-sqrt=true",
                                "--ftz=false", "-default-device", "--ptxas-options=-v"};
     int count = 7;
     snprintf(gpu, sizeof gpu, "--gpu-architecture=sm_%d", architecture);
@@ -138,8 +129,7 @@ static int compile(const text_compiler_t *compiler, nvrtc_program_t *program, in
 }
 
 void cuda_text_compile(const text_compiler_t *compiler, const text_list_t *list, const text_program_t *program,
-                       int architecture, const char *ptxas, text_report_t *report)
-{
+                       int architecture, const char *ptxas, text_report_t *report) {
     nvrtc_program_t *built = NULL;
     char *source = join_source(program->source), *log = NULL, *ptx = NULL;
     size_t cubin_bytes = 0;
@@ -158,7 +148,8 @@ void cuda_text_compile(const text_compiler_t *compiler, const text_list_t *list,
     ptx = take(built, compiler->ptx_size, compiler->ptx);
     if (compiler->cubin_size(built, &cubin_bytes) != 0 || cubin_bytes == 0 || !log || !ptx)
         fail(program, architecture, "no machine code, log or PTX", NULL, report);
-    else cuda_text_judge(list, program, architecture, log, ptx, report);
+    else
+        cuda_text_judge(list, program, architecture, log, ptx, report);
     if (ptxas && ptx) assemble(program, architecture, ptxas, ptx, report);
 done:
     if (built) (void)compiler->destroy(&built);

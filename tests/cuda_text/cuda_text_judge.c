@@ -18,23 +18,20 @@
 #define REGISTERS_OF_A_GROUP 65536 /* least of the architectures */
 
 static void fail(const text_program_t *program, int architecture, const char *kernel, const char *what,
-                 unsigned long value, text_report_t *report)
-{
+                 unsigned long value, text_report_t *report) {
     printf("FAIL %s \"%s\" sm_%d, %s: %s %lu\n", program->source->label, program->options, architecture, kernel, what,
            value);
     report->failures++;
 }
 
-static const text_kernel_t *find_kernel(const text_program_t *program, const char *name)
-{
+static const text_kernel_t *find_kernel(const text_program_t *program, const char *name) {
     for (uint32_t i = 0; i < program->kernel_count; i++) {
         if (strcmp(program->kernels[i].name, name) == 0) return &program->kernels[i];
     }
     return NULL;
 }
 
-static bool is_asked_for(const text_list_t *list, const text_program_t *program, const char *name)
-{
+static bool is_asked_for(const text_list_t *list, const text_program_t *program, const char *name) {
     for (uint32_t i = 0; i < list->count; i++) {
         const text_program_t *other = &list->programs[i];
         if (strcmp(other->source->label, program->source->label) == 0 && find_kernel(other, name)) return true;
@@ -43,8 +40,7 @@ static bool is_asked_for(const text_list_t *list, const text_program_t *program,
 }
 
 /* The number before the words in the line, 0 without them. */
-static unsigned long number_before(const char *line, const char *words)
-{
+static unsigned long number_before(const char *line, const char *words) {
     const char *at = strstr(line, words);
     if (!at || at == line) return 0;
     while (at > line && at[-1] >= '0' && at[-1] <= '9') at--;
@@ -52,13 +48,13 @@ static unsigned long number_before(const char *line, const char *words)
 }
 
 static void judge_line(const text_list_t *list, const text_program_t *program, int architecture, const char *line,
-                       char *kernel, text_report_t *report)
-{
+                       char *kernel, text_report_t *report) {
     const char *entry = strstr(line, "Compiling entry function '");
     if (entry) {
         (void)sscanf(entry, "Compiling entry function '%63[^']'", kernel);
         report->kernels++;
-        if (!is_asked_for(list, program, kernel)) fail(program, architecture, kernel, "calls that ask for it:", 0, report);
+        if (!is_asked_for(list, program, kernel))
+            fail(program, architecture, kernel, "calls that ask for it:", 0, report);
     } else if (strstr(line, " bytes stack frame")) {
         unsigned long stack = number_before(line, " bytes stack frame");
         unsigned long spills = number_before(line, " bytes spill stores") + number_before(line, " bytes spill loads");
@@ -85,8 +81,7 @@ static void judge_line(const text_list_t *list, const text_program_t *program, i
 }
 
 /* Bytes of a ".param .u64 x" or ".param .align 8 .b8 x[24]". */
-static uint32_t parameter_bytes(const char *text, size_t length)
-{
+static uint32_t parameter_bytes(const char *text, size_t length) {
     char one[256];
     snprintf(one, sizeof one, "%.*s", (int)length, text);
     const char *bracket = strchr(one, '[');
@@ -97,8 +92,7 @@ static uint32_t parameter_bytes(const char *text, size_t length)
 
 /* The entry's parameters are those that the host passes. */
 static void judge_entry(const text_program_t *program, int architecture, const text_kernel_t *kernel, const char *ptx,
-                        text_report_t *report)
-{
+                        text_report_t *report) {
     char entry[TEXT_NAME_BYTES + 16];
     uint32_t count = 0;
     snprintf(entry, sizeof entry, ".entry %s(", kernel->name);
@@ -111,22 +105,23 @@ static void judge_entry(const text_program_t *program, int architecture, const t
     for (at = strstr(at, ".param"); at && at < end; at = strstr(at + 1, ".param")) {
         uint32_t bytes = parameter_bytes(at, strcspn(at, ",)"));
         if (count < kernel->parameter_count && bytes != kernel->parameters[count])
-            fail(program, architecture, kernel->name, "bytes of a parameter where the host passes another number:",
-                 bytes, report);
+            fail(program, architecture, kernel->name,
+                 "bytes of a parameter where the host passes another number:", bytes, report);
         count++;
     }
     if (count != kernel->parameter_count)
         fail(program, architecture, kernel->name, "parameters, unlike what the host passes:", count, report);
 }
 
-/* Instructions that would give other bits than the other devices: a product and a sum fused where the text has no fma(),
+/* Instructions that would give other bits than other devices: a product and a sum fused where the text has no fma(),
  * denormals flushed, approximations. */
-static void judge_arithmetic(const text_program_t *program, int architecture, const char *ptx, text_report_t *report)
-{
-    static const char *const inexact[] = {".ftz", "div.full", "div.approx", "sqrt.approx", "rcp.approx", "ex2.approx",
-                                          "lg2.approx", "sin.approx", "cos.approx", "tanh.approx", "mad.f32", "mad.rn"};
+static void judge_arithmetic(const text_program_t *program, int architecture, const char *ptx, text_report_t *report) {
+    static const char *const inexact[] = {".ftz",       "div.full",    "div.approx", "sqrt.approx",
+                                          "rcp.approx", "ex2.approx",  "lg2.approx", "sin.approx",
+                                          "cos.approx", "tanh.approx", "mad.f32",    "mad.rn"};
     bool fuses = false;
-    for (uint32_t i = 0; i < program->source->part_count; i++) fuses |= strstr(program->source->parts[i], "fma(") != NULL;
+    for (uint32_t i = 0; i < program->source->part_count; i++)
+        fuses |= strstr(program->source->parts[i], "fma(") != NULL;
     if (!fuses && strstr(ptx, "fma.")) fail(program, architecture, "PTX", "fma where the text has none:", 1, report);
     for (size_t i = 0; i < sizeof inexact / sizeof inexact[0]; i++) {
         if (strstr(ptx, inexact[i])) fail(program, architecture, inexact[i], "in the PTX:", 1, report);
@@ -134,8 +129,7 @@ static void judge_arithmetic(const text_program_t *program, int architecture, co
 }
 
 void cuda_text_judge(const text_list_t *list, const text_program_t *program, int architecture, const char *log,
-                     const char *ptx, text_report_t *report)
-{
+                     const char *ptx, text_report_t *report) {
     char kernel[TEXT_NAME_BYTES] = "", line[512];
     for (const char *at = log; *at; at += *at == '\n') {
         size_t length = strcspn(at, "\n");

@@ -47,14 +47,12 @@ typedef struct shared_t {
     text_report_t reports[];
 } shared_t;
 
-static int refuse(const char *what, const char *word)
-{
+static int refuse(const char *what, const char *word) {
     fprintf(stderr, "gantry_cuda_text: %s %s\n%s", what, word, usage);
     return 2;
 }
 
-static bool read_architectures(const char *text, options_t *o)
-{
+static bool read_architectures(const char *text, options_t *o) {
     o->architecture_count = 0;
     while (*text && o->architecture_count < MOST_ARCHITECTURES) {
         char *end;
@@ -66,8 +64,7 @@ static bool read_architectures(const char *text, options_t *o)
     return o->architecture_count > 0 && *text == '\0';
 }
 
-static int read_options(int argc, char **argv, options_t *o)
-{
+static int read_options(int argc, char **argv, options_t *o) {
     const char *environment = getenv("GANTRY_CUDA_NVRTC");
     *o = (options_t){.jobs = 2, .cases = GANTRY_CUDA_TEXT_CASES};
     o->nvrtc = environment && *environment ? environment : GANTRY_CUDA_FOLDER "/lib/libnvrtc.so.12";
@@ -83,12 +80,18 @@ static int read_options(int argc, char **argv, options_t *o)
             continue;
         }
         if (!value) return refuse("unknown option, or no value after", word);
-        if (strcmp(word, "--only") == 0) o->only = value;
-        else if (strcmp(word, "--nvrtc") == 0) o->nvrtc = value;
-        else if (strcmp(word, "--cases") == 0) o->cases = value;
-        else if (strcmp(word, "--jobs") == 0) o->jobs = atoi(value);
-        else if (strcmp(word, "--arch") != 0) return refuse("unknown option", word);
-        else if (!read_architectures(value, o)) return refuse("not architectures:", value);
+        if (strcmp(word, "--only") == 0)
+            o->only = value;
+        else if (strcmp(word, "--nvrtc") == 0)
+            o->nvrtc = value;
+        else if (strcmp(word, "--cases") == 0)
+            o->cases = value;
+        else if (strcmp(word, "--jobs") == 0)
+            o->jobs = atoi(value);
+        else if (strcmp(word, "--arch") != 0)
+            return refuse("unknown option", word);
+        else if (!read_architectures(value, o))
+            return refuse("not architectures:", value);
         i++;
     }
     return o->jobs >= 1 && o->jobs <= 64 ? 0 : refuse("--jobs takes 1 to 64", "");
@@ -96,9 +99,9 @@ static int read_options(int argc, char **argv, options_t *o)
 
 /* ---- work ---- */
 
-static void work(const options_t *o, const text_list_t *list, const text_compiler_t *compiler, shared_t *shared)
-{
-    const char *ptxas = o->all && access(GANTRY_CUDA_FOLDER "/bin/ptxas", X_OK) == 0 ? GANTRY_CUDA_FOLDER "/bin/ptxas" : NULL;
+static void work(const options_t *o, const text_list_t *list, const text_compiler_t *compiler, shared_t *shared) {
+    const char *ptxas =
+        o->all && access(GANTRY_CUDA_FOLDER "/bin/ptxas", X_OK) == 0 ? GANTRY_CUDA_FOLDER "/bin/ptxas" : NULL;
     const uint32_t kinds = (uint32_t)o->architecture_count, units = list->count * kinds;
     for (uint32_t unit; (unit = atomic_fetch_add(&shared->next, 1)) < units;) {
         const text_program_t *program = &list->programs[unit / kinds];
@@ -109,8 +112,7 @@ static void work(const options_t *o, const text_list_t *list, const text_compile
 }
 
 /* Each process opens the compiler for itself; a process that dies is a failure. */
-static int work_in_processes(const options_t *o, const text_list_t *list, shared_t *shared)
-{
+static int work_in_processes(const options_t *o, const text_list_t *list, shared_t *shared) {
     int failures = 0;
     for (int job = 0; job < o->jobs; job++) {
         fflush(stdout);
@@ -131,8 +133,7 @@ static int work_in_processes(const options_t *o, const text_list_t *list, shared
 
 /* ---- the table ---- */
 
-static void add(text_report_t *sum, const text_report_t *one)
-{
+static void add(text_report_t *sum, const text_report_t *one) {
     sum->failures += one->failures;
     sum->kernels += one->kernels;
     sum->spills += one->spills;
@@ -142,15 +143,13 @@ static void add(text_report_t *sum, const text_report_t *one)
     if (one->most_shared > sum->most_shared) sum->most_shared = one->most_shared;
 }
 
-static void print_row(const char *label, uint32_t variants, const text_report_t *sum)
-{
+static void print_row(const char *label, uint32_t variants, const text_report_t *sum) {
     printf("%-38s %8u %8u %9u %8u %7u %7u %8.1f\n", label, variants, sum->kernels, sum->most_registers, sum->most_stack,
            sum->most_shared, sum->spills, sum->seconds);
 }
 
 /* One row per source; programs of one source follow each other or not. Returns failures. */
-static uint32_t print_table(const options_t *o, const text_list_t *list, const shared_t *shared)
-{
+static uint32_t print_table(const options_t *o, const text_list_t *list, const shared_t *shared) {
     const uint32_t kinds = (uint32_t)o->architecture_count;
     text_report_t total = {0};
     uint32_t programs = 0;
@@ -175,8 +174,7 @@ static uint32_t print_table(const options_t *o, const text_list_t *list, const s
     return total.failures;
 }
 
-static void print_list(const text_list_t *list)
-{
+static void print_list(const text_list_t *list) {
     for (uint32_t i = 0; i < list->count; i++) {
         const text_program_t *program = &list->programs[i];
         printf("%s \"%s\":", program->source->label, program->options);
@@ -186,8 +184,7 @@ static void print_list(const text_list_t *list)
     }
 }
 
-static int compile_all(const options_t *o, text_list_t *list)
-{
+static int compile_all(const options_t *o, text_list_t *list) {
     const size_t units = (size_t)list->count * (size_t)o->architecture_count;
     const size_t bytes = sizeof(shared_t) + units * sizeof(text_report_t);
     shared_t *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -199,8 +196,7 @@ static int compile_all(const options_t *o, text_list_t *list)
     return failures > 0 || failed > 0;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     options_t o;
     int major, minor, code = read_options(argc, argv, &o);
     if (code != 0) return code;

@@ -4,27 +4,21 @@
 
 #include "cuda_text.h"
 
-static text_recorder_t *recorder_of(const gantry_op_call_t *call)
-{
-    return call->core;
-}
+static text_recorder_t *recorder_of(const gantry_op_call_t *call) { return call->core; }
 
-static int32_t refuse(gantry_op_call_t *call, const char *why, const char *what)
-{
+static int32_t refuse(gantry_op_call_t *call, const char *why, const char *what) {
     printf("FAIL %s: %s %s\n", recorder_of(call)->what, why, what);
     recorder_of(call)->list->failures++;
     return 13;
 }
 
-static int32_t scratch(gantry_op_call_t *call, uint64_t size_bytes, gantry_span_t *out_span)
-{
+static int32_t scratch(gantry_op_call_t *call, uint64_t size_bytes, gantry_span_t *out_span) {
     (void)call;
     *out_span = (gantry_span_t){.region = 2, .size_bytes = size_bytes};
     return 0;
 }
 
-static text_program_t *find_program(text_list_t *list, const gantry_program_source_t *source, const char *options)
-{
+static text_program_t *find_program(text_list_t *list, const gantry_program_source_t *source, const char *options) {
     text_program_t *program = list->programs;
     for (; program < list->programs + list->count; program++) {
         if (strcmp(program->source->label, source->label) == 0 && strcmp(program->options, options) == 0)
@@ -38,8 +32,7 @@ static text_program_t *find_program(text_list_t *list, const gantry_program_sour
 }
 
 static int32_t find_kernel(gantry_op_call_t *call, const gantry_program_source_t *source, const char *options,
-                           const char *name, gantry_backend_kernel_t **out_kernel)
-{
+                           const char *name, gantry_backend_kernel_t **out_kernel) {
     text_program_t *program = find_program(recorder_of(call)->list, source, options);
     if (!(source->kinds & GANTRY_PROGRAM_CUDA_C)) return refuse(call, "not written for CUDA:", source->label);
     if (!program) return refuse(call, "no room for the program", source->label);
@@ -55,8 +48,7 @@ static int32_t find_kernel(gantry_op_call_t *call, const gantry_program_source_t
 }
 
 /* A span is a pointer and a 64-bit offset, a LOCAL its 64-bit size. */
-static uint32_t list_parameters(const gantry_launch_t *launch, uint32_t *parameters, uint32_t *out_dynamic)
-{
+static uint32_t list_parameters(const gantry_launch_t *launch, uint32_t *parameters, uint32_t *out_dynamic) {
     uint32_t count = 0;
     *out_dynamic = 0;
     for (uint32_t i = 0; i < launch->arg_count && count + 2 <= TEXT_MOST_PARAMETERS; i++) {
@@ -68,8 +60,7 @@ static uint32_t list_parameters(const gantry_launch_t *launch, uint32_t *paramet
     return count;
 }
 
-static int32_t launch(gantry_op_call_t *call, gantry_backend_kernel_t *handle, const gantry_launch_t *launch_)
-{
+static int32_t launch(gantry_op_call_t *call, gantry_backend_kernel_t *handle, const gantry_launch_t *launch_) {
     text_kernel_t *kernel = (text_kernel_t *)(void *)handle;
     uint32_t parameters[TEXT_MOST_PARAMETERS] = {0}, dynamic;
     uint32_t count = list_parameters(launch_, parameters, &dynamic);
@@ -83,7 +74,8 @@ static int32_t launch(gantry_op_call_t *call, gantry_backend_kernel_t *handle, c
     if (launch_->global_size[0] / launch_->local_size[0] > INT32_MAX)
         return refuse(call, "more than 2^31 - 1 groups:", kernel->name);
     if (local > call->device_info->max_work_group_size) return refuse(call, "group too large:", kernel->name);
-    if (kernel->launched && (count != kernel->parameter_count || memcmp(parameters, kernel->parameters, sizeof parameters) != 0))
+    if (kernel->launched &&
+        (count != kernel->parameter_count || memcmp(parameters, kernel->parameters, sizeof parameters) != 0))
         return refuse(call, "launched with other arguments than before:", kernel->name);
     memcpy(kernel->parameters, parameters, sizeof parameters);
     kernel->parameter_count = count;
@@ -93,16 +85,14 @@ static int32_t launch(gantry_op_call_t *call, gantry_backend_kernel_t *handle, c
     return 0;
 }
 
-static int32_t copy(gantry_op_call_t *call, const gantry_span_t *target, const gantry_span_t *source)
-{
+static int32_t copy(gantry_op_call_t *call, const gantry_span_t *target, const gantry_span_t *source) {
     (void)call;
     (void)target;
     (void)source;
     return 0;
 }
 
-static int32_t fill(gantry_op_call_t *call, const gantry_span_t *target, const void *pattern, uint32_t pattern_bytes)
-{
+static int32_t fill(gantry_op_call_t *call, const gantry_span_t *target, const void *pattern, uint32_t pattern_bytes) {
     (void)call;
     (void)target;
     (void)pattern;
@@ -110,13 +100,9 @@ static int32_t fill(gantry_op_call_t *call, const gantry_span_t *target, const v
     return 0;
 }
 
-static int32_t fault(gantry_op_call_t *call, gantry_span_t *out_span)
-{
-    return scratch(call, 16, out_span);
-}
+static int32_t fault(gantry_op_call_t *call, gantry_span_t *out_span) { return scratch(call, 16, out_span); }
 
-static int32_t fail(gantry_op_call_t *call, int32_t code, const char *text)
-{
+static int32_t fail(gantry_op_call_t *call, int32_t code, const char *text) {
     (void)refuse(call, "the kernel fails:", text);
     return code;
 }

@@ -124,7 +124,8 @@ GANTRY_FN gantry_wide_t gantry_load(GANTRY_GLOBAL const T *from, GANTRY_LONG g, 
     return wide;
 }
 
-/* xi and yi: i, or 0 for a scalar. First what can be done 16 bytes at a time, then the rest. */
+/* xi and yi: i, which is not 0 where that is asked, or 0 for a scalar. First what can be done 16 bytes at a time, then
+ * the rest. */
 #define GANTRY_DENSE(xi, yi)                                                            \
     GANTRY_LONG bad = -1;                                                               \
     GANTRY_LONG i = 1;                                                                  \

@@ -1,10 +1,30 @@
 /* Fill: one element of T's size (uchar, int or long stand for all types) everywhere. Before this come dialect, launch,
  * types and work. */
 
+#if !GANTRY_SERIAL
+#define GANTRY_ELEMENTS (16 / (int)sizeof(T))
+GANTRY_WIDE_TYPE(gantry_wide_t, T, GANTRY_ELEMENTS);
+#endif
+
 GANTRY_KERNEL fill(GANTRY_SPAN_IN(value), GANTRY_SPAN_OUT(out), const gantry_work_t p)
 {
     GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);
     const T value = GANTRY_IN(T, value)[0];
 
+#if GANTRY_SERIAL
     GANTRY_STORE_ALL(T, outs, p, value)
+#else
+    const GANTRY_LONG wide = GANTRY_IS_ALIGNED(outs, gantry_wide_t) ? p.count / GANTRY_ELEMENTS : 0;
+    gantry_wide_t values;
+
+    for (int e = 0; e < GANTRY_ELEMENTS; e++) {
+        values.e[e] = value;
+    }
+    for (GANTRY_LONG g = GANTRY_FIRST(p); g < wide; g += GANTRY_STEP) {
+        ((GANTRY_GLOBAL gantry_wide_t *)outs)[g] = values;
+    }
+    for (GANTRY_LONG i = wide * GANTRY_ELEMENTS + GANTRY_FIRST(p); i < p.count; i += GANTRY_STEP) {
+        outs[i] = value;
+    }
+#endif
 }

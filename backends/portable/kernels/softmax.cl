@@ -64,15 +64,15 @@ GANTRY_FN T scale_of(T sum)
 
 #define SOFT_ADD(a, b) ((a) + (b))
 
-GANTRY_KERNEL softmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTRY_LONG length, const GANTRY_LONG rows,
-                            const GANTRY_LONG row_lanes)
+GANTRY_KERNEL softmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTRY_LONG length,
+                            const GANTRY_LONG rows, const GANTRY_LONG row_lanes)
 {
     GANTRY_LOCAL_ARRAY(T, values, GROUP_MOST);
     const int item = (int)GANTRY_LOCAL_ID(0);
     const int lanes = (int)row_lanes;
     const int lane = item % lanes;
     const GANTRY_LONG row = GANTRY_GROUP_ID(0) * (GANTRY_LOCAL_SIZE(0) / lanes) + item / lanes;
-    const GANTRY_LONG first = row < rows ? lane : length; /* items without a row still meet the others at barriers */
+    const GANTRY_LONG first = row < rows ? lane : length; /* without a row, to the barriers only */
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * length;
     GANTRY_GLOBAL T *y = GANTRY_OUT(T, out) + row * length;
     T largest = SOFT_LOWEST;
@@ -94,8 +94,8 @@ GANTRY_KERNEL softmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANT
 
 #else
 
-/* ---- CPUs: a work-item for a row. `lanes` is 64 or, for short rows, the least power of two that is not below the length:
- * lanes beyond it would hold the identity. A parameter, since loops that are unrolled do not become vectors ---- */
+/* ---- CPUs: a work-item for a row. `lanes` is 64 or, for short rows, the least power of two that is not below the
+ * length: lanes beyond it would hold the identity. A parameter, since loops that are unrolled do not become vectors ---- */
 
 GANTRY_FN T row_largest(GANTRY_GLOBAL const T *x, int length, int lanes)
 {
