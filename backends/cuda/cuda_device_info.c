@@ -145,7 +145,7 @@ void gantry__cuda_record_point(const gantry_backend_instance_t *instance, gantry
     info->vendor = "NVIDIA Corporation";
     info->driver_version = instance->version;
     info->platform_name = "NVIDIA CUDA";
-    info->platform_version = instance->version;
+    info->platform_version = instance->version + sizeof "CUDA";
     info->pci_address = record->pci_address;
     info->uuid = record->uuid;
     info->compute_capability = record->compute_capability;

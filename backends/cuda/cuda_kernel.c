@@ -15,6 +15,7 @@ struct gantry_backend_kernel_t {
     gantry__cu_function_t function;
     char *name;              /* owned, strlen + 1 bytes */
     int32_t parameter_count; /* -1: the driver does not tell */
+    size_t parameter_bytes[MOST_PARAMETERS];
     gantry_kernel_info_t info;
 };
 
@@ -79,17 +80,16 @@ static uint32_t attribute(const gantry_backend_kernel_t *kernel, unsigned int wh
 }
 
 /* Drivers of CUDA 12.4 and newer tell a kernel's parameters one by one. */
-static int32_t count_parameters(const gantry_backend_kernel_t *kernel) {
+static int32_t count_parameters(gantry_backend_kernel_t *kernel) {
     const gantry__cuda_symbols_t *cu = kernel->program->device->cu;
     size_t offset_bytes = 0;
-    size_t size_bytes = 0;
     int32_t count = 0;
 
     if (cu->cuFuncGetParamInfo == NULL) {
         return -1;
     }
-    while (count <= MOST_PARAMETERS &&
-           cu->cuFuncGetParamInfo(kernel->function, (size_t)count, &offset_bytes, &size_bytes) == GANTRY__CU_SUCCESS) {
+    while (count < MOST_PARAMETERS && cu->cuFuncGetParamInfo(kernel->function, (size_t)count, &offset_bytes,
+                                                             &kernel->parameter_bytes[count]) == GANTRY__CU_SUCCESS) {
         count++;
     }
     return count;
@@ -173,6 +173,12 @@ static void add_number(parameters_t *out, unsigned long long value) {
     out->count++;
 }
 
+/* Whether the kernel reads a value of that size there. A wrong number of arguments shows itself later. */
+static int fits(const gantry_backend_kernel_t *kernel, uint32_t index, uint32_t bytes) {
+    return kernel->parameter_count < 0 || index >= (uint32_t)kernel->parameter_count ||
+           kernel->parameter_bytes[index] == bytes;
+}
+
 static int32_t set_parameters(const gantry_backend_kernel_t *kernel, const gantry_launch_t *launch, parameters_t *out) {
     out->count = 0;
     out->shared_bytes = 0;
@@ -187,7 +193,12 @@ static int32_t set_parameters(const gantry_backend_kernel_t *kernel, const gantr
                 add_number(out, arg->as.span.region);
                 add_number(out, arg->as.span.offset_bytes);
                 break;
-            case GANTRY_LAUNCH_SCALAR: out->list[out->count++] = (void *)(uintptr_t)arg->as.value; break;
+            case GANTRY_LAUNCH_SCALAR:
+                if (!fits(kernel, out->count, arg->size_bytes)) {
+                    return wrong_arguments(kernel, "a scalar of the wrong size as argument", i);
+                }
+                out->list[out->count++] = (void *)(uintptr_t)arg->as.value;
+                break;
             case GANTRY_LAUNCH_LOCAL:
                 add_number(out, arg->size_bytes);
                 out->shared_bytes += arg->size_bytes;

@@ -27,7 +27,7 @@ static void start(gantry__nvml_t *nvml, const char *file) {
     if (nvml->nvmlSystemGetDriverVersion(nvml->driver, sizeof nvml->driver) != GANTRY__NVML_SUCCESS) {
         nvml->driver[0] = '\0';
     }
-    snprintf(nvml->name, sizeof nvml->name, nvml->driver[0] != '\0' ? "%.40s (driver %.70s)" : "%.40s", file,
+    snprintf(nvml->name, sizeof nvml->name, nvml->driver[0] != '\0' ? "%.100s (driver %.70s)" : "%.100s", file,
              nvml->driver);
     nvml->is_usable = 1;
 }

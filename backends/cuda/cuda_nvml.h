@@ -43,7 +43,7 @@ struct nvmlUtilization_st;
 typedef struct gantry__nvml_t {
     int is_tried;
     int is_usable;
-    char name[128];   /* "libnvidia-ml.so.1" */
+    char name[200];   /* "libnvidia-ml.so.1 (driver 535.104.05)" */
     char driver[80];  /* the driver's own version, "535.104.05"; "" when unknown */
     char reason[512]; /* when not usable */
     const char *(*nvmlErrorString)(gantry__nvml_result_t result);
