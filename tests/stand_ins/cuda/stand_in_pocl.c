@@ -105,6 +105,48 @@ static char *log_of(cl_program program) {
     return log;
 }
 
+/* ---- the program built last: whoever compiles a text usually loads it next ---- */
+
+static pthread_mutex_t last_lock = PTHREAD_MUTEX_INITIALIZER;
+static cl_program last_program;
+static char *last_source;
+static char *last_options;
+
+static cl_program take_last(const char *source, const char *options) {
+    cl_program program = NULL;
+
+    pthread_mutex_lock(&last_lock);
+    if (last_program != NULL && strcmp(last_source, source) == 0 && strcmp(last_options, options) == 0) {
+        program = last_program;
+        table.clRetainProgram(program);
+    }
+    pthread_mutex_unlock(&last_lock);
+    return program;
+}
+
+static void keep_last(cl_program program, const char *source, const char *options) {
+    char *source_copy = strdup(source);
+    char *options_copy = strdup(options);
+
+    pthread_mutex_lock(&last_lock);
+    if (source_copy != NULL && options_copy != NULL) {
+        if (last_program != NULL) {
+            table.clReleaseProgram(last_program);
+        }
+        table.clRetainProgram(program);
+        last_program = program;
+        free(last_source);
+        free(last_options);
+        last_source = source_copy;
+        last_options = options_copy;
+        source_copy = NULL;
+        options_copy = NULL;
+    }
+    pthread_mutex_unlock(&last_lock);
+    free(source_copy);
+    free(options_copy);
+}
+
 cl_program stand_in__build(const char *source, const char *options, char **out_log) {
     const stand_in_pocl_t *cl = stand_in__pocl();
     cl_int native = CL_SUCCESS;
@@ -114,6 +156,10 @@ cl_program stand_in__build(const char *source, const char *options, char **out_l
 
     if (cl == NULL) {
         return NULL;
+    }
+    program = out_log == NULL ? take_last(source, options) : NULL;
+    if (program != NULL) {
+        return program;
     }
     all_bytes = sizeof STAND_IN_BUILD_OPTIONS + strlen(options) + 1;
     all = malloc(all_bytes);
@@ -131,6 +177,9 @@ cl_program stand_in__build(const char *source, const char *options, char **out_l
     if (native != CL_SUCCESS) {
         cl->clReleaseProgram(program);
         return NULL;
+    }
+    if (out_log != NULL) {
+        keep_last(program, source, options);
     }
     return program;
 }
