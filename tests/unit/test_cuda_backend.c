@@ -81,9 +81,7 @@ static void check_in_child(const char *settings, int32_t (*body)(fixture_t *), i
     assert_int_equal(result, 0);
 }
 
-static int32_t just_open(fixture_t *fixture) {
-    return fixture->backend->open(&fixture->host, &fixture->instance);
-}
+static int32_t just_open(fixture_t *fixture) { return fixture->backend->open(&fixture->host, &fixture->instance); }
 
 /* The driver is there, the card is another process's. */
 static int32_t open_first_device(fixture_t *fixture) {
@@ -281,7 +279,8 @@ static void memory_is_counted_and_its_end_is_said(void **state) {
     fixture_open(&fixture);
     assert_int_equal(fixture.backend->memory->region_alloc(fixture.device[0], 0, &region), INVALID_ARGUMENT);
     assert_true(region == 0);
-    assert_int_equal(fixture.backend->memory->region_alloc(fixture.device[0], (uint64_t)1 << 30, &region), RESOURCE_EXHAUSTED);
+    assert_int_equal(fixture.backend->memory->region_alloc(fixture.device[0], (uint64_t)1 << 30, &region),
+                     RESOURCE_EXHAUSTED);
     assert_error_has("taking 1073741824 bytes");
     assert_error_has("CUDA_ERROR_OUT_OF_MEMORY (2)");
     assert_true(region == 0);
@@ -427,7 +426,8 @@ static void streams_take_priorities(void **state) {
     (void)state;
     fixture_open(&fixture);
     for (int32_t priority = -3; priority <= 3; priority++) {
-        assert_ok(fixture.backend->stream->create_with_priority(fixture.device[0], GANTRY_STREAM_COMPUTE, priority, &stream));
+        assert_ok(
+            fixture.backend->stream->create_with_priority(fixture.device[0], GANTRY_STREAM_COMPUTE, priority, &stream));
         fixture.backend->stream->destroy(stream);
     }
     fixture_close(&fixture);
