@@ -1,14 +1,17 @@
 /* Matrix products by cuBLASLt.
  *
- * The library counts by columns, tensors lie by rows. A row-major matrix is, as it lies, the column-major transpose, so
+ * The library counts by columns, tensors lie by rows. A row-major matrix is, as it lies, the column-major
+ * transpose, so
  *
  *     C = A B   by rows   is   C' = B' A'   by columns,
  *
- * and the operands change places: n x m from n x k and k x m. An operand that the op transposes is transposed once more for the
- * library. Batches with one stride are one call; the rest is one call per index of the outer dimensions.
+ * and the operands change places: n x m from n x k and k x m. An operand that the op transposes is transposed once
+ * more for the library. Batches with one stride are one call; the rest is one call per index of the outer
+ * dimensions.
  *
- * float32 is computed in float32; with GANTRY_CUDA_TF32=1 the library may round inputs to TF32. The workspace comes from the
- * core's scratch, as much as the chosen way of computing needs; where that is not to be had, one that needs none is taken. */
+ * float32 is computed in float32; with GANTRY_CUDA_TF32=1 the library may round inputs to TF32. The workspace comes
+ * from the core's scratch, as much as the chosen way of computing needs; where that is not to be had, one that
+ * needs none is taken. */
 #include <stdio.h>
 #include <string.h>
 
@@ -208,8 +211,8 @@ static gantry__cublas_status_t choose(product_t *product, uint64_t workspace_byt
     return native == GANTRY__CUBLAS_SUCCESS && found == 0 ? GANTRY__CUBLAS_NOT_SUPPORTED : native;
 }
 
-/* The way to compute, and its workspace: taken for the first run of a call, since a call may have few, and enough for the others, which
- * come one after the other on the stream. */
+/* The way to compute, and its workspace: taken for the first run of a call, since a call may have few, and enough
+ * for the others, which come one after the other on the stream. */
 static int32_t choose_with_workspace(product_t *product, gantry__cublas_choice_t *out_choice) {
     gantry_op_call_t *call = product->call;
     gantry_span_t *workspace = &product->workspace;
@@ -372,8 +375,8 @@ static int32_t all_batches(const gantry__matmul_shape_t *shape, product_t *first
 
 /* ---- the kernels ---- */
 
-/* The library looks at the card's own limits and launches past the core: where a logical device imitates a smaller one it could
- * not be held to that, so the portable kernels take over. */
+/* The library looks at the card's own limits and launches past the core: where a logical device imitates a smaller
+ * one it could not be held to that, so the portable kernels take over. */
 static int is_whole_card(const gantry_op_call_t *call) {
     const gantry_device_info_t *own = &call->device->record->info;
 

@@ -12,10 +12,10 @@ typedef struct error_t {
     const char *name;
 } error_t;
 
-/* Unavailable of an open device says that it is lost, so only errors that a context does not survive have that code there:
- * the driver calls them sticky, answers every later call with them, and nothing but the end of the process helps. Others
- * with that code come up only while a driver or device is opened. Errors that a correct backend cannot cause are Internal;
- * UNKNOWN is left for numbers without a meaning. */
+/* Unavailable of an open device says that it is lost, so only errors that a context does not survive have that code
+ * there: the driver calls them sticky, answers every later call with them, and nothing but the end of the process
+ * helps. Others with that code come up only while a driver or device is opened. Errors that a correct backend
+ * cannot cause are Internal; UNKNOWN is left for numbers without a meaning. */
 static const error_t errors[] = {
 #define GANTRY__CUDA_ERROR(number, code, name) {number, code, #name},
 #include "cuda/cuda_errors.def"

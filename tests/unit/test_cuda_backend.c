@@ -1,4 +1,5 @@
-/* The CUDA backend through its plug-in interface: without any driver, and on two cards of the stand-in for NVIDIA's driver. */
+/* The CUDA backend through its plug-in interface: without any driver, and on two cards of the stand-in for NVIDIA's
+ * driver. */
 #define _GNU_SOURCE
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,8 +55,8 @@ static void open_unknown_option_is_invalid(void **state) {
     assert_error_has("GANTRY_CUDA_TF32 is \"yes\"; 0 and 1 are accepted");
 }
 
-/* The stand-in reads its settings once per process, as a driver does: another machine needs a process of its own, made before this one
- * opens the stand-in. The child prints what went wrong. */
+/* The stand-in reads its settings once per process, as a driver does: another machine needs a process of its own,
+ * made before this one opens the stand-in. The child prints what went wrong. */
 static void check_in_child(const char *settings, int32_t (*body)(fixture_t *), int32_t expected, const char *part) {
     int result = -1;
     pid_t child;
