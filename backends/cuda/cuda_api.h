@@ -1,8 +1,9 @@
 /* The part of NVIDIA's driver API that this backend calls, declared here so that no toolkit is needed to build it.
  *
- * Names of functions are those the driver's library exports. Handles keep NVIDIA's struct tags and enumerations travel as
- * unsigned int, so that a compiler takes NVIDIA's own declarations and these for the same: tests/cuda_headers compares them
- * wherever NVIDIA's headers are found. Not here: NVRTC, cuBLAS and NVML (headers of their own).
+ * Names of functions are those the driver's library exports. Handles keep NVIDIA's struct tags and enumerations
+ * travel as unsigned int, so that a compiler takes NVIDIA's own declarations and these for the same:
+ * tests/cuda_headers compares them wherever NVIDIA's headers are found. Not here: NVRTC, cuBLAS and NVML (headers
+ * of their own).
  * Owner, threads: declarations only. */
 #ifndef GANTRY_CUDA_API_H
 #define GANTRY_CUDA_API_H
@@ -52,7 +53,8 @@ enum {
     GANTRY__CU_FUNCTION_LOCAL_SIZE_BYTES = 3
 };
 
-/* Options of cuModuleLoadDataEx: a buffer for the assembler's messages, and its size (passed as the pointer's value). */
+/* Options of cuModuleLoadDataEx: a buffer for the assembler's messages, and its size (passed as the pointer's
+ * value). */
 enum { GANTRY__CU_JIT_ERROR_LOG_BUFFER = 5, GANTRY__CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6 };
 
 /* All that is called, of driver 12.0; a library that lacks one is refused with its name. X(function, parameters). */
@@ -108,7 +110,8 @@ enum { GANTRY__CU_JIT_ERROR_LOG_BUFFER = 5, GANTRY__CU_JIT_ERROR_LOG_BUFFER_SIZE
                        unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes,    \
                        gantry__cu_stream_t stream, void **parameters, void **extra))
 
-/* Newer than 12.0; NULL where the library has none. cuFuncGetParamInfo (12.4): CUDA_ERROR_INVALID_VALUE behind the last. */
+/* Newer than 12.0; NULL where the library has none. cuFuncGetParamInfo (12.4): CUDA_ERROR_INVALID_VALUE behind the
+ * last. */
 #define GANTRY__CUDA_NEWER_FUNCTIONS(X) \
     X(cuFuncGetParamInfo,               \
       (gantry__cu_function_t function, size_t index, size_t * out_offset_bytes, size_t * out_size_bytes))

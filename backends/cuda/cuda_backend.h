@@ -1,10 +1,11 @@
 /* The CUDA backend's own types: cards found through NVIDIA's driver, presented through the plug-in interface.
  *
- * A region's number is its device pointer. Every slot that calls the driver pushes the device's context and pops it again, so
- * that a thread leaves with the context it came with. The context is the card's primary one, retained and never reset, or one
- * of our own by GANTRY_CUDA_CONTEXT=private. What the driver refuses becomes a code and a text in cuda_status.c.
- * Owner: the core owns instances, devices, streams, events and programs and gives them back in reverse order; an instance owns
- * the records of its devices, a program its kernels. Threads: as backend_abi.h says slot by slot. */
+ * A region's number is its device pointer. Every slot that calls the driver pushes the device's context and pops it
+ * again, so that a thread leaves with the context it came with. The context is the card's primary one, retained and
+ * never reset, or one of our own by GANTRY_CUDA_CONTEXT=private. What the driver refuses becomes a code and a text
+ * in cuda_status.c.
+ * Owner: the core owns instances, devices, streams, events and programs and gives them back in reverse order; an
+ * instance owns the records of its devices, a program its kernels. Threads: as backend_abi.h says slot by slot. */
 #ifndef GANTRY_CUDA_BACKEND_H
 #define GANTRY_CUDA_BACKEND_H
 
@@ -116,7 +117,8 @@ static inline gantry__cu_address_t gantry__cuda_address(const gantry_span_t *spa
 
 /* ---- cuda_device.c ---- */
 
-/* Fills instance->records. A card that fails is left out with a warning; Unavailable, with the reason, when none remains. */
+/* Fills instance->records. A card that fails is left out with a warning; Unavailable, with the reason, when none
+ * remains. */
 int32_t gantry__cuda_devices_find(gantry_backend_instance_t *instance);
 void gantry__cuda_devices_forget(gantry_backend_instance_t *instance);
 int32_t gantry__cuda_device_info(gantry_backend_instance_t *instance, uint32_t index, gantry_device_info_t *out_info);

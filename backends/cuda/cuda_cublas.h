@@ -1,8 +1,10 @@
-/* cuBLASLt, the matrix products of NVIDIA's cards: the part this backend calls, declared here, and its opening at run time.
+/* cuBLASLt, the matrix products of NVIDIA's cards: the part this backend calls, declared here, and its opening at
+ * run time.
  *
- * cuBLASLt alone is enough: it takes a workspace, a stream and nothing of the CUDA runtime's state but the current context.
- * Owner: the instance holds the table; the library stays loaded. Threads: loading is thread-safe, the table constant
- * afterwards; a cuBLASLt handle is thread-safe. */
+ * cuBLASLt alone is enough: it takes a workspace, a stream and nothing of the CUDA runtime's state but the current
+ * context.
+ * Owner: the instance holds the table; the library stays loaded. Threads: loading is thread-safe, the table
+ * constant afterwards; a cuBLASLt handle is thread-safe. */
 #ifndef GANTRY_CUDA_CUBLAS_H
 #define GANTRY_CUDA_CUBLAS_H
 
@@ -13,8 +15,8 @@
 
 typedef unsigned int gantry__cublas_status_t;
 
-/* NVIDIA's are pointers to structs without a tag, which nothing declared elsewhere can match. The comparison with NVIDIA's
- * headers defines GANTRY__CUBLAS_HANDLES and gives these names to NVIDIA's own types. */
+/* NVIDIA's are pointers to structs without a tag, which nothing declared elsewhere can match. The comparison with
+ * NVIDIA's headers defines GANTRY__CUBLAS_HANDLES and gives these names to NVIDIA's own types. */
 #if !defined(GANTRY__CUBLAS_HANDLES)
 typedef struct cublasLtContext *gantry__cublas_handle_t;
 typedef struct gantry__cublas_desc_t *gantry__cublas_desc_t;
@@ -105,12 +107,12 @@ typedef struct gantry__cublas_t {
 #undef GANTRY__CUBLAS_SLOT
 } gantry__cublas_t;
 
-/* Opens option GANTRY_CUDA_CUBLAS when set, else libcublasLt.so.13, .12, on the first call. 1 when it can be used, else 0 and
- * why in reason. */
+/* Opens option GANTRY_CUDA_CUBLAS when set, else libcublasLt.so.13, .12, on the first call. 1 when it can be used,
+ * else 0 and why in reason. */
 int gantry__cublas_load(gantry_backend_instance_t *instance, char *reason, size_t reason_bytes);
 
-/* The device's handle, made on the first call; NULL when the library is missing or refuses the card, which is logged once. The
- * device destroys it. */
+/* The device's handle, made on the first call; NULL when the library is missing or refuses the card, which is
+ * logged once. The device destroys it. */
 gantry__cublas_handle_t gantry__cublas_handle(gantry_backend_device_t *device);
 
 const char *gantry__cublas_status_name(gantry__cublas_status_t native);

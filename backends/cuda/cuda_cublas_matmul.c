@@ -1,14 +1,17 @@
 /* Matrix products by cuBLASLt.
  *
- * The library counts by columns, tensors lie by rows. A row-major matrix is, as it lies, the column-major transpose, so
+ * The library counts by columns, tensors lie by rows. A row-major matrix is, as it lies, the column-major
+ * transpose, so
  *
  *     C = A B   by rows   is   C' = B' A'   by columns,
  *
- * and the operands change places: n x m from n x k and k x m. An operand that the op transposes is transposed once more for the
- * library. Batches with one stride are one call; the rest is one call per index of the outer dimensions.
+ * and the operands change places: n x m from n x k and k x m. An operand that the op transposes is transposed once
+ * more for the library. Batches with one stride are one call; the rest is one call per index of the outer
+ * dimensions.
  *
- * float32 is computed in float32; with GANTRY_CUDA_TF32=1 the library may round inputs to TF32. The workspace comes from the
- * core's scratch, as much as the chosen way of computing needs; where that is not to be had, one that needs none is taken. */
+ * float32 is computed in float32; with GANTRY_CUDA_TF32=1 the library may round inputs to TF32. The workspace comes
+ * from the core's scratch, as much as the chosen way of computing needs; where that is not to be had, one that
+ * needs none is taken. */
 #include <stdio.h>
 #include <string.h>
 
@@ -37,6 +40,8 @@ typedef struct product_t {
     int32_t batch_count;
     gantry__cublas_desc_t desc;
     gantry__cublas_preference_t preference;
+    int has_workspace; /* was asked for, though it may have 0 bytes */
+    gantry_span_t workspace;
     matrix_t left;  /* the op's second input */
     matrix_t right; /* the op's first */
     matrix_t out;
@@ -206,22 +211,23 @@ static gantry__cublas_status_t choose(product_t *product, uint64_t workspace_byt
     return native == GANTRY__CUBLAS_SUCCESS && found == 0 ? GANTRY__CUBLAS_NOT_SUPPORTED : native;
 }
 
-/* The way to compute, and its workspace. */
-static int32_t choose_with_workspace(product_t *product, gantry__cublas_choice_t *out_choice,
-                                     gantry_span_t *out_workspace) {
+/* The way to compute, and its workspace: taken for the first run of a call, since a call may have few, and enough
+ * for the others, which come one after the other on the stream. */
+static int32_t choose_with_workspace(product_t *product, gantry__cublas_choice_t *out_choice) {
     gantry_op_call_t *call = product->call;
-    int32_t status = check(product, choose(product, WORKSPACE_BYTES, out_choice));
+    gantry_span_t *workspace = &product->workspace;
+    int is_first = !product->has_workspace;
+    int32_t status = check(product, choose(product, is_first ? WORKSPACE_BYTES : workspace->size_bytes, out_choice));
 
-    *out_workspace = (gantry_span_t){0, 0, 0};
-    if (status != GANTRY_K_OK || out_choice->workspace_bytes == 0) {
+    product->has_workspace = 1;
+    if (status != GANTRY_K_OK || !is_first || out_choice->workspace_bytes == 0) {
         return status;
     }
-    status = call->services->scratch(call, out_choice->workspace_bytes, out_workspace);
-    if (status == GANTRY_K_RESOURCE_EXHAUSTED) {
-        *out_workspace = (gantry_span_t){0, 0, 0};
-        return check(product, choose(product, 0, out_choice));
+    status = call->services->scratch(call, out_choice->workspace_bytes, workspace);
+    if (status != GANTRY_K_OK) {
+        *workspace = (gantry_span_t){0, 0, 0};
     }
-    return status;
+    return status == GANTRY_K_RESOURCE_EXHAUSTED ? check(product, choose(product, 0, out_choice)) : status;
 }
 
 static int32_t run(product_t *product) {
@@ -231,20 +237,20 @@ static int32_t run(product_t *product) {
     static const double zero64 = 0.0;
     int is_double = product->dtype == GANTRY_K_FLOAT64;
     gantry__cublas_choice_t choice;
-    gantry_span_t workspace;
     void *out = (void *)(uintptr_t)product->out.address;
-    int32_t status = choose_with_workspace(product, &choice, &workspace);
+    int32_t status = choose_with_workspace(product, &choice);
 
     if (status != GANTRY_K_OK) {
         return status;
     }
-    return check(product, product->lt->cublasLtMatmul(
-                              product->handle, product->desc, is_double ? (const void *)&one64 : &one32,
-                              (const void *)(uintptr_t)product->left.address, product->left.layout,
-                              (const void *)(uintptr_t)product->right.address, product->right.layout,
-                              is_double ? (const void *)&zero64 : &zero32, out, product->out.layout, out,
-                              product->out.layout, &choice.algo, (void *)(uintptr_t)gantry__cuda_address(&workspace),
-                              choice.workspace_bytes, product->call->stream->handle));
+    return check(product,
+                 product->lt->cublasLtMatmul(product->handle, product->desc, is_double ? (const void *)&one64 : &one32,
+                                             (const void *)(uintptr_t)product->left.address, product->left.layout,
+                                             (const void *)(uintptr_t)product->right.address, product->right.layout,
+                                             is_double ? (const void *)&zero64 : &zero32, out, product->out.layout, out,
+                                             product->out.layout, &choice.algo,
+                                             (void *)(uintptr_t)gantry__cuda_address(&product->workspace),
+                                             choice.workspace_bytes, product->call->stream->handle));
 }
 
 /* The context is current meanwhile: scratch is the core's, which pushes it once more. */
@@ -344,7 +350,7 @@ static void move_to_run(const gantry__matmul_shape_t *shape, int64_t number, pro
     }
 }
 
-static int32_t all_batches(const gantry__matmul_shape_t *shape, const product_t *first) {
+static int32_t all_batches(const gantry__matmul_shape_t *shape, product_t *first) {
     int64_t runs = 1;
 
     for (int32_t d = 0; d < shape->batch_rank - 1; d++) {
@@ -358,6 +364,8 @@ static int32_t all_batches(const gantry__matmul_shape_t *shape, const product_t 
             move_to_run(shape, number, &product);
         }
         status = compute_product(&product);
+        first->has_workspace = product.has_workspace;
+        first->workspace = product.workspace;
         if (status != GANTRY_K_OK) {
             return status;
         }
@@ -367,8 +375,8 @@ static int32_t all_batches(const gantry__matmul_shape_t *shape, const product_t 
 
 /* ---- the kernels ---- */
 
-/* The library looks at the card's own limits and launches past the core: where a logical device imitates a smaller one it could
- * not be held to that, so the portable kernels take over. */
+/* The library looks at the card's own limits and launches past the core: where a logical device imitates a smaller
+ * one it could not be held to that, so the portable kernels take over. */
 static int is_whole_card(const gantry_op_call_t *call) {
     const gantry_device_info_t *own = &call->device->record->info;
 

@@ -68,7 +68,8 @@ static void find_uuid(asked_t *asked) {
 
 /* ---- what programs are compiled for ---- */
 
-/* The card's own architecture as machine code; the newest that NVRTC knows below it as PTX, which the driver translates. */
+/* The card's own architecture as machine code; the newest that NVRTC knows below it as PTX, which the driver
+ * translates. */
 static void find_arch(const gantry_backend_instance_t *instance, gantry__cuda_record_t *record) {
     const gantry__nvrtc_t *nvrtc = &instance->nvrtc;
 

@@ -1,7 +1,7 @@
 /* Device memory as the driver gives it, and pinned host memory.
  *
- * The driver commits at once, so a success here is memory that is there. Pinned memory is pinned for every context: the core
- * shares it between the logical devices of a card. */
+ * The driver commits at once, so a success here is memory that is there. Pinned memory is pinned for every context:
+ * the core shares it between the logical devices of a card. */
 #include "cuda/cuda_backend.h"
 
 static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes, gantry_region_t *out_region) {

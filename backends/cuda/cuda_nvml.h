@@ -1,8 +1,8 @@
 /* NVML, NVIDIA's monitoring library: the part this backend calls, declared here, and its opening at run time.
  *
  * It answers without a context: whether a card is busy and how much of its memory is free. Nothing depends on it.
- * Owner: the instance holds the table and one nvmlInit_v2; the library stays loaded. Threads: loading is thread-safe, NVML too.
- */
+ * Owner: the instance holds the table and one nvmlInit_v2; the library stays loaded. Threads: loading is
+ * thread-safe, NVML too. */
 #ifndef GANTRY_CUDA_NVML_H
 #define GANTRY_CUDA_NVML_H
 
@@ -52,8 +52,8 @@ typedef struct gantry__nvml_t {
 #undef GANTRY__NVML_SLOT
 } gantry__nvml_t;
 
-/* Opens option GANTRY_CUDA_NVML when set, else libnvidia-ml.so.1, on the first call. Its absence is no failure: is_usable is 0 and reason
- * says why. */
+/* Opens option GANTRY_CUDA_NVML when set, else libnvidia-ml.so.1, on the first call. Its absence is no failure:
+ * is_usable is 0 and reason says why. */
 void gantry__nvml_open(const gantry_host_t *host, gantry__nvml_t *out_nvml);
 void gantry__nvml_close(gantry__nvml_t *nvml);
 

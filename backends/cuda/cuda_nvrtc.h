@@ -1,7 +1,8 @@
-/* NVRTC, NVIDIA's compiler of CUDA C as a library: the part this backend calls, declared here, and its opening at run time.
+/* NVRTC, NVIDIA's compiler of CUDA C as a library: the part this backend calls, declared here, and its opening at
+ * run time.
  *
- * NVRTC needs no driver and no card. Owner: the instance holds the table; the library stays loaded. Threads: loading is
- * init-only, the table constant afterwards; a program of NVRTC belongs to one thread at a time. */
+ * NVRTC needs no driver and no card. Owner: the instance holds the table; the library stays loaded. Threads:
+ * loading is init-only, the table constant afterwards; a program of NVRTC belongs to one thread at a time. */
 #ifndef GANTRY_CUDA_NVRTC_H
 #define GANTRY_CUDA_NVRTC_H
 
@@ -49,8 +50,9 @@ typedef struct gantry__nvrtc_t {
 #undef GANTRY__NVRTC_SLOT
 } gantry__nvrtc_t;
 
-/* Opens option GANTRY_CUDA_NVRTC when set, else libnvrtc.so.13, .12, .11.2: for a driver older than CUDA 13 that one's own first,
- * since binaries of a newer compiler may be too new for it. Its absence is no failure: is_usable is 0 and reason says why. */
+/* Opens option GANTRY_CUDA_NVRTC when set, else libnvrtc.so.13, .12, .11.2: for a driver older than CUDA 13 that
+ * one's own first, since binaries of a newer compiler may be too new for it. Its absence is no failure: is_usable
+ * is 0 and reason says why. */
 void gantry__nvrtc_open(const gantry_host_t *host, int driver_version, gantry__nvrtc_t *out_nvrtc);
 
 /* NVRTC's own word for a result: "NVRTC_ERROR_COMPILATION". */

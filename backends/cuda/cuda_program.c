@@ -1,6 +1,6 @@
-/* Programs: from CUDA C through NVRTC, or from an image that was kept. What NVRTC gives is machine code for the card (CUBIN), or
- * PTX when the card is newer than NVRTC; the driver takes both alike, and the image is the program's binary. A refusal carries the
- * compiler's own words. */
+/* Programs: from CUDA C through NVRTC, or from an image that was kept. What NVRTC gives is machine code for the
+ * card (CUBIN), or PTX when the card is newer than NVRTC; the driver takes both alike, and the image is the
+ * program's binary. A refusal carries the compiler's own words. */
 #include "cuda/cuda_backend.h"
 
 #include <stdio.h>
@@ -65,7 +65,8 @@ static int32_t build_failed(gantry_backend_device_t *device, gantry__nvrtc_progr
 
 /* ---- compiling ---- */
 
-/* What every program is compiled with: no fused multiply-add and IEEE rounding, so that results are the portable text's own. */
+/* What every program is compiled with: no fused multiply-add and IEEE rounding, so that results are the portable
+ * text's own. */
 static const char *const fixed_options[] = {"--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false",
                                             "-default-device"};
 #define FIXED_OPTIONS (sizeof fixed_options / sizeof fixed_options[0])

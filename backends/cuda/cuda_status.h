@@ -1,4 +1,5 @@
-/* From the driver's numbers to Gantry's codes and texts, and the few things every file of this backend asks of its host.
+/* From the driver's numbers to Gantry's codes and texts, and the few things every file of this backend asks of its
+ * host.
  *
  * Every failure of this backend goes through here, so that each text ends with the native name and number.
  * Owner: nothing is kept. Threads: thread-safe. */

@@ -1,8 +1,8 @@
-/* Transfers: all are submitted and none is waited for, but by the driver itself where host memory is not pinned; a span of no
- * bytes is no command.
+/* Transfers: all are submitted and none is waited for, but by the driver itself where host memory is not pinned; a
+ * span of no bytes is no command.
  *
- * The driver fills with 1, 2 and 4 bytes. A pattern of 8 is written once, as two halves, and then doubled by copies within the
- * span: n elements take log2(n) copies and twice the memory traffic, and no kernel is needed.
+ * The driver fills with 1, 2 and 4 bytes. A pattern of 8 is written once, as two halves, and then doubled by copies
+ * within the span: n elements take log2(n) copies and twice the memory traffic, and no kernel is needed.
  *
  *     hl.............   hlhl...........   hlhlhlhl.......   hlhlhlhlhlhlhl */
 #include "cuda/cuda_backend.h"
@@ -112,8 +112,8 @@ static int32_t fill(gantry_backend_stream_t *stream, const gantry_span_t *target
 
 /* ---- between cards ---- */
 
-/* Asks once per pair for the direct way. A refusal is no failure: the driver then takes the way through the host. The context
- * of the target is current. */
+/* Asks once per pair for the direct way. A refusal is no failure: the driver then takes the way through the host.
+ * The context of the target is current. */
 static void reach_peer(gantry_backend_device_t *device, gantry_backend_device_t *peer) {
     uint64_t number = (uint64_t)(peer->record - device->instance->records);
     unsigned long long bit = 1ull << (number & 63u);

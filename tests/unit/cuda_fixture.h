@@ -1,5 +1,5 @@
-/* What the CUDA backend's tests share: a host that counts memory, keeps errors and hands out options, and two cards of the stand-in for
- * NVIDIA's driver, opened through the plug-in interface alone.
+/* What the CUDA backend's tests share: a host that counts memory, keeps errors and hands out options, and two cards
+ * of the stand-in for NVIDIA's driver, opened through the plug-in interface alone.
  *
  * Tests that need the stand-in are skipped, with the reason printed, where PoCL is missing.
  * Owner: a fixture holds what it opened until fixture_close. Threads: the host's slots are thread-safe. */

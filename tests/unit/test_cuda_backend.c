@@ -1,4 +1,5 @@
-/* The CUDA backend through its plug-in interface: without any driver, and on two cards of the stand-in for NVIDIA's driver. */
+/* The CUDA backend through its plug-in interface: without any driver, and on two cards of the stand-in for NVIDIA's
+ * driver. */
 #define _GNU_SOURCE
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,8 +55,8 @@ static void open_unknown_option_is_invalid(void **state) {
     assert_error_has("GANTRY_CUDA_TF32 is \"yes\"; 0 and 1 are accepted");
 }
 
-/* The stand-in reads its settings once per process, as a driver does: another machine needs a process of its own, made before this one
- * opens the stand-in. The child prints what went wrong. */
+/* The stand-in reads its settings once per process, as a driver does: another machine needs a process of its own,
+ * made before this one opens the stand-in. The child prints what went wrong. */
 static void check_in_child(const char *settings, int32_t (*body)(fixture_t *), int32_t expected, const char *part) {
     int result = -1;
     pid_t child;
@@ -81,9 +82,7 @@ static void check_in_child(const char *settings, int32_t (*body)(fixture_t *), i
     assert_int_equal(result, 0);
 }
 
-static int32_t just_open(fixture_t *fixture) {
-    return fixture->backend->open(&fixture->host, &fixture->instance);
-}
+static int32_t just_open(fixture_t *fixture) { return fixture->backend->open(&fixture->host, &fixture->instance); }
 
 /* The driver is there, the card is another process's. */
 static int32_t open_first_device(fixture_t *fixture) {
@@ -281,7 +280,8 @@ static void memory_is_counted_and_its_end_is_said(void **state) {
     fixture_open(&fixture);
     assert_int_equal(fixture.backend->memory->region_alloc(fixture.device[0], 0, &region), INVALID_ARGUMENT);
     assert_true(region == 0);
-    assert_int_equal(fixture.backend->memory->region_alloc(fixture.device[0], (uint64_t)1 << 30, &region), RESOURCE_EXHAUSTED);
+    assert_int_equal(fixture.backend->memory->region_alloc(fixture.device[0], (uint64_t)1 << 30, &region),
+                     RESOURCE_EXHAUSTED);
     assert_error_has("taking 1073741824 bytes");
     assert_error_has("CUDA_ERROR_OUT_OF_MEMORY (2)");
     assert_true(region == 0);
@@ -427,7 +427,8 @@ static void streams_take_priorities(void **state) {
     (void)state;
     fixture_open(&fixture);
     for (int32_t priority = -3; priority <= 3; priority++) {
-        assert_ok(fixture.backend->stream->create_with_priority(fixture.device[0], GANTRY_STREAM_COMPUTE, priority, &stream));
+        assert_ok(
+            fixture.backend->stream->create_with_priority(fixture.device[0], GANTRY_STREAM_COMPUTE, priority, &stream));
         fixture.backend->stream->destroy(stream);
     }
     fixture_close(&fixture);

@@ -1,0 +1,57 @@
+/* backends/cuda/cuda_api.h held to NVIDIA's cuda.h. Compiled, never run. */
+#include <cuda.h>
+
+#include "cuda/cuda_api.h"
+#include "cuda/cuda_status.h"
+#include "compare.h"
+
+#define SAME(function, parameters) SAME_FUNCTION(gantry__cu_result_t, function, parameters)
+/* cuda.h of CUDA 13 declares cuCtxCreate_v4 alone; the driver still exports this one. */
+#if CUDA_VERSION >= 13000
+CUresult cuCtxCreate_v2(CUcontext *context, unsigned int flags, CUdevice device);
+#endif
+GANTRY__CUDA_FUNCTIONS(SAME)
+#if CUDA_VERSION >= 12040
+GANTRY__CUDA_NEWER_FUNCTIONS(SAME)
+#endif
+
+_Static_assert(__builtin_types_compatible_p(gantry__cu_address_t, CUdeviceptr), "CUdeviceptr");
+_Static_assert(__builtin_types_compatible_p(gantry__cu_device_t, CUdevice), "CUdevice");
+_Static_assert(__builtin_types_compatible_p(gantry__cu_context_t, CUcontext), "CUcontext");
+_Static_assert(__builtin_types_compatible_p(gantry__cu_stream_t, CUstream), "CUstream");
+_Static_assert(sizeof(CUresult) == sizeof(gantry__cu_result_t), "CUresult");
+_Static_assert(sizeof(CUuuid) == GANTRY__CU_UUID_BYTES, "CUuuid");
+
+#define ATTRIBUTE(name) SAME_NUMBER(GANTRY__CU_ATTRIBUTE_##name, CU_DEVICE_ATTRIBUTE_##name)
+ATTRIBUTE(MAX_THREADS_PER_BLOCK);
+ATTRIBUTE(MAX_SHARED_MEMORY_PER_BLOCK);
+ATTRIBUTE(WARP_SIZE);
+ATTRIBUTE(CLOCK_RATE);
+ATTRIBUTE(MULTIPROCESSOR_COUNT);
+ATTRIBUTE(INTEGRATED);
+ATTRIBUTE(COMPUTE_MODE);
+ATTRIBUTE(PCI_BUS_ID);
+ATTRIBUTE(PCI_DEVICE_ID);
+ATTRIBUTE(PCI_DOMAIN_ID);
+ATTRIBUTE(COMPUTE_CAPABILITY_MAJOR);
+ATTRIBUTE(COMPUTE_CAPABILITY_MINOR);
+ATTRIBUTE(STREAM_PRIORITIES_SUPPORTED);
+SAME_NUMBER(GANTRY__CU_COMPUTE_MODE_PROHIBITED, CU_COMPUTEMODE_PROHIBITED);
+SAME_NUMBER(GANTRY__CU_STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING);
+SAME_NUMBER(GANTRY__CU_EVENT_DISABLE_TIMING, CU_EVENT_DISABLE_TIMING);
+SAME_NUMBER(GANTRY__CU_HOST_ALLOC_PORTABLE, CU_MEMHOSTALLOC_PORTABLE);
+SAME_NUMBER(GANTRY__CU_CONTEXT_SCHEDULE_AUTO, CU_CTX_SCHED_AUTO);
+SAME_NUMBER(GANTRY__CU_FUNCTION_MAX_THREADS_PER_BLOCK, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+SAME_NUMBER(GANTRY__CU_FUNCTION_SHARED_SIZE_BYTES, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+SAME_NUMBER(GANTRY__CU_FUNCTION_LOCAL_SIZE_BYTES, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+SAME_NUMBER(GANTRY__CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER);
+SAME_NUMBER(GANTRY__CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+SAME_NUMBER(GANTRY__CU_SUCCESS, CUDA_SUCCESS);
+SAME_NUMBER(GANTRY__CU_OUT_OF_MEMORY, CUDA_ERROR_OUT_OF_MEMORY);
+SAME_NUMBER(GANTRY__CU_NO_DEVICE, CUDA_ERROR_NO_DEVICE);
+SAME_NUMBER(GANTRY__CU_NOT_READY, CUDA_ERROR_NOT_READY);
+SAME_NUMBER(GANTRY__CU_PEER_ACCESS_ALREADY_ENABLED, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+
+/* The numbers of cuda_status.c with their names, from its own table. */
+#define GANTRY__CUDA_ERROR(number, code, name) SAME_NUMBER(number, name);
+#include "cuda/cuda_errors.def"
