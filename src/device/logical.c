@@ -123,7 +123,8 @@ static uint64_t part_limit(const logical_t *device) {
 static gantry_status_t open_driver(logical_t *device) {
     struct gantry_physical_device_t *physical = device->physical;
     if (physical->open_count == 0) GANTRY__TRY(gantry__card_open(physical, device->name));
-    gantry__logical_device_bind(device);
+    /* nothing is written where nothing changes: other threads read what a device is while it is opened */
+    if (device->backend != gantry__logical_view(device)->backend->table) gantry__logical_device_bind(device);
     device->handle = physical->handle;
     if (physical->open_count++ == 0) physical->whole_limit_bytes = whole_limit(device);
     device->limit_bytes = part_limit(device);
