@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "cuda/cuda_cublas.h"
+#include "cuda/cuda_cublas_plan.h"
 #include "cuda/cuda_nvml.h"
 #include "cuda/cuda_nvrtc.h"
 #include "cuda/cuda_status.h"
@@ -58,9 +58,11 @@ struct gantry_backend_device_t {
     int least_priority; /* the context's own, wider than what info says */
     int greatest_priority;
     atomic_ullong peers_tried; /* bit: index of a device whose memory we asked to reach */
-    pthread_mutex_t lock;      /* guards the making of cublas */
+    pthread_mutex_t lock;      /* guards what follows */
     int has_tried_cublas;
     gantry__cublas_handle_t cublas; /* NULL: not made, or refused */
+    gantry__cublas_plan_t *plans[GANTRY__CUBLAS_PLANS]; /* used last, NULL behind the last one */
+    uint64_t plan_uses;
 };
 
 struct gantry_backend_stream_t {

@@ -188,6 +188,7 @@ int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t i
 }
 
 static void close_cublas(gantry_backend_device_t *device) {
+    gantry__cublas_plans_forget(device);
     if (device->cublas != NULL && gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
         device->instance->cublas.cublasLtDestroy(device->cublas);
         gantry__cuda_leave(device);

@@ -6,6 +6,7 @@
 enum { FLOAT32 = 1, FLOAT64 = 2 };
 
 #define MOST_SCRATCH 2
+#define GANTRY_TEST_PLANS 64 /* more forms than this and the first one is forgotten: GANTRY__CUBLAS_PLANS */
 
 /* What services of a call need. */
 typedef struct core_t {
@@ -429,16 +430,50 @@ static void product_reports_each_failing_call(void **state) {
     char setting[96];
 
     (void)state;
-    core_open(&core, &fixture, NULL, NULL);
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        core_open(&core, &fixture, NULL, NULL); /* no plan is kept yet */
         snprintf(setting, sizeof setting, "fail=%s:*:14", functions[i]);
         assert_int_equal(fixture_control()->set(setting), 0);
         assert_int_equal(run(&core, &p, &number, &number, &number), 13);
         assert_error_has("MatMul of 1 x 1 by 1 x 1 (1 batches): CUBLAS_STATUS_INTERNAL_ERROR (14)");
         fixture_control()->reset();
         check_product(&core, &p);
+        core_close(&core);
     }
+}
+
+static uint64_t choices(void) { return fixture_control()->calls("cublasLtMatmulAlgoGetHeuristic"); }
+
+/* The library is asked once per form of product; the forms used last are kept, and all end with the device. */
+static void plans_of_products_are_kept(void **state) {
+    fixture_t fixture;
+    core_t core;
+    product_t p = plain(FLOAT32, 3, 4, 5, 0, 0);
+    product_t other;
+    uint64_t before;
+
+    (void)state;
+    core_open(&core, &fixture, NULL, NULL);
+    check_product(&core, &p);
+    before = choices();
+    for (int i = 0; i < 3; i++) {
+        check_product(&core, &p);
+    }
+    assert_int_equal(choices(), before);
+    p.shift = 8; /* less aligned: another choice */
+    check_product(&core, &p);
+    assert_int_equal(choices(), before + 1);
+    for (int64_t m = 10; m < 10 + GANTRY_TEST_PLANS; m++) {
+        other = plain(FLOAT32, m, 2, 2, 0, 0);
+        check_product(&core, &other);
+        check_product(&core, &p); /* never the oldest */
+    }
+    assert_int_equal(choices(), before + 1 + GANTRY_TEST_PLANS);
+    p.shift = 0; /* long unused: asked again */
+    check_product(&core, &p);
+    assert_int_equal(choices(), before + 2 + GANTRY_TEST_PLANS);
     core_close(&core);
+    assert_int_equal(fixture_control()->live(STAND_IN_BLAS_PARTS), 0);
 }
 
 int main(void) {
@@ -451,6 +486,7 @@ int main(void) {
         cmocka_unit_test(product_without_a_workspace_takes_another_way),
         cmocka_unit_test(product_without_the_library_is_left_to_the_portable_kernels),
         cmocka_unit_test(product_reports_each_failing_call),
+        cmocka_unit_test(plans_of_products_are_kept),
     };
 
     setenv("POCL_DEVICES", "pthread pthread", 1);
