@@ -134,4 +134,31 @@ static inline void device_fixture_set_type(const gantry_fake_control_t *control,
         if (!strstr(gantry__message(), text)) fail_msg("message: %s", gantry__message()); \
     } while (0)
 
+/* ---- opening from several threads ---- */
+
+typedef struct device_opener_t {
+    pthread_t thread;
+    gantry_logical_device_t *device;
+    gantry_status_t status;
+} device_opener_t;
+
+static inline void *device_fixture_open_it(void *user) {
+    device_opener_t *self = user;
+    self->status = gantry__logical_device_open(self->device);
+    return NULL;
+}
+
+/* Opens devices[i % device_count], one thread each, at once. */
+static inline void device_fixture_open_at_once(gantry_logical_device_t *const *devices, int device_count) {
+    device_opener_t openers[8];
+    for (int i = 0; i < 8; ++i) {
+        openers[i] = (device_opener_t){.device = devices[i % device_count]};
+        assert_int_equal(pthread_create(&openers[i].thread, NULL, device_fixture_open_it, &openers[i]), 0);
+    }
+    for (int i = 0; i < 8; ++i) {
+        assert_int_equal(pthread_join(openers[i].thread, NULL), 0);
+        assert_int_equal(openers[i].status, GANTRY_OK);
+    }
+}
+
 #endif

@@ -103,31 +103,11 @@ static void host_memory_running_out_while_opening_leaves_nothing(void **state) {
     }
 }
 
-typedef struct opener_t {
-    pthread_t thread;
-    gantry_logical_device_t *device;
-    gantry_status_t status;
-} opener_t;
-
-static void *open_it(void *user) {
-    opener_t *self = user;
-    self->status = gantry__logical_device_open(self->device);
-    return NULL;
-}
-
 static void threads_open_a_device_once(void **state) {
     (void)state;
     device_fixture_t f;
-    opener_t openers[4];
     gantry_logical_device_t *device = open_table(&f);
-    for (int i = 0; i < 4; ++i) {
-        openers[i] = (opener_t){.device = device};
-        assert_int_equal(pthread_create(&openers[i].thread, NULL, open_it, &openers[i]), 0);
-    }
-    for (int i = 0; i < 4; ++i) {
-        assert_int_equal(pthread_join(openers[i].thread, NULL), 0);
-        assert_int_equal(openers[i].status, GANTRY_OK);
-    }
+    device_fixture_open_at_once(&device, 1);
     assert_int_equal(fake->calls("device_open"), 1);
     device_fixture_close(&f);
 }
