@@ -20,20 +20,31 @@ enum {
     GANTRY__CU_PEER_ACCESS_ALREADY_ENABLED = 704
 };
 
-/* "CUDA_ERROR_OUT_OF_MEMORY"; "unknown CUDA error" for a number that is newer than this list. */
-const char *gantry__cuda_error_name(gantry__cu_result_t native);
-int32_t gantry__cuda_error_code(gantry__cu_result_t native);
+extern const gantry__native_errors_t gantry__cuda_errors;
 
-/* Hands the text to the host as it is; returns code. */
-int32_t gantry__cuda_fail(const gantry_host_t *host, int32_t code, int64_t native, const char *format, ...)
-    GANTRY__HOST_PRINTF(4, 5);
-/* 0 when native is CUDA_SUCCESS; else the converter's code, with the text followed by ": CUDA_ERROR_NAME (number)". */
-int32_t gantry__cuda_check(const gantry_host_t *host, gantry__cu_result_t native, const char *format, ...)
-    GANTRY__HOST_PRINTF(3, 4);
+/* (host, code, native, format, ...): hands the text to the host as it is; returns code. */
+#define gantry__cuda_fail(host, ...) gantry__native_fail(host, &gantry__cuda_errors, __VA_ARGS__)
+/* (host, native, format, ...): 0 when native is CUDA_SUCCESS; else its code, with the text followed by
+ * ": CUDA_ERROR_NAME (number)". */
+#define gantry__cuda_check(host, ...) gantry__native_check(host, &gantry__cuda_errors, __VA_ARGS__)
+
+/* "CUDA_ERROR_OUT_OF_MEMORY"; "unknown CUDA error" for a number that is newer than this list. */
+static inline const char *gantry__cuda_error_name(gantry__cu_result_t native) {
+    return gantry__native_name(&gantry__cuda_errors, native);
+}
+
+static inline int32_t gantry__cuda_error_code(gantry__cu_result_t native) {
+    return gantry__native_code(&gantry__cuda_errors, native);
+}
 
 /* Zeroed memory of the host; NULL after ResourceExhausted was stated. Given back with gantry__host_free. */
-void *gantry__cuda_alloc(const gantry_host_t *host, size_t bytes);
+static inline void *gantry__cuda_alloc(const gantry_host_t *host, size_t bytes) {
+    return gantry__host_alloc(host, gantry__cuda_errors.domain, bytes);
+}
+
 /* A copy of the text; NULL as above. Given back with gantry__host_text_free. */
-char *gantry__cuda_text(const gantry_host_t *host, const char *text);
+static inline char *gantry__cuda_text(const gantry_host_t *host, const char *text) {
+    return gantry__host_text(host, gantry__cuda_errors.domain, text);
+}
 
 #endif

@@ -1,7 +1,5 @@
 #include "opencl/opencl_status.h"
 
-#include <stdarg.h>
-
 #include "opencl/opencl_symbols.h"
 
 #define ERROR(number, code) \
@@ -65,36 +63,5 @@ static const gantry__native_error_t list[] = {
     {GANTRY__OPENCL_NO_MEMORY, GANTRY_K_RESOURCE_EXHAUSTED, "no host memory"},
 };
 
-static const gantry__native_errors_t errors = {"OpenCL", "unknown OpenCL error", list, sizeof list / sizeof list[0]};
-
-const char *gantry__opencl_error_name(int32_t native) { return gantry__native_name(&errors, native); }
-
-int32_t gantry__opencl_error_code(int32_t native) { return gantry__native_code(&errors, native); }
-
-int32_t gantry__opencl_fail(const gantry_host_t *host, int32_t code, int64_t native, const char *format, ...) {
-    va_list arguments;
-    int32_t status;
-
-    va_start(arguments, format);
-    status = gantry__host_fail(host, errors.domain, code, native, format, arguments);
-    va_end(arguments);
-    return status;
-}
-
-int32_t gantry__opencl_check(const gantry_host_t *host, int32_t native, const char *format, ...) {
-    va_list arguments;
-    int32_t status;
-
-    va_start(arguments, format);
-    status = gantry__native_check(host, &errors, native, format, arguments);
-    va_end(arguments);
-    return status;
-}
-
-void *gantry__opencl_alloc(const gantry_host_t *host, size_t bytes) {
-    return gantry__host_alloc(host, errors.domain, bytes);
-}
-
-char *gantry__opencl_text(const gantry_host_t *host, const char *text) {
-    return gantry__host_text(host, errors.domain, text);
-}
+const gantry__native_errors_t gantry__opencl_errors = {"OpenCL", "unknown OpenCL error", list,
+                                                       sizeof list / sizeof list[0]};

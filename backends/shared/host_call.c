@@ -1,15 +1,8 @@
 #include "shared/host_call.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-int32_t gantry__host_fail(const gantry_host_t *host, const char *domain, int32_t code, int64_t native,
-                          const char *format, va_list arguments) {
-    char text[GANTRY__HOST_TEXT_BYTES];
-
-    vsnprintf(text, sizeof text, format, arguments);
-    return host->set_error(host->self, code, domain, native, text);
-}
 
 void gantry__host_log(const gantry_host_t *host, int32_t level, const char *format, ...) {
     char text[GANTRY__HOST_TEXT_BYTES];

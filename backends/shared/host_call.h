@@ -1,4 +1,4 @@
-/* What a backend asks of its host: to keep an error, to log, for an option, for memory.
+/* What a backend asks of its host: for an option, for memory, to log.
  *
  * For modules that call a driver; third parties need none of it. Texts are cut at 1023 bytes. A domain names whose
  * numbers the native codes are, "CUDA": errors carry it, and texts name the backend by it.
@@ -7,18 +7,13 @@
 #define GANTRY_SHARED_HOST_CALL_H
 
 #include <gantry/backend_abi.h>
-#include <stdarg.h>
 #include <stddef.h>
 
 #include "portable/kernel_types.h"
 
 #define GANTRY__HOST_TEXT_BYTES 1024
-/* first is 0 where the arguments come as a va_list. */
 #define GANTRY__HOST_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
-/* Hands the text to the host as it is; returns code. */
-int32_t gantry__host_fail(const gantry_host_t *host, const char *domain, int32_t code, int64_t native,
-                          const char *format, va_list arguments) GANTRY__HOST_PRINTF(5, 0);
 void gantry__host_log(const gantry_host_t *host, int32_t level, const char *format, ...) GANTRY__HOST_PRINTF(3, 4);
 
 /* NULL when unset or empty. */

@@ -1,5 +1,5 @@
-/* Cases that hold for every backend, each against its own fixture, which the test includes before this file; and opening in
- * another environment. */
+/* Cases that hold for every backend, each against its own fixture, which the test includes before this file; and
+ * opening in another environment. */
 #ifndef GANTRY_BACKEND_CASES_H
 #define GANTRY_BACKEND_CASES_H
 

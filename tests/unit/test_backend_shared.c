@@ -1,5 +1,5 @@
-/* What the driver backends share: calls of the host, errors by number, libraries opened at run time, a compiler's refusal,
- * a program's list of kernels. */
+/* What the driver backends share: calls of the host, errors by number, libraries opened at run time, a compiler's
+ * refusal, a program's list of kernels. */
 #define _POSIX_C_SOURCE 200809L
 #include "backend_fixture.h"
 
@@ -96,18 +96,8 @@ static void memory_is_zeroed_and_its_end_is_stated(void **state) {
 
 /* ---- errors by number ---- */
 
-static int32_t check(const gantry_host_t *host, int64_t native, const char *format, ...) {
-    static const gantry__native_error_t list[] = {{-5, RESOURCE_EXHAUSTED, "TEST_FULL"},
-                                                  {700, UNAVAILABLE, "TEST_LOST"}};
-    static const gantry__native_errors_t errors = {"Test", "unknown Test error", list, 2};
-    va_list arguments;
-    int32_t status;
-
-    va_start(arguments, format);
-    status = gantry__native_check(host, &errors, native, format, arguments);
-    va_end(arguments);
-    return status;
-}
+static const gantry__native_error_t known[] = {{-5, RESOURCE_EXHAUSTED, "TEST_FULL"}, {700, UNAVAILABLE, "TEST_LOST"}};
+static const gantry__native_errors_t errors = {"Test", "unknown Test error", known, 2};
 
 static void native_number_becomes_code_and_name(void **state) {
     fixture_t fixture;
@@ -115,15 +105,15 @@ static void native_number_becomes_code_and_name(void **state) {
 
     (void)state;
     fixture_init(&fixture);
-    assert_int_equal(check(&fixture.host, 0, "all is %s", "well"), 0);
+    assert_int_equal(gantry__native_check(&fixture.host, &errors, 0, "all is %s", "well"), 0);
     assert_string_equal(fixture_error, "");
-    assert_int_equal(check(&fixture.host, -5, "taking %d bytes", 7), RESOURCE_EXHAUSTED);
+    assert_int_equal(gantry__native_check(&fixture.host, &errors, -5, "taking %d bytes", 7), RESOURCE_EXHAUSTED);
     assert_string_equal(fixture_error, "taking 7 bytes: TEST_FULL (-5)");
-    assert_int_equal(check(&fixture.host, 3000000000, "odd"), GANTRY_K_UNKNOWN);
+    assert_int_equal(gantry__native_check(&fixture.host, &errors, 3000000000, "odd"), GANTRY_K_UNKNOWN);
     assert_string_equal(fixture_error, "odd: unknown Test error (3000000000)");
     memset(longer, 'x', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';
-    assert_int_equal(check(&fixture.host, 700, "%s", longer), UNAVAILABLE);
+    assert_int_equal(gantry__native_check(&fixture.host, &errors, 700, "%s", longer), UNAVAILABLE);
     assert_error_has("xxx: TEST_LOST (700)"); /* the text is cut, not the number */
 }
 
