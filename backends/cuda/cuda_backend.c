@@ -2,29 +2,20 @@
 #include "cuda/cuda_backend.h"
 
 #include <stdio.h>
-#include <string.h>
+
+#include "shared/backend_query.h"
 
 /* ---- options ---- */
 
-/* One of two words; the default is the first. */
-static int32_t read_choice(const gantry_host_t *host, const char *name, const char *first, const char *second,
-                           int *out_is_second) {
-    const char *text = gantry__cuda_option(host, name);
-
-    *out_is_second = text != NULL && strcmp(text, second) == 0;
-    if (text == NULL || *out_is_second || strcmp(text, first) == 0) {
-        return GANTRY_K_OK;
-    }
-    return gantry__cuda_fail(host, GANTRY_K_INVALID_ARGUMENT, 0, "%s is \"%.40s\"; %s and %s are accepted", name, text,
-                             first, second);
-}
-
 static int32_t read_options(gantry_backend_instance_t *instance) {
-    int32_t status =
-        read_choice(instance->host, "GANTRY_CUDA_CONTEXT", "primary", "private", &instance->has_private_contexts);
+    static const char *const contexts[] = {"primary", "private"};
+    static const char *const tf32[] = {"0", "1"};
+    int32_t status = gantry__host_choice(instance->host, "CUDA", "GANTRY_CUDA_CONTEXT", contexts, 2,
+                                         &instance->has_private_contexts);
 
-    return status != GANTRY_K_OK ? status
-                                 : read_choice(instance->host, "GANTRY_CUDA_TF32", "0", "1", &instance->has_tf32);
+    return status != GANTRY_K_OK
+               ? status
+               : gantry__host_choice(instance->host, "CUDA", "GANTRY_CUDA_TF32", tf32, 2, &instance->has_tf32);
 }
 
 /* ---- instance ---- */
@@ -33,13 +24,13 @@ static void close_instance(gantry_backend_instance_t *instance) {
     gantry__cuda_devices_forget(instance);
     gantry__nvml_close(&instance->nvml);
     pthread_mutex_destroy(&instance->lock);
-    gantry__cuda_free(instance->host, instance, sizeof *instance);
+    gantry__host_free(instance->host, instance, sizeof *instance);
 }
 
 static void open_nvrtc(gantry_backend_instance_t *instance) {
     gantry__nvrtc_open(instance->host, instance->cu.version, &instance->nvrtc);
     if (!instance->nvrtc.is_usable) {
-        gantry__cuda_log(instance->host, GANTRY_LOG_WARNING, "CUDA devices run no programs: %s",
+        gantry__host_log(instance->host, GANTRY_LOG_WARNING, "CUDA devices run no programs: %s",
                          instance->nvrtc.reason);
     }
 }
@@ -70,7 +61,7 @@ static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_
     }
     instance->host = host;
     if (pthread_mutex_init(&instance->lock, NULL) != 0) {
-        gantry__cuda_free(host, instance, sizeof *instance);
+        gantry__host_free(host, instance, sizeof *instance);
         return gantry__cuda_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for the CUDA backend");
     }
     status = fill_instance(instance);
@@ -187,19 +178,4 @@ static const gantry_backend_t table = {
     .get_extension = NULL,
 };
 
-#if defined(GANTRY_BACKEND_STATIC)
-#define QUERY gantry_backend_query_cuda
-#else
-#define QUERY gantry_backend_query
-#endif
-
-GANTRY_BACKEND_EXPORT int32_t QUERY(uint32_t max_abi, const gantry_backend_t **out_backend);
-
-GANTRY_BACKEND_EXPORT int32_t QUERY(uint32_t max_abi, const gantry_backend_t **out_backend) {
-    *out_backend = NULL;
-    if (max_abi < table.abi_version) {
-        return GANTRY_K_FAILED_PRECONDITION;
-    }
-    *out_backend = &table;
-    return GANTRY_K_OK;
-}
+GANTRY__BACKEND_QUERY(cuda, table)

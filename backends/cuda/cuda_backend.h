@@ -17,6 +17,7 @@
 #include "cuda/cuda_nvrtc.h"
 #include "cuda/cuda_status.h"
 #include "cuda/cuda_symbols.h"
+#include "shared/kernel_list.h"
 
 /* One card as the driver describes it. info points into this record. */
 typedef struct gantry__cuda_record_t {
@@ -39,8 +40,8 @@ struct gantry_backend_instance_t {
     gantry__cuda_record_t *records;
     uint32_t record_count;
     uint32_t record_capacity;
-    int has_private_contexts;
-    int has_tf32;
+    int32_t has_private_contexts;
+    int32_t has_tf32;
     char version[24];     /* "CUDA 12.9", the driver's */
     pthread_mutex_t lock; /* guards what is opened late: the two tables below and the line */
     gantry__cublas_t cublas;
@@ -78,8 +79,7 @@ struct gantry_backend_event_t {
 struct gantry_backend_program_t {
     gantry_backend_device_t *device;
     gantry__cu_module_t module;
-    pthread_mutex_t lock; /* guards kernels */
-    gantry_backend_kernel_t *kernels;
+    gantry__kernel_list_t kernels;
     void *image; /* CUBIN or PTX, owned, of image_bytes and a zero */
     size_t image_bytes;
     char *label; /* owned, strlen + 1 bytes */
@@ -149,7 +149,7 @@ int32_t gantry__cuda_kernel_find(gantry_backend_program_t *program, const char *
 int32_t gantry__cuda_kernel_launch(gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
                                    const gantry_launch_t *launch);
 int32_t gantry__cuda_kernel_info(gantry_backend_kernel_t *kernel, gantry_kernel_info_t *out_info);
-/* Releases a program's list of kernels. */
-void gantry__cuda_kernels_release(gantry_backend_kernel_t *first);
+/* Releases all kernels of a program's list. */
+void gantry__cuda_kernels_release(gantry__kernel_list_t *kernels);
 
 #endif

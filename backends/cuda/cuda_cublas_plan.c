@@ -119,7 +119,7 @@ static void release(gantry_backend_device_t *device, gantry__cublas_plan_t *plan
     if (plan->desc != NULL) {
         lt->cublasLtMatmulDescDestroy(plan->desc);
     }
-    gantry__cuda_free(device->host, plan, sizeof *plan);
+    gantry__host_free(device->host, plan, sizeof *plan);
 }
 
 static gantry__cublas_status_t make(gantry_backend_device_t *device, const gantry__cublas_form_t *form,

@@ -83,7 +83,7 @@ static void find_arch(const gantry_backend_instance_t *instance, gantry__cuda_re
     }
     record->is_ptx = record->arch != record->capability;
     if (record->arch == 0) {
-        gantry__cuda_log(
+        gantry__host_log(
             instance->host, GANTRY_LOG_WARNING,
             "\"%.120s\" runs no programs: its compute capability %s is older than any that %s compiles for",
             record->hardware_name, record->compute_capability, nvrtc->name);

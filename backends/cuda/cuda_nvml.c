@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "cuda/cuda_status.h"
-#include "cuda/cuda_symbols.h"
+#include "shared/library_open.h"
 
 static const char *const candidates[] = {"libnvidia-ml.so.1"};
 
-static const gantry__cuda_symbol_t symbols[] = {{"nvmlErrorString", offsetof(gantry__nvml_t, nvmlErrorString)},
+static const gantry__library_symbol_t symbols[] = {{"nvmlErrorString", offsetof(gantry__nvml_t, nvmlErrorString)},
 #define SYMBOL(function, parameters) {#function, offsetof(gantry__nvml_t, function)},
-                                                GANTRY__NVML_FUNCTIONS(SYMBOL)
+                                                   GANTRY__NVML_FUNCTIONS(SYMBOL)
 #undef SYMBOL
 };
 
@@ -39,13 +39,13 @@ void gantry__nvml_open(const gantry_host_t *host, gantry__nvml_t *out_nvml) {
     void *library;
 
     out_nvml->is_tried = 1;
-    library = gantry__cuda_library_open(host, "GANTRY_CUDA_NVML", candidates, sizeof candidates / sizeof candidates[0],
-                                        file, sizeof file, reasons, sizeof reasons);
+    library = gantry__library_open(host, "GANTRY_CUDA_NVML", candidates, sizeof candidates / sizeof candidates[0], file,
+                                   sizeof file, reasons, sizeof reasons);
     if (library == NULL) {
         snprintf(out_nvml->reason, sizeof out_nvml->reason, "NVML cannot be opened: %s", reasons);
         return;
     }
-    missing = gantry__cuda_library_resolve(library, symbols, sizeof symbols / sizeof symbols[0], out_nvml);
+    missing = gantry__library_resolve(library, symbols, sizeof symbols / sizeof symbols[0], out_nvml);
     if (missing != NULL) {
         snprintf(out_nvml->reason, sizeof out_nvml->reason, "%.200s is no NVML: it has no function %s", file, missing);
         return;

@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "cuda/cuda_status.h"
-#include "cuda/cuda_symbols.h"
+#include "shared/library_open.h"
 
-static const gantry__cuda_symbol_t symbols[] = {{"nvrtcGetErrorString", offsetof(gantry__nvrtc_t, nvrtcGetErrorString)},
+static const gantry__library_symbol_t symbols[] = {
+    {"nvrtcGetErrorString", offsetof(gantry__nvrtc_t, nvrtcGetErrorString)},
 #define SYMBOL(function, parameters) {#function, offsetof(gantry__nvrtc_t, function)},
-                                                GANTRY__NVRTC_FUNCTIONS(SYMBOL)
+    GANTRY__NVRTC_FUNCTIONS(SYMBOL)
 #undef SYMBOL
 };
 
@@ -64,14 +65,14 @@ void gantry__nvrtc_open(const gantry_host_t *host, int driver_version, gantry__n
     char file[256];
     char reasons[400];
     const char *missing;
-    void *library = gantry__cuda_library_open(host, "GANTRY_CUDA_NVRTC", driver_version < 13000 ? for_12 : newest_first,
-                                              3, file, sizeof file, reasons, sizeof reasons);
+    void *library = gantry__library_open(host, "GANTRY_CUDA_NVRTC", driver_version < 13000 ? for_12 : newest_first, 3,
+                                         file, sizeof file, reasons, sizeof reasons);
 
     if (library == NULL) {
         snprintf(out_nvrtc->reason, sizeof out_nvrtc->reason, "NVRTC cannot be opened: %s", reasons);
         return;
     }
-    missing = gantry__cuda_library_resolve(library, symbols, sizeof symbols / sizeof symbols[0], out_nvrtc);
+    missing = gantry__library_resolve(library, symbols, sizeof symbols / sizeof symbols[0], out_nvrtc);
     if (missing != NULL) {
         snprintf(out_nvrtc->reason, sizeof out_nvrtc->reason,
                  "%.200s is no NVRTC of CUDA 11.2 or newer: it has no function %s", file, missing);

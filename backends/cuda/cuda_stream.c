@@ -17,7 +17,7 @@ static int32_t create_with_priority(gantry_backend_device_t *device, int32_t pur
     GANTRY__CUDA_CALL(device, native,
                       device->cu->cuStreamCreateWithPriority(&stream->handle, GANTRY__CU_STREAM_NON_BLOCKING, level));
     if (native != GANTRY__CU_SUCCESS) {
-        gantry__cuda_free(device->host, stream, sizeof *stream);
+        gantry__host_free(device->host, stream, sizeof *stream);
         return gantry__cuda_check(device->host, native, "making a stream on \"%.200s\"", device->record->hardware_name);
     }
     *out_stream = stream;
@@ -37,7 +37,7 @@ static void destroy(gantry_backend_stream_t *stream) {
         device->cu->cuStreamDestroy_v2(stream->handle);
         gantry__cuda_leave(device);
     }
-    gantry__cuda_free(device->host, stream, sizeof *stream);
+    gantry__host_free(device->host, stream, sizeof *stream);
 }
 
 static int32_t synchronize(gantry_backend_stream_t *stream) {

@@ -37,12 +37,6 @@ typedef struct asked_t {
 
 /* ---- texts ---- */
 
-void gantry__opencl_text_free(const gantry_host_t *host, char *text) {
-    if (text != NULL) {
-        gantry__opencl_free(host, text, strlen(text) + 1);
-    }
-}
-
 /* A copy of bytes without blanks at its ends. */
 static char *trimmed_copy(const gantry_host_t *host, const char *bytes) {
     size_t length;
@@ -88,7 +82,7 @@ static cl_int driver_text(const gantry_backend_instance_t *instance, cl_platform
         *out_text = trimmed_copy(instance->host, raw);
         native = *out_text != NULL ? CL_SUCCESS : GANTRY__OPENCL_NO_MEMORY;
     }
-    gantry__opencl_free(instance->host, raw, bytes + 1);
+    gantry__host_free(instance->host, raw, bytes + 1);
     return native;
 }
 
@@ -398,16 +392,16 @@ cl_int gantry__opencl_record_fill(const gantry_backend_instance_t *instance, gan
         snprintf(reason, reason_bytes, "device \"%.100s\" does not describe itself: %s (%d)", record->hardware_name,
                  gantry__opencl_error_name(failure), (int)failure);
     }
-    gantry__opencl_text_free(instance->host, version);
-    gantry__opencl_text_free(instance->host, profile);
-    gantry__opencl_text_free(instance->host, asked.extensions);
+    gantry__host_text_free(instance->host, version);
+    gantry__host_text_free(instance->host, profile);
+    gantry__host_text_free(instance->host, asked.extensions);
     return native;
 }
 
 void gantry__opencl_record_deinit(const gantry_host_t *host, gantry__opencl_record_t *record) {
-    gantry__opencl_text_free(host, record->hardware_name);
-    gantry__opencl_text_free(host, record->vendor);
-    gantry__opencl_text_free(host, record->driver_version);
-    gantry__opencl_text_free(host, record->platform_name);
-    gantry__opencl_text_free(host, record->platform_version);
+    gantry__host_text_free(host, record->hardware_name);
+    gantry__host_text_free(host, record->vendor);
+    gantry__host_text_free(host, record->driver_version);
+    gantry__host_text_free(host, record->platform_name);
+    gantry__host_text_free(host, record->platform_version);
 }

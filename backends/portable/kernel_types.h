@@ -24,7 +24,9 @@ enum { GANTRY_K_FLOAT32 = 1, GANTRY_K_FLOAT64 = 2, GANTRY_K_INT32 = 3, GANTRY_K_
 /* Status codes a kernel may return, the numbers of status.h. */
 enum {
     GANTRY_K_OK = 0,
+    GANTRY_K_UNKNOWN = 2,
     GANTRY_K_INVALID_ARGUMENT = 3,
+    GANTRY_K_NOT_FOUND = 5,
     GANTRY_K_RESOURCE_EXHAUSTED = 8,
     GANTRY_K_FAILED_PRECONDITION = 9,
     GANTRY_K_OUT_OF_RANGE = 11,

@@ -1,29 +1,16 @@
 /* The CUDA backend through its plug-in interface: without any driver, and on two cards of the stand-in for NVIDIA's
  * driver. */
 #define _GNU_SOURCE
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "cuda_fixture.h"
 
+#include "backend_cases.h"
 #include "cuda/cuda_status.h"
 
 /* ---- without a driver ---- */
 
 static void query_older_core_is_refused(void **state) {
-    const gantry_backend_t *backend = NULL;
-
     (void)state;
-    assert_int_equal(gantry_backend_query_cuda(0, &backend), FAILED_PRECONDITION);
-    assert_null(backend);
-}
-
-static void open_with_option(fixture_t *fixture, const char *name, const char *value, int32_t expected) {
-    fixture_init(fixture);
-    fixture_set(fixture, name, value);
-    assert_int_equal(fixture->backend->open(&fixture->host, &fixture->instance), expected);
-    assert_null(fixture->instance);
-    assert_int_equal(atomic_load(&fixture->bytes), 0);
+    check_older_core_is_refused(gantry_backend_query_cuda);
 }
 
 static void open_missing_driver_is_unavailable_with_the_loaders_words(void **state) {
@@ -54,35 +41,6 @@ static void open_unknown_option_is_invalid(void **state) {
     open_with_option(&fixture, "GANTRY_CUDA_TF32", "yes", INVALID_ARGUMENT);
     assert_error_has("GANTRY_CUDA_TF32 is \"yes\"; 0 and 1 are accepted");
 }
-
-/* The stand-in reads its settings once per process, as a driver does: another machine needs a process of its own,
- * made before this one opens the stand-in. The child prints what went wrong. */
-static void check_in_child(const char *settings, int32_t (*body)(fixture_t *), int32_t expected, const char *part) {
-    int result = -1;
-    pid_t child;
-
-    fflush(stdout);
-    child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        fixture_t fixture;
-        int32_t status;
-
-        setenv("GANTRY_STAND_IN_CUDA", settings, 1);
-        fixture_init(&fixture);
-        status = body(&fixture);
-        if (status != expected || strstr(fixture_error, part) == NULL || atomic_load(&fixture.bytes) != 0) {
-            printf("status %d, %lld bytes held: %s\n", status, atomic_load(&fixture.bytes), fixture_error);
-            fflush(stdout);
-            _exit(1);
-        }
-        _exit(0);
-    }
-    assert_int_equal(waitpid(child, &result, 0), child);
-    assert_int_equal(result, 0);
-}
-
-static int32_t just_open(fixture_t *fixture) { return fixture->backend->open(&fixture->host, &fixture->instance); }
 
 /* The driver is there, the card is another process's. */
 static int32_t open_first_device(fixture_t *fixture) {
@@ -117,33 +75,19 @@ static int32_t build_without_nvrtc(fixture_t *fixture) {
     return build_for_a_newer_card(fixture);
 }
 
-static int has_stand_in(void) {
-    fixture_t fixture;
-    pid_t child;
-    int result = -1;
-
-    fflush(stdout);
-    child = fork();
-    if (child == 0) {
-        fixture_init(&fixture);
-        _exit(just_open(&fixture) == 0 ? 0 : 1);
-    }
-    return waitpid(child, &result, 0) == child && result == 0;
-}
-
 static void open_on_other_machines_says_why_not(void **state) {
     (void)state;
-    if (!has_stand_in() && getenv("GANTRY_TEST_ALLOW_NO_OPENCL") != NULL) {
-        print_message("skipped: the stand-in finds no PoCL here\n");
-        skip();
-    }
-    check_in_child("driver=11080", just_open, UNAVAILABLE, "is too old: it supports CUDA 11.8");
-    check_in_child("devices=0", just_open, UNAVAILABLE, "it sees no card");
-    check_in_child("fail=cuInit:1:999", just_open, UNAVAILABLE, "does not start: CUDA_ERROR_UNKNOWN (999)");
-    check_in_child("fail=cuDeviceGetName:1:999", just_open, UNAVAILABLE, "does not describe itself");
-    check_in_child("busy=1", open_first_device, UNAVAILABLE, "CUDA_ERROR_DEVICE_UNAVAILABLE (46)");
-    check_in_child("cc=12.0;nvrtc=12040", build_for_a_newer_card, 0, "");
-    check_in_child("cc=9.0", build_without_nvrtc, UNIMPLEMENTED, "/nonexistent/libnvrtc.so");
+    skip_unless_it_opens();
+    check_in_child("GANTRY_STAND_IN_CUDA", "driver=11080", just_open, UNAVAILABLE, "is too old: it supports CUDA 11.8");
+    check_in_child("GANTRY_STAND_IN_CUDA", "devices=0", just_open, UNAVAILABLE, "it sees no card");
+    check_in_child("GANTRY_STAND_IN_CUDA", "fail=cuInit:1:999", just_open, UNAVAILABLE,
+                   "does not start: CUDA_ERROR_UNKNOWN (999)");
+    check_in_child("GANTRY_STAND_IN_CUDA", "fail=cuDeviceGetName:1:999", just_open, UNAVAILABLE,
+                   "does not describe itself");
+    check_in_child("GANTRY_STAND_IN_CUDA", "busy=1", open_first_device, UNAVAILABLE,
+                   "CUDA_ERROR_DEVICE_UNAVAILABLE (46)");
+    check_in_child("GANTRY_STAND_IN_CUDA", "cc=12.0;nvrtc=12040", build_for_a_newer_card, 0, "");
+    check_in_child("GANTRY_STAND_IN_CUDA", "cc=9.0", build_without_nvrtc, UNIMPLEMENTED, "/nonexistent/libnvrtc.so");
 }
 
 /* ---- devices ---- */
@@ -178,25 +122,6 @@ static void devices_are_described_without_a_context(void **state) {
     }
     assert_string_not_equal(fixture.info[0].uuid, fixture.info[1].uuid);
     assert_string_not_equal(fixture.info[0].pci_address, fixture.info[1].pci_address);
-    fixture_close(&fixture);
-}
-
-static void device_info_small_struct_is_not_written_beyond(void **state) {
-    fixture_t fixture;
-    gantry_device_info_t info;
-
-    (void)state;
-    fixture_init(&fixture);
-    fixture_open_instance(&fixture);
-    memset(&info, 0x5a, sizeof info);
-    info.struct_size = offsetof(gantry_device_info_t, hardware_name);
-    assert_ok(fixture.backend->device_info(fixture.instance, 0, &info));
-    for (size_t i = offsetof(gantry_device_info_t, hardware_name); i < sizeof info; i++) {
-        assert_int_equal(((unsigned char *)&info)[i], 0x5a);
-    }
-    info.struct_size = sizeof info;
-    assert_int_equal(fixture.backend->device_info(fixture.instance, 1000, &info), INVALID_ARGUMENT);
-    assert_error_has("1000");
     fixture_close(&fixture);
 }
 
@@ -239,32 +164,6 @@ static void context_is_the_cards_own_or_a_private_one(void **state) {
     fixture_close(&fixture);
 }
 
-/* Every allocation of open, device_open and the first stream fails once. */
-static void open_out_of_memory_gives_all_back(void **state) {
-    (void)state;
-    for (int fail_at = 1; fail_at < 100; fail_at++) {
-        fixture_t fixture;
-        int32_t status;
-
-        fixture_init(&fixture);
-        atomic_store(&fixture.fail_at, fail_at);
-        status = just_open(&fixture);
-        if (status == 0) {
-            status = fixture.backend->device_open(fixture.instance, 0, &fixture.device[0]);
-        }
-        if (status == 0) {
-            status = fixture.backend->stream->create(fixture.device[0], GANTRY_STREAM_COMPUTE, &fixture.stream[0]);
-        }
-        fixture_close(&fixture);
-        if (status == 0) {
-            assert_true(fail_at > 3);
-            return;
-        }
-        assert_int_equal(status, RESOURCE_EXHAUSTED);
-    }
-    fail_msg("still failing after 100 allocations");
-}
-
 /* ---- memory and transfers ---- */
 
 static void memory_is_counted_and_its_end_is_said(void **state) {
@@ -293,70 +192,6 @@ static void memory_is_counted_and_its_end_is_said(void **state) {
     assert_ok(fixture.backend->memory->host_alloc(fixture.device[0], 100000, (void **)&ptr));
     memset(ptr, 7, 100000);
     fixture.backend->memory->host_free(fixture.device[0], ptr, 100000);
-    fixture_close(&fixture);
-}
-
-static void transfers_with_offsets_hit_their_bytes_only(void **state) {
-    fixture_t fixture;
-    unsigned char in[1000];
-    unsigned char out[1000];
-    gantry_span_t all;
-    gantry_span_t part;
-    gantry_span_t other;
-
-    (void)state;
-    fixture_open(&fixture);
-    for (int i = 0; i < 1000; i++) {
-        in[i] = (unsigned char)(i * 7 + 1);
-    }
-    all = fixture_region(&fixture, 0, 1000);
-    fixture_write(&fixture, 0, all, in);
-    part = (gantry_span_t){all.region, 100, 50};
-    fixture_write(&fixture, 0, part, in);
-    memcpy(in + 100, in, 50);
-    other = (gantry_span_t){all.region, 900, 50};
-    part = (gantry_span_t){all.region, 200, 50};
-    assert_ok(fixture.backend->transfer->copy(fixture.stream[0], &other, &part));
-    memcpy(in + 900, in + 200, 50);
-    fixture_read(&fixture, 0, all, out);
-    assert_memory_equal(in, out, 1000);
-    part.size_bytes = 0; /* nothing to do is no error */
-    fixture_read(&fixture, 0, part, out);
-    assert_ok(fixture.backend->transfer->copy(fixture.stream[0], &part, &part));
-    assert_ok(fixture.backend->transfer->fill(fixture.stream[0], &part, in, 1));
-    assert_int_equal(fixture.backend->transfer->copy(fixture.stream[0], &other, &part), INVALID_ARGUMENT);
-    fixture_region_free(&fixture, 0, all);
-    fixture_close(&fixture);
-}
-
-static void fill_of_each_pattern_size_repeats_it(void **state) {
-    static const unsigned char patterns[2][8] = {{1, 2, 3, 4, 5, 6, 7, 8}, {9, 8, 7, 6, 9, 8, 7, 6}};
-    static const uint64_t lengths[] = {160, 8, 16, 24, 200};
-    fixture_t fixture;
-    unsigned char out[256];
-    gantry_span_t all;
-
-    (void)state;
-    fixture_open(&fixture);
-    all = fixture_region(&fixture, 0, 256);
-    for (uint32_t bytes = 1; bytes <= 8; bytes *= 2) {
-        for (int p = 0; p < 2; p++) {
-            for (size_t l = 0; l < sizeof lengths / sizeof lengths[0]; l++) {
-                gantry_span_t span = {all.region, 40, lengths[l]};
-                unsigned char zero = 0;
-
-                assert_ok(fixture.backend->transfer->fill(fixture.stream[0], &all, &zero, 1));
-                assert_ok(fixture.backend->transfer->fill(fixture.stream[0], &span, patterns[p], bytes));
-                fixture_read(&fixture, 0, all, out);
-                for (uint32_t i = 0; i < 256; i++) {
-                    assert_int_equal(out[i], i >= 40 && i < 40 + lengths[l] ? patterns[p][(i - 40) % bytes] : 0);
-                }
-            }
-        }
-    }
-    assert_int_equal(fixture.backend->transfer->fill(fixture.stream[0], &all, patterns, 3), INVALID_ARGUMENT);
-    assert_error_has("3 bytes");
-    fixture_region_free(&fixture, 0, all);
     fixture_close(&fixture);
 }
 
@@ -451,7 +286,7 @@ static void only_a_dead_device_is_unavailable(void **state) {
     assert_int_equal(gantry__cuda_error_code(701), RESOURCE_EXHAUSTED);
     assert_int_equal(gantry__cuda_error_code(704), FAILED_PRECONDITION);
     assert_int_equal(gantry__cuda_error_code(801), UNIMPLEMENTED);
-    assert_int_equal(gantry__cuda_error_code(12345), GANTRY__CUDA_UNKNOWN);
+    assert_int_equal(gantry__cuda_error_code(12345), GANTRY_K_UNKNOWN);
 }
 
 static void lost_card_is_unavailable_and_the_other_works_on(void **state) {

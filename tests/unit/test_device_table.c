@@ -7,12 +7,6 @@
 
 #define BOTH FAKE_FOLDER("fake") ":" FAKE_FOLDER("other")
 
-static int set_up(void **state) {
-    (void)state;
-    device_fixture_clear();
-    return 0;
-}
-
 static void expect_alias(const device_fixture_t *f, const char *name, const char *alias) {
     assert_string_equal(device_fixture_physical(f, name)->alias, alias);
 }
@@ -601,7 +595,7 @@ static void memory_running_out_leaks_nothing(void **state) {
     assert_true(at > 20);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, device_fixture_set_up, device_fixture_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
