@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "bench_report.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -36,6 +37,20 @@ void bench_report_add(bench_report_t *report, const bench_row_t *row) {
     report->rows[report->count++] = *row;
 }
 
+void bench_report_note(bench_report_t *report, const char *format, ...) {
+    char *note = report->notes[report->note_count];
+    va_list arguments;
+    if (report->note_count == BENCH_MAX_NOTES) return;
+    va_start(arguments, format);
+    (void)vsnprintf(note, sizeof report->notes[0], format, arguments);
+    va_end(arguments);
+    for (size_t i = 0; i < report->note_count; ++i) {
+        if (strcmp(report->notes[i], note) == 0) return;
+    }
+    ++report->note_count;
+    (void)fprintf(stderr, "%s\n", note);
+}
+
 /* ---- from contenders to rows ---- */
 
 static double shown(const bench_measure_t *measure, double seconds) {
@@ -47,7 +62,7 @@ static void set_target(bench_row_t *row, const bench_measure_t *measure) {
         (void)snprintf(row->target, sizeof row->target, "<= %g %s", measure->most, measure->unit);
         row->reached = row->median <= measure->most;
     } else if (measure->least_ratio > 0 && row->against_reference > 0) {
-        (void)snprintf(row->target, sizeof row->target, ">= %g x", measure->least_ratio);
+        (void)snprintf(row->target, sizeof row->target, ">= %.3g x", measure->least_ratio);
         row->reached = row->against_reference >= measure->least_ratio;
     }
 }
@@ -140,6 +155,7 @@ void bench_report_print(const bench_report_t *report, const char *const *devices
     (void)printf("%-12s %-40s %-16s %10s %10s %-8s %8s %8s %-14s %s\n", "case", "work", "on", "median", "best", "unit",
                  "x cpu:0", "x ref", "ref", "target");
     for (size_t i = 0; i < report->count; ++i) print_row(&report->rows[i], i > 0 ? &report->rows[i - 1] : NULL);
+    for (size_t i = 0; i < report->note_count; ++i) (void)printf("%s%s\n", i == 0 ? "\n" : "", report->notes[i]);
 }
 
 /* ---- JSON ---- */
@@ -212,6 +228,11 @@ bool bench_report_write_json(const bench_report_t *report, const char *path, con
     for (size_t i = 0; i < device_count; ++i) {
         (void)fprintf(file, "%s", i ? ", " : "");
         write_text(file, devices[i]);
+    }
+    (void)fprintf(file, "],\n  \"notes\": [");
+    for (size_t i = 0; i < report->note_count; ++i) {
+        (void)fprintf(file, "%s", i ? ", " : "");
+        write_text(file, report->notes[i]);
     }
     (void)fprintf(file, "],\n  \"rows\": [\n");
     for (size_t i = 0; i < report->count; ++i) {
