@@ -13,7 +13,7 @@ void bench_each_card(bench_t *bench, const char *subject, bench_card_fn run) {
         if (strncmp(device->alias, "cuda:", 5) != 0) continue;
         is_any = true;
         if (strncmp(device->hardware, "Stand-in", 8) == 0) {
-            bench->is_stand_in = true;
+            bench->is_stand_in = bench->report.is_without_targets = true;
             bench_report_note(
                 &bench->report,
                 "%s is the stand-in for NVIDIA's driver: results are checked, figures are none of a card's",

@@ -91,7 +91,8 @@ void bench_report_contenders(bench_report_t *report, const bench_measure_t *meas
             row.best_against_reference = bench_best_seconds(reference) / bench_best_seconds(contender);
             (void)snprintf(row.reference, sizeof row.reference, "%s", reference->name);
         }
-        if (i < device_count && !(measure->spares_cpu && contender == cpu)) set_target(&row, measure);
+        if (i < device_count && !report->is_without_targets && !(measure->spares_cpu && contender == cpu))
+            set_target(&row, measure);
         bench_report_add(report, &row);
     }
 }
@@ -136,11 +137,11 @@ static void print_ratio(double ratio) {
 static void print_row(const bench_row_t *row, const bench_row_t *previous) {
     bool same_subject = previous && strcmp(row->subject, previous->subject) == 0;
     bool same_work = same_subject && strcmp(row->work, previous->work) == 0;
-    (void)printf("%-12s %-40s %-16s %10.4g %10.4g %-8s", same_subject ? "" : row->subject, same_work ? "" : row->work,
+    (void)printf("%-13s %-40s %-18s %10.4g %10.4g %-8s", same_subject ? "" : row->subject, same_work ? "" : row->work,
                  row->on, row->median, row->best, row->unit);
     print_ratio(row->against_cpu);
     print_ratio(row->against_reference);
-    (void)printf(" %-14s", row->reference);
+    (void)printf(" %-18s", row->reference);
     if (row->reached >= 0) (void)printf(" %s: %s", row->target, row->reached ? "reached" : "MISSED");
     (void)printf("\n");
 }
@@ -152,7 +153,7 @@ void bench_report_print(const bench_report_t *report, const char *const *devices
     for (size_t i = 0; i < device_count; ++i) (void)printf("%s\n", devices[i]);
     (void)printf("load %.2f at start; other processes had %.0f %% of the cores meanwhile%s\n\n", report->load_at_start,
                  head.others * 100, head.others > 0.1 ? ": BUSY, the figures are too low" : "");
-    (void)printf("%-12s %-40s %-16s %10s %10s %-8s %8s %8s %-14s %s\n", "case", "work", "on", "median", "best", "unit",
+    (void)printf("%-13s %-40s %-18s %10s %10s %-8s %8s %8s %-18s %s\n", "case", "work", "on", "median", "best", "unit",
                  "x cpu:0", "x ref", "ref", "target");
     for (size_t i = 0; i < report->count; ++i) print_row(&report->rows[i], i > 0 ? &report->rows[i - 1] : NULL);
     for (size_t i = 0; i < report->note_count; ++i) (void)printf("%s%s\n", i == 0 ? "\n" : "", report->notes[i]);

@@ -30,6 +30,7 @@ typedef struct bench_report_t {
     size_t count, capacity;
     char notes[BENCH_MAX_NOTES][256]; /* what was left out, and why */
     size_t note_count;
+    bool is_without_targets; /* figures that are none miss and reach nothing */
     uint64_t started_ns;
     double load_at_start;
     double busy_at_start, own_at_start; /* processor seconds, of the machine and of this process */
