@@ -66,11 +66,17 @@ struct gantry_backend_device_t {
 struct gantry_backend_stream_t {
     gantry_backend_device_t *device;
     gantry__cu_stream_t handle;
+    int is_capturing; /* a capture began here and has not ended */
 };
 
 struct gantry_backend_event_t {
     gantry_backend_device_t *device;
     gantry__cu_event_t handle;
+};
+
+struct gantry_backend_graph_t {
+    gantry_backend_device_t *device;
+    gantry__cu_graph_exec_t exec;
 };
 
 struct gantry_backend_program_t {
@@ -88,6 +94,7 @@ extern const gantry_stream_ops_t gantry__cuda_stream_ops;
 extern const gantry_event_ops_t gantry__cuda_event_ops;
 extern const gantry_transfer_ops_t gantry__cuda_transfer_ops;
 extern const gantry_program_ops_t gantry__cuda_program_ops;
+extern const gantry_graph_ops_t gantry__cuda_graph_ops;
 
 /* ---- the context around a call ---- */
 
@@ -139,6 +146,11 @@ void gantry__cuda_record_point(const gantry_backend_instance_t *instance, gantry
 
 /* Opens NVML on the first call. */
 const gantry__nvml_t *gantry__cuda_nvml(gantry_backend_instance_t *instance);
+
+/* ---- cuda_graph.c ---- */
+
+/* Ends what a capturing stream has captured and throws it away. The device's context is current. */
+void gantry__cuda_capture_abandon(gantry_backend_stream_t *stream);
 
 /* ---- cuda_kernel.c ---- */
 

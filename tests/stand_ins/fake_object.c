@@ -22,7 +22,8 @@ static const bool slot_fails[] = {
 };
 
 static const char *const kind_names[] = {"instance", "device",  "region", "stream",
-                                         "event",    "program", "kernel", "host block"};
+                                         "event",    "program", "kernel", "host block",
+                                         "graph"};
 
 /* ---- slots ---- */
 

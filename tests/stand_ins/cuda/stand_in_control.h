@@ -38,6 +38,7 @@ enum {
     STAND_IN_BLAS,       /* handles of cublasLt */
     STAND_IN_BLAS_PARTS, /* descriptions, layouts, preferences of cublasLt */
     STAND_IN_MONITORS,   /* nvmlInit_v2 without nvmlShutdown */
+    STAND_IN_GRAPHS,     /* captured ones and executable ones */
     STAND_IN_KINDS,
     STAND_IN_FUNCTIONS = STAND_IN_KINDS /* end with their module; not counted */
 };
