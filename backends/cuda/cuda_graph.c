@@ -22,8 +22,7 @@ static int32_t begin_capture(gantry_backend_stream_t *stream) {
     if (stream->is_capturing) {
         return wrong_state(device, "begin_capture: a capture has already begun on this stream");
     }
-    GANTRY__CUDA_CALL(device, native,
-                      device->cu->cuStreamBeginCapture_v2(stream->handle, GANTRY__CU_CAPTURE_RELAXED));
+    GANTRY__CUDA_CALL(device, native, device->cu->cuStreamBeginCapture_v2(stream->handle, GANTRY__CU_CAPTURE_RELAXED));
     stream->is_capturing = native == GANTRY__CU_SUCCESS;
     return gantry__cuda_check(device->host, native, "beginning a capture on a stream of \"%.200s\"",
                               device->record->hardware_name);

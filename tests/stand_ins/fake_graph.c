@@ -70,8 +70,7 @@ static int32_t begin_capture(gantry_backend_stream_t *handle) {
     fake_stream_t *stream = gantry__fake_enter_stream(&call, handle);
     if (stream && stream->graph) gantry__fake_refuse(&call, FAKE_FAILED_PRECONDITION, "a capture has already begun");
     if (stream && call.error.code == FAKE_OK) {
-        fake_graph_t *graph =
-            gantry__fake_create(&call, stream->object.instance, GANTRY_FAKE_GRAPH, 0, sizeof *graph);
+        fake_graph_t *graph = gantry__fake_create(&call, stream->object.instance, GANTRY_FAKE_GRAPH, 0, sizeof *graph);
         if (graph) {
             graph->device = stream->device;
             ++graph->device->live_objects;

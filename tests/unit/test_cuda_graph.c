@@ -8,12 +8,13 @@
 #define WORDS 64
 #define BYTES (WORDS * sizeof(int32_t))
 
-static const char text[] = "__kernel void scale(__global const uchar *in_base, const ulong in_offset,\n"
-                           "    __global uchar *out_base, const ulong out_offset, const int factor)\n{\n"
-                           "    const size_t i = get_global_id(0);\n"
-                           "    ((__global int *)(out_base + out_offset))[i] =\n"
-                           "        factor * ((__global const int *)(in_base + in_offset))[i];\n"
-                           "}\n";
+static const char text[] =
+    "__kernel void scale(__global const uchar *in_base, const ulong in_offset,\n"
+    "    __global uchar *out_base, const ulong out_offset, const int factor)\n{\n"
+    "    const size_t i = get_global_id(0);\n"
+    "    ((__global int *)(out_base + out_offset))[i] =\n"
+    "        factor * ((__global const int *)(in_base + in_offset))[i];\n"
+    "}\n";
 static const char *const parts[] = {text};
 static const gantry_program_source_t source = {sizeof source, GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
                                                "test/scale", parts, 1};

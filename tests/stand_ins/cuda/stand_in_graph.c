@@ -471,6 +471,4 @@ int cuGraphExecDestroy(void *handle) {
 }
 
 STAND_IN_API int cuGraphDestroy(void *handle);
-int cuGraphDestroy(void *handle) {
-    return destroy_graph(stand_in__enter(__func__, STAND_IN_NEEDS_INIT), handle, 0);
-}
+int cuGraphDestroy(void *handle) { return destroy_graph(stand_in__enter(__func__, STAND_IN_NEEDS_INIT), handle, 0); }
