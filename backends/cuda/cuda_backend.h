@@ -13,6 +13,8 @@
 #include <stdatomic.h>
 
 #include "cuda/cuda_cublas.h"
+#include "cuda/cuda_cudnn.h"
+#include "cuda/cuda_nccl.h"
 #include "cuda/cuda_nvml.h"
 #include "cuda/cuda_nvrtc.h"
 #include "cuda/cuda_status.h"
@@ -42,10 +44,12 @@ struct gantry_backend_instance_t {
     int has_private_contexts;
     int has_tf32;
     char version[24];     /* "CUDA 12.9", the driver's */
-    pthread_mutex_t lock; /* guards what is opened late: the two tables below and the line */
+    pthread_mutex_t lock; /* guards what is opened late: the tables below and the line */
     gantry__cublas_t cublas;
     gantry__nvml_t nvml;
-    char libraries[2048];
+    gantry__cudnn_t cudnn;
+    gantry__nccl_t nccl;
+    char libraries[4096];
 };
 
 struct gantry_backend_device_t {

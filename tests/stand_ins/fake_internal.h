@@ -127,8 +127,8 @@ typedef struct fake_stream_t {
     uint64_t submitted, ended;
     struct fake_work_t *first, *last;
     struct fake_graph_t *graph; /* being captured; NULL: none */
-    fake_error_t error;  /* first one since the last synchronize */
-    int32_t clock_index; /* -1: not followed */
+    fake_error_t error;         /* first one since the last synchronize */
+    int32_t clock_index;        /* -1: not followed */
     uint64_t clock[FAKE_CLOCKS];
 } fake_stream_t;
 

@@ -34,7 +34,7 @@ enum {
 int32_t gantry_backend_query_cuda(uint32_t max_abi, const gantry_backend_t **out_backend);
 
 #define FIXTURE_DEVICES 2
-#define FIXTURE_OPTIONS 8
+#define FIXTURE_OPTIONS 12
 #define STAND_IN(library) GANTRY_TEST_MODULES "/cuda/standin_" library ".so"
 
 typedef struct fixture_t {
@@ -111,7 +111,7 @@ static inline void fixture_set(fixture_t *fixture, const char *name, const char 
     fixture->values[i] = value;
 }
 
-/* A host and the backend's table, with the stand-in's four libraries as options; nothing is opened. */
+/* A host and the backend's table, with the stand-in's libraries as options; nothing is opened. */
 static inline void fixture_init(fixture_t *fixture) {
     memset(fixture, 0, sizeof *fixture);
     fixture->host = (gantry_host_t){
@@ -128,6 +128,8 @@ static inline void fixture_init(fixture_t *fixture) {
     fixture_set(fixture, "GANTRY_CUDA_NVRTC", STAND_IN("libnvrtc"));
     fixture_set(fixture, "GANTRY_CUDA_CUBLAS", STAND_IN("libcublas"));
     fixture_set(fixture, "GANTRY_CUDA_NVML", STAND_IN("libnvml"));
+    fixture_set(fixture, "GANTRY_CUDA_CUDNN", STAND_IN("libcudnn"));
+    fixture_set(fixture, "GANTRY_CUDA_NCCL", STAND_IN("libnccl"));
     assert_int_equal(gantry_backend_query_cuda(GANTRY_ABI_VERSION, &fixture->backend), 0);
 }
 

@@ -76,6 +76,8 @@ typedef struct stand_in_machine_t {
     uint64_t context_bytes;
     int driver;
     int nvrtc;
+    int cudnn;
+    int nccl;
     int has_peers;
     int is_reporting;
     int64_t lost_after; /* -1: never */

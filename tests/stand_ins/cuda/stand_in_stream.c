@@ -9,7 +9,7 @@
 
 typedef struct event_t {
     stand_in_object_t object;
-    cl_event marker; /* NULL: never recorded, or captured */
+    cl_event marker;        /* NULL: never recorded, or captured */
     stand_in_place_t place; /* where it was captured last */
     uint32_t flags;
 } event_t;
