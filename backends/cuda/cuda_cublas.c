@@ -40,19 +40,25 @@ static void find_name(gantry__cublas_t *cublas, const char *file) {
 static void load(gantry_backend_instance_t *instance) {
     static const char *const newest_first[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
     static const char *const for_12[] = {"libcublasLt.so.12", "libcublasLt.so.13"};
-    const gantry__cuda_wanted_t wanted = {"cuBLASLt",
-                                          "cuBLASLt of CUDA 12 or newer",
-                                          "GANTRY_CUDA_CUBLAS",
-                                          instance->cu.version < 13000 ? for_12 : newest_first,
-                                          2,
-                                          symbols,
-                                          sizeof symbols / sizeof symbols[0]};
     gantry__cublas_t *cublas = &instance->cublas;
-    char file[GANTRY__CUDA_FILE_BYTES];
+    char file[256];
+    char reasons[400];
+    const char *missing;
+    void *library = gantry__cuda_library_open(instance->host, "GANTRY_CUDA_CUBLAS",
+                                              instance->cu.version < 13000 ? for_12 : newest_first, 2, file,
+                                              sizeof file, reasons, sizeof reasons);
 
-    if (gantry__cuda_library_load(instance->host, &wanted, cublas, file, cublas->reason, sizeof cublas->reason)) {
-        find_name(cublas, file);
+    if (library == NULL) {
+        snprintf(cublas->reason, sizeof cublas->reason, "cuBLASLt cannot be opened: %s", reasons);
+        return;
     }
+    missing = gantry__cuda_library_resolve(library, symbols, sizeof symbols / sizeof symbols[0], cublas);
+    if (missing != NULL) {
+        snprintf(cublas->reason, sizeof cublas->reason,
+                 "%.200s is no cuBLASLt of CUDA 12 or newer: it has no function %s", file, missing);
+        return;
+    }
+    find_name(cublas, file);
 }
 
 int gantry__cublas_load(gantry_backend_instance_t *instance, char *reason, size_t reason_bytes) {

@@ -7,9 +7,7 @@
 #ifndef GANTRY_CUDA_CUDNN_H
 #define GANTRY_CUDA_CUDNN_H
 
-#include "cuda/cuda_symbols.h"
-
-#define GANTRY__CUDNN_OLDEST 90000 /* 9.0.0 */
+#include "cuda/cuda_library.h"
 
 typedef struct gantry__cudnn_t {
     gantry__cuda_library_t library;

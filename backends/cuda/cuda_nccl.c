@@ -1,31 +1,24 @@
 #include "cuda/cuda_nccl.h"
 
-#include <stdio.h>
-
-static void ask_version(gantry__nccl_t *nccl, const char *name, const char *file) {
-    gantry__cuda_library_t *library = &nccl->library;
+static unsigned ask_version(void *table, unsigned *out_version) {
+    const gantry__nccl_t *nccl = table;
     int version = 0;
     gantry__nccl_result_t native = nccl->ncclGetVersion(&version);
 
-    if (native != GANTRY__NCCL_SUCCESS || version < 0) {
-        snprintf(library->reason, sizeof library->reason, "%.200s does not tell its version (%u)", file, native);
-        return;
-    }
-    gantry__cuda_library_judge(library, name, file, (unsigned)version, GANTRY__NCCL_OLDEST);
+    *out_version = (unsigned)version;
+    return native;
 }
 
+/* 2.16.2 is the first for CUDA 12. */
 void gantry__nccl_open(const gantry_host_t *host, gantry__nccl_t *nccl) {
-    static const char *const candidates[] = {"libnccl.so.2"};
-    static const gantry__cuda_symbol_t symbols[] = {{"ncclGetVersion", offsetof(gantry__nccl_t, ncclGetVersion)}};
-    static const gantry__cuda_wanted_t wanted = {"NCCL", "NCCL", "GANTRY_CUDA_NCCL", candidates, 1, symbols, 1};
-    gantry__cuda_library_t *library = &nccl->library;
-    char file[GANTRY__CUDA_FILE_BYTES];
+    static const gantry__cuda_wanted_t wanted = {
+        .name = "NCCL",
+        .option = "GANTRY_CUDA_NCCL",
+        .candidate = "libnccl.so.2",
+        .version_symbol = {"ncclGetVersion", offsetof(gantry__nccl_t, ncclGetVersion)},
+        .oldest = 21602,
+        .ask_version = ask_version,
+    };
 
-    if (library->is_tried) {
-        return;
-    }
-    library->is_tried = 1;
-    if (gantry__cuda_library_load(host, &wanted, nccl, file, library->reason, sizeof library->reason)) {
-        ask_version(nccl, wanted.name, file);
-    }
+    gantry__cuda_library_place(host, &wanted, nccl, &nccl->library);
 }

@@ -5,9 +5,7 @@
 #ifndef GANTRY_CUDA_NCCL_H
 #define GANTRY_CUDA_NCCL_H
 
-#include "cuda/cuda_symbols.h"
-
-#define GANTRY__NCCL_OLDEST 21602 /* 2.16.2, the first for CUDA 12 */
+#include "cuda/cuda_library.h"
 
 typedef unsigned int gantry__nccl_result_t;
 

@@ -33,14 +33,24 @@ static void start(gantry__nvml_t *nvml, const char *file) {
 }
 
 void gantry__nvml_open(const gantry_host_t *host, gantry__nvml_t *out_nvml) {
-    static const gantry__cuda_wanted_t wanted = {
-        "NVML", "NVML", "GANTRY_CUDA_NVML", candidates, 1, symbols, sizeof symbols / sizeof symbols[0]};
-    char file[GANTRY__CUDA_FILE_BYTES];
+    char file[256];
+    char reasons[400];
+    const char *missing;
+    void *library;
 
     out_nvml->is_tried = 1;
-    if (gantry__cuda_library_load(host, &wanted, out_nvml, file, out_nvml->reason, sizeof out_nvml->reason)) {
-        start(out_nvml, file);
+    library = gantry__cuda_library_open(host, "GANTRY_CUDA_NVML", candidates, sizeof candidates / sizeof candidates[0],
+                                        file, sizeof file, reasons, sizeof reasons);
+    if (library == NULL) {
+        snprintf(out_nvml->reason, sizeof out_nvml->reason, "NVML cannot be opened: %s", reasons);
+        return;
     }
+    missing = gantry__cuda_library_resolve(library, symbols, sizeof symbols / sizeof symbols[0], out_nvml);
+    if (missing != NULL) {
+        snprintf(out_nvml->reason, sizeof out_nvml->reason, "%.200s is no NVML: it has no function %s", file, missing);
+        return;
+    }
+    start(out_nvml, file);
 }
 
 void gantry__nvml_close(gantry__nvml_t *nvml) {

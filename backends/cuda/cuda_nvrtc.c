@@ -61,16 +61,21 @@ static void ask_version(gantry__nvrtc_t *nvrtc, const char *file) {
 void gantry__nvrtc_open(const gantry_host_t *host, int driver_version, gantry__nvrtc_t *out_nvrtc) {
     static const char *const newest_first[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"};
     static const char *const for_12[] = {"libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc.so.11.2"};
-    const gantry__cuda_wanted_t wanted = {"NVRTC",
-                                          "NVRTC of CUDA 11.2 or newer",
-                                          "GANTRY_CUDA_NVRTC",
-                                          driver_version < 13000 ? for_12 : newest_first,
-                                          3,
-                                          symbols,
-                                          sizeof symbols / sizeof symbols[0]};
-    char file[GANTRY__CUDA_FILE_BYTES];
+    char file[256];
+    char reasons[400];
+    const char *missing;
+    void *library = gantry__cuda_library_open(host, "GANTRY_CUDA_NVRTC", driver_version < 13000 ? for_12 : newest_first,
+                                              3, file, sizeof file, reasons, sizeof reasons);
 
-    if (gantry__cuda_library_load(host, &wanted, out_nvrtc, file, out_nvrtc->reason, sizeof out_nvrtc->reason)) {
-        ask_version(out_nvrtc, file);
+    if (library == NULL) {
+        snprintf(out_nvrtc->reason, sizeof out_nvrtc->reason, "NVRTC cannot be opened: %s", reasons);
+        return;
     }
+    missing = gantry__cuda_library_resolve(library, symbols, sizeof symbols / sizeof symbols[0], out_nvrtc);
+    if (missing != NULL) {
+        snprintf(out_nvrtc->reason, sizeof out_nvrtc->reason,
+                 "%.200s is no NVRTC of CUDA 11.2 or newer: it has no function %s", file, missing);
+        return;
+    }
+    ask_version(out_nvrtc, file);
 }

@@ -32,9 +32,8 @@ static void add_reason(char *reasons, size_t reasons_bytes, const char *name) {
              has_name ? "" : ": ", reason);
 }
 
-/* NULL with each candidate's reason. */
-static void *open_library(const gantry_host_t *host, const char *option, const char *const *names, size_t count,
-                          char out_file[GANTRY__CUDA_FILE_BYTES], char *out_reasons, size_t reasons_bytes) {
+void *gantry__cuda_library_open(const gantry_host_t *host, const char *option, const char *const *names, size_t count,
+                                char *out_name, size_t name_bytes, char *out_reasons, size_t reasons_bytes) {
     const char *asked = gantry__cuda_option(host, option);
 
     if (asked != NULL) {
@@ -46,7 +45,7 @@ static void *open_library(const gantry_host_t *host, const char *option, const c
         void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
 
         if (library != NULL) {
-            snprintf(out_file, GANTRY__CUDA_FILE_BYTES, "%s", names[i]);
+            snprintf(out_name, name_bytes, "%s", names[i]);
             return library;
         }
         add_reason(out_reasons, reasons_bytes, names[i]);
@@ -54,9 +53,9 @@ static void *open_library(const gantry_host_t *host, const char *option, const c
     return NULL;
 }
 
-/* Fills the table's slots; returns the first function that the library does not have, NULL when it has all. A function's
- * address is copied byte by byte: ISO C has no conversion from an object's pointer. */
-static const char *resolve(void *library, const gantry__cuda_symbol_t *wanted, size_t count, void *table) {
+/* A function's address is copied byte by byte: ISO C has no conversion from an object's pointer. */
+const char *gantry__cuda_library_resolve(void *library, const gantry__cuda_symbol_t *wanted, size_t count,
+                                         void *table) {
     for (size_t i = 0; i < count; i++) {
         void *address = dlsym(library, wanted[i].name);
 
@@ -66,47 +65,6 @@ static const char *resolve(void *library, const gantry__cuda_symbol_t *wanted, s
         memcpy((char *)table + wanted[i].offset, &address, sizeof address);
     }
     return NULL;
-}
-
-int gantry__cuda_library_load(const gantry_host_t *host, const gantry__cuda_wanted_t *wanted, void *table,
-                              char out_file[GANTRY__CUDA_FILE_BYTES], char *out_reason, size_t reason_bytes) {
-    char reasons[400];
-    const char *missing;
-    void *library = open_library(host, wanted->option, wanted->candidates, wanted->candidate_count, out_file, reasons,
-                                 sizeof reasons);
-
-    if (library == NULL) {
-        snprintf(out_reason, reason_bytes, "%s cannot be opened: %s", wanted->name, reasons);
-        return 0;
-    }
-    missing = resolve(library, wanted->symbols, wanted->symbol_count, table);
-    if (missing != NULL) {
-        snprintf(out_reason, reason_bytes, "%.200s is no %s: it has no function %s", out_file, wanted->kind, missing);
-        return 0;
-    }
-    return 1;
-}
-
-static void write_version(unsigned version, char *text, size_t text_bytes) {
-    unsigned step = version < 10000 ? 1000 : 10000;
-
-    snprintf(text, text_bytes, "%u.%u.%u", version / step, version % step / 100, version % 100);
-}
-
-void gantry__cuda_library_judge(gantry__cuda_library_t *library, const char *name, const char *file, unsigned version,
-                                unsigned oldest) {
-    char own[40];
-    char needed[40];
-
-    write_version(version, own, sizeof own);
-    write_version(oldest, needed, sizeof needed);
-    library->is_usable = version >= oldest;
-    if (library->is_usable) {
-        snprintf(library->name, sizeof library->name, "%.150s (%s)", file, own);
-    } else {
-        snprintf(library->reason, sizeof library->reason, "%.200s is %s %s, too old: %s or newer is needed", file, name,
-                 own, needed);
-    }
 }
 
 /* ---- the driver ---- */
@@ -145,8 +103,8 @@ int32_t gantry__cuda_symbols_open(const gantry_host_t *host, gantry__cuda_symbol
     const char *missing;
 
     out_symbols->library =
-        open_library(host, "GANTRY_CUDA_LIBRARY", candidates, sizeof candidates / sizeof candidates[0],
-                     out_symbols->name, reasons, sizeof reasons);
+        gantry__cuda_library_open(host, "GANTRY_CUDA_LIBRARY", candidates, sizeof candidates / sizeof candidates[0],
+                                  out_symbols->name, sizeof out_symbols->name, reasons, sizeof reasons);
     if (out_symbols->library == NULL) {
         return gantry__cuda_fail(host, GANTRY_K_UNAVAILABLE, 0,
                                  asked != NULL
@@ -155,7 +113,8 @@ int32_t gantry__cuda_symbols_open(const gantry_host_t *host, gantry__cuda_symbol
                                        "named with GANTRY_CUDA_LIBRARY",
                                  reasons);
     }
-    missing = resolve(out_symbols->library, symbols, sizeof symbols / sizeof symbols[0], out_symbols);
+    missing =
+        gantry__cuda_library_resolve(out_symbols->library, symbols, sizeof symbols / sizeof symbols[0], out_symbols);
     if (missing != NULL) {
         return gantry__cuda_fail(host, GANTRY_K_UNAVAILABLE, 0,
                                  "%s is no NVIDIA driver for CUDA 12.0 or newer: it has no function %s",
