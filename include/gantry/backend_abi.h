@@ -246,7 +246,7 @@ typedef struct gantry_program_ops_t {
  * - FailedPrecondition are also synchronize of a stream that is captured, its wait for an event that was recorded elsewhere, begin and
  *   launch where a capture has begun, and end where none has. All other slots work as always: they take effect at once and are not kept.
  * - A call that fails on a captured stream may spoil the capture: the caller ends it, and destroys the graph if one comes of it. After end,
- *   failed or not, the streams take work as before. A stream may be destroyed while it is captured.
+ *   failed or not, the streams take work as before. The stream where a capture began may be destroyed before end; a branch may not.
  * - What a graph names stays until the graph is destroyed: regions, programs, and the host memory of its transfers. That is memory of
  *   host_alloc where the backend has the slot; each launch reads and writes it as it is then. Scalars and patterns are copied.
  * - begin may answer Unimplemented: this device captures nothing, and the core submits its plan call by call. ResourceExhausted from end:
