@@ -119,6 +119,7 @@ static const gantry_backend_t table = {
     .transfer = &gantry__opencl_transfer_ops,
     .program = &gantry__opencl_program_ops,
     .get_extension = NULL,
+    .graph = NULL, /* cl_khr_command_buffer is provisional */
 };
 
 #if defined(GANTRY_BACKEND_STATIC)
