@@ -99,10 +99,11 @@ const gantry__nvml_t *gantry__cuda_nvml(gantry_backend_instance_t *instance) {
 }
 
 /* Writes at *at, which moves on, and never beyond the end. */
-static void add(gantry_backend_instance_t *instance, size_t *at, const char *name, int is_usable, const char *found,
-                const char *reason) {
+static void add(gantry_backend_instance_t *instance, size_t *at, const char *before, const char *name, int is_usable,
+                const char *found, const char *reason) {
     int length = snprintf(instance->libraries + *at, sizeof instance->libraries - *at,
-                          is_usable ? ", %s%s found" : ", %s missing (%s)", name, is_usable ? found : reason);
+                          is_usable ? "%s%s%s found" : "%s%s missing (%s)", before, is_usable ? "" : name,
+                          is_usable ? found : reason);
 
     *at += length < 0 ? 0 : (size_t)length;
     *at = *at < sizeof instance->libraries ? *at : sizeof instance->libraries - 1;
@@ -128,16 +129,18 @@ static void add_use(gantry_backend_instance_t *instance, size_t at) {
 
 static void write_line(gantry_backend_instance_t *instance) {
     const gantry__nvml_t *nvml = &instance->nvml;
+    const gantry__cuda_library_t *cudnn = &instance->cudnn.library;
+    const gantry__cuda_library_t *nccl = &instance->nccl.library;
     size_t at;
     int length = snprintf(instance->libraries, sizeof instance->libraries, "%.200s (%s) found", instance->cu.name,
                           instance->version);
 
     at = length < 0 ? 0 : (size_t)length;
-    add(instance, &at, instance->nvrtc.is_usable ? "" : "NVRTC", instance->nvrtc.is_usable, instance->nvrtc.name,
-        instance->nvrtc.reason);
-    add(instance, &at, instance->cublas.is_usable ? "" : "cuBLASLt", instance->cublas.is_usable, instance->cublas.name,
-        instance->cublas.reason);
-    add(instance, &at, nvml->is_usable ? "" : "NVML", nvml->is_usable, nvml->name, nvml->reason);
+    add(instance, &at, ", ", "NVRTC", instance->nvrtc.is_usable, instance->nvrtc.name, instance->nvrtc.reason);
+    add(instance, &at, ", ", "cuBLASLt", instance->cublas.is_usable, instance->cublas.name, instance->cublas.reason);
+    add(instance, &at, ", ", "NVML", nvml->is_usable, nvml->name, nvml->reason);
+    add(instance, &at, "; not used yet: ", "cuDNN", cudnn->is_usable, cudnn->name, cudnn->reason);
+    add(instance, &at, ", ", "NCCL", nccl->is_usable, nccl->name, nccl->reason);
     if (nvml->is_usable) {
         add_use(instance, at);
     }
@@ -150,6 +153,8 @@ static const char *list_libraries(gantry_backend_instance_t *instance) {
     gantry__cuda_nvml(instance);
     pthread_mutex_lock(&instance->lock);
     if (instance->libraries[0] == '\0') {
+        gantry__cudnn_open(instance->host, &instance->cudnn);
+        gantry__nccl_open(instance->host, &instance->nccl);
         write_line(instance);
     }
     pthread_mutex_unlock(&instance->lock);
@@ -176,6 +181,7 @@ static const gantry_backend_t table = {
     .transfer = &gantry__cuda_transfer_ops,
     .program = &gantry__cuda_program_ops,
     .get_extension = NULL,
+    .graph = &gantry__cuda_graph_ops,
 };
 
 GANTRY__BACKEND_QUERY(cuda, table)

@@ -13,6 +13,8 @@
 #include <stdatomic.h>
 
 #include "cuda/cuda_cublas_plan.h"
+#include "cuda/cuda_cudnn.h"
+#include "cuda/cuda_nccl.h"
 #include "cuda/cuda_nvml.h"
 #include "cuda/cuda_nvrtc.h"
 #include "cuda/cuda_status.h"
@@ -43,10 +45,12 @@ struct gantry_backend_instance_t {
     int32_t has_private_contexts;
     int32_t has_tf32;
     char version[24];     /* "CUDA 12.9", the driver's */
-    pthread_mutex_t lock; /* guards what is opened late: the two tables below and the line */
+    pthread_mutex_t lock; /* guards what is opened late: the tables below and the line */
     gantry__cublas_t cublas;
     gantry__nvml_t nvml;
-    char libraries[2048];
+    gantry__cudnn_t cudnn;
+    gantry__nccl_t nccl;
+    char libraries[4096];
 };
 
 struct gantry_backend_device_t {
@@ -69,11 +73,17 @@ struct gantry_backend_device_t {
 struct gantry_backend_stream_t {
     gantry_backend_device_t *device;
     gantry__cu_stream_t handle;
+    int is_capturing; /* a capture began here and has not ended */
 };
 
 struct gantry_backend_event_t {
     gantry_backend_device_t *device;
     gantry__cu_event_t handle;
+};
+
+struct gantry_backend_graph_t {
+    gantry_backend_device_t *device;
+    gantry__cu_graph_exec_t exec;
 };
 
 struct gantry_backend_program_t {
@@ -90,6 +100,7 @@ extern const gantry_stream_ops_t gantry__cuda_stream_ops;
 extern const gantry_event_ops_t gantry__cuda_event_ops;
 extern const gantry_transfer_ops_t gantry__cuda_transfer_ops;
 extern const gantry_program_ops_t gantry__cuda_program_ops;
+extern const gantry_graph_ops_t gantry__cuda_graph_ops;
 
 /* ---- the context around a call ---- */
 
@@ -141,6 +152,11 @@ void gantry__cuda_record_point(const gantry_backend_instance_t *instance, gantry
 
 /* Opens NVML on the first call. */
 const gantry__nvml_t *gantry__cuda_nvml(gantry_backend_instance_t *instance);
+
+/* ---- cuda_graph.c ---- */
+
+/* Ends what a capturing stream has captured and throws it away. The device's context is current. */
+void gantry__cuda_capture_abandon(gantry_backend_stream_t *stream);
 
 /* ---- cuda_kernel.c ---- */
 

@@ -113,6 +113,7 @@ static const gantry_backend_t table = {
     .transfer = &gantry__opencl_transfer_ops,
     .program = &gantry__opencl_program_ops,
     .get_extension = NULL,
+    .graph = NULL, /* cl_khr_command_buffer is provisional */
 };
 
 GANTRY__BACKEND_QUERY(opencl, table)

@@ -98,7 +98,9 @@ static void announce_device(const gantry__device_table_t *table, const logical_t
                 physical->note);
 }
 
+/* Not for nobody: to name its libraries a backend opens them. */
 void gantry__device_table_announce(const gantry__device_table_t *table) {
+    if (!table->log->write || table->log->level > GANTRY_LEVEL_INFO) return;
     for (size_t i = 0; i < table->backends->count; ++i) {
         const gantry__backend_t *backend = &table->backends->items[i];
         if (backend->state != GANTRY_BACKEND_USABLE) continue; /* its reason was logged when it was found */

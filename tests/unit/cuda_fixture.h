@@ -19,6 +19,8 @@ static inline void fixture_init(fixture_t *fixture) {
     fixture_set(fixture, "GANTRY_CUDA_NVRTC", STAND_IN("libnvrtc"));
     fixture_set(fixture, "GANTRY_CUDA_CUBLAS", STAND_IN("libcublas"));
     fixture_set(fixture, "GANTRY_CUDA_NVML", STAND_IN("libnvml"));
+    fixture_set(fixture, "GANTRY_CUDA_CUDNN", STAND_IN("libcudnn"));
+    fixture_set(fixture, "GANTRY_CUDA_NCCL", STAND_IN("libnccl"));
 }
 
 static inline const stand_in_control_t *fixture_control(void) {

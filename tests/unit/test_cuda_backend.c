@@ -139,9 +139,44 @@ static void libraries_line_names_each_one_or_why_it_is_missing(void **state) {
     assert_non_null(strstr(line, "libnvrtc.so (12.9) found"));
     assert_non_null(strstr(line, "cuBLASLt missing (cuBLASLt cannot be opened: /nonexistent/libcublasLt.so"));
     assert_non_null(strstr(line, "libnvml.so"));
+    assert_non_null(strstr(line, "; not used yet: "));
+    assert_non_null(strstr(line, "libcudnn.so (9.19.0) found"));
+    assert_non_null(strstr(line, "libnccl.so (2.28.9) found"));
     assert_non_null(strstr(line, "% busy"));
     assert_ptr_equal(line, fixture.backend->libraries(fixture.instance));
     fixture_close(&fixture);
+}
+
+/* The line with other libraries in the places of cuDNN and NCCL. */
+static void expect_places(const char *cudnn, const char *nccl, const char *of_cudnn, const char *of_nccl) {
+    fixture_t fixture;
+    const char *line;
+
+    fixture_init(&fixture);
+    fixture_set(&fixture, "GANTRY_CUDA_CUDNN", cudnn);
+    fixture_set(&fixture, "GANTRY_CUDA_NCCL", nccl);
+    fixture_open_instance(&fixture);
+    line = fixture.backend->libraries(fixture.instance);
+    if (strstr(line, of_cudnn) == NULL || strstr(line, of_nccl) == NULL) fail_msg("%s", line);
+    fixture_close(&fixture);
+}
+
+static void places_of_cudnn_and_nccl_say_why_they_are_empty(void **state) {
+    const stand_in_control_t *control = fixture_control();
+
+    (void)state;
+    expect_places("/nonexistent/libcudnn_graph.so.9", "/nonexistent/libnccl.so.2",
+                  "not used yet: cuDNN missing (cuDNN cannot be opened: /nonexistent/libcudnn_graph.so.9: ",
+                  "NCCL missing (NCCL cannot be opened: /nonexistent/libnccl.so.2: ");
+    expect_places("libm.so.6", "libm.so.6", "libm.so.6 is no cuDNN: it has no function cudnnGetVersion",
+                  "libm.so.6 is no NCCL: it has no function ncclGetVersion");
+    assert_int_equal(control->set("cudnn=8907;nccl=2804"), 0);
+    expect_places(STAND_IN("libcudnn"), STAND_IN("libnccl"), "libcudnn.so is cuDNN 8.9.7, too old: 9.0.0 or newer",
+                  "libnccl.so is NCCL 2.8.4, too old: 2.16.2 or newer is needed)");
+    assert_int_equal(control->set("cudnn=90000;nccl=21602;fail=ncclGetVersion:1:3"), 0);
+    expect_places(STAND_IN("libcudnn"), STAND_IN("libnccl"), "libcudnn.so (9.0.0) found",
+                  "libnccl.so does not tell its version (3)");
+    control->reset();
 }
 
 static void context_is_the_cards_own_or_a_private_one(void **state) {
@@ -331,6 +366,7 @@ int main(void) {
         cmocka_unit_test(devices_are_described_without_a_context),
         cmocka_unit_test(device_info_small_struct_is_not_written_beyond),
         cmocka_unit_test(libraries_line_names_each_one_or_why_it_is_missing),
+        cmocka_unit_test(places_of_cudnn_and_nccl_say_why_they_are_empty),
         cmocka_unit_test(context_is_the_cards_own_or_a_private_one),
         cmocka_unit_test(open_out_of_memory_gives_all_back),
         cmocka_unit_test(memory_is_counted_and_its_end_is_said),
