@@ -31,7 +31,7 @@ enum {
 };
 
 #define FIXTURE_DEVICES 2
-#define FIXTURE_OPTIONS 8
+#define FIXTURE_OPTIONS 12
 
 typedef struct fixture_t {
     gantry_host_t host;
