@@ -9,8 +9,12 @@
 
 enum { FLOAT32 = 1, FLOAT64 = 2 };
 
+static const int32_t floats[] = {FLOAT32, FLOAT64};
+
+static inline uint64_t size_of(int32_t dtype) { return dtype == FLOAT32 ? 4 : 8; }
+
 #define MOST_SCRATCH 4
-#define MOST_PROGRAMS 16
+#define MOST_PROGRAMS 32
 
 /* What services of a call need. */
 typedef struct core_t {
@@ -19,9 +23,14 @@ typedef struct core_t {
     uint32_t scratch_count;
     gantry_backend_program_t *programs[MOST_PROGRAMS];
     const gantry_program_source_t *sources[MOST_PROGRAMS];
-    char options[MOST_PROGRAMS][128];
+    char options[MOST_PROGRAMS][160];
     uint32_t program_count;
     int32_t scratch_status; /* what the next scratch answers */
+    int card;               /* of the fixture's: where products run */
+    uint32_t vector_width;  /* what the kernels are told of the card; 0: what it says itself */
+    uint32_t compute_units; /* likewise */
+    const int32_t *dtypes;  /* that checks of shapes and batches go through */
+    size_t dtype_count;
 } core_t;
 
 static inline int32_t take_scratch(gantry_op_call_t *call, uint64_t size_bytes, gantry_span_t *out_span) {
@@ -31,7 +40,7 @@ static inline int32_t take_scratch(gantry_op_call_t *call, uint64_t size_bytes, 
         return core->scratch_status;
     }
     assert_true(core->scratch_count < MOST_SCRATCH);
-    *out_span = fixture_region(core->fixture, 0, size_bytes + 256);
+    *out_span = fixture_region(core->fixture, core->card, size_bytes + 256);
     core->scratch[core->scratch_count++] = *out_span;
     out_span->offset_bytes = 256; /* never at the region's beginning */
     out_span->size_bytes = size_bytes;
@@ -71,6 +80,8 @@ static const gantry_call_services_t services = {
 static inline void core_open(core_t *core, fixture_t *fixture, const char *name, const char *value) {
     memset(core, 0, sizeof *core);
     core->fixture = fixture;
+    core->dtypes = floats;
+    core->dtype_count = 2;
     fixture_init(fixture);
     if (name != NULL) {
         fixture_set(fixture, name, value);
@@ -93,8 +104,7 @@ typedef struct product_t {
     int is_batched; /* BatchMatMul */
     int is_a_transposed;
     int is_b_transposed;
-    uint32_t vector_width; /* 0: the device's */
-    uint32_t shift;        /* bytes by which the tensors are off 256 */
+    uint32_t shift; /* bytes by which the tensors are off 256 */
     int32_t a_rank;
     int32_t b_rank;
     int64_t a_dims[8];
@@ -131,6 +141,14 @@ static inline double get(const void *data, int32_t dtype, int64_t i) {
     return dtype == FLOAT32 ? (double)((const float *)data)[i] : ((const double *)data)[i];
 }
 
+static inline void put(void *data, int32_t dtype, int64_t i, double value) {
+    if (dtype == FLOAT32) {
+        ((float *)data)[i] = (float)value;
+    } else {
+        ((double *)data)[i] = value;
+    }
+}
+
 /* Numbers of a few bits, so that every sum is exact in both types and the results must be equal, whatever the order. */
 static inline void *make_numbers(int32_t dtype, int64_t count, uint32_t seed) {
     void *data = malloc((size_t)(count > 0 ? count : 1) * 8);
@@ -141,11 +159,7 @@ static inline void *make_numbers(int32_t dtype, int64_t count, uint32_t seed) {
 
         seed = seed * 1664525u + 1013904223u;
         value = (double)((int)(seed >> 28) - 7);
-        if (dtype == FLOAT32) {
-            ((float *)data)[i] = (float)value;
-        } else {
-            ((double *)data)[i] = value;
-        }
+        put(data, dtype, i, value);
     }
     return data;
 }
@@ -202,7 +216,8 @@ static inline void check_result(const product_t *p, const void *a, const void *b
 /* The first kernel for the op that takes the call; NULL when none does. */
 static const gantry_kernel_def_t *find_kernel(const core_t *core, const gantry_op_call_t *call) {
     const gantry_kernel_def_t *const *kernels = NULL;
-    uint32_t count = core->fixture->backend->kernels(core->fixture->instance, core->fixture->index[0], &kernels);
+    uint32_t count =
+        core->fixture->backend->kernels(core->fixture->instance, core->fixture->index[core->card], &kernels);
 
     for (uint32_t i = 0; i < count; i++) {
         if (strcmp(kernels[i]->op, call->op) == 0 && kernels[i]->supports(call)) {
@@ -224,7 +239,8 @@ static inline gantry_arg_t make_arg(const product_t *p, int32_t rank, const int6
  * status, or Unimplemented when no kernel takes the call. */
 static inline int32_t run(core_t *core, const product_t *p, const void *a, const void *b, void *c) {
     fixture_t *fixture = core->fixture;
-    uint64_t item = p->dtype == FLOAT32 ? 4 : 8;
+    uint64_t item = size_of(p->dtype);
+    int card = core->card;
     int64_t out[8];
     int32_t rank = output_dims(p, out);
     uint64_t a_bytes = (uint64_t)elements(p->a_rank, p->a_dims) * item;
@@ -233,7 +249,7 @@ static inline int32_t run(core_t *core, const product_t *p, const void *a, const
     uint64_t a_begin = 256 + p->shift;
     uint64_t b_begin = a_begin + (a_bytes + 511) / 256 * 256;
     uint64_t c_begin = b_begin + (b_bytes + 511) / 256 * 256;
-    gantry_span_t all = fixture_region(fixture, 0, c_begin + c_bytes + 256);
+    gantry_span_t all = fixture_region(fixture, card, c_begin + c_bytes + 256);
     gantry_arg_t x = make_arg(p, p->a_rank, p->a_dims, (gantry_span_t){all.region, a_begin, a_bytes});
     gantry_arg_t y = make_arg(p, p->b_rank, p->b_dims, (gantry_span_t){all.region, b_begin, b_bytes});
     gantry_arg_t z = make_arg(p, rank, out, (gantry_span_t){all.region, c_begin, c_bytes});
@@ -242,7 +258,7 @@ static inline int32_t run(core_t *core, const product_t *p, const void *a, const
     gantry_attr_t ta = {.struct_size = sizeof ta, .kind = GANTRY_ATTR_BOOL, .i = p->is_a_transposed};
     gantry_attr_t tb = {.struct_size = sizeof tb, .kind = GANTRY_ATTR_BOOL, .i = p->is_b_transposed};
     const gantry_attr_t *attrs[] = {&ta, &tb};
-    gantry_device_info_t info = fixture->info[0];
+    gantry_device_info_t info = fixture->info[card];
     gantry_op_call_t call = {.struct_size = sizeof call,
                              .input_count = 2,
                              .output_count = 1,
@@ -252,8 +268,8 @@ static inline int32_t run(core_t *core, const product_t *p, const void *a, const
                              .attrs = attrs,
                              .op = p->is_batched ? "BatchMatMul" : "MatMul",
                              .device_info = &info,
-                             .device = fixture->device[0],
-                             .stream = fixture->stream[0],
+                             .device = fixture->device[card],
+                             .stream = fixture->stream[card],
                              .services = &services,
                              .core = core};
     unsigned char edge[256];
@@ -262,32 +278,35 @@ static inline int32_t run(core_t *core, const product_t *p, const void *a, const
 
     ta.name = p->is_batched ? "adj_x" : "transpose_a";
     tb.name = p->is_batched ? "adj_y" : "transpose_b";
-    if (p->vector_width != 0) {
-        info.native_vector_width = p->vector_width;
+    if (core->vector_width != 0) {
+        info.native_vector_width = core->vector_width;
+    }
+    if (core->compute_units != 0) {
+        info.compute_units = core->compute_units;
     }
     assert_ok(
-        fixture->backend->transfer->fill(fixture->stream[0], &all, &(unsigned char){0xff}, 1)); /* NaN everywhere */
-    fixture_write(fixture, 0, x.span, a);
-    fixture_write(fixture, 0, y.span, b);
+        fixture->backend->transfer->fill(fixture->stream[card], &all, &(unsigned char){0xff}, 1)); /* NaN everywhere */
+    fixture_write(fixture, card, x.span, a);
+    fixture_write(fixture, card, y.span, b);
     call.kernel = find_kernel(core, &call);
     if (call.kernel == NULL) {
-        fixture_region_free(fixture, 0, all);
+        fixture_region_free(fixture, card, all);
         return UNIMPLEMENTED;
     }
     core->scratch_count = 0;
     status = call.kernel->compute(&call);
-    assert_ok(fixture->backend->stream->synchronize(fixture->stream[0]));
+    assert_ok(fixture->backend->stream->synchronize(fixture->stream[card]));
     if (status == 0) {
-        fixture_read(fixture, 0, z.span, c);
-        fixture_read(fixture, 0, behind, edge);
+        fixture_read(fixture, card, z.span, c);
+        fixture_read(fixture, card, behind, edge);
         for (int i = 0; i < 256; i++) {
             assert_int_equal(edge[i], 0xff);
         }
     }
     for (uint32_t i = 0; i < core->scratch_count; i++) {
-        fixture_region_free(fixture, 0, core->scratch[i]);
+        fixture_region_free(fixture, card, core->scratch[i]);
     }
-    fixture_region_free(fixture, 0, all);
+    fixture_region_free(fixture, card, all);
     return status;
 }
 
@@ -320,23 +339,21 @@ static inline product_t plain(int32_t dtype, int64_t m, int64_t k, int64_t n, in
     return p;
 }
 
-/* Each shape, m by k by n, plain and transposed, in both types. */
-static inline void check_shapes(core_t *core, const int64_t (*shapes)[3], size_t count, uint32_t shift,
-                                uint32_t vector_width) {
+/* Each shape, m by k by n, plain and transposed, in all types. */
+static inline void check_shapes(core_t *core, const int64_t (*shapes)[3], size_t count, uint32_t shift) {
     for (size_t s = 0; s < count; s++) {
         for (int form = 0; form < 4; form++) {
-            for (int32_t dtype = FLOAT32; dtype <= FLOAT64; dtype++) {
-                product_t p = plain(dtype, shapes[s][0], shapes[s][1], shapes[s][2], form & 1, form >> 1);
+            for (size_t t = 0; t < core->dtype_count; t++) {
+                product_t p = plain(core->dtypes[t], shapes[s][0], shapes[s][1], shapes[s][2], form & 1, form >> 1);
 
                 p.shift = shift;
-                p.vector_width = vector_width;
                 check_product(core, &p);
             }
         }
     }
 }
 
-/* Batches of every kind in both types. */
+/* Batches of every kind in all types. */
 static inline void check_batches(core_t *core) {
     static const product_t products[] = {
         {.a_rank = 3, .b_rank = 3, .a_dims = {5, 7, 9}, .b_dims = {5, 9, 11}},
@@ -354,10 +371,10 @@ static inline void check_batches(core_t *core) {
     };
 
     for (size_t i = 0; i < sizeof products / sizeof products[0]; i++) {
-        for (int32_t dtype = FLOAT32; dtype <= FLOAT64; dtype++) {
+        for (size_t t = 0; t < core->dtype_count; t++) {
             product_t p = products[i];
 
-            p.dtype = dtype;
+            p.dtype = core->dtypes[t];
             p.is_batched = 1;
             check_product(core, &p);
         }

@@ -16,7 +16,7 @@ static void products_of_each_form_are_right(void **state) {
 
     (void)state;
     core_open(&core, &fixture, NULL, NULL);
-    check_shapes(&core, shapes, SHAPES, 0, 0);
+    check_shapes(&core, shapes, SHAPES, 0);
     core_close(&core);
 }
 
@@ -27,7 +27,7 @@ static void products_at_odd_addresses_are_right(void **state) {
 
     (void)state;
     core_open(&core, &fixture, NULL, NULL);
-    check_shapes(&core, shapes, SHAPES, 8, 0);
+    check_shapes(&core, shapes, SHAPES, 8);
     core_close(&core);
 }
 
@@ -47,7 +47,7 @@ static void products_with_tf32_are_right_where_inputs_are_small(void **state) {
 
     (void)state;
     core_open(&core, &fixture, "GANTRY_CUDA_TF32", "1");
-    check_shapes(&core, shapes, SHAPES, 0, 0);
+    check_shapes(&core, shapes, SHAPES, 0);
     core_close(&core);
 }
 

@@ -9,13 +9,17 @@ static const int64_t small_shapes[][3] = {{1, 1, 1},    {2, 3, 2},   {3, 5, 7}, 
                                           {13, 33, 37}, {40, 19, 5}, {5, 100, 70}};
 #define SMALL_SHAPES (sizeof small_shapes / sizeof small_shapes[0])
 
+static void open_choice(core_t *core, fixture_t *fixture, const char *choice) {
+    core_open(core, fixture, "GANTRY_OPENCL_MATMUL", choice);
+}
+
 static void cpu_matmul_small_shapes_are_exact(void **state) {
     fixture_t fixture;
     core_t core;
 
     (void)state;
-    core_open(&core, &fixture, "GANTRY_OPENCL_MATMUL", "cpu");
-    check_shapes(&core, small_shapes, SMALL_SHAPES, 0, 0);
+    open_choice(&core, &fixture, "cpu");
+    check_shapes(&core, small_shapes, SMALL_SHAPES, 0);
     core_close(&core);
 }
 
@@ -28,8 +32,8 @@ static void cpu_matmul_block_edges_are_exact(void **state) {
     core_t core;
 
     (void)state;
-    core_open(&core, &fixture, "GANTRY_OPENCL_MATMUL", NULL); /* auto: the device is a CPU */
-    check_shapes(&core, shapes, sizeof shapes / sizeof shapes[0], 0, 0);
+    open_choice(&core, &fixture, NULL); /* auto: the device is a CPU */
+    check_shapes(&core, shapes, sizeof shapes / sizeof shapes[0], 0);
     core_close(&core);
 }
 
@@ -40,9 +44,10 @@ static void cpu_matmul_narrow_vectors_are_exact(void **state) {
     core_t core;
 
     (void)state;
-    core_open(&core, &fixture, "GANTRY_OPENCL_MATMUL", "cpu");
+    open_choice(&core, &fixture, "cpu");
     for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
-        check_shapes(&core, shapes, sizeof shapes / sizeof shapes[0], 0, widths[w]);
+        core.vector_width = widths[w];
+        check_shapes(&core, shapes, sizeof shapes / sizeof shapes[0], 0);
     }
     core_close(&core);
 }
@@ -52,7 +57,7 @@ static void cpu_matmul_batches_are_exact(void **state) {
     core_t core;
 
     (void)state;
-    core_open(&core, &fixture, "GANTRY_OPENCL_MATMUL", "cpu");
+    open_choice(&core, &fixture, "cpu");
     check_batches(&core);
     core_close(&core);
 }
@@ -68,7 +73,7 @@ static void cpu_matmul_twice_gives_the_same_bits(void **state) {
 
     (void)state;
     assert_true(a != NULL && b != NULL && c != NULL);
-    core_open(&core, &fixture, "GANTRY_OPENCL_MATMUL", "cpu");
+    open_choice(&core, &fixture, "cpu");
     for (int i = 0; i < M * K; i++) {
         a[i] = 1.0f / (float)(i % 1013 + 1);
     }
@@ -95,7 +100,7 @@ static void matmul_over_nothing_is_zero(void **state) {
         core_t core;
         product_t p = plain(FLOAT64, 3, 0, 5, 0, 0);
 
-        core_open(&core, &fixture, "GANTRY_OPENCL_MATMUL", choices[i]);
+        open_choice(&core, &fixture, choices[i]);
         check_product(&core, &p);
         core_close(&core);
     }
@@ -108,7 +113,7 @@ static void cpu_matmul_without_scratch_returns_its_error(void **state) {
     float numbers[16] = {0};
 
     (void)state;
-    core_open(&core, &fixture, "GANTRY_OPENCL_MATMUL", "cpu");
+    open_choice(&core, &fixture, "cpu");
     core.scratch_status = RESOURCE_EXHAUSTED;
     assert_int_equal(run(&core, &p, numbers, numbers, numbers), RESOURCE_EXHAUSTED);
     core_close(&core);
@@ -134,7 +139,7 @@ static void clblast_small_shapes_and_batches_are_exact(void **state) {
     product_t p;
 
     (void)state;
-    core_open(&core, &fixture, "GANTRY_OPENCL_MATMUL", "clblast");
+    open_choice(&core, &fixture, "clblast");
     if (!has_clblast(&core)) {
         print_message("skipped: %s\n", fixture.backend->libraries(fixture.instance));
         core_close(&core);
@@ -167,7 +172,7 @@ static void matmul_choice_decides_who_supports_it(void **state) {
         uint32_t yes = 0;
         uint32_t count;
 
-        core_open(&core, &fixture, "GANTRY_OPENCL_MATMUL", choices[i]);
+        open_choice(&core, &fixture, choices[i]);
         call.device = fixture.device[0];
         call.device_info = &fixture.info[0];
         count = fixture.backend->kernels(fixture.instance, fixture.index[0], &kernels);
