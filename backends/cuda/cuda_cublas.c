@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cuda/cuda_backend.h"
-#include "shared/library_open.h"
+#include "cuda/cuda_library.h"
 
 static const gantry__library_symbol_t symbols[] = {
     {"cublasLtGetVersion", offsetof(gantry__cublas_t, cublasLtGetVersion)},
@@ -38,29 +38,22 @@ static void find_name(gantry__cublas_t *cublas, const char *file) {
     cublas->is_usable = 1;
 }
 
-/* A library of CUDA 13 does not work with a driver of CUDA 12, hence the order. */
+/* Newest first, unless the driver is older: see cuda_nvrtc.c. */
 static void load(gantry_backend_instance_t *instance) {
     static const char *const newest_first[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
     static const char *const for_12[] = {"libcublasLt.so.12", "libcublasLt.so.13"};
+    const gantry__cuda_file_t wanted = {.name = "cuBLASLt",
+                                        .least = " of CUDA 12 or newer",
+                                        .option = "GANTRY_CUDA_CUBLAS",
+                                        .candidates = instance->cu.version < 13000 ? for_12 : newest_first,
+                                        .candidate_count = 2};
     gantry__cublas_t *cublas = &instance->cublas;
-    char file[256];
-    char reasons[400];
-    const char *missing;
-    void *library =
-        gantry__library_open(instance->host, "GANTRY_CUDA_CUBLAS", instance->cu.version < 13000 ? for_12 : newest_first,
-                             2, file, sizeof file, reasons, sizeof reasons);
+    char file[GANTRY__CUDA_FILE_BYTES];
 
-    if (library == NULL) {
-        snprintf(cublas->reason, sizeof cublas->reason, "cuBLASLt cannot be opened: %s", reasons);
-        return;
+    if (gantry__cuda_library_open(instance->host, &wanted, symbols, sizeof symbols / sizeof symbols[0], cublas, file,
+                                  cublas->reason, sizeof cublas->reason)) {
+        find_name(cublas, file);
     }
-    missing = gantry__library_resolve(library, symbols, sizeof symbols / sizeof symbols[0], cublas);
-    if (missing != NULL) {
-        snprintf(cublas->reason, sizeof cublas->reason,
-                 "%.200s is no cuBLASLt of CUDA 12 or newer: it has no function %s", file, missing);
-        return;
-    }
-    find_name(cublas, file);
 }
 
 int gantry__cublas_load(gantry_backend_instance_t *instance, char *reason, size_t reason_bytes) {

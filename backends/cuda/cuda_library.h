@@ -1,11 +1,29 @@
-/* A library of NVIDIA's that has its place here before it has a use: opened at run time, judged by its version, named in
- * listings. cuDNN and NCCL.
+/* NVIDIA's libraries beside the driver: found, opened at run time, their functions in a table. Those that have their place
+ * here before they have a use, cuDNN and NCCL, are also judged by their version.
  *
+ * The loader's own search comes first, then the folders of a toolkit: those that CUDA_HOME and CUDA_PATH name, and
+ * /usr/local/cuda, which is often in nobody's search path.
  * Owner: the table that holds it; the library stays loaded. Threads: the caller's lock guards the opening. */
 #ifndef GANTRY_CUDA_LIBRARY_H
 #define GANTRY_CUDA_LIBRARY_H
 
 #include "shared/library_open.h"
+
+#define GANTRY__CUDA_FILE_BYTES 256
+
+/* Which library, and how messages name it. */
+typedef struct gantry__cuda_file_t {
+    const char *name;              /* "NVRTC" */
+    const char *least;             /* " of CUDA 11.2 or newer", "" */
+    const char *option;            /* "GANTRY_CUDA_NVRTC": names the file */
+    const char *const *candidates; /* the first that can be opened */
+    size_t candidate_count;
+} gantry__cuda_file_t;
+
+/* 1, the table filled and the file's name in out_file (GANTRY__CUDA_FILE_BYTES); else 0 and why in reason. */
+int gantry__cuda_library_open(const gantry_host_t *host, const gantry__cuda_file_t *wanted,
+                              const gantry__library_symbol_t *symbols, size_t symbol_count, void *table, char *out_file,
+                              char *reason, size_t reason_bytes);
 
 typedef struct gantry__cuda_library_t {
     int is_tried;

@@ -3,6 +3,9 @@
 #define _GNU_SOURCE
 #include "cuda_fixture.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "backend_cases.h"
 #include "cuda/cuda_status.h"
 
@@ -145,6 +148,40 @@ static void libraries_line_names_each_one_or_why_it_is_missing(void **state) {
     assert_non_null(strstr(line, "% busy"));
     assert_ptr_equal(line, fixture.backend->libraries(fixture.instance));
     fixture_close(&fixture);
+}
+
+/* A toolkit that is in nobody's search path is found by the variable that names it. */
+static void library_in_a_toolkits_folder_is_found(void **state) {
+    fixture_t fixture;
+    char folder[] = "/tmp/gantry_toolkit_XXXXXX";
+    char path[64];
+    char found[96];
+    int has_it;
+
+    (void)state;
+    if (dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL) != NULL) {
+        printf("  SKIP: the loader finds NVML by itself\n");
+        skip();
+    }
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/lib64", folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/lib64/libnvidia-ml.so.1", folder);
+    assert_int_equal(symlink(STAND_IN("libnvml"), path), 0);
+    setenv("CUDA_HOME", folder, 1);
+    fixture_init(&fixture);
+    fixture_set(&fixture, "GANTRY_CUDA_NVML", "");
+    fixture_open_instance(&fixture);
+    snprintf(found, sizeof found, "%s (driver 0.0.stand-in) found", path);
+    has_it = strstr(fixture.backend->libraries(fixture.instance), found) != NULL;
+    unsetenv("CUDA_HOME");
+    if (!has_it) printf("%s\n", fixture.backend->libraries(fixture.instance));
+    fixture_close(&fixture);
+    assert_true(has_it);
+    assert_int_equal(unlink(path), 0);
+    *strrchr(path, '/') = '\0';
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(rmdir(folder), 0);
 }
 
 /* The line with other libraries in the places of cuDNN and NCCL. */
@@ -366,6 +403,7 @@ int main(void) {
         cmocka_unit_test(devices_are_described_without_a_context),
         cmocka_unit_test(device_info_small_struct_is_not_written_beyond),
         cmocka_unit_test(libraries_line_names_each_one_or_why_it_is_missing),
+        cmocka_unit_test(library_in_a_toolkits_folder_is_found),
         cmocka_unit_test(places_of_cudnn_and_nccl_say_why_they_are_empty),
         cmocka_unit_test(context_is_the_cards_own_or_a_private_one),
         cmocka_unit_test(open_out_of_memory_gives_all_back),
