@@ -98,9 +98,9 @@ static void report(fake_call_t *call, const fake_mark_t *mark) {
 static fake_event_t *find_recorded(fake_call_t *call, const gantry_backend_event_t *handle) {
     fake_event_t *event = gantry__fake_find(call, GANTRY_FAKE_EVENT, gantry__fake_number(handle));
     if (event && !event->mark) gantry__fake_violate(call, "the event was never recorded");
-    if (event && event->mark && event->mark->graph != 0)
-        gantry__fake_refuse(call, FAKE_FAILED_PRECONDITION, "the event was captured");
-    return event && event->mark && call->error.code == FAKE_OK ? event : NULL;
+    bool is_captured = event && event->mark && event->mark->graph != 0;
+    if (is_captured) gantry__fake_refuse(call, FAKE_FAILED_PRECONDITION, "the event was captured");
+    return event && event->mark && !is_captured ? event : NULL;
 }
 
 static int32_t query(gantry_backend_event_t *handle, int32_t *out_done) {

@@ -276,7 +276,7 @@ static int32_t synchronize(gantry_backend_stream_t *handle) {
     gantry__fake_begin(&call, FAKE_SLOT_stream_synchronize);
     fake_stream_t *stream = gantry__fake_find(&call, GANTRY_FAKE_STREAM, gantry__fake_number(handle));
     gantry__fake_refuse_captured(&call, stream, "synchronize");
-    if (stream && call.error.code == FAKE_OK) {
+    if (stream && !stream->graph) {
         uint64_t until = stream->submitted;
         uint64_t clock[FAKE_CLOCKS];
         memcpy(clock, stream->clock, sizeof clock);
