@@ -19,12 +19,36 @@ static int32_t read_choice(const gantry_host_t *host, const char *name, const ch
                              first, second);
 }
 
+static int32_t read_precision(const gantry_host_t *host, unsigned int *out_compute) {
+    static const struct {
+        const char *word;
+        unsigned int compute;
+    } rows[] = {{"float32", GANTRY__CUBLAS_COMPUTE_32F},
+                {"tf32", GANTRY__CUBLAS_COMPUTE_32F_FAST_TF32},
+                {"bfloat16", GANTRY__CUBLAS_COMPUTE_32F_FAST_16BF},
+                {"float16", GANTRY__CUBLAS_COMPUTE_32F_FAST_16F}};
+    const char *text = gantry__cuda_option(host, "GANTRY_CUDA_MATMUL_PRECISION");
+
+    *out_compute = rows[0].compute;
+    if (text == NULL) {
+        return GANTRY_K_OK;
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(text, rows[i].word) == 0) {
+            *out_compute = rows[i].compute;
+            return GANTRY_K_OK;
+        }
+    }
+    return gantry__cuda_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
+                             "GANTRY_CUDA_MATMUL_PRECISION is \"%.40s\"; float32, tf32, bfloat16 and float16 are accepted",
+                             text);
+}
+
 static int32_t read_options(gantry_backend_instance_t *instance) {
     int32_t status =
         read_choice(instance->host, "GANTRY_CUDA_CONTEXT", "primary", "private", &instance->has_private_contexts);
 
-    return status != GANTRY_K_OK ? status
-                                 : read_choice(instance->host, "GANTRY_CUDA_TF32", "0", "1", &instance->has_tf32);
+    return status != GANTRY_K_OK ? status : read_precision(instance->host, &instance->float32_products);
 }
 
 /* ---- instance ---- */

@@ -9,9 +9,9 @@
  * more for the library. Batches with one stride are one call; the rest is one call per index of the outer
  * dimensions.
  *
- * float32 is computed in float32; with GANTRY_CUDA_TF32=1 the library may round inputs to TF32. The workspace comes
- * from the core's scratch, as much as the chosen way of computing needs; where that is not to be had, one that
- * needs none is taken. */
+ * float32 is computed in float32 unless GANTRY_CUDA_MATMUL_PRECISION lets the library round inputs to a shorter type.
+ * float16 and bfloat16 are summed in float32 and rounded once, at the end. The workspace comes from the core's scratch,
+ * as much as the chosen way of computing needs; where that is not to be had, one that needs none is taken. */
 #include <stdio.h>
 #include <string.h>
 
@@ -88,9 +88,26 @@ static int32_t check(const product_t *product, gantry__cublas_status_t native) {
 
 /* ---- describing a product ---- */
 
+static unsigned int element_type(int32_t dtype) {
+    switch (dtype) {
+        case GANTRY_K_FLOAT64: return GANTRY__CUBLAS_R_64F;
+        case GANTRY_K_FLOAT16: return GANTRY__CUBLAS_R_16F;
+        case GANTRY_K_BFLOAT16: return GANTRY__CUBLAS_R_16BF;
+        default: return GANTRY__CUBLAS_R_32F;
+    }
+}
+
+static unsigned int compute_type(const product_t *product) {
+    switch (product->dtype) {
+        case GANTRY_K_FLOAT64: return GANTRY__CUBLAS_COMPUTE_64F;
+        case GANTRY_K_FLOAT32: return product->call->device->instance->float32_products;
+        default: return GANTRY__CUBLAS_COMPUTE_32F;
+    }
+}
+
 static gantry__cublas_status_t describe_matrix(const product_t *product, matrix_t *matrix) {
     const gantry__cublas_t *lt = product->lt;
-    unsigned int type = product->dtype == GANTRY_K_FLOAT64 ? GANTRY__CUBLAS_R_64F : GANTRY__CUBLAS_R_32F;
+    unsigned int type = element_type(product->dtype);
     int64_t stride = matrix->batch_stride;
     gantry__cublas_status_t native =
         lt->cublasLtMatrixLayoutCreate(&matrix->layout, type, matrix->rows, matrix->columns, (long)matrix->rows);
@@ -126,14 +143,9 @@ static gantry__cublas_status_t describe_alignment(const product_t *product, cons
 }
 
 static gantry__cublas_status_t describe_operation(product_t *product) {
-    int has_tf32 = product->call->device->instance->has_tf32;
     int is_double = product->dtype == GANTRY_K_FLOAT64;
-    gantry__cublas_status_t native =
-        product->lt->cublasLtMatmulDescCreate(&product->desc,
-                                              is_double  ? GANTRY__CUBLAS_COMPUTE_64F
-                                              : has_tf32 ? GANTRY__CUBLAS_COMPUTE_32F_TF32
-                                                         : GANTRY__CUBLAS_COMPUTE_32F,
-                                              is_double ? GANTRY__CUBLAS_R_64F : GANTRY__CUBLAS_R_32F);
+    gantry__cublas_status_t native = product->lt->cublasLtMatmulDescCreate(
+        &product->desc, compute_type(product), is_double ? GANTRY__CUBLAS_R_64F : GANTRY__CUBLAS_R_32F);
 
     if (native == GANTRY__CUBLAS_SUCCESS) {
         native = describe_form(product, &product->left, GANTRY__CUBLAS_DESC_TRANSA);
@@ -145,8 +157,13 @@ static gantry__cublas_status_t describe_operation(product_t *product) {
 }
 
 static gantry__cublas_status_t describe_preference(product_t *product) {
+    static const uint32_t reductions = GANTRY__CUBLAS_REDUCTION_COMPUTE_TYPE;
     gantry__cublas_status_t native = product->lt->cublasLtMatmulPreferenceCreate(&product->preference);
 
+    if (native == GANTRY__CUBLAS_SUCCESS && gantry_k_is_half(product->dtype)) {
+        native = product->lt->cublasLtMatmulPreferenceSetAttribute(
+            product->preference, GANTRY__CUBLAS_PREFERENCE_REDUCTIONS, &reductions, sizeof reductions);
+    }
     if (native == GANTRY__CUBLAS_SUCCESS) {
         native = describe_alignment(product, &product->left, GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_A);
     }
@@ -390,11 +407,17 @@ static void read_shape(const gantry_op_call_t *call, gantry__matmul_shape_t *out
     fold_batches(out_shape);
 }
 
+/* bfloat16 came with 8.0. */
+static int card_has_type(const gantry_op_call_t *call) {
+    return call->outputs[0]->dtype != GANTRY_K_BFLOAT16 || call->device->record->capability >= 80;
+}
+
 /* Counts beyond 32 bits are left to the portable kernels. */
 static int32_t supports(const gantry_op_call_t *call) {
     gantry__matmul_shape_t shape;
 
-    if (call->device == NULL || !is_whole_card(call) || gantry__cublas_handle(call->device) == NULL) {
+    if (call->device == NULL || !is_whole_card(call) || !card_has_type(call) ||
+        gantry__cublas_handle(call->device) == NULL) {
         return 0;
     }
     read_shape(call, &shape);
@@ -404,7 +427,7 @@ static int32_t supports(const gantry_op_call_t *call) {
 
 /* A product over no elements is all zeros. */
 static int32_t clear(gantry_op_call_t *call) {
-    const uint32_t zero = 0;
+    const uint16_t zero = 0;
 
     return call->services->fill(call, &call->outputs[0]->span, &zero, sizeof zero);
 }
@@ -421,7 +444,7 @@ static int32_t compute(gantry_op_call_t *call) {
     return all_batches(&shape, &product);
 }
 
-static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS}};
+static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS | GANTRY_K_HALVES}};
 
 const gantry_kernel_def_t gantry__cublas_kernels[GANTRY__CUBLAS_OPS] = {
     {.struct_size = sizeof(gantry_kernel_def_t),
