@@ -127,8 +127,8 @@ CONVERT(b8, uint8_t, b8, uint8_t, x)
 
 CONVERT(f64, double, f32_truncated, float, gantry_f64_to_f32_truncated(x))
 
-/* A half goes through float32 both ways, as in TensorFlow; dropped32 and dropped64: bits that Truncate clears. */
-#define CONVERT_HALF(half, dropped32, dropped64)                                                                      \
+/* A half goes through float32 both ways, as in TensorFlow. */
+#define CONVERT_HALF(half)                                                                                            \
     CONVERT(half, uint16_t, f32, float, gantry_##half##_to_f32(x))                                                    \
     CONVERT(half, uint16_t, f64, double, gantry_##half##_to_f32(x))                                                   \
     CONVERT(half, uint16_t, i32, int32_t, gantry_f32_to_i32(gantry_##half##_to_f32(x)))                               \
@@ -139,14 +139,17 @@ CONVERT(f64, double, f32_truncated, float, gantry_f64_to_f32_truncated(x))
     CONVERT(f64, double, half, uint16_t, gantry_f32_to_##half((float)x))                                              \
     CONVERT(i32, int32_t, half, uint16_t, gantry_f32_to_##half((float)x))                                             \
     CONVERT(i64, int64_t, half, uint16_t, gantry_f32_to_##half((float)x))                                             \
-    CONVERT(b8, uint8_t, half, uint16_t, gantry_f32_to_##half((float)x))                                              \
-    CONVERT(f32, float, half##_truncated, uint16_t, gantry_f32_to_##half(gantry_f32_without_bits(x, dropped32)))      \
-    CONVERT(f64, double, half##_truncated, uint16_t, gantry_f32_to_##half((float)gantry_f64_without_bits(x, dropped64)))
+    CONVERT(b8, uint8_t, half, uint16_t, gantry_f32_to_##half((float)x))
 
-CONVERT_HALF(f16, GANTRY_F16_DROPS_OF_F32, GANTRY_F16_DROPS_OF_F64)
-CONVERT_HALF(bf16, GANTRY_BF16_DROPS_OF_F32, GANTRY_BF16_DROPS_OF_F64)
+CONVERT_HALF(f16)
+CONVERT_HALF(bf16)
 CONVERT(f16, uint16_t, bf16, uint16_t, gantry_f32_to_bf16(gantry_f16_to_f32(x)))
 CONVERT(bf16, uint16_t, f16, uint16_t, gantry_f32_to_f16(gantry_bf16_to_f32(x)))
+
+CONVERT(f32, float, f16_truncated, uint16_t, gantry_f32_to_f16(gantry_f32_without_bits(x, GANTRY_F16_DROPS_OF_F32)))
+CONVERT(f64, double, f16_truncated, uint16_t,
+        gantry_f32_to_f16((float)gantry_f64_without_bits(x, GANTRY_F16_DROPS_OF_F64)))
+CONVERT(f32, float, bf16_truncated, uint16_t, gantry_f32_to_bf16(gantry_f32_without_bits(x, GANTRY_BF16_DROPS_OF_F32)))
 
 /* In the order of gantry__cpu_convert_column. */
 #define CONVERT_ROW(from)                                                                                            \
@@ -160,7 +163,7 @@ static gantry__cpu_loop_fn truncating_loop(uint32_t from, uint32_t to)
 {
     static const gantry__cpu_loop_fn loops[2][GANTRY_CPU_CONVERTED_TYPES] = {
         [0] = {[5] = convert_f32_f16_truncated, [6] = convert_f32_bf16_truncated},
-        [1] = {[0] = convert_f64_f32_truncated, [5] = convert_f64_f16_truncated, [6] = convert_f64_bf16_truncated}};
+        [1] = {[0] = convert_f64_f32_truncated, [5] = convert_f64_f16_truncated}};
 
     return from < 2 ? loops[from][to] : NULL;
 }

@@ -39,7 +39,8 @@ SOURCE(cast, "portable/cast");
 /* Whether attribute Truncate makes a difference. */
 static int truncates(int32_t from, int32_t to)
 {
-    return (from == GANTRY_K_FLOAT64 && to == GANTRY_K_FLOAT32) || (gantry_k_is_float(from) && gantry_k_is_half(to));
+    return from == GANTRY_K_FLOAT64 ? to == GANTRY_K_FLOAT32 || to == GANTRY_K_FLOAT16
+                                    : from == GANTRY_K_FLOAT32 && gantry_k_is_half(to);
 }
 
 static int32_t compute_cast(gantry_op_call_t *call)

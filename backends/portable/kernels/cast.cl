@@ -1,6 +1,6 @@
 /* Cast from S to T. Before this come dialect, launch, types (with GANTRY_S_ID and GANTRY_T_ID), convert, half and work.
- * GANTRY_TRUNCATE: float64 to float32 rounds toward zero; float64 and float32 to a half first drop the bits beyond the
- * half's fraction, as TensorFlow does: toward zero but for denormal halves and infinity.
+ * GANTRY_TRUNCATE: float64 to float32 rounds toward zero; float64 to float16 and float32 to both halves first drop the
+ * bits beyond the half's fraction, as TensorFlow does: toward zero but for denormal halves and infinity.
  * A half goes through float32 both ways, also from float64 and integers, where that rounds twice. */
 #if GANTRY_S_IS_HALF
 #define GANTRY_FROM_ID GANTRY_FLOAT32
@@ -10,18 +10,12 @@
 #define GANTRY_FROM(x) (x)
 #endif
 
-#if GANTRY_T_ID == GANTRY_FLOAT16
-#define GANTRY_DROPS_OF_F32 GANTRY_F16_DROPS_OF_F32
-#define GANTRY_DROPS_OF_F64 GANTRY_F16_DROPS_OF_F64
-#else
-#define GANTRY_DROPS_OF_F32 GANTRY_BF16_DROPS_OF_F32
-#define GANTRY_DROPS_OF_F64 GANTRY_BF16_DROPS_OF_F64
-#endif
-
-#if GANTRY_T_IS_HALF && GANTRY_S_ID == 1 && defined(GANTRY_TRUNCATE)
-#define GANTRY_CONVERT(x) GANTRY_F32_TO_T(gantry_f32_without_bits(x, GANTRY_DROPS_OF_F32))
-#elif GANTRY_T_IS_HALF && GANTRY_S_ID == 2 && defined(GANTRY_TRUNCATE)
-#define GANTRY_CONVERT(x) GANTRY_F32_TO_T((float)gantry_f64_without_bits(x, GANTRY_DROPS_OF_F64))
+#if GANTRY_T_ID == 19 && GANTRY_S_ID == 1 && defined(GANTRY_TRUNCATE)
+#define GANTRY_CONVERT(x) GANTRY_F32_TO_T(gantry_f32_without_bits(x, GANTRY_F16_DROPS_OF_F32))
+#elif GANTRY_T_ID == 19 && GANTRY_S_ID == 2 && defined(GANTRY_TRUNCATE)
+#define GANTRY_CONVERT(x) GANTRY_F32_TO_T((float)gantry_f64_without_bits(x, GANTRY_F16_DROPS_OF_F64))
+#elif GANTRY_T_ID == 14 && GANTRY_S_ID == 1 && defined(GANTRY_TRUNCATE)
+#define GANTRY_CONVERT(x) GANTRY_F32_TO_T(gantry_f32_without_bits(x, GANTRY_BF16_DROPS_OF_F32))
 #elif GANTRY_T_IS_HALF
 #define GANTRY_CONVERT(x) GANTRY_F32_TO_T((float)GANTRY_FROM(x))
 #elif GANTRY_T_IS_BOOL && GANTRY_S_IS_HALF

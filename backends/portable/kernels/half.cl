@@ -7,11 +7,10 @@
  * Towards float32 all values are exact. Towards a half the result is the nearest, of two as near the even one; too
  * large becomes infinity, any NaN the one positive quiet NaN. Denormals are kept on both sides. */
 
-/* What Truncate clears before a float32 or float64 is rounded to a half: the bits that a normal half has no room for. */
+/* What Truncate clears before a float is rounded to a half: the bits that a normal half has no room for. */
 #define GANTRY_F16_DROPS_OF_F32 13
 #define GANTRY_F16_DROPS_OF_F64 42
 #define GANTRY_BF16_DROPS_OF_F32 16
-#define GANTRY_BF16_DROPS_OF_F64 45
 
 /* The exponents' biases lie 112 apart. A denormal with fraction f is 2^-14 (1 + f) - 2^-14, which float32 computes
  * exactly. */
