@@ -1,9 +1,19 @@
 /* The CUDA backend's matrix products by cuBLASLt, on the stand-in's: through kernel_def and a core of a few lines
  * that gives scratch. The stand-in's products are right; how fast and how exact NVIDIA's are is for a card to show. */
 #define _POSIX_C_SOURCE 200809L
+#include <math.h>
+
 #include "cuda_fixture.h"
 
-enum { FLOAT32 = 1, FLOAT64 = 2 };
+#include "portable/kernels/dialect.cl"
+#include "portable/kernels/half.cl"
+
+enum { FLOAT32 = 1, FLOAT64 = 2, BFLOAT16 = 14, FLOAT16 = 19 };
+
+static const int32_t dtypes[] = {FLOAT32, FLOAT64, FLOAT16, BFLOAT16};
+#define DTYPES (sizeof dtypes / sizeof dtypes[0])
+
+static uint64_t size_of(int32_t dtype) { return dtype == FLOAT64 ? 8 : dtype == FLOAT32 ? 4 : 2; }
 
 #define MOST_SCRATCH 2
 
@@ -12,6 +22,7 @@ typedef struct core_t {
     fixture_t *fixture;
     gantry_span_t scratch[MOST_SCRATCH];
     uint32_t scratch_count;
+    int card;
     int32_t scratch_status; /* what the next scratch answers */
 } core_t;
 
@@ -22,7 +33,7 @@ static int32_t take_scratch(gantry_op_call_t *call, uint64_t size_bytes, gantry_
         return core->scratch_status;
     }
     assert_true(core->scratch_count < MOST_SCRATCH);
-    *out_span = fixture_region(core->fixture, 0, size_bytes + 256);
+    *out_span = fixture_region(core->fixture, core->card, size_bytes + 256);
     core->scratch[core->scratch_count++] = *out_span;
     out_span->offset_bytes = 256; /* never at the region's beginning */
     out_span->size_bytes = size_bytes;
@@ -88,11 +99,32 @@ static int32_t output_dims(const product_t *p, int64_t *out) {
     return rank;
 }
 
-static double get(const void *data, int32_t dtype, int64_t i) {
-    return dtype == FLOAT32 ? (double)((const float *)data)[i] : ((const double *)data)[i];
+static double half_number(int32_t dtype, uint16_t bits) {
+    return (double)(dtype == FLOAT16 ? gantry_f16_to_f32(bits) : gantry_bf16_to_f32(bits));
 }
 
-/* Numbers of a few bits, so that every sum is exact in both types and the results must be equal, whatever the order. */
+static double get(const void *data, int32_t dtype, int64_t i) {
+    switch (dtype) {
+        case FLOAT32: return (double)((const float *)data)[i];
+        case FLOAT64: return ((const double *)data)[i];
+        default: return half_number(dtype, ((const uint16_t *)data)[i]);
+    }
+}
+
+static uint16_t half_bits(int32_t dtype, double value) {
+    return dtype == FLOAT16 ? gantry_f32_to_f16((float)value) : gantry_f32_to_bf16((float)value);
+}
+
+static double rounded(int32_t dtype, double value) {
+    switch (dtype) {
+        case FLOAT32: return (double)(float)value;
+        case FLOAT64: return value;
+        default: return half_number(dtype, half_bits(dtype, value));
+    }
+}
+
+/* Numbers of a few bits, so that every sum is exact, in float32 for halves, and the results must be equal, whatever the
+ * order. */
 static void *make_numbers(int32_t dtype, int64_t count, uint32_t seed) {
     void *data = malloc((size_t)(count > 0 ? count : 1) * 8);
 
@@ -102,10 +134,10 @@ static void *make_numbers(int32_t dtype, int64_t count, uint32_t seed) {
 
         seed = seed * 1664525u + 1013904223u;
         value = (double)((int)(seed >> 28) - 7);
-        if (dtype == FLOAT32) {
-            ((float *)data)[i] = (float)value;
-        } else {
-            ((double *)data)[i] = value;
+        switch (dtype) {
+            case FLOAT32: ((float *)data)[i] = (float)value; break;
+            case FLOAT64: ((double *)data)[i] = value; break;
+            default: ((uint16_t *)data)[i] = half_bits(dtype, value); break;
         }
     }
     return data;
@@ -152,6 +184,7 @@ static void check_result(const product_t *p, const void *a, const void *b, const
                 sum += get(a, p->dtype, a0 + (p->is_a_transposed ? s * m + i : i * k + s)) *
                        get(b, p->dtype, b0 + (p->is_b_transposed ? j * k + s : s * n + j));
             }
+            sum = rounded(p->dtype, sum);
             if (get(c, p->dtype, batch * m * n + e) != sum) {
                 fail_msg("batch %lld [%lld, %lld] of %lld x %lld x %lld: %g, not %g", (long long)batch, (long long)i,
                          (long long)j, (long long)m, (long long)k, (long long)n, get(c, p->dtype, batch * m * n + e),
@@ -164,7 +197,7 @@ static void check_result(const product_t *p, const void *a, const void *b, const
 /* The first kernel for the op that takes the call; NULL when none does. */
 static const gantry_kernel_def_t *find_kernel(const core_t *core, const gantry_op_call_t *call) {
     const gantry_kernel_def_t *const *kernels = NULL;
-    uint32_t count = core->fixture->backend->kernels(core->fixture->instance, 0, &kernels);
+    uint32_t count = core->fixture->backend->kernels(core->fixture->instance, (uint32_t)core->card, &kernels);
 
     for (uint32_t i = 0; i < count; i++) {
         if (strcmp(kernels[i]->op, call->op) == 0 && kernels[i]->supports(call)) {
@@ -185,7 +218,7 @@ static gantry_arg_t make_arg(const product_t *p, int32_t rank, const int64_t *di
 /* Runs the product with all three tensors at offsets in one region; c gets the result. Returns compute's status. */
 static int32_t run(core_t *core, const product_t *p, const void *a, const void *b, void *c) {
     fixture_t *fixture = core->fixture;
-    uint64_t item = p->dtype == FLOAT32 ? 4 : 8;
+    uint64_t item = size_of(p->dtype);
     int64_t out[8];
     int32_t rank = output_dims(p, out);
     uint64_t a_bytes = (uint64_t)elements(p->a_rank, p->a_dims) * item;
@@ -194,7 +227,7 @@ static int32_t run(core_t *core, const product_t *p, const void *a, const void *
     uint64_t a_begin = 256 + p->shift;
     uint64_t b_begin = a_begin + (a_bytes + 511) / 256 * 256;
     uint64_t c_begin = b_begin + (b_bytes + 511) / 256 * 256;
-    gantry_span_t all = fixture_region(fixture, 0, c_begin + c_bytes + 256);
+    gantry_span_t all = fixture_region(fixture, core->card, c_begin + c_bytes + 256);
     gantry_arg_t x = make_arg(p, p->a_rank, p->a_dims, (gantry_span_t){all.region, a_begin, a_bytes});
     gantry_arg_t y = make_arg(p, p->b_rank, p->b_dims, (gantry_span_t){all.region, b_begin, b_bytes});
     gantry_arg_t z = make_arg(p, rank, out, (gantry_span_t){all.region, c_begin, c_bytes});
@@ -203,7 +236,7 @@ static int32_t run(core_t *core, const product_t *p, const void *a, const void *
     gantry_attr_t ta = {.struct_size = sizeof ta, .kind = GANTRY_ATTR_BOOL, .i = p->is_a_transposed};
     gantry_attr_t tb = {.struct_size = sizeof tb, .kind = GANTRY_ATTR_BOOL, .i = p->is_b_transposed};
     const gantry_attr_t *attrs[] = {&ta, &tb};
-    gantry_device_info_t info = fixture->info[0];
+    gantry_device_info_t info = fixture->info[core->card];
     gantry_op_call_t call = {.struct_size = sizeof call,
                              .input_count = 2,
                              .output_count = 1,
@@ -213,8 +246,8 @@ static int32_t run(core_t *core, const product_t *p, const void *a, const void *
                              .attrs = attrs,
                              .op = p->is_batched ? "BatchMatMul" : "MatMul",
                              .device_info = &info,
-                             .device = fixture->device[0],
-                             .stream = fixture->stream[0],
+                             .device = fixture->device[core->card],
+                             .stream = fixture->stream[core->card],
                              .services = &services,
                              .core = core};
     unsigned char edge[256];
@@ -224,28 +257,28 @@ static int32_t run(core_t *core, const product_t *p, const void *a, const void *
     ta.name = p->is_batched ? "adj_x" : "transpose_a";
     tb.name = p->is_batched ? "adj_y" : "transpose_b";
     assert_ok(
-        fixture->backend->transfer->fill(fixture->stream[0], &all, &(unsigned char){0xff}, 1)); /* NaN everywhere */
-    fixture_write(fixture, 0, x.span, a);
-    fixture_write(fixture, 0, y.span, b);
+        fixture->backend->transfer->fill(fixture->stream[core->card], &all, &(unsigned char){0xff}, 1)); /* NaN everywhere */
+    fixture_write(fixture, core->card, x.span, a);
+    fixture_write(fixture, core->card, y.span, b);
     call.kernel = find_kernel(core, &call);
     if (call.kernel == NULL) {
-        fixture_region_free(fixture, 0, all);
+        fixture_region_free(fixture, core->card, all);
         return UNIMPLEMENTED;
     }
     core->scratch_count = 0;
     status = call.kernel->compute(&call);
-    assert_ok(fixture->backend->stream->synchronize(fixture->stream[0]));
+    assert_ok(fixture->backend->stream->synchronize(fixture->stream[core->card]));
     if (status == 0) {
-        fixture_read(fixture, 0, z.span, c);
-        fixture_read(fixture, 0, behind, edge);
+        fixture_read(fixture, core->card, z.span, c);
+        fixture_read(fixture, core->card, behind, edge);
         for (int i = 0; i < 256; i++) {
             assert_int_equal(edge[i], 0xff);
         }
     }
     for (uint32_t i = 0; i < core->scratch_count; i++) {
-        fixture_region_free(fixture, 0, core->scratch[i]);
+        fixture_region_free(fixture, core->card, core->scratch[i]);
     }
-    fixture_region_free(fixture, 0, all);
+    fixture_region_free(fixture, core->card, all);
     return status;
 }
 
@@ -280,8 +313,8 @@ static product_t plain(int32_t dtype, int64_t m, int64_t k, int64_t n, int is_a_
 static void check_shapes(core_t *core, const int64_t (*shapes)[3], size_t count, uint32_t shift) {
     for (size_t s = 0; s < count; s++) {
         for (int form = 0; form < 4; form++) {
-            for (int32_t dtype = FLOAT32; dtype <= FLOAT64; dtype++) {
-                product_t p = plain(dtype, shapes[s][0], shapes[s][1], shapes[s][2], form & 1, form >> 1);
+            for (size_t t = 0; t < DTYPES; t++) {
+                product_t p = plain(dtypes[t], shapes[s][0], shapes[s][1], shapes[s][2], form & 1, form >> 1);
 
                 p.shift = shift;
                 check_product(core, &p);
@@ -307,10 +340,10 @@ static void check_batches(core_t *core) {
     };
 
     for (size_t i = 0; i < sizeof products / sizeof products[0]; i++) {
-        for (int32_t dtype = FLOAT32; dtype <= FLOAT64; dtype++) {
+        for (size_t t = 0; t < DTYPES; t++) {
             product_t p = products[i];
 
-            p.dtype = dtype;
+            p.dtype = dtypes[t];
             p.is_batched = 1;
             check_product(core, &p);
         }
@@ -354,24 +387,63 @@ static void products_of_batches_are_right(void **state) {
     core_close(&core);
 }
 
-static void products_with_tf32_are_right_where_inputs_are_small(void **state) {
-    fixture_t fixture;
-    core_t core;
+/* float32 numbers that each shorter type rounds elsewhere: 1 + 2^-20 keeps all its bits in float32 alone, 1 + 2^-9 is no
+ * bfloat16, and 2^20 is no float16. */
+static void float32_products_round_inputs_as_the_option_says(void **state) {
+    static const struct {
+        const char *precision;
+        float results[3];
+    } cases[] = {{NULL, {1.0f + 0x1p-20f, 1.0f + 0x1p-9f, 0x1p20f}},
+                 {"float32", {1.0f + 0x1p-20f, 1.0f + 0x1p-9f, 0x1p20f}},
+                 {"tf32", {1.0f, 1.0f + 0x1p-9f, 0x1p20f}},
+                 {"bfloat16", {1.0f, 1.0f, 0x1p20f}},
+                 {"float16", {1.0f, 1.0f + 0x1p-9f, INFINITY}}};
+    const float a[3] = {1.0f + 0x1p-20f, 1.0f + 0x1p-9f, 0x1p20f};
+    const float one = 1.0f;
+    product_t p = plain(FLOAT32, 3, 1, 1, 0, 0);
 
     (void)state;
-    core_open(&core, &fixture, "GANTRY_CUDA_TF32", "1");
-    check_shapes(&core, shapes, SHAPES, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        fixture_t fixture;
+        core_t core;
+        float c[3];
+
+        core_open(&core, &fixture, cases[i].precision != NULL ? "GANTRY_CUDA_MATMUL_PRECISION" : NULL,
+                  cases[i].precision);
+        assert_ok(run(&core, &p, a, &one, c));
+        assert_memory_equal(c, cases[i].results, sizeof c);
+        check_shapes(&core, shapes, SHAPES, 0); /* the other types do not mind, and small numbers keep their bits */
+        core_close(&core);
+    }
+}
+
+static void bfloat16_on_a_card_before_8_0_is_left_to_the_portable_kernels(void **state) {
+    fixture_t fixture;
+    core_t core;
+    product_t p = plain(BFLOAT16, 1, 1, 1, 0, 0);
+    uint16_t number = 0x3f80;
+
+    (void)state;
+    core_open(&core, &fixture, NULL, NULL);
+    core.card = 1;
+    assert_string_equal(fixture.info[1].compute_capability, "7.5");
+    assert_int_equal(run(&core, &p, &number, &number, &number), UNIMPLEMENTED);
+    p.dtype = FLOAT16;
+    check_product(&core, &p);
     core_close(&core);
 }
 
 static void product_over_nothing_is_zero(void **state) {
     fixture_t fixture;
     core_t core;
-    product_t p = plain(FLOAT64, 3, 0, 5, 0, 0);
 
     (void)state;
     core_open(&core, &fixture, NULL, NULL);
-    check_product(&core, &p);
+    for (size_t t = 0; t < DTYPES; t++) {
+        product_t p = plain(dtypes[t], 3, 0, 5, 0, 0);
+
+        check_product(&core, &p);
+    }
     core_close(&core);
 }
 
@@ -446,7 +518,8 @@ int main(void) {
         cmocka_unit_test(products_of_each_form_are_right),
         cmocka_unit_test(products_at_odd_addresses_are_right),
         cmocka_unit_test(products_of_batches_are_right),
-        cmocka_unit_test(products_with_tf32_are_right_where_inputs_are_small),
+        cmocka_unit_test(float32_products_round_inputs_as_the_option_says),
+        cmocka_unit_test(bfloat16_on_a_card_before_8_0_is_left_to_the_portable_kernels),
         cmocka_unit_test(product_over_nothing_is_zero),
         cmocka_unit_test(product_without_a_workspace_takes_another_way),
         cmocka_unit_test(product_without_the_library_is_left_to_the_portable_kernels),
@@ -454,7 +527,7 @@ int main(void) {
     };
 
     setenv("POCL_DEVICES", "pthread pthread", 1);
-    setenv("GANTRY_STAND_IN_CUDA", "devices=2;memory=256M", 1);
+    setenv("GANTRY_STAND_IN_CUDA", "devices=2;memory=256M;cc=9.0,7.5", 1);
     unsetenv("CUDA_VISIBLE_DEVICES");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
