@@ -61,6 +61,13 @@ GANTRY_FN GANTRY_LONG batch_offset(const matmul_t *plan, const GANTRY_LONG *stri
 
 #if !GANTRY_SERIAL
 
+/* Sums stay in registers only while every index to them is a constant. */
+#if defined(__CUDACC__) || defined(cl_nv_pragma_unroll)
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL
+#endif
+
 #define SIDE (16 * GANTRY_MATMUL_EACH)
 #define DEPTH 16
 
@@ -107,7 +114,9 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
         }
         GANTRY_BARRIER();
     }
+    UNROLL
     for (int i = 0; i < GANTRY_MATMUL_EACH; i++) {
+        UNROLL
         for (int j = 0; j < GANTRY_MATMUL_EACH; j++) {
             GANTRY_LONG to_row = row + down + 16 * i;
             GANTRY_LONG to_column = column + across + 16 * j;
