@@ -7,15 +7,24 @@
 
 /* ---- options ---- */
 
+static int32_t read_precision(const gantry_host_t *host, unsigned int *out_compute) {
+    static const char *const words[] = {"float32", "tf32", "bfloat16", "float16"};
+    static const unsigned int computes[] = {GANTRY__CUBLAS_COMPUTE_32F, GANTRY__CUBLAS_COMPUTE_32F_FAST_TF32,
+                                            GANTRY__CUBLAS_COMPUTE_32F_FAST_16BF,
+                                            GANTRY__CUBLAS_COMPUTE_32F_FAST_16F};
+    int32_t choice = 0;
+    int32_t status = gantry__host_choice(host, "CUDA", "GANTRY_CUDA_MATMUL_PRECISION", words, 4, &choice);
+
+    *out_compute = computes[choice];
+    return status;
+}
+
 static int32_t read_options(gantry_backend_instance_t *instance) {
     static const char *const contexts[] = {"primary", "private"};
-    static const char *const tf32[] = {"0", "1"};
     int32_t status = gantry__host_choice(instance->host, "CUDA", "GANTRY_CUDA_CONTEXT", contexts, 2,
                                          &instance->has_private_contexts);
 
-    return status != GANTRY_K_OK
-               ? status
-               : gantry__host_choice(instance->host, "CUDA", "GANTRY_CUDA_TF32", tf32, 2, &instance->has_tf32);
+    return status != GANTRY_K_OK ? status : read_precision(instance->host, &instance->float32_products);
 }
 
 /* ---- instance ---- */

@@ -43,7 +43,7 @@ struct gantry_backend_instance_t {
     uint32_t record_count;
     uint32_t record_capacity;
     int32_t has_private_contexts;
-    int32_t has_tf32;
+    unsigned int float32_products; /* GANTRY__CUBLAS_COMPUTE_32F, or a faster one */
     char version[24];     /* "CUDA 12.9", the driver's */
     pthread_mutex_t lock; /* guards what is opened late: the tables below and the line */
     gantry__cublas_t cublas;

@@ -9,9 +9,9 @@
  * more for the library. Batches with one stride are one call; the rest is one call per index of the outer
  * dimensions.
  *
- * float32 is computed in float32; with GANTRY_CUDA_TF32=1 the library may round inputs to TF32. The workspace comes
- * from the core's scratch, as much as the chosen way of computing needs; where that is not to be had, one that
- * needs none is taken. */
+ * float32 is computed in float32 unless GANTRY_CUDA_MATMUL_PRECISION lets the library round inputs to a shorter type.
+ * float16 and bfloat16 are summed in float32 and rounded once, at the end. The workspace comes from the core's scratch,
+ * as much as the chosen way of computing needs; where that is not to be had, one that needs none is taken. */
 #include <stdio.h>
 #include <string.h>
 
@@ -275,11 +275,17 @@ static void read_shape(const gantry_op_call_t *call, gantry__matmul_shape_t *out
     fold_batches(out_shape);
 }
 
+/* bfloat16 came with 8.0. */
+static int card_has_type(const gantry_op_call_t *call) {
+    return call->outputs[0]->dtype != GANTRY_K_BFLOAT16 || call->device->record->capability >= 80;
+}
+
 /* Counts beyond 32 bits are left to the portable kernels. */
 static int32_t supports(const gantry_op_call_t *call) {
     gantry__matmul_shape_t shape;
 
-    if (call->device == NULL || !is_whole_card(call) || gantry__cublas_handle(call->device) == NULL) {
+    if (call->device == NULL || !is_whole_card(call) || !card_has_type(call) ||
+        gantry__cublas_handle(call->device) == NULL) {
         return 0;
     }
     read_shape(call, &shape);
@@ -289,7 +295,7 @@ static int32_t supports(const gantry_op_call_t *call) {
 
 /* A product over no elements is all zeros. */
 static int32_t clear(gantry_op_call_t *call) {
-    const uint32_t zero = 0;
+    const uint16_t zero = 0;
 
     return call->services->fill(call, &call->outputs[0]->span, &zero, sizeof zero);
 }
@@ -306,7 +312,7 @@ static int32_t compute(gantry_op_call_t *call) {
     return all_batches(&shape, &product);
 }
 
-static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS}};
+static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS | GANTRY_K_HALVES}};
 
 const gantry_kernel_def_t gantry__cublas_kernels[GANTRY__CUBLAS_OPS] = {
     {.struct_size = sizeof(gantry_kernel_def_t),

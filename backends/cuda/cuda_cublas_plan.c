@@ -6,12 +6,28 @@
 
 /* ---- describing ---- */
 
+static unsigned int element_type(int32_t dtype) {
+    switch (dtype) {
+        case GANTRY_K_FLOAT64: return GANTRY__CUBLAS_R_64F;
+        case GANTRY_K_FLOAT16: return GANTRY__CUBLAS_R_16F;
+        case GANTRY_K_BFLOAT16: return GANTRY__CUBLAS_R_16BF;
+        default: return GANTRY__CUBLAS_R_32F;
+    }
+}
+
+static unsigned int compute_type(const gantry_backend_device_t *device, int32_t dtype) {
+    switch (dtype) {
+        case GANTRY_K_FLOAT64: return GANTRY__CUBLAS_COMPUTE_64F;
+        case GANTRY_K_FLOAT32: return device->instance->float32_products;
+        default: return GANTRY__CUBLAS_COMPUTE_32F;
+    }
+}
+
 static gantry__cublas_status_t describe_matrix(const gantry__cublas_t *lt, const gantry__cublas_form_t *form,
                                                const gantry__cublas_matrix_t *matrix,
                                                gantry__cublas_layout_t *out_layout) {
-    unsigned int type = form->dtype == GANTRY_K_FLOAT64 ? GANTRY__CUBLAS_R_64F : GANTRY__CUBLAS_R_32F;
-    gantry__cublas_status_t native =
-        lt->cublasLtMatrixLayoutCreate(out_layout, type, matrix->rows, matrix->columns, (long)matrix->rows);
+    gantry__cublas_status_t native = lt->cublasLtMatrixLayoutCreate(out_layout, element_type(form->dtype), matrix->rows,
+                                                                    matrix->columns, (long)matrix->rows);
 
     if (native == GANTRY__CUBLAS_SUCCESS && form->batch_count > 1) {
         native = lt->cublasLtMatrixLayoutSetAttribute(*out_layout, GANTRY__CUBLAS_LAYOUT_BATCH_COUNT,
@@ -33,13 +49,10 @@ static gantry__cublas_status_t describe_order(const gantry__cublas_t *lt, gantry
 
 static gantry__cublas_status_t describe_operation(const gantry_backend_device_t *device, gantry__cublas_plan_t *plan) {
     const gantry__cublas_t *lt = &device->instance->cublas;
-    int is_double = plan->form.dtype == GANTRY_K_FLOAT64;
+    int32_t dtype = plan->form.dtype;
     gantry__cublas_status_t native =
-        lt->cublasLtMatmulDescCreate(&plan->desc,
-                                     is_double                    ? GANTRY__CUBLAS_COMPUTE_64F
-                                     : device->instance->has_tf32 ? GANTRY__CUBLAS_COMPUTE_32F_TF32
-                                                                  : GANTRY__CUBLAS_COMPUTE_32F,
-                                     is_double ? GANTRY__CUBLAS_R_64F : GANTRY__CUBLAS_R_32F);
+        lt->cublasLtMatmulDescCreate(&plan->desc, compute_type(device, dtype),
+                                     dtype == GANTRY_K_FLOAT64 ? GANTRY__CUBLAS_R_64F : GANTRY__CUBLAS_R_32F);
 
     if (native == GANTRY__CUBLAS_SUCCESS) {
         native = describe_order(lt, plan->desc, &plan->form.left, GANTRY__CUBLAS_DESC_TRANSA);
@@ -64,15 +77,18 @@ static gantry__cublas_status_t describe(const gantry_backend_device_t *device, g
 
 /* ---- choosing ---- */
 
-/* The library assumes 256 bytes for each address unless told. */
+/* The library assumes 256 bytes for each address unless told. Parts of a sum of halves that were made apart are added up
+ * as float32, and rounded once. */
 static gantry__cublas_status_t set_limits(const gantry__cublas_t *lt, const gantry__cublas_form_t *form,
                                           gantry__cublas_preference_t preference) {
+    static const uint32_t reductions[] = {GANTRY__CUBLAS_REDUCTION_ALL, GANTRY__CUBLAS_REDUCTION_COMPUTE_TYPE};
     const struct {
         unsigned int attribute;
         const void *value;
         size_t bytes;
     } limits[] = {
         {GANTRY__CUBLAS_PREFERENCE_MAX_WORKSPACE_BYTES, &form->most_workspace_bytes, sizeof(uint64_t)},
+        {GANTRY__CUBLAS_PREFERENCE_REDUCTIONS, &reductions[gantry_k_is_half(form->dtype)], sizeof(uint32_t)},
         {GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_A, &form->left.alignment, sizeof(uint32_t)},
         {GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_B, &form->right.alignment, sizeof(uint32_t)},
         {GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_C, &form->out.alignment, sizeof(uint32_t)},

@@ -20,13 +20,8 @@
 #define DEVICE_WAVEFRONT_WIDTH_AMD 0x4043
 #define TOPOLOGY_PCIE_AMD 1
 
-#define BIT(dtype) (UINT64_C(1) << (dtype))
-
-/* Every type that needs no more than OpenCL's integers and float32: also bfloat16 (14) and float16 (19), which are
- * stored as 16 bits and computed in float32; uint8 4, int16 5, int8 6, uint16 17, uint32 22, uint64 23. */
-#define PLAIN_TYPES                                                                                 \
-    (BIT(GANTRY_K_FLOAT32) | BIT(GANTRY_K_INT32) | BIT(4) | BIT(5) | BIT(6) | BIT(GANTRY_K_INT64) | \
-     BIT(GANTRY_K_BOOL) | BIT(14) | BIT(17) | BIT(19) | BIT(22) | BIT(23))
+/* Every type that needs no more than OpenCL's integers and float32: a half is stored as 16 bits. */
+#define PLAIN_TYPES (GANTRY_K_ANY & ~GANTRY_K_BIT(GANTRY_K_FLOAT64))
 
 typedef struct asked_t {
     const gantry_backend_instance_t *instance;
@@ -251,7 +246,7 @@ static void fill_numbers(const asked_t *asked) {
     info->local_memory_bytes = number(asked, CL_DEVICE_LOCAL_MEM_SIZE);
     info->dtype_mask = PLAIN_TYPES;
     if (number(asked, CL_DEVICE_DOUBLE_FP_CONFIG) != 0) {
-        info->dtype_mask |= BIT(GANTRY_K_FLOAT64);
+        info->dtype_mask |= GANTRY_K_BIT(GANTRY_K_FLOAT64);
     }
     info->max_work_group_size = number32(asked, CL_DEVICE_MAX_WORK_GROUP_SIZE);
     info->parameter_bytes = number32(asked, CL_DEVICE_MAX_PARAMETER_SIZE);

@@ -7,11 +7,14 @@
 
 #include "backend_fixture.h"
 
-enum { FLOAT32 = 1, FLOAT64 = 2 };
+#include "portable/kernels/dialect.cl"
+#include "portable/kernels/half.cl"
+
+enum { FLOAT32 = 1, FLOAT64 = 2, BFLOAT16 = 14, FLOAT16 = 19 };
 
 static const int32_t floats[] = {FLOAT32, FLOAT64};
 
-static inline uint64_t size_of(int32_t dtype) { return dtype == FLOAT32 ? 4 : 8; }
+static inline uint64_t size_of(int32_t dtype) { return dtype == FLOAT64 ? 8 : dtype == FLOAT32 ? 4 : 2; }
 
 #define MOST_SCRATCH 4
 #define MOST_PROGRAMS 32
@@ -137,19 +140,41 @@ static inline int32_t output_dims(const product_t *p, int64_t *out) {
     return rank;
 }
 
-static inline double get(const void *data, int32_t dtype, int64_t i) {
-    return dtype == FLOAT32 ? (double)((const float *)data)[i] : ((const double *)data)[i];
+static inline double half_number(int32_t dtype, uint16_t bits) {
+    return (double)(dtype == FLOAT16 ? gantry_f16_to_f32(bits) : gantry_bf16_to_f32(bits));
 }
 
-static inline void put(void *data, int32_t dtype, int64_t i, double value) {
-    if (dtype == FLOAT32) {
-        ((float *)data)[i] = (float)value;
-    } else {
-        ((double *)data)[i] = value;
+static inline uint16_t half_bits(int32_t dtype, double value) {
+    return dtype == FLOAT16 ? gantry_f32_to_f16((float)value) : gantry_f32_to_bf16((float)value);
+}
+
+static inline double get(const void *data, int32_t dtype, int64_t i) {
+    switch (dtype) {
+        case FLOAT32: return (double)((const float *)data)[i];
+        case FLOAT64: return ((const double *)data)[i];
+        default: return half_number(dtype, ((const uint16_t *)data)[i]);
     }
 }
 
-/* Numbers of a few bits, so that every sum is exact in both types and the results must be equal, whatever the order. */
+static inline void put(void *data, int32_t dtype, int64_t i, double value) {
+    switch (dtype) {
+        case FLOAT32: ((float *)data)[i] = (float)value; break;
+        case FLOAT64: ((double *)data)[i] = value; break;
+        default: ((uint16_t *)data)[i] = half_bits(dtype, value); break;
+    }
+}
+
+/* As the type keeps it. */
+static inline double rounded(int32_t dtype, double value) {
+    switch (dtype) {
+        case FLOAT32: return (double)(float)value;
+        case FLOAT64: return value;
+        default: return half_number(dtype, half_bits(dtype, value));
+    }
+}
+
+/* Numbers of a few bits, so that every sum is exact, in float32 for halves, and the results must be equal, whatever the
+ * order. */
 static inline void *make_numbers(int32_t dtype, int64_t count, uint32_t seed) {
     void *data = malloc((size_t)(count > 0 ? count : 1) * 8);
 
@@ -204,6 +229,7 @@ static inline void check_result(const product_t *p, const void *a, const void *b
                 sum += get(a, p->dtype, a0 + (p->is_a_transposed ? s * m + i : i * k + s)) *
                        get(b, p->dtype, b0 + (p->is_b_transposed ? j * k + s : s * n + j));
             }
+            sum = rounded(p->dtype, sum);
             if (get(c, p->dtype, batch * m * n + e) != sum) {
                 fail_msg("batch %lld [%lld, %lld] of %lld x %lld x %lld: %g, not %g", (long long)batch, (long long)i,
                          (long long)j, (long long)m, (long long)k, (long long)n, get(c, p->dtype, batch * m * n + e),

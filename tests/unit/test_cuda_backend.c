@@ -41,8 +41,9 @@ static void open_unknown_option_is_invalid(void **state) {
     (void)state;
     open_with_option(&fixture, "GANTRY_CUDA_CONTEXT", "mine", INVALID_ARGUMENT);
     assert_error_has("GANTRY_CUDA_CONTEXT is \"mine\"; primary and private are accepted");
-    open_with_option(&fixture, "GANTRY_CUDA_TF32", "yes", INVALID_ARGUMENT);
-    assert_error_has("GANTRY_CUDA_TF32 is \"yes\"; 0 and 1 are accepted");
+    open_with_option(&fixture, "GANTRY_CUDA_MATMUL_PRECISION", "TF32", INVALID_ARGUMENT);
+    assert_error_has(
+        "GANTRY_CUDA_MATMUL_PRECISION is \"TF32\"; float32, tf32, bfloat16 and float16 are accepted");
 }
 
 /* The driver is there, the card is another process's. */

@@ -1,6 +1,8 @@
 /* The CUDA backend's matrix products by cuBLASLt, on the stand-in's. The stand-in's products are right; how fast and
  * how exact NVIDIA's are is for a card to show. */
 #define _POSIX_C_SOURCE 200809L
+#include <math.h>
+
 #include "cuda_fixture.h"
 
 #include "product_case.h"
@@ -10,12 +12,21 @@ static const int64_t shapes[][3] = {{1, 1, 1},    {2, 3, 2},   {3, 5, 7},   {12,
 #define SHAPES (sizeof shapes / sizeof shapes[0])
 #define PLANS 64 /* that a device keeps: GANTRY__CUBLAS_PLANS */
 
+/* cuBLASLt serves halves too. */
+static void open_all(core_t *core, fixture_t *fixture, const char *name, const char *value) {
+    static const int32_t dtypes[] = {FLOAT32, FLOAT64, FLOAT16, BFLOAT16};
+
+    core_open(core, fixture, name, value);
+    core->dtypes = dtypes;
+    core->dtype_count = sizeof dtypes / sizeof dtypes[0];
+}
+
 static void products_of_each_form_are_right(void **state) {
     fixture_t fixture;
     core_t core;
 
     (void)state;
-    core_open(&core, &fixture, NULL, NULL);
+    open_all(&core, &fixture, NULL, NULL);
     check_shapes(&core, shapes, SHAPES, 0);
     core_close(&core);
 }
@@ -26,7 +37,7 @@ static void products_at_odd_addresses_are_right(void **state) {
     core_t core;
 
     (void)state;
-    core_open(&core, &fixture, NULL, NULL);
+    open_all(&core, &fixture, NULL, NULL);
     check_shapes(&core, shapes, SHAPES, 8);
     core_close(&core);
 }
@@ -36,29 +47,68 @@ static void products_of_batches_are_right(void **state) {
     core_t core;
 
     (void)state;
-    core_open(&core, &fixture, NULL, NULL);
+    open_all(&core, &fixture, NULL, NULL);
     check_batches(&core);
     core_close(&core);
 }
 
-static void products_with_tf32_are_right_where_inputs_are_small(void **state) {
-    fixture_t fixture;
-    core_t core;
+/* float32 numbers that each shorter type rounds elsewhere: 1 + 2^-20 keeps all its bits in float32 alone, 1 + 2^-9 is no
+ * bfloat16, and 2^20 is no float16. */
+static void float32_products_round_inputs_as_the_option_says(void **state) {
+    static const struct {
+        const char *precision;
+        float results[3];
+    } cases[] = {{NULL, {1.0f + 0x1p-20f, 1.0f + 0x1p-9f, 0x1p20f}},
+                 {"float32", {1.0f + 0x1p-20f, 1.0f + 0x1p-9f, 0x1p20f}},
+                 {"tf32", {1.0f, 1.0f + 0x1p-9f, 0x1p20f}},
+                 {"bfloat16", {1.0f, 1.0f, 0x1p20f}},
+                 {"float16", {1.0f, 1.0f + 0x1p-9f, INFINITY}}};
+    const float a[3] = {1.0f + 0x1p-20f, 1.0f + 0x1p-9f, 0x1p20f};
+    const float one = 1.0f;
+    product_t p = plain(FLOAT32, 3, 1, 1, 0, 0);
 
     (void)state;
-    core_open(&core, &fixture, "GANTRY_CUDA_TF32", "1");
-    check_shapes(&core, shapes, SHAPES, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        fixture_t fixture;
+        core_t core;
+        float c[3];
+
+        open_all(&core, &fixture, cases[i].precision != NULL ? "GANTRY_CUDA_MATMUL_PRECISION" : NULL,
+                  cases[i].precision);
+        assert_ok(run(&core, &p, a, &one, c));
+        assert_memory_equal(c, cases[i].results, sizeof c);
+        check_shapes(&core, shapes, SHAPES, 0); /* the other types do not mind, and small numbers keep their bits */
+        core_close(&core);
+    }
+}
+
+static void bfloat16_on_a_card_before_8_0_is_left_to_the_portable_kernels(void **state) {
+    fixture_t fixture;
+    core_t core;
+    product_t p = plain(BFLOAT16, 1, 1, 1, 0, 0);
+    uint16_t number = 0x3f80;
+
+    (void)state;
+    open_all(&core, &fixture, NULL, NULL);
+    core.card = 1;
+    assert_string_equal(fixture.info[1].compute_capability, "7.5");
+    assert_int_equal(run(&core, &p, &number, &number, &number), UNIMPLEMENTED);
+    p.dtype = FLOAT16;
+    check_product(&core, &p);
     core_close(&core);
 }
 
 static void product_over_nothing_is_zero(void **state) {
     fixture_t fixture;
     core_t core;
-    product_t p = plain(FLOAT64, 3, 0, 5, 0, 0);
 
     (void)state;
-    core_open(&core, &fixture, NULL, NULL);
-    check_product(&core, &p);
+    open_all(&core, &fixture, NULL, NULL);
+    for (size_t t = 0; t < core.dtype_count; t++) {
+        product_t p = plain(core.dtypes[t], 3, 0, 5, 0, 0);
+
+        check_product(&core, &p);
+    }
     core_close(&core);
 }
 
@@ -69,7 +119,7 @@ static void product_without_a_workspace_takes_another_way(void **state) {
     float number = 0;
 
     (void)state;
-    core_open(&core, &fixture, NULL, NULL);
+    open_all(&core, &fixture, NULL, NULL);
     core.scratch_status = RESOURCE_EXHAUSTED;
     check_product(&core, &p);
     check_batches(&core);
@@ -167,7 +217,8 @@ int main(void) {
         cmocka_unit_test(products_of_each_form_are_right),
         cmocka_unit_test(products_at_odd_addresses_are_right),
         cmocka_unit_test(products_of_batches_are_right),
-        cmocka_unit_test(products_with_tf32_are_right_where_inputs_are_small),
+        cmocka_unit_test(float32_products_round_inputs_as_the_option_says),
+        cmocka_unit_test(bfloat16_on_a_card_before_8_0_is_left_to_the_portable_kernels),
         cmocka_unit_test(product_over_nothing_is_zero),
         cmocka_unit_test(product_without_a_workspace_takes_another_way),
         cmocka_unit_test(product_without_the_library_is_left_to_the_portable_kernels),
@@ -176,7 +227,7 @@ int main(void) {
     };
 
     setenv("POCL_DEVICES", "pthread pthread", 1);
-    setenv("GANTRY_STAND_IN_CUDA", "devices=2;memory=256M", 1);
+    setenv("GANTRY_STAND_IN_CUDA", "devices=2;memory=256M;cc=9.0,7.5", 1);
     unsetenv("CUDA_VISIBLE_DEVICES");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
