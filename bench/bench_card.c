@@ -27,7 +27,8 @@ void bench_each_card(bench_t *bench, const char *subject, bench_card_fn run) {
                               device->alias);
         }
     }
-    if (!is_any) bench_report_note(&bench->report, "%s: left out, no CUDA device here", subject);
+    if (!is_any)
+        bench_report_note(&bench->report, "the cases of cards are left out: no CUDA device is here, or asked for");
 }
 
 const bench_device_t *bench_card_opencl_view(const bench_t *bench, const bench_device_t *device) {

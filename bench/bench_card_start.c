@@ -1,10 +1,12 @@
 /* From nothing to the first product read, in a fresh process each time: Gantry with all backends and with CUDA alone, with programs kept from
  * a run before and with none, against driver and cuBLASLt called directly. Also what of the card's memory that takes. */
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 #include "bench_card.h"
 
+#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bench_child.h"
@@ -129,9 +131,16 @@ static void report(bench_t *bench, samples_t *samples) {
     }
 }
 
+static int remove_one(const char *path, const struct stat *what, int kind, struct FTW *place) {
+    (void)what;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
 /* One warm run fills the folder that the others find. */
 static void run_case(bench_t *bench, const bench_device_t *device, const bench_card_t *card) {
-    char folder[] = "/tmp/gantry_bench_XXXXXX", command[64];
+    char folder[] = "/tmp/gantry_bench_XXXXXX";
     samples_t samples[SERIES] = {{.count = 0}};
     int rounds = bench->is_stand_in ? 1 : bench->quick ? 5 : ROUNDS;
     (void)card;
@@ -145,8 +154,7 @@ static void run_case(bench_t *bench, const bench_device_t *device, const bench_c
         run_round(bench, device->uuid, folder, samples);
     }
     report(bench, samples);
-    (void)snprintf(command, sizeof command, "rm -rf %s", folder);
-    if (system(command) != 0) (void)fprintf(stderr, "%s is left behind\n", folder);
+    if (nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS) != 0) (void)fprintf(stderr, "%s is left behind\n", folder);
 }
 
 void bench_card_start(bench_t *bench) { bench_each_card(bench, "card_start", run_case); }

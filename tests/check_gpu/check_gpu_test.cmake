@@ -38,13 +38,14 @@ function(expect text)
   endforeach()
 endfunction()
 
-check_gpu(one 0 "devices=2;memory=2G")
+check_gpu(one 0 "devices=2;memory=2G;report=1")
 expect("${report}" "# STAND-IN: no figures of a card" "| card | Stand-in for an NVIDIA GPU |" "| CUDA | driver of CUDA 12.9, 2 devices |"
        "0 of them failed." "| gantry devices | passed |" "| bench against the raw driver and cuBLASLt | passed |" "| conformance on cuda:0 | passed |"
+       "| two processes, 0.4 of the card each | passed |"
        "| example memory_control | passed |" "None is judged on the stand-in." "| `unset` | 2 cards |" "| `0` | 1 cards |" "| `-1` | 0 cards |"
        "figures are none of a card's" "card_matmul   float32, n = 64")
-if(report MATCHES "MISSED|reached|WRONG RESULT")
-  message(FATAL_ERROR "the report judges the stand-in's figures, or a result was wrong")
+if(report MATCHES "MISSED|reached|WRONG RESULT|stand-in for CUDA:")
+  message(FATAL_ERROR "the report judges the stand-in's figures, a result was wrong, or the driver complained of a call")
 endif()
 string(JSON rows LENGTH "${figures}" rows)
 if(rows LESS 20)
