@@ -1,9 +1,6 @@
-/* Transfers of a card: a constant made and waited for, a tensor read, against cuMemcpyHtoDAsync and cuMemcpyDtoHAsync from and to pinned
- * memory, each waited for.
- *
- * Gantry has no call for pinned memory of its own. What it is given it passes on to the driver above 64 KiB, and the driver knows memory
- * that any library has pinned: so the program's memory is pinned here by the raw driver, and that row has the target. The row "ordinary
- * memory" is what malloc gives, beside the driver on the same memory. */
+/* Transfers of a card: a constant made and waited for, a tensor read, against cuMemcpyHtoDAsync and cuMemcpyDtoHAsync from and to the same
+ * memory, each waited for. "Pinned" is what gantry_pinned_alloc gives, and has the target; "ordinary memory" is malloc's. Above 64 KiB Gantry
+ * hands the program's memory to the driver, up to there it copies through pinned blocks of its own, which is not measured here. */
 #include "bench_card.h"
 
 #include <stdlib.h>
@@ -11,7 +8,6 @@
 
 #define LEAST_RATIO 0.95
 #define LEAST_BYTES_OF_TARGET ((size_t)16 << 20) /* below, the cost of a call is measured and not that of the way */
-#define PINNED_FOR_ALL 1u
 
 typedef struct subject_t {
     const bench_card_t *card;
@@ -124,7 +120,7 @@ static void run_case(bench_t *bench, const bench_device_t *device, const bench_c
     if (most > bench->most_bytes) most = bench->most_bytes;
     subject_t subject = {.card = card, .scope = bench_scope(bench, device->alias), .raw = bench_card_alloc(card, most)};
     ordinary = malloc(most);
-    if (card->cuda.cuMemHostAlloc(&pinned, most, PINNED_FOR_ALL) != 0) pinned = NULL;
+    if (gantry_pinned_alloc(bench->runtime, device->alias, most, &pinned) != GANTRY_OK) pinned = NULL;
     if (subject.scope && subject.raw && ordinary && pinned) {
         subject.memory = pinned;
         measure_sizes(bench, &subject, device->alias, true);
@@ -133,7 +129,7 @@ static void run_case(bench_t *bench, const bench_device_t *device, const bench_c
     } else {
         bench_report_note(&bench->report, "card_transfer, %s: left out, no memory for it", device->alias);
     }
-    if (pinned) (void)card->cuda.cuMemFreeHost(pinned);
+    (void)gantry_pinned_free(bench->runtime, pinned);
     free(ordinary);
     bench_card_free(card, subject.raw);
     if (subject.scope) (void)gantry_scope_end(subject.scope);

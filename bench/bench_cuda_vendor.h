@@ -27,8 +27,6 @@ typedef uint64_t bench_address_t; /* of a card's memory */
     X(cuCtxPopCurrent_v2, (void **context))                                                                   \
     X(cuMemAlloc_v2, (bench_address_t * address, size_t bytes))                                               \
     X(cuMemFree_v2, (bench_address_t address))                                                                \
-    X(cuMemHostAlloc, (void **memory, size_t bytes, unsigned flags))                                          \
-    X(cuMemFreeHost, (void *memory))                                                                          \
     X(cuMemcpyHtoDAsync_v2, (bench_address_t target, const void *source, size_t bytes, void *stream))         \
     X(cuMemcpyDtoHAsync_v2, (void *target, bench_address_t source, size_t bytes, void *stream))               \
     X(cuMemcpyDtoDAsync_v2, (bench_address_t target, bench_address_t source, size_t bytes, void *stream))     \
