@@ -193,9 +193,16 @@ int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t i
     return GANTRY_K_OK;
 }
 
+/* No context ends the handle, so it ends without one where there must be. */
 static void close_cublas(gantry_backend_device_t *device) {
-    if (device->cublas != NULL && gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
-        device->instance->cublas.cublasLtDestroy(device->cublas);
+    gantry__cu_result_t native;
+
+    if (device->cublas == NULL) {
+        return;
+    }
+    native = gantry__cuda_enter(device);
+    device->instance->cublas.cublasLtDestroy(device->cublas);
+    if (native == GANTRY__CU_SUCCESS) {
         gantry__cuda_leave(device);
     }
 }

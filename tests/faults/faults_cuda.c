@@ -62,6 +62,7 @@ static const fault_t *const plausible_blas[] = {&blas_support, &blas_memory, &bl
 
 static struct {
     const stand_in_control_t *stand_in;
+    int (*pop_context)(void **);
     long live[STAND_IN_KINDS], abandoned[STAND_IN_KINDS];
     bool is_left_behind; /* the context could not be made current, so what it holds ends with it */
 } self;
@@ -127,6 +128,8 @@ bool faults_cuda_prepare(char *out_why, size_t why_bytes) {
         return false;
     }
     memcpy(&find, &symbol, sizeof find);
+    symbol = dlsym(library, "cuCtxPopCurrent_v2");
+    memcpy(&self.pop_context, &symbol, sizeof symbol);
     self.stand_in = find();
     return true;
 }
@@ -134,7 +137,9 @@ bool faults_cuda_prepare(char *out_why, size_t why_bytes) {
 /* ---- runs ---- */
 
 void faults_cuda_reset(void) {
+    void *context;
     self.stand_in->reset();
+    while (self.pop_context(&context) == 0) continue; /* cuCtxPopCurrent_v2 may have been what failed */
     self.stand_in->watch(watch, NULL);
     self.is_left_behind = false;
     for (int kind = 0; kind < STAND_IN_KINDS; ++kind) {
