@@ -359,6 +359,14 @@ static void loses_a_card(machine_t *m) {
            gantry_refusal_text(record.refusals[0].why));
 }
 
+/* However much a message says first, the driver's error at its end stays. */
+static void loses_a_card_as_it_loads_a_program(machine_t *m) {
+    machine_open(m);
+    expect_refuses(m, "GPU:0", GANTRY_UNAVAILABLE, "CUDA_ERROR_LAUNCH_FAILED (719)");
+    expect_refuses(m, "GPU:0", GANTRY_INVALID_ARGUMENT, "CUDA_ERROR_LAUNCH_FAILED (719)");
+    expect_computes(m, "GPU:1");
+}
+
 static void has_busy_card(machine_t *m) {
     machine_open(m);
     expect_refuses(m, "GPU:0", GANTRY_UNAVAILABLE, "CUDA_ERROR_DEVICE_UNAVAILABLE (46)");
@@ -369,6 +377,7 @@ static void has_busy_card(machine_t *m) {
 static void lost_or_busy_card_is_told_and_the_others_go_on(void **state) {
     (void)state;
     on_machine("devices=2", loses_a_card);
+    on_machine("devices=2;fail=cuModuleLoadDataEx:1:719", loses_a_card_as_it_loads_a_program);
     on_machine("devices=2;busy=1,0", has_busy_card);
 }
 
