@@ -35,7 +35,7 @@ enum {
 
 #define GANTRY_K_MAX_RANK 8
 
-/* Bytes of one element; 0 for a type that no kernel takes. */
+/* Bytes of one element; 1 for a type that no kernel takes: callers divide by it. */
 static inline uint32_t gantry_k_size(int32_t dtype)
 {
     switch (dtype) {
@@ -43,8 +43,8 @@ static inline uint32_t gantry_k_size(int32_t dtype)
     case GANTRY_K_INT32: return 4;
     case GANTRY_K_FLOAT64:
     case GANTRY_K_INT64: return 8;
-    case GANTRY_K_BOOL: return 1;
-    default: return 0;
+    case GANTRY_K_BOOL:
+    default: return 1;
     }
 }
 
