@@ -61,11 +61,17 @@ int32_t gantry__cuda_devices_find(gantry_backend_instance_t *instance) {
     instance->record_capacity = (uint32_t)count;
     for (int i = 0; i < count; i++) {
         gantry__cuda_record_t *record = &instance->records[instance->record_count];
-        char reason[REASON_BYTES] = "it does not answer";
+        char reason[REASON_BYTES] = "";
+        gantry__cu_result_t native;
 
         memset(record, 0, sizeof *record);
-        if (instance->cu.cuDeviceGet(&record->device, i) == GANTRY__CU_SUCCESS &&
-            gantry__cuda_record_fill(instance, record, reason, sizeof reason) == GANTRY__CU_SUCCESS) {
+        native = instance->cu.cuDeviceGet(&record->device, i);
+        if (native != GANTRY__CU_SUCCESS) {
+            snprintf(reason, sizeof reason, "it does not answer: %s (%u)", gantry__cuda_error_name(native), native);
+        } else {
+            native = gantry__cuda_record_fill(instance, record, reason, sizeof reason);
+        }
+        if (native == GANTRY__CU_SUCCESS) {
             instance->record_count++;
         } else {
             leave_out(host, reasons, sizeof reasons, i, reason);
@@ -187,10 +193,17 @@ int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t i
     return GANTRY_K_OK;
 }
 
+/* No context ends the handle, so it ends without one where there must be. */
 static void close_cublas(gantry_backend_device_t *device) {
+    gantry__cu_result_t native;
+
     gantry__cublas_plans_forget(device);
-    if (device->cublas != NULL && gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
-        device->instance->cublas.cublasLtDestroy(device->cublas);
+    if (device->cublas == NULL) {
+        return;
+    }
+    native = gantry__cuda_enter(device);
+    device->instance->cublas.cublasLtDestroy(device->cublas);
+    if (native == GANTRY__CU_SUCCESS) {
         gantry__cuda_leave(device);
     }
 }

@@ -115,6 +115,9 @@ static void fill_numbers(asked_t *asked) {
     info->flags =
         number(asked, GANTRY__CU_ATTRIBUTE_INTEGRATED) != 0 ? GANTRY_DEVICE_INTEGRATED | GANTRY_DEVICE_HOST_BACKED : 0;
     info->compute_units = number(asked, GANTRY__CU_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    if (info->compute_units == 0) { /* work is cut into as many parts */
+        info->compute_units = 1;
+    }
     info->base_alignment_bytes = 256;
     info->local_memory_bytes = number(asked, GANTRY__CU_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
     info->dtype_mask = GANTRY_K_ANY;

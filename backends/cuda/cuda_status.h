@@ -14,6 +14,7 @@
 /* Numbers that this backend looks at itself. */
 enum {
     GANTRY__CU_SUCCESS = 0,
+    GANTRY__CU_INVALID_VALUE = 1,
     GANTRY__CU_OUT_OF_MEMORY = 2,
     GANTRY__CU_NO_DEVICE = 100,
     GANTRY__CU_NOT_READY = 600,

@@ -7,6 +7,7 @@
  *     hl.............   hlhl...........   hlhlhlhl.......   hlhlhlhlhlhlhl */
 #include "cuda/cuda_backend.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static int32_t check(gantry_backend_stream_t *stream, gantry__cu_result_t native, const char *what,
@@ -112,20 +113,37 @@ static int32_t fill(gantry_backend_stream_t *stream, const gantry_span_t *target
 
 /* ---- between cards ---- */
 
+/* Says once per pair that the direct way is not to be had. */
+static void tell_detour(const gantry_backend_device_t *device, const gantry_backend_device_t *peer, const char *why) {
+    gantry__host_log(device->host, GANTRY_LOG_INFO,
+                     "what is copied to %s (\"%.100s\") from %s (\"%.100s\") takes the way through the host: %s",
+                     device->record->pci_address, device->record->hardware_name, peer->record->pci_address,
+                     peer->record->hardware_name, why);
+}
+
 /* Asks once per pair for the direct way. A refusal is no failure: the driver then takes the way through the host.
  * The context of the target is current. */
 static void reach_peer(gantry_backend_device_t *device, gantry_backend_device_t *peer) {
     uint64_t number = (uint64_t)(peer->record - device->instance->records);
     unsigned long long bit = 1ull << (number & 63u);
+    gantry__cu_result_t native;
+    char why[96] = "the cards do not reach each other's memory";
     int can = 0;
 
     if (number > 63 || (atomic_fetch_or(&device->peers_tried, bit) & bit) != 0) {
         return;
     }
-    if (device->cu->cuDeviceCanAccessPeer(&can, device->record->device, peer->record->device) == GANTRY__CU_SUCCESS &&
-        can != 0) {
-        device->cu->cuCtxEnablePeerAccess(peer->context, 0);
+    native = device->cu->cuDeviceCanAccessPeer(&can, device->record->device, peer->record->device);
+    if (native == GANTRY__CU_SUCCESS && can != 0) {
+        native = device->cu->cuCtxEnablePeerAccess(peer->context, 0);
     }
+    if (native == GANTRY__CU_PEER_ACCESS_ALREADY_ENABLED || (native == GANTRY__CU_SUCCESS && can != 0)) {
+        return;
+    }
+    if (native != GANTRY__CU_SUCCESS) {
+        snprintf(why, sizeof why, "%s (%u)", gantry__cuda_error_name(native), native);
+    }
+    tell_detour(device, peer, why);
 }
 
 static gantry__cu_result_t copy_between(gantry_backend_stream_t *stream, const gantry_span_t *target,

@@ -164,6 +164,8 @@ static void cut_into_tiles(plan_t *plan, int64_t batches) {
     int64_t most_n = ceil_div(q->n, plan->tile.nr);
     int64_t best = INT64_MAX;
 
+    q->tiles_m = 1;
+    q->tiles_n = 1;
     for (int64_t tiles_m = 1; tiles_m <= least(plan->items, most_m); tiles_m++) {
         for (int64_t tiles_n = 1; tiles_n <= least(plan->items / tiles_m, most_n); tiles_n++) {
             int64_t cost = cut_cost(plan, batches, tiles_m, tiles_n);
@@ -206,7 +208,7 @@ static void make_plan(const gantry_device_info_t *info, const gantry__opencl_mat
     if (worth > 0) { /* another program is not built for little work */
         make_thin(&out_plan->tile, out_plan->problem.m);
     }
-    out_plan->items = least(info->compute_units, worth < 1 ? 1 : worth);
+    out_plan->items = least(info->compute_units < 1 ? 1 : info->compute_units, worth < 1 ? 1 : worth);
     cut_into_tiles(out_plan, matmul->batch_count);
     choose_blocks(out_plan);
 }

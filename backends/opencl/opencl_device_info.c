@@ -240,6 +240,9 @@ static void fill_numbers(const asked_t *asked) {
     gantry_device_info_t *info = &asked->record->info;
 
     info->compute_units = number32(asked, CL_DEVICE_MAX_COMPUTE_UNITS);
+    if (info->compute_units == 0) { /* work is cut into as many parts */
+        info->compute_units = 1;
+    }
     info->total_bytes = number(asked, CL_DEVICE_GLOBAL_MEM_SIZE);
     info->largest_allocation_bytes = number(asked, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
     info->base_alignment_bytes = base_alignment(asked);

@@ -59,7 +59,7 @@ enum {
 
 #define GANTRY_K_MAX_RANK 8
 
-/* Bytes of one element; 0 for a type that no kernel takes. */
+/* Bytes of one element; 1 for a type that no kernel takes: callers divide by it. */
 static inline uint32_t gantry_k_size(int32_t dtype)
 {
     switch (dtype) {
@@ -70,14 +70,14 @@ static inline uint32_t gantry_k_size(int32_t dtype)
     case GANTRY_K_INT64:
     case GANTRY_K_UINT64:
     case GANTRY_K_COMPLEX64: return 8;
-    case GANTRY_K_BOOL:
-    case GANTRY_K_INT8:
-    case GANTRY_K_UINT8: return 1;
     case GANTRY_K_FLOAT16:
     case GANTRY_K_BFLOAT16:
     case GANTRY_K_INT16:
     case GANTRY_K_UINT16: return 2;
-    default: return 0;
+    case GANTRY_K_BOOL:
+    case GANTRY_K_INT8:
+    case GANTRY_K_UINT8:
+    default: return 1;
     }
 }
 

@@ -166,7 +166,7 @@ static void compare_case(conformance_t *c, const golden_case_t *item)
 
 /* ---- files ---- */
 
-static void run_file(conformance_t *c, const char *op, uint64_t *io_number)
+static void run_file(conformance_t *c, const char *op)
 {
     char path[1024], error[512];
     golden_file_t file;
@@ -179,7 +179,7 @@ static void run_file(conformance_t *c, const char *op, uint64_t *io_number)
     }
     for (size_t i = 0; i < file.case_count; i++) {
         const golden_case_t *item = &file.cases[i];
-        if ((*io_number)++ % c->options.every) continue;
+        if (i % c->options.every) continue; /* the first one of every op is always there */
         if (c->options.compare && (item->error_status != GANTRY_OK || !promises_bits(item))) continue;
         if (!conformance_begin(c, item->op, item->name)) continue;
         if (c->options.compare) compare_case(c, item);
@@ -198,7 +198,6 @@ static int is_json(const struct dirent *entry)
 void conformance_run_golden(conformance_t *c)
 {
     struct dirent **entries = NULL;
-    uint64_t number = 0;
     int count = scandir(c->options.golden, &entries, is_json, alphasort);
     if (count <= 0 && conformance_begin(c, "golden", "(files)")) {
         conformance_fail(c, "there is no golden file in %s", c->options.golden);
@@ -207,7 +206,7 @@ void conformance_run_golden(conformance_t *c)
     for (int i = 0; i < count; i++) {
         char op[64];
         snprintf(op, sizeof op, "%.*s", (int)strlen(entries[i]->d_name) - 5, entries[i]->d_name);
-        if (conformance_wants(c, op)) run_file(c, op, &number);
+        if (conformance_wants(c, op)) run_file(c, op);
         free(entries[i]);
     }
     free(entries);

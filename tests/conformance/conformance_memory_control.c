@@ -254,11 +254,12 @@ static void workspaces_of_libraries_count(conformance_t *c)
     static const char *const extra[] = {"GANTRY_OPENCL_MATMUL=clblast", NULL};
     gantry_runtime_options_t options = conformance_runtime_options(c);
     control_t control;
-    if (strcmp(c->backend, "opencl") != 0) {
+    bool is_opencl = strcmp(c->backend, "opencl") == 0;
+    if (!is_opencl && strcmp(c->backend, "cuda") != 0) {
         conformance_skip(c, "no library of backend %s works in memory that a caller gives it", c->backend);
         return;
     }
-    options.extra = extra;
+    if (is_opencl) options.extra = extra;
     if (!open_control(c, &options, &control)) return;
     gantry_scope_t *scope = gantry_scope_begin(control.runtime, c->options.device);
     const gantry_tensor_t *a = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1400, 1401)), *b = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(1401, 1402));
@@ -270,10 +271,12 @@ static void workspaces_of_libraries_count(conformance_t *c)
     gantry_placement_record_t record = {.struct_size = sizeof record};
     size_t count = 0;
     (void)gantry_get_placements(control.runtime, 1, &record, &count);
-    if (strcmp(record.kernel, "opencl") != 0) {
-        conformance_skip(c, "CLBlast is not there: the product ran as %s", record.kernel);
+    if (strcmp(record.kernel, c->backend) != 0) {
+        conformance_skip(c, "CLBlast or cuBLASLt is not there: the product ran as %s", record.kernel);
+    } else if (!is_opencl && workspace == 0) {
+        conformance_skip(c, "cuBLASLt wants no workspace for this product");
     } else {
-        CHECK(c, product >= 1400 * 1402 * 4 && workspace >= MEBI, "%" PRIu64 " bytes for the product, %" PRIu64 " at the peak beside it (kernel %s)",
+        CHECK(c, product >= 1400 * 1402 * 4 && workspace >= (is_opencl ? MEBI : 1), "%" PRIu64 " bytes for the product, %" PRIu64 " at the peak beside it (kernel %s)",
               product, workspace, record.kernel);
     }
     conformance_end_scope(c, scope, GANTRY_OK);

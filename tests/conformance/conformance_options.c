@@ -21,7 +21,7 @@ static const char usage[] =
     "  --gpu-forms            imitate a card on the first GPU: a processor runs the kernels' forms for GPUs\n"
     "  --only NAME[,NAME]     these ops and groups only\n"
     "  --case TEXT            cases whose name contains TEXT\n"
-    "  --every N              each N-th case of golden files, sweep and matrix products\n"
+    "  --every N              the first of every N cases of an op in golden files and sweep, and of matrix products\n"
     "  --golden DIR           folder of golden files\n"
     "  --expectations FILE    kernels known to be missing: backend op dtype reason\n"
     "  --skip-file FILE       cases to leave out: op case-text reason (* is any case)\n"

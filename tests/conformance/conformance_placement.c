@@ -104,6 +104,15 @@ static bool is_checked_elsewhere(const char *op)
     return false;
 }
 
+/* Whatever --every leaves out: each op is run. */
+static bool was_run(const conformance_t *c, const char *op)
+{
+    for (size_t i = 0; i < c->row_count; i++) {
+        if (strcmp(c->rows[i].group, op) == 0) return c->rows[i].passed + c->rows[i].failed + c->rows[i].skipped > 0;
+    }
+    return c->options.only || c->options.case_part;
+}
+
 static void check_op(conformance_t *c, size_t index)
 {
     char path[1024];
@@ -119,6 +128,7 @@ static void check_op(conformance_t *c, size_t index)
     FILE *file = fopen(path, "rb");
     CHECK(c, file, "there are no golden cases: %s cannot be opened", path);
     if (file) fclose(file);
+    CHECK(c, was_run(c, info.name), "none of its cases was run");
 }
 
 void conformance_run_coverage(conformance_t *c)

@@ -1,5 +1,5 @@
-/* The fault tool: makes one host allocation, one slot of the fake backend or one OpenCL call fail at a time, in short programs over the
- * public API, and checks what is left of them.
+/* The fault tool: makes one host allocation, one slot of the fake backend, one OpenCL call or one call of the stand-in for NVIDIA's
+ * libraries fail at a time, in short programs over the public API, and checks what is left of them.
  *
  * Words: an event is one call that could fail; a site is the place it comes from (name and return addresses within the library, as
  * offsets in their modules, so that a site keeps its number from run to run of one build); an occurrence is the n-th event of a site.
@@ -10,14 +10,15 @@
 
 #include <gantry/gantry.h>
 
-typedef enum faults_source_t { FAULTS_HOST, FAULTS_FAKE, FAULTS_OPENCL, FAULTS_SOURCES } faults_source_t;
+typedef enum faults_source_t { FAULTS_HOST, FAULTS_FAKE, FAULTS_OPENCL, FAULTS_CUDA, FAULTS_SOURCES } faults_source_t;
 
 /* ---- scenarios ---- */
 
 #define FAULTS_ON_HOST (1u << FAULTS_HOST)
 #define FAULTS_ON_FAKE (1u << FAULTS_FAKE)
 #define FAULTS_ON_OPENCL (1u << FAULTS_OPENCL)
-#define FAULTS_ON_ALL (FAULTS_ON_HOST | FAULTS_ON_FAKE | FAULTS_ON_OPENCL)
+#define FAULTS_ON_CUDA (1u << FAULTS_CUDA)
+#define FAULTS_ON_ALL (FAULTS_ON_HOST | FAULTS_ON_FAKE | FAULTS_ON_OPENCL | FAULTS_ON_CUDA)
 #define FAULTS_WITH_GPUS (1u << 8)   /* host source: beside the CPU, two devices of the fake backend */
 #define FAULTS_SAME_OUTPUT (1u << 9) /* a run that succeeds prints what the run without a fault prints */
 #define FAULTS_COLD (1u << 10)       /* no cache of program binaries */
@@ -67,6 +68,7 @@ void faults_sites_stop(void);
 bool faults_sites_is_aimed(void);
 bool faults_sites_fired(void);
 uint64_t faults_sites_occurrence(void); /* aimed at */
+uint64_t faults_sites_choice(void);     /* of the site and occurrence aimed at: the same in every run */
 /* Called by the sources: must this event fail? */
 bool faults_event(const char *name);
 
@@ -93,6 +95,9 @@ bool faults_source_is_clean(char *out_why, size_t why_bytes);
 gantry_status_t faults_source_status(void);
 const char *faults_source_cause(void);
 bool faults_source_is_told(const char *message);
+bool faults_source_is_lost(void); /* it took the device with it */
+/* Called by the sources: such a fault is made now. */
+void faults_source_made(gantry_status_t status, const char *cause, bool loses_device);
 extern faults_source_t faults_source;
 
 /* ---- what the program under test said, see faults_calls.h ---- */

@@ -14,7 +14,7 @@
 #define SKIPPED 77
 
 static const char usage[] =
-    "usage: gantry_faults --source host|fake|opencl [options]\n"
+    "usage: gantry_faults --source host|fake|opencl|cuda [options]\n"
     "  --scenario NAME[,NAME]  these only; a name ending in * stands for all that begin so\n"
     "  --random N              beside the first, second and last occurrence of each site, N random ones (2)\n"
     "  --once                  leave a site out that an earlier scenario of this call had\n"

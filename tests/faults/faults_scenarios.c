@@ -48,7 +48,7 @@ int faults_program_saved(int argc, char **argv) {
 const faults_scenario_t faults_scenarios[] = {
     {"small", faults_program_small, FAULTS_ON_ALL, {"%d"}},
     {"small.gpus", faults_program_small, FAULTS_ON_HOST | FAULTS_WITH_GPUS, {"%d"}},
-    {"small.cold", faults_program_small, FAULTS_ON_OPENCL | FAULTS_COLD, {"%d"}},
+    {"small.cold", faults_program_small, FAULTS_ON_OPENCL | FAULTS_ON_CUDA | FAULTS_COLD, {"%d"}},
     {"matmul", faults_program_matmul, FAULTS_ON_ALL, {"%d"}},
     {"copies", faults_program_copies, FAULTS_ON_ALL | FAULTS_WITH_GPUS, {"%d"}},
     {"memory", faults_program_memory, FAULTS_ON_ALL, {"%d"}},
@@ -76,8 +76,8 @@ const faults_scenario_t faults_scenarios[] = {
     {GROUP("variable") | FAULTS_WITH_GPUS, GROUP_ARGS("variable")},
     {GROUP("scope") | FAULTS_WITH_GPUS, GROUP_ARGS("scope")},
     {GROUP("thread"), GROUP_ARGS("thread")},
-    {"conformance.memory", faults_conformance_main, FAULTS_ON_HOST | FAULTS_ON_OPENCL | FAULTS_RUNS_OUT, GROUP_ARGS("memory")},
-    {"conformance.matmul", faults_conformance_main, FAULTS_ON_HOST | FAULTS_ON_OPENCL, {DEVICE, "--only", "MatMul,BatchMatMul", "--every", "60"}},
+    {"conformance.memory", faults_conformance_main, FAULTS_ON_HOST | FAULTS_ON_OPENCL | FAULTS_ON_CUDA | FAULTS_RUNS_OUT, GROUP_ARGS("memory")},
+    {"conformance.matmul", faults_conformance_main, FAULTS_ON_HOST | FAULTS_ON_OPENCL | FAULTS_ON_CUDA, {DEVICE, "--only", "MatMul,BatchMatMul", "--every", "60"}},
 };
 /* clang-format on */
 

@@ -70,6 +70,8 @@ void faults_sites_aim(uint64_t site, uint64_t occurrence) {
 
 uint64_t faults_sites_occurrence(void) { return self.aim_occurrence; }
 
+uint64_t faults_sites_choice(void) { return mix(self.aim_site, self.aim_occurrence); }
+
 bool faults_sites_is_aimed(void) { return self.mode == AIMING; }
 
 void faults_sites_stop(void) { set_mode(STOPPED); }

@@ -1,4 +1,4 @@
-/* The three sources of faults: how events come from them, what a fault is there, and what must be given back. */
+/* The sources of faults: how events come from them, what a fault is there, and what must be given back. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 
 #include "fake_backend.h"
 #include "faults.h"
+#include "faults_cuda.h"
 #include "opencl_fault_layer.h"
 
 faults_source_t faults_source;
@@ -21,16 +22,25 @@ static struct {
     char cache[512];
     gantry_status_t status; /* of the fault that was made last */
     const char *text;
+    bool is_lost;
 } self = {.status = GANTRY_RESOURCE_EXHAUSTED, .text = "host memory"};
 
 const char *faults_source_name(faults_source_t source) {
-    static const char *const names[] = {"host", "fake", "opencl"};
+    static const char *const names[] = {"host", "fake", "opencl", "cuda"};
     return names[source];
 }
 
 gantry_status_t faults_source_status(void) { return self.status; }
 
 const char *faults_source_cause(void) { return self.text; }
+
+bool faults_source_is_lost(void) { return self.is_lost; }
+
+void faults_source_made(gantry_status_t status, const char *cause, bool loses_device) {
+    self.status = status;
+    self.text = cause;
+    self.is_lost = loses_device;
+}
 
 bool faults_source_is_told(const char *message) {
     return strstr(message, self.text) || (faults_source == FAULTS_HOST && strstr(message, "No memory for"));
@@ -129,8 +139,7 @@ static int32_t watch_opencl(const char *function) {
     size_t i = 0;
     while (strncmp(function, plausible[i].function, strlen(plausible[i].function)) != 0) ++i;
     const fault_t *fault = plausible[i].faults[faults_sites_occurrence() % 3];
-    self.status = fault->status;
-    self.text = fault->name;
+    faults_source_made(fault->status, fault->name, false);
     return fault->error;
 }
 
@@ -178,7 +187,8 @@ bool faults_source_prepare(faults_source_t source, char *out_why, size_t why_byt
     (void)snprintf(self.cache, sizeof self.cache, "%s", folder ? folder : "");
     if (!prepare_fake(out_why, why_bytes)) return false;
     self.text = source == FAULTS_HOST ? "host memory" : "injected here";
-    return source != FAULTS_OPENCL || prepare_opencl(out_why, why_bytes);
+    if (source == FAULTS_OPENCL) return prepare_opencl(out_why, why_bytes);
+    return source != FAULTS_CUDA || faults_cuda_prepare(out_why, why_bytes);
 }
 
 const char *faults_source_device(const faults_scenario_t *scenario) {
@@ -187,14 +197,14 @@ const char *faults_source_device(const faults_scenario_t *scenario) {
 }
 
 void faults_source_fill(const faults_scenario_t *scenario, gantry_runtime_options_t *options) {
-    static const char *const backends[] = {"cpu", "cpu,fake", "cpu,opencl"};
-    bool is_opencl = faults_source == FAULTS_OPENCL;
+    static const char *const backends[] = {"cpu", "cpu,fake", "cpu,opencl", "cpu,cuda"};
+    bool is_driver = faults_source == FAULTS_OPENCL || faults_source == FAULTS_CUDA;
     bool has_fakes = faults_source == FAULTS_FAKE || (scenario->flags & FAULTS_WITH_GPUS);
     options->reallocate = faults_heap_reallocate;
     options->reallocate_user = NULL;
-    if (!options->backends) options->backends = backends[is_opencl ? 2 : has_fakes];
+    if (!options->backends) options->backends = backends[is_driver ? (size_t)faults_source : has_fakes];
     if (!options->backend_path) options->backend_path = GANTRY_FAULTS_FAKE_FOLDER ":" GANTRY_FAULTS_MODULES;
-    if (!options->kernel_cache) options->kernel_cache = is_opencl && !(scenario->flags & FAULTS_COLD) ? self.cache : "";
+    if (!options->kernel_cache) options->kernel_cache = is_driver && !(scenario->flags & FAULTS_COLD) ? self.cache : "";
     if (options->intra_op_threads == 0) options->intra_op_threads = 1;
     if (options->opencl_cpu_as_gpu == GANTRY_DEFAULT) options->opencl_cpu_as_gpu = GANTRY_ON;
 }
@@ -202,6 +212,8 @@ void faults_source_fill(const faults_scenario_t *scenario, gantry_runtime_option
 void faults_source_reset(void) {
     self.fake->reset();
     set_fake_devices();
+    self.is_lost = false;
+    if (faults_source == FAULTS_CUDA) faults_cuda_reset();
     for (int kind = 0; self.layer_live && kind < FAULTS_LAYER_KINDS; ++kind) self.live[kind] = self.layer_live(kind);
 }
 
@@ -209,6 +221,7 @@ void faults_source_reset(void) {
 bool faults_source_is_clean(char *out_why, size_t why_bytes) {
     const struct timespec pause = {.tv_nsec = 2000000};
     if (!is_fake_clean(out_why, why_bytes)) return false;
+    if (faults_source == FAULTS_CUDA) return faults_cuda_is_clean(out_why, why_bytes);
     for (int i = 0; self.layer_live && i < 500; ++i) {
         if (is_layer_clean(out_why, why_bytes)) return true;
         (void)nanosleep(&pause, NULL);

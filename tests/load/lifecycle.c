@@ -1,10 +1,12 @@
 /* Runtimes made, used and released many times: what the process holds afterwards is what it held after ten of them.
  *
- *   lifecycle [--device cpu|opencl] [--cycles N] [--together THREADS] [--objects LIBRARY] [--tolerance BYTES]
+ *   lifecycle [--device cpu|opencl|cuda] [--cycles N] [--together THREADS] [--objects LIBRARY] [--tolerance BYTES]
  *
  * cpu      memory must not grow by more than the tolerance for each cycle; threads, open files and mappings stay
  * opencl   the same, less what a plain OpenCL program grows by that does the same in this process; with --objects LIBRARY (the counting one
  *          of this folder) every context, queue, buffer, program, kernel and event is let go of
+ * cuda     on the stand-in for NVIDIA's driver; with --objects LIBRARY (the stand-in's libcuda) each kind of its objects is let go of, and
+ *          none was left to its context. What PoCL behind it grows by is not judged
  * --together  that many threads make runtimes with settings of their own at the same time, two each, and use them by turns
  *
  * Prints what it measured; exit code 0, 1 after a failure, 77 where the device is not there. */
@@ -17,6 +19,7 @@
 
 #include <gantry/gantry.h>
 
+#include "../stand_ins/cuda/stand_in_control.h"
 #include "count_objects.h"
 #include "counting_heap.h"
 #include "measure.h"
@@ -27,8 +30,14 @@
 #define SIDE 64
 #define SKIP 77
 
+typedef enum device_t { CPU, OPENCL, CUDA, DEVICES } device_t;
+
+static const char *const device_words[] = {"cpu", "opencl", "cuda"};
+static const char *const device_names[] = {"CPU:0", "opencl:0", "cuda:0"};
+static const char *const device_backends[] = {"cpu", "cpu,opencl", "cpu,cuda"};
+
 typedef struct options_t {
-    bool opencl;
+    device_t device;
     long cycles, together;
     const char *objects;
     double tolerance_bytes;
@@ -83,17 +92,18 @@ static bool live_once(const options_t *options, raw_work_t *out_work) {
     char library[1024];
     const char *extra[] = {NULL, NULL};
     if (options->objects) {
-        (void)snprintf(library, sizeof library, "GANTRY_OPENCL_LIBRARY=%s", options->objects);
+        (void)snprintf(library, sizeof library, "GANTRY_%s_LIBRARY=%s", options->device == CUDA ? "CUDA" : "OPENCL",
+                       options->objects);
         extra[0] = library;
     }
-    gantry_runtime_options_t settings = plain_options(options->opencl ? "cpu,opencl" : "cpu", extra);
+    gantry_runtime_options_t settings = plain_options(device_backends[options->device], extra);
     settings.soft_placement = GANTRY_OFF; /* a device that is not there must not pass for one that costs nothing */
     gantry_runtime_t *runtime;
     if (gantry_runtime_create(&settings, &runtime) != GANTRY_OK) {
         printf("FAIL: no runtime: %s\n", gantry_last_message());
         return false;
     }
-    bool good = use_runtime(runtime, options->opencl ? "opencl:0" : "CPU:0");
+    bool good = use_runtime(runtime, device_names[options->device]);
     gantry_program_stats_t stats = {.struct_size = sizeof stats};
     if (gantry_get_program_stats(runtime, &stats) == GANTRY_OK)
         *out_work = (raw_work_t){(unsigned)(stats.built + stats.loaded), (unsigned)stats.launches, 4};
@@ -160,15 +170,34 @@ static void judge(const options_t *options, const growth_t *growth, const growth
     double heap_extra = growth->heap_per_cycle - base->heap_per_cycle;
     long mappings = growth->after.mappings - growth->before.mappings - (base->after.mappings - base->before.mappings);
     printf("ours less the driver's: resident %.1f, C heap %.1f bytes per cycle; tolerance %.0f%s\n", extra, heap_extra,
-           options->tolerance_bytes, MEASURE_SANITIZED ? " (not judged: a sanitizer keeps memory of its own)" : "");
+           options->tolerance_bytes,
+           MEASURE_SANITIZED           ? " (not judged: a sanitizer keeps memory of its own)"
+           : options->device == CUDA ? " (not judged: PoCL behind the stand-in grows)"
+                                       : "");
     EXPECT(growth->after.threads <= growth->before.threads, "threads stay behind");
     EXPECT(growth->after.files <= growth->before.files, "files stay open");
     EXPECT(atomic_load(&heap_blocks) == 0 && atomic_load(&heap_bytes) == 0,
            "%ld blocks of host memory, %ld bytes, stay behind", atomic_load(&heap_blocks), atomic_load(&heap_bytes));
-    if (MEASURE_SANITIZED) return;
+    if (MEASURE_SANITIZED || options->device == CUDA) return;
     EXPECT(mappings <= 8, "%ld mappings stay behind", mappings);
     EXPECT(extra <= options->tolerance_bytes, "resident memory grows");
     EXPECT(heap_extra <= options->tolerance_bytes, "the C heap grows");
+}
+
+static void judge_stand_in(const options_t *options) {
+    void *library = dlopen(options->objects, RTLD_NOW), *symbol = library ? dlsym(library, "stand_in_control") : NULL;
+    char text[256] = "";
+    stand_in_control_fn find;
+    EXPECT(symbol, "%s is not the stand-in's libcuda", options->objects);
+    if (!symbol) return;
+    memcpy(&find, &symbol, sizeof find);
+    for (int kind = 0; kind < STAND_IN_KINDS; ++kind) {
+        long live = find()->live(kind), abandoned = find()->abandoned(kind);
+        EXPECT(live == 0 && abandoned == 0, "kind %d: %ld stay behind, %ld ended with their context", kind, live, abandoned);
+    }
+    EXPECT(find()->complaints(text, sizeof text) == 0, "no driver would have survived this: %s", text);
+    printf("%llu calls of the stand-in; objects left: none of %d kinds%s\n", (unsigned long long)find()->calls(NULL),
+           STAND_IN_KINDS, failures ? " but those named above" : "");
 }
 
 static void judge_objects(const options_t *options) {
@@ -210,7 +239,7 @@ static void run_one_after_another(const options_t *options) {
     growth_t ours = {.seconds = 0}, raw = {.seconds = 0};
     raw_work_t work = {0, 0, 0}, again;
     bool good = live_once(options, &work); /* what a cycle does; also fills the cache of program binaries */
-    if (good && options->opencl) {
+    if (good && options->device == OPENCL) {
         if (work.programs > RAW_PROGRAMS) work.programs = RAW_PROGRAMS;
         printf("a cycle has %u programs and %u launches\n", work.programs, work.launches);
         good = measure_raw(options, &work, &raw);
@@ -219,9 +248,11 @@ static void run_one_after_another(const options_t *options) {
     good = good && repeat(options, live_once, &again, &ours);
     EXPECT(good, "a cycle failed");
     if (!good) return;
-    print_growth(options->opencl ? "runtimes on opencl:0" : "runtimes on CPU:0", options, &ours);
+    char what[32];
+    (void)snprintf(what, sizeof what, "runtimes on %s", device_names[options->device]);
+    print_growth(what, options, &ours);
     judge(options, &ours, &raw);
-    if (options->objects) judge_objects(options);
+    if (options->objects) (options->device == CUDA ? judge_stand_in : judge_objects)(options);
 }
 
 /* ---- several at once ---- */
@@ -249,7 +280,7 @@ static void complain(together_t *self, const char *what) {
 static bool make_own(together_t *self, long number, own_t *out) {
     *out = (own_t){
         .soft = number % 2 == 0, .growth = number % 3 != 0, .limit_bytes = (uint64_t)(4 + number % 5 * 4) << 20};
-    gantry_runtime_options_t settings = plain_options(self->options->opencl ? "cpu,opencl" : "cpu", NULL);
+    gantry_runtime_options_t settings = plain_options(device_backends[self->options->device], NULL);
     settings.intra_op_threads = 1 + (int32_t)(number % 3);
     settings.soft_placement = out->soft ? GANTRY_ON : GANTRY_OFF;
     settings.memory_growth = out->growth ? GANTRY_ON : GANTRY_OFF;
@@ -328,7 +359,9 @@ static bool read_options(int argc, char **argv, options_t *out) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (!value) return false;
         if (strcmp(name, "--device") == 0) {
-            out->opencl = strcmp(value, "opencl") == 0;
+            for (int k = 0; k < DEVICES; ++k) {
+                if (strcmp(value, device_words[k]) == 0) out->device = (device_t)k;
+            }
         } else if (strcmp(name, "--cycles") == 0) {
             out->cycles = strtol(value, NULL, 10);
         } else if (strcmp(name, "--together") == 0) {
@@ -344,12 +377,12 @@ static bool read_options(int argc, char **argv, options_t *out) {
     return out->cycles > 0;
 }
 
-static bool has_opencl(void) {
-    gantry_runtime_options_t settings = plain_options("cpu,opencl", NULL);
+static bool has_device(device_t wanted) {
+    gantry_runtime_options_t settings = plain_options(device_backends[wanted], NULL);
     gantry_runtime_t *runtime;
     const gantry_logical_device_t *device = NULL;
     if (gantry_runtime_create(&settings, &runtime) != GANTRY_OK) return false;
-    bool found = gantry_find_logical_device(runtime, "opencl:0", &device) == GANTRY_OK;
+    bool found = gantry_find_logical_device(runtime, device_names[wanted], &device) == GANTRY_OK;
     gantry_runtime_release(runtime);
     return found;
 }
@@ -359,12 +392,12 @@ int main(int argc, char **argv) {
     (void)setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     if (!read_options(argc, argv, &options)) {
         printf(
-            "usage: lifecycle [--device cpu|opencl] [--cycles N] [--together THREADS] [--objects LIBRARY] [--tolerance "
+            "usage: lifecycle [--device cpu|opencl|cuda] [--cycles N] [--together THREADS] [--objects LIBRARY] [--tolerance "
             "BYTES]\n");
         return 2;
     }
-    if (options.opencl && !has_opencl()) {
-        printf("skipped: no OpenCL device here: %s\n", gantry_last_message());
+    if (!has_device(options.device)) {
+        printf("skipped: no %s here: %s\n", device_names[options.device], gantry_last_message());
         return SKIP;
     }
     if (options.together > 0) {

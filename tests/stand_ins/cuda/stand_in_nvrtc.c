@@ -85,7 +85,12 @@ const char *nvrtcGetErrorString(int error) {
                                         "NVRTC_ERROR_INVALID_INPUT",
                                         "NVRTC_ERROR_INVALID_PROGRAM",
                                         "NVRTC_ERROR_INVALID_OPTION",
-                                        "NVRTC_ERROR_COMPILATION"};
+                                        "NVRTC_ERROR_COMPILATION",
+                                        "NVRTC_ERROR_BUILTIN_OPERATION_FAILURE",
+                                        "NVRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION",
+                                        "NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION",
+                                        "NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID",
+                                        "NVRTC_ERROR_INTERNAL_ERROR"};
 
     return error >= 0 && error < (int)(sizeof names / sizeof names[0]) ? names[error] : "NVRTC_ERROR unknown";
 }

@@ -72,6 +72,7 @@ static int find_device(void) {
 static void open_pocl(void) {
     cl_int native = CL_SUCCESS;
 
+    setenv("POCL_WORK_GROUP_SPECIALIZATION", "0", 0); /* one kernel for every size of work-group: see the build options */
     if (!resolve() || !find_device()) {
         return;
     }
@@ -105,46 +106,54 @@ static char *log_of(cl_program program) {
     return log;
 }
 
-/* ---- the program built last: whoever compiles a text usually loads it next ---- */
+/* ---- programs built last: whoever compiles a text loads it next, and a test's next runtime loads it once more ---- */
 
-static pthread_mutex_t last_lock = PTHREAD_MUTEX_INITIALIZER;
-static cl_program last_program;
-static char *last_source;
-static char *last_options;
+#define KEPT 128
 
-static cl_program take_last(const char *source, const char *options) {
+typedef struct kept_t {
+    cl_program program; /* NULL: free */
+    char *source;
+    char *options;
+} kept_t;
+
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+static kept_t kept[KEPT];
+static int kept_next;
+
+static cl_program take_kept(const char *source, const char *options) {
     cl_program program = NULL;
 
-    pthread_mutex_lock(&last_lock);
-    if (last_program != NULL && strcmp(last_source, source) == 0 && strcmp(last_options, options) == 0) {
-        program = last_program;
-        table.clRetainProgram(program);
+    pthread_mutex_lock(&kept_lock);
+    for (int i = 0; i < KEPT && kept[i].program != NULL && program == NULL; i++) {
+        if (strcmp(kept[i].options, options) == 0 && strcmp(kept[i].source, source) == 0) {
+            program = kept[i].program;
+            table.clRetainProgram(program);
+        }
     }
-    pthread_mutex_unlock(&last_lock);
+    pthread_mutex_unlock(&kept_lock);
     return program;
 }
 
-static void keep_last(cl_program program, const char *source, const char *options) {
-    char *source_copy = strdup(source);
-    char *options_copy = strdup(options);
+/* In place of the oldest. */
+static void keep(cl_program program, const char *source, const char *options) {
+    kept_t made = {program, strdup(source), strdup(options)};
+    kept_t old = made;
 
-    pthread_mutex_lock(&last_lock);
-    if (source_copy != NULL && options_copy != NULL) {
-        if (last_program != NULL) {
-            table.clReleaseProgram(last_program);
-        }
+    pthread_mutex_lock(&kept_lock);
+    if (made.source != NULL && made.options != NULL) {
         table.clRetainProgram(program);
-        last_program = program;
-        free(last_source);
-        free(last_options);
-        last_source = source_copy;
-        last_options = options_copy;
-        source_copy = NULL;
-        options_copy = NULL;
+        old = kept[kept_next];
+        kept[kept_next] = made;
+        kept_next = (kept_next + 1) % KEPT;
+    } else {
+        old.program = NULL;
     }
-    pthread_mutex_unlock(&last_lock);
-    free(source_copy);
-    free(options_copy);
+    pthread_mutex_unlock(&kept_lock);
+    if (old.program != NULL) {
+        table.clReleaseProgram(old.program);
+    }
+    free(old.source);
+    free(old.options);
 }
 
 cl_program stand_in__build(const char *source, const char *options, char **out_log) {
@@ -157,7 +166,7 @@ cl_program stand_in__build(const char *source, const char *options, char **out_l
     if (cl == NULL) {
         return NULL;
     }
-    program = out_log == NULL ? take_last(source, options) : NULL;
+    program = out_log == NULL ? take_kept(source, options) : NULL;
     if (program != NULL) {
         return program;
     }
@@ -178,8 +187,6 @@ cl_program stand_in__build(const char *source, const char *options, char **out_l
         cl->clReleaseProgram(program);
         return NULL;
     }
-    if (out_log != NULL) {
-        keep_last(program, source, options);
-    }
+    keep(program, source, options);
     return program;
 }

@@ -77,10 +77,11 @@ void stand_in__close_null_stream(stand_in_context_t *context);
 
 /* ---- programs ---- */
 
-#define STAND_IN_BUILD_OPTIONS "-cl-std=CL1.2 -cl-kernel-arg-info -cl-fp32-correctly-rounded-divide-sqrt"
+/* Building takes nearly all of a test's time, running little: nothing is optimised. */
+#define STAND_IN_BUILD_OPTIONS "-cl-opt-disable -cl-std=CL1.2 -cl-kernel-arg-info -cl-fp32-correctly-rounded-divide-sqrt"
 
-/* A program built from text; *out_log (malloc) is the compiler's, NULL where not asked for: then the program built last
- * may serve once more. NULL: it was refused. */
+/* A program built from text; *out_log (malloc) is the compiler's, NULL where not asked for: then one that was built
+ * before may serve once more. NULL: it was refused. */
 STAND_IN_API cl_program stand_in__build(const char *source, const char *options, char **out_log);
 
 #endif

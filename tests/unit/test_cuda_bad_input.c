@@ -1,0 +1,522 @@
+/* CUDA on machines where something is missing, too old, refused or broken, seen through the public API: a state and a reason, and the
+ * other devices keep working. Each machine is a process of its own on the stand-in for NVIDIA's driver, which reads its settings once. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <gantry/gantry.h>
+
+#include "cuda/stand_in_control.h"
+#include "log_lines.h"
+
+#define MODULES GANTRY_TEST_MODULES "/../gantry"
+#define STAND_IN(library) GANTRY_TEST_MODULES "/cuda/standin_" library ".so"
+
+/* ---- one machine ---- */
+
+typedef struct machine_t {
+    gantry_runtime_options_t options;
+    const char *extra[8];
+    gantry_runtime_t *runtime;
+    gantry_backend_status_t cuda; /* state of the CUDA backend */
+    char folder[64];              /* of the test's files */
+} machine_t;
+
+static log_lines_t lines;
+static int wrong; /* in the child */
+
+#define EXPECT(condition, ...)                                       \
+    do {                                                             \
+        if (!(condition)) {                                          \
+            wrong = 1;                                               \
+            printf("line %d: %s: ", __LINE__, #condition);           \
+            printf(__VA_ARGS__);                                     \
+            printf("\n");                                            \
+        }                                                            \
+    } while (0)
+#define EXPECT_TEXT(text, part) EXPECT(strstr(text, part), "\"%s\" is not in \"%s\"", part, text)
+
+static void machine_init(machine_t *m) {
+    static const char *const libraries[] = {"GANTRY_CUDA_LIBRARY=" STAND_IN("libcuda"), "GANTRY_CUDA_NVRTC=" STAND_IN("libnvrtc"),
+                                            "GANTRY_CUDA_CUBLAS=" STAND_IN("libcublas"), "GANTRY_CUDA_NVML=" STAND_IN("libnvml")};
+    memset(m, 0, sizeof *m);
+    memcpy(m->extra, libraries, sizeof libraries);
+    log_lines_init(&lines);
+    m->options = (gantry_runtime_options_t){.struct_size = sizeof m->options,
+                                            .log = log_lines_write,
+                                            .log_user = &lines,
+                                            .backend_path = MODULES,
+                                            .backends = "cpu,cuda",
+                                            .soft_placement = GANTRY_OFF,
+                                            .kernel_cache = "",
+                                            .extra = m->extra};
+}
+
+static void machine_open(machine_t *m) {
+    EXPECT(gantry_runtime_create(&m->options, &m->runtime) == GANTRY_OK, "%s", gantry_last_message());
+    if (!m->runtime) _exit(1);
+    m->cuda = (gantry_backend_status_t){.struct_size = sizeof m->cuda};
+    for (size_t i = 0; i < gantry_backend_status_count(m->runtime); ++i) {
+        gantry_backend_status_t status = {.struct_size = sizeof status};
+        EXPECT(gantry_backend_status(m->runtime, i, &status) == GANTRY_OK, "%s", gantry_last_message());
+        if (strstr(status.name, "cuda")) m->cuda = status;
+    }
+    EXPECT(m->cuda.name, "no CUDA backend among %zu", gantry_backend_status_count(m->runtime));
+    if (!m->cuda.name) _exit(1);
+}
+
+static void machine_close(machine_t *m) {
+    gantry_runtime_release(m->runtime);
+    m->runtime = NULL;
+}
+
+/* 2 x 2: the sum of (x + x) * x is 60; with a product of matrices before it, 15 more of each. */
+static gantry_status_t compute(const machine_t *m, const char *device) {
+    static const float values[] = {1, 2, 3, 4};
+    float got = 0;
+    gantry_scope_t *scope = gantry_scope_begin(m->runtime, device);
+    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2), values, sizeof values);
+    const gantry_tensor_t *sum = gantry_sum(scope, gantry_mul(scope, gantry_add(scope, x, x), x), NULL);
+    gantry_status_t status = sum ? gantry_tensor_read(sum, &got, sizeof got) : gantry_scope_status(scope);
+    EXPECT(status != GANTRY_OK || (int)got == 60, "%s computed %g", device, (double)got);
+    gantry_status_t ended = scope ? gantry_scope_end(scope) : GANTRY_UNKNOWN;
+    return status != GANTRY_OK ? status : ended;
+}
+
+static void expect_computes(const machine_t *m, const char *device) {
+    gantry_status_t status = compute(m, device);
+    EXPECT(status == GANTRY_OK, "%s: %s: %s", device, gantry_status_name(status), gantry_last_message());
+}
+
+static void expect_refuses(const machine_t *m, const char *device, gantry_status_t wanted, const char *part) {
+    gantry_status_t status = compute(m, device);
+    EXPECT(status == wanted, "%s: %s: %s", device, gantry_status_name(status), gantry_last_message());
+    EXPECT_TEXT(gantry_last_message(), part);
+}
+
+static const stand_in_control_t *control(void) {
+    void *library = dlopen(STAND_IN("libcuda"), RTLD_NOW | RTLD_LOCAL);
+    void *symbol = library ? dlsym(library, "stand_in_control") : NULL;
+    stand_in_control_fn get = NULL;
+    memcpy(&get, &symbol, sizeof get);
+    EXPECT(get, "no stand-in: %s", dlerror());
+    if (!get) _exit(1);
+    return get();
+}
+
+static void set(const char *settings) { EXPECT(control()->set(settings) == 0, "%s", settings); }
+
+/* ---- processes ---- */
+
+static void on_machine(const char *settings, void (*body)(machine_t *m)) {
+    int result = -1;
+    fflush(stdout);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        machine_t m;
+        (void)setenv("GANTRY_STAND_IN_CUDA", settings, 1);
+        machine_init(&m);
+        body(&m);
+        machine_close(&m);
+        (void)fflush(stdout);
+        _exit(wrong);
+    }
+    assert_int_equal(waitpid(child, &result, 0), child);
+    if (result != 0) fail_msg("on a machine with \"%s\": %s %d", settings, WIFSIGNALED(result) ? "signal" : "exit code",
+                              WIFSIGNALED(result) ? WTERMSIG(result) : WEXITSTATUS(result));
+}
+
+static void just_compute(machine_t *m) {
+    machine_open(m);
+    if (m->cuda.state != GANTRY_BACKEND_USABLE || compute(m, "GPU:0") != GANTRY_OK) wrong = 1;
+}
+
+static int set_up(void **state) {
+    (void)state;
+    fflush(stdout);
+    pid_t child = fork();
+    int result = -1;
+    if (child == 0) {
+        machine_t m;
+        (void)setenv("GANTRY_STAND_IN_CUDA", "devices=1", 1);
+        machine_init(&m);
+        just_compute(&m);
+        _exit(wrong);
+    }
+    if (waitpid(child, &result, 0) == child && result == 0) return 0;
+    if (getenv("GANTRY_TEST_ALLOW_NO_OPENCL")) {
+        printf("skipped: the stand-in finds no PoCL here\n");
+        exit(77);
+    }
+    return -1;
+}
+
+/* ---- no CUDA at all ---- */
+
+static void expect_no_cuda(machine_t *m, const char *part) {
+    machine_open(m);
+    EXPECT(m->cuda.state == GANTRY_BACKEND_UNAVAILABLE, "state %d", (int)m->cuda.state);
+    EXPECT_TEXT(m->cuda.reason, part);
+    expect_refuses(m, "GPU:0", GANTRY_INVALID_ARGUMENT, "GPU:0");
+    expect_computes(m, "CPU:0");
+}
+
+static void has_no_driver(machine_t *m) {
+    m->extra[0] = "GANTRY_CUDA_LIBRARY=/nonexistent/libcuda.so.1";
+    expect_no_cuda(m, "/nonexistent/libcuda.so.1: cannot open shared object file");
+}
+
+static void has_old_driver(machine_t *m) { expect_no_cuda(m, "supports CUDA 11.8, and 12.0 or newer is needed"); }
+static void has_broken_driver(machine_t *m) { expect_no_cuda(m, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803)"); }
+static void has_no_card(machine_t *m) { expect_no_cuda(m, "it sees no card"); }
+
+static void no_driver_leaves_the_cpu_and_a_reason(void **state) {
+    (void)state;
+    on_machine("devices=1", has_no_driver);
+    on_machine("driver=11080", has_old_driver);
+    on_machine("fail=cuInit:*:803", has_broken_driver);
+    on_machine("devices=0", has_no_card);
+}
+
+/* ---- no programs ---- */
+
+/* Matrix products need no program; what needs one goes to the CPU where that is allowed, and the record says why. */
+static void runs_no_programs(machine_t *m) {
+    static const float values[] = {1, 2, 3, 4};
+    float got[4] = {0};
+    gantry_placement_record_t record = {.struct_size = sizeof record};
+    size_t count = 0;
+    machine_open(m);
+    EXPECT(m->cuda.state == GANTRY_BACKEND_USABLE, "%s", m->cuda.reason);
+    gantry_scope_t *scope = gantry_scope_begin(m->runtime, "GPU:0");
+    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 2), values, sizeof values);
+    const gantry_tensor_t *product = gantry_matmul(scope, x, x, NULL);
+    EXPECT(product && gantry_tensor_read(product, got, sizeof got) == GANTRY_OK, "%s", gantry_last_message());
+    EXPECT((int)got[3] == 22, "%g", (double)got[3]);
+    EXPECT(gantry_scope_end(scope) == GANTRY_OK, "%s", gantry_last_message());
+    expect_refuses(m, "GPU:0", GANTRY_INVALID_ARGUMENT, "Could not satisfy device specification");
+    EXPECT(gantry_set_soft_device_placement(m->runtime, true) == GANTRY_OK, "%s", gantry_last_message());
+    expect_computes(m, "GPU:0");
+    EXPECT(gantry_get_placements(m->runtime, 1, &record, &count) == GANTRY_OK && count == 1, "%zu", count);
+    EXPECT_TEXT(record.device, "CPU:0");
+    EXPECT(record.refusal_count > 0 && record.refusals[0].why == GANTRY_REFUSED_NO_KERNEL, "%u refusals", record.refusal_count);
+}
+
+static void has_no_nvrtc(machine_t *m) {
+    m->extra[1] = "GANTRY_CUDA_NVRTC=/nonexistent/libnvrtc.so.12";
+    runs_no_programs(m);
+    EXPECT_TEXT(m->cuda.libraries, "NVRTC missing (NVRTC cannot be opened: /nonexistent/libnvrtc.so.12");
+    EXPECT(log_lines_with(&lines, "CUDA devices run no programs", "/nonexistent/libnvrtc.so.12") == 1, "no warning");
+}
+
+static void has_old_card(machine_t *m) {
+    runs_no_programs(m);
+    EXPECT(log_lines_with(&lines, "runs no programs", "compute capability 5.0 is older than any") == 1, "no warning");
+}
+
+static void has_new_card(machine_t *m) {
+    machine_open(m);
+    expect_computes(m, "GPU:0"); /* as PTX */
+}
+
+static void no_compiler_for_the_card_leaves_products_and_the_cpu(void **state) {
+    (void)state;
+    on_machine("devices=1", has_no_nvrtc);
+    on_machine("cc=5.0;nvrtc=13000", has_old_card);
+    on_machine("cc=12.0;nvrtc=12040", has_new_card);
+}
+
+/* NVRTC is newer than the driver takes: versions of both are told. */
+static void driver_refuses_programs(machine_t *m) {
+    machine_open(m);
+    expect_refuses(m, "GPU:0", GANTRY_INVALID_ARGUMENT, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222)");
+    EXPECT_TEXT(gantry_last_message(), "CUDA 12.0");
+    EXPECT_TEXT(gantry_last_message(), "(12.9)");
+    expect_refuses(m, "GPU:1", GANTRY_INVALID_ARGUMENT, "222");
+    expect_computes(m, "CPU:0");
+}
+
+static void driver_older_than_the_compiler_is_told_with_both_versions(void **state) {
+    (void)state;
+    on_machine("devices=2;driver=12000;fail=cuModuleLoadDataEx:*:222", driver_refuses_programs);
+}
+
+/* ---- kept binaries ---- */
+
+static void remove_files(const char *folder) {
+    char path[512];
+    DIR *opened = opendir(folder);
+    for (struct dirent *entry = opened ? readdir(opened) : NULL; entry; entry = readdir(opened)) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        (void)unlink(path);
+    }
+    if (opened) (void)closedir(opened);
+    (void)rmdir(folder);
+}
+
+static gantry_program_stats_t compute_and_count(machine_t *m) {
+    gantry_program_stats_t stats = {.struct_size = sizeof stats};
+    machine_open(m);
+    expect_computes(m, "GPU:0");
+    EXPECT(gantry_get_program_stats(m->runtime, &stats) == GANTRY_OK, "%s", gantry_last_message());
+    machine_close(m);
+    return stats;
+}
+
+/* The driver refuses what the cache has: of another card, damaged within, too new. */
+static void cache_is_refused(machine_t *m) {
+    static const char *const refusals[] = {"fail=cuModuleLoadDataEx:1:209", "fail=cuModuleLoadDataEx:1:200", "fail=cuModuleLoadDataEx:1:218"};
+    (void)snprintf(m->folder, sizeof m->folder, "/tmp/gantry_bad_input_XXXXXX");
+    EXPECT(mkdtemp(m->folder), "no folder");
+    m->options.kernel_cache = m->folder;
+    gantry_program_stats_t first = compute_and_count(m), warm = compute_and_count(m);
+    EXPECT(first.built > 1 && warm.built == 0 && warm.loaded == first.built, "%d built, then %d, %d loaded", (int)first.built,
+           (int)warm.built, (int)warm.loaded);
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; ++i) {
+        control()->reset();
+        set(refusals[i]);
+        gantry_program_stats_t stats = compute_and_count(m);
+        EXPECT(stats.built == 1 && stats.bad_entries == 1, "%s: %d built, %d bad", refusals[i], (int)stats.built, (int)stats.bad_entries);
+    }
+    remove_files(m->folder);
+}
+
+static void binary_that_the_driver_refuses_is_built_again(void **state) {
+    (void)state;
+    on_machine("devices=1", cache_is_refused);
+}
+
+/* ---- memory ---- */
+
+/* Two matrices and the result fill the limit up to less than what cuBLASLt asks for. */
+static void has_little_memory(machine_t *m) {
+    static float values[128 * 128], got[128 * 128];
+    gantry_memory_info_t info = {.struct_size = sizeof info};
+    for (size_t i = 0; i < 128 * 128; ++i) values[i] = (float)(i % 3);
+    m->options.memory_limit_bytes = 3 * sizeof values + 32768;
+    machine_open(m);
+    gantry_scope_t *scope = gantry_scope_begin(m->runtime, "GPU:0");
+    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(128, 128), values, sizeof values);
+    const gantry_tensor_t *y = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(128, 128), values, sizeof values);
+    const gantry_tensor_t *product = gantry_matmul(scope, x, y, NULL);
+    EXPECT(product && gantry_tensor_read(product, got, sizeof got) == GANTRY_OK, "%s", gantry_last_message());
+    double wanted = 0;
+    for (size_t k = 0; k < 128; ++k) wanted += (double)values[k] * (double)values[k * 128];
+    EXPECT((int)got[0] == (int)wanted, "%g, not %g", (double)got[0], wanted);
+    EXPECT(gantry_get_memory_info(m->runtime, "GPU:0", &info) == GANTRY_OK, "%s", gantry_last_message());
+    EXPECT(info.peak_bytes <= info.limit_bytes, "%llu of %llu", (unsigned long long)info.peak_bytes,
+           (unsigned long long)info.limit_bytes);
+    EXPECT(gantry_scope_end(scope) == GANTRY_OK, "%s", gantry_last_message());
+    expect_computes(m, "CPU:0");
+}
+
+static void product_without_room_for_a_workspace_is_right(void **state) {
+    (void)state;
+    on_machine("devices=1", has_little_memory);
+}
+
+/* ---- loss ---- */
+
+static void loses_a_card(machine_t *m) {
+    static const float values[] = {1, 2, 3, 4};
+    gantry_placement_record_t record = {.struct_size = sizeof record};
+    size_t count = 0;
+    float got[4];
+    m->options.soft_placement = GANTRY_ON;
+    machine_open(m);
+    expect_computes(m, "GPU:0");
+    gantry_scope_t *scope = gantry_scope_begin(m->runtime, "GPU:0");
+    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(4), values, sizeof values);
+    EXPECT(x, "%s", gantry_last_message());
+    set("fail=cuLaunchKernel:1:214");
+    expect_refuses(m, "GPU:0", GANTRY_UNAVAILABLE, "CUDA_ERROR_ECC_UNCORRECTABLE (214)");
+    EXPECT(gantry_tensor_read(x, got, sizeof got) == GANTRY_UNAVAILABLE, "a lost tensor was read");
+    EXPECT_TEXT(gantry_last_message(), "GPU:0 was lost");
+    EXPECT_TEXT(gantry_last_message(), "CUDA_ERROR_ECC_UNCORRECTABLE");
+    (void)gantry_scope_end(scope);
+    EXPECT(log_lines_with(&lines, "GPU:0", "was lost and is not used any more") == 1, "no line of the loss");
+    expect_computes(m, "GPU:1");
+    expect_computes(m, "CPU:0");
+    expect_computes(m, "");
+    EXPECT(gantry_get_placements(m->runtime, 1, &record, &count) == GANTRY_OK && count == 1, "%zu", count);
+    EXPECT_TEXT(record.device, "GPU:1");
+    expect_computes(m, "GPU:0"); /* soft placement takes another */
+    EXPECT(gantry_get_placements(m->runtime, 1, &record, &count) == GANTRY_OK && count == 1, "%zu", count);
+    EXPECT(record.refusal_count > 0 && record.refusals[0].why == GANTRY_REFUSED_DEVICE_LOST, "%u refusals, %s", record.refusal_count,
+           gantry_refusal_text(record.refusals[0].why));
+}
+
+/* However much a message says first, the driver's error at its end stays. */
+static void loses_a_card_as_it_loads_a_program(machine_t *m) {
+    machine_open(m);
+    expect_refuses(m, "GPU:0", GANTRY_UNAVAILABLE, "CUDA_ERROR_LAUNCH_FAILED (719)");
+    expect_refuses(m, "GPU:0", GANTRY_INVALID_ARGUMENT, "CUDA_ERROR_LAUNCH_FAILED (719)");
+    expect_computes(m, "GPU:1");
+}
+
+static void has_busy_card(machine_t *m) {
+    machine_open(m);
+    expect_refuses(m, "GPU:0", GANTRY_UNAVAILABLE, "CUDA_ERROR_DEVICE_UNAVAILABLE (46)");
+    expect_computes(m, "GPU:1");
+    expect_computes(m, "CPU:0");
+}
+
+static void lost_or_busy_card_is_told_and_the_others_go_on(void **state) {
+    (void)state;
+    on_machine("devices=2", loses_a_card);
+    on_machine("devices=2;fail=cuModuleLoadDataEx:1:719", loses_a_card_as_it_loads_a_program);
+    on_machine("devices=2;busy=1,0", has_busy_card);
+}
+
+/* ---- peers ---- */
+
+static void copies_between_cards(machine_t *m) {
+    static const float values[] = {1, 2, 3, 4};
+    float got[4] = {0};
+    machine_open(m);
+    gantry_scope_t *scope = gantry_scope_begin(m->runtime, "GPU:0"), *other = gantry_scope_begin_in(scope, "GPU:1");
+    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(4), values, sizeof values);
+    for (int i = 0; i < 2; ++i) {
+        const gantry_tensor_t *y = gantry_add(other, x, x);
+        EXPECT(y && gantry_tensor_read(y, got, sizeof got) == GANTRY_OK, "%s", gantry_last_message());
+        EXPECT((int)got[3] == 8, "%g", (double)got[3]);
+    }
+    EXPECT(gantry_scope_end(other) == GANTRY_OK, "%s", gantry_last_message());
+    EXPECT(gantry_scope_end(scope) == GANTRY_OK, "%s", gantry_last_message());
+}
+
+static void has_no_peers(machine_t *m) {
+    copies_between_cards(m);
+    EXPECT(log_lines_with(&lines, "takes the way through the host", "reach each other's memory") == 1, "the way is not told");
+}
+
+static void refuses_peers(machine_t *m) {
+    copies_between_cards(m);
+    EXPECT(log_lines_with(&lines, "takes the way through the host", "CUDA_ERROR_TOO_MANY_PEERS (711)") == 1, "the way is not told");
+}
+
+static void refused_peer_access_is_told_and_copies_arrive(void **state) {
+    (void)state;
+    on_machine("devices=2;peer=0", has_no_peers);
+    on_machine("devices=2;fail=cuCtxEnablePeerAccess:*:711", refuses_peers);
+}
+
+/* ---- the module's file ---- */
+
+/* Writes the first bytes of the real module, or noise for a negative number. */
+static void write_module(const char *file, long bytes) {
+    static char content[1 << 20];
+    (void)unlink(file); /* the loader knows a file by its inode: each is another */
+    FILE *source = fopen(MODULES "/libgantry_backend_cuda.so", "rb"), *target = fopen(file, "wb");
+    EXPECT(source && target, "%s cannot be written", file);
+    if (!source || !target) _exit(1);
+    size_t size = fread(content, 1, sizeof content, source);
+    for (size_t i = 0; bytes < 0 && i < sizeof content; ++i) content[i] = (char)(i * i * 31 >> 3);
+    EXPECT(size > 20000, "the module has %zu bytes", size);
+    size = (size_t)(bytes < 0 ? -bytes : bytes);
+    EXPECT(fwrite(content, 1, size, target) == size, "%s", file);
+    (void)fclose(source);
+    (void)fclose(target);
+}
+
+static void has_damaged_module(machine_t *m) {
+    static const long cuts[] = {1, 64, 1000, 8192, 20000, -4096}; /* all within what is loaded, whatever is built */
+    char file[128];
+    (void)snprintf(m->folder, sizeof m->folder, "/tmp/gantry_bad_input_XXXXXX");
+    EXPECT(mkdtemp(m->folder), "no folder");
+    (void)snprintf(file, sizeof file, "%s/libgantry_backend_cuda.so", m->folder);
+    m->options.backend_path = file;
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; ++i) {
+        write_module(file, cuts[i]);
+        machine_open(m);
+        EXPECT(m->cuda.state == GANTRY_BACKEND_REFUSED || m->cuda.state == GANTRY_BACKEND_UNAVAILABLE, "%ld bytes: state %d", cuts[i],
+               (int)m->cuda.state);
+        EXPECT_TEXT(m->cuda.reason, file);
+        expect_computes(m, "CPU:0");
+        machine_close(m);
+    }
+    remove_files(m->folder);
+    m->options.backend_path = GANTRY_TEST_MODULES "/cuda/standin_libnvml.so"; /* a library, and no module */
+    m->options.backends = NULL;
+    EXPECT(gantry_runtime_create(&m->options, &m->runtime) == GANTRY_OK, "%s", gantry_last_message());
+    expect_computes(m, "CPU:0");
+}
+
+static void damaged_module_is_refused_and_the_cpu_works(void **state) {
+    (void)state;
+    on_machine("devices=1", has_damaged_module);
+}
+
+/* ---- CUDA_VISIBLE_DEVICES ---- */
+
+static const char *wanted_cards; /* "20": the third of the machine, then the first */
+
+static void shows_cards(machine_t *m) {
+    const gantry_physical_device_t *cards[8];
+    size_t count = 0;
+    machine_open(m);
+    EXPECT(gantry_get_visible_devices(m->runtime, "GPU", 8, cards, &count) == GANTRY_OK, "%s", gantry_last_message());
+    EXPECT(count == strlen(wanted_cards), "%zu cards, not %zu", count, strlen(wanted_cards));
+    for (size_t i = 0; i < count && i < strlen(wanted_cards); ++i) {
+        gantry_device_details_t details = {.struct_size = sizeof details};
+        char address[24];
+        EXPECT(gantry_get_device_details(m->runtime, cards[i], &details) == GANTRY_OK, "%s", gantry_last_message());
+        (void)snprintf(address, sizeof address, "0000:%02x:00.0", 0x17 + 8 * (wanted_cards[i] - '0'));
+        EXPECT(strcmp(details.pci_address, address) == 0, "GPU:%zu is %s, not %s", i, details.pci_address, address);
+    }
+    if (count > 0) {
+        expect_computes(m, "GPU:0");
+    } else {
+        EXPECT_TEXT(m->cuda.reason, "it sees no card (CUDA_VISIBLE_DEVICES=\"");
+        EXPECT_TEXT(m->cuda.reason, getenv("CUDA_VISIBLE_DEVICES"));
+        expect_computes(m, "CPU:0");
+    }
+}
+
+static void visible_devices_are_numbered_as_the_variable_says(void **state) {
+    /* identities: "stand-in card  0" in ASCII, the last digit counts */
+    static const char *const forms[][2] = {
+        {NULL, "012"},  {"0", "0"},       {"2,0", "20"},  {"1,2", "12"},  {"-1", ""},     {"", ""},        {"7", ""},
+        {"0,9,1", "0"}, {"0,-1,1", "0"},  {"1,1", ""},    {"none", ""},   {"abc", ""},    {"0, 1", "01"},
+        {"GPU-7374616e-642d-696e-2063-617264202032", "2"}, {"GPU-7374616e-642d-696e-2063-617264202031,GPU-7374616e-642d-696e-2063-617264202030", "10"},
+        {"GPU-7374616e", ""}, /* of all three */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; ++i) {
+        if (forms[i][0]) (void)setenv("CUDA_VISIBLE_DEVICES", forms[i][0], 1);
+        wanted_cards = forms[i][1];
+        on_machine("devices=3", shows_cards);
+    }
+    (void)unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_driver_leaves_the_cpu_and_a_reason),
+        cmocka_unit_test(no_compiler_for_the_card_leaves_products_and_the_cpu),
+        cmocka_unit_test(driver_older_than_the_compiler_is_told_with_both_versions),
+        cmocka_unit_test(binary_that_the_driver_refuses_is_built_again),
+        cmocka_unit_test(product_without_room_for_a_workspace_is_right),
+        cmocka_unit_test(lost_or_busy_card_is_told_and_the_others_go_on),
+        cmocka_unit_test(refused_peer_access_is_told_and_copies_arrive),
+        cmocka_unit_test(damaged_module_is_refused_and_the_cpu_works),
+        cmocka_unit_test(visible_devices_are_numbered_as_the_variable_says),
+    };
+
+    (void)setenv("POCL_DEVICES", "pthread", 1);
+    (void)unsetenv("CUDA_VISIBLE_DEVICES");
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}
