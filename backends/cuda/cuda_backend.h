@@ -24,6 +24,7 @@ typedef struct gantry__cuda_record_t {
     int capability; /* 90 for 9.0 */
     int arch;       /* what programs are compiled for, 0 when NVRTC cannot */
     int is_ptx;     /* they end as PTX for a later card: NVRTC is older than this one */
+    gantry_backend_device_t *open_device; /* one that is open, under the instance's lock; NULL: none */
     gantry_device_info_t info;
     char hardware_name[256];
     char pci_address[24];
@@ -42,7 +43,7 @@ struct gantry_backend_instance_t {
     int has_private_contexts;
     int has_tf32;
     char version[24];     /* "CUDA 12.9", the driver's */
-    pthread_mutex_t lock; /* guards what is opened late: the two tables below and the line */
+    pthread_mutex_t lock; /* guards what is opened late: the two tables below and the line; and open devices of records */
     gantry__cublas_t cublas;
     gantry__nvml_t nvml;
     char libraries[2048];
@@ -52,7 +53,7 @@ struct gantry_backend_device_t {
     gantry_backend_instance_t *instance;
     const gantry_host_t *host;
     const gantry__cuda_symbols_t *cu;
-    const gantry__cuda_record_t *record;
+    gantry__cuda_record_t *record;
     gantry__cu_context_t context;
     int is_private;
     int least_priority; /* the context's own, wider than what info says */
@@ -125,6 +126,12 @@ int32_t gantry__cuda_device_info(gantry_backend_instance_t *instance, uint32_t i
 int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t index,
                                  gantry_backend_device_t **out_device);
 void gantry__cuda_device_close(gantry_backend_device_t *device);
+
+/* ---- cuda_memory.c ---- */
+
+/* The slot card_memory. Without NVML a device that is open answers for its card; Unavailable, with the reason, when none is. */
+int32_t gantry__cuda_card_memory(gantry_backend_instance_t *instance, uint32_t index, uint64_t *out_free_bytes,
+                                 uint64_t *out_total_bytes);
 
 /* ---- cuda_device_info.c ---- */
 

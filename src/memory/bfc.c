@@ -76,6 +76,7 @@ gantry_status_t gantry__bfc_init(gantry__bfc_t *bfc, const gantry__heap_t *heap,
     bfc->options = *options;
     GANTRY__TRY(complete_options(&bfc->options));
     bfc->stats.bytes_limit = bfc->options.limit_bytes;
+    bfc->stats.reserved_bytes = bfc->options.reserved_bytes;
     bfc->options.initial_region_bytes = gantry__bfc_round(bfc, bfc->options.initial_region_bytes);
     bfc->options.max_step_bytes = gantry__bfc_round(bfc, bfc->options.max_step_bytes);
     bfc->next_region_bytes = bfc->options.initial_region_bytes;
