@@ -197,6 +197,7 @@ static const alone_t alone[] = {
     {"2,0", "20", "20", false, false}, /* in the driver's order */
     {"2,7", "2", "2", false, false},   /* the driver ended the list there */
     {"2,1,7", "21", "21", false, false},
+    {"1,0", "1", "", true, false}, /* one card: a driver of two would have shown both */
     {"\"2\"", "2", "2", false, false},
     {"2,-1", "2", "2", false, false},
     {"0", "0", "0", false, false},

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../cuda/stand_in_settings.h"
+#include "stand_in_settings.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
