@@ -42,11 +42,23 @@ static gantry_status_t commit(logical_t *device, uint64_t region, uint64_t size_
     return gantry__point_wait((gantry__point_t){stream, count});
 }
 
+/* The driver's refusal, with what the card has left: other processes take of it, too. */
+static gantry_status_t tell_free_memory(const logical_t *device, gantry_status_t status) {
+    uint64_t free_bytes, total_bytes;
+    char why[GANTRY__MESSAGE_BYTES]; /* asking may say something, too */
+    if (status != GANTRY_RESOURCE_EXHAUSTED) return status;
+    (void)snprintf(why, sizeof why, "%s", gantry__message());
+    if (!gantry__driver_memory(device, &free_bytes, &total_bytes)) return gantry__fail(status, "%s", why);
+    return gantry__fail(status, "%" PRIu64 " of %" PRIu64 " bytes are free: %s", free_bytes, total_bytes, why);
+}
+
 static gantry_status_t take_region(void *user, uint64_t size_bytes, uint64_t *out_handle) {
     logical_t *device = user;
     GANTRY__TRY(check_host_memory(device, size_bytes));
-    GANTRY__TRY((gantry_status_t)device->backend->memory->region_alloc(device->handle, size_bytes, out_handle));
-    gantry_status_t status = commit(device, *out_handle, size_bytes);
+    gantry_status_t status =
+        (gantry_status_t)device->backend->memory->region_alloc(device->handle, size_bytes, out_handle);
+    if (status != GANTRY_OK) return tell_free_memory(device, status);
+    status = commit(device, *out_handle, size_bytes);
     if (status != GANTRY_OK) {
         char why[256]; /* the fill may have been submitted before something failed: the region outlives it */
         (void)snprintf(why, sizeof why, "%s", gantry__message());
