@@ -28,7 +28,7 @@
 
 static struct _cl_icd_dispatch table;
 static const struct _cl_icd_dispatch *target;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows, and held_contexts */
 static cl_device_id handles[STAND_IN_DEVICES]; /* of each card; NULL: not asked for yet, or PoCL has fewer devices */
 
 /* ---- cards ---- */
@@ -175,36 +175,74 @@ static void *refuse(cl_int code, cl_int *out_code) {
     return NULL;
 }
 
-static CL_API_ENTRY cl_context CL_API_CALL layer_clCreateContext(const cl_context_properties *properties, cl_uint count,
-                                                                 const cl_device_id *devices,
-                                                                 void(CL_CALLBACK *notify)(const char *, const void *,
-                                                                                           size_t, void *),
-                                                                 void *user, cl_int *code) {
+/* The user's references to a context of a card; what PoCL itself holds for a while is none of them. */
+typedef struct held_context_t {
+    cl_context context;
+    stand_in_device_t *card;
+    int references;
+    struct held_context_t *next;
+} held_context_t;
+
+static held_context_t *held_contexts; /* under lock */
+
+/* Counts; the last reference ends the record and gives what the context took. */
+static void count_reference(cl_context context, int change) {
+    held_context_t *ended = NULL;
+
+    pthread_mutex_lock(&lock);
+    for (held_context_t **at = &held_contexts; *at != NULL; at = &(*at)->next) {
+        if ((*at)->context == context) {
+            (*at)->references += change;
+            if ((*at)->references == 0) {
+                ended = *at;
+                *at = ended->next;
+            }
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    if (ended != NULL) {
+        stand_in__give_bytes(ended->card, stand_in__machine()->context_bytes);
+        free(ended);
+    }
+}
+
+static CL_API_ENTRY cl_context CL_API_CALL
+layer_clCreateContext(const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,
+                      void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *user, cl_int *code) {
+    uint64_t bytes = stand_in__machine()->context_bytes;
     stand_in_device_t *card = count == 1 && !stand_in__is_opening() ? card_of(devices[0]) : NULL;
+    held_context_t *held = card != NULL ? malloc(sizeof *held) : NULL;
     cl_context context;
 
-    if (card != NULL && !stand_in__take_bytes(card, stand_in__machine()->context_bytes)) {
+    if (card == NULL) {
+        return target->clCreateContext(properties, count, devices, notify, user, code);
+    }
+    if (held == NULL || !stand_in__take_bytes(card, bytes)) {
+        free(held);
         return refuse(CL_OUT_OF_RESOURCES, code);
     }
     context = target->clCreateContext(properties, count, devices, notify, user, code);
-    if (context == NULL && card != NULL) {
-        stand_in__give_bytes(card, stand_in__machine()->context_bytes);
+    if (context == NULL) {
+        stand_in__give_bytes(card, bytes);
+        free(held);
+        return NULL;
     }
+    pthread_mutex_lock(&lock);
+    *held = (held_context_t){context, card, 1, held_contexts};
+    held_contexts = held;
+    pthread_mutex_unlock(&lock);
     return context;
 }
 
-/* Programs and buffers hold references as well, so that the last one may be given up elsewhere: not by Gantry, which ends a context last. */
-static CL_API_ENTRY cl_int CL_API_CALL layer_clReleaseContext(cl_context context) {
-    stand_in_device_t *card = card_of_context(context);
-    cl_uint references = 0;
-    cl_int error;
+static CL_API_ENTRY cl_int CL_API_CALL layer_clRetainContext(cl_context context) {
+    count_reference(context, 1);
+    return target->clRetainContext(context);
+}
 
-    (void)target->clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof references, &references, NULL);
-    error = target->clReleaseContext(context);
-    if (card != NULL && references == 1 && error == CL_SUCCESS) {
-        stand_in__give_bytes(card, stand_in__machine()->context_bytes);
-    }
-    return error;
+static CL_API_ENTRY cl_int CL_API_CALL layer_clReleaseContext(cl_context context) {
+    count_reference(context, -1);
+    return target->clReleaseContext(context);
 }
 
 typedef struct piece_t {
@@ -265,6 +303,7 @@ EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd
     table.clGetDeviceIDs = layer_clGetDeviceIDs;
     table.clGetDeviceInfo = layer_clGetDeviceInfo;
     table.clCreateContext = layer_clCreateContext;
+    table.clRetainContext = layer_clRetainContext;
     table.clReleaseContext = layer_clReleaseContext;
     table.clCreateBuffer = layer_clCreateBuffer;
     *entries_made = (cl_uint)(sizeof table / sizeof(void *));
