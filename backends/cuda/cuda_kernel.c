@@ -79,20 +79,20 @@ static uint32_t attribute(const gantry_backend_kernel_t *kernel, unsigned int wh
     return value > 0 ? (uint32_t)value : 0;
 }
 
-/* Drivers of CUDA 12.4 and newer tell a kernel's parameters one by one. */
+/* Drivers of CUDA 12.4 and newer tell a kernel's parameters one by one. -1: not known, as of a card that was lost meanwhile. */
 static int32_t count_parameters(gantry_backend_kernel_t *kernel) {
     const gantry__cuda_symbols_t *cu = kernel->program->device->cu;
+    gantry__cu_result_t native = GANTRY__CU_SUCCESS;
     size_t offset_bytes = 0;
-    int32_t count = 0;
+    int32_t count = -1;
 
     if (cu->cuFuncGetParamInfo == NULL) {
         return -1;
     }
-    while (count < MOST_PARAMETERS && cu->cuFuncGetParamInfo(kernel->function, (size_t)count, &offset_bytes,
-                                                             &kernel->parameter_bytes[count]) == GANTRY__CU_SUCCESS) {
-        count++;
+    while (native == GANTRY__CU_SUCCESS && ++count < MOST_PARAMETERS) {
+        native = cu->cuFuncGetParamInfo(kernel->function, (size_t)count, &offset_bytes, &kernel->parameter_bytes[count]);
     }
-    return count;
+    return native == GANTRY__CU_SUCCESS || native == GANTRY__CU_INVALID_VALUE ? count : -1;
 }
 
 /* The device's context is current. What the driver does not tell stays 0. */

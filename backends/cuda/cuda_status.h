@@ -17,6 +17,7 @@ enum { GANTRY__CUDA_UNKNOWN = 2, GANTRY__CUDA_NOT_FOUND = 5 };
 /* Numbers that this backend looks at itself. */
 enum {
     GANTRY__CU_SUCCESS = 0,
+    GANTRY__CU_INVALID_VALUE = 1,
     GANTRY__CU_OUT_OF_MEMORY = 2,
     GANTRY__CU_NO_DEVICE = 100,
     GANTRY__CU_NOT_READY = 600,

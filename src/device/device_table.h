@@ -68,7 +68,7 @@ struct gantry_physical_device_t {
     atomic_uint_fast64_t no_peer_copy; /* bit n: copy_peer to this card from the one at position n mod 64 is not implemented */
     /* see device/loss.h */
     atomic_int lost;
-    char lost_text[256]; /* the cause; constant once lost */
+    char lost_text[512]; /* the cause; constant once lost */
 };
 
 struct gantry_logical_device_t {
