@@ -24,13 +24,13 @@ typedef struct gantry__cuda_record_t {
     int capability; /* 90 for 9.0 */
     int arch;       /* what programs are compiled for, 0 when NVRTC cannot */
     int is_ptx;     /* they end as PTX for a later card: NVRTC is older than this one */
-    gantry_backend_device_t *open_device; /* one that is open, under the instance's lock; NULL: none */
     gantry_device_info_t info;
     char hardware_name[256];
     char pci_address[24];
     char uuid[48];
     char compute_capability[16];
     char build_hash[20];
+    gantry_backend_device_t *open_device; /* opened last; NULL: none is open */
 } gantry__cuda_record_t;
 
 struct gantry_backend_instance_t {
@@ -43,7 +43,7 @@ struct gantry_backend_instance_t {
     int has_private_contexts;
     int has_tf32;
     char version[24];     /* "CUDA 12.9", the driver's */
-    pthread_mutex_t lock; /* guards what is opened late: the two tables below and the line; and open devices of records */
+    pthread_mutex_t lock; /* guards the records' open_device and what is opened late: the two tables below, the line */
     gantry__cublas_t cublas;
     gantry__nvml_t nvml;
     char libraries[2048];
@@ -129,7 +129,8 @@ void gantry__cuda_device_close(gantry_backend_device_t *device);
 
 /* ---- cuda_memory.c ---- */
 
-/* The slot card_memory. Without NVML a device that is open answers for its card; Unavailable, with the reason, when none is. */
+/* The slot card_memory. Without NVML a device that is open answers for its card; Unavailable, with the reason, when
+ * none is. */
 int32_t gantry__cuda_card_memory(gantry_backend_instance_t *instance, uint32_t index, uint64_t *out_free_bytes,
                                  uint64_t *out_total_bytes);
 

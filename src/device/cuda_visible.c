@@ -125,8 +125,9 @@ static gantry_status_t apply_list(const gantry__device_table_t *table, const cha
                                   size_t count) {
     if (is_obeyed(text, count)) {
         gantry__log(table->log, GANTRY_LEVEL_INFO,
-                    VARIABLE " has an index beyond the %zu NVIDIA cards that were found: their driver is taken to have "
-                             "obeyed it already, and all of them are visible",
+                    VARIABLE
+                    " has an index beyond the %zu NVIDIA cards that were found: their driver is taken to have "
+                    "obeyed it already, and all of them are visible",
                     count);
         for (size_t i = 0; i < count; ++i) cards[i]->cuda_place = cards[i]->backend_index;
         return GANTRY_OK;

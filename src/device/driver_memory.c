@@ -39,7 +39,8 @@ static bool ask_machine(const gantry__device_table_t *table, uint64_t *out_free_
 
 bool gantry__driver_memory(const gantry_logical_device_t *device, uint64_t *out_free_bytes, uint64_t *out_total_bytes) {
     if (ask(device, out_free_bytes, out_total_bytes)) return true;
-    if (gantry__card_memory(device->physical, gantry__logical_view(device), out_free_bytes, out_total_bytes)) return true;
+    if (gantry__card_memory(device->physical, gantry__logical_view(device), out_free_bytes, out_total_bytes))
+        return true;
     if (!(device->info.flags & GANTRY_DEVICE_HOST_BACKED)) return false;
     return ask_machine(device->table, out_free_bytes, out_total_bytes);
 }

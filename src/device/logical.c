@@ -190,8 +190,9 @@ fail_driver:
 static void announce(const logical_t *device) {
     gantry__log(device->table->log, GANTRY_LEVEL_INFO,
                 "Created device %s with %" PRIu64 " MB memory:  -> device: %s, name: %s, pci bus id: %s",
-                device->full_name, (device->limit_bytes - device->context_bytes) >> 20, gantry__logical_view(device)->alias,
-                device->info.hardware_name, *device->physical->pci ? device->physical->pci : "none");
+                device->full_name, (device->limit_bytes - device->context_bytes) >> 20,
+                gantry__logical_view(device)->alias, device->info.hardware_name,
+                *device->physical->pci ? device->physical->pci : "none");
 }
 
 gantry_status_t gantry__logical_device_open_slowly(gantry_logical_device_t *device) {

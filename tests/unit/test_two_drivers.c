@@ -35,8 +35,10 @@ static void one_card_has_one_number_and_two_views(void **state) {
 }
 
 static void two_cards_have_two_numbers(void **state) {
-    static const char *const names[][2] = {
-        {"/GPU:0", "/device:GPU:0"}, {"/GPU:1", "/device:GPU:1"}, {"GPU:0@opencl", "opencl:0"}, {"GPU:1@opencl", "opencl:1"}};
+    static const char *const names[][2] = {{"/GPU:0", "/device:GPU:0"},
+                                           {"/GPU:1", "/device:GPU:1"},
+                                           {"GPU:0@opencl", "opencl:0"},
+                                           {"GPU:1@opencl", "opencl:1"}};
     two_drivers_t t;
     gantry_device_details_t details;
     (void)state;
@@ -145,8 +147,8 @@ static void expect_copied(two_drivers_t *t, const char *from, const char *to, si
 }
 
 static void copies_between_the_views_keep_every_bit(void **state) {
-    static const size_t sizes[] = {1,           255,         65536,           65537,    4 * MIB - 1, 4 * MIB,
-                                   4 * MIB + 1, 8 * MIB + 3, 4 * MIB + 65536, 1000003};
+    static const size_t sizes[] = {1,       255,         65536,       65537,           4 * MIB - 1,
+                                   4 * MIB, 4 * MIB + 1, 8 * MIB + 3, 4 * MIB + 65536, 1000003};
     two_drivers_t t;
     (void)state;
     two_drivers_open(&t, NULL);
@@ -212,7 +214,8 @@ int main(void) {
         CASE(opencl_takes_over_from_a_busy_card, ONE ";busy=1", NULL, NULL, NULL),
         CASE(opencl_takes_over_where_nvrtc_is_missing, ONE, NULL, "/nonexistent/libnvrtc.so", NULL),
         CASE(opencl_takes_over_when_the_first_launch_fails, ONE ";fail=cuLaunchKernel:1:719", NULL, NULL, NULL),
-        CASE(opencl_takes_over_when_the_first_launch_runs_into_an_error, ONE ";fail=cuStreamSynchronize:1:700", NULL, NULL, NULL),
+        CASE(opencl_takes_over_when_the_first_launch_runs_into_an_error, ONE ";fail=cuStreamSynchronize:1:700", NULL,
+             NULL, NULL),
         CASE(other_card_stays_with_cuda, TWO ";busy=1,0", NULL, NULL, NULL),
         CASE(copies_between_the_views_keep_every_bit, TWO, NULL, NULL, NULL),
         CASE(settings_hold_for_the_cuda_view, TWO, NULL, NULL, NULL),

@@ -6,7 +6,9 @@
 
 #define SIDE 64
 
-static const gantry_tensor_t *square(gantry_scope_t *scope, int seed) { return two_drivers_floats(scope, SIDE, SIDE, seed); }
+static const gantry_tensor_t *square(gantry_scope_t *scope, int seed) {
+    return two_drivers_floats(scope, SIDE, SIDE, seed);
+}
 
 /* Unavailable where the loss is met; once it is known nothing is placed there any more, and without soft placement that is the failure. */
 static void expect_lost(const gantry_scope_t *scope, const char *cause) {
@@ -34,9 +36,8 @@ typedef struct loss_t {
     const char *name;
 } loss_t;
 
-static const loss_t losses[] = {{719, "CUDA_ERROR_LAUNCH_FAILED"},
-                                {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
-                                {214, "CUDA_ERROR_ECC_UNCORRECTABLE"}};
+static const loss_t losses[] = {
+    {719, "CUDA_ERROR_LAUNCH_FAILED"}, {700, "CUDA_ERROR_ILLEGAL_ADDRESS"}, {214, "CUDA_ERROR_ECC_UNCORRECTABLE"}};
 
 typedef enum use_t { READ, OP, COPY_TO_SIBLING, COPY_FROM_SIBLING, COPY_TO_HOST, CONSTANT, SYNCHRONIZE, USES } use_t;
 
@@ -108,17 +109,20 @@ static bool is_right(const gantry_tensor_t *tensor, const float *expected) {
 }
 
 static void work(two_drivers_t *t, const float *expected, int *right, int *lost) {
-    gantry_scope_t *card = two_drivers_scope(t, "GPU:0"), *other = two_drivers_scope(t, "GPU:1"), *host = two_drivers_scope(t, "CPU:0");
+    gantry_scope_t *card = two_drivers_scope(t, "GPU:0"), *other = two_drivers_scope(t, "GPU:1"),
+                   *host = two_drivers_scope(t, "CPU:0");
     const gantry_tensor_t *x = square(card, 1);
     const gantry_tensor_t *product = x ? gantry_matmul(card, x, x, NULL) : NULL;
     const gantry_tensor_t *sum = product ? gantry_add(card, product, product) : NULL;
-    const gantry_tensor_t *results[] = {sum, sum ? gantry_identity(other, sum) : NULL, sum ? gantry_identity(host, sum) : NULL};
+    const gantry_tensor_t *results[] = {sum, sum ? gantry_identity(other, sum) : NULL,
+                                        sum ? gantry_identity(host, sum) : NULL};
     for (int i = 0; i < 3; ++i) ++*(results[i] && is_right(results[i], expected) ? right : lost);
     gantry_scope_t *const scopes[] = {card, other, host};
     for (int i = 0; i < 3; ++i) {
         gantry_status_t status = gantry_scope_status(scopes[i]);
         if (status != GANTRY_OK && !strstr(gantry_scope_message(scopes[i]), "CUDA_ERROR_LAUNCH_FAILED"))
-            fail_msg("%s", gantry_scope_message(scopes[i])); /* while it is opened it is not called lost, but cannot be opened */
+            fail_msg("%s", gantry_scope_message(
+                               scopes[i])); /* while it is opened it is not called lost, but cannot be opened */
         gantry_scope_clear(scopes[i]);
         (void)gantry_scope_end(scopes[i]);
     }
@@ -161,7 +165,8 @@ static void card_lost_at_any_call_spoils_nothing_else(void **state) {
         ambush_t ambush = {0, 1 + i * whole.calls / TRIES};
         run_with(&ambush, expected, &right, &lost);
     }
-    print_message("%d calls; lost at %d of them: %d results right, %d lost with the card\n", (int)whole.calls, TRIES, right, lost);
+    print_message("%d calls; lost at %d of them: %d results right, %d lost with the card\n", (int)whole.calls, TRIES,
+                  right, lost);
     assert_true(right > 3 && lost > 0);
 }
 

@@ -81,7 +81,8 @@ static void expect_room(two_drivers_t *t, const char *device, uint64_t limit, ui
         if (!strstr(gantry_scope_message(scope), text)) fail_msg("%s", gantry_scope_message(scope));
     }
     gantry_scope_clear(scope);
-    must_make(scope, limit - charged - 4 * MIB); /* some of it is staging, and small things have a region of their own */
+    must_make(scope,
+              limit - charged - 4 * MIB); /* some of it is staging, and small things have a region of their own */
     info = two_drivers_memory(t, device);
     assert_true(info.pool_bytes + info.staging_bytes + charged <= limit);
     two_drivers_end_scope(scope);
@@ -120,7 +121,8 @@ static void share_smaller_than_the_context_is_refused(void **state) {
     two_drivers_open(&t, extra);
     for (int i = 0; i < 2; ++i) {
         assert_int_equal(gantry_get_memory_info(t.runtime, "GPU:0", &info), GANTRY_RESOURCE_EXHAUSTED);
-        if (!strstr(gantry_last_message(), "/device:GPU:0 has a limit of 6710886 bytes; the driver's context alone takes 8388608"))
+        if (!strstr(gantry_last_message(),
+                    "/device:GPU:0 has a limit of 6710886 bytes; the driver's context alone takes 8388608"))
             fail_msg("%s", gantry_last_message());
     }
     two_drivers_expect_product(&t, "CPU:0", "/device:CPU:0");
@@ -181,9 +183,11 @@ static void report_has_it_as_a_line_of_its_own(void **state) {
     two_drivers_t t;
     (void)state;
     two_drivers_open(&t, extra);
-    assert_int_equal(gantry_get_memory_report(t.runtime, "GPU:0", GANTRY_REPORT_TEXT, text, sizeof text, NULL), GANTRY_OK);
+    assert_int_equal(gantry_get_memory_report(t.runtime, "GPU:0", GANTRY_REPORT_TEXT, text, sizeof text, NULL),
+                     GANTRY_OK);
     if (!strstr(text, "; the driver's context: 8388608; ")) fail_msg("%s", text);
-    assert_int_equal(gantry_get_memory_report(t.runtime, "GPU:0", GANTRY_REPORT_JSON, text, sizeof text, NULL), GANTRY_OK);
+    assert_int_equal(gantry_get_memory_report(t.runtime, "GPU:0", GANTRY_REPORT_JSON, text, sizeof text, NULL),
+                     GANTRY_OK);
     if (!strstr(text, ",\"context_bytes\":8388608,")) fail_msg("%s", text);
     two_drivers_close(&t);
 }

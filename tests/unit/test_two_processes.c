@@ -115,7 +115,8 @@ static void first_of_too_much(void **state) {
 }
 
 static void second_of_too_much(void **state) {
-    static const char *const words[] = {"OOM when allocating tensor", "limit 93952409 (8388608 of it the driver's context)",
+    static const char *const words[] = {"OOM when allocating tensor",
+                                        "limit 93952409 (8388608 of it the driver's context)",
                                         "driver: ", " of 134217728 bytes are free: ", "CUDA_ERROR_OUT_OF_MEMORY (2)"};
     two_drivers_t t;
     (void)state;
@@ -127,7 +128,8 @@ static void second_of_too_much(void **state) {
     assert_null(make(scope, 64 * MIB));
     assert_int_equal(gantry_scope_status(scope), GANTRY_RESOURCE_EXHAUSTED);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i) {
-        if (!strstr(gantry_scope_message(scope), words[i])) fail_msg("\"%s\" is not in: %s", words[i], gantry_scope_message(scope));
+        if (!strstr(gantry_scope_message(scope), words[i]))
+            fail_msg("\"%s\" is not in: %s", words[i], gantry_scope_message(scope));
     }
     gantry_scope_clear(scope);
     tell(1);
@@ -152,7 +154,8 @@ static void one_that_stays(void **state) {
     assert_true(two_drivers_memory(&t, "GPU:0").driver_free_bytes + 32 * MIB <= before.driver_free_bytes);
     tell(0);
     assert_int_equal(read(pipes[1][0], &byte, 1), 0); /* it has ended */
-    for (int i = 0; i < PATIENCE_S * 100 && two_drivers_memory(&t, "GPU:0").driver_free_bytes != before.driver_free_bytes; ++i)
+    for (int i = 0;
+         i < PATIENCE_S * 100 && two_drivers_memory(&t, "GPU:0").driver_free_bytes != before.driver_free_bytes; ++i)
         (void)usleep(10000); /* until its parent has seen it, too */
     assert_int_equal(two_drivers_memory(&t, "GPU:0").driver_free_bytes, before.driver_free_bytes);
     two_drivers_close(&t);

@@ -6,14 +6,14 @@
 
 static const char *const addresses[] = {CARD_0, CARD_1, "0000:27:00.0"};
 
-#define UUIDS                                                                                                    \
+#define UUIDS                                                                                                   \
     "uuid=GPU-aaaa1111-0000-0000-0000-000000000000,GPU-aaaa2222-0000-0000-0000-000000000000,GPU-bbbb0000-0000-" \
     "0000-0000-000000000000"
 
 typedef struct row_t {
     const char *text;
-    const char *cards;   /* "20": those of the machine behind /GPU:0, /GPU:1, ... */
-    bool is_ours_alone;  /* the driver's own reading is not known: where nobody but Gantry applies it */
+    const char *cards;  /* "20": those of the machine behind /GPU:0, /GPU:1, ... */
+    bool is_ours_alone; /* the driver's own reading is not known: where nobody but Gantry applies it */
 } row_t;
 
 static const row_t rows[] = {
@@ -49,7 +49,8 @@ static const char *address_of(two_drivers_t *t, const char *name) {
     const gantry_logical_device_t *device;
     gantry_device_details_t details = {.struct_size = sizeof details};
     if (gantry_find_logical_device(t->runtime, name, &device) != GANTRY_OK) return "";
-    assert_int_equal(gantry_get_device_details(t->runtime, gantry_logical_device_physical(device), &details), GANTRY_OK);
+    assert_int_equal(gantry_get_device_details(t->runtime, gantry_logical_device_physical(device), &details),
+                     GANTRY_OK);
     (void)snprintf(text, sizeof text, "%s", details.pci_address);
     return text;
 }
@@ -76,7 +77,8 @@ static void cards_are_shown_and_ordered_once(void **state) {
         const char *expected = addresses[row->cards[i] - '0'];
         (void)snprintf(own, sizeof own, "GPU:%d", i);
         (void)snprintf(other, sizeof other, "GPU:%d@opencl", i);
-        if (strcmp(address_of(&t, own), expected) != 0) fail_msg("%s is %s, not %s", own, address_of(&t, own), expected);
+        if (strcmp(address_of(&t, own), expected) != 0)
+            fail_msg("%s is %s, not %s", own, address_of(&t, own), expected);
         if (strcmp(address_of(&t, other), expected) != 0) fail_msg("%s is %s", other, address_of(&t, other));
         expect_served_by(&t, i);
     }
@@ -89,10 +91,10 @@ static void cards_are_shown_and_ordered_once(void **state) {
 
 static int run_row(bool obeys) {
     char machine[400], name[160];
-    (void)snprintf(machine, sizeof machine, "devices=3;memory=64M;driver=%d;opencl_obeys=%d;" UUIDS, has_cuda ? 12090 : 11080,
-                   obeys);
-    (void)snprintf(name, sizeof name, "%s, %s, OpenCL %s", row->text ? row->text : "not set", has_cuda ? "CUDA" : "no CUDA",
-                   obeys ? "obeys" : "shows all");
+    (void)snprintf(machine, sizeof machine, "devices=3;memory=64M;driver=%d;opencl_obeys=%d;" UUIDS,
+                   has_cuda ? 12090 : 11080, obeys);
+    (void)snprintf(name, sizeof name, "%s, %s, OpenCL %s", row->text ? row->text : "not set",
+                   has_cuda ? "CUDA" : "no CUDA", obeys ? "obeys" : "shows all");
     const two_drivers_case_t it = {name, cards_are_shown_and_ordered_once, machine, row->text, NULL, NULL};
     return two_drivers_end(two_drivers_start(&it)) != 0;
 }

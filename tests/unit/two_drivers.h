@@ -134,7 +134,8 @@ static inline void two_drivers_expect_nothing_lives(void) {
     char text[256];
     for (int kind = 0; kind < STAND_IN_KINDS; ++kind) {
         if (control->live(kind) != 0) fail_msg("%ld objects of kind %d live", control->live(kind), kind);
-        if (control->abandoned(kind) != 0) fail_msg("%ld objects of kind %d ended with their context", control->abandoned(kind), kind);
+        if (control->abandoned(kind) != 0)
+            fail_msg("%ld objects of kind %d ended with their context", control->abandoned(kind), kind);
     }
     for (int card = 0; card < 3; ++card) assert_int_equal(control->used_bytes(card), 0); /* OpenCL's included */
     if (control->complaints(text, sizeof text) != 0) fail_msg("the stand-in complains: %s", text);
@@ -161,7 +162,8 @@ static inline void two_drivers_end_scope(gantry_scope_t *scope) {
     assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
 }
 
-static inline const gantry_tensor_t *two_drivers_floats(gantry_scope_t *scope, int64_t rows, int64_t columns, int seed) {
+static inline const gantry_tensor_t *two_drivers_floats(gantry_scope_t *scope, int64_t rows, int64_t columns,
+                                                        int seed) {
     size_t count = (size_t)(rows * columns);
     float *values = malloc(count * sizeof *values);
     assert_non_null(values);
@@ -177,7 +179,8 @@ static inline void two_drivers_expect_product(two_drivers_t *t, const char *devi
     enum { ROWS = 37, INNER = 65, COLUMNS = 29 };
     static float got[ROWS * COLUMNS];
     gantry_scope_t *scope = two_drivers_scope(t, device);
-    const gantry_tensor_t *a = two_drivers_floats(scope, ROWS, INNER, 1), *b = two_drivers_floats(scope, INNER, COLUMNS, 2);
+    const gantry_tensor_t *a = two_drivers_floats(scope, ROWS, INNER, 1),
+                          *b = two_drivers_floats(scope, INNER, COLUMNS, 2);
     const gantry_tensor_t *product = gantry_matmul(scope, a, b, NULL);
     if (!product) fail_msg("%s: %s", device, gantry_scope_message(scope));
     assert_string_equal(gantry_logical_device_name(gantry_tensor_device(product)), shown_on);
@@ -194,7 +197,8 @@ static inline void two_drivers_expect_product(two_drivers_t *t, const char *devi
 }
 
 /* The record that the alias names now. */
-static inline const gantry_physical_device_t *two_drivers_record(two_drivers_t *t, const char *alias, gantry_device_details_t *out) {
+static inline const gantry_physical_device_t *two_drivers_record(two_drivers_t *t, const char *alias,
+                                                                 gantry_device_details_t *out) {
     const gantry_physical_device_t *devices[16];
     size_t count = 0;
     assert_int_equal(gantry_list_device_views(t->runtime, 16, devices, &count), GANTRY_OK);
@@ -208,7 +212,8 @@ static inline const gantry_physical_device_t *two_drivers_record(two_drivers_t *
 }
 
 /* alias serves the card `name`, and its note says all the reasons (up to a NULL). */
-static inline void two_drivers_expect_served(two_drivers_t *t, const char *name, const char *alias, const char *const *reasons) {
+static inline void two_drivers_expect_served(two_drivers_t *t, const char *name, const char *alias,
+                                             const char *const *reasons) {
     gantry_device_details_t details;
     (void)two_drivers_record(t, alias, &details);
     assert_string_equal(details.name, name);
@@ -240,7 +245,8 @@ static inline void two_drivers_both_are_there(void **state) {
 
 /* 77 where PoCL is missing and may be. */
 static inline int two_drivers_run(const two_drivers_case_t *cases, size_t count) {
-    const two_drivers_case_t first = {"two_drivers_both_are_there", two_drivers_both_are_there, "memory=64M", NULL, NULL, NULL};
+    const two_drivers_case_t first = {
+        "two_drivers_both_are_there", two_drivers_both_are_there, "memory=64M", NULL, NULL, NULL};
     int failed = two_drivers_end(two_drivers_start(&first));
     if (failed) {
         const char *allowed = getenv("GANTRY_TEST_ALLOW_NO_OPENCL");

@@ -57,7 +57,8 @@ static stand_in_device_t *card_of(cl_device_id device) {
 static cl_uint list_cards(cl_platform_id platform, cl_device_id out_devices[STAND_IN_DEVICES]) {
     const stand_in_machine_t *machine = stand_in__machine();
     int numbers[STAND_IN_DEVICES];
-    int shown = stand_in__choose_visible(machine, machine->opencl_obeys ? getenv("CUDA_VISIBLE_DEVICES") : NULL, numbers);
+    int shown =
+        stand_in__choose_visible(machine, machine->opencl_obeys ? getenv("CUDA_VISIBLE_DEVICES") : NULL, numbers);
     cl_uint count = 0;
 
     pthread_mutex_lock(&lock);
@@ -71,8 +72,8 @@ static cl_uint list_cards(cl_platform_id platform, cl_device_id out_devices[STAN
     return count;
 }
 
-static CL_API_ENTRY cl_int CL_API_CALL layer_clGetDeviceIDs(cl_platform_id platform, cl_device_type type, cl_uint entries,
-                                                            cl_device_id *devices, cl_uint *found) {
+static CL_API_ENTRY cl_int CL_API_CALL layer_clGetDeviceIDs(cl_platform_id platform, cl_device_type type,
+                                                            cl_uint entries, cl_device_id *devices, cl_uint *found) {
     cl_device_id cards[STAND_IN_DEVICES];
     cl_uint count;
 
@@ -276,8 +277,8 @@ static cl_mem create_on(stand_in_device_t *card, cl_context context, cl_mem_flag
     return buffer;
 }
 
-static CL_API_ENTRY cl_mem CL_API_CALL layer_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host,
-                                                            cl_int *code) {
+static CL_API_ENTRY cl_mem CL_API_CALL layer_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size,
+                                                            void *host, cl_int *code) {
     stand_in_device_t *card = card_of_context(context);
     int is_host_memory = (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)) != 0;
 
