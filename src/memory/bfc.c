@@ -58,6 +58,10 @@ static gantry_status_t complete_options(gantry__bfc_options_t *options) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "limit of a memory pool is 0 bytes; it must be at least 1");
     }
     if (options->limit_bytes > INT64_MAX) options->limit_bytes = INT64_MAX;
+    if (options->reserved_bytes >= options->limit_bytes) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "limit of a memory pool is %llu bytes, and %llu of it are reserved",
+                            (unsigned long long)options->limit_bytes, (unsigned long long)options->reserved_bytes);
+    }
     if (options->initial_region_bytes == 0) options->initial_region_bytes = GANTRY__BFC_FIRST_REGION_BYTES;
     if (!options->growth || options->initial_region_bytes > options->limit_bytes) {
         options->initial_region_bytes = options->limit_bytes;
