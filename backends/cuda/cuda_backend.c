@@ -190,6 +190,7 @@ static const gantry_backend_t table = {
     .transfer = &gantry__cuda_transfer_ops,
     .program = &gantry__cuda_program_ops,
     .get_extension = NULL,
+    .card_memory = gantry__cuda_card_memory,
     .graph = &gantry__cuda_graph_ops,
 };
 

@@ -33,6 +33,7 @@ typedef struct gantry__cuda_record_t {
     char uuid[48];
     char compute_capability[16];
     char build_hash[20];
+    gantry_backend_device_t *open_device; /* opened last; NULL: none is open */
 } gantry__cuda_record_t;
 
 struct gantry_backend_instance_t {
@@ -45,7 +46,7 @@ struct gantry_backend_instance_t {
     int32_t has_private_contexts;
     unsigned int float32_products; /* GANTRY__CUBLAS_COMPUTE_32F, or a faster one */
     char version[24];     /* "CUDA 12.9", the driver's */
-    pthread_mutex_t lock; /* guards what is opened late: the tables below and the line */
+    pthread_mutex_t lock; /* guards the records' open_device and what is opened late: the tables below and the line */
     gantry__cublas_t cublas;
     gantry__nvml_t nvml;
     gantry__cudnn_t cudnn;
@@ -57,7 +58,7 @@ struct gantry_backend_device_t {
     gantry_backend_instance_t *instance;
     const gantry_host_t *host;
     const gantry__cuda_symbols_t *cu;
-    const gantry__cuda_record_t *record;
+    gantry__cuda_record_t *record;
     gantry__cu_context_t context;
     int is_private;
     int least_priority; /* the context's own, wider than what info says */
@@ -138,6 +139,13 @@ int32_t gantry__cuda_device_info(gantry_backend_instance_t *instance, uint32_t i
 int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t index,
                                  gantry_backend_device_t **out_device);
 void gantry__cuda_device_close(gantry_backend_device_t *device);
+
+/* ---- cuda_memory.c ---- */
+
+/* The slot card_memory. Without NVML a device that is open answers for its card; Unavailable, with the reason, when
+ * none is. */
+int32_t gantry__cuda_card_memory(gantry_backend_instance_t *instance, uint32_t index, uint64_t *out_free_bytes,
+                                 uint64_t *out_total_bytes);
 
 /* ---- cuda_device_info.c ---- */
 

@@ -1,3 +1,4 @@
+#include "shared/library_open.h"
 #include "cuda/cuda_cublas.h"
 
 #include <stdio.h>

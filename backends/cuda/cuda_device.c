@@ -13,10 +13,14 @@ static int32_t no_devices(const gantry_backend_instance_t *instance, gantry__cu_
     const char *visible =
         getenv("CUDA_VISIBLE_DEVICES"); /* the driver's own: it looks at the environment, not at options */
 
+    if (native == GANTRY__CU_SUCCESS) { /* it counts none and calls that no error */
+        native = GANTRY__CU_NO_DEVICE;
+    }
     return gantry__cuda_fail(instance->host, GANTRY_K_UNAVAILABLE, native,
-                             "the NVIDIA driver %s (%s) was found, but it sees no card%s%.100s%s", instance->cu.name,
-                             instance->version, visible != NULL ? " (CUDA_VISIBLE_DEVICES=\"" : "",
-                             visible != NULL ? visible : "", visible != NULL ? "\")" : "");
+                             "the NVIDIA driver %s (%s) was found, but it sees no card: %s (%u)%s%.100s%s",
+                             instance->cu.name, instance->version, gantry__cuda_error_name(native), native,
+                             visible != NULL ? " (CUDA_VISIBLE_DEVICES=\"" : "", visible != NULL ? visible : "",
+                             visible != NULL ? "\")" : "");
 }
 
 /* Whatever cuInit fails with, there is no CUDA here. */
@@ -144,7 +148,22 @@ static void give_context(gantry_backend_device_t *device) {
     device->context = NULL;
 }
 
-static gantry_backend_device_t *make_device(gantry_backend_instance_t *instance, const gantry__cuda_record_t *record) {
+/* The device opened last answers for its card where NVML is missing. */
+static void note_opened(gantry_backend_device_t *device) {
+    pthread_mutex_lock(&device->instance->lock);
+    device->record->open_device = device;
+    pthread_mutex_unlock(&device->instance->lock);
+}
+
+static void note_closing(const gantry_backend_device_t *device) {
+    pthread_mutex_lock(&device->instance->lock);
+    if (device->record->open_device == device) {
+        device->record->open_device = NULL;
+    }
+    pthread_mutex_unlock(&device->instance->lock);
+}
+
+static gantry_backend_device_t *make_device(gantry_backend_instance_t *instance, gantry__cuda_record_t *record) {
     gantry_backend_device_t *device = gantry__cuda_alloc(instance->host, sizeof *device);
 
     if (device == NULL) {
@@ -189,6 +208,7 @@ int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t i
         gantry__cuda_device_close(device);
         return status;
     }
+    note_opened(device);
     *out_device = device;
     return GANTRY_K_OK;
 }
@@ -209,6 +229,7 @@ static void close_cublas(gantry_backend_device_t *device) {
 }
 
 void gantry__cuda_device_close(gantry_backend_device_t *device) {
+    note_closing(device);
     close_cublas(device);
     give_context(device);
     pthread_mutex_destroy(&device->lock);

@@ -56,12 +56,13 @@ static uint32_t attribute(const gantry_backend_kernel_t *kernel, unsigned int wh
     return value > 0 ? (uint32_t)value : 0;
 }
 
-/* Drivers of CUDA 12.4 and newer tell a kernel's parameters one by one, and that there are no more as an invalid index. */
+/* Drivers of CUDA 12.4 and newer tell a kernel's parameters one by one, and that there are no more as an invalid index.
+ * -1: not known, as of a card that was lost meanwhile. */
 static int32_t count_parameters(gantry_backend_kernel_t *kernel) {
     const gantry__cuda_symbols_t *cu = kernel->program->device->cu;
     gantry__cu_result_t native = GANTRY__CU_SUCCESS;
     size_t offset_bytes = 0;
-    int32_t count = 0;
+    int32_t count = -1;
 
     if (cu->cuFuncGetParamInfo == NULL) {
         return -1;

@@ -1,4 +1,5 @@
 #define _POSIX_C_SOURCE 200809L
+#include "shared/library_open.h"
 #include "cuda/cuda_library.h"
 
 #include <stdio.h>

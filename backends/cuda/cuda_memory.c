@@ -46,6 +46,49 @@ static void host_free(gantry_backend_device_t *device, void *ptr, uint64_t size_
     }
 }
 
+/* The free memory of the record's card as far as a device of ours is open on it: its context answers. */
+static int32_t ask_open_device(gantry_backend_instance_t *instance, const gantry__cuda_record_t *record,
+                               uint64_t *out_free_bytes, uint64_t *out_total_bytes) {
+    gantry__cu_result_t native = GANTRY__CU_NO_DEVICE;
+    size_t free_bytes = 0;
+    size_t total_bytes = 0;
+
+    pthread_mutex_lock(&instance->lock); /* against its closing */
+    if (record->open_device != NULL) {
+        GANTRY__CUDA_CALL(record->open_device, native, instance->cu.cuMemGetInfo_v2(&free_bytes, &total_bytes));
+    }
+    pthread_mutex_unlock(&instance->lock);
+    *out_free_bytes = free_bytes;
+    *out_total_bytes = total_bytes;
+    return native == GANTRY__CU_SUCCESS;
+}
+
+/* The driver itself answers to nobody without a context, so this is NVML's. */
+int32_t gantry__cuda_card_memory(gantry_backend_instance_t *instance, uint32_t index, uint64_t *out_free_bytes,
+                                 uint64_t *out_total_bytes) {
+    const gantry__nvml_t *nvml = gantry__cuda_nvml(instance);
+    const gantry__cuda_record_t *record;
+    gantry__nvml_memory_t memory;
+
+    *out_free_bytes = *out_total_bytes = 0;
+    if (index >= instance->record_count) {
+        return gantry__cuda_fail(instance->host, GANTRY_K_INVALID_ARGUMENT, 0,
+                                 "CUDA device %u does not exist; there are %u, from 0", index, instance->record_count);
+    }
+    record = &instance->records[index];
+    if (gantry__nvml_memory(nvml, record->uuid, record->pci_address, &memory)) {
+        *out_free_bytes = memory.free;
+        *out_total_bytes = memory.total;
+        return GANTRY_K_OK;
+    }
+    if (ask_open_device(instance, record, out_free_bytes, out_total_bytes)) {
+        return GANTRY_K_OK;
+    }
+    return gantry__cuda_fail(instance->host, GANTRY_K_UNAVAILABLE, 0,
+                             "the free memory of \"%.200s\" is not known without a context: %s", record->hardware_name,
+                             nvml->is_usable ? "NVML does not answer for this card" : nvml->reason);
+}
+
 /* NVML is asked when the driver does not answer; not for a lost device, of which the core must hear. */
 static int32_t memory_info(gantry_backend_device_t *device, uint64_t *out_free_bytes, uint64_t *out_total_bytes) {
     const gantry__cuda_record_t *record = device->record;

@@ -19,12 +19,13 @@ extern "C" {
 GANTRY_API gantry_status_t gantry_set_memory_growth(gantry_runtime_t *runtime, const gantry_physical_device_t *device, bool enabled);
 GANTRY_API gantry_status_t gantry_get_memory_growth(gantry_runtime_t *runtime, const gantry_physical_device_t *device, bool *out_enabled);
 
-/* Bound of everything taken on the device: pool, workspaces of libraries, staging. At most what the device has; 0 takes the call's limit
+/* Bound of everything taken on the device: pool, workspaces of libraries, staging; what the driver takes for its context comes beside it,
+ * where the card has the room. At most what the device has; 0 takes the call's limit
  * back, so that option, environment or the device decide. InvalidArgument on a device that a call split: its parts have limits of their
  * own. A split from option or environment that needs more gives way, with a warning. */
 GANTRY_API gantry_status_t gantry_set_memory_limit(gantry_runtime_t *runtime, const gantry_physical_device_t *device, uint64_t limit_bytes);
 
-/* The same bound as a part of the device's total, over 0 up to 1; 0 takes the setting back. Of a limit and a fraction by calls the smaller
+/* The same bound as a part of the device's total, over 0 up to 1, the driver's context included as far as it can be measured; 0 takes the setting back. Of a limit and a fraction by calls the smaller
  * holds. InvalidArgument on a device that a call split; a split from option or environment gives way, with a warning. */
 GANTRY_API gantry_status_t gantry_set_memory_fraction(gantry_runtime_t *runtime, const gantry_physical_device_t *device, double fraction);
 
@@ -50,6 +51,11 @@ typedef struct gantry_memory_info_t {
     uint64_t waited_count;       /* another thread's memory came free */
     uint64_t collected_count;    /* empty regions and idle staging were given back, then a region was taken */
     uint64_t out_of_memory_count;/* none did */
+    /* What the driver took of the card for its context when the card was opened, shared by all its logical devices; 0 where that cannot be
+     * measured. And of it, what is counted against this limit: all with a fraction, a percentage or no limit; with a limit in bytes what has no
+     * room beside it. */
+    uint64_t context_bytes;
+    uint64_t context_charged_bytes;
 } gantry_memory_info_t;
 
 /* out_info->struct_size must be set. */

@@ -9,9 +9,10 @@
  *   set               absent, unusable  the list, applied here, has it                    the list's
  *
  * Applied here, UUIDs mean the same however often they are applied. Indices do not. k different indices on a driver that has obeyed them
- * leave k cards; so when there are as many cards as indices, either they name all cards, or one of them is too large, and then the driver
- * has obeyed: all cards are shown. Otherwise there are more cards than indices, so that nobody has obeyed yet, or the list has bad entries, which
- * end it as in CUDA. Indices count cards by PCI address; CUDA counts the fastest first unless CUDA_DEVICE_ORDER is PCI_BUS_ID, which only its
+ * leave k cards, or fewer when one that no card has ends the list. So when there are as many cards as indices, or the next index is larger
+ * than all before it, and one of those is too large for the cards found, the driver has obeyed: all cards are shown, in its order. Otherwise either
+ * the indices name all cards, or there are more cards than indices, so that nobody has obeyed yet, or the list has bad entries, which end
+ * it as in CUDA. Indices count cards by PCI address; CUDA counts the fastest first unless CUDA_DEVICE_ORDER is PCI_BUS_ID, which only its
  * driver can tell: that is said in the log. */
 #include "device/cuda_visible.h"
 
@@ -74,14 +75,15 @@ static bool read_index(const char **cursor, unsigned long *out_index) {
     return true;
 }
 
-/* How many indices the list begins with, and whether there is one that count cards cannot have. */
-static size_t count_indices(const char *text, size_t count, bool *out_beyond) {
+/* Whether a driver has made `count` cards of a list that begins with these indices: see above. */
+static bool is_obeyed(const char *text, size_t count) {
+    unsigned long index, most = 0;
     size_t indices = 0;
-    *out_beyond = false;
-    for (unsigned long index; *text && read_index(&text, &index); ++indices) {
-        if (index >= count) *out_beyond = true;
+    for (; *text && read_index(&text, &index); ++indices) {
+        if (indices < count && index > most) most = index;
+        if (indices == count && index <= most) return false; /* it would have shown this one, too */
     }
-    return indices;
+    return indices >= count && most >= count;
 }
 
 static bool has_index(const char *text) {
@@ -121,14 +123,13 @@ static void tell_what_was_done(const gantry__device_table_t *table, const gantry
 
 static gantry_status_t apply_list(const gantry__device_table_t *table, const char *text, physical_t *const *cards,
                                   size_t count) {
-    bool is_beyond;
-    size_t indices = count_indices(text, count, &is_beyond);
-    if (indices == count && is_beyond) {
+    if (is_obeyed(text, count)) {
         gantry__log(table->log, GANTRY_LEVEL_INFO,
                     VARIABLE
-                    " names %zu cards, one of them beyond the %zu NVIDIA cards that were found: their "
-                    "driver is taken to have obeyed it already, and all of them are visible",
-                    indices, count);
+                    " has an index beyond the %zu NVIDIA cards that were found: their driver is taken to have "
+                    "obeyed it already, and all of them are visible",
+                    count);
+        for (size_t i = 0; i < count; ++i) cards[i]->cuda_place = cards[i]->backend_index;
         return GANTRY_OK;
     }
     size_t *positions = gantry__heap_zalloc(table->heap, count * sizeof *positions);

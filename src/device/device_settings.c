@@ -111,11 +111,16 @@ static void resolve_limit(gantry__device_settings_t *settings, uint64_t total_by
         if (loser == GANTRY__DEVICE_FRACTION) fraction = 0;
         if (loser >= 0) settings->winner[loser] = -1;
     }
-    settings->limit_bytes = !limit || (fraction && fraction < limit) ? fraction : limit;
+    bool is_fraction = !limit || (fraction && fraction < limit);
+    settings->limit_bytes = is_fraction ? fraction : limit;
+    settings->is_share =
+        is_fraction ? fraction > 0 : settings->layers[settings->winner[GANTRY__DEVICE_LIMIT]].limit.percent > 0;
     int split = settings->winner[GANTRY__DEVICE_PARTS];
     if (split < 0 || settings->layers[split].part_count != 1) return;
     uint64_t own = settings->layers[split].parts[0].memory_limit_bytes; /* one part is the whole device */
-    if (own && (!settings->limit_bytes || own < settings->limit_bytes)) settings->limit_bytes = own;
+    if (!own || (settings->limit_bytes && own >= settings->limit_bytes)) return;
+    settings->limit_bytes = own;
+    settings->is_share = false;
 }
 
 gantry_status_t gantry__device_settings_resolve(gantry__device_settings_t *settings, const char *name,

@@ -49,6 +49,7 @@ typedef struct gantry__device_settings_t {
     int winner[GANTRY__DEVICE_SETTINGS]; /* the layer, -1: the default */
     bool growth;
     uint64_t limit_bytes;      /* of the whole device, fraction included, 0: none */
+    bool is_share;             /* that limit is a part of what the device has, by fraction or percentage */
 } gantry__device_settings_t;
 
 gantry__setting_source_t gantry__layer_source(int layer);

@@ -42,7 +42,7 @@ struct gantry_physical_device_t {
     char uuid[64];
     char pci[GANTRY__PCI_BYTES]; /* normalised, "" when unknown */
     char platform[160];
-    char note[192];
+    char note[320];
     bool listed;
     const struct gantry_physical_device_t *served_by; /* the listed view of the same card, when this one is not it */
     bool hidden_by_cuda;    /* by CUDA_VISIBLE_DEVICES */
@@ -62,7 +62,10 @@ struct gantry_physical_device_t {
     gantry__mutex_t open_lock;
     gantry_backend_device_t *handle;
     uint32_t open_count;
-    uint64_t whole_limit_bytes; /* what all logical devices of the card may take together; known from the first opening on */
+    /* see device/card_limit.c; known from the first opening on */
+    uint64_t whole_limit_bytes; /* what all logical devices of the card may take together */
+    uint64_t bound_bytes;       /* what this process may take of the card, the context included */
+    uint64_t context_bytes;     /* what the driver took for itself; 0: not known */
     atomic_uint_fast64_t no_peer_copy; /* bit n: copy_peer to this card from the one at position n mod 64 is not implemented */
     /* see device/loss.h */
     atomic_int lost;
@@ -88,6 +91,7 @@ struct gantry_logical_device_t {
     atomic_bool is_open;
     gantry_backend_device_t *handle;
     uint64_t limit_bytes; /* of everything that is taken on it */
+    uint64_t context_bytes; /* of it, what is charged for the driver's context */
     gantry__allocator_t allocator;
     gantry__stream_t streams[GANTRY__STREAMS];
     gantry__fault_table_t faults;

@@ -1,6 +1,7 @@
 /* A logical device at work: driver context (shared by all logical devices of a card), limit, allocator, streams.
  *
  * The first part of a card that is needed opens the card, the last one that is closed closes it. */
+#include "device/card_limit.h"
 #include "device/driver_memory.h"
 #include "device/fail_over.h"
 #include "device/loss.h"
@@ -41,11 +42,23 @@ static gantry_status_t commit(logical_t *device, uint64_t region, uint64_t size_
     return gantry__point_wait((gantry__point_t){stream, count});
 }
 
+/* The driver's refusal, with what the card has left: other processes take of it, too. */
+static gantry_status_t tell_free_memory(const logical_t *device, gantry_status_t status) {
+    uint64_t free_bytes, total_bytes;
+    char why[GANTRY__MESSAGE_BYTES]; /* asking may say something, too */
+    if (status != GANTRY_RESOURCE_EXHAUSTED) return status;
+    (void)snprintf(why, sizeof why, "%s", gantry__message());
+    if (!gantry__driver_memory(device, &free_bytes, &total_bytes)) return gantry__fail(status, "%s", why);
+    return gantry__fail(status, "%" PRIu64 " of %" PRIu64 " bytes are free: %s", free_bytes, total_bytes, why);
+}
+
 static gantry_status_t take_region(void *user, uint64_t size_bytes, uint64_t *out_handle) {
     logical_t *device = user;
     GANTRY__TRY(check_host_memory(device, size_bytes));
-    GANTRY__TRY((gantry_status_t)device->backend->memory->region_alloc(device->handle, size_bytes, out_handle));
-    gantry_status_t status = commit(device, *out_handle, size_bytes);
+    gantry_status_t status =
+        (gantry_status_t)device->backend->memory->region_alloc(device->handle, size_bytes, out_handle);
+    if (status != GANTRY_OK) return tell_free_memory(device, status);
+    status = commit(device, *out_handle, size_bytes);
     if (status != GANTRY_OK) {
         char why[256]; /* the fill may have been submitted before something failed: the region outlives it */
         (void)snprintf(why, sizeof why, "%s", gantry__message());
@@ -69,65 +82,17 @@ static uint64_t release_staging(void *user) { return gantry__staging_release_idl
 
 static void wait_for_work(void *user) { (void)gantry__logical_device_synchronize(user); }
 
-/* ---- the limit ---- */
-
-#define MIB (UINT64_C(1) << 20)
-
-/* What is left to others when a device's whole free memory is taken: by compute capability, as in TensorFlow. */
-static uint64_t reserve_of(const gantry_device_info_t *info, uint64_t free_bytes) {
-    if (free_bytes < 2048 * MIB) return 225 * MIB;
-    long major = strtol(info->compute_capability, NULL, 10); /* 0 where the notion does not exist */
-    if (major <= 6) return 500 * MIB;
-    return major == 7 ? 1050 * MIB : major == 8 ? 1536 * MIB : 1800 * MIB;
-}
-
-/* The bound of a card for which no setting gives one. With growth it is all that the card has: memory is taken as it is needed, and the
- * driver has the last word. Without growth the bound is taken at once, so it is what the driver says is free less a reserve; the reserve
- * counts only when it is smaller than that. Where device memory is the machine's, it is a sixteenth of the machine at least, which
- * leaves the system and the process room. A driver that does not tell leaves the total. */
-static uint64_t default_limit(const logical_t *device, uint64_t total) {
-    uint64_t free_bytes, driver_total;
-    if (gantry__device_growth(device->table, device->physical)) return total;
-    if (!gantry__driver_memory(device, &free_bytes, &driver_total)) return total;
-    uint64_t reserve = reserve_of(&device->info, free_bytes);
-    if (is_host_backed(device) && reserve < driver_total / 16) reserve = driver_total / 16;
-    uint64_t limit = reserve < free_bytes ? free_bytes - reserve : free_bytes;
-    return limit < total ? limit : total;
-}
-
-static uint64_t whole_limit(const logical_t *device) {
-    const struct gantry_physical_device_t *physical = device->physical;
-    uint64_t total = device->info.total_bytes ? device->info.total_bytes : UINT64_MAX;
-    uint64_t wanted = gantry__device_limit(device->table, physical);
-    if (wanted) return wanted < total ? wanted : total;
-    return default_limit(device, total);
-}
-
-/* A part's own limit; parts without one share equally what the others leave of the whole. */
-static uint64_t part_limit(const logical_t *device) {
-    const struct gantry_physical_device_t *physical = device->physical;
-    uint64_t left = physical->whole_limit_bytes, sharers = 0;
-    if (!device->part) return left;
-    if (device->part->memory_limit_bytes)
-        return device->part->memory_limit_bytes < left ? device->part->memory_limit_bytes : left;
-    for (size_t i = 0; i < physical->part_count; ++i) {
-        uint64_t taken = physical->parts[i].memory_limit_bytes;
-        left = taken < left ? left - taken : 0;
-        sharers += taken == 0;
-    }
-    return left / sharers;
-}
-
 /* ---- open and close: the card's open_lock is held ---- */
 
 static gantry_status_t open_driver(logical_t *device) {
     struct gantry_physical_device_t *physical = device->physical;
+    uint64_t free_before = physical->open_count == 0 ? gantry__card_free_bytes(device) : 0;
     if (physical->open_count == 0) GANTRY__TRY(gantry__card_open(physical, device->name));
     /* nothing is written where nothing changes: other threads read what a device is while it is opened */
     if (device->backend != gantry__logical_view(device)->backend->table) gantry__logical_device_bind(device);
     device->handle = physical->handle;
-    if (physical->open_count++ == 0) physical->whole_limit_bytes = whole_limit(device);
-    device->limit_bytes = part_limit(device);
+    if (physical->open_count++ == 0) gantry__card_limit_find(device, free_before);
+    gantry__logical_limit_find(device);
     return GANTRY_OK;
 }
 
@@ -146,6 +111,7 @@ static gantry_status_t open_allocator(logical_t *device) {
     const gantry__memory_policy_t *policy = &device->table->policy;
     gantry__allocator_options_t options = {
         .bfc = {.limit_bytes = device->limit_bytes,
+                .reserved_bytes = device->context_bytes,
                 .alignment = alignment,
                 .max_region_bytes = device->info.largest_allocation_bytes,
                 .max_step_bytes = policy->step_bytes,
@@ -201,7 +167,9 @@ static gantry_status_t open_streams(logical_t *device) {
 static gantry_status_t open_all(logical_t *device) {
     GANTRY__TRY(gantry__loss_check(device));
     GANTRY__TRY(open_driver(device));
-    gantry_status_t status = open_streams(device);
+    gantry_status_t status = gantry__logical_limit_check(device);
+    if (status != GANTRY_OK) goto fail_driver;
+    status = open_streams(device);
     if (status != GANTRY_OK) goto fail_driver;
     status = gantry__fault_table_init(&device->faults);
     if (status != GANTRY_OK) goto fail_streams;
@@ -222,8 +190,9 @@ fail_driver:
 static void announce(const logical_t *device) {
     gantry__log(device->table->log, GANTRY_LEVEL_INFO,
                 "Created device %s with %" PRIu64 " MB memory:  -> device: %s, name: %s, pci bus id: %s",
-                device->full_name, device->limit_bytes >> 20, gantry__logical_view(device)->alias,
-                device->info.hardware_name, *device->physical->pci ? device->physical->pci : "none");
+                device->full_name, (device->limit_bytes - device->context_bytes) >> 20,
+                gantry__logical_view(device)->alias, device->info.hardware_name,
+                *device->physical->pci ? device->physical->pci : "none");
 }
 
 gantry_status_t gantry__logical_device_open_slowly(gantry_logical_device_t *device) {

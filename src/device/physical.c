@@ -61,6 +61,17 @@ static void make_uuid(physical_t *device) {
                    (unsigned)(a & 0xffff), (unsigned)(b >> 48), (unsigned long long)(b & 0xffffffffffffULL));
 }
 
+/* An NVIDIA card that another backend sees while CUDA, which would serve it, is there and cannot be used: the record says why. */
+static void note_without_cuda(physical_t *device) {
+    const gantry__backend_set_t *backends = device->table->backends;
+    if (device->info.type != GANTRY_DEVICE_TYPE_GPU || !strstr(device->info.vendor, "NVIDIA")) return;
+    for (size_t i = 0; i < backends->count; ++i) {
+        const gantry__backend_t *backend = &backends->items[i];
+        if (strcmp(backend->name, "cuda") == 0 && backend->state == GANTRY_BACKEND_UNAVAILABLE)
+            (void)snprintf(device->note, sizeof device->note, "served without CUDA: %s", backend->reason);
+    }
+}
+
 /* How the user sees it: its type, and whether it is in that type's namespace. */
 static void classify(physical_t *device, bool opencl_cpu_as_gpu) {
     const char *type = type_name(device->info.type);
@@ -114,6 +125,7 @@ static gantry_status_t add_view(gantry__device_table_t *table, const gantry__bac
     if (!gantry__pci_normalise(device->info.pci_address, device->pci)) device->pci[0] = '\0';
     make_uuid(device);
     classify(device, table->opencl_cpu_as_gpu);
+    note_without_cuda(device);
     device->position = (uint32_t)table->physical_count;
     table->physical[table->physical_count++] = device;
     return GANTRY_OK;

@@ -58,6 +58,10 @@ static gantry_status_t complete_options(gantry__bfc_options_t *options) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "limit of a memory pool is 0 bytes; it must be at least 1");
     }
     if (options->limit_bytes > INT64_MAX) options->limit_bytes = INT64_MAX;
+    if (options->reserved_bytes >= options->limit_bytes) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "limit of a memory pool is %llu bytes, and %llu of it are reserved",
+                            (unsigned long long)options->limit_bytes, (unsigned long long)options->reserved_bytes);
+    }
     if (options->initial_region_bytes == 0) options->initial_region_bytes = GANTRY__BFC_FIRST_REGION_BYTES;
     if (!options->growth || options->initial_region_bytes > options->limit_bytes) {
         options->initial_region_bytes = options->limit_bytes;
@@ -76,6 +80,7 @@ gantry_status_t gantry__bfc_init(gantry__bfc_t *bfc, const gantry__heap_t *heap,
     bfc->options = *options;
     GANTRY__TRY(complete_options(&bfc->options));
     bfc->stats.bytes_limit = bfc->options.limit_bytes;
+    bfc->stats.reserved_bytes = bfc->options.reserved_bytes;
     bfc->options.initial_region_bytes = gantry__bfc_round(bfc, bfc->options.initial_region_bytes);
     bfc->options.max_step_bytes = gantry__bfc_round(bfc, bfc->options.max_step_bytes);
     bfc->next_region_bytes = bfc->options.initial_region_bytes;

@@ -41,6 +41,7 @@
 
 typedef struct gantry__bfc_options_t {
     uint64_t limit_bytes;          /* bound of all regions together; must not be 0; above INT64_MAX means no bound */
+    uint64_t reserved_bytes;       /* of the limit, what is taken for good beside the regions (a driver's context); below it */
     uint64_t alignment;            /* of offsets and sizes: a power of two >= 256; 0: 256 */
     uint64_t initial_region_bytes; /* first region when growing; 0: 2 MiB */
     uint64_t max_region_bytes;     /* the device's largest allocation; 0: no bound */
@@ -97,6 +98,7 @@ typedef struct gantry__bfc_stats_t {
     uint64_t peak_pool_bytes;
     uint64_t pending_bytes; /* regions between begin and attach, or between detach and end */
     uint64_t charged_bytes; /* see gantry__bfc_charge */
+    uint64_t reserved_bytes; /* the option's */
     uint64_t region_count;  /* attached */
     uint64_t largest_free_block_bytes;
 } gantry__bfc_stats_t;
@@ -123,7 +125,7 @@ typedef struct gantry__bfc_t {
     uint64_t regions_attached;
 } gantry__bfc_t;
 
-/* heap must outlive bfc. Takes nothing from it yet. InvalidArgument for a bad alignment or a limit of 0. */
+/* heap must outlive bfc. Takes nothing from it yet. InvalidArgument for a bad alignment, and for a limit of 0 or wholly reserved. */
 gantry_status_t gantry__bfc_init(gantry__bfc_t *bfc, const gantry__heap_t *heap, const gantry__bfc_options_t *options);
 /* Forgets everything, chunks in use included; the caller has freed the handles and ended all regions in flight. */
 void gantry__bfc_deinit(gantry__bfc_t *bfc);
@@ -142,7 +144,7 @@ gantry_status_t gantry__bfc_allocate_ready(gantry__bfc_t *bfc, uint64_t bytes,
 /* Cannot fail. chunk is in use and its last_use is up to date; merges it with free neighbours. */
 void gantry__bfc_free(gantry__bfc_t *bfc, gantry__bfc_chunk_t *chunk);
 
-/* Bytes that regions may still be begun with: the limit less pool, pending and charged, in multiples of alignment. */
+/* Bytes that regions may still be begun with: the limit less pool, pending, charged and reserved, in multiples of alignment. */
 uint64_t gantry__bfc_available_bytes(const gantry__bfc_t *bfc);
 /* Counts bytes taken outside the regions (a library's workspace) against the limit; false when they exceed it. */
 bool gantry__bfc_charge(gantry__bfc_t *bfc, uint64_t bytes);

@@ -3,7 +3,7 @@
  * A region's life, and where its bytes count:
  *
  *     begin --> shrink* --> attach ............ detach --> end
- *        pending            pool                pending     none        limit >= pool + pending + charged
+ *        pending            pool                pending     none        limit >= pool + pending + charged + reserved
  *          \--> end (the driver refused)
  *
  * Both pending spans are there for the caller to call its driver without a lock: since the bytes are counted before
@@ -48,7 +48,7 @@ static uint64_t doubled(const gantry__bfc_t *bfc, uint64_t bytes) {
 /* Room under the limit; never negative, since nothing is counted that did not fit. */
 static uint64_t room(const gantry__bfc_t *bfc) {
     const gantry__bfc_stats_t *stats = &bfc->stats;
-    return bfc->options.limit_bytes - stats->pool_bytes - stats->pending_bytes - stats->charged_bytes;
+    return bfc->options.limit_bytes - stats->pool_bytes - stats->pending_bytes - stats->charged_bytes - stats->reserved_bytes;
 }
 
 uint64_t gantry__bfc_available_bytes(const gantry__bfc_t *bfc) {

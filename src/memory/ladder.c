@@ -13,7 +13,7 @@
  * memory, and a region that is on its way from or to the driver. Unless the user asked for more (explicit_retry: any
  * free may come), an allocation waits while
  *
- *     the request would fit, were no temporary alive     in use - temporary bytes + charged + request <= limit
+ *     the request would fit, were no temporary alive     in use - temporary bytes + charged + reserved + request <= limit
  *     and something will come                            pending bytes > 0, or temporaries > what all waiters hold
  *
  * Two ops that hold temporaries and wait for each other would wait in vain: the second one sees that all temporaries
@@ -193,7 +193,8 @@ static gantry_status_t give_back(climb_t *climb) {
 static bool may_come(const climb_t *climb, bool any) {
     const gantry__allocator_t *allocator = climb->allocator;
     const gantry__bfc_stats_t *stats = &allocator->bfc.stats;
-    uint64_t stays = any ? 0 : stats->charged_bytes + stats->bytes_in_use - allocator->temporary_bytes;
+    uint64_t stays =
+        stats->reserved_bytes + (any ? 0 : stats->charged_bytes + stats->bytes_in_use - allocator->temporary_bytes);
     if (climb->rounded > allocator->bfc.options.max_region_bytes || climb->rounded > stats->bytes_limit - stays)
         return false;
     return any || stats->pending_bytes > 0 || allocator->temporaries > allocator->waiters_held;
@@ -269,8 +270,10 @@ static gantry_status_t refuse(const climb_t *climb) {
     gantry__bfc_get_stats(&allocator->bfc, &stats);
     ++allocator->counts.out_of_memory;
     const gantry__memory_report_t *report = keep_report(climb);
-    char tried[160] = "", owner[256] = "";
+    char tried[160] = "", owner[256] = "", context[64] = "";
     format_rungs(climb, tried, sizeof tried);
+    if (stats.reserved_bytes > 0)
+        (void)snprintf(context, sizeof context, " (%" PRIu64 " of it the driver's context)", stats.reserved_bytes);
     if (report && report->owner_count > 0) {
         const gantry__report_name_t *name = &report->names[report->owners[0]];
         (void)snprintf(owner, sizeof owner, "; biggest owner %s%s%s%s with %" PRIu64, name->op, *name->tag ? " [" : "",
@@ -279,9 +282,9 @@ static gantry_status_t refuse(const climb_t *climb) {
     return gantry__fail(
         GANTRY_RESOURCE_EXHAUSTED,
         "Allocator (%s) ran out of memory trying to allocate %" PRIu64 " bytes: %" PRIu64 " in use, %" PRIu64
-        " held from the driver, largest free chunk %" PRIu64 ", limit %" PRIu64 "; tried: %s%s%s%s; %s",
+        " held from the driver, largest free chunk %" PRIu64 ", limit %" PRIu64 "%s; tried: %s%s%s%s; %s",
         allocator->name, climb->request->bytes, stats.bytes_in_use, stats.pool_bytes, stats.largest_free_block_bytes,
-        stats.bytes_limit, tried, owner, *climb->driver_text ? "; driver: " : "", climb->driver_text,
+        stats.bytes_limit, context, tried, owner, *climb->driver_text ? "; driver: " : "", climb->driver_text,
         report ? "gantry_get_oom_report shows who holds what" : "there was no host memory to keep a report");
 }
 

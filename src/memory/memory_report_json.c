@@ -108,6 +108,7 @@ static void write_stats(const report_t *report, gantry__text_t *out) {
     write_number("peak_pool_bytes", stats->peak_pool_bytes, out);
     write_number("pending_bytes", stats->pending_bytes, out);
     write_number("charged_bytes", stats->charged_bytes, out);
+    write_number("context_bytes", stats->reserved_bytes, out);
     write_number("available_bytes", report->available_bytes, out);
     write_number("next_region_bytes", report->next_region_bytes, out);
     write_number("largest_free_bytes", stats->largest_free_block_bytes, out);

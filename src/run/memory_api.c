@@ -64,7 +64,9 @@ gantry_status_t gantry_get_memory_info(gantry_runtime_t *runtime, const char *de
                                 .extended_count = counts.extended,
                                 .waited_count = counts.waited,
                                 .collected_count = counts.collected,
-                                .out_of_memory_count = counts.out_of_memory};
+                                .out_of_memory_count = counts.out_of_memory,
+                                .context_bytes = device->physical->context_bytes,
+                                .context_charged_bytes = stats.reserved_bytes};
     (void)gantry__driver_memory(device, &all.driver_free_bytes, &all.driver_total_bytes);
     return gantry__copy_out(&all, sizeof all, out_info, out_info->struct_size, "gantry_get_memory_info");
 }

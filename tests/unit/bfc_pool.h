@@ -218,7 +218,8 @@ static inline void check_pool(const gantry__bfc_t *bfc) {
     assert_int_equal(stats.requested_bytes_in_use, sum.requested_bytes_in_use);
     assert_int_equal(stats.pool_bytes, sum.pool_bytes);
     assert_true(stats.bytes_in_use <= stats.peak_bytes_in_use && stats.pool_bytes <= stats.peak_pool_bytes);
-    assert_true(stats.pool_bytes + stats.pending_bytes + stats.charged_bytes <= stats.bytes_limit);
+    assert_true(stats.pool_bytes + stats.pending_bytes + stats.charged_bytes + stats.reserved_bytes <=
+                stats.bytes_limit);
 }
 
 #endif

@@ -524,6 +524,23 @@ static void alignment_of_4096_binds_offsets_sizes_and_regions(void **state) {
     close_pool(&pool);
 }
 
+static void reserved_bytes_are_never_regions(void **state) {
+    (void)state;
+    pool_t pool;
+    gantry__bfc_stats_t stats;
+    open_pool(&pool, (gantry__bfc_options_t){.limit_bytes = 10 * MIB, .reserved_bytes = 4 * MIB});
+    assert_int_equal(gantry__bfc_available_bytes(&pool.bfc), 6 * MIB);
+    assert_false(gantry__bfc_charge(&pool.bfc, 6 * MIB + 1));
+    assert_true(gantry__bfc_charge(&pool.bfc, MIB));
+    assert_int_equal(extend_once(&pool, 1), 5 * MIB); /* without growth: all that is left */
+    gantry__bfc_get_stats(&pool.bfc, &stats);
+    assert_int_equal(stats.bytes_limit, 10 * MIB);
+    assert_int_equal(stats.reserved_bytes, 4 * MIB);
+    assert_int_equal(stats.charged_bytes, MIB);
+    check_pool(&pool.bfc);
+    close_pool(&pool);
+}
+
 static void bad_options_are_refused_with_the_value(void **state) {
     (void)state;
     static const uint64_t alignments[] = {1, 128, 255, 384, UINT64_C(1) << 41, UINT64_MAX};
@@ -539,6 +556,9 @@ static void bad_options_are_refused_with_the_value(void **state) {
     gantry__bfc_options_t none = {.growth = true};
     assert_int_equal(gantry__bfc_init(&bfc, &gantry__heap_default, &none), GANTRY_INVALID_ARGUMENT);
     assert_non_null(strstr(gantry__message(), "limit"));
+    gantry__bfc_options_t full = {.limit_bytes = MIB, .reserved_bytes = MIB};
+    assert_int_equal(gantry__bfc_init(&bfc, &gantry__heap_default, &full), GANTRY_INVALID_ARGUMENT);
+    assert_non_null(strstr(gantry__message(), "1048576 of it are reserved"));
 }
 
 static void last_use_is_kept_by_split_and_maximum_by_merge(void **state) {
@@ -668,6 +688,7 @@ int main(void) {
         cmocka_unit_test(growth_keeps_the_larger_of_two_regions_in_flight),
         cmocka_unit_test(pool_statistics_follow_regions_and_clear),
         cmocka_unit_test(charges_outside_the_pool_count_against_the_limit),
+        cmocka_unit_test(reserved_bytes_are_never_regions),
         cmocka_unit_test(region_with_a_chunk_in_use_is_not_detached),
         cmocka_unit_test(collected_pool_grows_from_where_its_size_belongs),
         cmocka_unit_test(chunk_is_split_at_twice_the_request_or_at_the_threshold),

@@ -83,7 +83,8 @@ static void open_on_other_machines_says_why_not(void **state) {
     (void)state;
     skip_unless_it_opens();
     check_in_child("GANTRY_STAND_IN_CUDA", "driver=11080", just_open, UNAVAILABLE, "is too old: it supports CUDA 11.8");
-    check_in_child("GANTRY_STAND_IN_CUDA", "devices=0", just_open, UNAVAILABLE, "it sees no card");
+    check_in_child("GANTRY_STAND_IN_CUDA", "devices=0", just_open, UNAVAILABLE,
+                   "it sees no card: CUDA_ERROR_NO_DEVICE (100)");
     check_in_child("GANTRY_STAND_IN_CUDA", "fail=cuInit:1:999", just_open, UNAVAILABLE,
                    "does not start: CUDA_ERROR_UNKNOWN (999)");
     check_in_child("GANTRY_STAND_IN_CUDA", "fail=cuDeviceGetName:1:999", just_open, UNAVAILABLE,
@@ -268,6 +269,47 @@ static void memory_is_counted_and_its_end_is_said(void **state) {
     fixture_close(&fixture);
 }
 
+static void card_memory_needs_no_context(void **state) {
+    fixture_t fixture;
+    uint64_t is_free = 0;
+    uint64_t total = 0;
+
+    (void)state;
+    fixture_init(&fixture);
+    fixture_open_instance(&fixture);
+    assert_ok(fixture.backend->card_memory(fixture.instance, 1, &is_free, &total));
+    assert_true(is_free == total && total == fixture.info[1].total_bytes);
+    assert_int_equal(fixture_control()->live(STAND_IN_CONTEXTS), 0);
+    assert_int_equal(fixture.backend->card_memory(fixture.instance, 2, &is_free, &total), INVALID_ARGUMENT);
+    assert_error_has("CUDA device 2 does not exist");
+    assert_true(is_free == 0 && total == 0);
+    fixture_close(&fixture);
+}
+
+static void card_memory_without_nvml_is_an_open_devices(void **state) {
+    fixture_t fixture;
+    uint64_t is_free = 1;
+    uint64_t total = 1;
+
+    (void)state;
+    fixture_init(&fixture);
+    fixture_set(&fixture, "GANTRY_CUDA_NVML", "/nonexistent/libnvidia-ml.so");
+    fixture_open_instance(&fixture);
+    assert_int_equal(fixture.backend->card_memory(fixture.instance, 0, &is_free, &total), UNAVAILABLE);
+    assert_error_has("is not known without a context: NVML cannot be opened: /nonexistent/libnvidia-ml.so");
+    assert_true(is_free == 0 && total == 0);
+    fixture_open_devices(&fixture);
+    assert_ok(fixture.backend->card_memory(fixture.instance, 0, &is_free, &total));
+    assert_true(total == fixture.info[0].total_bytes && is_free == total - fixture_control()->used_bytes(0));
+    fixture.backend->stream->destroy(fixture.stream[0]);
+    fixture.backend->device_close(fixture.device[0]);
+    fixture.stream[0] = NULL;
+    fixture.device[0] = NULL;
+    assert_int_equal(fixture.backend->card_memory(fixture.instance, 0, &is_free, &total), UNAVAILABLE);
+    assert_ok(fixture.backend->card_memory(fixture.instance, 1, &is_free, &total));
+    fixture_close(&fixture);
+}
+
 static void copy_between_cards_carries_the_bytes(void **state) {
     fixture_t fixture;
     int32_t in[64];
@@ -409,6 +451,8 @@ int main(void) {
         cmocka_unit_test(context_is_the_cards_own_or_a_private_one),
         cmocka_unit_test(open_out_of_memory_gives_all_back),
         cmocka_unit_test(memory_is_counted_and_its_end_is_said),
+        cmocka_unit_test(card_memory_needs_no_context),
+        cmocka_unit_test(card_memory_without_nvml_is_an_open_devices),
         cmocka_unit_test(transfers_with_offsets_hit_their_bytes_only),
         cmocka_unit_test(fill_of_each_pattern_size_repeats_it),
         cmocka_unit_test(copy_between_cards_carries_the_bytes),

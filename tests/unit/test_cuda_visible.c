@@ -189,11 +189,15 @@ static const alone_t alone[] = {
     {"GPU-bbbb,0", "012", "20", false, true},
     {"MIG-GPU-bbbb0000-0000-0000-0000-000000000000/1/0", "012", "", true, false},
     {"0,0", "012", "", true, true}, /* no meaning is stated: none is shown */
-    /* as many cards as indices, one of them beyond the cards: the driver has obeyed */
+    /* no more cards than indices, one of the first beyond the cards: the driver has obeyed */
     {"1", "1", "1", false, false},
     {"2", "2", "2", false, false},
     {"1,2", "12", "12", false, false},
     {"0,2", "02", "02", false, false},
+    {"2,0", "20", "20", false, false}, /* in the driver's order */
+    {"2,7", "2", "2", false, false},   /* the driver ended the list there */
+    {"2,1,7", "21", "21", false, false},
+    {"1,0", "1", "", true, false}, /* one card: a driver of two would have shown both */
     {"\"2\"", "2", "2", false, false},
     {"2,-1", "2", "2", false, false},
     {"0", "0", "0", false, false},

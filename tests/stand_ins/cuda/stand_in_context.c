@@ -22,13 +22,11 @@ static int start(stand_in_context_t *context) {
     int code;
 
     stand_in__lock();
-    code = device->lost != 0                                       ? device->lost
-           : device->used + device->other + bytes > device->memory ? CUDA_OUT_OF_MEMORY
-                                                                   : CUDA_OK;
-    if (code == CUDA_OK) {
-        device->used += bytes;
-    }
+    code = device->lost;
     stand_in__unlock();
+    if (code == CUDA_OK && !stand_in__take_bytes(device, bytes)) {
+        code = CUDA_OUT_OF_MEMORY;
+    }
     if (code == CUDA_OK) {
         code = stand_in__open_null_stream(context);
         if (code == CUDA_OK) {
@@ -47,8 +45,8 @@ static void stop(stand_in_context_t *context) {
     stand_in__close_null_stream(context);
     stand_in__lock();
     context->is_alive = 0;
-    context->device->used -= stand_in__machine()->context_bytes;
     stand_in__unlock();
+    stand_in__give_bytes(context->device, stand_in__machine()->context_bytes);
 }
 
 static stand_in_context_t *make_context(stand_in_device_t *device, int is_primary) {

@@ -17,6 +17,8 @@
  *   uuid=GPU-...,...             identities
  *   cc=9.0,...                   compute capability
  *   busy=1,...                   another process has the card to itself: its context is refused with 46; 2: the card is closed to all
+ *   shared=/a/file               the cards' memory is shared with the other processes that name the same file: what they hold is not free
+ *   opencl_obeys=0               NVIDIA's OpenCL (opencl/nvidia_layer.c) shows all cards whatever CUDA_VISIBLE_DEVICES says (default 1)
  *   peer=0                       no card reaches another's memory (default 1: those of one setting do)
  *   lost_after=100               the 101st call with a current context loses its card: 719 to the end of the process
  *   fail=cuMemAlloc_v2:3:2       the third call of that function fails with code 2, in the function's own codes; :* for every call. A

@@ -64,8 +64,8 @@ typedef struct stand_in_device_t {
     uint64_t memory;
     uint64_t other;
     int is_busy;
-    int lost; /* the sticky code; 0: none */
-    uint64_t used;
+    int lost;      /* the sticky code; 0: none */
+    uint64_t used; /* by this process */
     stand_in_context_t *primary; /* made at the first retain, kept to the end of the process */
     int primary_retained;
 } stand_in_device_t;
@@ -81,9 +81,21 @@ typedef struct stand_in_machine_t {
     int has_peers;
     int is_reporting;
     int64_t lost_after; /* -1: never */
+    int opencl_obeys;   /* CUDA_VISIBLE_DEVICES */
+    char shared[256];   /* the file; "": the cards are this process's */
 } stand_in_machine_t;
 
 STAND_IN_API stand_in_machine_t *stand_in__machine(void); /* settled at the first call */
+/* ---- a card's memory: stand_in_account.c ---- */
+
+/* Takes bytes of the card, of all processes that share it; 0 when there are not as many. */
+STAND_IN_API int stand_in__take_bytes(stand_in_device_t *device, uint64_t bytes);
+STAND_IN_API void stand_in__give_bytes(stand_in_device_t *device, uint64_t bytes);
+STAND_IN_API uint64_t stand_in__free_bytes(const stand_in_device_t *device);
+
+/* Whether this thread is about to make the stand-in's own OpenCL context, which is not a user's. */
+STAND_IN_API int stand_in__is_opening(void);
+
 STAND_IN_API void stand_in__lock(void);
 STAND_IN_API void stand_in__unlock(void);
 

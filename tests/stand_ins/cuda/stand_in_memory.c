@@ -26,25 +26,10 @@ static void end_memory(stand_in_object_t *object) {
                            (unsigned long long)memory->bytes);
     }
     if (memory->device != NULL) {
-        stand_in__lock();
-        memory->device->used -= memory->bytes;
-        stand_in__unlock();
+        stand_in__give_bytes(memory->device, memory->bytes);
     }
     stand_in__pocl()->clSVMFree(stand_in__pocl()->context, memory->block);
     free(memory);
-}
-
-/* Takes the bytes off the card's account. */
-static int reserve(stand_in_device_t *device, uint64_t bytes) {
-    int fits;
-
-    stand_in__lock();
-    fits = device->used + device->other <= device->memory && bytes <= device->memory - device->used - device->other;
-    if (fits) {
-        device->used += bytes;
-    }
-    stand_in__unlock();
-    return fits;
 }
 
 static stand_in_memory_t *make_memory(int kind, stand_in_device_t *device, uint64_t bytes) {
@@ -81,12 +66,10 @@ int cuMemAlloc_v2(uint64_t *pointer, size_t bytes) {
     if (pointer == NULL || bytes == 0) return CUDA_INVALID_VALUE;
     if (stand_in__check_unsafe() != CUDA_OK) return CUDA_CAPTURE_UNSUPPORTED;
     device = stand_in__current()->device;
-    if (!reserve(device, bytes)) return CUDA_OUT_OF_MEMORY;
+    if (!stand_in__take_bytes(device, bytes)) return CUDA_OUT_OF_MEMORY;
     memory = make_memory(STAND_IN_MEMORY, device, bytes);
     if (memory == NULL) {
-        stand_in__lock();
-        device->used -= bytes;
-        stand_in__unlock();
+        stand_in__give_bytes(device, bytes);
         return CUDA_OUT_OF_MEMORY;
     }
     *pointer = (uint64_t)(uintptr_t)memory->base;
@@ -150,16 +133,12 @@ int cuMemHostGetDevicePointer_v2(uint64_t *device_pointer, void *pointer, unsign
 
 STAND_IN_API int cuMemGetInfo_v2(size_t *free_bytes, size_t *total);
 int cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
-    stand_in_device_t *device;
-    uint64_t taken;
+    const stand_in_device_t *device;
 
     STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
     if (free_bytes == NULL || total == NULL) return CUDA_INVALID_VALUE;
     device = stand_in__current()->device;
-    stand_in__lock();
-    taken = device->used + device->other;
-    stand_in__unlock();
     *total = device->memory;
-    *free_bytes = taken < device->memory ? device->memory - taken : 0;
+    *free_bytes = stand_in__free_bytes(device);
     return CUDA_OK;
 }

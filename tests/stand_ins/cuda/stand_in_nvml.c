@@ -164,11 +164,9 @@ typedef struct memory_v2_t {
 } memory_v2_t;
 
 static void ask_memory(const stand_in_device_t *device, memory_t *out) {
-    stand_in__lock();
     out->total = device->memory;
-    out->used = device->used + device->other < device->memory ? device->used + device->other : device->memory;
-    out->free_bytes = out->total - out->used;
-    stand_in__unlock();
+    out->free_bytes = stand_in__free_bytes(device);
+    out->used = out->total - out->free_bytes;
 }
 
 STAND_IN_API int nvmlDeviceGetMemoryInfo(void *handle, memory_t *memory);

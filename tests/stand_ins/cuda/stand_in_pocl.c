@@ -10,6 +10,9 @@ static stand_in_pocl_t table;
 static int is_there;
 static char reason[256];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Thread_local int is_opening;
+
+int stand_in__is_opening(void) { return is_opening; }
 
 static const struct {
     const char *name;
@@ -76,7 +79,9 @@ static void open_pocl(void) {
     if (!resolve() || !find_device()) {
         return;
     }
+    is_opening = 1;
     table.context = table.clCreateContext(NULL, 1, &table.device, NULL, NULL, &native);
+    is_opening = 0;
     if (native != CL_SUCCESS) {
         snprintf(reason, sizeof reason, "PoCL gives no context (%d)", (int)native);
         return;

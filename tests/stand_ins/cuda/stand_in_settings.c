@@ -18,6 +18,7 @@ void stand_in__default_machine(stand_in_machine_t *out_machine) {
     out_machine->nccl = 22809;
     out_machine->has_peers = 1;
     out_machine->lost_after = -1;
+    out_machine->opencl_obeys = 1;
     for (int i = 0; i < STAND_IN_DEVICES; i++) {
         stand_in_device_t *device = &out_machine->device[i];
 
@@ -152,11 +153,18 @@ static int set_fail(char *value) {
     return 0;
 }
 
+static int set_shared(stand_in_machine_t *machine, const char *path) {
+    int length = snprintf(machine->shared, sizeof machine->shared, "%s", path);
+
+    return length > 0 && (size_t)length < sizeof machine->shared ? 0 : -1;
+}
+
 static int set_one(stand_in_machine_t *machine, const char *key, char *value) {
     int number = 0;
 
     if (strcmp(key, "fail") == 0) return set_fail(value);
     if (strcmp(key, "context") == 0) return parse_bytes(value, &machine->context_bytes);
+    if (strcmp(key, "shared") == 0) return set_shared(machine, value);
     if (set_list(machine, key, value) == 0) return 0;
     if (parse_number(value, &number) != 0) return -1;
     if (strcmp(key, "devices") == 0 && number >= 0 && number <= STAND_IN_DEVICES) {
@@ -171,6 +179,8 @@ static int set_one(stand_in_machine_t *machine, const char *key, char *value) {
         machine->nccl = number;
     } else if (strcmp(key, "peer") == 0) {
         machine->has_peers = number;
+    } else if (strcmp(key, "opencl_obeys") == 0) {
+        machine->opencl_obeys = number;
     } else if (strcmp(key, "report") == 0) {
         machine->is_reporting = number;
     } else if (strcmp(key, "lost_after") == 0) {
