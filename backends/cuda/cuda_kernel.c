@@ -62,7 +62,7 @@ static int32_t count_parameters(gantry_backend_kernel_t *kernel) {
     const gantry__cuda_symbols_t *cu = kernel->program->device->cu;
     gantry__cu_result_t native = GANTRY__CU_SUCCESS;
     size_t offset_bytes = 0;
-    int32_t count = -1;
+    int32_t count = 0;
 
     if (cu->cuFuncGetParamInfo == NULL) {
         return -1;

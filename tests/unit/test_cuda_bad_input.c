@@ -480,7 +480,7 @@ static void shows_cards(machine_t *m) {
     if (count > 0) {
         expect_computes(m, "GPU:0");
     } else {
-        EXPECT_TEXT(m->cuda.reason, "it sees no card (CUDA_VISIBLE_DEVICES=\"");
+        EXPECT_TEXT(m->cuda.reason, "it sees no card: CUDA_ERROR_NO_DEVICE (100) (CUDA_VISIBLE_DEVICES=\"");
         EXPECT_TEXT(m->cuda.reason, getenv("CUDA_VISIBLE_DEVICES"));
         expect_computes(m, "CPU:0");
     }
