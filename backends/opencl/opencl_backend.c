@@ -9,7 +9,7 @@
 /* ---- options ---- */
 
 static int32_t read_matmul(const gantry_host_t *host, int32_t *out_choice) {
-    static const char *const names[] = {"auto", "clblast", "cpu", "portable"};
+    static const char *const names[] = {"auto", "clblast", "cpu", "portable", "tensor", "tensor_emulated"};
     const char *text = gantry__opencl_option(host, "GANTRY_OPENCL_MATMUL");
 
     *out_choice = GANTRY__OPENCL_MATMUL_AUTO;
@@ -23,7 +23,9 @@ static int32_t read_matmul(const gantry_host_t *host, int32_t *out_choice) {
         }
     }
     return gantry__opencl_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
-                               "GANTRY_OPENCL_MATMUL is \"%.40s\"; auto, clblast, cpu and portable are accepted", text);
+                               "GANTRY_OPENCL_MATMUL is \"%.40s\"; auto, clblast, cpu, portable, tensor and tensor_emulated are "
+                               "accepted",
+                               text);
 }
 
 /* ---- instance ---- */
@@ -72,6 +74,8 @@ static uint32_t list_kernels(gantry_backend_instance_t *instance, uint32_t index
         &gantry__opencl_clblast_kernels[1],
         &gantry__opencl_cpu_matmul_kernels[0],
         &gantry__opencl_cpu_matmul_kernels[1],
+        &gantry__opencl_tensor_kernels[0],
+        &gantry__opencl_tensor_kernels[1],
     };
 
     if (index >= instance->record_count) {

@@ -20,7 +20,9 @@ enum {
     GANTRY__OPENCL_MATMUL_AUTO = 0,
     GANTRY__OPENCL_MATMUL_CLBLAST = 1,
     GANTRY__OPENCL_MATMUL_CPU = 2,
-    GANTRY__OPENCL_MATMUL_PORTABLE = 3
+    GANTRY__OPENCL_MATMUL_PORTABLE = 3,
+    GANTRY__OPENCL_MATMUL_TENSOR = 4,  /* NVIDIA's tensor cores by PTX: only by asking */
+    GANTRY__OPENCL_MATMUL_EMULATED = 5 /* the same kernel in plain OpenCL C, for tests */
 };
 
 /* One device as the driver describes it. info points into this record. */

@@ -515,7 +515,7 @@ static void matmul_choice_decides_who_supports_it(void **state) {
         call.device = fixture.device[0];
         call.device_info = &fixture.info[0];
         count = fixture.backend->kernels(fixture.instance, fixture.index[0], &kernels);
-        assert_int_equal(count, 4);
+        assert_int_equal(count, 6);
         for (uint32_t j = 0; j < count; j++) {
             yes += kernels[j]->supports(&call) != 0;
         }
