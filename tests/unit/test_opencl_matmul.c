@@ -1,12 +1,14 @@
-/* The OpenCL backend's own matrix products, CLBlast's and the one for processors, on PoCL: through kernel_def and a
- * core of a few lines that gives scratch, programs and launches. */
+/* The OpenCL backend's own matrix products, CLBlast's, the one for processors and the emulated tensor cores, on PoCL: through kernel_def
+ * and a core of a few lines that gives scratch, programs and launches. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
+
+#include <math.h>
 
 enum { FLOAT32 = 1, FLOAT64 = 2 };
 
 #define MOST_SCRATCH 4
-#define MOST_PROGRAMS 16
+#define MOST_PROGRAMS 32
 
 /* What services of a call need. */
 typedef struct core_t {
@@ -15,7 +17,7 @@ typedef struct core_t {
     uint32_t scratch_count;
     gantry_backend_program_t *programs[MOST_PROGRAMS];
     const gantry_program_source_t *sources[MOST_PROGRAMS];
-    char options[MOST_PROGRAMS][128];
+    char options[MOST_PROGRAMS][160];
     uint32_t program_count;
     int32_t scratch_status; /* what the next scratch answers */
 } core_t;
@@ -86,7 +88,8 @@ typedef struct product_t {
     int is_batched; /* BatchMatMul */
     int is_a_transposed;
     int is_b_transposed;
-    uint32_t vector_width; /* 0: the device's */
+    uint32_t vector_width;  /* 0: the device's */
+    uint32_t compute_units; /* likewise */
     int32_t a_rank;
     int32_t b_rank;
     int64_t a_dims[8];
@@ -256,6 +259,9 @@ static int32_t run(core_t *core, const product_t *p, const void *a, const void *
     if (p->vector_width != 0) {
         info.native_vector_width = p->vector_width;
     }
+    if (p->compute_units != 0) {
+        info.compute_units = p->compute_units;
+    }
     assert_ok(
         fixture->backend->transfer->fill(fixture->stream[0], &all, &(unsigned char){0xff}, 1)); /* NaN everywhere */
     fixture_write(fixture, 0, x.span, a);
@@ -320,7 +326,7 @@ static void check_shapes(core_t *core, const int64_t (*shapes)[3], size_t count,
     }
 }
 
-static void check_batches(core_t *core) {
+static void check_batches(core_t *core, int32_t last_dtype) {
     static const product_t products[] = {
         {.a_rank = 3, .b_rank = 3, .a_dims = {5, 7, 9}, .b_dims = {5, 9, 11}},
         {.a_rank = 3, .b_rank = 2, .a_dims = {5, 7, 9}, .b_dims = {9, 33}}, /* one b: folded into rows */
@@ -337,7 +343,7 @@ static void check_batches(core_t *core) {
     };
 
     for (size_t i = 0; i < sizeof products / sizeof products[0]; i++) {
-        for (int32_t dtype = FLOAT32; dtype <= FLOAT64; dtype++) {
+        for (int32_t dtype = FLOAT32; dtype <= last_dtype; dtype++) {
             product_t p = products[i];
 
             p.dtype = dtype;
@@ -397,7 +403,7 @@ static void cpu_matmul_batches_are_exact(void **state) {
 
     (void)state;
     core_open(&core, &fixture, "cpu");
-    check_batches(&core);
+    check_batches(&core, FLOAT64);
     core_close(&core);
 }
 
@@ -498,12 +504,178 @@ static void clblast_small_shapes_and_batches_are_exact(void **state) {
     core_close(&core);
 }
 
-/* "portable" leaves the op to the pack, and a forced choice is the only one that says yes. */
-static void matmul_choice_decides_who_supports_it(void **state) {
-    static const char *const choices[] = {"portable", "cpu", "auto"};
+/* ---- tensor cores, emulated: the kernel is the card's, but for what one fragment's product is ---- */
+
+/* Tiles of either size; with rows of whole float4 and without; several steps of k, the last not full. */
+static void tensor_matmul_shapes_are_exact(void **state) {
+    static const int64_t shapes[][3] = {{1, 1, 1},     {3, 5, 7},     {16, 8, 8},      {64, 16, 64},
+                                        {65, 33, 130}, {128, 36, 60}, {200, 100, 132}, {129, 17, 1100}};
+    fixture_t fixture;
+    core_t core;
 
     (void)state;
-    for (int i = 0; i < 3; i++) {
+    core_open(&core, &fixture, "tensor_emulated");
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+        for (int form = 0; form < 4; form++) {
+            product_t p = plain(FLOAT32, shapes[s][0], shapes[s][1], shapes[s][2], form & 1, form >> 1);
+
+            p.compute_units = form == 0 || form == 3 ? 1 : 1000; /* large tiles, small tiles: each form of either operand in both */
+            check_product(&core, &p);
+        }
+    }
+    core_close(&core);
+}
+
+static void tensor_matmul_batches_are_exact(void **state) {
+    fixture_t fixture;
+    core_t core;
+
+    (void)state;
+    core_open(&core, &fixture, "tensor_emulated");
+    check_batches(&core, FLOAT32);
+    core_close(&core);
+}
+
+static float random_float(uint32_t *seed, float least) {
+    *seed = *seed * 1664525u + 1013904223u;
+    return least + (1 - least) * (float)(*seed >> 8) * 0x1p-24f;
+}
+
+/* Largest errors of c and of sums by fmaf, in parts of sum |a b|, against float64. */
+static void measure_errors(const float *a, const float *b, const float *c, int m, int k, int n, double *out_own,
+                           double *out_plain) {
+    *out_own = *out_plain = 0;
+    for (int e = 0; e < m * n; e++) {
+        double sum = 0;
+        double size = 0;
+        float plain_sum = 0;
+
+        for (int p = 0; p < k; p++) {
+            float x = a[e / n * k + p];
+            float y = b[p * n + e % n];
+
+            sum += (double)x * y;
+            size += fabs((double)x * y);
+            plain_sum = fmaf(x, y, plain_sum);
+        }
+        *out_own = fmax(*out_own, fabs((double)c[e] - sum) / size);
+        *out_plain = fmax(*out_plain, fabs((double)plain_sum - sum) / size);
+    }
+}
+
+/* Three products of TF32 are near float32's accuracy, and one would miss the bound by two decimals. */
+static void tensor_matmul_errs_as_little_as_float32(void **state) {
+    enum { M = 70, K = 1500, N = 90 };
+    static const float least[] = {-1, 0}; /* random signs; all positive, where a bias shows */
+    fixture_t fixture;
+    core_t core;
+    product_t p = plain(FLOAT32, M, K, N, 0, 0);
+    float *a = malloc(M * K * sizeof *a);
+    float *b = malloc(K * N * sizeof *b);
+    float *c = malloc(M * N * sizeof *c);
+    uint32_t seed = 7;
+
+    (void)state;
+    assert_true(a != NULL && b != NULL && c != NULL);
+    core_open(&core, &fixture, "tensor_emulated");
+    for (int kind = 0; kind < 2; kind++) {
+        double own;
+        double plain_error;
+
+        for (int i = 0; i < M * K; i++) {
+            a[i] = random_float(&seed, least[kind]);
+        }
+        for (int i = 0; i < K * N; i++) {
+            b[i] = random_float(&seed, least[kind]);
+        }
+        assert_ok(run(&core, &p, a, b, c));
+        measure_errors(a, b, c, M, K, N, &own, &plain_error);
+        print_message("from %g to 1: largest error %.3g of sum |a b|, float32 in one sum %.3g\n", (double)least[kind],
+                      own, plain_error);
+        assert_true(own <= 0x1p-19);
+        assert_true(own <= plain_error);
+    }
+    free(a);
+    free(b);
+    free(c);
+    core_close(&core);
+}
+
+/* One step of k holds what cannot be split: then every sum is float32's own, in rising order. */
+static void tensor_matmul_of_special_values_is_that_of_float32(void **state) {
+    enum { M = 20, K = 16, N = 24 };
+    static const float values[] = {INFINITY, -INFINITY,  NAN,       0x1.fffffep127f, -0x1p60f, 0x1.fp-113f,
+                                   0x1p-149f, 0x1.8p-127f, 0x1p100f, -0x1p-120f};
+    fixture_t fixture;
+    core_t core;
+    product_t p = plain(FLOAT32, M, K, N, 0, 0);
+    float a[M * K];
+    float b[K * N];
+    float c[M * N];
+    uint32_t seed = 3;
+
+    (void)state;
+    core_open(&core, &fixture, "tensor_emulated");
+    for (size_t v = 0; v < sizeof values / sizeof values[0]; v++) {
+        for (int i = 0; i < M * K; i++) {
+            a[i] = random_float(&seed, -1);
+        }
+        for (int i = 0; i < K * N; i++) {
+            b[i] = random_float(&seed, -1);
+        }
+        (v % 2 ? a : b)[v * 31] = values[v];
+        assert_ok(run(&core, &p, a, b, c));
+        for (int e = 0; e < M * N; e++) {
+            float sum = 0;
+
+            for (int i = 0; i < K; i++) {
+                sum = fmaf(a[e / N * K + i], b[i * N + e % N], sum);
+            }
+            if (!(isnan(sum) && isnan(c[e])) && sum != c[e]) {
+                fail_msg("with %a: %a at %d, float32 has %a", (double)values[v], (double)c[e], e, (double)sum);
+            }
+        }
+    }
+    core_close(&core);
+}
+
+/* An infinity in one step of k of several, zeros in all: only its row is touched. */
+static void tensor_matmul_keeps_an_infinity_to_its_row(void **state) {
+    enum { M = 5, K = 70, N = 6 };
+    fixture_t fixture;
+    core_t core;
+    product_t p = plain(FLOAT32, M, K, N, 0, 0);
+    float a[M * K] = {0};
+    float b[K * N];
+    float c[M * N];
+
+    (void)state;
+    core_open(&core, &fixture, "tensor_emulated");
+    for (int i = 0; i < K * N; i++) {
+        b[i] = 1;
+    }
+    for (int i = 0; i < M * K; i++) {
+        a[i] = i % 3 == 0;
+    }
+    a[2 * K + 40] = -INFINITY;
+    assert_ok(run(&core, &p, a, b, c));
+    for (int e = 0; e < M * N; e++) {
+        float sum = 0;
+
+        for (int i = 0; i < K; i++) {
+            sum += a[e / N * K + i];
+        }
+        assert_true(c[e] == sum);
+    }
+    core_close(&core);
+}
+
+/* "portable" leaves the op to the pack, and a forced choice is the only one that says yes. */
+static void matmul_choice_decides_who_supports_it(void **state) {
+    static const char *const choices[] = {"portable", "tensor", "cpu", "auto", "tensor_emulated"}; /* no NVIDIA card here */
+
+    (void)state;
+    for (int i = 0; i < 5; i++) {
         fixture_t fixture;
         core_t core;
         const gantry_kernel_def_t *const *kernels = NULL;
@@ -519,7 +691,7 @@ static void matmul_choice_decides_who_supports_it(void **state) {
         for (uint32_t j = 0; j < count; j++) {
             yes += kernels[j]->supports(&call) != 0;
         }
-        assert_int_equal(yes, i == 0 ? 0 : 2);
+        assert_int_equal(yes, i < 2 ? 0 : 2);
         assert_int_equal(fixture.backend->kernels(fixture.instance, 1000, &kernels), 0);
         core_close(&core);
     }
@@ -536,6 +708,11 @@ int main(void) {
         cmocka_unit_test(matmul_over_nothing_is_zero),
         cmocka_unit_test(cpu_matmul_without_scratch_returns_its_error),
         cmocka_unit_test(clblast_small_shapes_and_batches_are_exact),
+        cmocka_unit_test(tensor_matmul_shapes_are_exact),
+        cmocka_unit_test(tensor_matmul_batches_are_exact),
+        cmocka_unit_test(tensor_matmul_errs_as_little_as_float32),
+        cmocka_unit_test(tensor_matmul_of_special_values_is_that_of_float32),
+        cmocka_unit_test(tensor_matmul_keeps_an_infinity_to_its_row),
     };
 
     setenv("POCL_DEVICES", "pthread pthread", 1);

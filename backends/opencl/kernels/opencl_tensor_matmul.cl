@@ -65,10 +65,9 @@ GANTRY_FN uint round_tf32(float x) { return (GANTRY_AS_UINT(x) + 0x1000u) & 0xff
 
 /* d += a * b. Lane 4 * g + t holds of a [g, t], [g + 8, t], [g, t + 4], [g + 8, t + 4]; of b [t, g], [t + 4, g]; of d [g, 2 t], [g, 2 t + 1],
  * [g + 8, 2 t], [g + 8, 2 t + 1]. */
-GANTRY_FN void multiply(float *d, const uint *a, const uint *b, GANTRY_LOCAL_POINTER(uint) exchange, int item)
+GANTRY_FN void multiply(float *d, const uint *a, const uint *b, GANTRY_LOCAL_POINTER(uint) warp, int item)
 {
     const int lane = item % 32;
-    GANTRY_LOCAL_POINTER(uint) warp = exchange + (item - lane) * 6;
     for (int i = 0; i < 6; i++) {
         warp[lane * 6 + i] = i < 4 ? a[i] : b[i - 4];
     }
@@ -90,7 +89,7 @@ GANTRY_FN void multiply(float *d, const uint *a, const uint *b, GANTRY_LOCAL_POI
 #else
 
 #define UNROLL _Pragma("unroll")
-#define EXCHANGE_WORDS 1
+#define EXCHANGE_WORDS 8
 
 GANTRY_FN uint round_tf32(float x)
 {
@@ -99,7 +98,7 @@ GANTRY_FN uint round_tf32(float x)
     return bits;
 }
 
-GANTRY_FN void multiply(float *d, const uint *a, const uint *b, GANTRY_LOCAL_POINTER(uint) exchange, int item)
+GANTRY_FN void multiply(float *d, const uint *a, const uint *b, GANTRY_LOCAL_POINTER(uint) warp, int item)
 {
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
@@ -183,7 +182,7 @@ GANTRY_FN void split(float x, uint *big, uint *small)
 }
 
 GANTRY_FN void multiply_tensor(float *sums, GANTRY_LOCAL_POINTER(const float) a, GANTRY_LOCAL_POINTER(const float) b, int row, int column,
-                               GANTRY_LOCAL_POINTER(uint) exchange, int item)
+                               GANTRY_LOCAL_POINTER(uint) warp, int item)
 {
     const int g = item % 32 / 4;
     const int t = item % 4;
@@ -203,9 +202,9 @@ GANTRY_FN void multiply_tensor(float *sums, GANTRY_LOCAL_POINTER(const float) a,
             UNROLL
             for (int n = 0; n < FRAGS; n++) {
                 float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-                multiply(part, a_small + m * 4, b_big + n * 2, exchange, item);
-                multiply(part, a_big + m * 4, b_small + n * 2, exchange, item);
-                multiply(part, a_big + m * 4, b_big + n * 2, exchange, item);
+                multiply(part, a_small + m * 4, b_big + n * 2, warp, item);
+                multiply(part, a_big + m * 4, b_small + n * 2, warp, item);
+                multiply(part, a_big + m * 4, b_big + n * 2, warp, item);
                 UNROLL
                 for (int i = 0; i < 4; i++) {
                     SUM(m, n, i) += part[i];
@@ -292,6 +291,8 @@ TENSOR_KERNEL opencl_tensor_matmul(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_
     const int item = (int)GANTRY_LOCAL_ID(0);
     const int warp_row = item / 128 * (SIDE / 2);
     const int warp_column = item / 32 % 4 * (SIDE / 4);
+    /* The warp's, and so no constant: PoCL 3.1 lets all groups share an array whose address alone is handed to functions. */
+    GANTRY_LOCAL_POINTER(uint) warp = exchange + item / 32 * (EXCHANGE_WORDS / 8);
     float4 a_next[QUADS_EACH], b_next[QUADS_EACH];
     float sums[FRAGS * FRAGS * 4];
     UNROLL
@@ -315,7 +316,7 @@ TENSOR_KERNEL opencl_tensor_matmul(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_
             if (wild[here] == step) {
                 multiply_plain(sums, a_tile, b_tile, warp_row, warp_column, item);
             } else {
-                multiply_tensor(sums, a_tile, b_tile, warp_row, warp_column, exchange, item);
+                multiply_tensor(sums, a_tile, b_tile, warp_row, warp_column, warp, item);
             }
         }
         if (next < steps) {
