@@ -40,7 +40,10 @@
 #define TILE_QUADS (SIDE * (DEPTH + 4) / 4) /* room for either kind */
 #define QUADS_EACH (SIDE * DEPTH / 4 / ITEMS)
 
-#if defined(__CUDACC__)
+/* Left to itself ptxas goes for three groups of the small side at once, for which it has to spill; OpenCL has no word for it. */
+#if defined(__CUDACC__) && SIDE == 64
+#define TENSOR_KERNEL extern "C" __global__ __launch_bounds__(ITEMS, 2) void
+#elif defined(__CUDACC__)
 #define TENSOR_KERNEL extern "C" __global__ __launch_bounds__(ITEMS) void
 #else
 #define TENSOR_KERNEL __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
@@ -109,44 +112,42 @@ GANTRY_FN void multiply(float *d, const uint *a, const uint *b, GANTRY_LOCAL_POI
 
 /* ---- from global to local memory ---- */
 
-/* Four elements of a line, zeros from its end on. */
-GANTRY_FN float4 read_quad(GANTRY_GLOBAL const float *line, GANTRY_LONG at, GANTRY_LONG end)
+/* The next four elements, of which `count` are there; zeros for the others. */
+GANTRY_FN float4 read_quad(GANTRY_GLOBAL const float *from, int count)
 {
     float4 quad;
     quad.x = quad.y = quad.z = quad.w = 0.0f;
 #if GANTRY_QUADS
-    if (at < end) {
-        quad = *(GANTRY_GLOBAL const float4 *)(line + at);
+    if (count > 0) {
+        quad = *(GANTRY_GLOBAL const float4 *)from;
     }
 #else
-    if (at < end) {
-        quad.x = line[at];
+    if (count > 0) {
+        quad.x = from[0];
     }
-    if (at + 1 < end) {
-        quad.y = line[at + 1];
+    if (count > 1) {
+        quad.y = from[1];
     }
-    if (at + 2 < end) {
-        quad.z = line[at + 2];
+    if (count > 2) {
+        quad.z = from[2];
     }
-    if (at + 3 < end) {
-        quad.w = line[at + 3];
+    if (count > 3) {
+        quad.w = from[3];
     }
 #endif
     return quad;
 }
 
-/* This work-item's part of an operand's tile. i counts rows of a or columns of b, `size` of them. */
-GANTRY_FN void fetch_tile(float4 *quads, GANTRY_GLOBAL const float *from, GANTRY_LONG i, GANTRY_LONG size, GANTRY_LONG p, GANTRY_LONG k,
-                          int is_along, int item)
+/* This work-item's part of an operand's tile, which has `size` rows of a or columns of b and `depth` steps of k; lines are `length` apart. */
+GANTRY_FN void fetch_tile(float4 *quads, GANTRY_GLOBAL const float *from, GANTRY_LONG length, int size, int depth, int is_along, int item)
 {
-    const GANTRY_LONG lines = is_along ? size : k;
-    const GANTRY_LONG length = is_along ? k : size;
+    const int lines = is_along ? size : depth;
+    const int end = is_along ? depth : size;
     UNROLL
     for (int q = 0; q < QUADS_EACH; q++) {
-        const int quad = item + q * ITEMS;
-        const GANTRY_LONG line = (is_along ? i : p) + quad / LINE_QUADS(is_along);
-        const GANTRY_LONG at = (is_along ? p : i) + quad % LINE_QUADS(is_along) * 4;
-        quads[q] = read_quad(from + line * length, at, line < lines ? length : 0);
+        const int line = (item + q * ITEMS) / LINE_QUADS(is_along);
+        const int at = (item + q * ITEMS) % LINE_QUADS(is_along) * 4;
+        quads[q] = read_quad(from + line * length + at, line < lines ? end - at : 0);
     }
 }
 
@@ -188,11 +189,7 @@ GANTRY_FN void multiply_tensor(float *sums, GANTRY_LOCAL_POINTER(const float) a,
     const int t = item % 4;
     UNROLL
     for (int p = 0; p < DEPTH; p += 8) {
-        uint a_big[FRAGS * 4], a_small[FRAGS * 4], b_big[FRAGS * 2], b_small[FRAGS * 2];
-        UNROLL
-        for (int i = 0; i < FRAGS * 4; i++) {
-            split(a[AT(GANTRY_A_ALONG, row + i / 4 * 16 + i % 2 * 8 + g, p + i % 4 / 2 * 4 + t)], &a_big[i], &a_small[i]);
-        }
+        uint a_big[4], a_small[4], b_big[FRAGS * 2], b_small[FRAGS * 2];
         UNROLL
         for (int i = 0; i < FRAGS * 2; i++) {
             split(b[AT(GANTRY_B_ALONG, column + i / 2 * 8 + g, p + i % 2 * 4 + t)], &b_big[i], &b_small[i]);
@@ -200,11 +197,15 @@ GANTRY_FN void multiply_tensor(float *sums, GANTRY_LOCAL_POINTER(const float) a,
         UNROLL
         for (int m = 0; m < FRAGS; m++) {
             UNROLL
+            for (int i = 0; i < 4; i++) {
+                split(a[AT(GANTRY_A_ALONG, row + m * 16 + i % 2 * 8 + g, p + i / 2 * 4 + t)], &a_big[i], &a_small[i]);
+            }
+            UNROLL
             for (int n = 0; n < FRAGS; n++) {
                 float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-                multiply(part, a_small + m * 4, b_big + n * 2, warp, item);
-                multiply(part, a_big + m * 4, b_small + n * 2, warp, item);
-                multiply(part, a_big + m * 4, b_big + n * 2, warp, item);
+                multiply(part, a_small, b_big + n * 2, warp, item);
+                multiply(part, a_big, b_small + n * 2, warp, item);
+                multiply(part, a_big, b_big + n * 2, warp, item);
                 UNROLL
                 for (int i = 0; i < 4; i++) {
                     SUM(m, n, i) += part[i];
@@ -236,8 +237,7 @@ GANTRY_FN void multiply_plain(float *sums, GANTRY_LOCAL_POINTER(const float) a, 
     }
 }
 
-GANTRY_FN void store_sums(GANTRY_GLOBAL float *c, const float *sums, GANTRY_LONG row, GANTRY_LONG column, GANTRY_LONG rows,
-                          GANTRY_LONG columns, int item)
+GANTRY_FN void store_sums(GANTRY_GLOBAL float *c, const float *sums, GANTRY_LONG line, int row, int column, int rows, int columns, int item)
 {
     const int g = item % 32 / 4;
     const int t = item % 4;
@@ -247,10 +247,10 @@ GANTRY_FN void store_sums(GANTRY_GLOBAL float *c, const float *sums, GANTRY_LONG
         for (int n = 0; n < FRAGS; n++) {
             UNROLL
             for (int i = 0; i < 4; i++) {
-                const GANTRY_LONG to_row = row + m * 16 + i / 2 * 8 + g;
-                const GANTRY_LONG to_column = column + n * 8 + 2 * t + i % 2;
+                const int to_row = row + m * 16 + i / 2 * 8 + g;
+                const int to_column = column + n * 8 + 2 * t + i % 2;
                 if (to_row < rows && to_column < columns) {
-                    c[to_row * columns + to_column] = SUM(m, n, i);
+                    c[to_row * line + to_column] = SUM(m, n, i);
                 }
             }
         }
@@ -270,24 +270,29 @@ GANTRY_FN GANTRY_LONG batch_offset(const problem_t *plan, const GANTRY_LONG *str
     return offset;
 }
 
+GANTRY_FN int at_most(GANTRY_LONG size, int most) { return size < most ? (int)size : most; }
+
 TENSOR_KERNEL opencl_tensor_matmul(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c), const problem_t plan)
 {
     GANTRY_LOCAL_ARRAY(float4, a_tiles, 2 * TILE_QUADS);
     GANTRY_LOCAL_ARRAY(float4, b_tiles, 2 * TILE_QUADS);
     GANTRY_LOCAL_ARRAY(uint, exchange, EXCHANGE_WORDS);
-    GANTRY_LOCAL_ARRAY(GANTRY_LONG, wild, 2); /* the last step whose tiles cannot be split, even and odd ones */
+    GANTRY_LOCAL_ARRAY(int, wild, 2); /* the last even and odd step whose tiles cannot be split */
     const GANTRY_LONG batch = GANTRY_GROUP_ID(0) / (plan.tiles_down * plan.tiles_across);
     const GANTRY_LONG tile = GANTRY_GROUP_ID(0) % (plan.tiles_down * plan.tiles_across);
     const GANTRY_LONG strip = tile / (STRIP * plan.tiles_across);
-    const GANTRY_LONG below = plan.tiles_down - strip * STRIP;
-    const GANTRY_LONG height = below < STRIP ? below : STRIP;
-    const GANTRY_LONG place = tile % (STRIP * plan.tiles_across);
+    const int height = at_most(plan.tiles_down - strip * STRIP, STRIP);
+    const int place = (int)(tile % (STRIP * plan.tiles_across));
     const GANTRY_LONG row = (strip * STRIP + place % height) * SIDE;
-    const GANTRY_LONG column = place / height * SIDE;
-    GANTRY_GLOBAL const float *x = GANTRY_IN(float, a) + batch_offset(&plan, plan.a_batch, batch);
-    GANTRY_GLOBAL const float *y = GANTRY_IN(float, b) + batch_offset(&plan, plan.b_batch, batch);
-    GANTRY_GLOBAL float *z = GANTRY_OUT(float, c) + batch * plan.m * plan.n;
-    const GANTRY_LONG steps = (plan.k + DEPTH - 1) / DEPTH;
+    const GANTRY_LONG column = (GANTRY_LONG)(place / height) * SIDE;
+    const int rows = at_most(plan.m - row, SIDE);
+    const int columns = at_most(plan.n - column, SIDE);
+    const GANTRY_LONG a_line = GANTRY_A_ALONG ? plan.k : plan.m;
+    const GANTRY_LONG b_line = GANTRY_B_ALONG ? plan.k : plan.n;
+    GANTRY_GLOBAL const float *x = GANTRY_IN(float, a) + batch_offset(&plan, plan.a_batch, batch) + row * (GANTRY_A_ALONG ? a_line : 1);
+    GANTRY_GLOBAL const float *y = GANTRY_IN(float, b) + batch_offset(&plan, plan.b_batch, batch) + column * (GANTRY_B_ALONG ? b_line : 1);
+    GANTRY_GLOBAL float *z = GANTRY_OUT(float, c) + batch * plan.m * plan.n + row * plan.n + column;
+    const int steps = (int)((plan.k + DEPTH - 1) / DEPTH);
     const int item = (int)GANTRY_LOCAL_ID(0);
     const int warp_row = item / 128 * (SIDE / 2);
     const int warp_column = item / 32 % 4 * (SIDE / 4);
@@ -303,12 +308,14 @@ TENSOR_KERNEL opencl_tensor_matmul(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_
         wild[item] = -1;
     }
     GANTRY_BARRIER();
-    for (GANTRY_LONG step = -1; step < steps; step++) { /* the first turn only fetches */
-        const GANTRY_LONG next = step + 1;
-        const int here = (int)(step & 1);
-        if (next < steps) {
-            fetch_tile(a_next, x, row, plan.m, next * DEPTH, plan.k, GANTRY_A_ALONG, item);
-            fetch_tile(b_next, y, column, plan.n, next * DEPTH, plan.k, GANTRY_B_ALONG, item);
+    for (int step = -1; step < steps; step++) { /* the first turn only fetches, the last only multiplies */
+        const int here = step & 1;
+        if (step + 1 < steps) {
+            const int depth = at_most(plan.k - (GANTRY_LONG)(step + 1) * DEPTH, DEPTH);
+            fetch_tile(a_next, x, a_line, rows, depth, GANTRY_A_ALONG, item);
+            fetch_tile(b_next, y, b_line, columns, depth, GANTRY_B_ALONG, item);
+            x += DEPTH * (GANTRY_A_ALONG ? 1 : a_line);
+            y += DEPTH * (GANTRY_B_ALONG ? 1 : b_line);
         }
         if (step >= 0) {
             GANTRY_LOCAL_POINTER(const float) a_tile = (GANTRY_LOCAL_POINTER(const float))(a_tiles + here * TILE_QUADS);
@@ -319,14 +326,14 @@ TENSOR_KERNEL opencl_tensor_matmul(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_
                 multiply_tensor(sums, a_tile, b_tile, warp_row, warp_column, warp, item);
             }
         }
-        if (next < steps) {
+        if (step + 1 < steps) {
             int found = store_tile(a_tiles + (1 - here) * TILE_QUADS, a_next, GANTRY_A_ALONG, item);
             found |= store_tile(b_tiles + (1 - here) * TILE_QUADS, b_next, GANTRY_B_ALONG, item);
             if (found) {
-                wild[1 - here] = next;
+                wild[1 - here] = step + 1;
             }
         }
         GANTRY_BARRIER();
     }
-    store_sums(z, sums, row + warp_row, column + warp_column, plan.m, plan.n, item);
+    store_sums(z, sums, plan.n, warp_row, warp_column, rows, columns, item);
 }
