@@ -32,6 +32,7 @@ static int32_t read_matmul(const gantry_host_t *host, int32_t *out_choice) {
 
 static void close_instance(gantry_backend_instance_t *instance) {
     gantry__opencl_devices_forget(instance);
+    gantry__clblast_rows_close(instance->host, instance->clblast_rows);
     pthread_mutex_destroy(&instance->lock);
     gantry__opencl_free(instance->host, instance, sizeof *instance);
 }
@@ -50,6 +51,9 @@ static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_
         return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for the OpenCL backend");
     }
     status = read_matmul(host, &instance->matmul);
+    if (status == GANTRY_K_OK) {
+        status = gantry__clblast_rows_open(host, &instance->clblast_rows);
+    }
     if (status == GANTRY_K_OK) {
         status = gantry__opencl_symbols_open(host, &instance->cl);
     }

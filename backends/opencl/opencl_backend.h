@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #include "opencl/opencl_clblast.h"
+#include "opencl/opencl_clblast_parameters.h"
 #include "opencl/opencl_status.h"
 #include "opencl/opencl_symbols.h"
 
@@ -52,6 +53,7 @@ struct gantry_backend_instance_t {
     int32_t matmul;       /* as asked for */
     pthread_mutex_t lock; /* orders the first opening of CLBlast */
     gantry__opencl_clblast_t clblast;
+    gantry__clblast_rows_t *clblast_rows; /* of a file; NULL */
     char libraries[512];
 };
 

@@ -20,6 +20,7 @@ typedef struct symbol_t {
 
 static const symbol_t symbols[] = {
     {"CLBlastClearCache", offsetof(gantry__opencl_clblast_t, clear_cache)},
+    {"CLBlastOverrideParameters", offsetof(gantry__opencl_clblast_t, override_parameters)},
     {"CLBlastSgemmWithTempBuffer", offsetof(gantry__opencl_clblast_t, sgemm)},
     {"CLBlastDgemmWithTempBuffer", offsetof(gantry__opencl_clblast_t, dgemm)},
     {"CLBlastSGemmTempBufferSize", offsetof(gantry__opencl_clblast_t, sgemm_temp_size)},

@@ -249,6 +249,9 @@ int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t
         return status;
     }
     device->matmul = resolve_matmul(instance, device->record);
+    if (device->matmul == GANTRY__OPENCL_MATMUL_CLBLAST) {
+        gantry__clblast_rows_apply(device);
+    }
     *out_device = device;
     return GANTRY_K_OK;
 }
