@@ -52,7 +52,7 @@ static void open_unknown_matmul_is_invalid(void **state) {
     (void)state;
     open_with_option(&fixture, "GANTRY_OPENCL_MATMUL", "fastest", INVALID_ARGUMENT);
     assert_error_has("fastest");
-    assert_error_has("auto, clblast, cpu and portable");
+    assert_error_has("auto, clblast, cpu, portable, tensor and tensor_emulated");
 }
 
 /* A driver reads its environment once per process, so other environments need processes of their own: made before this
