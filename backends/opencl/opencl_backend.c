@@ -22,10 +22,11 @@ static int32_t read_matmul(const gantry_host_t *host, int32_t *out_choice) {
             return GANTRY_K_OK;
         }
     }
-    return gantry__opencl_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
-                               "GANTRY_OPENCL_MATMUL is \"%.40s\"; auto, clblast, cpu, portable, tensor and tensor_emulated are "
-                               "accepted",
-                               text);
+    return gantry__opencl_fail(
+        host, GANTRY_K_INVALID_ARGUMENT, 0,
+        "GANTRY_OPENCL_MATMUL is \"%.40s\"; auto, clblast, cpu, portable, tensor and tensor_emulated are "
+        "accepted",
+        text);
 }
 
 /* ---- instance ---- */
@@ -74,12 +75,9 @@ static uint32_t device_count(gantry_backend_instance_t *instance) { return insta
 static uint32_t list_kernels(gantry_backend_instance_t *instance, uint32_t index,
                              const gantry_kernel_def_t *const **out_kernels) {
     static const gantry_kernel_def_t *const kernels[] = {
-        &gantry__opencl_clblast_kernels[0],
-        &gantry__opencl_clblast_kernels[1],
-        &gantry__opencl_cpu_matmul_kernels[0],
-        &gantry__opencl_cpu_matmul_kernels[1],
-        &gantry__opencl_tensor_kernels[0],
-        &gantry__opencl_tensor_kernels[1],
+        &gantry__opencl_clblast_kernels[0],    &gantry__opencl_clblast_kernels[1],
+        &gantry__opencl_cpu_matmul_kernels[0], &gantry__opencl_cpu_matmul_kernels[1],
+        &gantry__opencl_tensor_kernels[0],     &gantry__opencl_tensor_kernels[1],
     };
 
     if (index >= instance->record_count) {

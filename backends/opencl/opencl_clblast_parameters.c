@@ -17,9 +17,11 @@ enum { XGEMM, GEMM_ROUTINE, KERNELS };
 /* Places in Xgemm's list. */
 enum { GEMMK, KREG, KWG, KWI, MDIMA, MDIMC, MWG, NDIMB, NDIMC, NWG, SA, SB, STRM, STRN, VWM, VWN, XGEMM_PARAMETERS };
 
-static const char *const xgemm_names[XGEMM_PARAMETERS] = {"GEMMK", "KREG", "KWG", "KWI", "MDIMA", "MDIMC", "MWG", "NDIMB",
-                                                          "NDIMC", "NWG",  "SA",  "SB",  "STRM",  "STRN",  "VWM", "VWN"};
-static const char *const routine_names[] = {"XGEMM_MIN_INDIRECT_SIZE"}; /* below its third power another kernel serves */
+static const char *const xgemm_names[XGEMM_PARAMETERS] = {"GEMMK", "KREG",  "KWG",   "KWI", "MDIMA", "MDIMC",
+                                                          "MWG",   "NDIMB", "NDIMC", "NWG", "SA",    "SB",
+                                                          "STRM",  "STRN",  "VWM",   "VWN"};
+static const char *const routine_names[] = {
+    "XGEMM_MIN_INDIRECT_SIZE"}; /* below its third power another kernel serves */
 
 static const struct {
     const char *name;
@@ -35,14 +37,16 @@ static const char *const shipped[] = {
 
 /* ---- a row ---- */
 
-size_t gantry__clblast_row_names(const gantry__clblast_row_t *row, const char **out_kernel, const char *const **out_names) {
+size_t gantry__clblast_row_names(const gantry__clblast_row_t *row, const char **out_kernel,
+                                 const char *const **out_names) {
     *out_kernel = kernels[row->kernel].name;
     *out_names = kernels[row->kernel].parameters;
     return kernels[row->kernel].count;
 }
 
 /* One "NAME=VALUE"; set marks those seen. */
-static int read_parameter(const char *word, gantry__clblast_row_t *row, unsigned *set, char *reason, size_t reason_bytes) {
+static int read_parameter(const char *word, gantry__clblast_row_t *row, unsigned *set, char *reason,
+                          size_t reason_bytes) {
     const char *equals = strchr(word, '=');
     char *end = NULL;
     unsigned long value = equals != NULL && equals[1] >= '0' && equals[1] <= '9' ? strtoul(equals + 1, &end, 10) : 0;
@@ -64,7 +68,8 @@ static int read_parameter(const char *word, gantry__clblast_row_t *row, unsigned
             return 1;
         }
     }
-    snprintf(reason, reason_bytes, "%s has no parameter \"%.*s\"", kernels[row->kernel].name, (int)(equals - word), word);
+    snprintf(reason, reason_bytes, "%s has no parameter \"%.*s\"", kernels[row->kernel].name, (int)(equals - word),
+             word);
     return 0;
 }
 
@@ -113,8 +118,8 @@ static int check_row(const gantry__clblast_row_t *row, unsigned set, char *reaso
 }
 
 /* The four words in front. */
-static int read_head(gantry__clblast_row_t *row, const char *vendor, const char *capability, const char *type, const char *kernel,
-                     char *reason, size_t reason_bytes) {
+static int read_head(gantry__clblast_row_t *row, const char *vendor, const char *capability, const char *type,
+                     const char *kernel, char *reason, size_t reason_bytes) {
     if (kernel == NULL || strlen(vendor) >= sizeof row->vendor || strlen(capability) >= sizeof row->capability) {
         snprintf(reason, reason_bytes, "a row begins with vendor, compute capability, type and kernel");
         return 0;
@@ -126,7 +131,8 @@ static int read_head(gantry__clblast_row_t *row, const char *vendor, const char 
         row->kernel++;
     }
     if (row->precision == 0 || row->kernel == KERNELS) {
-        snprintf(reason, reason_bytes, "\"%.20s %.20s\": the type is float32 or float64, the kernel Xgemm or GemmRoutine", type, kernel);
+        snprintf(reason, reason_bytes,
+                 "\"%.20s %.20s\": the type is float32 or float64, the kernel Xgemm or GemmRoutine", type, kernel);
         return 0;
     }
     return 1;
@@ -160,7 +166,8 @@ int gantry__clblast_row_read(const char *line, gantry__clblast_row_t *out_row, c
 
 /* ---- a file ---- */
 
-static int32_t read_line(const gantry_host_t *host, const char *path, unsigned number, const char *line, gantry__clblast_rows_t *rows) {
+static int32_t read_line(const gantry_host_t *host, const char *path, unsigned number, const char *line,
+                         gantry__clblast_rows_t *rows) {
     char reason[160];
 
     if (line[strspn(line, " \t\r\n")] == '\0' || line[strspn(line, " \t")] == '#') {
@@ -172,8 +179,8 @@ static int32_t read_line(const gantry_host_t *host, const char *path, unsigned n
         rows->count++;
         return GANTRY_K_OK;
     }
-    return gantry__opencl_fail(host, GANTRY_K_INVALID_ARGUMENT, 0, "GANTRY_OPENCL_CLBLAST_PARAMETERS: %.200s, line %u: %s", path, number,
-                               reason);
+    return gantry__opencl_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
+                               "GANTRY_OPENCL_CLBLAST_PARAMETERS: %.200s, line %u: %s", path, number, reason);
 }
 
 int32_t gantry__clblast_rows_open(const gantry_host_t *host, gantry__clblast_rows_t **out_rows) {
@@ -188,7 +195,8 @@ int32_t gantry__clblast_rows_open(const gantry_host_t *host, gantry__clblast_row
     }
     file = fopen(path, "r");
     if (file == NULL) {
-        return gantry__opencl_fail(host, GANTRY_K_INVALID_ARGUMENT, 0, "GANTRY_OPENCL_CLBLAST_PARAMETERS: %.200s cannot be opened: %s", path,
+        return gantry__opencl_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
+                                   "GANTRY_OPENCL_CLBLAST_PARAMETERS: %.200s cannot be opened: %s", path,
                                    strerror(errno));
     }
     *out_rows = gantry__opencl_alloc(host, sizeof **out_rows);
@@ -243,7 +251,8 @@ static int has_room(const gantry__clblast_row_t *row, const gantry_device_info_t
     const size_t *v = row->values;
     uint64_t bytes = (uint64_t)(v[SA] * v[MWG] + v[SB] * v[NWG]) * v[KWG] * (uint64_t)(row->precision / 8);
 
-    return row->kernel != XGEMM || (v[MDIMC] * v[NDIMC] <= info->max_work_group_size && bytes <= info->local_memory_bytes);
+    return row->kernel != XGEMM ||
+           (v[MDIMC] * v[NDIMC] <= info->max_work_group_size && bytes <= info->local_memory_bytes);
 }
 
 static void apply(gantry_backend_device_t *device, const gantry__clblast_row_t *row) {
@@ -254,18 +263,19 @@ static void apply(gantry_backend_device_t *device, const gantry__clblast_row_t *
     int native;
 
     if (!has_room(row, info)) {
-        gantry__opencl_log(device->host, GANTRY_LOG_WARNING,
-                           "CLBlast's parameters for %s float%d on \"%.120s\" are left out: they take more work-items or local memory "
-                           "than a group has there (%u, %llu bytes)",
-                           kernel, row->precision, info->hardware_name, info->max_work_group_size,
-                           (unsigned long long)info->local_memory_bytes);
+        gantry__opencl_log(
+            device->host, GANTRY_LOG_WARNING,
+            "CLBlast's parameters for %s float%d on \"%.120s\" are left out: they take more work-items or local memory "
+            "than a group has there (%u, %llu bytes)",
+            kernel, row->precision, info->hardware_name, info->max_work_group_size,
+            (unsigned long long)info->local_memory_bytes);
         return;
     }
     native = device->instance->clblast.override_parameters(device->record->device, kernel, row->precision, count,
                                                            (const char **)(uintptr_t)names, row->values);
     gantry__opencl_log(device->host, native == 0 ? GANTRY_LOG_DEBUG : GANTRY_LOG_WARNING,
-                       "CLBlast's parameters for %s float%d on \"%.120s\": %s (%d)", kernel, row->precision, info->hardware_name,
-                       native == 0 ? "set" : "refused by CLBlast", native);
+                       "CLBlast's parameters for %s float%d on \"%.120s\": %s (%d)", kernel, row->precision,
+                       info->hardware_name, native == 0 ? "set" : "refused by CLBlast", native);
 }
 
 void gantry__clblast_rows_apply(gantry_backend_device_t *device) {

@@ -32,7 +32,8 @@ typedef struct gantry__clblast_rows_t {
 /* 0 with the reason when the line is not a row that CLBlast computes right with. */
 int gantry__clblast_row_read(const char *line, gantry__clblast_row_t *out_row, char *reason, size_t reason_bytes);
 /* The kernel's name and its parameters', in the order of values; returns how many. */
-size_t gantry__clblast_row_names(const gantry__clblast_row_t *row, const char **out_kernel, const char *const **out_names);
+size_t gantry__clblast_row_names(const gantry__clblast_row_t *row, const char **out_kernel,
+                                 const char *const **out_names);
 
 /* Reads the file of the option; *out_rows is NULL without one. A line that is no row is InvalidArgument with file, line and reason. */
 int32_t gantry__clblast_rows_open(const gantry_host_t *host, gantry__clblast_rows_t **out_rows);

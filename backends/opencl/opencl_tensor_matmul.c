@@ -39,8 +39,9 @@ int gantry__opencl_tensor_fits(const gantry_device_info_t *info, int32_t choice,
     const char *capability = info->compute_capability;
 
     if (choice == GANTRY__OPENCL_MATMUL_TENSOR && strtol(capability, NULL, 10) < LEAST_MAJOR) {
-        snprintf(reason, reason_bytes, "tensor cores by PTX need an NVIDIA card of compute capability %d.0 or newer; %s%s",
-                 LEAST_MAJOR, capability[0] != '\0' ? "this one has " : "this is none", capability);
+        snprintf(reason, reason_bytes,
+                 "tensor cores by PTX need an NVIDIA card of compute capability %d.0 or newer; %s%s", LEAST_MAJOR,
+                 capability[0] != '\0' ? "this one has " : "this is none", capability);
     } else if (choice == GANTRY__OPENCL_MATMUL_EMULATED && (info->dtype_mask >> GANTRY_K_FLOAT64 & 1) == 0) {
         snprintf(reason, reason_bytes, "emulated tensor cores need float64, which the device does not have");
     } else {

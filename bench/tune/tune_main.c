@@ -45,7 +45,8 @@ static bool is_right(const tuning_t *t, int n) {
         int i = (int)((long long)s * 7919 % n), j = (int)((long long)s * 104729 % n);
         double sum = 0, size = 0;
         for (int p = 0; p < n; ++p) {
-            double product = (double)t->a[(size_t)i * (size_t)n + (size_t)p] * (double)t->b[(size_t)p * (size_t)n + (size_t)j];
+            double product =
+                (double)t->a[(size_t)i * (size_t)n + (size_t)p] * (double)t->b[(size_t)p * (size_t)n + (size_t)j];
             sum += product;
             size += fabs(product);
         }
@@ -87,14 +88,16 @@ static double try_set(const tuning_t *t, const char *set, int least_indirect, in
     if (set) {
         FILE *file = fopen(t->file, "w");
         if (!file) return -1;
-        (void)fprintf(file, "%s Xgemm %s\n%s GemmRoutine XGEMM_MIN_INDIRECT_SIZE=%d\n", t->head, set, t->head, least_indirect);
+        (void)fprintf(file, "%s Xgemm %s\n%s GemmRoutine XGEMM_MIN_INDIRECT_SIZE=%d\n", t->head, set, t->head,
+                      least_indirect);
         if (fclose(file) != 0) return -1;
         (void)setenv("GANTRY_OPENCL_CLBLAST_PARAMETERS", t->file, 1);
     }
     if (gantry_runtime_create(NULL, &runtime) == GANTRY_OK) {
         gantry_scope_t *scope = gantry_scope_begin(runtime, t->device);
         if (scope) seconds = time_products(t, scope, n);
-        if (scope && gantry_scope_status(scope) != GANTRY_OK) (void)fprintf(stderr, "%s\n", gantry_scope_message(scope));
+        if (scope && gantry_scope_status(scope) != GANTRY_OK)
+            (void)fprintf(stderr, "%s\n", gantry_scope_message(scope));
         if (scope) (void)gantry_scope_end(scope);
     } else {
         (void)fprintf(stderr, "%s\n", gantry_last_message());
@@ -132,7 +135,9 @@ static bool describe(tuning_t *t) {
     if (usable && gantry_list_device_views(runtime, 32, devices, &count) != GANTRY_OK) count = 0;
     for (size_t i = 0; i < count && i < 32 && !found; ++i) {
         gantry_device_details_t details = {.struct_size = sizeof details};
-        if (gantry_get_device_details(runtime, devices[i], &details) != GANTRY_OK || strcmp(details.alias, t->device) != 0) continue;
+        if (gantry_get_device_details(runtime, devices[i], &details) != GANTRY_OK ||
+            strcmp(details.alias, t->device) != 0)
+            continue;
         found = true;
         (void)snprintf(t->head, sizeof t->head, "%.*s %s float32", (int)strcspn(details.vendor, " "), details.vendor,
                        details.compute_capability[0] != '\0' ? details.compute_capability : "-");
@@ -176,7 +181,8 @@ static int try_all(const tuning_t *t, double *out_seconds) {
 static int find_least_indirect(const tuning_t *t, const char *set) {
     for (int n = 128; n < t->n; n *= 2) {
         double tiled = try_set(t, set, 1, n), direct = try_set(t, set, 65536, n);
-        if (tiled > 0 && direct > 0) printf("n %d: tiled %.1f, direct %.1f GFLOP/s\n", n, gflops(n, tiled), gflops(n, direct));
+        if (tiled > 0 && direct > 0)
+            printf("n %d: tiled %.1f, direct %.1f GFLOP/s\n", n, gflops(n, tiled), gflops(n, direct));
         if (tiled > 0 && (direct <= 0 || tiled < direct)) return n;
     }
     return t->n;
@@ -195,8 +201,8 @@ static int tune(tuning_t *t) {
         (void)fprintf(stderr, "%s could not be written\n", t->out);
         return 1;
     }
-    (void)fprintf(out, "# %.1f GFLOP/s at n %d\n%s Xgemm %s\n%s GemmRoutine XGEMM_MIN_INDIRECT_SIZE=%d\n", gflops(t->n, seconds), t->n, t->head,
-                  sets[best], t->head, least);
+    (void)fprintf(out, "# %.1f GFLOP/s at n %d\n%s Xgemm %s\n%s GemmRoutine XGEMM_MIN_INDIRECT_SIZE=%d\n",
+                  gflops(t->n, seconds), t->n, t->head, sets[best], t->head, least);
     return t->out && fclose(out) != 0;
 }
 
@@ -228,7 +234,9 @@ static bool read_options(int argc, char **argv, tuning_t *t) {
 int main(int argc, char **argv) {
     tuning_t t = {.device = "opencl:0", .seconds = 60, .n = 2048, .file = "/tmp/gantry_tune_XXXXXX"};
     if (!read_options(argc, argv, &t)) {
-        (void)fprintf(stderr, "usage: gantry_bench_tune [--device opencl:N] [--n 16..32768] [--seconds S] [--quick] [--out FILE]\n");
+        (void)fprintf(
+            stderr,
+            "usage: gantry_bench_tune [--device opencl:N] [--n 16..32768] [--seconds S] [--quick] [--out FILE]\n");
         return 2;
     }
     (void)setenv("GANTRY_OPENCL_MATMUL", "clblast", 1);

@@ -6,8 +6,9 @@
 
 #include "opencl/opencl_clblast_parameters.h"
 
-#define GOOD                                                                                                            \
-    "NVIDIA 9.0 float32 Xgemm GEMMK=0 KREG=1 KWG=32 KWI=2 MDIMA=8 MDIMC=32 MWG=128 NDIMB=16 NDIMC=8 NWG=128 SA=1 SB=1 " \
+#define GOOD                                                                                                       \
+    "NVIDIA 9.0 float32 Xgemm GEMMK=0 KREG=1 KWG=32 KWI=2 MDIMA=8 MDIMC=32 MWG=128 NDIMB=16 NDIMC=8 NWG=128 SA=1 " \
+    "SB=1 "                                                                                                        \
     "STRM=1 STRN=1 VWM=2 VWN=2"
 
 static void row_is_read(void **state) {
@@ -27,7 +28,9 @@ static void row_is_read(void **state) {
     assert_int_equal(row.values[6], 128);
     assert_string_equal(names[15], "VWN");
     assert_int_equal(row.values[15], 2);
-    assert_int_equal(gantry__clblast_row_read("* - float64\tGemmRoutine XGEMM_MIN_INDIRECT_SIZE=448", &row, reason, sizeof reason), 1);
+    assert_int_equal(
+        gantry__clblast_row_read("* - float64\tGemmRoutine XGEMM_MIN_INDIRECT_SIZE=448", &row, reason, sizeof reason),
+        1);
     assert_int_equal(row.precision, 64);
     assert_int_equal(row.values[0], 448);
 }
@@ -65,8 +68,9 @@ static void bad_row_is_refused_with_its_reason(void **state) {
 
 /* Each parameter set to what makes CLBlast compute wrong or not build. */
 static void row_of_sizes_that_do_not_divide_is_refused(void **state) {
-    static const char *const wrong[] = {"GEMMK=1", "KREG=2", "KWG=24",  "KWI=3", "MDIMA=24", "MDIMC=0", "MWG=96",  "NDIMB=48",
-                                        "NDIMC=5", "NWG=72", "SA=2",    "SB=7",  "STRM=2",   "STRN=3",  "VWM=3",   "VWN=16"};
+    static const char *const wrong[] = {"GEMMK=1", "KREG=2",   "KWG=24",  "KWI=3",  "MDIMA=24", "MDIMC=0",
+                                        "MWG=96",  "NDIMB=48", "NDIMC=5", "NWG=72", "SA=2",     "SB=7",
+                                        "STRM=2",  "STRN=3",   "VWM=3",   "VWN=16"};
 
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -144,7 +148,10 @@ static void file_with_a_bad_line_is_refused_with_its_number(void **state) {
     open_with_file(&fixture, "# tuned\n\n" GOOD "\n  \t\nNVIDIA 9.0 float32 GemmRoutine\n", INVALID_ARGUMENT);
     assert_error_has("line 5: XGEMM_MIN_INDIRECT_SIZE is missing");
     assert_error_has("/tmp/gantry_rows_");
-    open_with_file(&fixture, "\x7f" "ELF\x02\x01", INVALID_ARGUMENT);
+    open_with_file(&fixture,
+                   "\x7f"
+                   "ELF\x02\x01",
+                   INVALID_ARGUMENT);
     assert_error_has("line 1: ");
     for (int i = 0; i < 65; i++) {
         strcat(many, "NVIDIA 9.0 float32 GemmRoutine XGEMM_MIN_INDIRECT_SIZE=448\n");
@@ -174,11 +181,13 @@ static void rows_reach_the_device_they_are_for(void **state) {
     fixture_t fixture;
 
     (void)state;
-    open_with_file(&fixture,
-                   GOOD "\n* * float32 GemmRoutine XGEMM_MIN_INDIRECT_SIZE=448\n"
-                        "* - float64 Xgemm GEMMK=0 KREG=1 KWG=8192 KWI=2 MDIMA=8 MDIMC=8 MWG=256 NDIMB=8 NDIMC=8 NWG=256 SA=1 SB=1 "
-                        "STRM=0 STRN=0 VWM=1 VWN=1\n",
-                   0);
+    open_with_file(
+        &fixture,
+        GOOD
+        "\n* * float32 GemmRoutine XGEMM_MIN_INDIRECT_SIZE=448\n"
+        "* - float64 Xgemm GEMMK=0 KREG=1 KWG=8192 KWI=2 MDIMA=8 MDIMC=8 MWG=256 NDIMB=8 NDIMC=8 NWG=256 SA=1 SB=1 "
+        "STRM=0 STRN=0 VWM=1 VWN=1\n",
+        0);
     if (strstr(fixture.backend->libraries(fixture.instance), "CLBlast missing") != NULL) {
         fixture_close(&fixture);
         skip();

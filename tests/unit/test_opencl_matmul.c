@@ -519,7 +519,8 @@ static void tensor_matmul_shapes_are_exact(void **state) {
         for (int form = 0; form < 4; form++) {
             product_t p = plain(FLOAT32, shapes[s][0], shapes[s][1], shapes[s][2], form & 1, form >> 1);
 
-            p.compute_units = form == 0 || form == 3 ? 1 : 1000; /* large tiles, small tiles: each form of either operand in both */
+            p.compute_units =
+                form == 0 || form == 3 ? 1 : 1000; /* large tiles, small tiles: each form of either operand in both */
             check_product(&core, &p);
         }
     }
@@ -604,8 +605,8 @@ static void tensor_matmul_errs_as_little_as_float32(void **state) {
 /* One step of k holds what cannot be split: then every sum is float32's own, in rising order. */
 static void tensor_matmul_of_special_values_is_that_of_float32(void **state) {
     enum { M = 20, K = 16, N = 24 };
-    static const float values[] = {INFINITY, -INFINITY,  NAN,       0x1.fffffep127f, -0x1p60f, 0x1.fp-113f,
-                                   0x1p-149f, 0x1.8p-127f, 0x1p100f, -0x1p-120f};
+    static const float values[] = {INFINITY,    -INFINITY, NAN,         0x1.fffffep127f, -0x1p60f,
+                                   0x1.fp-113f, 0x1p-149f, 0x1.8p-127f, 0x1p100f,        -0x1p-120f};
     fixture_t fixture;
     core_t core;
     product_t p = plain(FLOAT32, M, K, N, 0, 0);
@@ -672,7 +673,8 @@ static void tensor_matmul_keeps_an_infinity_to_its_row(void **state) {
 
 /* "portable" leaves the op to the pack, and a forced choice is the only one that says yes. */
 static void matmul_choice_decides_who_supports_it(void **state) {
-    static const char *const choices[] = {"portable", "tensor", "cpu", "auto", "tensor_emulated"}; /* no NVIDIA card here */
+    static const char *const choices[] = {"portable", "tensor", "cpu", "auto",
+                                          "tensor_emulated"}; /* no NVIDIA card here */
 
     (void)state;
     for (int i = 0; i < 5; i++) {
