@@ -14,7 +14,9 @@
 typedef struct bench_device_t {
     char alias[64]; /* "cpu:0", "opencl:0" */
     char hardware[128];
-    char line[512]; /* for the head of the report */
+    char uuid[64];
+    char other_view[64]; /* alias of the card's view by another driver; "" */
+    char line[512];      /* for the head of the report */
 } bench_device_t;
 
 typedef struct bench_t {
@@ -24,6 +26,10 @@ typedef struct bench_t {
     const char *program; /* to start again as a child */
     int rounds;
     bool quick;
+    bool is_stand_in;  /* of a card: what is measured is no figure of one */
+    bool is_wrong;     /* a result was */
+    int most_n;        /* of matrices, in the cases of cards */
+    size_t most_bytes; /* of tensors, likewise */
     bench_report_t report;
 } bench_t;
 
@@ -34,14 +40,25 @@ void bench_elementwise(bench_t *bench);
 void bench_reduce(bench_t *bench);
 void bench_matmul(bench_t *bench);
 void bench_listing(bench_t *bench);
+void bench_card_launch(bench_t *bench);
+void bench_card_transfer(bench_t *bench);
+void bench_card_stream(bench_t *bench);
+void bench_card_matmul(bench_t *bench);
+void bench_card_start(bench_t *bench);
 
 /* In a child that the listing case started: prints the nanoseconds that `what` took. The process's exit code. */
 int bench_listing_child(const char *what);
+/* Likewise for the start of a card: prints nanoseconds, and the card's memory in use before and after. */
+int bench_card_start_child(const char *what, const char *uuid, const char *kernel_cache);
+/* Prints what the raw drivers list, CUDA's and OpenCL's, without Gantry. The process's exit code. */
+int bench_drivers(void);
 
 /* False after a message on standard error when a call of Gantry failed. */
 bool bench_is_ok(gantry_status_t status, const char *device, const char *what);
+/* extra as in gantry_runtime_options_t; NULL after a message. */
+gantry_runtime_t *bench_runtime(const char *const *extra);
 /* A scope on a device; NULL after a message. */
-gantry_scope_t *bench_scope(bench_t *bench, const char *device);
+gantry_scope_t *bench_scope(const bench_t *bench, const char *device);
 /* Uniform random float32 in [0, 1), made on the scope's device and waited for; NULL after a message. */
 const gantry_tensor_t *bench_random(gantry_scope_t *scope, gantry_shape_t shape, int64_t seed);
 

@@ -1,14 +1,10 @@
 /* Listing devices from nothing: each time a fresh child process, since loaders and drivers keep what they found.
  * The reference asks the OpenCL driver for platforms, devices and a few of their properties, and nothing else. */
-#define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "bench_child.h"
 #include "bench_vendor.h"
 
 #define LISTING_MOST_MS 5.0
@@ -56,23 +52,9 @@ int bench_listing_child(const char *what) {
 
 /* Seconds of one child; 0 when it failed. */
 static double run_child(const char *program, const char *what) {
-    int ends[2];
-    if (pipe(ends) != 0) return 0;
-    pid_t child = fork();
-    if (child == 0) {
-        (void)dup2(ends[1], STDOUT_FILENO);
-        (void)close(ends[0]);
-        (void)close(ends[1]);
-        (void)execl(program, "gantry_bench", "--listing-child", what, (char *)NULL);
-        _exit(127);
-    }
-    (void)close(ends[1]);
-    char text[32] = "";
-    ssize_t length = child > 0 ? read(ends[0], text, sizeof text - 1) : 0;
-    (void)close(ends[0]);
-    int state = 1;
-    if (child > 0 && waitpid(child, &state, 0) != child) state = 1;
-    return length > 0 && state == 0 ? strtod(text, NULL) * 1e-9 : 0;
+    double nanoseconds;
+    const char *const arguments[] = {"--listing-child", what, NULL};
+    return bench_child_run(program, arguments, &nanoseconds, 1) ? nanoseconds * 1e-9 : 0;
 }
 
 /* Median and best in seconds. */

@@ -1,6 +1,8 @@
 /* gantry_bench: measures Gantry on every device of the machine, beside the libraries it competes with.
  *
- *   gantry_bench [--case NAME[,NAME...]] [--device ALIAS[,ALIAS...]] [--repeat N] [--quick] [--json FILE] */
+ *   gantry_bench [--case NAME[,NAME...]] [--device ALIAS[,ALIAS...]] [--repeat N] [--quick] [--json FILE]
+ *                [--max-n N] [--max-bytes N]
+ *   gantry_bench --drivers */
 #define _GNU_SOURCE
 #include "bench.h"
 
@@ -23,12 +25,18 @@ static const case_t cases[] = {
     {"reduce", "sum of 16 Mi float32", bench_reduce},
     {"matmul", "square float32 products", bench_matmul},
     {"listing", "listing devices in a fresh process", bench_listing},
+    {"card_launch", "a small op against cuLaunchKernel", bench_card_launch},
+    {"card_transfer", "pinned and ordinary memory against cuMemcpy...Async", bench_card_transfer},
+    {"card_stream", "elementwise and sums, 64 MiB to 1 GiB, against cuMemcpyDtoDAsync", bench_card_stream},
+    {"card_matmul", "square products of 4 types, n = 1024 to 16384, against cuBLASLt", bench_card_matmul},
+    {"card_start", "start to first product in a fresh process, against driver and cuBLASLt", bench_card_start},
 };
 #define CASE_COUNT (sizeof cases / sizeof cases[0])
 
 typedef struct options_t {
     const char *cases, *devices, *json;
-    int rounds;
+    int rounds, most_n;
+    unsigned long long most_bytes;
     bool quick;
 } options_t;
 
@@ -40,7 +48,20 @@ bool bench_is_ok(gantry_status_t status, const char *device, const char *what) {
     return false;
 }
 
-gantry_scope_t *bench_scope(bench_t *bench, const char *device) {
+static void log_line(void *user, gantry_log_level_t level, const char *text) {
+    (void)user;
+    (void)level;
+    (void)fprintf(stderr, "%s\n", text);
+}
+
+gantry_runtime_t *bench_runtime(const char *const *extra) {
+    gantry_runtime_options_t options = {
+        .struct_size = sizeof options, .log = log_line, .log_level = GANTRY_LEVEL_WARNING, .extra = extra};
+    gantry_runtime_t *runtime = NULL;
+    return bench_is_ok(gantry_runtime_create(&options, &runtime), "runtime", "gantry_runtime_create") ? runtime : NULL;
+}
+
+gantry_scope_t *bench_scope(const bench_t *bench, const char *device) {
     gantry_scope_t *scope = gantry_scope_begin(bench->runtime, device);
     if (!scope) {
         (void)fprintf(stderr, "%s: %s\n", device, gantry_last_message());
@@ -83,13 +104,15 @@ static const char *unknown_case(const char *list) {
 }
 
 static int usage(FILE *out) {
-    (void)fprintf(
-        out, "usage: gantry_bench [--case NAME[,..]] [--device ALIAS[,..]] [--repeat N] [--quick] [--json FILE]\n\n");
-    for (size_t i = 0; i < CASE_COUNT; ++i) (void)fprintf(out, "  %-12s %s\n", cases[i].name, cases[i].what);
+    (void)fprintf(out,
+                  "usage: gantry_bench [--case NAME[,..]] [--device ALIAS[,..]] [--repeat N] [--quick] [--json FILE]\n"
+                  "                    [--max-n N] [--max-bytes N]\n       gantry_bench --drivers\n\n");
+    for (size_t i = 0; i < CASE_COUNT; ++i) (void)fprintf(out, "  %-13s %s\n", cases[i].name, cases[i].what);
     (void)fprintf(out,
                   "\nDevices are named as `gantry devices` lists them, e.g. cpu:0,opencl:0. --repeat sets the rounds "
                   "(1 to %d, default %d, "
-                  "with --quick %d).\n",
+                  "with --quick %d).\n--max-n and --max-bytes bound matrices and tensors of the card_ cases. "
+                  "--drivers prints what the raw drivers list, and measures nothing.\n",
                   BENCH_MAX_ROUNDS, BENCH_ROUNDS, BENCH_QUICK_ROUNDS);
     return out == stdout ? 0 : 2;
 }
@@ -113,6 +136,10 @@ static int parse(int argc, char **argv, options_t *options) {
             options->json = value;
         } else if (strcmp(name, "--repeat") == 0 && atoi(value) >= 1 && atoi(value) <= BENCH_MAX_ROUNDS) {
             options->rounds = atoi(value);
+        } else if (strcmp(name, "--max-n") == 0 && atoi(value) >= 16) {
+            options->most_n = atoi(value);
+        } else if (strcmp(name, "--max-bytes") == 0 && strtoull(value, NULL, 10) >= 4096) {
+            options->most_bytes = strtoull(value, NULL, 10);
         } else {
             return usage(stderr);
         }
@@ -125,12 +152,6 @@ static int parse(int argc, char **argv, options_t *options) {
 
 /* ---- the runtime ---- */
 
-static void log_line(void *user, gantry_log_level_t level, const char *text) {
-    (void)user;
-    (void)level;
-    (void)fprintf(stderr, "%s\n", text);
-}
-
 static void add_device(bench_t *bench, const gantry_physical_device_t *physical, const char *wanted) {
     gantry_device_details_t details = {.struct_size = sizeof details};
     if (gantry_get_device_details(bench->runtime, physical, &details) != GANTRY_OK) return;
@@ -138,15 +159,15 @@ static void add_device(bench_t *bench, const gantry_physical_device_t *physical,
     bench_device_t *device = &bench->devices[bench->device_count++];
     (void)snprintf(device->alias, sizeof device->alias, "%s", details.alias);
     (void)snprintf(device->hardware, sizeof device->hardware, "%s", details.hardware_name);
+    (void)snprintf(device->uuid, sizeof device->uuid, "%s", details.uuid);
+    (void)snprintf(device->other_view, sizeof device->other_view, "%s", details.other_view);
     (void)snprintf(device->line, sizeof device->line, "%s: %s; %s, driver %s", details.alias, details.hardware_name,
                    details.platform, details.driver_version);
 }
 
 static bool open_runtime(bench_t *bench, const char *wanted) {
-    gantry_runtime_options_t options = {
-        .struct_size = sizeof options, .log = log_line, .log_level = GANTRY_LEVEL_WARNING};
-    if (!bench_is_ok(gantry_runtime_create(&options, &bench->runtime), "runtime", "gantry_runtime_create"))
-        return false;
+    bench->runtime = bench_runtime(NULL);
+    if (!bench->runtime) return false;
     const gantry_physical_device_t *views[64];
     size_t count;
     if (!bench_is_ok(gantry_list_device_views(bench->runtime, 64, views, &count), "runtime",
@@ -169,12 +190,17 @@ static bool print_and_write(bench_t *bench, const char *json) {
 
 int main(int argc, char **argv) {
     if (argc == 3 && strcmp(argv[1], "--listing-child") == 0) return bench_listing_child(argv[2]);
-    options_t options = {0};
+    if (argc == 5 && strcmp(argv[1], "--start-child") == 0) return bench_card_start_child(argv[2], argv[3], argv[4]);
+    if (argc == 2 && strcmp(argv[1], "--drivers") == 0) return bench_drivers();
+    options_t options = {.most_n = 16384, .most_bytes = 1ull << 30};
     int code = parse(argc, argv, &options);
     if (code >= 0) return code;
     /* The libraries' own threads must sleep while others are measured: set before any of them is opened. */
     (void)setenv("OMP_WAIT_POLICY", "passive", 0);
-    bench_t bench = {.program = "/proc/self/exe", .quick = options.quick};
+    bench_t bench = {.program = "/proc/self/exe",
+                     .quick = options.quick,
+                     .most_n = options.most_n,
+                     .most_bytes = (size_t)options.most_bytes};
     bench.rounds = options.rounds ? options.rounds : options.quick ? BENCH_QUICK_ROUNDS : BENCH_ROUNDS;
     bench_report_init(&bench.report);
     code = 1;
@@ -182,7 +208,7 @@ int main(int argc, char **argv) {
         for (size_t i = 0; i < CASE_COUNT; ++i) {
             if (is_in(options.cases, cases[i].name)) cases[i].run(&bench);
         }
-        code = print_and_write(&bench, options.json) ? 0 : 1;
+        code = print_and_write(&bench, options.json) && !bench.is_wrong ? 0 : 1;
     }
     gantry_runtime_release(bench.runtime);
     bench_report_deinit(&bench.report);

@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "bench_report.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -36,6 +37,20 @@ void bench_report_add(bench_report_t *report, const bench_row_t *row) {
     report->rows[report->count++] = *row;
 }
 
+void bench_report_note(bench_report_t *report, const char *format, ...) {
+    char *note = report->notes[report->note_count];
+    va_list arguments;
+    if (report->note_count == BENCH_MAX_NOTES) return;
+    va_start(arguments, format);
+    (void)vsnprintf(note, sizeof report->notes[0], format, arguments);
+    va_end(arguments);
+    for (size_t i = 0; i < report->note_count; ++i) {
+        if (strcmp(report->notes[i], note) == 0) return;
+    }
+    ++report->note_count;
+    (void)fprintf(stderr, "%s\n", note);
+}
+
 /* ---- from contenders to rows ---- */
 
 static double shown(const bench_measure_t *measure, double seconds) {
@@ -47,7 +62,7 @@ static void set_target(bench_row_t *row, const bench_measure_t *measure) {
         (void)snprintf(row->target, sizeof row->target, "<= %g %s", measure->most, measure->unit);
         row->reached = row->median <= measure->most;
     } else if (measure->least_ratio > 0 && row->against_reference > 0) {
-        (void)snprintf(row->target, sizeof row->target, ">= %g x", measure->least_ratio);
+        (void)snprintf(row->target, sizeof row->target, ">= %.3g x", measure->least_ratio);
         row->reached = row->against_reference >= measure->least_ratio;
     }
 }
@@ -76,7 +91,8 @@ void bench_report_contenders(bench_report_t *report, const bench_measure_t *meas
             row.best_against_reference = bench_best_seconds(reference) / bench_best_seconds(contender);
             (void)snprintf(row.reference, sizeof row.reference, "%s", reference->name);
         }
-        if (i < device_count && !(measure->spares_cpu && contender == cpu)) set_target(&row, measure);
+        if (i < device_count && !report->is_without_targets && !(measure->spares_cpu && contender == cpu))
+            set_target(&row, measure);
         bench_report_add(report, &row);
     }
 }
@@ -121,11 +137,11 @@ static void print_ratio(double ratio) {
 static void print_row(const bench_row_t *row, const bench_row_t *previous) {
     bool same_subject = previous && strcmp(row->subject, previous->subject) == 0;
     bool same_work = same_subject && strcmp(row->work, previous->work) == 0;
-    (void)printf("%-12s %-40s %-16s %10.4g %10.4g %-8s", same_subject ? "" : row->subject, same_work ? "" : row->work,
+    (void)printf("%-13s %-40s %-18s %10.4g %10.4g %-8s", same_subject ? "" : row->subject, same_work ? "" : row->work,
                  row->on, row->median, row->best, row->unit);
     print_ratio(row->against_cpu);
     print_ratio(row->against_reference);
-    (void)printf(" %-14s", row->reference);
+    (void)printf(" %-18s", row->reference);
     if (row->reached >= 0) (void)printf(" %s: %s", row->target, row->reached ? "reached" : "MISSED");
     (void)printf("\n");
 }
@@ -137,9 +153,10 @@ void bench_report_print(const bench_report_t *report, const char *const *devices
     for (size_t i = 0; i < device_count; ++i) (void)printf("%s\n", devices[i]);
     (void)printf("load %.2f at start; other processes had %.0f %% of the cores meanwhile%s\n\n", report->load_at_start,
                  head.others * 100, head.others > 0.1 ? ": BUSY, the figures are too low" : "");
-    (void)printf("%-12s %-40s %-16s %10s %10s %-8s %8s %8s %-14s %s\n", "case", "work", "on", "median", "best", "unit",
+    (void)printf("%-13s %-40s %-18s %10s %10s %-8s %8s %8s %-18s %s\n", "case", "work", "on", "median", "best", "unit",
                  "x cpu:0", "x ref", "ref", "target");
     for (size_t i = 0; i < report->count; ++i) print_row(&report->rows[i], i > 0 ? &report->rows[i - 1] : NULL);
+    for (size_t i = 0; i < report->note_count; ++i) (void)printf("%s%s\n", i == 0 ? "\n" : "", report->notes[i]);
 }
 
 /* ---- JSON ---- */
@@ -212,6 +229,11 @@ bool bench_report_write_json(const bench_report_t *report, const char *path, con
     for (size_t i = 0; i < device_count; ++i) {
         (void)fprintf(file, "%s", i ? ", " : "");
         write_text(file, devices[i]);
+    }
+    (void)fprintf(file, "],\n  \"notes\": [");
+    for (size_t i = 0; i < report->note_count; ++i) {
+        (void)fprintf(file, "%s", i ? ", " : "");
+        write_text(file, report->notes[i]);
     }
     (void)fprintf(file, "],\n  \"rows\": [\n");
     for (size_t i = 0; i < report->count; ++i) {

@@ -23,9 +23,14 @@ typedef struct bench_row_t {
     int reached;     /* -1: none set */
 } bench_row_t;
 
+#define BENCH_MAX_NOTES 32
+
 typedef struct bench_report_t {
     bench_row_t *rows;
     size_t count, capacity;
+    char notes[BENCH_MAX_NOTES][256]; /* what was left out, and why */
+    size_t note_count;
+    bool is_without_targets; /* figures that are none miss and reach nothing */
     uint64_t started_ns;
     double load_at_start;
     double busy_at_start, own_at_start; /* processor seconds, of the machine and of this process */
@@ -47,6 +52,8 @@ void bench_report_deinit(bench_report_t *report);
 
 /* One row; a report without memory for it says so on standard error. */
 void bench_report_add(bench_report_t *report, const bench_row_t *row);
+/* A sentence for the report's end, also on standard error; one that is there already is not repeated. */
+void bench_report_note(bench_report_t *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* One row per contender that did not fail. device_count: the first so many contenders are devices; contender 0 is the
  * baseline when it is called "cpu:0". */
 void bench_report_contenders(bench_report_t *report, const bench_measure_t *measure,

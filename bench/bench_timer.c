@@ -52,6 +52,31 @@ void bench_interleave(bench_contender_t *contenders, size_t count, int rounds, i
     }
 }
 
+/* Few calls with one wait cost more each than many: they are doubled until that is small. 0: the contender fails. */
+static double seconds_per_call(const bench_contender_t *contender, int most) {
+    uint64_t took;
+    int calls = 1;
+    if (!contender->run(contender->subject, 1)) return 0;
+    for (;; calls *= 2) {
+        uint64_t start = bench_now_ns();
+        if (!contender->run(contender->subject, calls)) return 0;
+        took = bench_now_ns() - start;
+        if (took >= WARM_UP_NS || calls > most / 2) break;
+    }
+    return (double)took * 1e-9 / calls;
+}
+
+int bench_calls_for(const bench_contender_t *contenders, size_t count, unsigned milliseconds, int most) {
+    double least = 0, calls;
+    for (size_t i = 0; i < count; ++i) {
+        double seconds = seconds_per_call(&contenders[i], most);
+        if (seconds > 0 && (least <= 0 || seconds < least)) least = seconds;
+    }
+    if (least <= 0) return 1;
+    calls = milliseconds * 1e-3 / least;
+    return calls < 1 ? 1 : calls > most ? most : (int)calls;
+}
+
 static int compare_doubles(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);

@@ -30,6 +30,9 @@ typedef struct bench_contender_t {
 /* Each round: a pause in which the others' threads go to sleep, some ms to warm up, then `calls` timed calls. */
 void bench_interleave(bench_contender_t *contenders, size_t count, int rounds, int calls);
 
+/* So many calls that a round of the fastest contender takes this long, at most `most`; calls each at least twice. */
+int bench_calls_for(const bench_contender_t *contenders, size_t count, unsigned milliseconds, int most);
+
 /* Seconds per call: the middle and the least. */
 double bench_median_seconds(const bench_contender_t *contender);
 double bench_best_seconds(const bench_contender_t *contender);

@@ -3,16 +3,19 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static void *open_first(const char *const *names) {
+void *bench_library_open(const char *variable, const char *const *names) {
+    const char *asked = variable ? getenv(variable) : NULL;
     void *library = NULL;
+    if (asked && asked[0]) return dlopen(asked, RTLD_NOW | RTLD_LOCAL);
     for (size_t i = 0; names[i] && !library; ++i) library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     return library;
 }
 
-/* out points to a function pointer; C has no conversion from what dlsym returns. */
-static bool find(void *library, const char *name, void *out) {
+/* C has no conversion from what dlsym returns to a function's address. */
+bool bench_library_find(void *library, const char *name, void *out) {
     void *symbol = dlsym(library, name);
     memcpy(out, &symbol, sizeof symbol);
     return symbol != NULL;
@@ -22,13 +25,14 @@ static bool find(void *library, const char *name, void *out) {
 
 bool bench_opencl_open(bench_opencl_t *opencl) {
     memset(opencl, 0, sizeof *opencl);
-    opencl->library = open_first((const char *const[]){"libOpenCL.so.1", "libOpenCL.so", NULL});
+    opencl->library =
+        bench_library_open("GANTRY_OPENCL_LIBRARY", (const char *const[]){"libOpenCL.so.1", "libOpenCL.so", NULL});
     if (!opencl->library) {
         (void)fprintf(stderr, "raw OpenCL: %s\n", dlerror());
         return false;
     }
 #define BENCH_OPENCL_FIND(result, name, arguments)                          \
-    if (!find(opencl->library, #name, &opencl->name)) {                     \
+    if (!bench_library_find(opencl->library, #name, &opencl->name)) {       \
         (void)fprintf(stderr, "raw OpenCL: the library lacks " #name "\n"); \
         return false;                                                       \
     }
@@ -96,10 +100,11 @@ static void open_dnnl(bench_blas_t *blas) {
         int major, minor, patch;
     } version_t; /* the head of the library's own struct */
     const version_t *(*version)(void) = NULL;
-    blas->dnnl_library = open_first((const char *const[]){"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so", NULL});
-    if (!blas->dnnl_library || !find(blas->dnnl_library, "dnnl_sgemm", &blas->dnnl_sgemm)) return;
+    blas->dnnl_library =
+        bench_library_open(NULL, (const char *const[]){"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so", NULL});
+    if (!blas->dnnl_library || !bench_library_find(blas->dnnl_library, "dnnl_sgemm", &blas->dnnl_sgemm)) return;
     (void)snprintf(blas->dnnl_name, sizeof blas->dnnl_name, "oneDNN");
-    if (!find(blas->dnnl_library, "dnnl_version", &version)) return;
+    if (!bench_library_find(blas->dnnl_library, "dnnl_version", &version)) return;
     (void)snprintf(blas->dnnl_name, sizeof blas->dnnl_name, "oneDNN %d.%d.%d", version()->major, version()->minor,
                    version()->patch);
 }
@@ -107,9 +112,12 @@ static void open_dnnl(bench_blas_t *blas) {
 static void open_openblas(bench_blas_t *blas) {
     char *(*config)(void) = NULL;
     char version[12] = "";
-    blas->openblas_library = open_first((const char *const[]){"libopenblas.so.0", "libopenblas.so", NULL});
-    if (!blas->openblas_library || !find(blas->openblas_library, "cblas_sgemm", &blas->cblas_sgemm)) return;
-    if (find(blas->openblas_library, "openblas_get_config", &config)) (void)sscanf(config(), "OpenBLAS %11s", version);
+    blas->openblas_library =
+        bench_library_open(NULL, (const char *const[]){"libopenblas.so.0", "libopenblas.so", NULL});
+    if (!blas->openblas_library || !bench_library_find(blas->openblas_library, "cblas_sgemm", &blas->cblas_sgemm))
+        return;
+    if (bench_library_find(blas->openblas_library, "openblas_get_config", &config))
+        (void)sscanf(config(), "OpenBLAS %11s", version);
     (void)snprintf(blas->openblas_name, sizeof blas->openblas_name, "OpenBLAS %s", version);
 }
 

@@ -9,6 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The file that the environment variable names (NULL: none is asked), else the first of the names (NULL-terminated) that can be
+ * opened; NULL with dlerror's text. */
+void *bench_library_open(const char *variable, const char *const *names);
+/* out points to a function pointer; false when the library has no such function. */
+bool bench_library_find(void *library, const char *name, void *out);
+
 /* ---- OpenCL ---- */
 
 #define BENCH_CL_DEVICE_NAME 0x102Bu

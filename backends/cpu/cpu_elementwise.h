@@ -33,6 +33,14 @@ static inline uint32_t gantry__cpu_type_column(int32_t dtype)
     }
 }
 
+/* Order of the rows and columns of the conversion table: the types above, then the halves. */
+enum { GANTRY_CPU_CONVERTED_TYPES = GANTRY_CPU_TYPES + 2 };
+
+static inline uint32_t gantry__cpu_convert_column(int32_t dtype)
+{
+    return dtype == GANTRY_K_FLOAT16 ? 5 : dtype == GANTRY_K_BFLOAT16 ? 6 : gantry__cpu_type_column(dtype);
+}
+
 /* Rows of the loop table, in the order of elementwise.def. */
 enum {
 #define GANTRY_ELEMENTWISE(name, arity, types, result, check, expression) GANTRY_CPU_OP_##name,
@@ -43,12 +51,12 @@ enum {
 
 /* The table, GANTRY_CPU_TYPES loops for each op. */
 GANTRY_CPU_DECLARE(const gantry__cpu_loops_t *, element_loops, (void));
-/* x of type column `from` to out of type column `to`; truncate: float64 to float32 rounds toward zero. */
+/* x of type `from` to out of type `to`, numbers of the conversion table; truncate: see kernels/cast.cl. */
 GANTRY_CPU_DECLARE(gantry__cpu_loop_fn, convert_loop, (uint32_t from, uint32_t to, int32_t truncate));
 /* out[i] = start + (begin + i) * delta; start and delta point to one element of out's type. */
 GANTRY_CPU_DECLARE(void, range_loop,
                    (uint32_t column, const void *start, const void *delta, int64_t begin, void *out, int64_t count));
-/* out[i] = condition[i] ? x[i] : y[i] for elements of 1, 4 or 8 bytes. */
+/* out[i] = condition[i] ? x[i] : y[i] for elements of 1, 2, 4 or 8 bytes. */
 GANTRY_CPU_DECLARE(void, select_loop,
                    (uint32_t bytes, const uint8_t *condition, const void *x, const void *y, void *out, int64_t count));
 /* Runs `loop` block by block in the first-level cache and writes the results past the caches: for outputs that no cache
@@ -56,7 +64,7 @@ GANTRY_CPU_DECLARE(void, select_loop,
 GANTRY_CPU_DECLARE(int32_t, stream_loop,
                    (gantry__cpu_loop_fn loop, const char *x, uint32_t x_bytes, const char *y, uint32_t y_bytes,
                     char *out, uint32_t out_bytes, int64_t count));
-/* Fills count elements of 1, 4 or 8 bytes with the one at value; past the caches when `stream` is not 0. */
+/* Fills count elements of 1, 2, 4 or 8 bytes with the one at value; past the caches when `stream` is not 0. */
 GANTRY_CPU_DECLARE(void, fill_loop, (uint32_t bytes, const void *value, char *out, int64_t count, int32_t stream));
 
 /* Outputs from this size on are written past the caches. */
@@ -88,6 +96,10 @@ int32_t gantry__cpu_map_broadcast(gantry_backend_device_t *device, gantry__cpu_m
 /* Copies elements [begin, begin + count) of operand `k` of the plan, as the output sees it, to a dense buffer. */
 void gantry__cpu_gather(const gantry_k_plan_t *plan, int32_t k, const char *source, uint32_t bytes, int64_t begin,
                         int64_t count, char *target);
+
+/* x as another type, on all threads: Cast, and matrix products of halves. */
+void gantry__cpu_convert(gantry_backend_device_t *device, int32_t from, const void *x, int32_t to, void *out,
+                         int64_t count, int32_t truncate);
 
 /* compute() of ops that have no line in elementwise.def. */
 extern const gantry_kernel_def_t gantry__cpu_cast_kernel;

@@ -219,6 +219,7 @@ static void copy_elements(char *target, const char *source, uint32_t bytes, int6
     }
 
 GATHER(uint8_t)
+GATHER(uint16_t)
 GATHER(uint32_t)
 GATHER(uint64_t)
 
@@ -230,6 +231,8 @@ void gantry__cpu_gather(const gantry_k_plan_t *plan, int32_t k, const char *sour
         copy_elements(target, source + begin * step * bytes, bytes, step, count);
     } else if (bytes == 1) {
         gather_uint8_t(plan, k, (const void *)source, begin, count, (void *)target);
+    } else if (bytes == 2) {
+        gather_uint16_t(plan, k, (const void *)source, begin, count, (void *)target);
     } else if (bytes == 4) {
         gather_uint32_t(plan, k, (const void *)source, begin, count, (void *)target);
     } else {

@@ -8,27 +8,35 @@
 
 /* ---- Cast ---- */
 
+void gantry__cpu_convert(gantry_backend_device_t *device, int32_t from, const void *x, int32_t to, void *out,
+                         int64_t count, int32_t truncate)
+{
+    const int level = device->simd_level;
+    gantry__cpu_map_t map = {.loop = GANTRY_CPU_PICK(level, convert_loop)(gantry__cpu_convert_column(from),
+                                                                          gantry__cpu_convert_column(to), truncate),
+                             .x = x,
+                             .y = x,
+                             .out = out,
+                             .x_bytes = gantry_k_size(from),
+                             .y_bytes = 0,
+                             .out_bytes = gantry_k_size(to),
+                             .simd_level = level};
+
+    gantry__cpu_map_dense(device, &map, count, GANTRY_CPU_CHEAP_GRAIN);
+}
+
 static int32_t compute_cast(gantry_op_call_t *call)
 {
     const gantry_arg_t *x = call->inputs[0];
     const gantry_arg_t *out = call->outputs[0];
-    const int level = call->device->simd_level;
-    gantry__cpu_map_t map = {.loop = GANTRY_CPU_PICK(level, convert_loop)(gantry__cpu_type_column(x->dtype),
-                                                                          gantry__cpu_type_column(out->dtype),
-                                                                          gantry_k_attr_int(call, "Truncate", 0) != 0),
-                             .x = x->data,
-                             .y = x->data,
-                             .out = out->data,
-                             .x_bytes = gantry_k_size(x->dtype),
-                             .y_bytes = 0,
-                             .out_bytes = gantry_k_size(out->dtype),
-                             .simd_level = level};
 
-    gantry__cpu_map_dense(call->device, &map, out->element_count, GANTRY_CPU_CHEAP_GRAIN);
+    gantry__cpu_convert(call->device, x->dtype, x->data, out->dtype, out->data, out->element_count,
+                        gantry_k_attr_int(call, "Truncate", 0) != 0);
     return GANTRY_K_OK;
 }
 
-static const gantry_type_constraint_t cast_types[] = {{"SrcT", GANTRY_K_ALL}, {"DstT", GANTRY_K_ALL}};
+static const gantry_type_constraint_t cast_types[] = {{"SrcT", GANTRY_K_ALL | GANTRY_K_HALVES},
+                                                      {"DstT", GANTRY_K_ALL | GANTRY_K_HALVES}};
 
 const gantry_kernel_def_t gantry__cpu_cast_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
                                                      .op = "Cast",
@@ -91,7 +99,7 @@ static int32_t compute_select(gantry_op_call_t *call)
     return GANTRY_K_OK;
 }
 
-static const gantry_type_constraint_t any_type[] = {{"T", GANTRY_K_ALL}};
+static const gantry_type_constraint_t any_type[] = {{"T", GANTRY_K_ANY}};
 
 const gantry_kernel_def_t gantry__cpu_select_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
                                                        .op = "Select",
@@ -142,14 +150,9 @@ static int32_t compute_zeros_like(gantry_op_call_t *call)
 
 static int32_t compute_ones_like(gantry_op_call_t *call)
 {
-    static const float one_f32 = 1.0f;
-    static const double one_f64 = 1.0;
-    static const int32_t one_i32 = 1;
-    static const int64_t one_i64 = 1;
-    static const uint8_t one_b8 = 1;
-    static const void *const ones[GANTRY_CPU_TYPES] = {&one_f32, &one_f64, &one_i32, &one_i64, &one_b8};
+    const uint64_t one = gantry_k_one(call->outputs[0]->dtype);
 
-    return fill_output(call, ones[gantry__cpu_type_column(call->outputs[0]->dtype)]);
+    return fill_output(call, &one);
 }
 
 static const char *const fill_host_args[] = {"dims"};

@@ -5,6 +5,7 @@
 #include "portable/kernels/math_float32.cl"
 #include "portable/kernels/math_float64.cl"
 #include "portable/kernels/convert.cl"
+#include "portable/kernels/half.cl"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -85,7 +86,7 @@ void GANTRY_CPU_NAME(range_loop)(uint32_t column, const void *start, const void 
     loops[column](start, delta, begin, out, count);
 }
 
-/* ---- conversion between types: five sources, five targets ---- */
+/* ---- conversion between types: every pair ---- */
 
 #define CONVERT(from, S, to, D, expression)                                                        \
     static int32_t convert_##from##_##to(const void *xs, const void *ys, void *out, int64_t count) \
@@ -126,20 +127,55 @@ CONVERT(b8, uint8_t, b8, uint8_t, x)
 
 CONVERT(f64, double, f32_truncated, float, gantry_f64_to_f32_truncated(x))
 
-#define CONVERT_ROW(from)                                                                                           \
-    {                                                                                                               \
-        convert_##from##_f32, convert_##from##_f64, convert_##from##_i32, convert_##from##_i64, convert_##from##_b8 \
+/* A half goes through float32 both ways, as in TensorFlow. */
+#define CONVERT_HALF(half)                                                                                            \
+    CONVERT(half, uint16_t, f32, float, gantry_##half##_to_f32(x))                                                    \
+    CONVERT(half, uint16_t, f64, double, gantry_##half##_to_f32(x))                                                   \
+    CONVERT(half, uint16_t, i32, int32_t, gantry_f32_to_i32(gantry_##half##_to_f32(x)))                               \
+    CONVERT(half, uint16_t, i64, int64_t, gantry_f32_to_i64(gantry_##half##_to_f32(x)))                               \
+    CONVERT(half, uint16_t, b8, uint8_t, (x & 0x7fff) != 0)                                                           \
+    CONVERT(half, uint16_t, half, uint16_t, x)                                                                        \
+    CONVERT(f32, float, half, uint16_t, gantry_f32_to_##half(x))                                                      \
+    CONVERT(f64, double, half, uint16_t, gantry_f32_to_##half((float)x))                                              \
+    CONVERT(i32, int32_t, half, uint16_t, gantry_f32_to_##half((float)x))                                             \
+    CONVERT(i64, int64_t, half, uint16_t, gantry_f32_to_##half((float)x))                                             \
+    CONVERT(b8, uint8_t, half, uint16_t, gantry_f32_to_##half((float)x))
+
+CONVERT_HALF(f16)
+CONVERT_HALF(bf16)
+CONVERT(f16, uint16_t, bf16, uint16_t, gantry_f32_to_bf16(gantry_f16_to_f32(x)))
+CONVERT(bf16, uint16_t, f16, uint16_t, gantry_f32_to_f16(gantry_bf16_to_f32(x)))
+
+CONVERT(f32, float, f16_truncated, uint16_t, gantry_f32_to_f16(gantry_f32_without_bits(x, GANTRY_F16_DROPS_OF_F32)))
+CONVERT(f64, double, f16_truncated, uint16_t,
+        gantry_f32_to_f16((float)gantry_f64_without_bits(x, GANTRY_F16_DROPS_OF_F64)))
+CONVERT(f32, float, bf16_truncated, uint16_t, gantry_f32_to_bf16(gantry_f32_without_bits(x, GANTRY_BF16_DROPS_OF_F32)))
+
+/* In the order of gantry__cpu_convert_column. */
+#define CONVERT_ROW(from)                                                                                            \
+    {                                                                                                                \
+        convert_##from##_f32, convert_##from##_f64, convert_##from##_i32, convert_##from##_i64, convert_##from##_b8, \
+            convert_##from##_f16, convert_##from##_bf16                                                              \
     }
+
+/* NULL where nothing is cut off. */
+static gantry__cpu_loop_fn truncating_loop(uint32_t from, uint32_t to)
+{
+    static const gantry__cpu_loop_fn loops[2][GANTRY_CPU_CONVERTED_TYPES] = {
+        [0] = {[5] = convert_f32_f16_truncated, [6] = convert_f32_bf16_truncated},
+        [1] = {[0] = convert_f64_f32_truncated, [5] = convert_f64_f16_truncated}};
+
+    return from < 2 ? loops[from][to] : NULL;
+}
 
 gantry__cpu_loop_fn GANTRY_CPU_NAME(convert_loop)(uint32_t from, uint32_t to, int32_t truncate)
 {
-    static const gantry__cpu_loop_fn loops[GANTRY_CPU_TYPES][GANTRY_CPU_TYPES] = {
-        CONVERT_ROW(f32), CONVERT_ROW(f64), CONVERT_ROW(i32), CONVERT_ROW(i64), CONVERT_ROW(b8)};
+    static const gantry__cpu_loop_fn loops[GANTRY_CPU_CONVERTED_TYPES][GANTRY_CPU_CONVERTED_TYPES] = {
+        CONVERT_ROW(f32), CONVERT_ROW(f64), CONVERT_ROW(i32), CONVERT_ROW(i64),
+        CONVERT_ROW(b8),  CONVERT_ROW(f16), CONVERT_ROW(bf16)};
+    const gantry__cpu_loop_fn truncating = truncate != 0 ? truncating_loop(from, to) : NULL;
 
-    if (truncate != 0 && from == 1 && to == 0) {
-        return convert_f64_f32_truncated;
-    }
-    return loops[from][to];
+    return truncating != NULL ? truncating : loops[from][to];
 }
 
 /* ---- loops over bits: by size alone ---- */
@@ -155,6 +191,7 @@ gantry__cpu_loop_fn GANTRY_CPU_NAME(convert_loop)(uint32_t from, uint32_t to, in
     }
 
 SELECT(uint8_t)
+SELECT(uint16_t)
 SELECT(uint32_t)
 SELECT(uint64_t)
 
@@ -163,6 +200,8 @@ void GANTRY_CPU_NAME(select_loop)(uint32_t bytes, const uint8_t *condition, cons
 {
     if (bytes == 1) {
         select_uint8_t(condition, x, y, out, count);
+    } else if (bytes == 2) {
+        select_uint16_t(condition, x, y, out, count);
     } else if (bytes == 4) {
         select_uint32_t(condition, x, y, out, count);
     } else {
@@ -253,6 +292,7 @@ int32_t GANTRY_CPU_NAME(stream_loop)(gantry__cpu_loop_fn loop, const char *x, ui
     }
 
 FILL(uint8_t)
+FILL(uint16_t)
 FILL(uint32_t)
 FILL(uint64_t)
 
@@ -260,6 +300,8 @@ static void fill_cached(uint32_t bytes, const void *value, char *out, int64_t co
 {
     if (bytes == 1) {
         fill_uint8_t(value, out, count);
+    } else if (bytes == 2) {
+        fill_uint16_t(value, out, count);
     } else if (bytes == 4) {
         fill_uint32_t(value, out, count);
     } else {

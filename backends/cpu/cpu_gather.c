@@ -39,6 +39,7 @@ static void note_bad(gather_job_t *job, int64_t position) {
 static void copy_row(char *out, const char *in, size_t bytes) {
     switch (bytes) { /* a fixed size spares the call */
     case 1: *out = *in; break;
+    case 2: memcpy(out, in, 2); break;
     case 4: memcpy(out, in, 4); break;
     case 8: memcpy(out, in, 8); break;
     case 16: memcpy(out, in, 16); break;
@@ -143,11 +144,12 @@ typedef struct one_hot_job_t {
     }
 
 ONE_HOT_LOOP(1, uint8_t)
+ONE_HOT_LOOP(2, uint16_t)
 ONE_HOT_LOOP(4, uint32_t)
 ONE_HOT_LOOP(8, uint64_t)
 
 static int32_t compute_one_hot(gantry_op_call_t *call) {
-    static const gantry__cpu_range_fn loops[] = {one_hot_rows_1, one_hot_rows_4, one_hot_rows_8};
+    static const gantry__cpu_range_fn loops[] = {one_hot_rows_1, one_hot_rows_2, one_hot_rows_4, one_hot_rows_8};
     one_hot_job_t job = {.indices = call->inputs[0],
                          .on = call->inputs[2]->data,
                          .off = call->inputs[3]->data,
@@ -156,13 +158,13 @@ static int32_t compute_one_hot(gantry_op_call_t *call) {
     uint32_t size = gantry_k_size(call->outputs[0]->dtype);
     int64_t row_bytes = (job.shape.suffix == 1 ? job.shape.depth : job.shape.suffix) * size;
     int64_t rows = call->outputs[0]->element_count * size / row_bytes;
-    gantry__cpu_parallel_for(call->device, rows, row_bytes < GRAIN_BYTES ? GRAIN_BYTES / row_bytes : 1, loops[size / 4],
-                             &job);
+    gantry__cpu_parallel_for(call->device, rows, row_bytes < GRAIN_BYTES ? GRAIN_BYTES / row_bytes : 1,
+                             loops[gantry_k_size_row(size)], &job);
     return GANTRY_K_OK;
 }
 
-static const gantry_type_constraint_t gather_types[] = {{"Tparams", GANTRY_K_ALL}, {"Tindices", GANTRY_K_INTS}};
-static const gantry_type_constraint_t one_hot_types[] = {{"T", GANTRY_K_ALL}, {"TI", GANTRY_K_INTS}};
+static const gantry_type_constraint_t gather_types[] = {{"Tparams", GANTRY_K_ANY}, {"Tindices", GANTRY_K_INTS}};
+static const gantry_type_constraint_t one_hot_types[] = {{"T", GANTRY_K_ANY}, {"TI", GANTRY_K_INTS}};
 static const char *const gather_host[] = {"axis"};
 static const char *const one_hot_host[] = {"depth"};
 

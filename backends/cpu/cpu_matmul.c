@@ -1,5 +1,5 @@
 /* MatMul and BatchMatMul of the CPU backend: shapes, batches, blocks, threads. The loops are in cpu_matmul_simd.c,
- * vendor libraries in cpu_blas.c.
+ * vendor libraries in cpu_blas.c, products of halves in cpu_matmul_half.c.
  *
  * One product takes the first of these ways that fits:
  *   tiny      a few multiplications: plain loops
@@ -379,7 +379,7 @@ static void join_rows(gantry__matmul_shape_t *shape, const gantry_arg_t *a)
     }
 }
 
-static int32_t compute_matmul(gantry_op_call_t *call)
+int32_t gantry__cpu_matmul(gantry_op_call_t *call)
 {
     gantry_arg_t *output = call->outputs[0];
     batch_t batch = {.call = call, .dtype = output->dtype};
@@ -406,7 +406,12 @@ static int32_t compute_matmul(gantry_op_call_t *call)
     return shape->batches == 1 ? multiply(call, &batch.gemm, batch.loops, batch.dtype) : multiply_batch(&batch);
 }
 
-static const gantry_type_constraint_t number_types[] = {{"T", GANTRY_K_NUMBERS}};
+static int32_t compute_matmul(gantry_op_call_t *call)
+{
+    return gantry_k_is_half(call->outputs[0]->dtype) ? gantry__cpu_matmul_half(call) : gantry__cpu_matmul(call);
+}
+
+static const gantry_type_constraint_t number_types[] = {{"T", GANTRY_K_NUMBERS | GANTRY_K_HALVES}};
 static const gantry_kernel_def_t matmul_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
                                                   .priority = 10,
                                                   .op = "MatMul",

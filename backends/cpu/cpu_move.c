@@ -23,6 +23,7 @@ typedef struct move_job_t {
 
 /* 16 bytes: what every x86-64 and every ARMv8 has. */
 typedef uint8_t vector_1_t __attribute__((vector_size(16)));
+typedef uint16_t vector_2_t __attribute__((vector_size(16)));
 typedef uint32_t vector_4_t __attribute__((vector_size(16)));
 typedef uint64_t vector_8_t __attribute__((vector_size(16)));
 
@@ -32,6 +33,20 @@ typedef uint64_t vector_8_t __attribute__((vector_size(16)));
 #define LOOP(x) x##_1
 #define ZIP_LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#include "cpu/cpu_move_loops.h"
+#undef ELEMENT
+#undef VECTOR
+#undef LANES
+#undef LOOP
+#undef ZIP_LOW
+#undef ZIP_HIGH
+
+#define ELEMENT uint16_t
+#define VECTOR vector_2_t
+#define LANES 8
+#define LOOP(x) x##_2
+#define ZIP_LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
 #include "cpu/cpu_move_loops.h"
 #undef ELEMENT
 #undef VECTOR
@@ -74,13 +89,13 @@ static void run_dense(gantry_backend_device_t *device, move_job_t *job, uint32_t
 }
 
 static void run_tiles(gantry_backend_device_t *device, move_job_t *job, uint32_t size) {
-    static const gantry__cpu_range_fn loops[] = {move_tiles_1, move_tiles_4, move_tiles_8};
+    static const gantry__cpu_range_fn loops[] = {move_tiles_1, move_tiles_2, move_tiles_4, move_tiles_8};
     int64_t grain = GRAIN_BYTES / (TILE_SIDE * TILE_SIDE) / size + 1;
-    gantry__cpu_parallel_for(device, job->tiles->tiles, grain, loops[size / 4], job);
+    gantry__cpu_parallel_for(device, job->tiles->tiles, grain, loops[gantry_k_size_row(size)], job);
 }
 
 static void run_copy(const gantry_op_call_t *call, const gantry__move_copy_t *copy, const void *in) {
-    static const gantry__cpu_range_fn loops[] = {move_range_1, move_range_4, move_range_8};
+    static const gantry__cpu_range_fn loops[] = {move_range_1, move_range_2, move_range_4, move_range_8};
     const gantry_arg_t *out = call->outputs[0];
     uint32_t size = gantry_k_size(out->dtype);
     gantry__move_tiles_t tiles;
@@ -91,7 +106,7 @@ static void run_copy(const gantry_op_call_t *call, const gantry__move_copy_t *co
         job.tiles = &tiles;
         run_tiles(call->device, &job, size);
     } else {
-        gantry__cpu_parallel_for(call->device, copy->count, GRAIN_BYTES / size, loops[size / 4], &job);
+        gantry__cpu_parallel_for(call->device, copy->count, GRAIN_BYTES / size, loops[gantry_k_size_row(size)], &job);
     }
 }
 
@@ -126,7 +141,7 @@ static int32_t compute_concat(gantry_op_call_t *call) {
     return GANTRY_K_OK;
 }
 
-static const gantry_type_constraint_t any_type[] = {{"T", GANTRY_K_ALL}};
+static const gantry_type_constraint_t any_type[] = {{"T", GANTRY_K_ANY}};
 static const char *const transpose_host[] = {"perm"};
 static const char *const broadcast_host[] = {"shape"};
 static const char *const slice_host[] = {"begin", "size"};

@@ -18,6 +18,8 @@ typedef struct CUstream_st *gantry__cu_stream_t;
 typedef struct CUevent_st *gantry__cu_event_t;
 typedef struct CUmod_st *gantry__cu_module_t;
 typedef struct CUfunc_st *gantry__cu_function_t;
+typedef struct CUgraph_st *gantry__cu_graph_t;
+typedef struct CUgraphExec_st *gantry__cu_graph_exec_t;
 
 /* 16 bytes in the driver's order; incomplete, a byte array is passed. */
 struct CUuuid_st;
@@ -44,6 +46,7 @@ enum {
 enum { GANTRY__CU_COMPUTE_MODE_PROHIBITED = 2 };
 enum { GANTRY__CU_STREAM_NON_BLOCKING = 1 };
 enum { GANTRY__CU_EVENT_DISABLE_TIMING = 2 };
+enum { GANTRY__CU_CAPTURE_RELAXED = 2 };
 enum { GANTRY__CU_HOST_ALLOC_PORTABLE = 1 }; /* pinned for every context */
 enum { GANTRY__CU_CONTEXT_SCHEDULE_AUTO = 0 };
 
@@ -96,6 +99,13 @@ enum { GANTRY__CU_JIT_ERROR_LOG_BUFFER = 5, GANTRY__CU_JIT_ERROR_LOG_BUFFER_SIZE
     X(cuStreamDestroy_v2, (gantry__cu_stream_t stream))                                                                \
     X(cuStreamSynchronize, (gantry__cu_stream_t stream))                                                               \
     X(cuStreamWaitEvent, (gantry__cu_stream_t stream, gantry__cu_event_t event, unsigned int flags))                   \
+    X(cuStreamBeginCapture_v2, (gantry__cu_stream_t stream, unsigned int mode))                                        \
+    X(cuStreamEndCapture, (gantry__cu_stream_t stream, gantry__cu_graph_t * out_graph))                                \
+    X(cuGraphInstantiateWithFlags,                                                                                     \
+      (gantry__cu_graph_exec_t * out_exec, gantry__cu_graph_t graph, unsigned long long flags))                        \
+    X(cuGraphLaunch, (gantry__cu_graph_exec_t exec, gantry__cu_stream_t stream))                                       \
+    X(cuGraphExecDestroy, (gantry__cu_graph_exec_t exec))                                                              \
+    X(cuGraphDestroy, (gantry__cu_graph_t graph))                                                                      \
     X(cuEventCreate, (gantry__cu_event_t * out_event, unsigned int flags))                                             \
     X(cuEventDestroy_v2, (gantry__cu_event_t event))                                                                   \
     X(cuEventRecord, (gantry__cu_event_t event, gantry__cu_stream_t stream))                                           \

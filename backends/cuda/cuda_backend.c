@@ -2,29 +2,29 @@
 #include "cuda/cuda_backend.h"
 
 #include <stdio.h>
-#include <string.h>
+
+#include "shared/backend_query.h"
 
 /* ---- options ---- */
 
-/* One of two words; the default is the first. */
-static int32_t read_choice(const gantry_host_t *host, const char *name, const char *first, const char *second,
-                           int *out_is_second) {
-    const char *text = gantry__cuda_option(host, name);
+static int32_t read_precision(const gantry_host_t *host, unsigned int *out_compute) {
+    static const char *const words[] = {"float32", "tf32", "bfloat16", "float16"};
+    static const unsigned int computes[] = {GANTRY__CUBLAS_COMPUTE_32F, GANTRY__CUBLAS_COMPUTE_32F_FAST_TF32,
+                                            GANTRY__CUBLAS_COMPUTE_32F_FAST_16BF,
+                                            GANTRY__CUBLAS_COMPUTE_32F_FAST_16F};
+    int32_t choice = 0;
+    int32_t status = gantry__host_choice(host, "CUDA", "GANTRY_CUDA_MATMUL_PRECISION", words, 4, &choice);
 
-    *out_is_second = text != NULL && strcmp(text, second) == 0;
-    if (text == NULL || *out_is_second || strcmp(text, first) == 0) {
-        return GANTRY_K_OK;
-    }
-    return gantry__cuda_fail(host, GANTRY_K_INVALID_ARGUMENT, 0, "%s is \"%.40s\"; %s and %s are accepted", name, text,
-                             first, second);
+    *out_compute = computes[choice];
+    return status;
 }
 
 static int32_t read_options(gantry_backend_instance_t *instance) {
-    int32_t status =
-        read_choice(instance->host, "GANTRY_CUDA_CONTEXT", "primary", "private", &instance->has_private_contexts);
+    static const char *const contexts[] = {"primary", "private"};
+    int32_t status = gantry__host_choice(instance->host, "CUDA", "GANTRY_CUDA_CONTEXT", contexts, 2,
+                                         &instance->has_private_contexts);
 
-    return status != GANTRY_K_OK ? status
-                                 : read_choice(instance->host, "GANTRY_CUDA_TF32", "0", "1", &instance->has_tf32);
+    return status != GANTRY_K_OK ? status : read_precision(instance->host, &instance->float32_products);
 }
 
 /* ---- instance ---- */
@@ -33,13 +33,13 @@ static void close_instance(gantry_backend_instance_t *instance) {
     gantry__cuda_devices_forget(instance);
     gantry__nvml_close(&instance->nvml);
     pthread_mutex_destroy(&instance->lock);
-    gantry__cuda_free(instance->host, instance, sizeof *instance);
+    gantry__host_free(instance->host, instance, sizeof *instance);
 }
 
 static void open_nvrtc(gantry_backend_instance_t *instance) {
     gantry__nvrtc_open(instance->host, instance->cu.version, &instance->nvrtc);
     if (!instance->nvrtc.is_usable) {
-        gantry__cuda_log(instance->host, GANTRY_LOG_WARNING, "CUDA devices run no programs: %s",
+        gantry__host_log(instance->host, GANTRY_LOG_WARNING, "CUDA devices run no programs: %s",
                          instance->nvrtc.reason);
     }
 }
@@ -70,7 +70,7 @@ static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_
     }
     instance->host = host;
     if (pthread_mutex_init(&instance->lock, NULL) != 0) {
-        gantry__cuda_free(host, instance, sizeof *instance);
+        gantry__host_free(host, instance, sizeof *instance);
         return gantry__cuda_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for the CUDA backend");
     }
     status = fill_instance(instance);
@@ -108,10 +108,11 @@ const gantry__nvml_t *gantry__cuda_nvml(gantry_backend_instance_t *instance) {
 }
 
 /* Writes at *at, which moves on, and never beyond the end. */
-static void add(gantry_backend_instance_t *instance, size_t *at, const char *name, int is_usable, const char *found,
-                const char *reason) {
+static void add(gantry_backend_instance_t *instance, size_t *at, const char *before, const char *name, int is_usable,
+                const char *found, const char *reason) {
     int length = snprintf(instance->libraries + *at, sizeof instance->libraries - *at,
-                          is_usable ? ", %s%s found" : ", %s missing (%s)", name, is_usable ? found : reason);
+                          is_usable ? "%s%s%s found" : "%s%s missing (%s)", before, is_usable ? "" : name,
+                          is_usable ? found : reason);
 
     *at += length < 0 ? 0 : (size_t)length;
     *at = *at < sizeof instance->libraries ? *at : sizeof instance->libraries - 1;
@@ -137,16 +138,18 @@ static void add_use(gantry_backend_instance_t *instance, size_t at) {
 
 static void write_line(gantry_backend_instance_t *instance) {
     const gantry__nvml_t *nvml = &instance->nvml;
+    const gantry__cuda_library_t *cudnn = &instance->cudnn.library;
+    const gantry__cuda_library_t *nccl = &instance->nccl.library;
     size_t at;
     int length = snprintf(instance->libraries, sizeof instance->libraries, "%.200s (%s) found", instance->cu.name,
                           instance->version);
 
     at = length < 0 ? 0 : (size_t)length;
-    add(instance, &at, instance->nvrtc.is_usable ? "" : "NVRTC", instance->nvrtc.is_usable, instance->nvrtc.name,
-        instance->nvrtc.reason);
-    add(instance, &at, instance->cublas.is_usable ? "" : "cuBLASLt", instance->cublas.is_usable, instance->cublas.name,
-        instance->cublas.reason);
-    add(instance, &at, nvml->is_usable ? "" : "NVML", nvml->is_usable, nvml->name, nvml->reason);
+    add(instance, &at, ", ", "NVRTC", instance->nvrtc.is_usable, instance->nvrtc.name, instance->nvrtc.reason);
+    add(instance, &at, ", ", "cuBLASLt", instance->cublas.is_usable, instance->cublas.name, instance->cublas.reason);
+    add(instance, &at, ", ", "NVML", nvml->is_usable, nvml->name, nvml->reason);
+    add(instance, &at, "; not used yet: ", "cuDNN", cudnn->is_usable, cudnn->name, cudnn->reason);
+    add(instance, &at, ", ", "NCCL", nccl->is_usable, nccl->name, nccl->reason);
     if (nvml->is_usable) {
         add_use(instance, at);
     }
@@ -159,6 +162,8 @@ static const char *list_libraries(gantry_backend_instance_t *instance) {
     gantry__cuda_nvml(instance);
     pthread_mutex_lock(&instance->lock);
     if (instance->libraries[0] == '\0') {
+        gantry__cudnn_open(instance->host, &instance->cudnn);
+        gantry__nccl_open(instance->host, &instance->nccl);
         write_line(instance);
     }
     pthread_mutex_unlock(&instance->lock);
@@ -185,21 +190,7 @@ static const gantry_backend_t table = {
     .transfer = &gantry__cuda_transfer_ops,
     .program = &gantry__cuda_program_ops,
     .get_extension = NULL,
+    .graph = &gantry__cuda_graph_ops,
 };
 
-#if defined(GANTRY_BACKEND_STATIC)
-#define QUERY gantry_backend_query_cuda
-#else
-#define QUERY gantry_backend_query
-#endif
-
-GANTRY_BACKEND_EXPORT int32_t QUERY(uint32_t max_abi, const gantry_backend_t **out_backend);
-
-GANTRY_BACKEND_EXPORT int32_t QUERY(uint32_t max_abi, const gantry_backend_t **out_backend) {
-    *out_backend = NULL;
-    if (max_abi < table.abi_version) {
-        return GANTRY_K_FAILED_PRECONDITION;
-    }
-    *out_backend = &table;
-    return GANTRY_K_OK;
-}
+GANTRY__BACKEND_QUERY(cuda, table)

@@ -12,11 +12,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "cuda/cuda_cublas.h"
+#include "cuda/cuda_cublas_plan.h"
+#include "cuda/cuda_cudnn.h"
+#include "cuda/cuda_nccl.h"
 #include "cuda/cuda_nvml.h"
 #include "cuda/cuda_nvrtc.h"
 #include "cuda/cuda_status.h"
 #include "cuda/cuda_symbols.h"
+#include "shared/kernel_list.h"
 
 /* One card as the driver describes it. info points into this record. */
 typedef struct gantry__cuda_record_t {
@@ -39,13 +42,15 @@ struct gantry_backend_instance_t {
     gantry__cuda_record_t *records;
     uint32_t record_count;
     uint32_t record_capacity;
-    int has_private_contexts;
-    int has_tf32;
+    int32_t has_private_contexts;
+    unsigned int float32_products; /* GANTRY__CUBLAS_COMPUTE_32F, or a faster one */
     char version[24];     /* "CUDA 12.9", the driver's */
-    pthread_mutex_t lock; /* guards what is opened late: the two tables below and the line */
+    pthread_mutex_t lock; /* guards what is opened late: the tables below and the line */
     gantry__cublas_t cublas;
     gantry__nvml_t nvml;
-    char libraries[2048];
+    gantry__cudnn_t cudnn;
+    gantry__nccl_t nccl;
+    char libraries[4096];
 };
 
 struct gantry_backend_device_t {
@@ -58,14 +63,17 @@ struct gantry_backend_device_t {
     int least_priority; /* the context's own, wider than what info says */
     int greatest_priority;
     atomic_ullong peers_tried; /* bit: index of a device whose memory we asked to reach */
-    pthread_mutex_t lock;      /* guards the making of cublas */
+    pthread_mutex_t lock;      /* guards what follows */
     int has_tried_cublas;
     gantry__cublas_handle_t cublas; /* NULL: not made, or refused */
+    gantry__cublas_plan_t *plans[GANTRY__CUBLAS_PLANS]; /* used last, NULL behind the last one */
+    uint64_t plan_uses;
 };
 
 struct gantry_backend_stream_t {
     gantry_backend_device_t *device;
     gantry__cu_stream_t handle;
+    int is_capturing; /* a capture began here and has not ended */
 };
 
 struct gantry_backend_event_t {
@@ -73,11 +81,15 @@ struct gantry_backend_event_t {
     gantry__cu_event_t handle;
 };
 
+struct gantry_backend_graph_t {
+    gantry_backend_device_t *device;
+    gantry__cu_graph_exec_t exec;
+};
+
 struct gantry_backend_program_t {
     gantry_backend_device_t *device;
     gantry__cu_module_t module;
-    pthread_mutex_t lock; /* guards kernels */
-    gantry_backend_kernel_t *kernels;
+    gantry__kernel_list_t kernels;
     void *image; /* CUBIN or PTX, owned, of image_bytes and a zero */
     size_t image_bytes;
     char *label; /* owned, strlen + 1 bytes */
@@ -88,6 +100,7 @@ extern const gantry_stream_ops_t gantry__cuda_stream_ops;
 extern const gantry_event_ops_t gantry__cuda_event_ops;
 extern const gantry_transfer_ops_t gantry__cuda_transfer_ops;
 extern const gantry_program_ops_t gantry__cuda_program_ops;
+extern const gantry_graph_ops_t gantry__cuda_graph_ops;
 
 /* ---- the context around a call ---- */
 
@@ -140,6 +153,11 @@ void gantry__cuda_record_point(const gantry_backend_instance_t *instance, gantry
 /* Opens NVML on the first call. */
 const gantry__nvml_t *gantry__cuda_nvml(gantry_backend_instance_t *instance);
 
+/* ---- cuda_graph.c ---- */
+
+/* Ends what a capturing stream has captured and throws it away. The device's context is current. */
+void gantry__cuda_capture_abandon(gantry_backend_stream_t *stream);
+
 /* ---- cuda_kernel.c ---- */
 
 int32_t gantry__cuda_kernel_find(gantry_backend_program_t *program, const char *name,
@@ -147,7 +165,7 @@ int32_t gantry__cuda_kernel_find(gantry_backend_program_t *program, const char *
 int32_t gantry__cuda_kernel_launch(gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
                                    const gantry_launch_t *launch);
 int32_t gantry__cuda_kernel_info(gantry_backend_kernel_t *kernel, gantry_kernel_info_t *out_info);
-/* Releases a program's list of kernels. */
-void gantry__cuda_kernels_release(gantry_backend_kernel_t *first);
+/* Releases all kernels of a program's list. */
+void gantry__cuda_kernels_release(gantry__kernel_list_t *kernels);
 
 #endif

@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "cuda/cuda_backend.h"
+#include "cuda/cuda_library.h"
 
-static const gantry__cuda_symbol_t symbols[] = {{"cublasLtGetVersion", offsetof(gantry__cublas_t, cublasLtGetVersion)},
+static const gantry__library_symbol_t symbols[] = {
+    {"cublasLtGetVersion", offsetof(gantry__cublas_t, cublasLtGetVersion)},
 #define SYMBOL(function, parameters) {#function, offsetof(gantry__cublas_t, function)},
-                                                GANTRY__CUBLAS_FUNCTIONS(SYMBOL)
+    GANTRY__CUBLAS_FUNCTIONS(SYMBOL)
 #undef SYMBOL
 };
 
@@ -36,29 +38,22 @@ static void find_name(gantry__cublas_t *cublas, const char *file) {
     cublas->is_usable = 1;
 }
 
-/* A library of CUDA 13 does not work with a driver of CUDA 12, hence the order. */
+/* Newest first, unless the driver is older: see cuda_nvrtc.c. */
 static void load(gantry_backend_instance_t *instance) {
     static const char *const newest_first[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
     static const char *const for_12[] = {"libcublasLt.so.12", "libcublasLt.so.13"};
+    const gantry__cuda_file_t wanted = {.name = "cuBLASLt",
+                                        .least = " of CUDA 12 or newer",
+                                        .option = "GANTRY_CUDA_CUBLAS",
+                                        .candidates = instance->cu.version < 13000 ? for_12 : newest_first,
+                                        .candidate_count = 2};
     gantry__cublas_t *cublas = &instance->cublas;
-    char file[256];
-    char reasons[400];
-    const char *missing;
-    void *library = gantry__cuda_library_open(instance->host, "GANTRY_CUDA_CUBLAS",
-                                              instance->cu.version < 13000 ? for_12 : newest_first, 2, file,
-                                              sizeof file, reasons, sizeof reasons);
+    char file[GANTRY__CUDA_FILE_BYTES];
 
-    if (library == NULL) {
-        snprintf(cublas->reason, sizeof cublas->reason, "cuBLASLt cannot be opened: %s", reasons);
-        return;
+    if (gantry__cuda_library_open(instance->host, &wanted, symbols, sizeof symbols / sizeof symbols[0], cublas, file,
+                                  cublas->reason, sizeof cublas->reason)) {
+        find_name(cublas, file);
     }
-    missing = gantry__cuda_library_resolve(library, symbols, sizeof symbols / sizeof symbols[0], cublas);
-    if (missing != NULL) {
-        snprintf(cublas->reason, sizeof cublas->reason,
-                 "%.200s is no cuBLASLt of CUDA 12 or newer: it has no function %s", file, missing);
-        return;
-    }
-    find_name(cublas, file);
 }
 
 int gantry__cublas_load(gantry_backend_instance_t *instance, char *reason, size_t reason_bytes) {
@@ -81,7 +76,7 @@ static void make_handle(gantry_backend_device_t *device) {
     gantry__cublas_status_t native = GANTRY__CUBLAS_NOT_INITIALIZED;
 
     if (!gantry__cublas_load(device->instance, reason, sizeof reason)) {
-        gantry__cuda_log(device->host, GANTRY_LOG_INFO, "matrix products on \"%.120s\" take the portable kernels: %s",
+        gantry__host_log(device->host, GANTRY_LOG_INFO, "matrix products on \"%.120s\" take the portable kernels: %s",
                          name, reason);
         return;
     }
@@ -91,7 +86,7 @@ static void make_handle(gantry_backend_device_t *device) {
     }
     if (native != GANTRY__CUBLAS_SUCCESS) {
         device->cublas = NULL;
-        gantry__cuda_log(device->host, GANTRY_LOG_WARNING,
+        gantry__host_log(device->host, GANTRY_LOG_WARNING,
                          "matrix products on \"%.120s\" take the portable kernels: %s does not start there: %s (%u)",
                          name, device->instance->cublas.name, gantry__cublas_status_name(native), native);
     }

@@ -55,19 +55,36 @@ enum {
     GANTRY__CUBLAS_LICENSE_ERROR = 16
 };
 
-enum { GANTRY__CUBLAS_R_32F = 0, GANTRY__CUBLAS_R_64F = 1 }; /* cudaDataType */
-enum { GANTRY__CUBLAS_COMPUTE_32F = 68, GANTRY__CUBLAS_COMPUTE_64F = 70, GANTRY__CUBLAS_COMPUTE_32F_TF32 = 77 };
+/* cudaDataType */
+enum {
+    GANTRY__CUBLAS_R_32F = 0,
+    GANTRY__CUBLAS_R_64F = 1,
+    GANTRY__CUBLAS_R_16F = 2,
+    GANTRY__CUBLAS_R_16BF = 14
+};
+/* FAST: float32 inputs are rounded to a shorter type before they are multiplied. */
+enum {
+    GANTRY__CUBLAS_COMPUTE_32F = 68,
+    GANTRY__CUBLAS_COMPUTE_64F = 70,
+    GANTRY__CUBLAS_COMPUTE_32F_FAST_16F = 74,
+    GANTRY__CUBLAS_COMPUTE_32F_FAST_16BF = 75,
+    GANTRY__CUBLAS_COMPUTE_32F_FAST_TF32 = 77
+};
 enum { GANTRY__CUBLAS_PLAIN = 0, GANTRY__CUBLAS_TRANSPOSED = 1 };
 
 enum { GANTRY__CUBLAS_DESC_TRANSA = 3, GANTRY__CUBLAS_DESC_TRANSB = 4 };                /* int32 */
 enum { GANTRY__CUBLAS_LAYOUT_BATCH_COUNT = 5, GANTRY__CUBLAS_LAYOUT_BATCH_STRIDE = 6 }; /* int32, int64 elements */
 enum {
     GANTRY__CUBLAS_PREFERENCE_MAX_WORKSPACE_BYTES = 1, /* uint64 */
+    GANTRY__CUBLAS_PREFERENCE_REDUCTIONS = 3,          /* uint32, a mask of GANTRY__CUBLAS_REDUCTION_... */
     GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_A = 5,         /* uint32 bytes, default 256; then B, C, D */
     GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_B = 6,
     GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_C = 7,
     GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_D = 8
 };
+
+/* How parts of a sum that were made apart may be added up: as the type that is computed in, not as the output's. */
+enum { GANTRY__CUBLAS_REDUCTION_COMPUTE_TYPE = 2, GANTRY__CUBLAS_REDUCTION_ALL = 7 };
 
 /* X(function, parameters); all but cublasLtGetVersion return a gantry__cublas_status_t. */
 #define GANTRY__CUBLAS_FUNCTIONS(X)                                                                                \

@@ -9,42 +9,28 @@
  * more for the library. Batches with one stride are one call; the rest is one call per index of the outer
  * dimensions.
  *
- * float32 is computed in float32; with GANTRY_CUDA_TF32=1 the library may round inputs to TF32. The workspace comes
- * from the core's scratch, as much as the chosen way of computing needs; where that is not to be had, one that
- * needs none is taken. */
+ * float32 is computed in float32 unless GANTRY_CUDA_MATMUL_PRECISION lets the library round inputs to a shorter type.
+ * float16 and bfloat16 are summed in float32 and rounded once, at the end. The workspace comes from the core's scratch,
+ * as much as the chosen way of computing needs; where that is not to be had, one that needs none is taken. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cuda/cuda_backend.h"
+#include "cuda/cuda_cublas_plan.h"
 #include "portable/matmul_shape.h"
 
 #define WORKSPACE_BYTES (UINT64_C(32) << 20) /* what the library asks for at most on its largest cards */
 #define MOST_ALIGNMENT 256u
 
-/* One operand or the result, as the library sees it. */
-typedef struct matrix_t {
-    gantry__cu_address_t address;
-    uint64_t rows; /* of the column-major matrix */
-    uint64_t columns;
-    int32_t is_transposed;
-    int64_t batch_stride; /* elements */
-    gantry__cublas_layout_t layout;
-} matrix_t;
-
-/* One call of the library: out = left * right. */
+/* One call of the library: out = left * right, where left is the op's second input. */
 typedef struct product_t {
     gantry_op_call_t *call;
-    const gantry__cublas_t *lt;
-    gantry__cublas_handle_t handle;
-    int32_t dtype;
-    int32_t batch_count;
-    gantry__cublas_desc_t desc;
-    gantry__cublas_preference_t preference;
+    gantry__cublas_form_t form;
+    gantry__cu_address_t left;
+    gantry__cu_address_t right;
+    gantry__cu_address_t out;
     int has_workspace; /* was asked for, though it may have 0 bytes */
     gantry_span_t workspace;
-    matrix_t left;  /* the op's second input */
-    matrix_t right; /* the op's first */
-    matrix_t out;
 } product_t;
 
 /* ---- failures ---- */
@@ -68,6 +54,7 @@ static int32_t failure_code(const product_t *product, gantry__cublas_status_t na
 
 static int32_t check(const product_t *product, gantry__cublas_status_t native) {
     const gantry_host_t *host = product->call->device->host;
+    const gantry__cublas_form_t *form = &product->form;
     gantry__cu_result_t driver;
     char text[384];
     int32_t code;
@@ -77,180 +64,84 @@ static int32_t check(const product_t *product, gantry__cublas_status_t native) {
     }
     code = failure_code(product, native, &driver);
     snprintf(text, sizeof text, "%s of %llu x %llu by %llu x %llu (%d batches): %s (%u)%s%s", product->call->op,
-             (unsigned long long)product->out.columns,
-             (unsigned long long)(product->right.is_transposed ? product->right.columns : product->right.rows),
-             (unsigned long long)(product->left.is_transposed ? product->left.rows : product->left.columns),
-             (unsigned long long)product->out.rows, product->batch_count, gantry__cublas_status_name(native), native,
+             (unsigned long long)form->out.columns,
+             (unsigned long long)(form->right.is_transposed ? form->right.columns : form->right.rows),
+             (unsigned long long)(form->left.is_transposed ? form->left.rows : form->left.columns),
+             (unsigned long long)form->out.rows, form->batch_count, gantry__cublas_status_name(native), native,
              driver != GANTRY__CU_SUCCESS ? ", driver: " : "",
              driver != GANTRY__CU_SUCCESS ? gantry__cuda_error_name(driver) : "");
     return host->set_error(host->self, code, "cuBLAS", native, text);
 }
 
-/* ---- describing a product ---- */
+/* ---- computing ---- */
 
-static gantry__cublas_status_t describe_matrix(const product_t *product, matrix_t *matrix) {
-    const gantry__cublas_t *lt = product->lt;
-    unsigned int type = product->dtype == GANTRY_K_FLOAT64 ? GANTRY__CUBLAS_R_64F : GANTRY__CUBLAS_R_32F;
-    int64_t stride = matrix->batch_stride;
-    gantry__cublas_status_t native =
-        lt->cublasLtMatrixLayoutCreate(&matrix->layout, type, matrix->rows, matrix->columns, (long)matrix->rows);
-
-    if (native == GANTRY__CUBLAS_SUCCESS && product->batch_count > 1) {
-        native = lt->cublasLtMatrixLayoutSetAttribute(matrix->layout, GANTRY__CUBLAS_LAYOUT_BATCH_COUNT,
-                                                      &product->batch_count, sizeof product->batch_count);
-        if (native == GANTRY__CUBLAS_SUCCESS) {
-            native = lt->cublasLtMatrixLayoutSetAttribute(matrix->layout, GANTRY__CUBLAS_LAYOUT_BATCH_STRIDE, &stride,
-                                                          sizeof stride);
-        }
-    }
-    return native;
-}
-
-static gantry__cublas_status_t describe_form(const product_t *product, const matrix_t *matrix, unsigned int attribute) {
-    int32_t form = matrix->is_transposed ? GANTRY__CUBLAS_TRANSPOSED : GANTRY__CUBLAS_PLAIN;
-
-    return product->lt->cublasLtMatmulDescSetAttribute(product->desc, attribute, &form, sizeof form);
-}
-
-/* The library assumes 256 bytes unless told. A batch begins where its stride says. */
-static gantry__cublas_status_t describe_alignment(const product_t *product, const matrix_t *matrix,
-                                                  unsigned int attribute) {
-    uint64_t bits = matrix->address | (uint64_t)matrix->batch_stride * gantry_k_size(product->dtype);
+/* What every batch's address is a multiple of. */
+static uint32_t alignment_of(const product_t *product, gantry__cu_address_t address, int64_t batch_stride) {
+    uint64_t bits = address | (uint64_t)batch_stride * gantry_k_size(product->form.dtype);
     uint32_t alignment = MOST_ALIGNMENT;
 
     while (alignment > 1 && (bits & (alignment - 1)) != 0) {
         alignment /= 2;
     }
-    return product->lt->cublasLtMatmulPreferenceSetAttribute(product->preference, attribute, &alignment,
-                                                             sizeof alignment);
+    return alignment;
 }
 
-static gantry__cublas_status_t describe_operation(product_t *product) {
-    int has_tf32 = product->call->device->instance->has_tf32;
-    int is_double = product->dtype == GANTRY_K_FLOAT64;
-    gantry__cublas_status_t native =
-        product->lt->cublasLtMatmulDescCreate(&product->desc,
-                                              is_double  ? GANTRY__CUBLAS_COMPUTE_64F
-                                              : has_tf32 ? GANTRY__CUBLAS_COMPUTE_32F_TF32
-                                                         : GANTRY__CUBLAS_COMPUTE_32F,
-                                              is_double ? GANTRY__CUBLAS_R_64F : GANTRY__CUBLAS_R_32F);
+static int32_t take_plan(product_t *product, uint64_t most_workspace_bytes, gantry__cublas_plan_t **out_plan) {
+    gantry__cublas_form_t *form = &product->form;
 
-    if (native == GANTRY__CUBLAS_SUCCESS) {
-        native = describe_form(product, &product->left, GANTRY__CUBLAS_DESC_TRANSA);
-    }
-    if (native == GANTRY__CUBLAS_SUCCESS) {
-        native = describe_form(product, &product->right, GANTRY__CUBLAS_DESC_TRANSB);
-    }
-    return native;
-}
-
-static gantry__cublas_status_t describe_preference(product_t *product) {
-    gantry__cublas_status_t native = product->lt->cublasLtMatmulPreferenceCreate(&product->preference);
-
-    if (native == GANTRY__CUBLAS_SUCCESS) {
-        native = describe_alignment(product, &product->left, GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_A);
-    }
-    if (native == GANTRY__CUBLAS_SUCCESS) {
-        native = describe_alignment(product, &product->right, GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_B);
-    }
-    if (native == GANTRY__CUBLAS_SUCCESS) {
-        native = describe_alignment(product, &product->out, GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_C);
-    }
-    if (native == GANTRY__CUBLAS_SUCCESS) {
-        native = describe_alignment(product, &product->out, GANTRY__CUBLAS_PREFERENCE_ALIGNMENT_D);
-    }
-    return native;
-}
-
-static gantry__cublas_status_t describe(product_t *product) {
-    gantry__cublas_status_t native = describe_operation(product);
-
-    if (native == GANTRY__CUBLAS_SUCCESS) {
-        native = describe_matrix(product, &product->left);
-    }
-    if (native == GANTRY__CUBLAS_SUCCESS) {
-        native = describe_matrix(product, &product->right);
-    }
-    if (native == GANTRY__CUBLAS_SUCCESS) {
-        native = describe_matrix(product, &product->out);
-    }
-    return native == GANTRY__CUBLAS_SUCCESS ? describe_preference(product) : native;
-}
-
-static void forget(product_t *product) {
-    const gantry__cublas_t *lt = product->lt;
-    gantry__cublas_layout_t layouts[] = {product->left.layout, product->right.layout, product->out.layout};
-
-    for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++) {
-        if (layouts[i] != NULL) {
-            lt->cublasLtMatrixLayoutDestroy(layouts[i]);
-        }
-    }
-    if (product->preference != NULL) {
-        lt->cublasLtMatmulPreferenceDestroy(product->preference);
-    }
-    if (product->desc != NULL) {
-        lt->cublasLtMatmulDescDestroy(product->desc);
-    }
-}
-
-/* ---- computing ---- */
-
-static gantry__cublas_status_t choose(product_t *product, uint64_t workspace_bytes,
-                                      gantry__cublas_choice_t *out_choice) {
-    int found = 0;
-    gantry__cublas_status_t native = product->lt->cublasLtMatmulPreferenceSetAttribute(
-        product->preference, GANTRY__CUBLAS_PREFERENCE_MAX_WORKSPACE_BYTES, &workspace_bytes, sizeof workspace_bytes);
-
-    memset(out_choice, 0, sizeof *out_choice);
-    if (native == GANTRY__CUBLAS_SUCCESS) {
-        native = product->lt->cublasLtMatmulAlgoGetHeuristic(
-            product->handle, product->desc, product->left.layout, product->right.layout, product->out.layout,
-            product->out.layout, product->preference, 1, out_choice, &found);
-    }
-    return native == GANTRY__CUBLAS_SUCCESS && found == 0 ? GANTRY__CUBLAS_NOT_SUPPORTED : native;
+    form->left.alignment = alignment_of(product, product->left, form->left.batch_stride);
+    form->right.alignment = alignment_of(product, product->right, form->right.batch_stride);
+    form->out.alignment = alignment_of(product, product->out, form->out.batch_stride);
+    form->most_workspace_bytes = most_workspace_bytes;
+    return check(product, gantry__cublas_plan_take(product->call->device, form, out_plan));
 }
 
 /* The way to compute, and its workspace: taken for the first run of a call, since a call may have few, and enough
  * for the others, which come one after the other on the stream. */
-static int32_t choose_with_workspace(product_t *product, gantry__cublas_choice_t *out_choice) {
+static int32_t take_plan_and_workspace(product_t *product, gantry__cublas_plan_t **out_plan) {
     gantry_op_call_t *call = product->call;
     gantry_span_t *workspace = &product->workspace;
     int is_first = !product->has_workspace;
-    int32_t status = check(product, choose(product, is_first ? WORKSPACE_BYTES : workspace->size_bytes, out_choice));
+    int32_t status = take_plan(product, is_first ? WORKSPACE_BYTES : workspace->size_bytes, out_plan);
 
     product->has_workspace = 1;
-    if (status != GANTRY_K_OK || !is_first || out_choice->workspace_bytes == 0) {
+    if (status != GANTRY_K_OK || !is_first || (*out_plan)->choice.workspace_bytes == 0) {
         return status;
     }
-    status = call->services->scratch(call, out_choice->workspace_bytes, workspace);
+    status = call->services->scratch(call, (*out_plan)->choice.workspace_bytes, workspace);
     if (status != GANTRY_K_OK) {
+        gantry__cublas_plan_give(call->device, *out_plan);
         *workspace = (gantry_span_t){0, 0, 0};
     }
-    return status == GANTRY_K_RESOURCE_EXHAUSTED ? check(product, choose(product, 0, out_choice)) : status;
+    return status == GANTRY_K_RESOURCE_EXHAUSTED ? take_plan(product, 0, out_plan) : status;
 }
 
-static int32_t run(product_t *product) {
+static gantry__cublas_status_t submit(const product_t *product, const gantry__cublas_plan_t *plan) {
     static const float one32 = 1.0f;
     static const float zero32 = 0.0f;
     static const double one64 = 1.0;
     static const double zero64 = 0.0;
-    int is_double = product->dtype == GANTRY_K_FLOAT64;
-    gantry__cublas_choice_t choice;
-    void *out = (void *)(uintptr_t)product->out.address;
-    int32_t status = choose_with_workspace(product, &choice);
+    const gantry_op_call_t *call = product->call;
+    int is_double = product->form.dtype == GANTRY_K_FLOAT64;
+    void *out = (void *)(uintptr_t)product->out;
 
-    if (status != GANTRY_K_OK) {
-        return status;
+    return call->device->instance->cublas.cublasLtMatmul(
+        call->device->cublas, plan->desc, is_double ? (const void *)&one64 : &one32,
+        (const void *)(uintptr_t)product->left, plan->left, (const void *)(uintptr_t)product->right, plan->right,
+        is_double ? (const void *)&zero64 : &zero32, out, plan->out, out, plan->out, &plan->choice.algo,
+        (void *)(uintptr_t)gantry__cuda_address(&product->workspace), plan->choice.workspace_bytes,
+        call->stream->handle);
+}
+
+static int32_t run(product_t *product) {
+    gantry__cublas_plan_t *plan = NULL;
+    int32_t status = take_plan_and_workspace(product, &plan);
+
+    if (status == GANTRY_K_OK) {
+        status = check(product, submit(product, plan));
+        gantry__cublas_plan_give(product->call->device, plan);
     }
-    return check(product,
-                 product->lt->cublasLtMatmul(product->handle, product->desc, is_double ? (const void *)&one64 : &one32,
-                                             (const void *)(uintptr_t)product->left.address, product->left.layout,
-                                             (const void *)(uintptr_t)product->right.address, product->right.layout,
-                                             is_double ? (const void *)&zero64 : &zero32, out, product->out.layout, out,
-                                             product->out.layout, &choice.algo,
-                                             (void *)(uintptr_t)gantry__cuda_address(&product->workspace),
-                                             choice.workspace_bytes, product->call->stream->handle));
+    return status;
 }
 
 /* The context is current meanwhile: scratch is the core's, which pushes it once more. */
@@ -263,11 +154,7 @@ static int32_t compute_product(product_t *product) {
         return gantry__cuda_check(device->host, native, "%s on \"%.200s\"", product->call->op,
                                   device->record->hardware_name);
     }
-    status = check(product, describe(product));
-    if (status == GANTRY_K_OK) {
-        status = run(product);
-    }
-    forget(product);
+    status = run(product);
     gantry__cuda_leave(device);
     return status;
 }
@@ -314,38 +201,36 @@ static void read_product(gantry_op_call_t *call, const gantry__matmul_shape_t *s
 
     *out = (product_t){
         .call = call,
-        .lt = &call->device->instance->cublas,
-        .handle = gantry__cublas_handle(call->device),
-        .dtype = call->outputs[0]->dtype,
-        .batch_count = last >= 0 ? (int32_t)shape->batch_dims[last] : 1,
-        .left = {.address = gantry__cuda_address(&call->inputs[1]->span),
-                 .rows = (uint64_t)(is_b_plain ? shape->n : shape->k),
-                 .columns = (uint64_t)(is_b_plain ? shape->k : shape->n),
-                 .is_transposed = !is_b_plain,
-                 .batch_stride = last >= 0 ? shape->b_batch[last] : 0},
-        .right = {.address = gantry__cuda_address(&call->inputs[0]->span),
-                  .rows = (uint64_t)(is_a_plain ? shape->k : shape->m),
-                  .columns = (uint64_t)(is_a_plain ? shape->m : shape->k),
-                  .is_transposed = !is_a_plain,
-                  .batch_stride = last >= 0 ? shape->a_batch[last] : 0},
-        .out = {.address = gantry__cuda_address(&call->outputs[0]->span),
-                .rows = (uint64_t)shape->n,
-                .columns = (uint64_t)shape->m,
-                .batch_stride = last >= 0 ? shape->m * shape->n : 0},
+        .left = gantry__cuda_address(&call->inputs[1]->span),
+        .right = gantry__cuda_address(&call->inputs[0]->span),
+        .out = gantry__cuda_address(&call->outputs[0]->span),
+        .form = {.dtype = call->outputs[0]->dtype,
+                 .batch_count = last >= 0 ? (int32_t)shape->batch_dims[last] : 1,
+                 .left = {.rows = (uint64_t)(is_b_plain ? shape->n : shape->k),
+                          .columns = (uint64_t)(is_b_plain ? shape->k : shape->n),
+                          .is_transposed = !is_b_plain,
+                          .batch_stride = last >= 0 ? shape->b_batch[last] : 0},
+                 .right = {.rows = (uint64_t)(is_a_plain ? shape->k : shape->m),
+                           .columns = (uint64_t)(is_a_plain ? shape->m : shape->k),
+                           .is_transposed = !is_a_plain,
+                           .batch_stride = last >= 0 ? shape->a_batch[last] : 0},
+                 .out = {.rows = (uint64_t)shape->n,
+                         .columns = (uint64_t)shape->m,
+                         .batch_stride = last >= 0 ? shape->m * shape->n : 0}},
     };
 }
 
 /* The product of the outer batch dimensions' index `run`. */
 static void move_to_run(const gantry__matmul_shape_t *shape, int64_t number, product_t *product) {
-    uint64_t item = gantry_k_size(product->dtype);
+    uint64_t item = gantry_k_size(product->form.dtype);
     int32_t last = shape->batch_rank - 1;
 
-    product->out.address += (uint64_t)(number * shape->batch_dims[last] * shape->m * shape->n) * item;
+    product->out += (uint64_t)(number * shape->batch_dims[last] * shape->m * shape->n) * item;
     for (int32_t d = last - 1; d >= 0; d--) {
         int64_t index = number % shape->batch_dims[d];
 
-        product->right.address += (uint64_t)(index * shape->a_batch[d]) * item;
-        product->left.address += (uint64_t)(index * shape->b_batch[d]) * item;
+        product->right += (uint64_t)(index * shape->a_batch[d]) * item;
+        product->left += (uint64_t)(index * shape->b_batch[d]) * item;
         number /= shape->batch_dims[d];
     }
 }
@@ -390,11 +275,17 @@ static void read_shape(const gantry_op_call_t *call, gantry__matmul_shape_t *out
     fold_batches(out_shape);
 }
 
+/* bfloat16 came with 8.0. */
+static int card_has_type(const gantry_op_call_t *call) {
+    return call->outputs[0]->dtype != GANTRY_K_BFLOAT16 || call->device->record->capability >= 80;
+}
+
 /* Counts beyond 32 bits are left to the portable kernels. */
 static int32_t supports(const gantry_op_call_t *call) {
     gantry__matmul_shape_t shape;
 
-    if (call->device == NULL || !is_whole_card(call) || gantry__cublas_handle(call->device) == NULL) {
+    if (call->device == NULL || !is_whole_card(call) || !card_has_type(call) ||
+        gantry__cublas_handle(call->device) == NULL) {
         return 0;
     }
     read_shape(call, &shape);
@@ -404,7 +295,7 @@ static int32_t supports(const gantry_op_call_t *call) {
 
 /* A product over no elements is all zeros. */
 static int32_t clear(gantry_op_call_t *call) {
-    const uint32_t zero = 0;
+    const uint16_t zero = 0;
 
     return call->services->fill(call, &call->outputs[0]->span, &zero, sizeof zero);
 }
@@ -421,7 +312,7 @@ static int32_t compute(gantry_op_call_t *call) {
     return all_batches(&shape, &product);
 }
 
-static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS}};
+static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS | GANTRY_K_HALVES}};
 
 const gantry_kernel_def_t gantry__cublas_kernels[GANTRY__CUBLAS_OPS] = {
     {.struct_size = sizeof(gantry_kernel_def_t),

@@ -41,7 +41,7 @@ static int32_t start_driver(const gantry_backend_instance_t *instance, int *out_
 static void leave_out(const gantry_host_t *host, char *reasons, size_t reasons_bytes, int ordinal, const char *reason) {
     size_t length = strlen(reasons);
 
-    gantry__cuda_log(host, GANTRY_LOG_WARNING, "CUDA device %d is left out: %s", ordinal, reason);
+    gantry__host_log(host, GANTRY_LOG_WARNING, "CUDA device %d is left out: %s", ordinal, reason);
     snprintf(reasons + length, reasons_bytes - length, "%sdevice %d: %s", length > 0 ? "; " : "", ordinal, reason);
 }
 
@@ -80,7 +80,7 @@ int32_t gantry__cuda_devices_find(gantry_backend_instance_t *instance) {
 }
 
 void gantry__cuda_devices_forget(gantry_backend_instance_t *instance) {
-    gantry__cuda_free(instance->host, instance->records, instance->record_capacity * sizeof *instance->records);
+    gantry__host_free(instance->host, instance->records, instance->record_capacity * sizeof *instance->records);
     instance->records = NULL;
     instance->record_count = 0;
     instance->record_capacity = 0;
@@ -152,7 +152,7 @@ static gantry_backend_device_t *make_device(gantry_backend_instance_t *instance,
     atomic_init(&device->peers_tried, 0);
     if (pthread_mutex_init(&device->lock, NULL) != 0) {
         gantry__cuda_fail(device->host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for a CUDA device");
-        gantry__cuda_free(device->host, device, sizeof *device);
+        gantry__host_free(device->host, device, sizeof *device);
         return NULL;
     }
     return device;
@@ -188,6 +188,7 @@ int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t i
 }
 
 static void close_cublas(gantry_backend_device_t *device) {
+    gantry__cublas_plans_forget(device);
     if (device->cublas != NULL && gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
         device->instance->cublas.cublasLtDestroy(device->cublas);
         gantry__cuda_leave(device);
@@ -198,5 +199,5 @@ void gantry__cuda_device_close(gantry_backend_device_t *device) {
     close_cublas(device);
     give_context(device);
     pthread_mutex_destroy(&device->lock);
-    gantry__cuda_free(device->host, device, sizeof *device);
+    gantry__host_free(device->host, device, sizeof *device);
 }

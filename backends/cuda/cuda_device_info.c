@@ -4,14 +4,6 @@
 
 #include "cuda/cuda_backend.h"
 
-#define BIT(dtype) (UINT64_C(1) << (dtype))
-
-/* Every type that needs no more than CUDA C's own: also bfloat16 (14) and float16 (19), which are stored as 16 bits and
- * computed in float32; uint8 4, int16 5, int8 6, uint16 17, uint32 22, uint64 23. */
-#define ALL_TYPES                                                                                     \
-    (BIT(GANTRY_K_FLOAT32) | BIT(GANTRY_K_FLOAT64) | BIT(GANTRY_K_INT32) | BIT(4) | BIT(5) | BIT(6) | \
-     BIT(GANTRY_K_INT64) | BIT(GANTRY_K_BOOL) | BIT(14) | BIT(17) | BIT(19) | BIT(22) | BIT(23))
-
 #define PARAMETER_BYTES 4096 /* of one launch, on every card */
 
 typedef struct asked_t {
@@ -83,7 +75,7 @@ static void find_arch(const gantry_backend_instance_t *instance, gantry__cuda_re
     }
     record->is_ptx = record->arch != record->capability;
     if (record->arch == 0) {
-        gantry__cuda_log(
+        gantry__host_log(
             instance->host, GANTRY_LOG_WARNING,
             "\"%.120s\" runs no programs: its compute capability %s is older than any that %s compiles for",
             record->hardware_name, record->compute_capability, nvrtc->name);
@@ -125,7 +117,7 @@ static void fill_numbers(asked_t *asked) {
     info->compute_units = number(asked, GANTRY__CU_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     info->base_alignment_bytes = 256;
     info->local_memory_bytes = number(asked, GANTRY__CU_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
-    info->dtype_mask = ALL_TYPES;
+    info->dtype_mask = GANTRY_K_ANY;
     info->max_work_group_size = number(asked, GANTRY__CU_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
     info->parameter_bytes = PARAMETER_BYTES;
     info->native_vector_width = 1;

@@ -12,7 +12,7 @@ static int32_t create(gantry_backend_device_t *device, gantry_backend_event_t **
     event->device = device;
     GANTRY__CUDA_CALL(device, native, device->cu->cuEventCreate(&event->handle, GANTRY__CU_EVENT_DISABLE_TIMING));
     if (native != GANTRY__CU_SUCCESS) {
-        gantry__cuda_free(device->host, event, sizeof *event);
+        gantry__host_free(device->host, event, sizeof *event);
         return gantry__cuda_check(device->host, native, "making an event on \"%.200s\"", device->record->hardware_name);
     }
     *out_event = event;
@@ -26,7 +26,7 @@ static void destroy(gantry_backend_event_t *event) {
         device->cu->cuEventDestroy_v2(event->handle);
         gantry__cuda_leave(device);
     }
-    gantry__cuda_free(device->host, event, sizeof *event);
+    gantry__host_free(device->host, event, sizeof *event);
 }
 
 static int32_t record(gantry_backend_event_t *event, gantry_backend_stream_t *stream) {

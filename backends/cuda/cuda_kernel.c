@@ -1,22 +1,17 @@
 /* Kernels and their launches. A CUfunction carries no arguments, so one serves every thread. */
 #include "cuda/cuda_backend.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define MOST_PARAMETERS 64
 #define USUAL_GROUP 256u /* work-items, where the caller leaves the size to us */
 #define MOST_GROUPS_X 2147483647u
 #define MOST_GROUPS_YZ 65535u
 
 struct gantry_backend_kernel_t {
+    gantry__kernel_head_t head; /* first: a kernel of its program's list */
     gantry_backend_program_t *program;
-    gantry_backend_kernel_t *next; /* of the program */
     gantry__cu_function_t function;
-    char *name;              /* owned, strlen + 1 bytes */
     int32_t parameter_count; /* -1: the driver does not tell */
     size_t parameter_bytes[MOST_PARAMETERS];
-    gantry_kernel_info_t info;
 };
 
 /* ---- finding ---- */
@@ -24,49 +19,31 @@ struct gantry_backend_kernel_t {
 static void release_kernel(gantry_backend_kernel_t *kernel) {
     const gantry_host_t *host = kernel->program->device->host;
 
-    if (kernel->name != NULL) {
-        gantry__cuda_free(host, kernel->name, strlen(kernel->name) + 1);
-    }
-    gantry__cuda_free(host, kernel, sizeof *kernel);
+    gantry__host_text_free(host, kernel->head.name);
+    gantry__host_free(host, kernel, sizeof *kernel);
 }
 
-void gantry__cuda_kernels_release(gantry_backend_kernel_t *first) {
-    while (first != NULL) {
-        gantry_backend_kernel_t *next = first->next;
+void gantry__cuda_kernels_release(gantry__kernel_list_t *kernels) {
+    gantry__kernel_head_t *head;
 
-        release_kernel(first);
-        first = next;
+    while ((head = gantry__kernel_list_take(kernels)) != NULL) {
+        release_kernel((gantry_backend_kernel_t *)head);
     }
 }
 
 static gantry_backend_kernel_t *make_kernel(gantry_backend_program_t *program, const char *name) {
     const gantry_host_t *host = program->device->host;
     gantry_backend_kernel_t *kernel = gantry__cuda_alloc(host, sizeof *kernel);
-    size_t name_bytes = strlen(name) + 1;
 
     if (kernel == NULL) {
         return NULL;
     }
     kernel->program = program;
-    kernel->name = gantry__cuda_alloc(host, name_bytes);
-    if (kernel->name == NULL) {
+    kernel->head.name = gantry__cuda_text(host, name);
+    if (kernel->head.name == NULL) {
         release_kernel(kernel);
         return NULL;
     }
-    memcpy(kernel->name, name, name_bytes);
-    return kernel;
-}
-
-static gantry_backend_kernel_t *find_known(gantry_backend_program_t *program, const char *name) {
-    gantry_backend_kernel_t *kernel;
-
-    pthread_mutex_lock(&program->lock);
-    for (kernel = program->kernels; kernel != NULL; kernel = kernel->next) {
-        if (strcmp(kernel->name, name) == 0) {
-            break;
-        }
-    }
-    pthread_mutex_unlock(&program->lock);
     return kernel;
 }
 
@@ -97,25 +74,21 @@ static int32_t count_parameters(gantry_backend_kernel_t *kernel) {
 
 /* The device's context is current. What the driver does not tell stays 0. */
 static void ask_needs(gantry_backend_kernel_t *kernel) {
-    kernel->info.struct_size = sizeof kernel->info;
-    kernel->info.max_work_group_size = attribute(kernel, GANTRY__CU_FUNCTION_MAX_THREADS_PER_BLOCK);
-    kernel->info.local_bytes = attribute(kernel, GANTRY__CU_FUNCTION_SHARED_SIZE_BYTES);
-    kernel->info.private_bytes = attribute(kernel, GANTRY__CU_FUNCTION_LOCAL_SIZE_BYTES);
+    kernel->head.info.struct_size = sizeof kernel->head.info;
+    kernel->head.info.max_work_group_size = attribute(kernel, GANTRY__CU_FUNCTION_MAX_THREADS_PER_BLOCK);
+    kernel->head.info.local_bytes = attribute(kernel, GANTRY__CU_FUNCTION_SHARED_SIZE_BYTES);
+    kernel->head.info.private_bytes = attribute(kernel, GANTRY__CU_FUNCTION_LOCAL_SIZE_BYTES);
     kernel->parameter_count = count_parameters(kernel);
 }
 
 int32_t gantry__cuda_kernel_info(gantry_backend_kernel_t *kernel, gantry_kernel_info_t *out_info) {
-    uint32_t bytes = out_info->struct_size < sizeof kernel->info ? out_info->struct_size : sizeof kernel->info;
-
-    memcpy(out_info, &kernel->info, bytes);
-    out_info->struct_size = bytes;
-    return GANTRY_K_OK;
+    return gantry__kernel_head_info(&kernel->head, out_info);
 }
 
 static gantry__cu_result_t find_function(gantry_backend_kernel_t *kernel) {
     gantry_backend_program_t *program = kernel->program;
     gantry__cu_result_t native =
-        program->device->cu->cuModuleGetFunction(&kernel->function, program->module, kernel->name);
+        program->device->cu->cuModuleGetFunction(&kernel->function, program->module, kernel->head.name);
 
     if (native == GANTRY__CU_SUCCESS) {
         ask_needs(kernel);
@@ -125,7 +98,7 @@ static gantry__cu_result_t find_function(gantry_backend_kernel_t *kernel) {
 
 int32_t gantry__cuda_kernel_find(gantry_backend_program_t *program, const char *name,
                                  gantry_backend_kernel_t **out_kernel) {
-    gantry_backend_kernel_t *kernel = find_known(program, name);
+    gantry_backend_kernel_t *kernel = (gantry_backend_kernel_t *)gantry__kernel_list_find(&program->kernels, name);
     gantry__cu_result_t native;
 
     *out_kernel = kernel;
@@ -142,11 +115,7 @@ int32_t gantry__cuda_kernel_find(gantry_backend_program_t *program, const char *
         return gantry__cuda_check(program->device->host, native, "kernel \"%.100s\" of program \"%.200s\"", name,
                                   program->label);
     }
-    pthread_mutex_lock(
-        &program->lock); /* two threads that find one name at a time make it twice; both end with the program */
-    kernel->next = program->kernels;
-    program->kernels = kernel;
-    pthread_mutex_unlock(&program->lock);
+    gantry__kernel_list_add(&program->kernels, &kernel->head);
     *out_kernel = kernel;
     return GANTRY_K_OK;
 }
@@ -163,8 +132,8 @@ typedef struct parameters_t {
 
 static int32_t wrong_arguments(const gantry_backend_kernel_t *kernel, const char *what, uint32_t number) {
     return gantry__cuda_fail(kernel->program->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
-                             "launch of \"%.100s\" of \"%.100s\": %s %u", kernel->name, kernel->program->label, what,
-                             number);
+                             "launch of \"%.100s\" of \"%.100s\": %s %u", kernel->head.name, kernel->program->label,
+                             what, number);
 }
 
 static void add_number(parameters_t *out, unsigned long long value) {
@@ -210,14 +179,14 @@ static int32_t set_parameters(const gantry_backend_kernel_t *kernel, const gantr
         return gantry__cuda_fail(
             kernel->program->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
             "launch of \"%.100s\" of \"%.100s\": %u arguments, a span counting twice; the kernel takes %d",
-            kernel->name, kernel->program->label, out->count, kernel->parameter_count);
+            kernel->head.name, kernel->program->label, out->count, kernel->parameter_count);
     }
     return GANTRY_K_OK;
 }
 
 /* The largest group up to the usual one that divides the work-items: none may be launched beyond them. */
 static uint64_t choose_group(const gantry_backend_kernel_t *kernel, uint64_t items) {
-    uint64_t most = kernel->info.max_work_group_size;
+    uint64_t most = kernel->head.info.max_work_group_size;
     uint64_t group = most != 0 && most < USUAL_GROUP ? most : USUAL_GROUP;
 
     while (items % group != 0) {
@@ -246,7 +215,7 @@ static int32_t shape_launch(const gantry_backend_kernel_t *kernel, const gantry_
                 kernel->program->device->host, GANTRY_K_INVALID_ARGUMENT, 0,
                 "launch of \"%.100s\" of \"%.100s\": %llu work-items in groups of %llu in dimension %u; a "
                 "multiple of up to %u groups is accepted",
-                kernel->name, kernel->program->label, (unsigned long long)items, (unsigned long long)local[d], d,
+                kernel->head.name, kernel->program->label, (unsigned long long)items, (unsigned long long)local[d], d,
                 d == 0 ? MOST_GROUPS_X : MOST_GROUPS_YZ);
         }
     }
@@ -279,6 +248,6 @@ int32_t gantry__cuda_kernel_launch(gantry_backend_stream_t *stream, gantry_backe
     return gantry__cuda_check(
         device->host, native,
         "launch of \"%.100s\" of \"%.100s\": %u x %u x %u groups of %u x %u x %u work-items, %u arguments",
-        kernel->name, kernel->program->label, groups[0], groups[1], groups[2], group[0], group[1], group[2],
+        kernel->head.name, kernel->program->label, groups[0], groups[1], groups[2], group[0], group[1], group[2],
         launch->arg_count);
 }

@@ -3,14 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cuda/cuda_library.h"
 #include "cuda/cuda_status.h"
-#include "cuda/cuda_symbols.h"
 
-static const char *const candidates[] = {"libnvidia-ml.so.1"};
-
-static const gantry__cuda_symbol_t symbols[] = {{"nvmlErrorString", offsetof(gantry__nvml_t, nvmlErrorString)},
+static const gantry__library_symbol_t symbols[] = {{"nvmlErrorString", offsetof(gantry__nvml_t, nvmlErrorString)},
 #define SYMBOL(function, parameters) {#function, offsetof(gantry__nvml_t, function)},
-                                                GANTRY__NVML_FUNCTIONS(SYMBOL)
+                                                   GANTRY__NVML_FUNCTIONS(SYMBOL)
 #undef SYMBOL
 };
 
@@ -33,24 +31,16 @@ static void start(gantry__nvml_t *nvml, const char *file) {
 }
 
 void gantry__nvml_open(const gantry_host_t *host, gantry__nvml_t *out_nvml) {
-    char file[256];
-    char reasons[400];
-    const char *missing;
-    void *library;
+    static const char *const candidates[] = {"libnvidia-ml.so.1"};
+    static const gantry__cuda_file_t wanted = {
+        .name = "NVML", .least = "", .option = "GANTRY_CUDA_NVML", .candidates = candidates, .candidate_count = 1};
+    char file[GANTRY__CUDA_FILE_BYTES];
 
     out_nvml->is_tried = 1;
-    library = gantry__cuda_library_open(host, "GANTRY_CUDA_NVML", candidates, sizeof candidates / sizeof candidates[0],
-                                        file, sizeof file, reasons, sizeof reasons);
-    if (library == NULL) {
-        snprintf(out_nvml->reason, sizeof out_nvml->reason, "NVML cannot be opened: %s", reasons);
-        return;
+    if (gantry__cuda_library_open(host, &wanted, symbols, sizeof symbols / sizeof symbols[0], out_nvml, file,
+                                  out_nvml->reason, sizeof out_nvml->reason)) {
+        start(out_nvml, file);
     }
-    missing = gantry__cuda_library_resolve(library, symbols, sizeof symbols / sizeof symbols[0], out_nvml);
-    if (missing != NULL) {
-        snprintf(out_nvml->reason, sizeof out_nvml->reason, "%.200s is no NVML: it has no function %s", file, missing);
-        return;
-    }
-    start(out_nvml, file);
 }
 
 void gantry__nvml_close(gantry__nvml_t *nvml) {

@@ -3,12 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cuda/cuda_library.h"
 #include "cuda/cuda_status.h"
-#include "cuda/cuda_symbols.h"
 
-static const gantry__cuda_symbol_t symbols[] = {{"nvrtcGetErrorString", offsetof(gantry__nvrtc_t, nvrtcGetErrorString)},
+static const gantry__library_symbol_t symbols[] = {
+    {"nvrtcGetErrorString", offsetof(gantry__nvrtc_t, nvrtcGetErrorString)},
 #define SYMBOL(function, parameters) {#function, offsetof(gantry__nvrtc_t, function)},
-                                                GANTRY__NVRTC_FUNCTIONS(SYMBOL)
+    GANTRY__NVRTC_FUNCTIONS(SYMBOL)
 #undef SYMBOL
 };
 
@@ -58,23 +59,19 @@ static void ask_version(gantry__nvrtc_t *nvrtc, const char *file) {
     nvrtc->is_usable = 1;
 }
 
+/* A library of CUDA 13 does not work with a driver of CUDA 12, hence the order. */
 void gantry__nvrtc_open(const gantry_host_t *host, int driver_version, gantry__nvrtc_t *out_nvrtc) {
     static const char *const newest_first[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"};
     static const char *const for_12[] = {"libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc.so.11.2"};
-    char file[256];
-    char reasons[400];
-    const char *missing;
-    void *library = gantry__cuda_library_open(host, "GANTRY_CUDA_NVRTC", driver_version < 13000 ? for_12 : newest_first,
-                                              3, file, sizeof file, reasons, sizeof reasons);
+    const gantry__cuda_file_t wanted = {.name = "NVRTC",
+                                        .least = " of CUDA 11.2 or newer",
+                                        .option = "GANTRY_CUDA_NVRTC",
+                                        .candidates = driver_version < 13000 ? for_12 : newest_first,
+                                        .candidate_count = 3};
+    char file[GANTRY__CUDA_FILE_BYTES];
 
-    if (library == NULL) {
-        snprintf(out_nvrtc->reason, sizeof out_nvrtc->reason, "NVRTC cannot be opened: %s", reasons);
-        return;
-    }
-    missing = gantry__cuda_library_resolve(library, symbols, sizeof symbols / sizeof symbols[0], out_nvrtc);
-    if (missing != NULL) {
-        snprintf(out_nvrtc->reason, sizeof out_nvrtc->reason,
-                 "%.200s is no NVRTC of CUDA 11.2 or newer: it has no function %s", file, missing);
+    if (!gantry__cuda_library_open(host, &wanted, symbols, sizeof symbols / sizeof symbols[0], out_nvrtc, file,
+                                   out_nvrtc->reason, sizeof out_nvrtc->reason)) {
         return;
     }
     ask_version(out_nvrtc, file);

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define OPTIONS_BYTES 1024
+#include "shared/build_failure.h"
+
 #define MOST_OPTIONS 64
-#define LOG_BYTES_SHOWN 1500 /* of a compiler's log, from its first error on */
 
 /* ---- a refusal ---- */
 
@@ -26,41 +26,30 @@ static char *build_log(gantry_backend_device_t *device, gantry__nvrtc_program_t 
         return NULL;
     }
     if (nvrtc->nvrtcGetProgramLog(handle, log) != GANTRY__NVRTC_SUCCESS) {
-        gantry__cuda_free(device->host, log, bytes + 1);
+        gantry__host_free(device->host, log, bytes + 1);
         return NULL;
     }
     *out_bytes = bytes + 1;
     return log;
 }
 
-/* Where to begin in a log that is too long to show: the line of its first error. */
-static const char *interesting_part(const char *log) {
-    const char *at;
-
-    if (strlen(log) <= LOG_BYTES_SHOWN) {
-        return log;
-    }
-    at = strstr(log, "error");
-    if (at == NULL) {
-        return log;
-    }
-    while (at > log && at[-1] != '\n') {
-        at--;
-    }
-    return at;
-}
-
 static int32_t build_failed(gantry_backend_device_t *device, gantry__nvrtc_program_t handle, const char *label,
                             const char *options, gantry__nvrtc_result_t native) {
-    char text[LOG_BYTES_SHOWN + OPTIONS_BYTES + 512];
     size_t log_bytes = 0;
     char *log = handle != NULL ? build_log(device, handle, &log_bytes) : NULL;
+    int32_t code = gantry__build_failed(
+        device->host,
+        &(gantry__build_failure_t){.domain = "NVRTC",
+                                   .code = gantry__nvrtc_error_code(native),
+                                   .native = native,
+                                   .native_name = gantry__nvrtc_error_name(&device->instance->nvrtc, native),
+                                   .label = label,
+                                   .options = options,
+                                   .hardware_name = device->record->hardware_name,
+                                   .log = log});
 
-    snprintf(text, sizeof text, "building \"%.100s\" with \"%.900s\" for \"%.200s\": %.100s (%u)\n%.*s", label, options,
-             device->record->hardware_name, gantry__nvrtc_error_name(&device->instance->nvrtc, native), native,
-             LOG_BYTES_SHOWN, log != NULL ? interesting_part(log) : "the compiler left no log");
-    gantry__cuda_free(device->host, log, log_bytes);
-    return device->host->set_error(device->host->self, gantry__nvrtc_error_code(native), "NVRTC", native, text);
+    gantry__host_free(device->host, log, log_bytes);
+    return code;
 }
 
 /* ---- compiling ---- */
@@ -73,7 +62,7 @@ static const char *const fixed_options[] = {"--fmad=false", "--prec-div=true", "
 
 typedef struct options_t {
     char arch[48];
-    char text[OPTIONS_BYTES]; /* the caller's, cut at their blanks */
+    char text[GANTRY__BUILD_OPTIONS_BYTES]; /* the caller's, cut at their blanks */
     const char *list[MOST_OPTIONS];
     int count;
 } options_t;
@@ -91,7 +80,7 @@ static int32_t read_options(gantry_backend_device_t *device, const char *label, 
     if (length >= sizeof out->text) {
         return gantry__cuda_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
                                  "build options of \"%.200s\" take %zu bytes; at most %d are accepted", label, length,
-                                 OPTIONS_BYTES - 1);
+                                 GANTRY__BUILD_OPTIONS_BYTES - 1);
     }
     memcpy(out->text, options, length + 1);
     for (char *at = out->text; *at != '\0';) {
@@ -194,7 +183,7 @@ static int32_t compile_source(gantry_backend_program_t *program, const gantry_pr
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
     status = compile_text(program, text, &list, options);
-    gantry__cuda_free(device->host, text, bytes);
+    gantry__host_free(device->host, text, bytes);
     return status;
 }
 
@@ -204,45 +193,41 @@ static void destroy(gantry_backend_program_t *program) {
     gantry_backend_device_t *device = program->device;
     const gantry_host_t *host = device->host;
 
-    gantry__cuda_kernels_release(program->kernels);
+    gantry__cuda_kernels_release(&program->kernels);
     if (program->module != NULL && gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
         device->cu->cuModuleUnload(program->module);
         gantry__cuda_leave(device);
     }
-    gantry__cuda_free(host, program->image, program->image_bytes + 1);
-    if (program->label != NULL) {
-        gantry__cuda_free(host, program->label, strlen(program->label) + 1);
-    }
-    pthread_mutex_destroy(&program->lock);
-    gantry__cuda_free(host, program, sizeof *program);
+    gantry__host_free(host, program->image, program->image_bytes + 1);
+    gantry__host_text_free(host, program->label);
+    gantry__kernel_list_deinit(&program->kernels);
+    gantry__host_free(host, program, sizeof *program);
 }
 
 static gantry_backend_program_t *make_program(gantry_backend_device_t *device, const char *label) {
     gantry_backend_program_t *program = gantry__cuda_alloc(device->host, sizeof *program);
-    size_t label_bytes = strlen(label) + 1;
 
     if (program == NULL) {
         return NULL;
     }
     program->device = device;
-    if (pthread_mutex_init(&program->lock, NULL) != 0) {
+    if (!gantry__kernel_list_init(&program->kernels)) {
         gantry__cuda_fail(device->host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for program \"%.200s\"", label);
-        gantry__cuda_free(device->host, program, sizeof *program);
+        gantry__host_free(device->host, program, sizeof *program);
         return NULL;
     }
-    program->label = gantry__cuda_alloc(device->host, label_bytes);
+    program->label = gantry__cuda_text(device->host, label);
     if (program->label == NULL) {
         destroy(program);
         return NULL;
     }
-    memcpy(program->label, label, label_bytes);
     return program;
 }
 
 /* Hands the image to the driver, which translates PTX here. */
 static int32_t load_image(gantry_backend_program_t *program) {
     gantry_backend_device_t *device = program->device;
-    char log[LOG_BYTES_SHOWN] = "";
+    char log[GANTRY__BUILD_LOG_BYTES] = "";
     unsigned int options[] = {GANTRY__CU_JIT_ERROR_LOG_BUFFER, GANTRY__CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void *values[] = {log, (void *)(uintptr_t)(sizeof log - 1)};
     gantry__cu_result_t native;

@@ -9,10 +9,7 @@
 #include <gantry/backend_abi.h>
 
 #include "cuda/cuda_api.h"
-#include "portable/kernel_types.h"
-
-/* Codes of status.h that kernel_types.h does not name. */
-enum { GANTRY__CUDA_UNKNOWN = 2, GANTRY__CUDA_NOT_FOUND = 5 };
+#include "shared/native_error.h"
 
 /* Numbers that this backend looks at itself. */
 enum {
@@ -23,26 +20,31 @@ enum {
     GANTRY__CU_PEER_ACCESS_ALREADY_ENABLED = 704
 };
 
-#define GANTRY__CUDA_PRINTF(text, first) __attribute__((format(printf, text, first)))
+extern const gantry__native_errors_t gantry__cuda_errors;
+
+/* (host, code, native, format, ...): hands the text to the host as it is; returns code. */
+#define gantry__cuda_fail(host, ...) gantry__native_fail(host, &gantry__cuda_errors, __VA_ARGS__)
+/* (host, native, format, ...): 0 when native is CUDA_SUCCESS; else its code, with the text followed by
+ * ": CUDA_ERROR_NAME (number)". */
+#define gantry__cuda_check(host, ...) gantry__native_check(host, &gantry__cuda_errors, __VA_ARGS__)
 
 /* "CUDA_ERROR_OUT_OF_MEMORY"; "unknown CUDA error" for a number that is newer than this list. */
-const char *gantry__cuda_error_name(gantry__cu_result_t native);
-int32_t gantry__cuda_error_code(gantry__cu_result_t native);
+static inline const char *gantry__cuda_error_name(gantry__cu_result_t native) {
+    return gantry__native_name(&gantry__cuda_errors, native);
+}
 
-/* Hands the text to the host as it is; returns code. */
-int32_t gantry__cuda_fail(const gantry_host_t *host, int32_t code, int64_t native, const char *format, ...)
-    GANTRY__CUDA_PRINTF(4, 5);
-/* 0 when native is CUDA_SUCCESS; else the converter's code, with the text followed by ": CUDA_ERROR_NAME (number)". */
-int32_t gantry__cuda_check(const gantry_host_t *host, gantry__cu_result_t native, const char *format, ...)
-    GANTRY__CUDA_PRINTF(3, 4);
-void gantry__cuda_log(const gantry_host_t *host, int32_t level, const char *format, ...) GANTRY__CUDA_PRINTF(3, 4);
+static inline int32_t gantry__cuda_error_code(gantry__cu_result_t native) {
+    return gantry__native_code(&gantry__cuda_errors, native);
+}
 
-/* NULL when unset or empty. */
-const char *gantry__cuda_option(const gantry_host_t *host, const char *name);
+/* Zeroed memory of the host; NULL after ResourceExhausted was stated. Given back with gantry__host_free. */
+static inline void *gantry__cuda_alloc(const gantry_host_t *host, size_t bytes) {
+    return gantry__host_alloc(host, gantry__cuda_errors.domain, bytes);
+}
 
-/* Zeroed memory of the host; NULL after ResourceExhausted was stated. */
-void *gantry__cuda_alloc(const gantry_host_t *host, size_t bytes);
-/* ptr may be NULL; bytes is what was asked for. */
-void gantry__cuda_free(const gantry_host_t *host, void *ptr, size_t bytes);
+/* A copy of the text; NULL as above. Given back with gantry__host_text_free. */
+static inline char *gantry__cuda_text(const gantry_host_t *host, const char *text) {
+    return gantry__host_text(host, gantry__cuda_errors.domain, text);
+}
 
 #endif

@@ -17,7 +17,7 @@ static int32_t create_with_priority(gantry_backend_device_t *device, int32_t pur
     GANTRY__CUDA_CALL(device, native,
                       device->cu->cuStreamCreateWithPriority(&stream->handle, GANTRY__CU_STREAM_NON_BLOCKING, level));
     if (native != GANTRY__CU_SUCCESS) {
-        gantry__cuda_free(device->host, stream, sizeof *stream);
+        gantry__host_free(device->host, stream, sizeof *stream);
         return gantry__cuda_check(device->host, native, "making a stream on \"%.200s\"", device->record->hardware_name);
     }
     *out_stream = stream;
@@ -28,16 +28,20 @@ static int32_t create(gantry_backend_device_t *device, int32_t purpose, gantry_b
     return create_with_priority(device, purpose, 0, out_stream);
 }
 
-/* The driver would keep a destroyed stream's work going; who destroys it may free its memory next. */
+/* The driver would keep a destroyed stream's work going; who destroys it may free its memory next. A stream that
+ * captures cannot be waited for. */
 static void destroy(gantry_backend_stream_t *stream) {
     gantry_backend_device_t *device = stream->device;
 
     if (gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
+        if (stream->is_capturing) {
+            gantry__cuda_capture_abandon(stream);
+        }
         device->cu->cuStreamSynchronize(stream->handle);
         device->cu->cuStreamDestroy_v2(stream->handle);
         gantry__cuda_leave(device);
     }
-    gantry__cuda_free(device->host, stream, sizeof *stream);
+    gantry__host_free(device->host, stream, sizeof *stream);
 }
 
 static int32_t synchronize(gantry_backend_stream_t *stream) {

@@ -1,5 +1,4 @@
-/* The driver's library as a table of functions, opened at run time; and the opening that all of NVIDIA's libraries
- * share.
+/* The driver's library as a table of functions, opened at run time.
  *
  * Nothing links CUDA. Not here: NVRTC, cuBLAS and NVML have tables of their own.
  * Owner: the instance holds the table; a library stays loaded to the end of the process. Threads: opening is
@@ -24,20 +23,5 @@ typedef struct gantry__cuda_symbols_t {
 /* Opens option GANTRY_CUDA_LIBRARY when set, else libcuda.so.1. Unavailable, with the reason in the text, when it
  * cannot be opened, lacks a function, or is older than 12.0. */
 int32_t gantry__cuda_symbols_open(const gantry_host_t *host, gantry__cuda_symbols_t *out_symbols);
-
-/* ---- for every library ---- */
-
-typedef struct gantry__cuda_symbol_t {
-    const char *name;
-    size_t offset; /* of the slot in its table */
-} gantry__cuda_symbol_t;
-
-/* Opens the file that the option names, else the first candidate that can be opened; NULL with each one's reason. */
-void *gantry__cuda_library_open(const gantry_host_t *host, const char *option, const char *const *candidates,
-                                size_t count, char *out_name, size_t name_bytes, char *out_reasons,
-                                size_t reasons_bytes);
-/* Fills the table's slots; returns the first function that the library does not have, NULL when it has all. */
-const char *gantry__cuda_library_resolve(void *library, const gantry__cuda_symbol_t *symbols, size_t count,
-                                         void *table);
 
 #endif

@@ -2,31 +2,24 @@
 #include "opencl/opencl_backend.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "opencl/opencl_matmul.h"
+#include "shared/backend_query.h"
 
 /* ---- options ---- */
 
 static int32_t read_matmul(const gantry_host_t *host, int32_t *out_choice) {
-    static const char *const names[] = {"auto", "clblast", "cpu", "portable", "tensor", "tensor_emulated"};
-    const char *text = gantry__opencl_option(host, "GANTRY_OPENCL_MATMUL");
+    static const char *const names[] = {
+        [GANTRY__OPENCL_MATMUL_AUTO] = "auto",
+        [GANTRY__OPENCL_MATMUL_CLBLAST] = "clblast",
+        [GANTRY__OPENCL_MATMUL_CPU] = "cpu",
+        [GANTRY__OPENCL_MATMUL_PORTABLE] = "portable",
+        [GANTRY__OPENCL_MATMUL_TENSOR] = "tensor",
+        [GANTRY__OPENCL_MATMUL_EMULATED] = "tensor_emulated",
+    };
 
-    *out_choice = GANTRY__OPENCL_MATMUL_AUTO;
-    if (text == NULL) {
-        return GANTRY_K_OK;
-    }
-    for (int32_t i = 0; i < (int32_t)(sizeof names / sizeof names[0]); i++) {
-        if (strcmp(text, names[i]) == 0) {
-            *out_choice = i;
-            return GANTRY_K_OK;
-        }
-    }
-    return gantry__opencl_fail(
-        host, GANTRY_K_INVALID_ARGUMENT, 0,
-        "GANTRY_OPENCL_MATMUL is \"%.40s\"; auto, clblast, cpu, portable, tensor and tensor_emulated are "
-        "accepted",
-        text);
+    return gantry__host_choice(host, "OpenCL", "GANTRY_OPENCL_MATMUL", names, sizeof names / sizeof names[0],
+                               out_choice);
 }
 
 /* ---- instance ---- */
@@ -35,7 +28,7 @@ static void close_instance(gantry_backend_instance_t *instance) {
     gantry__opencl_devices_forget(instance);
     gantry__clblast_rows_close(instance->host, instance->clblast_rows);
     pthread_mutex_destroy(&instance->lock);
-    gantry__opencl_free(instance->host, instance, sizeof *instance);
+    gantry__host_free(instance->host, instance, sizeof *instance);
 }
 
 static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_t **out_instance) {
@@ -48,7 +41,7 @@ static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_
     }
     instance->host = host;
     if (pthread_mutex_init(&instance->lock, NULL) != 0) {
-        gantry__opencl_free(host, instance, sizeof *instance);
+        gantry__host_free(host, instance, sizeof *instance);
         return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for the OpenCL backend");
     }
     status = read_matmul(host, &instance->matmul);
@@ -125,21 +118,7 @@ static const gantry_backend_t table = {
     .transfer = &gantry__opencl_transfer_ops,
     .program = &gantry__opencl_program_ops,
     .get_extension = NULL,
+    .graph = NULL, /* cl_khr_command_buffer is provisional */
 };
 
-#if defined(GANTRY_BACKEND_STATIC)
-#define QUERY gantry_backend_query_opencl
-#else
-#define QUERY gantry_backend_query
-#endif
-
-GANTRY_BACKEND_EXPORT int32_t QUERY(uint32_t max_abi, const gantry_backend_t **out_backend);
-
-GANTRY_BACKEND_EXPORT int32_t QUERY(uint32_t max_abi, const gantry_backend_t **out_backend) {
-    *out_backend = NULL;
-    if (max_abi < table.abi_version) {
-        return GANTRY_K_FAILED_PRECONDITION;
-    }
-    *out_backend = &table;
-    return GANTRY_K_OK;
-}
+GANTRY__BACKEND_QUERY(opencl, table)

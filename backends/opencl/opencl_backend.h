@@ -15,6 +15,7 @@
 #include "opencl/opencl_clblast_parameters.h"
 #include "opencl/opencl_status.h"
 #include "opencl/opencl_symbols.h"
+#include "shared/kernel_list.h"
 
 /* Which matrix product a device uses: option GANTRY_OPENCL_MATMUL. AUTO is resolved when the device is opened. */
 enum {
@@ -117,7 +118,6 @@ void gantry__opencl_record_deinit(const gantry_host_t *host, gantry__opencl_reco
 /* Text of a platform, without blanks at its ends; owned by the caller. Returns as above. */
 cl_int gantry__opencl_platform_text(const gantry_backend_instance_t *instance, cl_platform_id platform,
                                     cl_platform_info what, char **out_text);
-void gantry__opencl_text_free(const gantry_host_t *host, char *text);
 
 /* ---- opencl_memory.c ---- */
 
@@ -141,14 +141,13 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
 int32_t gantry__opencl_kernel_launch(gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
                                      const gantry_launch_t *launch);
 int32_t gantry__opencl_kernel_info(gantry_backend_kernel_t *kernel, gantry_kernel_info_t *out_info);
-/* Releases a program's list of kernels. */
-void gantry__opencl_kernels_release(gantry_backend_kernel_t *first);
+/* Releases all kernels of a program's list. */
+void gantry__opencl_kernels_release(gantry__kernel_list_t *kernels);
 
 struct gantry_backend_program_t {
     gantry_backend_device_t *device;
     cl_program handle;
-    pthread_mutex_t lock; /* guards kernels */
-    gantry_backend_kernel_t *kernels;
+    gantry__kernel_list_t kernels;
     char *label; /* owned, strlen + 1 bytes */
 };
 

@@ -9,16 +9,12 @@
 #include <string.h>
 
 #include "opencl/opencl_backend.h"
+#include "shared/library_open.h"
 
 /* Versioned name first: the bare one belongs to development packages. */
 static const char *const candidates[] = {"libclblast.so.1", "libclblast.so"};
 
-typedef struct symbol_t {
-    const char *name;
-    size_t offset;
-} symbol_t;
-
-static const symbol_t symbols[] = {
+static const gantry__library_symbol_t symbols[] = {
     {"CLBlastClearCache", offsetof(gantry__opencl_clblast_t, clear_cache)},
     {"CLBlastOverrideParameters", offsetof(gantry__opencl_clblast_t, override_parameters)},
     {"CLBlastSgemmWithTempBuffer", offsetof(gantry__opencl_clblast_t, sgemm)},
@@ -50,20 +46,13 @@ static int shares_opencl(void *library, const gantry__opencl_symbols_t *cl) {
 }
 
 static int resolve(void *library, gantry__opencl_clblast_t *clblast) {
-    gantry__opencl_clblast_t found = *clblast;
+    const char *missing = gantry__library_resolve(library, symbols, sizeof symbols / sizeof symbols[0], clblast);
 
-    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
-        void *address = dlsym(library, symbols[i].name);
-
-        if (address == NULL) {
-            snprintf(clblast->reason, sizeof clblast->reason, "%s is too old: it has no function %s", clblast->name,
-                     symbols[i].name);
-            return 0;
-        }
-        memcpy((char *)&found + symbols[i].offset, &address, sizeof address);
+    if (missing != NULL) {
+        snprintf(clblast->reason, sizeof clblast->reason, "%s is too old: it has no function %s", clblast->name,
+                 missing);
     }
-    *clblast = found;
-    return 1;
+    return missing == NULL;
 }
 
 static void load(gantry_backend_instance_t *instance) {

@@ -184,7 +184,7 @@ static int32_t read_line(const gantry_host_t *host, const char *path, unsigned n
 }
 
 int32_t gantry__clblast_rows_open(const gantry_host_t *host, gantry__clblast_rows_t **out_rows) {
-    const char *path = gantry__opencl_option(host, "GANTRY_OPENCL_CLBLAST_PARAMETERS");
+    const char *path = gantry__host_option(host, "GANTRY_OPENCL_CLBLAST_PARAMETERS");
     char line[LINE_BYTES + 2];
     int32_t status = GANTRY_K_OK;
     FILE *file;
@@ -213,7 +213,7 @@ int32_t gantry__clblast_rows_open(const gantry_host_t *host, gantry__clblast_row
 }
 
 void gantry__clblast_rows_close(const gantry_host_t *host, gantry__clblast_rows_t *rows) {
-    gantry__opencl_free(host, rows, sizeof *rows);
+    gantry__host_free(host, rows, sizeof *rows);
 }
 
 /* ---- a device ---- */
@@ -263,7 +263,7 @@ static void apply(gantry_backend_device_t *device, const gantry__clblast_row_t *
     int native;
 
     if (!has_room(row, info)) {
-        gantry__opencl_log(
+        gantry__host_log(
             device->host, GANTRY_LOG_WARNING,
             "CLBlast's parameters for %s float%d on \"%.120s\" are left out: they take more work-items or local memory "
             "than a group has there (%u, %llu bytes)",
@@ -273,7 +273,7 @@ static void apply(gantry_backend_device_t *device, const gantry__clblast_row_t *
     }
     native = device->instance->clblast.override_parameters(device->record->device, kernel, row->precision, count,
                                                            (const char **)(uintptr_t)names, row->values);
-    gantry__opencl_log(device->host, native == 0 ? GANTRY_LOG_DEBUG : GANTRY_LOG_WARNING,
+    gantry__host_log(device->host, native == 0 ? GANTRY_LOG_DEBUG : GANTRY_LOG_WARNING,
                        "CLBlast's parameters for %s float%d on \"%.120s\": %s (%d)", kernel, row->precision,
                        info->hardware_name, native == 0 ? "set" : "refused by CLBlast", native);
 }

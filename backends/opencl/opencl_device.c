@@ -20,7 +20,7 @@ typedef struct reasons_t {
 static void leave_out(const gantry_host_t *host, reasons_t *reasons, const char *platform, const char *reason) {
     size_t length = strlen(reasons->text);
 
-    gantry__opencl_log(host, GANTRY_LOG_WARNING, "OpenCL platform \"%.120s\": %s", platform, reason);
+    gantry__host_log(host, GANTRY_LOG_WARNING, "OpenCL platform \"%.120s\": %s", platform, reason);
     snprintf(reasons->text + length, sizeof reasons->text - length, "%splatform \"%.120s\": %s", length > 0 ? "; " : "",
              platform, reason);
 }
@@ -49,7 +49,7 @@ static int32_t append_record(gantry_backend_instance_t *instance, gantry__opencl
 
 static void release_record(const gantry_host_t *host, gantry__opencl_record_t *record) {
     gantry__opencl_record_deinit(host, record);
-    gantry__opencl_free(host, record, sizeof *record);
+    gantry__host_free(host, record, sizeof *record);
 }
 
 /* Only a lack of host memory is a failure here; a device that cannot be used is left out. */
@@ -105,7 +105,7 @@ static int32_t add_platform(gantry_backend_instance_t *instance, cl_platform_id 
             status = add_device(instance, platform, devices[i], name, reasons);
         }
     }
-    gantry__opencl_text_free(host, name);
+    gantry__host_text_free(host, name);
     return status;
 }
 
@@ -144,7 +144,7 @@ void gantry__opencl_devices_forget(gantry_backend_instance_t *instance) {
     for (uint32_t i = 0; i < instance->record_count; i++) {
         release_record(instance->host, instance->records[i]);
     }
-    gantry__opencl_free(instance->host, instance->records, instance->record_capacity * sizeof *instance->records);
+    gantry__host_free(instance->host, instance->records, instance->record_capacity * sizeof *instance->records);
     instance->records = NULL;
     instance->record_count = 0;
     instance->record_capacity = 0;
@@ -189,9 +189,8 @@ static int32_t resolve_matmul(gantry_backend_instance_t *instance, const gantry_
     }
     if ((choice == GANTRY__OPENCL_MATMUL_CLBLAST && !gantry__opencl_clblast_load(instance, reason, sizeof reason)) ||
         !gantry__opencl_tensor_fits(&record->info, choice, reason, sizeof reason)) {
-        gantry__opencl_log(instance->host, instance->matmul == choice ? GANTRY_LOG_WARNING : GANTRY_LOG_INFO,
-                           "matrix products on \"%.120s\" take the portable kernels: %s", record->hardware_name,
-                           reason);
+        gantry__host_log(instance->host, instance->matmul == choice ? GANTRY_LOG_WARNING : GANTRY_LOG_INFO,
+                         "matrix products on \"%.120s\" take the portable kernels: %s", record->hardware_name, reason);
         choice = GANTRY__OPENCL_MATMUL_PORTABLE;
     }
     return choice;
@@ -237,7 +236,7 @@ int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t
     device->record = instance->records[index];
     atomic_init(&device->used_clblast, 0);
     if (pthread_mutex_init(&device->lock, NULL) != 0) {
-        gantry__opencl_free(host, device, sizeof *device);
+        gantry__host_free(host, device, sizeof *device);
         return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for an OpenCL device");
     }
     status = make_context(device);
@@ -268,5 +267,5 @@ void gantry__opencl_device_close(gantry_backend_device_t *device) {
         device->cl->clReleaseContext(device->context);
     }
     pthread_mutex_destroy(&device->lock);
-    gantry__opencl_free(device->host, device, sizeof *device);
+    gantry__host_free(device->host, device, sizeof *device);
 }

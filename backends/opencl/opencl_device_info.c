@@ -20,13 +20,8 @@
 #define DEVICE_WAVEFRONT_WIDTH_AMD 0x4043
 #define TOPOLOGY_PCIE_AMD 1
 
-#define BIT(dtype) (UINT64_C(1) << (dtype))
-
-/* Every type that needs no more than OpenCL's integers and float32: also bfloat16 (14) and float16 (19), which are
- * stored as 16 bits and computed in float32; uint8 4, int16 5, int8 6, uint16 17, uint32 22, uint64 23. */
-#define PLAIN_TYPES                                                                                 \
-    (BIT(GANTRY_K_FLOAT32) | BIT(GANTRY_K_INT32) | BIT(4) | BIT(5) | BIT(6) | BIT(GANTRY_K_INT64) | \
-     BIT(GANTRY_K_BOOL) | BIT(14) | BIT(17) | BIT(19) | BIT(22) | BIT(23))
+/* Every type that needs no more than OpenCL's integers and float32: a half is stored as 16 bits. */
+#define PLAIN_TYPES (GANTRY_K_ANY & ~GANTRY_K_BIT(GANTRY_K_FLOAT64))
 
 typedef struct asked_t {
     const gantry_backend_instance_t *instance;
@@ -36,12 +31,6 @@ typedef struct asked_t {
 } asked_t;
 
 /* ---- texts ---- */
-
-void gantry__opencl_text_free(const gantry_host_t *host, char *text) {
-    if (text != NULL) {
-        gantry__opencl_free(host, text, strlen(text) + 1);
-    }
-}
 
 /* A copy of bytes without blanks at its ends. */
 static char *trimmed_copy(const gantry_host_t *host, const char *bytes) {
@@ -88,7 +77,7 @@ static cl_int driver_text(const gantry_backend_instance_t *instance, cl_platform
         *out_text = trimmed_copy(instance->host, raw);
         native = *out_text != NULL ? CL_SUCCESS : GANTRY__OPENCL_NO_MEMORY;
     }
-    gantry__opencl_free(instance->host, raw, bytes + 1);
+    gantry__host_free(instance->host, raw, bytes + 1);
     return native;
 }
 
@@ -257,7 +246,7 @@ static void fill_numbers(const asked_t *asked) {
     info->local_memory_bytes = number(asked, CL_DEVICE_LOCAL_MEM_SIZE);
     info->dtype_mask = PLAIN_TYPES;
     if (number(asked, CL_DEVICE_DOUBLE_FP_CONFIG) != 0) {
-        info->dtype_mask |= BIT(GANTRY_K_FLOAT64);
+        info->dtype_mask |= GANTRY_K_BIT(GANTRY_K_FLOAT64);
     }
     info->max_work_group_size = number32(asked, CL_DEVICE_MAX_WORK_GROUP_SIZE);
     info->parameter_bytes = number32(asked, CL_DEVICE_MAX_PARAMETER_SIZE);
@@ -398,16 +387,16 @@ cl_int gantry__opencl_record_fill(const gantry_backend_instance_t *instance, gan
         snprintf(reason, reason_bytes, "device \"%.100s\" does not describe itself: %s (%d)", record->hardware_name,
                  gantry__opencl_error_name(failure), (int)failure);
     }
-    gantry__opencl_text_free(instance->host, version);
-    gantry__opencl_text_free(instance->host, profile);
-    gantry__opencl_text_free(instance->host, asked.extensions);
+    gantry__host_text_free(instance->host, version);
+    gantry__host_text_free(instance->host, profile);
+    gantry__host_text_free(instance->host, asked.extensions);
     return native;
 }
 
 void gantry__opencl_record_deinit(const gantry_host_t *host, gantry__opencl_record_t *record) {
-    gantry__opencl_text_free(host, record->hardware_name);
-    gantry__opencl_text_free(host, record->vendor);
-    gantry__opencl_text_free(host, record->driver_version);
-    gantry__opencl_text_free(host, record->platform_name);
-    gantry__opencl_text_free(host, record->platform_version);
+    gantry__host_text_free(host, record->hardware_name);
+    gantry__host_text_free(host, record->vendor);
+    gantry__host_text_free(host, record->driver_version);
+    gantry__host_text_free(host, record->platform_name);
+    gantry__host_text_free(host, record->platform_version);
 }

@@ -37,7 +37,7 @@ static void forget_record(gantry_backend_event_t *event) {
 
 static void destroy(gantry_backend_event_t *event) {
     forget_record(event);
-    gantry__opencl_free(event->device->host, event, sizeof *event);
+    gantry__host_free(event->device->host, event, sizeof *event);
 }
 
 static int32_t record(gantry_backend_event_t *event, gantry_backend_stream_t *stream) {
@@ -139,8 +139,8 @@ static void CL_CALLBACK bridge_pass(cl_event source, cl_int status, void *user) 
     const bridge_t bridge = *(bridge_t *)user;
 
     (void)source;
-    gantry__opencl_free(bridge.host, user,
-                        sizeof bridge); /* before the status: the waiting side may close everything after it */
+    gantry__host_free(bridge.host, user,
+                      sizeof bridge); /* before the status: the waiting side may close everything after it */
     bridge.set_status(bridge.target, status < CL_COMPLETE ? status : CL_COMPLETE);
     bridge.release(bridge.target);
 }
@@ -168,7 +168,7 @@ static cl_int make_bridge(gantry_backend_device_t *device, gantry_backend_event_
         }
         cl->clReleaseEvent(*out_target);
     }
-    gantry__opencl_free(device->host, bridge, sizeof *bridge);
+    gantry__host_free(device->host, bridge, sizeof *bridge);
     return native;
 }
 

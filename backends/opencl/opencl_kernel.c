@@ -7,14 +7,11 @@
 #include "opencl/opencl_backend.h"
 
 #include <stdio.h>
-#include <string.h>
 
 struct gantry_backend_kernel_t {
+    gantry__kernel_head_t head; /* first: a kernel of its program's list */
     gantry_backend_program_t *program;
-    gantry_backend_kernel_t *next; /* of the program */
-    char *name;                    /* owned, strlen + 1 bytes */
     cl_uint argument_count;
-    gantry_kernel_info_t info;
     pthread_mutex_t lock; /* guards the stack */
     cl_kernel *idle;
     uint32_t idle_count;
@@ -68,20 +65,17 @@ static void release_kernel(gantry_backend_kernel_t *kernel) {
     for (uint32_t i = 0; i < kernel->idle_count; i++) {
         device->cl->clReleaseKernel(kernel->idle[i]);
     }
-    gantry__opencl_free(device->host, kernel->idle, kernel->idle_capacity * sizeof *kernel->idle);
-    if (kernel->name != NULL) {
-        gantry__opencl_free(device->host, kernel->name, strlen(kernel->name) + 1);
-    }
+    gantry__host_free(device->host, kernel->idle, kernel->idle_capacity * sizeof *kernel->idle);
+    gantry__host_text_free(device->host, kernel->head.name);
     pthread_mutex_destroy(&kernel->lock);
-    gantry__opencl_free(device->host, kernel, sizeof *kernel);
+    gantry__host_free(device->host, kernel, sizeof *kernel);
 }
 
-void gantry__opencl_kernels_release(gantry_backend_kernel_t *first) {
-    while (first != NULL) {
-        gantry_backend_kernel_t *next = first->next;
+void gantry__opencl_kernels_release(gantry__kernel_list_t *kernels) {
+    gantry__kernel_head_t *head;
 
-        release_kernel(first);
-        first = next;
+    while ((head = gantry__kernel_list_take(kernels)) != NULL) {
+        release_kernel((gantry_backend_kernel_t *)head);
     }
 }
 
@@ -100,7 +94,6 @@ static int32_t no_such_kernel(const gantry_backend_program_t *program, const cha
 static gantry_backend_kernel_t *make_kernel(gantry_backend_program_t *program, const char *name) {
     const gantry_host_t *host = program->device->host;
     gantry_backend_kernel_t *kernel = gantry__opencl_alloc(host, sizeof *kernel);
-    size_t name_bytes = strlen(name) + 1;
 
     if (kernel == NULL) {
         return NULL;
@@ -108,28 +101,14 @@ static gantry_backend_kernel_t *make_kernel(gantry_backend_program_t *program, c
     kernel->program = program;
     if (pthread_mutex_init(&kernel->lock, NULL) != 0) {
         gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for kernel \"%.200s\"", name);
-        gantry__opencl_free(host, kernel, sizeof *kernel);
+        gantry__host_free(host, kernel, sizeof *kernel);
         return NULL;
     }
-    kernel->name = gantry__opencl_alloc(host, name_bytes);
-    if (kernel->name == NULL) {
+    kernel->head.name = gantry__opencl_text(host, name);
+    if (kernel->head.name == NULL) {
         release_kernel(kernel);
         return NULL;
     }
-    memcpy(kernel->name, name, name_bytes);
-    return kernel;
-}
-
-static gantry_backend_kernel_t *find_known(gantry_backend_program_t *program, const char *name) {
-    gantry_backend_kernel_t *kernel;
-
-    pthread_mutex_lock(&program->lock);
-    for (kernel = program->kernels; kernel != NULL; kernel = kernel->next) {
-        if (strcmp(kernel->name, name) == 0) {
-            break;
-        }
-    }
-    pthread_mutex_unlock(&program->lock);
     return kernel;
 }
 
@@ -141,32 +120,28 @@ static void ask_needs(gantry_backend_kernel_t *kernel, cl_kernel handle) {
     size_t items = 0;
     cl_ulong bytes = 0;
 
-    kernel->info.struct_size = sizeof kernel->info;
+    kernel->head.info.struct_size = sizeof kernel->head.info;
     if (device->cl->clGetKernelWorkGroupInfo(handle, id, CL_KERNEL_WORK_GROUP_SIZE, sizeof items, &items, NULL) ==
         CL_SUCCESS) {
-        kernel->info.max_work_group_size = items < UINT32_MAX ? (uint32_t)items : UINT32_MAX;
+        kernel->head.info.max_work_group_size = items < UINT32_MAX ? (uint32_t)items : UINT32_MAX;
     }
     if (device->cl->clGetKernelWorkGroupInfo(handle, id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes, &bytes, NULL) ==
         CL_SUCCESS) {
-        kernel->info.local_bytes = bytes;
+        kernel->head.info.local_bytes = bytes;
     }
     if (device->cl->clGetKernelWorkGroupInfo(handle, id, CL_KERNEL_PRIVATE_MEM_SIZE, sizeof bytes, &bytes, NULL) ==
         CL_SUCCESS) {
-        kernel->info.private_bytes = bytes;
+        kernel->head.info.private_bytes = bytes;
     }
 }
 
 int32_t gantry__opencl_kernel_info(gantry_backend_kernel_t *kernel, gantry_kernel_info_t *out_info) {
-    uint32_t bytes = out_info->struct_size < sizeof kernel->info ? out_info->struct_size : sizeof kernel->info;
-
-    memcpy(out_info, &kernel->info, bytes);
-    out_info->struct_size = bytes;
-    return GANTRY_K_OK;
+    return gantry__kernel_head_info(&kernel->head, out_info);
 }
 
 int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char *name,
                                    gantry_backend_kernel_t **out_kernel) {
-    gantry_backend_kernel_t *kernel = find_known(program, name);
+    gantry_backend_kernel_t *kernel = (gantry_backend_kernel_t *)gantry__kernel_list_find(&program->kernels, name);
     cl_int native = CL_SUCCESS;
     cl_kernel handle;
 
@@ -191,11 +166,7 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
         release_kernel(kernel);
         return gantry__opencl_check(program->device->host, native, "asking kernel \"%.200s\" for its arguments", name);
     }
-    pthread_mutex_lock(
-        &program->lock); /* two threads that find one name at a time make it twice; both end with the program */
-    kernel->next = program->kernels;
-    program->kernels = kernel;
-    pthread_mutex_unlock(&program->lock);
+    gantry__kernel_list_add(&program->kernels, &kernel->head);
     *out_kernel = kernel;
     return GANTRY_K_OK;
 }
@@ -239,9 +210,9 @@ static int32_t set_arguments(const gantry_backend_kernel_t *kernel, cl_kernel ha
 
         if (native != CL_SUCCESS) {
             return gantry__opencl_check(
-                device->host, native, "launch of \"%.100s\" of \"%.100s\": argument %u (%s, %u bytes)", kernel->name,
-                kernel->program->label, i, arg->kind <= GANTRY_LAUNCH_LOCAL ? kinds[arg->kind] : "unknown",
-                arg->size_bytes);
+                device->host, native, "launch of \"%.100s\" of \"%.100s\": argument %u (%s, %u bytes)",
+                kernel->head.name, kernel->program->label, i,
+                arg->kind <= GANTRY_LAUNCH_LOCAL ? kinds[arg->kind] : "unknown", arg->size_bytes);
         }
     }
     if (index !=
@@ -249,7 +220,7 @@ static int32_t set_arguments(const gantry_backend_kernel_t *kernel, cl_kernel ha
         return gantry__opencl_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
                                    "launch of \"%.100s\" of \"%.100s\": %u arguments, a span "
                                    "counting twice; the kernel takes %u",
-                                   kernel->name, kernel->program->label, index, kernel->argument_count);
+                                   kernel->head.name, kernel->program->label, index, kernel->argument_count);
     }
     return GANTRY_K_OK;
 }
@@ -271,7 +242,7 @@ static int32_t enqueue(gantry_backend_stream_t *stream, const gantry_backend_ker
     return gantry__opencl_check(stream->device->host, native,
                                 "launch of \"%.100s\" of \"%.100s\": %zu x %zu x %zu work-items in groups of "
                                 "%zu x %zu x %zu, %u arguments",
-                                kernel->name, kernel->program->label, global[0], global[1], global[2], local[0],
+                                kernel->head.name, kernel->program->label, global[0], global[1], global[2], local[0],
                                 local[1], local[2], launch->arg_count);
 }
 
@@ -282,9 +253,10 @@ int32_t gantry__opencl_kernel_launch(gantry_backend_stream_t *stream, gantry_bac
     int32_t status;
 
     if (handle == NULL) {
-        handle = stream->device->cl->clCreateKernel(kernel->program->handle, kernel->name, &native);
+        handle = stream->device->cl->clCreateKernel(kernel->program->handle, kernel->head.name, &native);
         if (native != CL_SUCCESS) {
-            return gantry__opencl_check(stream->device->host, native, "one more of kernel \"%.200s\"", kernel->name);
+            return gantry__opencl_check(stream->device->host, native, "one more of kernel \"%.200s\"",
+                                        kernel->head.name);
         }
     }
     status = set_arguments(kernel, handle, launch);

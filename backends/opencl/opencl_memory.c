@@ -61,7 +61,7 @@ static void unmap_pinned(gantry_backend_device_t *device, gantry__opencl_pinned_
         device->cl->clFinish(device->host_queue);
     }
     device->cl->clReleaseMemObject(pinned->buffer);
-    gantry__opencl_free(device->host, pinned, sizeof *pinned);
+    gantry__host_free(device->host, pinned, sizeof *pinned);
 }
 
 /* Not zeroed: large pieces are left to be committed as they are used. */
@@ -89,7 +89,7 @@ static int32_t host_alloc(gantry_backend_device_t *device, uint64_t size_bytes, 
     }
     status = map_pinned(device, size_bytes, pinned);
     if (status != GANTRY_K_OK) {
-        gantry__opencl_free(device->host, pinned, sizeof *pinned);
+        gantry__host_free(device->host, pinned, sizeof *pinned);
         return status;
     }
     pthread_mutex_lock(&device->lock);
@@ -120,7 +120,7 @@ static void host_free(gantry_backend_device_t *device, void *ptr, uint64_t size_
     gantry__opencl_pinned_t *pinned;
 
     if (device->host_queue == NULL) {
-        gantry__opencl_free(device->host, ptr, (size_t)size_bytes);
+        gantry__host_free(device->host, ptr, (size_t)size_bytes);
         return;
     }
     pinned = take_pinned(device, ptr);

@@ -3,10 +3,8 @@
 #include "opencl/opencl_backend.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#define OPTIONS_BYTES 1024
-#define LOG_BYTES_SHOWN 1500 /* of a compiler's log, from its first error on */
+#include "shared/build_failure.h"
 
 /* ---- a refusal ---- */
 
@@ -27,41 +25,29 @@ static char *build_log(gantry_backend_device_t *device, cl_program handle, size_
     }
     if (cl->clGetProgramBuildInfo(handle, device->record->device, CL_PROGRAM_BUILD_LOG, bytes, log, NULL) !=
         CL_SUCCESS) {
-        gantry__opencl_free(device->host, log, bytes + 1);
+        gantry__host_free(device->host, log, bytes + 1);
         return NULL;
     }
     *out_bytes = bytes + 1;
     return log;
 }
 
-/* Where to begin in a log that is too long to show: the line of its first error. */
-static const char *interesting_part(const char *log) {
-    const char *at;
-
-    if (strlen(log) <= LOG_BYTES_SHOWN) {
-        return log;
-    }
-    at = strstr(log, "error");
-    if (at == NULL) {
-        return log;
-    }
-    while (at > log && at[-1] != '\n') {
-        at--;
-    }
-    return at;
-}
-
 static int32_t build_failed(gantry_backend_device_t *device, cl_program handle, const char *label, const char *options,
                             cl_int native) {
-    char text[LOG_BYTES_SHOWN + OPTIONS_BYTES + 512];
     size_t log_bytes = 0;
     char *log = build_log(device, handle, &log_bytes);
+    int32_t code =
+        gantry__build_failed(device->host, &(gantry__build_failure_t){.domain = "OpenCL",
+                                                                      .code = gantry__opencl_error_code(native),
+                                                                      .native = native,
+                                                                      .native_name = gantry__opencl_error_name(native),
+                                                                      .label = label,
+                                                                      .options = options,
+                                                                      .hardware_name = device->record->hardware_name,
+                                                                      .log = log});
 
-    snprintf(text, sizeof text, "building \"%.100s\" with \"%.900s\" for \"%.200s\": %s (%d)\n%.*s", label, options,
-             device->record->hardware_name, gantry__opencl_error_name(native), (int)native, LOG_BYTES_SHOWN,
-             log != NULL ? interesting_part(log) : "the compiler left no log");
-    gantry__opencl_free(device->host, log, log_bytes);
-    return device->host->set_error(device->host->self, gantry__opencl_error_code(native), "OpenCL", native, text);
+    gantry__host_free(device->host, log, log_bytes);
+    return code;
 }
 
 /* ---- making ---- */
@@ -69,43 +55,39 @@ static int32_t build_failed(gantry_backend_device_t *device, cl_program handle, 
 static void destroy(gantry_backend_program_t *program) {
     const gantry_host_t *host = program->device->host;
 
-    gantry__opencl_kernels_release(program->kernels);
+    gantry__opencl_kernels_release(&program->kernels);
     if (program->handle != NULL) {
         program->device->cl->clReleaseProgram(program->handle);
     }
-    if (program->label != NULL) {
-        gantry__opencl_free(host, program->label, strlen(program->label) + 1);
-    }
-    pthread_mutex_destroy(&program->lock);
-    gantry__opencl_free(host, program, sizeof *program);
+    gantry__host_text_free(host, program->label);
+    gantry__kernel_list_deinit(&program->kernels);
+    gantry__host_free(host, program, sizeof *program);
 }
 
 static gantry_backend_program_t *make_program(gantry_backend_device_t *device, const char *label) {
     gantry_backend_program_t *program = gantry__opencl_alloc(device->host, sizeof *program);
-    size_t label_bytes = strlen(label) + 1;
 
     if (program == NULL) {
         return NULL;
     }
     program->device = device;
-    if (pthread_mutex_init(&program->lock, NULL) != 0) {
+    if (!gantry__kernel_list_init(&program->kernels)) {
         gantry__opencl_fail(device->host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for program \"%.200s\"", label);
-        gantry__opencl_free(device->host, program, sizeof *program);
+        gantry__host_free(device->host, program, sizeof *program);
         return NULL;
     }
-    program->label = gantry__opencl_alloc(device->host, label_bytes);
+    program->label = gantry__opencl_text(device->host, label);
     if (program->label == NULL) {
         destroy(program);
         return NULL;
     }
-    memcpy(program->label, label, label_bytes);
     return program;
 }
 
 /* Compiles or, for a binary, links. */
 static int32_t finish(gantry_backend_program_t *program, const char *options) {
     gantry_backend_device_t *device = program->device;
-    char all[OPTIONS_BYTES];
+    char all[GANTRY__BUILD_OPTIONS_BYTES];
     int length =
         snprintf(all, sizeof all, "%s%s%s", device->record->build_options, options[0] != '\0' ? " " : "", options);
     cl_int native;
@@ -114,7 +96,7 @@ static int32_t finish(gantry_backend_program_t *program, const char *options) {
         return gantry__opencl_fail(device->host, GANTRY_K_INVALID_ARGUMENT, 0,
                                    "build options of \"%.200s\" take %d bytes; at most %d are "
                                    "accepted",
-                                   program->label, length, OPTIONS_BYTES - 1);
+                                   program->label, length, GANTRY__BUILD_OPTIONS_BYTES - 1);
     }
     native = device->cl->clBuildProgram(program->handle, 1, &device->record->device, all, NULL, NULL);
     return native == CL_SUCCESS ? GANTRY_K_OK : build_failed(device, program->handle, program->label, all, native);

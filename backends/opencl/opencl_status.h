@@ -7,34 +7,36 @@
 
 #include <gantry/backend_abi.h>
 
-#include "portable/kernel_types.h"
-
-/* Codes of status.h that kernel_types.h does not name. */
-enum { GANTRY__OPENCL_UNKNOWN = 2, GANTRY__OPENCL_NOT_FOUND = 5 };
+#include "shared/native_error.h"
 
 /* Stands beside OpenCL's numbers, which are not positive: our own host memory is out, which is no fault of a driver. */
 #define GANTRY__OPENCL_NO_MEMORY 1
 
-#define GANTRY__OPENCL_PRINTF(text, first) __attribute__((format(printf, text, first)))
+extern const gantry__native_errors_t gantry__opencl_errors;
+
+/* (host, code, native, format, ...): hands the text to the host as it is; returns code. */
+#define gantry__opencl_fail(host, ...) gantry__native_fail(host, &gantry__opencl_errors, __VA_ARGS__)
+/* (host, native, format, ...): 0 when native is CL_SUCCESS; else its code, with the text followed by
+ * ": CL_NAME (number)". */
+#define gantry__opencl_check(host, ...) gantry__native_check(host, &gantry__opencl_errors, __VA_ARGS__)
 
 /* "CL_OUT_OF_RESOURCES"; "unknown OpenCL error" for a number no specification has. */
-const char *gantry__opencl_error_name(int32_t native);
-int32_t gantry__opencl_error_code(int32_t native);
+static inline const char *gantry__opencl_error_name(int32_t native) {
+    return gantry__native_name(&gantry__opencl_errors, native);
+}
 
-/* Hands the text to the host as it is; returns code. */
-int32_t gantry__opencl_fail(const gantry_host_t *host, int32_t code, int64_t native, const char *format, ...)
-    GANTRY__OPENCL_PRINTF(4, 5);
-/* 0 when native is CL_SUCCESS; else the converter's code, with the text followed by ": CL_NAME (number)". */
-int32_t gantry__opencl_check(const gantry_host_t *host, int32_t native, const char *format, ...)
-    GANTRY__OPENCL_PRINTF(3, 4);
-void gantry__opencl_log(const gantry_host_t *host, int32_t level, const char *format, ...) GANTRY__OPENCL_PRINTF(3, 4);
+static inline int32_t gantry__opencl_error_code(int32_t native) {
+    return gantry__native_code(&gantry__opencl_errors, native);
+}
 
-/* NULL when unset or empty. */
-const char *gantry__opencl_option(const gantry_host_t *host, const char *name);
+/* Zeroed memory of the host; NULL after ResourceExhausted was stated. Given back with gantry__host_free. */
+static inline void *gantry__opencl_alloc(const gantry_host_t *host, size_t bytes) {
+    return gantry__host_alloc(host, gantry__opencl_errors.domain, bytes);
+}
 
-/* Zeroed memory of the host; NULL after ResourceExhausted was stated. */
-void *gantry__opencl_alloc(const gantry_host_t *host, size_t bytes);
-/* ptr may be NULL; bytes is what was asked for. */
-void gantry__opencl_free(const gantry_host_t *host, void *ptr, size_t bytes);
+/* A copy of the text; NULL as above. Given back with gantry__host_text_free. */
+static inline char *gantry__opencl_text(const gantry_host_t *host, const char *text) {
+    return gantry__host_text(host, gantry__opencl_errors.domain, text);
+}
 
 #endif

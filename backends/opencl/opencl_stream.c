@@ -35,7 +35,7 @@ static int32_t create_with_priority(gantry_backend_device_t *device, int32_t pur
     stream->device = device;
     stream->queue = make_queue(device, priority, &native);
     if (native != CL_SUCCESS) {
-        gantry__opencl_free(device->host, stream, sizeof *stream);
+        gantry__host_free(device->host, stream, sizeof *stream);
         return gantry__opencl_check(device->host, native, "making a stream on \"%.200s\"",
                                     device->record->hardware_name);
     }
@@ -50,7 +50,7 @@ static int32_t create(gantry_backend_device_t *device, int32_t purpose, gantry_b
 static void destroy(gantry_backend_stream_t *stream) {
     stream->device->cl->clFinish(stream->queue);
     stream->device->cl->clReleaseCommandQueue(stream->queue);
-    gantry__opencl_free(stream->device->host, stream, sizeof *stream);
+    gantry__host_free(stream->device->host, stream, sizeof *stream);
 }
 
 static int32_t flush(gantry_backend_stream_t *stream) {

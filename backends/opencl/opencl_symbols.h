@@ -61,8 +61,8 @@ typedef struct gantry__opencl_symbols_t {
     GANTRY__OPENCL_FUNCTIONS(GANTRY__OPENCL_SLOT)
 #undef GANTRY__OPENCL_SLOT
     /* OpenCL 2.0, for streams with a priority; NULL where the library has none. */
-    cl_command_queue (*create_queue_with_properties)(cl_context context, cl_device_id device, const cl_ulong *properties,
-                                                     cl_int *out_error);
+    cl_command_queue (*create_queue_with_properties)(cl_context context, cl_device_id device,
+                                                     const cl_ulong *properties, cl_int *out_error);
 } gantry__opencl_symbols_t;
 
 /* Opens option GANTRY_OPENCL_LIBRARY when set, else libOpenCL.so.1, else libOpenCL.so. Unavailable, with each

@@ -12,19 +12,43 @@
 #include <string.h>
 
 /* Element types kernels know: the numbers of gantry_dtype_t, which the ABI carries as int32_t. */
-enum { GANTRY_K_FLOAT32 = 1, GANTRY_K_FLOAT64 = 2, GANTRY_K_INT32 = 3, GANTRY_K_INT64 = 9, GANTRY_K_BOOL = 10 };
+enum {
+    GANTRY_K_FLOAT32 = 1,
+    GANTRY_K_FLOAT64 = 2,
+    GANTRY_K_INT32 = 3,
+    GANTRY_K_UINT8 = 4,
+    GANTRY_K_INT16 = 5,
+    GANTRY_K_INT8 = 6,
+    GANTRY_K_COMPLEX64 = 8,
+    GANTRY_K_INT64 = 9,
+    GANTRY_K_BOOL = 10,
+    GANTRY_K_BFLOAT16 = 14,
+    GANTRY_K_UINT16 = 17,
+    GANTRY_K_FLOAT16 = 19,
+    GANTRY_K_UINT32 = 22,
+    GANTRY_K_UINT64 = 23
+};
 
 #define GANTRY_K_BIT(t) (UINT64_C(1) << (t))
 #define GANTRY_K_FLOATS (GANTRY_K_BIT(GANTRY_K_FLOAT32) | GANTRY_K_BIT(GANTRY_K_FLOAT64))
 #define GANTRY_K_INTS (GANTRY_K_BIT(GANTRY_K_INT32) | GANTRY_K_BIT(GANTRY_K_INT64))
 #define GANTRY_K_NUMBERS (GANTRY_K_FLOATS | GANTRY_K_INTS)
 #define GANTRY_K_BOOLS GANTRY_K_BIT(GANTRY_K_BOOL)
-#define GANTRY_K_ALL (GANTRY_K_NUMBERS | GANTRY_K_BOOLS)
+#define GANTRY_K_ALL (GANTRY_K_NUMBERS | GANTRY_K_BOOLS) /* that every family of ops computes with */
+/* Stored as 16 bits, computed with as float32: in matrix products and Cast. */
+#define GANTRY_K_HALVES (GANTRY_K_BIT(GANTRY_K_FLOAT16) | GANTRY_K_BIT(GANTRY_K_BFLOAT16))
+/* What ops take that move elements and never look at them. */
+#define GANTRY_K_ANY                                                                                          \
+    (GANTRY_K_ALL | GANTRY_K_HALVES | GANTRY_K_BIT(GANTRY_K_UINT8) | GANTRY_K_BIT(GANTRY_K_INT16) |           \
+     GANTRY_K_BIT(GANTRY_K_INT8) | GANTRY_K_BIT(GANTRY_K_COMPLEX64) | GANTRY_K_BIT(GANTRY_K_UINT16) |         \
+     GANTRY_K_BIT(GANTRY_K_UINT32) | GANTRY_K_BIT(GANTRY_K_UINT64))
 
 /* Status codes a kernel may return, the numbers of status.h. */
 enum {
     GANTRY_K_OK = 0,
+    GANTRY_K_UNKNOWN = 2,
     GANTRY_K_INVALID_ARGUMENT = 3,
+    GANTRY_K_NOT_FOUND = 5,
     GANTRY_K_RESOURCE_EXHAUSTED = 8,
     GANTRY_K_FAILED_PRECONDITION = 9,
     GANTRY_K_OUT_OF_RANGE = 11,
@@ -40,12 +64,53 @@ static inline uint32_t gantry_k_size(int32_t dtype)
 {
     switch (dtype) {
     case GANTRY_K_FLOAT32:
-    case GANTRY_K_INT32: return 4;
+    case GANTRY_K_INT32:
+    case GANTRY_K_UINT32: return 4;
     case GANTRY_K_FLOAT64:
-    case GANTRY_K_INT64: return 8;
-    case GANTRY_K_BOOL: return 1;
+    case GANTRY_K_INT64:
+    case GANTRY_K_UINT64:
+    case GANTRY_K_COMPLEX64: return 8;
+    case GANTRY_K_BOOL:
+    case GANTRY_K_INT8:
+    case GANTRY_K_UINT8: return 1;
+    case GANTRY_K_FLOAT16:
+    case GANTRY_K_BFLOAT16:
+    case GANTRY_K_INT16:
+    case GANTRY_K_UINT16: return 2;
     default: return 0;
     }
+}
+
+/* Where loops made for elements of 1, 2, 4 and 8 bytes have their place in a table: 0 to 3. */
+static inline uint32_t gantry_k_size_row(uint32_t bytes)
+{
+    return bytes == 8 ? 3 : bytes / 2;
+}
+
+/* The type that stands for all of dtype's size in programs that move bits and never compute with them. */
+static inline int32_t gantry_k_twin(int32_t dtype)
+{
+    static const int32_t twins[] = {GANTRY_K_BOOL, GANTRY_K_UINT16, GANTRY_K_INT32, GANTRY_K_INT64};
+
+    return twins[gantry_k_size_row(gantry_k_size(dtype))];
+}
+
+/* The bits of 1 in dtype, lowest byte first. */
+static inline uint64_t gantry_k_one(int32_t dtype)
+{
+    switch (dtype) {
+    case GANTRY_K_FLOAT32:
+    case GANTRY_K_COMPLEX64: return 0x3f800000; /* the imaginary part comes second */
+    case GANTRY_K_FLOAT64: return UINT64_C(0x3ff0000000000000);
+    case GANTRY_K_FLOAT16: return 0x3c00;
+    case GANTRY_K_BFLOAT16: return 0x3f80;
+    default: return 1;
+    }
+}
+
+static inline int gantry_k_is_half(int32_t dtype)
+{
+    return dtype == GANTRY_K_FLOAT16 || dtype == GANTRY_K_BFLOAT16;
 }
 
 static inline int gantry_k_is_float(int32_t dtype)

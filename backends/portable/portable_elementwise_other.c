@@ -1,6 +1,5 @@
 /* Elementwise ops of the portable pack that are not an expression of one type: Cast, Select, Fill, ZerosLike, OnesLike,
- * Range, AddN, BiasAdd. Ops that only move bits are built for the element's size, not its type: bool, int32 and int64
- * stand for all. */
+ * Range, AddN, BiasAdd. Ops that only move bits are built for the element's size, not its type (gantry_k_twin). */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,11 +15,6 @@
                                                            .parts = name_##_parts,                                   \
                                                            .part_count =                                             \
                                                                sizeof name_##_parts / sizeof name_##_parts[0]}
-
-static int32_t type_of_size(uint32_t bytes)
-{
-    return bytes == 1 ? GANTRY_K_BOOL : bytes == 4 ? GANTRY_K_INT32 : GANTRY_K_INT64;
-}
 
 /* Builds or finds the kernel for type T and launches it over the work. */
 static int32_t launch(gantry_op_call_t *call, const gantry_program_source_t *source, int32_t type, const char *name,
@@ -38,8 +32,16 @@ static int32_t launch(gantry_op_call_t *call, const gantry_program_source_t *sou
 /* ---- Cast ---- */
 
 static const char *const cast_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types,
-                                         gantry__text_convert, gantry__text_work,   gantry__text_cast};
+                                         gantry__text_convert, gantry__text_half,   gantry__text_work,
+                                         gantry__text_cast};
 SOURCE(cast, "portable/cast");
+
+/* Whether attribute Truncate makes a difference. */
+static int truncates(int32_t from, int32_t to)
+{
+    return from == GANTRY_K_FLOAT64 ? to == GANTRY_K_FLOAT32 || to == GANTRY_K_FLOAT16
+                                    : from == GANTRY_K_FLOAT32 && gantry_k_is_half(to);
+}
 
 static int32_t compute_cast(gantry_op_call_t *call)
 {
@@ -48,8 +50,7 @@ static int32_t compute_cast(gantry_op_call_t *call)
     const gantry_k_work_t work = gantry_k_work(call, out->element_count, gantry_k_size(out->dtype), 0);
     const gantry_launch_arg_t args[] = {gantry_k_span(x), gantry_k_span(out), gantry_k_scalar(&work, sizeof work)};
     const uint32_t from = gantry_k_size(x->dtype), to = gantry_k_size(out->dtype), widest = from > to ? from : to;
-    const int truncate =
-        gantry_k_attr_int(call, "Truncate", 0) != 0 && x->dtype == GANTRY_K_FLOAT64 && out->dtype == GANTRY_K_FLOAT32;
+    const int truncate = gantry_k_attr_int(call, "Truncate", 0) != 0 && truncates(x->dtype, out->dtype);
     gantry_backend_kernel_t *kernel;
     char options[OPTIONS_BYTES];
     int32_t status;
@@ -66,7 +67,8 @@ static int32_t compute_cast(gantry_op_call_t *call)
     return gantry_k_launch_wide(call, kernel, &work, GANTRY_K_WIDE_BYTES / widest, args, 3);
 }
 
-static const gantry_type_constraint_t cast_types[] = {{"SrcT", GANTRY_K_ALL}, {"DstT", GANTRY_K_ALL}};
+static const gantry_type_constraint_t cast_types[] = {{"SrcT", GANTRY_K_ALL | GANTRY_K_HALVES},
+                                                      {"DstT", GANTRY_K_ALL | GANTRY_K_HALVES}};
 
 const gantry_kernel_def_t gantry__portable_cast_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
                                                           .op = "Cast",
@@ -95,15 +97,15 @@ static int32_t compute_select(gantry_op_call_t *call)
 
     if (dense) {
         args[4] = gantry_k_scalar(&work, sizeof work);
-        return launch(call, &select_source, type_of_size(bytes), "dense", &work, args, 5);
+        return launch(call, &select_source, gantry_k_twin(out->dtype), "dense", &work, args, 5);
     }
     gantry_k_plan_broadcast(&plan, out, in, 3);
     device_plan = gantry_k_device_plan(&plan, &work);
     args[4] = gantry_k_scalar(&device_plan, sizeof device_plan);
-    return launch(call, &select_source, type_of_size(bytes), "broadcast", &work, args, 5);
+    return launch(call, &select_source, gantry_k_twin(out->dtype), "broadcast", &work, args, 5);
 }
 
-static const gantry_type_constraint_t any_type[] = {{"T", GANTRY_K_ALL}};
+static const gantry_type_constraint_t any_type[] = {{"T", GANTRY_K_ANY}};
 
 const gantry_kernel_def_t gantry__portable_select_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
                                                             .op = "Select",
@@ -125,7 +127,7 @@ static int32_t compute_fill(gantry_op_call_t *call)
     const gantry_launch_arg_t args[] = {gantry_k_span(call->inputs[1]), gantry_k_span(out),
                                         gantry_k_scalar(&work, sizeof work)};
 
-    return launch(call, &fill_source, type_of_size(bytes), "fill", &work, args, 3);
+    return launch(call, &fill_source, gantry_k_twin(out->dtype), "fill", &work, args, 3);
 }
 
 static const char *const fill_host_args[] = {"dims"};
@@ -147,22 +149,10 @@ static int32_t compute_zeros_like(gantry_op_call_t *call)
 
 static int32_t compute_ones_like(gantry_op_call_t *call)
 {
-    static const float one_f32 = 1.0f;
-    static const double one_f64 = 1.0;
-    static const int32_t one_i32 = 1;
-    static const int64_t one_i64 = 1;
-    static const uint8_t one_b8 = 1;
     const gantry_arg_t *out = call->outputs[0];
-    const void *one = &one_b8;
+    const uint64_t one = gantry_k_one(out->dtype);
 
-    switch (out->dtype) {
-    case GANTRY_K_FLOAT32: one = &one_f32; break;
-    case GANTRY_K_FLOAT64: one = &one_f64; break;
-    case GANTRY_K_INT32: one = &one_i32; break;
-    case GANTRY_K_INT64: one = &one_i64; break;
-    default: break;
-    }
-    return call->services->fill(call, &out->span, one, gantry_k_size(out->dtype));
+    return call->services->fill(call, &out->span, &one, gantry_k_size(out->dtype));
 }
 
 const gantry_kernel_def_t gantry__portable_zeros_like_kernel = {.struct_size = sizeof(gantry_kernel_def_t),

@@ -63,8 +63,8 @@ static int32_t compute_one_hot(gantry_op_call_t *call) {
     return status == GANTRY_K_OK ? gantry_k_launch_work(call, kernel, &scalars.work, args, 5) : status;
 }
 
-static const gantry_type_constraint_t gather_types[] = {{"Tparams", GANTRY_K_ALL}, {"Tindices", GANTRY_K_INTS}};
-static const gantry_type_constraint_t one_hot_types[] = {{"T", GANTRY_K_ALL}, {"TI", GANTRY_K_INTS}};
+static const gantry_type_constraint_t gather_types[] = {{"Tparams", GANTRY_K_ANY}, {"Tindices", GANTRY_K_INTS}};
+static const gantry_type_constraint_t one_hot_types[] = {{"T", GANTRY_K_ANY}, {"TI", GANTRY_K_INTS}};
 static const char *const gather_host[] = {"axis"};
 static const char *const one_hot_host[] = {"depth"};
 

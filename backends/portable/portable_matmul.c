@@ -31,12 +31,12 @@ typedef struct {
 #define COLUMNS 64
 
 static const char *const matmul_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types,
-                                           gantry__text_matmul};
+                                           gantry__text_half, gantry__text_matmul};
 static const gantry_program_source_t matmul_source = {.struct_size = sizeof matmul_source,
                                                       .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
                                                       .label = "portable/matmul",
                                                       .parts = matmul_parts,
-                                                      .part_count = 4};
+                                                      .part_count = sizeof matmul_parts / sizeof matmul_parts[0]};
 
 static matmul_t plan_product(const gantry__matmul_shape_t *shape)
 {
@@ -69,7 +69,8 @@ static uint64_t cut(matmul_t *plan, int64_t rows, int64_t columns, int64_t batch
  * products, and have to fit into registers and local memory. */
 static int items_each(const gantry_op_call_t *call, const matmul_t *plan, int64_t batches)
 {
-    const uint64_t size = gantry_k_size(call->outputs[0]->dtype);
+    const int32_t dtype = call->outputs[0]->dtype;
+    const uint64_t size = gantry_k_is_half(dtype) ? sizeof(float) : gantry_k_size(dtype); /* as it is summed */
     const int64_t enough = 2 * (int64_t)call->device_info->compute_units;
     for (int each = size > 4 ? 4 : 8; each > 1; each /= 2) {
         const int64_t side = 16 * each;
@@ -133,7 +134,7 @@ static int32_t compute_matmul(gantry_op_call_t *call)
     return gantry_k_launch_1d(call, kernel, form.groups * form.local, form.local, args, 4);
 }
 
-static const gantry_type_constraint_t number_types[] = {{"T", GANTRY_K_NUMBERS}};
+static const gantry_type_constraint_t number_types[] = {{"T", GANTRY_K_NUMBERS | GANTRY_K_HALVES}};
 static const gantry_kernel_def_t matmul_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
                                                   .op = "MatMul",
                                                   .types = number_types,

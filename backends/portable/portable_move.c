@@ -152,7 +152,7 @@ static int32_t compute_concat(gantry_op_call_t *call) {
     return status;
 }
 
-static const gantry_type_constraint_t any_type[] = {{"T", GANTRY_K_ALL}};
+static const gantry_type_constraint_t any_type[] = {{"T", GANTRY_K_ANY}};
 static const char *const transpose_host[] = {"perm"};
 static const char *const broadcast_host[] = {"shape"};
 static const char *const slice_host[] = {"begin", "size"};

@@ -13,15 +13,9 @@ extern const gantry_kernel_def_t gantry__portable_one_hot_kernel;
 
 #define GANTRY_MOVE_OPTIONS_BYTES 64
 
-/* The type number that stands for all types of dtype's size: bits are moved, never computed with. */
-static inline int gantry__move_twin(int32_t dtype) {
-    uint32_t size = gantry_k_size(dtype);
-    return size == 1 ? GANTRY_K_BOOL : size == 4 ? GANTRY_K_INT32 : GANTRY_K_INT64;
-}
-
 /* index_dtype 0: the program has no index type. */
 static inline void gantry__move_options(const gantry_op_call_t *call, int32_t index_dtype, char *options) {
-    int type = gantry__move_twin(call->outputs[0]->dtype), serial = gantry_k_is_serial(call);
+    int type = gantry_k_twin(call->outputs[0]->dtype), serial = gantry_k_is_serial(call);
     if (index_dtype == 0) {
         (void)snprintf(options, GANTRY_MOVE_OPTIONS_BYTES, "-DGANTRY_T_ID=%d -DGANTRY_SERIAL=%d", type, serial);
     } else {

@@ -13,6 +13,7 @@ extern const char gantry__text_math_float32[];
 extern const char gantry__text_math_float64[];
 
 extern const char gantry__text_convert[];
+extern const char gantry__text_half[];
 extern const char gantry__text_element[];
 extern const char gantry__text_philox[];
 extern const char gantry__text_work[];

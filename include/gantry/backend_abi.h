@@ -38,6 +38,7 @@ typedef struct gantry_backend_stream_t gantry_backend_stream_t;
 typedef struct gantry_backend_event_t gantry_backend_event_t;
 typedef struct gantry_backend_program_t gantry_backend_program_t;
 typedef struct gantry_backend_kernel_t gantry_backend_kernel_t;
+typedef struct gantry_backend_graph_t gantry_backend_graph_t;
 
 typedef struct gantry_op_call_t gantry_op_call_t;
 typedef struct gantry_kernel_def_t gantry_kernel_def_t;
@@ -232,6 +233,35 @@ typedef struct gantry_program_ops_t {
     int32_t (*kernel_info)(gantry_backend_kernel_t *kernel, gantry_kernel_info_t *out_info);
 } gantry_program_ops_t;
 
+/* ---- graphs: work that is submitted once and launched as one, as often as wanted ----
+ *
+ *     begin_capture(s)    launch, copy, record...    end_capture(s) -> graph    launch(s, graph)    launch(s, graph)
+ *                         kept, not run                                         runs                runs again
+ *
+ * - Between begin and end the stream takes launches of kernels, transfers, records of events, and waits for events recorded since begin.
+ *   They are checked and kept; none runs before a launch of the graph, which runs all of them in their order.
+ * - An event recorded since begin orders the graph and nothing else: no launch records it, and until it is recorded outside again, every
+ *   other use of it is FailedPrecondition. Another stream of the device that waits for one is captured too, as a branch, and takes the same
+ *   calls; the first stream must have waited for all of a branch before end, which is FailedPrecondition otherwise.
+ * - FailedPrecondition are also synchronize of a stream that is captured, its wait for an event that was recorded elsewhere, begin and
+ *   launch where a capture has begun, and end where none has. All other slots work as always: they take effect at once and are not kept.
+ * - A call that fails on a captured stream may spoil the capture: the caller ends it, and destroys the graph if one comes of it. After end,
+ *   failed or not, the streams take work as before. The stream where a capture began may be destroyed before end; a branch may not.
+ * - What a graph names stays until the graph is destroyed: regions, programs, and the host memory of its transfers. That is memory of
+ *   host_alloc where the backend has the slot; each launch reads and writes it as it is then. Scalars and patterns are copied.
+ * - begin may answer Unimplemented: this device captures nothing, and the core submits its plan call by call. ResourceExhausted from end:
+ *   no graph was made. Unavailable is what it is everywhere: the device is lost.
+ * - Threads: a capture may end on another thread than it began. launch and destroy are externally synchronised per graph. */
+typedef struct gantry_graph_ops_t {
+    uint32_t struct_size;
+    int32_t (*begin_capture)(gantry_backend_stream_t *stream); /* required */
+    /* required. *out_graph is NULL when it fails. A capture of nothing gives a graph that does nothing. */
+    int32_t (*end_capture)(gantry_backend_stream_t *stream, gantry_backend_graph_t **out_graph);
+    /* required. On any stream of the graph's device; launches of one graph run one after the other, whatever their streams. */
+    int32_t (*launch)(gantry_backend_stream_t *stream, gantry_backend_graph_t *graph);
+    void (*destroy)(gantry_backend_graph_t *graph); /* required. No launch of it is pending; before its device is closed. */
+} gantry_graph_ops_t;
+
 /* ---- kernels of ops ---- */
 
 /* One tensor as a kernel sees it. */
@@ -360,6 +390,7 @@ typedef struct gantry_backend_t {
     /* optional (default: unknown). The card's memory, of all processes together, without opening the device: no context is made for it. Asked
      * for another backend's view of the same card, too. */
     int32_t (*card_memory)(gantry_backend_instance_t *instance, uint32_t index, uint64_t *out_free_bytes, uint64_t *out_total_bytes);
+    const gantry_graph_ops_t *graph; /* optional (default: the core submits its plan call by call) */
 } gantry_backend_t;
 
 /* Returns 0 and the table, or FailedPrecondition when the module needs a newer core than max_abi. */

@@ -61,6 +61,16 @@ GANTRY_API gantry_status_t gantry_reset_memory_stats(gantry_runtime_t *runtime, 
  * *out_pool_bytes (may be NULL) is what is held afterwards; more than the target when what is in use pins it. */
 GANTRY_API gantry_status_t gantry_trim_memory(gantry_runtime_t *runtime, const char *device, uint64_t target_bytes, uint64_t *out_pool_bytes);
 
+/* ---- host memory ---- */
+
+/* Host memory that the device's transfers reach without a further copy (pinned, page-locked): tensors are made from it and read into it at
+ * the full speed of the way to the card. Where a backend has no such memory it is ordinary memory. Aligned to 16 bytes or more, usable with
+ * every device. All of it counts against pinned_limit of the runtime's options (1 GiB unless set), not against a device's limit.
+ * ResourceExhausted: beyond that, or there is none to be had. What is not given back ends with the runtime. */
+GANTRY_API gantry_status_t gantry_pinned_alloc(gantry_runtime_t *runtime, const char *device, size_t bytes, void **out_data);
+/* NULL is fine. InvalidArgument for memory that this runtime did not give. No call that uses it may be under way. */
+GANTRY_API gantry_status_t gantry_pinned_free(gantry_runtime_t *runtime, void *data);
+
 /* ---- reports ---- */
 
 typedef enum gantry_report_format_t { GANTRY_REPORT_TEXT = 0, GANTRY_REPORT_JSON = 1 } gantry_report_format_t;

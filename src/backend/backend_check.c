@@ -43,6 +43,12 @@ static gantry_status_t check_work_ops(const gantry_backend_t *table) {
         REQUIRE(table->program, kernel_find);
         REQUIRE(table->program, launch);
     }
+    if (GANTRY_ABI_HAS(table, graph) && table->graph) {
+        REQUIRE(table->graph, begin_capture);
+        REQUIRE(table->graph, end_capture);
+        REQUIRE(table->graph, launch);
+        REQUIRE(table->graph, destroy);
+    }
     return GANTRY_OK;
 }
 

@@ -1,4 +1,5 @@
 #include "device/device_config.h"
+#include "device/pinned.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,6 +47,7 @@ gantry_status_t gantry__device_table_init(gantry__device_table_t *table, const g
 
 void gantry__device_table_deinit(gantry__device_table_t *table) {
     const gantry__heap_t *heap = table->heap;
+    gantry__pinned_forget(table);
     for (size_t i = 0; i < table->logical_count; ++i) gantry__logical_device_close(table->logical[i]);
     gantry__logical_devices_forget(table);
     gantry__heap_free(heap, table->visible, table->physical_count * sizeof *table->visible);
@@ -96,7 +98,9 @@ static void announce_device(const gantry__device_table_t *table, const logical_t
                 physical->note);
 }
 
+/* Not for nobody: to name its libraries a backend opens them. */
 void gantry__device_table_announce(const gantry__device_table_t *table) {
+    if (!table->log->write || table->log->level > GANTRY_LEVEL_INFO) return;
     for (size_t i = 0; i < table->backends->count; ++i) {
         const gantry__backend_t *backend = &table->backends->items[i];
         if (backend->state != GANTRY_BACKEND_USABLE) continue; /* its reason was logged when it was found */

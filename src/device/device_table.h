@@ -23,6 +23,7 @@
 #include "memory/allocator.h"
 
 typedef struct gantry__device_table_t gantry__device_table_t;
+typedef struct gantry__pinned_piece_t gantry__pinned_piece_t;
 
 typedef gantry_status_t (*gantry__view_probe_fn)(void *user, const struct gantry_physical_device_t *view, gantry_backend_device_t *handle);
 
@@ -107,7 +108,8 @@ struct gantry__device_table_t {
     gantry__device_settings_t defaults; /* what holds where nothing is said of a device */
     bool opencl_cpu_as_gpu;
     gantry__memory_policy_t policy;
-    atomic_uint_fast64_t pinned_bytes; /* host memory that staging of all devices holds: at most policy.pinned_limit_bytes */
+    atomic_uint_fast64_t pinned_bytes; /* host memory of staging and programs for all devices: at most policy.pinned_limit_bytes */
+    gantry__pinned_piece_t *pinned;    /* programs' pieces, see device/pinned.h */
     atomic_uint losses; /* cards lost so far, and cards whose view changed: plans of before do not hold */
     /* Tries an open view before a card with a second one relies on it, with the card's open_lock held; NULL: nobody does. Set before freeze. */
     gantry__view_probe_fn probe;

@@ -7,8 +7,7 @@
  * pool takes the rest at once. An allocation that is about to fail gets the reserve, too. Cost of a block that is there: one lock and a look at a few entries. */
 #include "device/staging.h"
 
-#include "device/device_table.h"
-#include "device/loss.h"
+#include "device/pinned.h"
 
 typedef struct gantry_logical_device_t logical_t;
 typedef gantry__staging_block_t block_t;
@@ -28,27 +27,6 @@ static void discharge(logical_t *device, uint64_t bytes) {
     atomic_fetch_sub(&device->staging.charged_bytes, bytes);
 }
 
-static bool take_pinned(gantry__device_table_t *table) {
-    if (atomic_fetch_add(&table->pinned_bytes, BLOCK_BYTES) + BLOCK_BYTES <= table->policy.pinned_limit_bytes)
-        return true;
-    atomic_fetch_sub(&table->pinned_bytes, BLOCK_BYTES);
-    return false;
-}
-
-/* is_reserved: the device's limit was charged for it before. */
-static bool pay(logical_t *device, bool is_reserved) {
-    bool is_pinned = take_pinned(device->table);
-    if (is_pinned && (is_reserved || charge(device, BLOCK_BYTES))) return true;
-    if (is_pinned) atomic_fetch_sub(&device->table->pinned_bytes, BLOCK_BYTES);
-    if (is_reserved) discharge(device, BLOCK_BYTES);
-    return false;
-}
-
-static void pay_back(logical_t *device) {
-    discharge(device, BLOCK_BYTES);
-    atomic_fetch_sub(&device->table->pinned_bytes, BLOCK_BYTES);
-}
-
 static void reserve(logical_t *device) {
     gantry__staging_t *staging = &device->staging;
     bool grows = gantry__device_growth(device->table, device->physical);
@@ -58,39 +36,19 @@ static void reserve(logical_t *device) {
 
 /* ---- making: no lock is held ---- */
 
-static bool has_pinned_memory(const logical_t *device) {
-    const gantry_memory_ops_t *memory = device->backend->memory;
-    return GANTRY_ABI_HAS(memory, host_free) && memory->host_alloc && memory->host_free;
-}
-
-static void *make_data(logical_t *device) {
-    void *data = NULL;
-    if (!has_pinned_memory(device)) return gantry__heap_alloc(device->table->heap, BLOCK_BYTES);
-    gantry_status_t status = (gantry_status_t)device->backend->memory->host_alloc(device->handle, BLOCK_BYTES, &data);
-    return gantry__loss_note(device, status) == GANTRY_OK ? data : NULL; /* without: a copy that waits */
-}
-
-static void free_data(logical_t *device, void *data) {
-    if (has_pinned_memory(device)) {
-        device->backend->memory->host_free(device->handle, data, BLOCK_BYTES);
-    } else {
-        gantry__heap_free(device->table->heap, data, BLOCK_BYTES);
-    }
-}
-
-/* The entry is BUSY. */
+/* The entry is BUSY. is_reserved: the device's limit was charged for it before. */
 static bool make_block(logical_t *device, block_t *block, bool is_reserved) {
-    if (!pay(device, is_reserved)) return false;
-    block->data = make_data(device);
+    if (!is_reserved && !charge(device, BLOCK_BYTES)) return false;
+    block->data = gantry__pinned_take(device, BLOCK_BYTES);
     block->point = (gantry__point_t){NULL, 0};
-    if (!block->data) pay_back(device);
+    if (!block->data) discharge(device, BLOCK_BYTES);
     return block->data != NULL;
 }
 
 static void free_block(logical_t *device, block_t *block) {
-    free_data(device, block->data);
+    gantry__pinned_give(device, block->data, BLOCK_BYTES);
     block->data = NULL;
-    pay_back(device);
+    discharge(device, BLOCK_BYTES);
 }
 
 /* ---- the pool ---- */

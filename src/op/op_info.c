@@ -6,7 +6,9 @@
 #define TEXT_FLOATS "type of float32, float64"
 #define TEXT_INTS "type of int32, int64"
 #define TEXT_NUMBERS "type of float32, float64, int32, int64"
+#define TEXT_MULTIPLIED "type of float16, bfloat16, float32, float64, int32, int64"
 #define TEXT_COMPUTED "type of float32, float64, int32, int64, bool"
+#define TEXT_CONVERTED "type of float16, bfloat16, float32, float64, int32, int64, bool"
 #define TEXT_ANY "type"
 
 #define FIXED(dtype)

@@ -5,6 +5,7 @@
 
 #include "device/device_config.h"
 #include "device/driver_memory.h"
+#include "device/pinned.h"
 #include "run/api.h"
 
 /* ---- settings ---- */
@@ -84,6 +85,22 @@ gantry_status_t gantry_trim_memory(gantry_runtime_t *runtime, const char *device
     GANTRY__TRY(gantry__logical_device_open(device));
     gantry__allocator_trim(&device->allocator, target_bytes, out_pool_bytes);
     return GANTRY_OK;
+}
+
+/* ---- host memory ---- */
+
+gantry_status_t gantry_pinned_alloc(gantry_runtime_t *runtime, const char *device_name, size_t bytes, void **out_data) {
+    if (!out_data) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_pinned_alloc: out_data is NULL");
+    *out_data = NULL;
+    gantry_logical_device_t *device = NULL;
+    GANTRY__TRY(gantry__find_device(runtime, device_name, "gantry_pinned_alloc", &device));
+    GANTRY__TRY(gantry__logical_device_open(device));
+    return gantry__pinned_alloc(device, bytes, "gantry_pinned_alloc", out_data);
+}
+
+gantry_status_t gantry_pinned_free(gantry_runtime_t *runtime, void *data) {
+    GANTRY__TRY(gantry__runtime_check(runtime));
+    return data ? gantry__pinned_free(&runtime->devices, data, "gantry_pinned_free") : GANTRY_OK;
 }
 
 /* ---- reports ---- */

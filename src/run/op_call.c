@@ -44,11 +44,16 @@ gantry_status_t gantry_op_call(gantry_scope_t *scope, const char *name, const ga
     return gantry__run_op(scope, op, inputs, input_count, attrs, attr_count, NULL, outputs);
 }
 
-static const char *first_type_attr(const gantry__op_def_t *op) {
-    for (uint32_t i = 0; i < op->attr_count; ++i) {
-        if (op->attrs[i].kind == GANTRY_ATTR_TYPE) return op->attrs[i].name;
-    }
-    return "T";
+/* Type attributes come first; an op without one takes one type only. */
+static const gantry__op_attr_t *first_type_attr(const gantry__op_def_t *op) {
+    return op->attr_count > 0 && op->attrs[0].kind == GANTRY_ATTR_TYPE ? &op->attrs[0] : NULL;
+}
+
+static bool op_takes_type(const gantry__op_def_t *op, gantry_dtype_t dtype) {
+    const gantry__op_attr_t *type = first_type_attr(op);
+    if ((unsigned)dtype > 63) return false;
+    if (type) return type->dtype_mask >> dtype & 1;
+    return op->input_count == 0 || op->inputs[0].type == GANTRY__TYPE_FIXED(dtype);
 }
 
 gantry_status_t gantry_op_has_kernel(gantry_runtime_t *runtime, const char *op_name,
@@ -62,8 +67,12 @@ gantry_status_t gantry_op_has_kernel(gantry_runtime_t *runtime, const char *op_n
     if (!device || !out_has)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_op_has_kernel: device or out_has is NULL");
     GANTRY__TRY(gantry__runtime_initialize(runtime, "gantry_op_has_kernel"));
-    const gantry_attr_t attr = {
-        .struct_size = sizeof attr, .kind = GANTRY_ATTR_TYPE, .name = first_type_attr(op), .i = (int64_t)dtype};
+    if (!op_takes_type(op, dtype)) return GANTRY_OK;
+    const gantry__op_attr_t *type = first_type_attr(op);
+    const gantry_attr_t attr = {.struct_size = sizeof attr,
+                                .kind = GANTRY_ATTR_TYPE,
+                                .name = type ? type->name : "T",
+                                .i = (int64_t)dtype};
     size_t count;
     const gantry__kernel_entry_t *entries =
         gantry__kernel_registry_find(&runtime->registries[gantry__logical_view(device)->position], op->name, &count);

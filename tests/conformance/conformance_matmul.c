@@ -1,6 +1,7 @@
 /* Matrix products larger than the golden files hold, against a plain loop: blocks and edges of tuned kernels, the
  * choice of library, transposed operands, batches. Integers wrap around and are exact; for floats the bound is that of
- * the golden cases, k eps max|a| max|b|, with |a|, |b| <= 1. */
+ * the golden cases, k eps max|a| max|b|, with |a|, |b| <= 1; halves are summed in float32 and rounded once, hence
+ * float32's eps and 1 ulp. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,18 +23,6 @@ static size_t place(int64_t row, int64_t column, int64_t rows, int64_t columns, 
     return (size_t)(transposed ? column * rows + row : row * columns + column);
 }
 
-static double number_at(const golden_tensor_t *t, size_t index)
-{
-    float narrow;
-    double wide;
-    if (t->dtype == GANTRY_FLOAT32) {
-        memcpy(&narrow, (const char *)t->data + index * sizeof narrow, sizeof narrow);
-        return (double)narrow;
-    }
-    memcpy(&wide, (const char *)t->data + index * sizeof wide, sizeof wide);
-    return wide;
-}
-
 static uint64_t integer_at(const golden_tensor_t *t, size_t index)
 {
     int32_t narrow;
@@ -49,10 +38,8 @@ static uint64_t integer_at(const golden_tensor_t *t, size_t index)
 static void store(golden_tensor_t *t, size_t index, double number, uint64_t integer)
 {
     char *at = (char *)t->data + index * gantry_dtype_size(t->dtype);
-    float single = (float)number;
     uint32_t narrow = (uint32_t)integer;
-    if (t->dtype == GANTRY_FLOAT32) memcpy(at, &single, sizeof single);
-    else if (t->dtype == GANTRY_FLOAT64) memcpy(at, &number, sizeof number);
+    if (golden_is_float(t->dtype)) golden_store_number(t->dtype, t->data, index, number);
     else if (t->dtype == GANTRY_INT32) memcpy(at, &narrow, sizeof narrow);
     else memcpy(at, &integer, sizeof integer);
 }
@@ -62,7 +49,7 @@ static void multiply(const golden_case_t *item, matmul_size_t size, const size_t
                      golden_tensor_t *product)
 {
     const golden_tensor_t *a = &item->inputs[0], *b = &item->inputs[1];
-    bool is_float = a->dtype == GANTRY_FLOAT32 || a->dtype == GANTRY_FLOAT64;
+    bool is_float = golden_is_float(a->dtype);
     for (int64_t i = 0; i < size.n; i++) {
         for (int64_t j = 0; j < size.m; j++) {
             double number = 0;
@@ -70,7 +57,8 @@ static void multiply(const golden_case_t *item, matmul_size_t size, const size_t
             for (int64_t l = 0; l < size.k; l++) {
                 size_t at_a = first[0] + place(i, l, size.n, size.k, ta),
                        at_b = first[1] + place(l, j, size.k, size.m, tb);
-                if (is_float) number += number_at(a, at_a) * number_at(b, at_b);
+                if (is_float)
+                    number += golden_number_at(a->dtype, a->data, at_a) * golden_number_at(b->dtype, b->data, at_b);
                 else integer += integer_at(a, at_a) * integer_at(b, at_b);
             }
             store(product, first[2] + (size_t)(i * size.m + j), number, integer);
@@ -83,8 +71,9 @@ static void check_product(conformance_t *c, const golden_case_t *item, int64_t k
     golden_tensor_t got[CONFORMANCE_MAX_OUTPUTS] = {{0}};
     char why[512];
     size_t count = 0;
-    double eps = expected->dtype == GANTRY_FLOAT32 ? 0x1p-23 : 0x1p-52;
-    golden_tolerance_t near = {.absolute = (double)k * eps};
+    bool is_half = expected->dtype == GANTRY_FLOAT16 || expected->dtype == GANTRY_BFLOAT16;
+    double eps = expected->dtype == GANTRY_FLOAT64 ? 0x1p-52 : 0x1p-23;
+    golden_tolerance_t near = {.absolute = (double)k * eps, .ulp = is_half ? 1 : 0};
     if (expected->dtype == GANTRY_INT32 || expected->dtype == GANTRY_INT64) near.exact = true;
     conformance_evaluate(c, c->options.device, item, got, &count);
     if (c->reasons == 0 && (count != 1 || !gantry_shape_equal(&got[0].shape, &expected->shape))) {
@@ -134,9 +123,10 @@ static void run_product(conformance_t *c, uint64_t *io_number, gantry_dtype_t dt
 
 void conformance_run_matmul(conformance_t *c)
 {
-    static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_INT32, GANTRY_INT64};
+    static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_INT32,
+                                            GANTRY_INT64,   GANTRY_FLOAT16, GANTRY_BFLOAT16};
     uint64_t number = 0;
-    for (size_t t = 0; t < 4; t++) {
+    for (size_t t = 0; t < sizeof dtypes / sizeof dtypes[0]; t++) {
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
             for (int transposed = 0; transposed < 4; transposed++) {
                 run_product(c, &number, dtypes[t], sizes[i], 0, false, transposed & 1, transposed & 2);

@@ -63,12 +63,9 @@ static uint64_t next_element(uint64_t *state, gantry_dtype_t dtype, sweep_domain
 {
     uint64_t bits = 0;
     if (dtype == GANTRY_BOOL) return next(state) & 1;
-    if (dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64) {
+    if (golden_is_float(dtype)) {
         if (takes_any_bits(state, domain)) return next(state);
-        double value = next_float(state, domain);
-        float narrow = (float)value;
-        if (dtype == GANTRY_FLOAT64) memcpy(&bits, &value, sizeof value);
-        else memcpy(&bits, &narrow, sizeof narrow);
+        golden_store_number(dtype, &bits, 0, next_float(state, domain));
         return bits;
     }
     bits = next_integer(state, domain);
@@ -82,8 +79,10 @@ static void store(golden_tensor_t *t, size_t index, uint64_t bits)
     size_t size = gantry_dtype_size(t->dtype);
     unsigned char *at = (unsigned char *)t->data + index * size;
     uint32_t narrow = (uint32_t)bits;
+    uint16_t half = (uint16_t)bits;
     if (size == 8) memcpy(at, &bits, size);
     else if (size == 4) memcpy(at, &narrow, size);
+    else if (size == 2) memcpy(at, &half, size);
     else *at = (unsigned char)bits;
 }
 

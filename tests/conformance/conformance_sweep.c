@@ -14,9 +14,10 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-enum { F32 = 1, F64 = 2, I32 = 4, I64 = 8, BOOL = 16, FLOATS = 3, NUMBERS = 15, ALL = 31 };
+enum { F32 = 1, F64 = 2, I32 = 4, I64 = 8, BOOL = 16, HALVES = 96, FLOATS = 3, NUMBERS = 15, ALL = 31 };
 
-static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_INT32, GANTRY_INT64, GANTRY_BOOL};
+static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_INT32,   GANTRY_INT64,
+                                        GANTRY_BOOL,    GANTRY_FLOAT16, GANTRY_BFLOAT16};
 
 static const int64_t sizes[] = {1, 2, 3, 7, 16, 63, 64, 65, 127, 256, 1000, 4095, 4096, 4097, 10007, 65536, 100000};
 static const int64_t pairs[][2] = {{3, 1}, {1, 5}, {17, 65}, {64, 64}, {130, 257}, {2, 30011}, {20011, 3}};
@@ -317,12 +318,12 @@ static const sweep_spec_t specs[] = {
     {"AddN", NUMBERS, SWEEP_ANY, sweep_add_n},
     {"ArgMax", NUMBERS, SWEEP_MODERATE, sweep_reduce},
     {"BiasAdd", NUMBERS, SWEEP_ANY, sweep_bias},
-    {"Cast", ALL, SWEEP_ANY, sweep_cast},
-    {"Concat", ALL, SWEEP_ANY, sweep_concat},
+    {"Cast", ALL | HALVES, SWEEP_ANY, sweep_cast},
+    {"Concat", ALL | HALVES, SWEEP_ANY, sweep_concat},
     {"Div", NUMBERS, SWEEP_NONZERO, sweep_binary},
     {"Equal", ALL, SWEEP_MODERATE, sweep_binary},
     {"Exp", FLOATS, SWEEP_ANY, sweep_unary},
-    {"Gather", ALL, SWEEP_ANY, sweep_gather},
+    {"Gather", ALL | HALVES, SWEEP_ANY, sweep_gather},
     {"Greater", NUMBERS, SWEEP_ANY, sweep_binary},
     {"GreaterEqual", NUMBERS, SWEEP_ANY, sweep_binary},
     {"Less", NUMBERS, SWEEP_ANY, sweep_binary},
@@ -341,7 +342,7 @@ static const sweep_spec_t specs[] = {
     {"Neg", NUMBERS, SWEEP_ANY, sweep_unary},
     {"NotEqual", ALL, SWEEP_MODERATE, sweep_binary},
     {"Relu", NUMBERS, SWEEP_ANY, sweep_unary},
-    {"Select", ALL, SWEEP_ANY, sweep_select},
+    {"Select", ALL | HALVES, SWEEP_ANY, sweep_select},
     {"Sigmoid", FLOATS, SWEEP_ANY, sweep_unary},
     {"Softmax", FLOATS, SWEEP_MODERATE, sweep_rows},
     {"Sqrt", FLOATS, SWEEP_ANY, sweep_unary},
@@ -351,7 +352,7 @@ static const sweep_spec_t specs[] = {
     {"Sub", NUMBERS, SWEEP_ANY, sweep_binary},
     {"Sum", NUMBERS, SWEEP_MODERATE, sweep_reduce},
     {"Tanh", FLOATS, SWEEP_ANY, sweep_unary},
-    {"Transpose", ALL, SWEEP_ANY, sweep_transpose},
+    {"Transpose", ALL | HALVES, SWEEP_ANY, sweep_transpose},
 };
 
 void conformance_run_sweep(conformance_t *c)

@@ -78,6 +78,11 @@ void golden_free(golden_file_t *file);
 /* NULL when the case has no such attribute. */
 const golden_attr_t *golden_find_attr(const golden_case_t *item, const char *name);
 
+bool golden_is_float(gantry_dtype_t dtype);
+/* An element of a float type as a number, and a number rounded to one (to the nearest, ties to even). */
+double golden_number_at(gantry_dtype_t dtype, const void *data, size_t index);
+void golden_store_number(gantry_dtype_t dtype, void *data, size_t index, double value);
+
 /* Compares expected->bytes bytes at actual, which has expected's type and shape. Returns 0 when every element is right;
  * otherwise 1, and why (may be NULL) tells how many differ and, for the first, its index, both values and their distance. */
 int golden_compare(const golden_tensor_t *expected, const golden_tolerance_t *tolerance, const void *actual, char *why,

@@ -9,23 +9,6 @@
 
 #include "golden.h"
 
-static bool is_float(gantry_dtype_t dtype)
-{
-    return dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64;
-}
-
-static double float_at(gantry_dtype_t dtype, const void *data, size_t index)
-{
-    if (dtype == GANTRY_FLOAT64) {
-        double value;
-        memcpy(&value, (const char *)data + index * sizeof value, sizeof value);
-        return value;
-    }
-    float value;
-    memcpy(&value, (const char *)data + index * sizeof value, sizeof value);
-    return (double)value;
-}
-
 /* The place of a float on the line. */
 static int64_t place_at(gantry_dtype_t dtype, const void *data, size_t index)
 {
@@ -35,6 +18,11 @@ static int64_t place_at(gantry_dtype_t dtype, const void *data, size_t index)
         int64_t magnitude = (int64_t)(bits & INT64_MAX);
         return bits >> 63 ? -magnitude : magnitude;
     }
+    if (dtype != GANTRY_FLOAT32) {
+        uint16_t bits;
+        memcpy(&bits, (const char *)data + index * sizeof bits, sizeof bits);
+        return bits >> 15 ? -(bits & INT16_MAX) : bits;
+    }
     uint32_t bits;
     memcpy(&bits, (const char *)data + index * sizeof bits, sizeof bits);
     int64_t magnitude = (int64_t)(bits & INT32_MAX);
@@ -43,7 +31,7 @@ static int64_t place_at(gantry_dtype_t dtype, const void *data, size_t index)
 
 static int64_t ulp_between(gantry_dtype_t dtype, const void *expected, const void *actual, size_t index)
 {
-    bool expected_nan = isnan(float_at(dtype, expected, index)), actual_nan = isnan(float_at(dtype, actual, index));
+    bool expected_nan = isnan(golden_number_at(dtype, expected, index)), actual_nan = isnan(golden_number_at(dtype, actual, index));
     if (expected_nan || actual_nan) return expected_nan && actual_nan ? 0 : INT64_MAX;
     int64_t a = place_at(dtype, expected, index), b = place_at(dtype, actual, index);
     if ((a < 0) != (b < 0) && (a < 0 ? b > INT64_MAX + a : a > INT64_MAX + b)) return INT64_MAX;
@@ -54,7 +42,7 @@ static bool float_is_right(const golden_tensor_t *expected, const golden_toleran
                            size_t index)
 {
     gantry_dtype_t dtype = expected->dtype;
-    double e = float_at(dtype, expected->data, index), a = float_at(dtype, actual, index);
+    double e = golden_number_at(dtype, expected->data, index), a = golden_number_at(dtype, actual, index);
     if (isnan(e) || isnan(a)) return isnan(e) && isnan(a);
     if (e == a) return !tolerance->exact || signbit(e) == signbit(a);
     if (tolerance->exact || isinf(e) || isinf(a)) return false;
@@ -69,8 +57,8 @@ static void format_value(gantry_dtype_t dtype, const void *data, size_t index, c
     const unsigned char *at = (const unsigned char *)data + index * size;
     int64_t wide = 0;
     int32_t narrow = 0;
-    if (dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64) {
-        snprintf(out, out_bytes, dtype == GANTRY_FLOAT32 ? "%.9g" : "%.17g", float_at(dtype, data, index));
+    if (golden_is_float(dtype)) {
+        snprintf(out, out_bytes, dtype == GANTRY_FLOAT64 ? "%.17g" : "%.9g", golden_number_at(dtype, data, index));
     } else if (dtype == GANTRY_INT64) {
         memcpy(&wide, at, sizeof wide);
         snprintf(out, out_bytes, "%" PRId64, wide);
@@ -103,7 +91,7 @@ static void explain(const golden_tensor_t *expected, const void *actual, size_t 
     format_index(&expected->shape, first, index, sizeof index);
     format_value(expected->dtype, expected->data, first, want, sizeof want);
     format_value(expected->dtype, actual, first, got, sizeof got);
-    if (is_float(expected->dtype)) {
+    if (golden_is_float(expected->dtype)) {
         int64_t ulp = ulp_between(expected->dtype, expected->data, actual, first);
         if (ulp == INT64_MAX) snprintf(apart, sizeof apart, ", not comparable in ulp");
         else snprintf(apart, sizeof apart, ", %" PRId64 " ulp apart", ulp);
@@ -120,7 +108,7 @@ int golden_compare(const golden_tensor_t *expected, const golden_tolerance_t *to
     size_t first = 0, wrong = 0;
     for (size_t i = 0; i < count; i++) {
         bool right = memcmp((const char *)expected->data + i * size, (const char *)actual + i * size, size) == 0;
-        if (!right && is_float(expected->dtype)) right = float_is_right(expected, tolerance, actual, i);
+        if (!right && golden_is_float(expected->dtype)) right = float_is_right(expected, tolerance, actual, i);
         if (!right && wrong++ == 0) first = i;
     }
     if (wrong && why && why_bytes) explain(expected, actual, first, wrong, why, why_bytes);
@@ -130,7 +118,7 @@ int golden_compare(const golden_tensor_t *expected, const golden_tolerance_t *to
 int64_t golden_largest_ulp(const golden_tensor_t *expected, const void *actual)
 {
     int64_t largest = 0;
-    if (!is_float(expected->dtype)) return 0;
+    if (!golden_is_float(expected->dtype)) return 0;
     for (size_t i = 0; i < expected->bytes / gantry_dtype_size(expected->dtype); i++) {
         int64_t ulp = ulp_between(expected->dtype, expected->data, actual, i);
         if (ulp > largest) largest = ulp;

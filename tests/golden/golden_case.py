@@ -9,16 +9,20 @@ import zlib
 os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
+import ml_dtypes
 import numpy as np
 import tensorflow as tf
 from tensorflow.python.eager import context, execute
 from tensorflow.python.framework import op_def_registry
 
 F32, F64, I32, I64, BOOL = (np.dtype(n) for n in ("float32", "float64", "int32", "int64", "bool"))
+F16, BF16 = np.dtype("float16"), np.dtype(ml_dtypes.bfloat16)
 FLOATS = (F32, F64)
+HALVES = (F16, BF16)
 INTS = (I32, I64)
 NUMBERS = FLOATS + INTS
 ALL_TYPES = NUMBERS + (BOOL,)
+MOVED_TYPES = ALL_TYPES + HALVES + tuple(np.dtype(n) for n in ("int8", "uint8", "int16", "uint16", "complex64"))
 
 EXACT = {"exact": True}   # same bits; every NaN equals every NaN
 VALUE = {"ulp": 0}        # same values; -0 equals +0
@@ -34,7 +38,7 @@ def random_values(dtype, shape, *name):
     rng = rng_for(str(dtype), tuple(shape), *name)
     if dtype == BOOL:
         return rng.randint(0, 2, size=shape).astype(BOOL)
-    if dtype in INTS:
+    if dtype.kind in "iu":
         return rng.randint(-1000, 1001, size=shape).astype(dtype)
     return np.asarray(rng.uniform(-4.0, 4.0, size=shape), dtype=dtype)
 
@@ -44,10 +48,14 @@ def cycled(values, period):
     return np.resize(values.reshape(-1)[:period], values.shape) if values.size > period else values
 
 
+def is_float(dtype):
+    return dtype.kind == "f" or dtype == BF16
+
+
 def canonical(array):
     """One NaN for all, since its sign and payload depend on the machine that ran TensorFlow."""
     array = np.asarray(array, order="C")
-    if array.dtype.kind == "f" and np.isnan(array).any():
+    if is_float(array.dtype) and np.isnan(array).any():
         array = array.copy()
         array[np.isnan(array)] = np.nan
     return array
@@ -128,7 +136,7 @@ def said(error):
 
 def ordered(array):
     """Floats as integers whose differences are distances in ulp; -0 and +0 are both 0."""
-    bits = array.view(np.int32 if array.dtype == F32 else np.int64).astype(object)
+    bits = array.view({2: np.int16, 4: np.int32, 8: np.int64}[array.dtype.itemsize]).astype(object)
     top = 1 << (array.dtype.itemsize * 8 - 1)
     return np.where(bits < 0, -(bits + top), bits)
 
@@ -150,7 +158,7 @@ def agrees(expected, actual, tolerance):
         return False
     if tolerance.get("exact"):
         return canonical(expected).tobytes() == canonical(actual).tobytes()
-    if expected.dtype.kind != "f":
+    if not is_float(expected.dtype):
         return bool((expected == actual).all())
     e, a = np.atleast_1d(expected), np.atleast_1d(actual)
     for x, y in zip(e.reshape(-1), a.reshape(-1)):
@@ -215,7 +223,7 @@ class Recorder:
         if expected and actual:
             for e, a in zip(expected, actual):
                 e = np.asarray(e)
-                if e.dtype.kind == "f" and tolerance.get("ulp"):
+                if is_float(e.dtype) and tolerance.get("ulp"):
                     self.tf_ulp[e.dtype.name] = max(self.tf_ulp.get(e.dtype.name, 0), ulp_distance(e, a))
                 if not agrees(e, a, tf_tolerance or tolerance):
                     raise AssertionError(f"{self.op}/{name}: {first_difference(e, a)}")

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from golden_case import (ALL_TYPES, BOOL, EXACT, F32, F64, FLOATS, I32, I64, INTS, NUMBERS, VALUE, Recorder,
-                         cycled, random_values, rng_for)
+from golden_case import (ALL_TYPES, BF16, BOOL, EXACT, F16, F32, F64, FLOATS, HALVES, I32, I64, INTS, MOVED_TYPES,
+                         NUMBERS, VALUE, Recorder, cycled, random_values, rng_for)
 from golden_shapes import (BAD_BROADCASTS, BROADCASTS, EMPTY_BROADCASTS, EMPTY_SHAPES, FEW_BROADCASTS, LARGE_SIZES,
                            SHAPES, SIZES, text)
 
@@ -83,8 +83,8 @@ UNARY = {
     "Neg": (lambda x: -x, NUMBERS, EXACT), "Abs": (np.abs, NUMBERS, EXACT), "Square": (lambda x: x * x, NUMBERS, EXACT),
     "Sqrt": (np.sqrt, FLOATS, EXACT), "Exp": (exact_exp, FLOATS, ROUNDED), "Log": (exact_log, FLOATS, ROUNDED),
     "Tanh": (exact_tanh, FLOATS, ROUNDED), "Sigmoid": (exact_sigmoid, FLOATS, ROUNDED),
-    "Relu": (lambda x: np.maximum(x, x.dtype.type(0)), NUMBERS, VALUE), "Identity": (lambda x: x, ALL_TYPES, EXACT),
-    "ZerosLike": (np.zeros_like, ALL_TYPES, EXACT), "OnesLike": (np.ones_like, ALL_TYPES, EXACT),
+    "Relu": (lambda x: np.maximum(x, x.dtype.type(0)), NUMBERS, VALUE), "Identity": (lambda x: x, MOVED_TYPES, EXACT),
+    "ZerosLike": (np.zeros_like, MOVED_TYPES, EXACT), "OnesLike": (np.ones_like, MOVED_TYPES, EXACT),
     "LogicalNot": (np.logical_not, (BOOL,), EXACT),
 }
 TF_ULP = {"ulp": 16}
@@ -240,7 +240,7 @@ def select():
                ((2, 2, 1, 1, 2, 1, 1, 2), (2, 2, 1, 1, 2, 1, 1, 2), ()),
                ((2, 1, 2, 1, 2, 1, 2, 1), (1, 2, 1, 2, 1, 2, 1, 2), ()), ((0,), (0,), (0,)), ((0,), (), (1,)),
                ((3, 0), (1,), (3, 1)))
-    for dtype in ALL_TYPES:
+    for dtype in MOVED_TYPES:
         for shapes in triples if dtype == F32 else triples[:1] + triples[5:6] + triples[10:14] + triples[-1:]:
             values = [random_values(t, s, "Select", i) for i, (t, s) in enumerate(zip((BOOL, dtype, dtype), shapes))]
             r.add(f"{dtype.name}_{'_'.join(map(text, shapes))}", values)
@@ -279,14 +279,89 @@ def cast_specials(source, target):
     return specials(source)
 
 
+FRACTION_BITS = {F64: 52, F32: 23, F16: 10, BF16: 7}
+
+
+def cast_reference(inputs, attrs):
+    x, target = inputs[0], attrs["DstT"]
+    shortens = x.dtype in FLOATS and FRACTION_BITS.get(target, 99) < FRACTION_BITS[x.dtype]
+    if attrs.get("Truncate") and shortens and (x.dtype, target) != (F64, BF16):   # which TensorFlow rounds all the same
+        # The bits that the target has no room for are dropped: toward zero.
+        whole = I64 if x.dtype == F64 else I32
+        dropped = x.view(whole) & ~whole.type(2**(FRACTION_BITS[x.dtype] - FRACTION_BITS[target]) - 1)
+        x = np.where(np.isnan(x), x, dropped.view(x.dtype))
+    if x.dtype in HALVES or target in HALVES:   # a half goes through float32, both ways
+        x = x.astype(F32)
+    return x.astype(target)
+
+
+def half_values(dtype):
+    """The places where a half's range and precision change, of both signs."""
+    p = FRACTION_BITS[dtype]
+    top, low = (65504.0, 2.0**-14) if dtype == F16 else (float.fromhex("0x1.fep127"), 2.0**-126)
+    one = [0.0, 1.0, 1 + 2.0**-p, 1 - 2.0**-(p + 1), 0.3, 2.5, low, low * (1 - 2.0**-p), low * 2.0**-p,
+           3 * low * 2.0**-p, top, 2.0**p, 2.0**(p + 1) - 1, 100.0]
+    return np.array(one + [-x for x in one], F64)
+
+
+def around_halves(dtype):
+    """Values that round to a half: midpoints between neighbours, which go to the even one, and what lies beside them."""
+    p = FRACTION_BITS[dtype]
+    top, low = (65504.0, 2.0**-14) if dtype == F16 else (float.fromhex("0x1.fep127"), 2.0**-126)
+    step = low * 2.0**-p   # the smallest denormal
+    middles = [1 + 2.0**-(p + 1), 1 + 3 * 2.0**-(p + 1), 2 - 2.0**-(p + 1), top * (1 + 2.0**-(p + 2)),
+               step / 2, step * 1.5, step * 2.5, low - step / 2, low + step / 2, 3.5 * step]
+    middles.append(top + (top - top * (1 - 2.0**-p)) / 2 if dtype == F16 else top)
+    near = [m * f for m in middles for f in (1, 1 - 2.0**-22, 1 + 2.0**-22)]
+    if dtype == F16:
+        near += [65519.0, 65520.0, 65536.0, 1e6, 1e30]
+    return np.array(near + [-x for x in near], F64)
+
+
+def half_sources(source, target):
+    """Values of `source` that tell how it becomes `target`; one of the two is a half."""
+    half = source if source in HALVES else target
+    if source == BOOL:
+        return np.array([False, True])
+    if source in INTS:
+        extra = [2047, 2048, 2049, 2051, 2053, 255, 257, 259, 65503, 65519, 65520, 65535, 16777217, 2**31 - 65, -2049]
+        extra += [2**53 + 1, 2**40 + 2**32, 2**40 + 2**32 + 1] if source == I64 else []
+        return np.concatenate([corners(source), np.array(extra, dtype=source)])
+    if target in INTS:
+        inside = half_values(half)
+        limit = 2.0**31 if target == I32 else 2.0**63
+        return inside[np.abs(inside) < limit].astype(source)
+    special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0])
+    other = [around_halves(target)] if target in HALVES else []
+    with np.errstate(over="ignore"):
+        return np.concatenate([half_values(half), special] + other).astype(source)
+
+
+def cast_halves(r):
+    for source in ALL_TYPES + HALVES:
+        for target in ALL_TYPES + HALVES:
+            if source not in HALVES and target not in HALVES:
+                continue
+            name, attrs = f"{source.name}_to_{target.name}", {"DstT": target, "Truncate": False}
+            x = half_sources(source, target)
+            # TensorFlow flushes denormal float32 operands and results to zero, here and there.
+            flushed = BF16 in (source, target) and source not in INTS + (BOOL,) and target not in INTS
+            normal = np.abs(x.astype(F64)) >= 2.0**-126 if flushed else np.ones(x.shape, bool)
+            r.add(f"{name}_special_values", [x[normal | (x == 0) | (x != x)]], attrs)
+            if flushed:
+                r.add(f"{name}_denormals", [x[~normal & (x != 0) & (x == x)]], attrs, numpy_only=True)
+            for n in (1, 17, 65):
+                r.add(f"{name}_size_{n}", [cast_values(source, target, n)], attrs)
+            r.add(f"{name}_shape_2x3", [random_values(source, (2, 3), "Cast")], {"DstT": target})
+            if source in FLOATS:
+                r.add(f"{name}_truncate", [x[normal & (x == x)]], {"DstT": target, "Truncate": True})
+    for source in HALVES:   # rounded to float32 first, then to the half
+        twice = 1 + 2.0**-(FRACTION_BITS[source] + 1) + 2.0**-40
+        r.add(f"float64_to_{source.name}_rounds_twice", [np.array([twice, -twice])], {"DstT": source})
+
+
 def cast():
-    def reference(inputs, attrs):
-        x = inputs[0]
-        if attrs.get("Truncate") and x.dtype == F64 and attrs["DstT"] == F32:
-            # Toward zero: the bits below float32's are dropped.
-            x = (x.view(I64) & ~np.int64(2**29 - 1)).view(F64)
-        return x.astype(attrs["DstT"])
-    r = Recorder("Cast", reference=reference)
+    r = Recorder("Cast", reference=cast_reference)
     for source in ALL_TYPES:
         for target in ALL_TYPES:
             name, attrs = f"{source.name}_to_{target.name}", {"DstT": target, "Truncate": False}
@@ -306,6 +381,7 @@ def cast():
                       numpy_only=True)
             if source in FLOATS and target in FLOATS + (BOOL,) and not (source == F64 and target == F32):
                 r.add(f"{name}_denormals", [denormals(source)], attrs, numpy_only=True)
+    cast_halves(r)
     return r
 
 

@@ -1,7 +1,8 @@
 """MatMul and BatchMatMul."""
+import ml_dtypes
 import numpy as np
 
-from golden_case import EXACT, F32, F64, FLOATS, INTS, NUMBERS, Recorder, cycled, random_values
+from golden_case import BF16, EXACT, F16, F32, F64, FLOATS, HALVES, INTS, NUMBERS, Recorder, cycled, random_values
 from golden_shapes import text
 
 
@@ -10,19 +11,21 @@ def values(dtype, shape, *name):
 
 
 def product(a, b):
-    """Sums of nearly exact products: float32 in float64, float64 in extended precision; integers wrap around."""
-    wide = {F32: np.float64, F64: np.longdouble}.get(a.dtype, np.int64)
+    """Sums of nearly exact products: halves and float32 in float64, float64 in extended precision; integers wrap
+    around."""
+    wide = {F32: np.float64, F64: np.longdouble}.get(a.dtype, np.float64 if a.dtype in HALVES else np.int64)
     return np.matmul(a.astype(wide), b.astype(wide)).astype(a.dtype)
 
 
 def bound(a, b):
-    """k eps max|a| max|b|: what any order of multiplications and additions keeps."""
+    """k eps max|a| max|b|: what any order of multiplications and additions keeps. Halves are summed in float32 and
+    rounded once: float32's eps, and 1 ulp where that sum lies on the other side of a half's midpoint."""
     if a.dtype in INTS:
         return EXACT
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
         return {"ulp": 2}
     top = float(np.abs(a).max(initial=0)) * float(np.abs(b).max(initial=0))
-    return {"ulp": 1, "abs": a.shape[-1] * float(np.finfo(a.dtype).eps) * top}
+    return {"ulp": 1, "abs": a.shape[-1] * float(np.finfo(F32 if a.dtype in HALVES else a.dtype).eps) * top}
 
 
 def flip(x):
@@ -51,13 +54,24 @@ EMPTY_SIZES = ((3, 0, 4), (0, 3, 4), (3, 4, 0), (0, 0, 0), (0, 3, 0))
 FOUR = ((False, False), (False, True), (True, False), (True, True))
 
 
+ONES = [[1.0]] * 4
+# Rows whose sum, made in the type itself, would lose terms: what float32 keeps shows after the one rounding. Then ties to
+# the even neighbour, and the largest value's neighbourhood.
+ROUNDINGS = {
+    F16: ([[2048, 1, 1, 1], [2048, 1, 0, 0], [2048, 3, 0, 0], [60000, 60000, -60000, 0], [65504, 15, 0, 0],
+           [65504, 16, 0, 0], [-65504, -16, 0, 0], [2.0**-24, 2.0**-24, 2.0**-14, 0]], ONES),
+    BF16: ([[256, 1, 1, 1], [256, 1, 0, 0], [256, 3, 0, 0], [2.0**15, 1, -2.0**15, 0], [1, 2.0**-8, 2.0**-10, 0],
+            [1, 2.0**-8, 0, 0], [-1, -(2.0**-8), -(2.0**-7), 0], [2.0**-100, 2.0**-108, 2.0**-109, 0]], ONES),
+}
+
+
 def mat_mul():
     def reference(x, attrs):
         a = flip(x[0]) if attrs.get("transpose_a") else x[0]
         return product(a, flip(x[1]) if attrs.get("transpose_b") else x[1])
     r = Recorder("MatMul", reference=reference)
     r.keys = ("transpose_a", "transpose_b")
-    for dtype in NUMBERS:
+    for dtype in NUMBERS + HALVES:
         sizes = SIZES + EMPTY_SIZES if dtype == F32 else OTHER_SIZES
         for m, k, n in sizes:
             many = m * n <= 64 or (m, k, n) in ((16, 16, 16), (15, 33, 17))
@@ -65,18 +79,21 @@ def mat_mul():
                 name = f"{dtype.name}_{m}x{k}x{n}" + "_ta" * first + "_tb" * second
                 add(r, name, *operands(dtype, (), (), m, k, n, first, second), first, second)
         add(r, f"{dtype.name}_no_attributes", *operands(dtype, (), (), 3, 5, 2, False, False), explicit=False)
-    for dtype in FLOATS:
+    for dtype in FLOATS + HALVES:
         i, n = np.inf, np.nan
         a = np.array([[1, 2, 3], [n, 0, 0], [i, 0, 0], [0, 0, 0], [i, -i, 0], [-0.0, -0.0, -0.0]], dtype)
         add(r, f"{dtype.name}_special_values", a, np.array([[1, 0, 2], [1, 1, 1], [2, -1, 1]], dtype))
         add(r, f"{dtype.name}_zero_times_infinity", a[3:4], np.array([[i, 0], [0, n], [1, 1]], dtype))
-        small = np.finfo(dtype).smallest_subnormal
+        small = ml_dtypes.finfo(dtype).smallest_subnormal
         r.add(f"{dtype.name}_denormals", [np.array([[small, 2 * small]], dtype), np.array([[1.0], [2.0]], dtype)],
               numpy_only=True)
     for dtype in INTS:
         top, low = np.iinfo(dtype).max, np.iinfo(dtype).min
         add(r, f"{dtype.name}_wraps_around", np.array([[top, 2], [low, -1], [top, top]], dtype),
             np.array([[2, 3], [top, low]], dtype))
+    for dtype in HALVES:
+        a, b = ROUNDINGS[dtype]   # TensorFlow rounds partial sums
+        r.add(f"{dtype.name}_sums_beyond_its_precision", [np.array(a, dtype), np.array(b, dtype)], numpy_only=True)
     x = lambda *shape: values(F32, shape)
     r.error("inner_sizes_differ", [x(2, 3), x(4, 5)], {"transpose_a": False, "transpose_b": False}, contains="[2,3]")
     r.error("inner_sizes_differ_transposed", [x(2, 3), x(3, 5)], {"transpose_a": True, "transpose_b": False},
@@ -102,7 +119,7 @@ def batch_mat_mul():
         return product(a, flip(x[1]) if attrs.get("adj_y") else x[1])
     r = Recorder("BatchMatMul", "BatchMatMulV2", reference)
     r.keys = ("adj_x", "adj_y")
-    for dtype in NUMBERS:
+    for dtype in NUMBERS + HALVES:
         for batch_a, batch_b in BATCHES if dtype == F32 else BATCHES[1:3] + BATCHES[7:8]:
             for first, second in FOUR if batch_a in ((2,), (2, 1)) else (FOUR[0], FOUR[3]):
                 a, b = operands(dtype, batch_a, batch_b, 3, 4, 2, first, second)

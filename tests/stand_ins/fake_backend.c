@@ -220,6 +220,7 @@ static gantry_backend_t table = {
     .program = &gantry__fake_program_ops,
     .get_extension = get_extension,
     .card_memory = card_memory,
+    .graph = &gantry__fake_graph_ops,
 };
 
 static int32_t query(uint32_t max_abi, const gantry_backend_t **out_backend) {

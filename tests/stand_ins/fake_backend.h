@@ -49,7 +49,8 @@ typedef enum gantry_fake_kind_t {
     GANTRY_FAKE_PROGRAM = 5,
     GANTRY_FAKE_KERNEL = 6,
     GANTRY_FAKE_HOST_BLOCK = 7,
-    GANTRY_FAKE_KINDS = 8
+    GANTRY_FAKE_GRAPH = 8, /* from the beginning of its capture */
+    GANTRY_FAKE_KINDS = 9
 } gantry_fake_kind_t;
 
 typedef int32_t (*gantry_fake_watch_fn)(const char *slot);

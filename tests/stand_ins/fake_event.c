@@ -57,18 +57,23 @@ static void destroy(gantry_backend_event_t *handle) {
     (void)gantry__fake_end(&call);
 }
 
-/* The new mark is the event's and the work's. */
-static void submit_record(fake_call_t *call, fake_event_t *event, fake_stream_t *stream) {
+/* The new mark is the work's, too. Nothing is kept of a record in a capture but the mark. */
+void gantry__fake_submit_record(fake_call_t *call, fake_stream_t *stream, fake_mark_t **mark) {
     fake_work_t *work = gantry__fake_work_create(call, stream, "record", NULL, 0, 0);
     if (!work) return;
     work->kind = FAKE_WORK_RECORD;
     work->mark = make_mark(call, stream->object.instance);
     if (work->mark) {
-        gantry__fake_mark_release(event->mark);
-        event->mark = work->mark;
-        ++event->mark->references;
+        work->mark->graph = gantry__fake_capture(stream);
+        gantry__fake_mark_release(*mark);
+        *mark = work->mark;
+        ++(*mark)->references;
     }
-    gantry__fake_submit(call, stream, work);
+    if (stream->graph && call->error.code == FAKE_OK) {
+        gantry__fake_work_drop(stream->object.instance, work);
+    } else {
+        gantry__fake_submit(call, stream, work);
+    }
 }
 
 static int32_t record(gantry_backend_event_t *handle, gantry_backend_stream_t *stream_handle) {
@@ -80,7 +85,7 @@ static int32_t record(gantry_backend_event_t *handle, gantry_backend_stream_t *s
         gantry__fake_violate(&call, "the event is recorded again while a thread waits for it");
     if (event && stream && event->device != stream->device)
         gantry__fake_violate(&call, "the event is another device's");
-    if (event && stream) submit_record(&call, event, stream);
+    if (event && stream) gantry__fake_submit_record(&call, stream, &event->mark);
     gantry__fake_leave_stream(stream);
     return gantry__fake_end(&call);
 }
@@ -93,7 +98,9 @@ static void report(fake_call_t *call, const fake_mark_t *mark) {
 static fake_event_t *find_recorded(fake_call_t *call, const gantry_backend_event_t *handle) {
     fake_event_t *event = gantry__fake_find(call, GANTRY_FAKE_EVENT, gantry__fake_number(handle));
     if (event && !event->mark) gantry__fake_violate(call, "the event was never recorded");
-    return event && event->mark ? event : NULL;
+    bool is_captured = event && event->mark && event->mark->graph != 0;
+    if (is_captured) gantry__fake_refuse(call, FAKE_FAILED_PRECONDITION, "the event was captured");
+    return event && event->mark && !is_captured ? event : NULL;
 }
 
 static int32_t query(gantry_backend_event_t *handle, int32_t *out_done) {

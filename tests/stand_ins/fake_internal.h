@@ -37,7 +37,8 @@ enum {
     X(memory_info, 1) X(stream_create, 1) X(stream_create_with_priority, 1)X(stream_destroy, 0) X(stream_flush, 1) X(stream_synchronize, 1)   \
     X(stream_wait_event, 1) X(event_create, 1) X(event_destroy, 0) X(event_record, 1) X(event_query, 1)               \
     X(event_synchronize, 1) X(to_device, 1) X(to_host, 1) X(copy, 1) X(fill, 1) X(copy_peer, 1) X(build, 1)           \
-    X(program_destroy, 0) X(binary, 1) X(load_binary, 1) X(kernel_find, 1) X(kernel_info, 1) X(launch, 1) X(compute, 1) X(work, 1)
+    X(program_destroy, 0) X(binary, 1) X(load_binary, 1) X(kernel_find, 1) X(kernel_info, 1) X(launch, 1) X(begin_capture, 1) X(end_capture, 1) \
+    X(graph_launch, 1) X(graph_destroy, 0) X(compute, 1) X(work, 1)
 /* clang-format on */
 
 typedef enum fake_slot_t {
@@ -101,6 +102,7 @@ typedef struct fake_error_t {
 typedef struct fake_mark_t {
     fake_instance_t *instance;
     uint32_t references;
+    uint64_t graph; /* the number of the one it was captured for: it is never done; 0: none */
     bool done;
     fake_error_t error;
     uint64_t clock[FAKE_CLOCKS];
@@ -124,8 +126,9 @@ typedef struct fake_stream_t {
     uint32_t waiters; /* threads inside its synchronize */
     uint64_t submitted, ended;
     struct fake_work_t *first, *last;
-    fake_error_t error;  /* first one since the last synchronize */
-    int32_t clock_index; /* -1: not followed */
+    struct fake_graph_t *graph; /* being captured; NULL: none */
+    fake_error_t error;         /* first one since the last synchronize */
+    int32_t clock_index;        /* -1: not followed */
     uint64_t clock[FAKE_CLOCKS];
 } fake_stream_t;
 
@@ -154,6 +157,7 @@ struct fake_work_t {
     fake_run_fn run;
     void *host_target;
     const void *host_source;
+    bool is_captured;  /* a copy of what a graph keeps */
     uint64_t host_sum; /* of the source, when it was submitted */
     unsigned char pattern[8];
     uint32_t pattern_bytes;
@@ -265,12 +269,30 @@ fake_work_t *gantry__fake_work_create(fake_call_t *call, const fake_stream_t *st
 /* Checks the span and makes it operand `index`; device is where it must lie. size_bytes may be less than the span's. */
 void gantry__fake_work_operand(fake_call_t *call, fake_work_t *work, uint32_t index, const fake_device_t *device,
                                const gantry_span_t *span, uint64_t size_bytes, bool writes);
-/* Gives the work to the stream, which owns it from now on; drops it when the call is refused already. work may be
- * NULL. */
+/* Gives the work to the stream, which owns it from now on, or to what is captured of it; drops it when the call is
+ * refused already. work may be NULL. */
 void gantry__fake_submit(fake_call_t *call, fake_stream_t *stream, fake_work_t *work);
+void gantry__fake_work_drop(const fake_instance_t *instance, fake_work_t *work);
+/* The host memory of a transfer is its own from now on. */
+void gantry__fake_take_host_memory(fake_call_t *call, fake_work_t *work);
+void gantry__fake_submit_wait(fake_call_t *call, fake_stream_t *stream, fake_mark_t *mark);
+/* *mark, released, becomes the new record's. */
+void gantry__fake_submit_record(fake_call_t *call, fake_stream_t *stream, fake_mark_t **mark);
 
 void gantry__fake_region_unuse(fake_region_t *region); /* one operand less */
 void gantry__fake_mark_release(fake_mark_t *mark);     /* NULL is allowed */
+
+/* ---- captures: the lock is held ---- */
+
+typedef struct fake_graph_t fake_graph_t;
+/* Work of a captured stream; the capture is spoilt when the call is refused already. work may be NULL. */
+void gantry__fake_keep(fake_call_t *call, fake_stream_t *stream, fake_work_t *work);
+/* Refuses the call and spoils the capture, if there is one. */
+void gantry__fake_refuse_captured(fake_call_t *call, const fake_stream_t *stream, const char *what);
+/* May the stream wait for the mark: both are of one capture, or of none? Else the call is refused. */
+bool gantry__fake_is_of_capture(fake_call_t *call, const fake_stream_t *stream, const fake_mark_t *mark);
+uint64_t gantry__fake_capture(const fake_stream_t *stream); /* its graph's number; 0: none */
+void gantry__fake_abandon(fake_stream_t *stream);           /* ends its capture, if there is one */
 
 /* ---- order ---- */
 
@@ -286,6 +308,8 @@ bool gantry__fake_order_is_known(const fake_region_t *region);
 
 /* ---- tables ---- */
 
+/* Does the memory lie within one live block of host_alloc? The lock is held. */
+bool gantry__fake_is_pinned(const void *memory, uint64_t size_bytes);
 /* What the driver would still give of the card. The lock is held. */
 uint64_t gantry__fake_free_bytes(const fake_card_t *card, uint64_t total_bytes);
 
@@ -294,6 +318,7 @@ extern const gantry_stream_ops_t gantry__fake_stream_ops;
 extern const gantry_event_ops_t gantry__fake_event_ops;
 extern const gantry_transfer_ops_t gantry__fake_transfer_ops;
 extern const gantry_program_ops_t gantry__fake_program_ops;
+extern const gantry_graph_ops_t gantry__fake_graph_ops;
 extern const gantry_kernel_def_t *const gantry__fake_kernels[];
 extern const uint32_t gantry__fake_kernel_count;
 

@@ -112,6 +112,18 @@ typedef struct host_block_t {
     uint64_t size_bytes;
 } host_block_t;
 
+bool gantry__fake_is_pinned(const void *memory, uint64_t size_bytes) {
+    uint64_t at = gantry__fake_number(memory);
+    for (uint32_t i = 0; i < FAKE_BUCKETS; ++i) {
+        for (const fake_object_t *object = gantry__fake.buckets[i]; object; object = object->next) {
+            if (object->kind != GANTRY_FAKE_HOST_BLOCK || at < object->number) continue;
+            uint64_t bytes = ((const host_block_t *)object)->size_bytes;
+            if (at - object->number <= bytes && size_bytes <= bytes - (at - object->number)) return true;
+        }
+    }
+    return false;
+}
+
 static int32_t host_alloc(gantry_backend_device_t *device, uint64_t size_bytes, void **out_ptr) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_host_alloc);

@@ -21,8 +21,8 @@ static const bool slot_fails[] = {
 #undef FAKE_SLOT_FAILS
 };
 
-static const char *const kind_names[] = {"instance", "device",  "region", "stream",
-                                         "event",    "program", "kernel", "host block"};
+static const char *const kind_names[] = {"instance", "device", "region",     "stream", "event",
+                                         "program",  "kernel", "host block", "graph"};
 
 /* ---- slots ---- */
 

@@ -32,12 +32,12 @@ work_t *gantry__fake_work_create(fake_call_t *call, const fake_stream_t *stream,
     return work;
 }
 
-static void drop_work(const fake_stream_t *stream, work_t *work) {
+void gantry__fake_work_drop(const fake_instance_t *instance, work_t *work) {
     for (uint32_t i = 0; i < work->operand_count; ++i) {
         if (work->operands[i].region) gantry__fake_region_unuse(work->operands[i].region);
     }
     gantry__fake_mark_release(work->mark);
-    const gantry_host_t *host = stream->object.instance->host;
+    const gantry_host_t *host = instance->host;
     (void)host->reallocate(host->self, work, work->bytes, 0);
 }
 
@@ -126,7 +126,7 @@ static void run(fake_stream_t *stream, work_t *work) {
             break;
     }
     if (error.code != FAKE_OK && stream->error.code == FAKE_OK) stream->error = error;
-    drop_work(stream, work);
+    gantry__fake_work_drop(stream->object.instance, work);
     ++stream->ended;
     (void)pthread_cond_broadcast(&gantry__fake.changed);
 }
@@ -159,15 +159,20 @@ static void enqueue(fake_stream_t *stream, work_t *work) {
 }
 
 void gantry__fake_submit(fake_call_t *call, fake_stream_t *stream, work_t *work) {
+    if (stream && stream->graph) {
+        gantry__fake_keep(call, stream, work);
+        return;
+    }
     if (!work) return;
     if (call->error.code == FAKE_OK) {
+        gantry__fake_take_host_memory(call, work);
         gantry__fake_order_submit(stream);
         if (work->kind == FAKE_WORK_RECORD) memcpy(work->mark->clock, stream->clock, sizeof stream->clock);
         for (uint32_t i = 0; i < work->operand_count; ++i)
             gantry__fake_order_access(call, stream, &work->operands[i], work->what);
     }
     if (call->error.code != FAKE_OK) {
-        drop_work(stream, work);
+        gantry__fake_work_drop(stream->object.instance, work);
         return;
     }
     if (work->kind == FAKE_WORK_RUN) ++gantry__fake_card(stream->device)->submitted;
@@ -244,6 +249,7 @@ static void destroy(gantry_backend_stream_t *handle) {
             gantry__fake_violate(&call, "the stream is destroyed while another thread uses it");
         gantry__fake_forget(&stream->object);
         while (stream->busy || stream->waiters > 0) (void)pthread_cond_wait(&gantry__fake.changed, &gantry__fake.lock);
+        gantry__fake_abandon(stream);
         stream->ending = true;
         (void)pthread_cond_broadcast(&gantry__fake.changed);
         if (!stream->synchronous) {
@@ -269,7 +275,8 @@ static int32_t synchronize(gantry_backend_stream_t *handle) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_stream_synchronize);
     fake_stream_t *stream = gantry__fake_find(&call, GANTRY_FAKE_STREAM, gantry__fake_number(handle));
-    if (stream) {
+    gantry__fake_refuse_captured(&call, stream, "synchronize");
+    if (stream && !stream->graph) {
         uint64_t until = stream->submitted;
         uint64_t clock[FAKE_CLOCKS];
         memcpy(clock, stream->clock, sizeof clock);
@@ -285,6 +292,17 @@ static int32_t synchronize(gantry_backend_stream_t *handle) {
     return gantry__fake_end(&call);
 }
 
+void gantry__fake_submit_wait(fake_call_t *call, fake_stream_t *stream, fake_mark_t *mark) {
+    work_t *work = gantry__fake_work_create(call, stream, "wait_event", NULL, 0, 0);
+    if (!work) return;
+    work->kind = FAKE_WORK_WAIT;
+    work->mark = mark;
+    ++work->mark->references;
+    gantry__fake_order_join(stream->clock, work->mark->clock);
+    gantry__fake_submit(call, stream, work);
+}
+
+/* In a capture all is in one order, and a wait adds nothing. */
 static int32_t wait_event(gantry_backend_stream_t *handle, gantry_backend_event_t *event_handle) {
     fake_call_t call;
     gantry__fake_begin(&call, FAKE_SLOT_stream_wait_event);
@@ -293,14 +311,8 @@ static int32_t wait_event(gantry_backend_stream_t *handle, gantry_backend_event_
     if (event && !event->mark) gantry__fake_violate(&call, "the event was never recorded");
     if (stream && event && event->object.instance != stream->object.instance)
         gantry__fake_violate(&call, "the event is another instance's");
-    work_t *work = stream && event ? gantry__fake_work_create(&call, stream, "wait_event", NULL, 0, 0) : NULL;
-    if (work) {
-        work->kind = FAKE_WORK_WAIT;
-        work->mark = event->mark;
-        ++work->mark->references;
-        gantry__fake_order_join(stream->clock, work->mark->clock);
-        gantry__fake_submit(&call, stream, work);
-    }
+    if (stream && event && event->mark && gantry__fake_is_of_capture(&call, stream, event->mark) && !stream->graph)
+        gantry__fake_submit_wait(&call, stream, event->mark);
     gantry__fake_leave_stream(stream);
     return gantry__fake_end(&call);
 }

@@ -16,6 +16,17 @@ static uint64_t sum_of(const void *bytes, uint64_t size) {
     return sum;
 }
 
+void gantry__fake_take_host_memory(fake_call_t *call, fake_work_t *work) {
+    uint64_t bytes = work->operand_count > 0 ? work->operands[0].size_bytes : 0;
+    const void *memory = work->host_target ? work->host_target : work->host_source;
+    if (work->is_captured && memory && !gantry__fake_is_pinned(memory, bytes)) {
+        gantry__fake_violate(call, "%s in a graph: the host memory is not of host_alloc", work->what);
+        return;
+    }
+    if (work->host_source) work->host_sum = sum_of(work->host_source, bytes);
+    if (work->host_target) memset(work->host_target, SPOILT_BYTE, (size_t)bytes);
+}
+
 static int32_t run_to_device(fake_work_t *work, fake_error_t *out_error) {
     (void)out_error;
     if (sum_of(work->host_source, work->operands[0].size_bytes) != work->host_sum) {
@@ -61,7 +72,6 @@ static int32_t to_device(gantry_backend_stream_t *handle, const gantry_span_t *t
     fake_work_t *work = stream ? gantry__fake_work_create(&call, stream, "to_device", run_to_device, 1, 0) : NULL;
     if (work) {
         work->host_source = source;
-        work->host_sum = source ? sum_of(source, target->size_bytes) : 0;
         gantry__fake_work_operand(&call, work, 0, stream->device, target, target->size_bytes, true);
     }
     gantry__fake_submit(&call, stream, work);
@@ -78,7 +88,6 @@ static int32_t to_host(gantry_backend_stream_t *handle, void *target, const gant
     fake_work_t *work = stream ? gantry__fake_work_create(&call, stream, "to_host", run_to_host, 1, 0) : NULL;
     if (work) {
         work->host_target = target;
-        if (target) memset(target, SPOILT_BYTE, (size_t)source->size_bytes);
         gantry__fake_work_operand(&call, work, 0, stream->device, source, source->size_bytes, false);
     }
     gantry__fake_submit(&call, stream, work);

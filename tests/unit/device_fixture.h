@@ -80,6 +80,13 @@ static inline void device_fixture_close(device_fixture_t *f) {
     fake_expect_clean(other);
 }
 
+/* For cmocka, before each test that changes no card. */
+static inline int device_fixture_set_up(void **state) {
+    (void)state;
+    device_fixture_clear();
+    return 0;
+}
+
 /* For cmocka, after each test. */
 static inline int device_fixture_tear_down(void **state) {
     (void)state;
@@ -110,6 +117,15 @@ static inline gantry_logical_device_t *device_fixture_find(device_fixture_t *f, 
     return device;
 }
 
+/* A frozen table over fake, and its first card open. */
+static inline gantry_logical_device_t *device_fixture_open_gpu(device_fixture_t *f) {
+    device_fixture_open(f, NULL, NULL);
+    assert_int_equal(gantry__device_table_freeze(&f->table, "this test"), GANTRY_OK);
+    gantry_logical_device_t *device = device_fixture_find(f, "GPU:0", NULL);
+    if (!device || gantry__logical_device_open(device) != GANTRY_OK) fail_msg("%s", gantry__message());
+    return device;
+}
+
 static inline void device_fixture_set_gpu(const gantry_fake_control_t *control, uint32_t device, const char *pci,
                                           const char *uuid, uint32_t flags) {
     gantry_fake_device_t settings;
@@ -119,6 +135,14 @@ static inline void device_fixture_set_gpu(const gantry_fake_control_t *control, 
     (void)snprintf(settings.pci_address, sizeof settings.pci_address, "%s", pci);
     (void)snprintf(settings.uuid, sizeof settings.uuid, "%s", uuid);
     control->set_device(device, &settings);
+}
+
+/* Three cards of fake, whose addresses and UUIDs tests name. */
+static inline void device_fixture_set_three_gpus(void) {
+    fake->set_device_count(3);
+    device_fixture_set_gpu(fake, 0, "0000:17:00.0", "GPU-aaaa1111-0000-0000-0000-000000000000", 0);
+    device_fixture_set_gpu(fake, 1, "0000:65:00.0", "GPU-aaaa2222-0000-0000-0000-000000000000", 0);
+    device_fixture_set_gpu(fake, 2, "0000:b3:00.0", "GPU-bbbb0000-0000-0000-0000-000000000000", 0);
 }
 
 static inline void device_fixture_set_type(const gantry_fake_control_t *control, uint32_t device, int32_t type) {
@@ -133,5 +157,32 @@ static inline void device_fixture_set_type(const gantry_fake_control_t *control,
         assert_int_equal(expression, code);                                               \
         if (!strstr(gantry__message(), text)) fail_msg("message: %s", gantry__message()); \
     } while (0)
+
+/* ---- opening from several threads ---- */
+
+typedef struct device_opener_t {
+    pthread_t thread;
+    gantry_logical_device_t *device;
+    gantry_status_t status;
+} device_opener_t;
+
+static inline void *device_fixture_open_it(void *user) {
+    device_opener_t *self = user;
+    self->status = gantry__logical_device_open(self->device);
+    return NULL;
+}
+
+/* Opens devices[i % device_count], one thread each, at once. */
+static inline void device_fixture_open_at_once(gantry_logical_device_t *const *devices, int device_count) {
+    device_opener_t openers[8];
+    for (int i = 0; i < 8; ++i) {
+        openers[i] = (device_opener_t){.device = devices[i % device_count]};
+        assert_int_equal(pthread_create(&openers[i].thread, NULL, device_fixture_open_it, &openers[i]), 0);
+    }
+    for (int i = 0; i < 8; ++i) {
+        assert_int_equal(pthread_join(openers[i].thread, NULL), 0);
+        assert_int_equal(openers[i].status, GANTRY_OK);
+    }
+}
 
 #endif

@@ -119,6 +119,13 @@ SLOT(gantry_program_ops_t, kernel_find, 40);
 SLOT(gantry_program_ops_t, launch, 48);
 SLOT(gantry_program_ops_t, kernel_info, 56);
 
+SIZE(gantry_graph_ops_t, 40);
+SLOT(gantry_graph_ops_t, struct_size, 0);
+SLOT(gantry_graph_ops_t, begin_capture, 8);
+SLOT(gantry_graph_ops_t, end_capture, 16);
+SLOT(gantry_graph_ops_t, launch, 24);
+SLOT(gantry_graph_ops_t, destroy, 32);
+
 SIZE(gantry_kernel_info_t, 24);
 SLOT(gantry_kernel_info_t, struct_size, 0);
 SLOT(gantry_kernel_info_t, max_work_group_size, 4);
@@ -189,7 +196,7 @@ SLOT(gantry_kernel_def_t, supports, 48);
 SLOT(gantry_kernel_def_t, compute, 56);
 SLOT(gantry_kernel_def_t, data, 64);
 
-SIZE(gantry_backend_t, 152);
+SIZE(gantry_backend_t, 160);
 SLOT(gantry_backend_t, struct_size, 0);
 SLOT(gantry_backend_t, abi_version, 4);
 SLOT(gantry_backend_t, name, 8);
@@ -211,6 +218,7 @@ SLOT(gantry_backend_t, transfer, 120);
 SLOT(gantry_backend_t, program, 128);
 SLOT(gantry_backend_t, get_extension, 136);
 SLOT(gantry_backend_t, card_memory, 144);
+SLOT(gantry_backend_t, graph, 152);
 
 SIZE(gantry_kernel_pack_t, 32);
 SLOT(gantry_kernel_pack_t, struct_size, 0);

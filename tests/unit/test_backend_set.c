@@ -397,11 +397,13 @@ static void every_required_slot_is_checked(void **state) {
     gantry_event_ops_t event = *table.event;
     gantry_transfer_ops_t transfer = *table.transfer;
     gantry_program_ops_t program = *table.program;
+    gantry_graph_ops_t graph = *table.graph;
     table.memory = &memory;
     table.stream = &stream;
     table.event = &event;
     table.transfer = &transfer;
     table.program = &program;
+    table.graph = &graph;
     static const size_t memory_optional[] = {offsetof(gantry_memory_ops_t, host_alloc),
                                              offsetof(gantry_memory_ops_t, host_free),
                                              offsetof(gantry_memory_ops_t, memory_info)};
@@ -415,13 +417,14 @@ static void every_required_slot_is_checked(void **state) {
         offsetof(gantry_backend_t, description), offsetof(gantry_backend_t, rank),
         offsetof(gantry_backend_t, kernels),     offsetof(gantry_backend_t, libraries),
         offsetof(gantry_backend_t, program),     offsetof(gantry_backend_t, get_extension),
-        offsetof(gantry_backend_t, card_memory)};
+        offsetof(gantry_backend_t, card_memory), offsetof(gantry_backend_t, graph)};
     check_slots(&table, &memory, sizeof memory, memory_optional, 3);
     check_slots(&table, &stream, sizeof stream, stream_optional, 2);
     check_slots(&table, &event, sizeof event, NULL, 0);
     check_slots(&table, &transfer, sizeof transfer, transfer_optional, 1);
     check_slots(&table, &program, sizeof program, program_optional, 3);
-    check_slots(&table, &table, sizeof table, backend_optional, 7);
+    check_slots(&table, &graph, sizeof graph, NULL, 0);
+    check_slots(&table, &table, sizeof table, backend_optional, 8);
 }
 
 /* ---- the host that backends see ---- */

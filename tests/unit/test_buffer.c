@@ -10,20 +10,6 @@
 #define TO_HOST GANTRY_STREAM_TO_HOST
 #define BYTES 4096u
 
-static int set_up(void **state) {
-    (void)state;
-    device_fixture_clear();
-    return 0;
-}
-
-static gantry_logical_device_t *open_device(device_fixture_t *f) {
-    device_fixture_open(f, NULL, NULL);
-    assert_int_equal(gantry__device_table_freeze(&f->table, "this test"), GANTRY_OK);
-    gantry_logical_device_t *device = device_fixture_find(f, "GPU:0", NULL);
-    assert_int_equal(gantry__logical_device_open(device), GANTRY_OK);
-    return device;
-}
-
 static gantry__buffer_t *create(gantry_logical_device_t *device, uint64_t bytes, uint32_t first_stream) {
     gantry__buffer_t *buffer;
     if (gantry__buffer_create(device, bytes, first_stream, "Test", &buffer) != GANTRY_OK)
@@ -44,7 +30,7 @@ static gantry__point_t fill(gantry__buffer_t *buffer, uint32_t stream, uint32_t 
 static void buffer_names_its_memory(void **state) {
     (void)state;
     device_fixture_t f;
-    gantry_logical_device_t *device = open_device(&f);
+    gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     gantry__buffer_t *buffer = create(device, 1000, COMPUTE);
     assert_int_equal(buffer->span.size_bytes, 1000);
     assert_int_equal(buffer->chunk->bytes, 1024);
@@ -60,7 +46,7 @@ static void buffer_of_addressable_device_has_an_address(void **state) {
     (void)state;
     device_fixture_t f;
     device_fixture_set_gpu(fake, 0, "", "", GANTRY_DEVICE_HOST_ADDRESSABLE | GANTRY_DEVICE_SYNCHRONOUS);
-    gantry_logical_device_t *device = open_device(&f);
+    gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     gantry__buffer_t *a = create(device, BYTES, COMPUTE), *b = create(device, BYTES, COMPUTE);
     assert_ptr_equal(b->data, (unsigned char *)(uintptr_t)b->span.region + b->span.offset_bytes);
     (void)fill(b, COMPUTE, 7);
@@ -73,7 +59,7 @@ static void buffer_of_addressable_device_has_an_address(void **state) {
 static void memory_that_nobody_waits_for_is_preferred(void **state) {
     (void)state;
     device_fixture_t f;
-    gantry_logical_device_t *device = open_device(&f);
+    gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     gantry__buffer_t *busy = create(device, BYTES, COMPUTE), *between = create(device, BYTES, COMPUTE);
     gantry__buffer_t *done = create(device, BYTES, COMPUTE), *behind = create(device, BYTES, COMPUTE);
     uint64_t first = busy->span.offset_bytes, second = done->span.offset_bytes;
@@ -98,7 +84,7 @@ static void memory_that_nobody_waits_for_is_preferred(void **state) {
 static void freed_memory_is_reused_without_waiting_on_its_stream(void **state) {
     (void)state;
     device_fixture_t f;
-    gantry_logical_device_t *device = open_device(&f);
+    gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     fake->close_gate(0, 7);
     gantry__buffer_t *old = create(device, BYTES, COMPUTE);
     uint64_t offset = old->span.offset_bytes;
@@ -116,7 +102,7 @@ static void freed_memory_is_reused_without_waiting_on_its_stream(void **state) {
 static void freed_memory_is_reused_on_another_stream_behind_its_last_use(void **state) {
     (void)state;
     device_fixture_t f;
-    gantry_logical_device_t *device = open_device(&f);
+    gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     fake->close_gate(0, 1u << COMPUTE);
     gantry__buffer_t *old = create(device, BYTES, COMPUTE);
     uint64_t offset = old->span.offset_bytes;
@@ -136,7 +122,7 @@ static void freed_memory_is_reused_on_another_stream_behind_its_last_use(void **
 static void former_uses_outlive_an_owner_that_did_nothing(void **state) {
     (void)state;
     device_fixture_t f;
-    gantry_logical_device_t *device = open_device(&f);
+    gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     fake->close_gate(0, 1u << COMPUTE);
     gantry__buffer_t *old = create(device, BYTES, COMPUTE), *neighbour = create(device, BYTES, COMPUTE);
     uint64_t offset = old->span.offset_bytes;
@@ -157,7 +143,7 @@ static void former_uses_outlive_an_owner_that_did_nothing(void **state) {
 static void merged_memory_remembers_all_its_uses(void **state) {
     (void)state;
     device_fixture_t f;
-    gantry_logical_device_t *device = open_device(&f);
+    gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     fake->close_gate(0, 7);
     gantry__buffer_t *a = create(device, BYTES, COMPUTE), *b = create(device, BYTES, TO_DEVICE),
                      *c = create(device, BYTES, TO_HOST);
@@ -198,7 +184,7 @@ static void failing_wait_gives_the_memory_back(void **state) {
     (void)state;
     device_fixture_t f;
     gantry__buffer_t *buffer;
-    gantry_logical_device_t *device = open_device(&f);
+    gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     gantry__buffer_t *old = create(device, BYTES, COMPUTE);
     (void)fill(old, COMPUTE, 1);
     gantry__buffer_release(old);
@@ -219,7 +205,7 @@ static void memory_running_out_leaks_nothing(void **state) {
     for (long at = 0; at < 4; ++at) {
         device_fixture_t f;
         gantry__buffer_t *buffer;
-        gantry_logical_device_t *device = open_device(&f);
+        gantry_logical_device_t *device = device_fixture_open_gpu(&f);
         f.heap.inner.calls = 0;
         f.heap.inner.fail_at = at;
         gantry_status_t status = gantry__buffer_create(device, BYTES, COMPUTE, "Test", &buffer);
@@ -253,7 +239,7 @@ static void random_buffers_on_random_streams_never_collide(void **state) {
     (void)state;
     history_t h = {.random = UINT64_C(88172645463325252)};
     gantry__buffer_t *buffers[12] = {NULL};
-    h.device = open_device(&h.f);
+    h.device = device_fixture_open_gpu(&h.f);
     for (int i = 0; i < 3000; ++i) {
         uint32_t slot = draw(&h, 12), stream = draw(&h, GANTRY__STREAMS);
         if (buffers[slot] && draw(&h, 3) == 0) {
@@ -276,7 +262,7 @@ static void random_buffers_on_random_streams_never_collide(void **state) {
     device_fixture_close(&h.f);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, device_fixture_set_up, device_fixture_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -13,7 +13,7 @@
  * Rows about operations on logical devices, their numbers and order are tested where logical devices are made. */
 #define _XOPEN_SOURCE 700
 
-#include "device_fixture.h"
+#include "physical_names.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define MODIFIED(what) what " cannot be modified after being initialized (initialized by gantry_matmul)"
@@ -26,14 +26,6 @@ static int set_up(void **state) {
     fake->set_device_count(2);
     return 0;
 }
-
-static physical_device_t gpu(const device_fixture_t *f, int index) {
-    char name[32];
-    (void)snprintf(name, sizeof name, "/physical_device:GPU:%d", index);
-    return device_fixture_physical(f, name);
-}
-
-static physical_device_t cpu(const device_fixture_t *f) { return device_fixture_physical(f, "/physical_device:CPU:0"); }
 
 static void freeze(device_fixture_t *f) {
     /* logical devices are not looked at here */

@@ -109,10 +109,10 @@ static void cast_between_widths_wraps_rounds_and_truncates(void **state)
 
 static void select_broadcast_operands_matches_scalar_code(void **state)
 {
-    static const int32_t types[] = {GANTRY_K_BOOL, GANTRY_K_INT32, GANTRY_K_INT64};
+    static const int32_t types[] = {GANTRY_K_BOOL, GANTRY_K_FLOAT16, GANTRY_K_INT32, GANTRY_K_INT64};
     const int64_t c_dims[] = {5000, 1}, x_dims[] = {7}, out_dims[] = {5000, 7};
     (void)state;
-    for (size_t t = 0; t < 3; t++) {
+    for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
         for (int level = 0; level < LEVELS; level++) {
             cpu_call_t device;
             cpu_call_open(&device, level, 2);
@@ -144,8 +144,8 @@ static void fill_every_type_and_size_fills_all(void **state)
     (void)state;
     for (int level = 0; level < LEVELS; level++) {
         for (size_t k = 0; k < sizeof counts / sizeof counts[0]; k++) {
-            static const int32_t types[] = {GANTRY_K_BOOL, GANTRY_K_FLOAT32, GANTRY_K_INT64};
-            for (size_t t = 0; t < 3; t++) {
+            static const int32_t types[] = {GANTRY_K_BOOL, GANTRY_K_BFLOAT16, GANTRY_K_FLOAT32, GANTRY_K_INT64};
+            for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
                 cpu_call_t device;
                 cpu_call_open(&device, level, 2);
                 const uint32_t bytes = gantry_k_size(types[t]);
@@ -170,6 +170,8 @@ static void likes_give_zero_and_one_of_the_type(void **state)
     const int32_t one_i32 = 1;
     const int64_t one_i64 = 1;
     const uint8_t one_b8 = 1;
+    const uint16_t one_f16 = 0x3c00, one_bf16 = 0x3f80, one_u16 = 1;
+    const float one_c64[] = {1.0f, 0.0f};
     const int64_t zero = 0;
     const struct {
         int32_t dtype;
@@ -178,11 +180,15 @@ static void likes_give_zero_and_one_of_the_type(void **state)
                  {GANTRY_K_FLOAT32, &one_f32},
                  {GANTRY_K_INT32, &one_i32},
                  {GANTRY_K_INT64, &one_i64},
-                 {GANTRY_K_BOOL, &one_b8}};
+                 {GANTRY_K_BOOL, &one_b8},
+                 {GANTRY_K_FLOAT16, &one_f16},
+                 {GANTRY_K_BFLOAT16, &one_bf16},
+                 {GANTRY_K_UINT16, &one_u16},
+                 {GANTRY_K_COMPLEX64, one_c64}};
     cpu_call_t device;
     (void)state;
     cpu_call_open(&device, -1, 1);
-    for (size_t c = 0; c < 5; c++) {
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         gantry_arg_t *out = cpu_tensor(&device, cases[c].dtype, 1, &count);
         const gantry_arg_t *in[1] = {out};
         assert_int_equal(cpu_compute(&device, find("OnesLike"), in, 1, out, NULL, 0), 0);

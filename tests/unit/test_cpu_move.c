@@ -17,7 +17,10 @@ static uint64_t draw(uint64_t below) {
     return (seed >> 33) % below;
 }
 
-static const int32_t some_types[] = {GANTRY_K_BOOL, GANTRY_K_INT32, GANTRY_K_FLOAT32, GANTRY_K_INT64, GANTRY_K_FLOAT64};
+/* Every other one has another size. */
+static const int32_t some_types[] = {GANTRY_K_BOOL,  GANTRY_K_INT32,    GANTRY_K_FLOAT32, GANTRY_K_INT64,
+                                     GANTRY_K_INT16, GANTRY_K_BFLOAT16, GANTRY_K_FLOAT64, GANTRY_K_FLOAT16};
+#define SOME_TYPES (sizeof some_types / sizeof some_types[0])
 
 /* Dims of at most `limit` elements, each 1 or more; large and small ones mixed. */
 static void draw_dims(int32_t rank, int64_t limit, int64_t *dims) {
@@ -134,13 +137,13 @@ static void draw_transpose(cpu_call_t *owner, int64_t limit) {
         perm[d] = perm[other];
         perm[other] = d;
     }
-    check_transpose(owner, rank, dims, perm, some_types[draw(5)]);
+    check_transpose(owner, rank, dims, perm, some_types[draw(SOME_TYPES)]);
 }
 
 static void draw_broadcast(cpu_call_t *owner, int64_t limit) {
     int32_t rank = (int32_t)draw(9);
     int32_t in_rank = (int32_t)draw((uint64_t)rank + 1);
-    int32_t dtype = some_types[draw(5)];
+    int32_t dtype = some_types[draw(SOME_TYPES)];
     int64_t dims[8], in_dims[8], index[8], from[8];
     draw_dims(rank, limit, dims);
     for (int32_t d = 0; d < in_rank; ++d) in_dims[d] = draw(2) ? 1 : dims[rank - in_rank + d];
@@ -159,7 +162,7 @@ static void draw_broadcast(cpu_call_t *owner, int64_t limit) {
 
 static void draw_slice(cpu_call_t *owner, int64_t limit) {
     int32_t rank = (int32_t)draw(9);
-    int32_t dtype = some_types[draw(5)];
+    int32_t dtype = some_types[draw(SOME_TYPES)];
     int64_t dims[8], begin[8], size[8], given[8], index[8];
     draw_dims(rank, limit, dims);
     for (int32_t d = 0; d < rank; ++d) {
@@ -185,7 +188,7 @@ static void draw_concat(cpu_call_t *owner, int64_t limit) {
     enum { MOST = 5 };
     int32_t rank = 1 + (int32_t)draw(8), axis = (int32_t)draw((uint64_t)rank);
     uint32_t count = 1 + (uint32_t)draw(MOST);
-    int32_t dtype = some_types[draw(5)];
+    int32_t dtype = some_types[draw(SOME_TYPES)];
     int64_t dims[8], index[8], sizes[MOST], total = 0;
     const gantry_arg_t *inputs[MOST + 1];
     draw_dims(rank, limit, dims);
@@ -228,7 +231,7 @@ static gantry_arg_t *draw_indices(cpu_call_t *owner, int32_t rank, const int64_t
 /* params [batch.., outer.., limit, inner..], indices [batch.., picks..], result [batch.., outer.., picks.., inner..] */
 static void draw_gather(cpu_call_t *owner, int64_t limit) {
     int32_t batch = (int32_t)draw(3), outer = (int32_t)draw(3), picks = (int32_t)draw(3), inner = (int32_t)draw(2);
-    int32_t rank = batch + outer + 1 + inner, axis = batch + outer, dtype = some_types[draw(5)];
+    int32_t rank = batch + outer + 1 + inner, axis = batch + outer, dtype = some_types[draw(SOME_TYPES)];
     int64_t dims[8], index_dims[8], out_dims[8], index[8], from[8];
     draw_dims(rank, limit, dims);
     for (int32_t d = 0; d < batch; ++d) index_dims[d] = dims[d];
@@ -258,7 +261,7 @@ static void draw_gather(cpu_call_t *owner, int64_t limit) {
 }
 
 static void draw_one_hot(cpu_call_t *owner, int64_t limit) {
-    int32_t rank = (int32_t)draw(8), axis = (int32_t)draw((uint64_t)rank + 1), dtype = some_types[draw(5)];
+    int32_t rank = (int32_t)draw(8), axis = (int32_t)draw((uint64_t)rank + 1), dtype = some_types[draw(SOME_TYPES)];
     int64_t dims[8], out_dims[8], index[8], depth = 1 + (int64_t)draw(12);
     draw_dims(rank, limit, dims);
     for (int32_t d = 0; d <= rank; ++d) out_dims[d] = d < axis ? dims[d] : d == axis ? depth : dims[d - 1];
@@ -336,7 +339,7 @@ static void transpose_matrices_match_reference(void **state) {
     cpu_call_t owner;
     cpu_call_open(&owner, -1, 3);
     for (size_t i = 0; i < sizeof sides / sizeof sides[0]; ++i) {
-        for (int t = 0; t < 5; t += 2) check_transpose(&owner, 2, sides[i], perm, some_types[t]);
+        for (size_t t = 0; t < SOME_TYPES; t += 2) check_transpose(&owner, 2, sides[i], perm, some_types[t]);
     }
     cpu_call_close(&owner);
 }

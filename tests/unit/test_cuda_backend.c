@@ -1,29 +1,19 @@
 /* The CUDA backend through its plug-in interface: without any driver, and on two cards of the stand-in for NVIDIA's
  * driver. */
 #define _GNU_SOURCE
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "cuda_fixture.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend_cases.h"
 #include "cuda/cuda_status.h"
 
 /* ---- without a driver ---- */
 
 static void query_older_core_is_refused(void **state) {
-    const gantry_backend_t *backend = NULL;
-
     (void)state;
-    assert_int_equal(gantry_backend_query_cuda(0, &backend), FAILED_PRECONDITION);
-    assert_null(backend);
-}
-
-static void open_with_option(fixture_t *fixture, const char *name, const char *value, int32_t expected) {
-    fixture_init(fixture);
-    fixture_set(fixture, name, value);
-    assert_int_equal(fixture->backend->open(&fixture->host, &fixture->instance), expected);
-    assert_null(fixture->instance);
-    assert_int_equal(atomic_load(&fixture->bytes), 0);
+    check_older_core_is_refused(gantry_backend_query_cuda);
 }
 
 static void open_missing_driver_is_unavailable_with_the_loaders_words(void **state) {
@@ -51,38 +41,10 @@ static void open_unknown_option_is_invalid(void **state) {
     (void)state;
     open_with_option(&fixture, "GANTRY_CUDA_CONTEXT", "mine", INVALID_ARGUMENT);
     assert_error_has("GANTRY_CUDA_CONTEXT is \"mine\"; primary and private are accepted");
-    open_with_option(&fixture, "GANTRY_CUDA_TF32", "yes", INVALID_ARGUMENT);
-    assert_error_has("GANTRY_CUDA_TF32 is \"yes\"; 0 and 1 are accepted");
+    open_with_option(&fixture, "GANTRY_CUDA_MATMUL_PRECISION", "TF32", INVALID_ARGUMENT);
+    assert_error_has(
+        "GANTRY_CUDA_MATMUL_PRECISION is \"TF32\"; float32, tf32, bfloat16 and float16 are accepted");
 }
-
-/* The stand-in reads its settings once per process, as a driver does: another machine needs a process of its own,
- * made before this one opens the stand-in. The child prints what went wrong. */
-static void check_in_child(const char *settings, int32_t (*body)(fixture_t *), int32_t expected, const char *part) {
-    int result = -1;
-    pid_t child;
-
-    fflush(stdout);
-    child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        fixture_t fixture;
-        int32_t status;
-
-        setenv("GANTRY_STAND_IN_CUDA", settings, 1);
-        fixture_init(&fixture);
-        status = body(&fixture);
-        if (status != expected || strstr(fixture_error, part) == NULL || atomic_load(&fixture.bytes) != 0) {
-            printf("status %d, %lld bytes held: %s\n", status, atomic_load(&fixture.bytes), fixture_error);
-            fflush(stdout);
-            _exit(1);
-        }
-        _exit(0);
-    }
-    assert_int_equal(waitpid(child, &result, 0), child);
-    assert_int_equal(result, 0);
-}
-
-static int32_t just_open(fixture_t *fixture) { return fixture->backend->open(&fixture->host, &fixture->instance); }
 
 /* The driver is there, the card is another process's. */
 static int32_t open_first_device(fixture_t *fixture) {
@@ -117,33 +79,19 @@ static int32_t build_without_nvrtc(fixture_t *fixture) {
     return build_for_a_newer_card(fixture);
 }
 
-static int has_stand_in(void) {
-    fixture_t fixture;
-    pid_t child;
-    int result = -1;
-
-    fflush(stdout);
-    child = fork();
-    if (child == 0) {
-        fixture_init(&fixture);
-        _exit(just_open(&fixture) == 0 ? 0 : 1);
-    }
-    return waitpid(child, &result, 0) == child && result == 0;
-}
-
 static void open_on_other_machines_says_why_not(void **state) {
     (void)state;
-    if (!has_stand_in() && getenv("GANTRY_TEST_ALLOW_NO_OPENCL") != NULL) {
-        print_message("skipped: the stand-in finds no PoCL here\n");
-        skip();
-    }
-    check_in_child("driver=11080", just_open, UNAVAILABLE, "is too old: it supports CUDA 11.8");
-    check_in_child("devices=0", just_open, UNAVAILABLE, "it sees no card");
-    check_in_child("fail=cuInit:1:999", just_open, UNAVAILABLE, "does not start: CUDA_ERROR_UNKNOWN (999)");
-    check_in_child("fail=cuDeviceGetName:1:999", just_open, UNAVAILABLE, "does not describe itself");
-    check_in_child("busy=1", open_first_device, UNAVAILABLE, "CUDA_ERROR_DEVICE_UNAVAILABLE (46)");
-    check_in_child("cc=12.0;nvrtc=12040", build_for_a_newer_card, 0, "");
-    check_in_child("cc=9.0", build_without_nvrtc, UNIMPLEMENTED, "/nonexistent/libnvrtc.so");
+    skip_unless_it_opens();
+    check_in_child("GANTRY_STAND_IN_CUDA", "driver=11080", just_open, UNAVAILABLE, "is too old: it supports CUDA 11.8");
+    check_in_child("GANTRY_STAND_IN_CUDA", "devices=0", just_open, UNAVAILABLE, "it sees no card");
+    check_in_child("GANTRY_STAND_IN_CUDA", "fail=cuInit:1:999", just_open, UNAVAILABLE,
+                   "does not start: CUDA_ERROR_UNKNOWN (999)");
+    check_in_child("GANTRY_STAND_IN_CUDA", "fail=cuDeviceGetName:1:999", just_open, UNAVAILABLE,
+                   "does not describe itself");
+    check_in_child("GANTRY_STAND_IN_CUDA", "busy=1", open_first_device, UNAVAILABLE,
+                   "CUDA_ERROR_DEVICE_UNAVAILABLE (46)");
+    check_in_child("GANTRY_STAND_IN_CUDA", "cc=12.0;nvrtc=12040", build_for_a_newer_card, 0, "");
+    check_in_child("GANTRY_STAND_IN_CUDA", "cc=9.0", build_without_nvrtc, UNIMPLEMENTED, "/nonexistent/libnvrtc.so");
 }
 
 /* ---- devices ---- */
@@ -181,25 +129,6 @@ static void devices_are_described_without_a_context(void **state) {
     fixture_close(&fixture);
 }
 
-static void device_info_small_struct_is_not_written_beyond(void **state) {
-    fixture_t fixture;
-    gantry_device_info_t info;
-
-    (void)state;
-    fixture_init(&fixture);
-    fixture_open_instance(&fixture);
-    memset(&info, 0x5a, sizeof info);
-    info.struct_size = offsetof(gantry_device_info_t, hardware_name);
-    assert_ok(fixture.backend->device_info(fixture.instance, 0, &info));
-    for (size_t i = offsetof(gantry_device_info_t, hardware_name); i < sizeof info; i++) {
-        assert_int_equal(((unsigned char *)&info)[i], 0x5a);
-    }
-    info.struct_size = sizeof info;
-    assert_int_equal(fixture.backend->device_info(fixture.instance, 1000, &info), INVALID_ARGUMENT);
-    assert_error_has("1000");
-    fixture_close(&fixture);
-}
-
 static void libraries_line_names_each_one_or_why_it_is_missing(void **state) {
     fixture_t fixture;
     const char *line;
@@ -214,9 +143,78 @@ static void libraries_line_names_each_one_or_why_it_is_missing(void **state) {
     assert_non_null(strstr(line, "libnvrtc.so (12.9) found"));
     assert_non_null(strstr(line, "cuBLASLt missing (cuBLASLt cannot be opened: /nonexistent/libcublasLt.so"));
     assert_non_null(strstr(line, "libnvml.so"));
+    assert_non_null(strstr(line, "; not used yet: "));
+    assert_non_null(strstr(line, "libcudnn.so (9.19.0) found"));
+    assert_non_null(strstr(line, "libnccl.so (2.28.9) found"));
     assert_non_null(strstr(line, "% busy"));
     assert_ptr_equal(line, fixture.backend->libraries(fixture.instance));
     fixture_close(&fixture);
+}
+
+/* A toolkit that is in nobody's search path is found by the variable that names it. */
+static void library_in_a_toolkits_folder_is_found(void **state) {
+    fixture_t fixture;
+    char folder[] = "/tmp/gantry_toolkit_XXXXXX";
+    char path[64];
+    char found[96];
+    int has_it;
+
+    (void)state;
+    if (dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL) != NULL) {
+        printf("  SKIP: the loader finds NVML by itself\n");
+        skip();
+    }
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/lib64", folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/lib64/libnvidia-ml.so.1", folder);
+    assert_int_equal(symlink(STAND_IN("libnvml"), path), 0);
+    setenv("CUDA_HOME", folder, 1);
+    fixture_init(&fixture);
+    fixture_set(&fixture, "GANTRY_CUDA_NVML", "");
+    fixture_open_instance(&fixture);
+    snprintf(found, sizeof found, "%s (driver 0.0.stand-in) found", path);
+    has_it = strstr(fixture.backend->libraries(fixture.instance), found) != NULL;
+    unsetenv("CUDA_HOME");
+    if (!has_it) printf("%s\n", fixture.backend->libraries(fixture.instance));
+    fixture_close(&fixture);
+    assert_true(has_it);
+    assert_int_equal(unlink(path), 0);
+    *strrchr(path, '/') = '\0';
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/* The line with other libraries in the places of cuDNN and NCCL. */
+static void expect_places(const char *cudnn, const char *nccl, const char *of_cudnn, const char *of_nccl) {
+    fixture_t fixture;
+    const char *line;
+
+    fixture_init(&fixture);
+    fixture_set(&fixture, "GANTRY_CUDA_CUDNN", cudnn);
+    fixture_set(&fixture, "GANTRY_CUDA_NCCL", nccl);
+    fixture_open_instance(&fixture);
+    line = fixture.backend->libraries(fixture.instance);
+    if (strstr(line, of_cudnn) == NULL || strstr(line, of_nccl) == NULL) fail_msg("%s", line);
+    fixture_close(&fixture);
+}
+
+static void places_of_cudnn_and_nccl_say_why_they_are_empty(void **state) {
+    const stand_in_control_t *control = fixture_control();
+
+    (void)state;
+    expect_places("/nonexistent/libcudnn_graph.so.9", "/nonexistent/libnccl.so.2",
+                  "not used yet: cuDNN missing (cuDNN cannot be opened: /nonexistent/libcudnn_graph.so.9: ",
+                  "NCCL missing (NCCL cannot be opened: /nonexistent/libnccl.so.2: ");
+    expect_places("libm.so.6", "libm.so.6", "libm.so.6 is no cuDNN: it has no function cudnnGetVersion",
+                  "libm.so.6 is no NCCL: it has no function ncclGetVersion");
+    assert_int_equal(control->set("cudnn=8907;nccl=2804"), 0);
+    expect_places(STAND_IN("libcudnn"), STAND_IN("libnccl"), "libcudnn.so is cuDNN 8.9.7, too old: 9.0.0 or newer",
+                  "libnccl.so is NCCL 2.8.4, too old: 2.16.2 or newer is needed)");
+    assert_int_equal(control->set("cudnn=90000;nccl=21602;fail=ncclGetVersion:1:3"), 0);
+    expect_places(STAND_IN("libcudnn"), STAND_IN("libnccl"), "libcudnn.so (9.0.0) found",
+                  "libnccl.so does not tell its version (3)");
+    control->reset();
 }
 
 static void context_is_the_cards_own_or_a_private_one(void **state) {
@@ -237,32 +235,6 @@ static void context_is_the_cards_own_or_a_private_one(void **state) {
     assert_int_equal(control->live(STAND_IN_CONTEXTS), 2);
     assert_int_equal(control->calls("cuDevicePrimaryCtxRetain"), retained);
     fixture_close(&fixture);
-}
-
-/* Every allocation of open, device_open and the first stream fails once. */
-static void open_out_of_memory_gives_all_back(void **state) {
-    (void)state;
-    for (int fail_at = 1; fail_at < 100; fail_at++) {
-        fixture_t fixture;
-        int32_t status;
-
-        fixture_init(&fixture);
-        atomic_store(&fixture.fail_at, fail_at);
-        status = just_open(&fixture);
-        if (status == 0) {
-            status = fixture.backend->device_open(fixture.instance, 0, &fixture.device[0]);
-        }
-        if (status == 0) {
-            status = fixture.backend->stream->create(fixture.device[0], GANTRY_STREAM_COMPUTE, &fixture.stream[0]);
-        }
-        fixture_close(&fixture);
-        if (status == 0) {
-            assert_true(fail_at > 3);
-            return;
-        }
-        assert_int_equal(status, RESOURCE_EXHAUSTED);
-    }
-    fail_msg("still failing after 100 allocations");
 }
 
 /* ---- memory and transfers ---- */
@@ -293,70 +265,6 @@ static void memory_is_counted_and_its_end_is_said(void **state) {
     assert_ok(fixture.backend->memory->host_alloc(fixture.device[0], 100000, (void **)&ptr));
     memset(ptr, 7, 100000);
     fixture.backend->memory->host_free(fixture.device[0], ptr, 100000);
-    fixture_close(&fixture);
-}
-
-static void transfers_with_offsets_hit_their_bytes_only(void **state) {
-    fixture_t fixture;
-    unsigned char in[1000];
-    unsigned char out[1000];
-    gantry_span_t all;
-    gantry_span_t part;
-    gantry_span_t other;
-
-    (void)state;
-    fixture_open(&fixture);
-    for (int i = 0; i < 1000; i++) {
-        in[i] = (unsigned char)(i * 7 + 1);
-    }
-    all = fixture_region(&fixture, 0, 1000);
-    fixture_write(&fixture, 0, all, in);
-    part = (gantry_span_t){all.region, 100, 50};
-    fixture_write(&fixture, 0, part, in);
-    memcpy(in + 100, in, 50);
-    other = (gantry_span_t){all.region, 900, 50};
-    part = (gantry_span_t){all.region, 200, 50};
-    assert_ok(fixture.backend->transfer->copy(fixture.stream[0], &other, &part));
-    memcpy(in + 900, in + 200, 50);
-    fixture_read(&fixture, 0, all, out);
-    assert_memory_equal(in, out, 1000);
-    part.size_bytes = 0; /* nothing to do is no error */
-    fixture_read(&fixture, 0, part, out);
-    assert_ok(fixture.backend->transfer->copy(fixture.stream[0], &part, &part));
-    assert_ok(fixture.backend->transfer->fill(fixture.stream[0], &part, in, 1));
-    assert_int_equal(fixture.backend->transfer->copy(fixture.stream[0], &other, &part), INVALID_ARGUMENT);
-    fixture_region_free(&fixture, 0, all);
-    fixture_close(&fixture);
-}
-
-static void fill_of_each_pattern_size_repeats_it(void **state) {
-    static const unsigned char patterns[2][8] = {{1, 2, 3, 4, 5, 6, 7, 8}, {9, 8, 7, 6, 9, 8, 7, 6}};
-    static const uint64_t lengths[] = {160, 8, 16, 24, 200};
-    fixture_t fixture;
-    unsigned char out[256];
-    gantry_span_t all;
-
-    (void)state;
-    fixture_open(&fixture);
-    all = fixture_region(&fixture, 0, 256);
-    for (uint32_t bytes = 1; bytes <= 8; bytes *= 2) {
-        for (int p = 0; p < 2; p++) {
-            for (size_t l = 0; l < sizeof lengths / sizeof lengths[0]; l++) {
-                gantry_span_t span = {all.region, 40, lengths[l]};
-                unsigned char zero = 0;
-
-                assert_ok(fixture.backend->transfer->fill(fixture.stream[0], &all, &zero, 1));
-                assert_ok(fixture.backend->transfer->fill(fixture.stream[0], &span, patterns[p], bytes));
-                fixture_read(&fixture, 0, all, out);
-                for (uint32_t i = 0; i < 256; i++) {
-                    assert_int_equal(out[i], i >= 40 && i < 40 + lengths[l] ? patterns[p][(i - 40) % bytes] : 0);
-                }
-            }
-        }
-    }
-    assert_int_equal(fixture.backend->transfer->fill(fixture.stream[0], &all, patterns, 3), INVALID_ARGUMENT);
-    assert_error_has("3 bytes");
-    fixture_region_free(&fixture, 0, all);
     fixture_close(&fixture);
 }
 
@@ -451,7 +359,7 @@ static void only_a_dead_device_is_unavailable(void **state) {
     assert_int_equal(gantry__cuda_error_code(701), RESOURCE_EXHAUSTED);
     assert_int_equal(gantry__cuda_error_code(704), FAILED_PRECONDITION);
     assert_int_equal(gantry__cuda_error_code(801), UNIMPLEMENTED);
-    assert_int_equal(gantry__cuda_error_code(12345), GANTRY__CUDA_UNKNOWN);
+    assert_int_equal(gantry__cuda_error_code(12345), GANTRY_K_UNKNOWN);
 }
 
 static void lost_card_is_unavailable_and_the_other_works_on(void **state) {
@@ -496,6 +404,8 @@ int main(void) {
         cmocka_unit_test(devices_are_described_without_a_context),
         cmocka_unit_test(device_info_small_struct_is_not_written_beyond),
         cmocka_unit_test(libraries_line_names_each_one_or_why_it_is_missing),
+        cmocka_unit_test(library_in_a_toolkits_folder_is_found),
+        cmocka_unit_test(places_of_cudnn_and_nccl_say_why_they_are_empty),
         cmocka_unit_test(context_is_the_cards_own_or_a_private_one),
         cmocka_unit_test(open_out_of_memory_gives_all_back),
         cmocka_unit_test(memory_is_counted_and_its_end_is_said),

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "cuda_fixture.h"
 
+#include "program_case.h"
+
 static const char text_begin[] =
     "__kernel void scale(__global const uchar *in_base, const ulong in_offset, __global uchar *out_base,\n"
     "    const ulong out_offset, const int factor)\n{\n";
@@ -16,17 +18,8 @@ static const char *const parts[] = {text_begin, text_end};
 static const gantry_program_source_t source = {sizeof source, GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
                                                "test/scale", parts, 2};
 
-#define ITEMS 64
-
-static gantry_backend_program_t *build(fixture_t *fixture, int d) {
-    gantry_backend_program_t *program = NULL;
-
-    assert_ok(fixture->backend->program->build(fixture->device[d], &source, "-DFALLBACK=100 -DUNIT=0", &program));
-    return program;
-}
-
-static int32_t launch_scale(fixture_t *fixture, int d, gantry_backend_kernel_t *kernel, gantry_span_t in,
-                            gantry_span_t out, int32_t factor, uint64_t items, uint64_t group) {
+static int32_t launch_groups(fixture_t *fixture, gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
+                             gantry_span_t in, gantry_span_t out, int32_t factor, uint64_t items, uint64_t group) {
     gantry_launch_arg_t args[] = {
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = in},
         {.kind = GANTRY_LAUNCH_SPAN, .as.span = out},
@@ -37,106 +30,77 @@ static int32_t launch_scale(fixture_t *fixture, int d, gantry_backend_kernel_t *
     if (group == 0) {
         memset(launch.local_size, 0, sizeof launch.local_size);
     }
-    return fixture->backend->program->launch(fixture->stream[d], kernel, &launch);
+    return fixture->backend->program->launch(stream, kernel, &launch);
 }
 
-static void check_scale(fixture_t *fixture, gantry_backend_program_t *program, int d) {
-    gantry_backend_kernel_t *kernel = NULL;
-    int32_t in[ITEMS];
-    int32_t out[ITEMS];
-    gantry_span_t region = fixture_region(fixture, d, 4096);
-    gantry_span_t from = {region.region, 512, sizeof in};
-    gantry_span_t to = {region.region, 2048, sizeof out};
-
-    assert_ok(fixture->backend->program->kernel_find(program, "scale", &kernel));
-    for (int i = 0; i < ITEMS; i++) {
-        in[i] = i * i - 7;
-    }
-    fixture_write(fixture, d, from, in);
-    for (uint64_t group = 0; group <= 16; group += 16) {
-        assert_ok(launch_scale(fixture, d, kernel, from, to, -3, ITEMS, group));
-        fixture_read(fixture, d, to, out);
-        for (int i = 0; i < ITEMS; i++) {
-            assert_int_equal(out[i], -3 * in[i]);
-        }
-    }
-    assert_ok(launch_scale(fixture, d, kernel, (gantry_span_t){0, 0, 0}, to, 2, ITEMS, 16)); /* a null base */
-    fixture_read(fixture, d, to, out);
-    for (int i = 0; i < ITEMS; i++) {
-        assert_int_equal(out[i], 200);
-    }
-    fixture_region_free(fixture, d, region);
+static int32_t launch_scale(fixture_t *fixture, gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
+                            gantry_span_t in, gantry_span_t out, int32_t factor) {
+    return launch_groups(fixture, stream, kernel, in, out, factor, ITEMS, GROUP);
 }
+
+static int32_t launch_with_any_group(fixture_t *fixture, gantry_backend_stream_t *stream,
+                                     gantry_backend_kernel_t *kernel, gantry_span_t in, gantry_span_t out,
+                                     int32_t factor) {
+    return launch_groups(fixture, stream, kernel, in, out, factor, ITEMS, 0);
+}
+
+static int32_t expected_scale(const int32_t *in, int i, int32_t factor) { return factor * in[i]; }
+
+static const program_case_t scale = {&source, "-DFALLBACK=100 -DUNIT=0", launch_scale, expected_scale};
 
 static void launch_with_spans_and_a_scalar_computes(void **state) {
-    fixture_t fixture;
+    (void)state;
+    check_launches(&scale);
+}
+
+static void launch_without_a_group_size_computes(void **state) {
+    program_case_t any_group = scale;
 
     (void)state;
-    fixture_open(&fixture);
-    for (int d = 0; d < FIXTURE_DEVICES; d++) {
-        gantry_backend_program_t *program = build(&fixture, d);
-
-        check_scale(&fixture, program, d);
-        fixture.backend->program->destroy(program);
-    }
-    fixture_close(&fixture);
+    any_group.launch = launch_with_any_group;
+    check_launches(&any_group);
 }
 
 static void launch_that_does_not_fit_the_kernel_is_refused(void **state) {
+    (void)state;
+    check_wrong_arguments(&scale, "the kernel takes 5", "a scalar of the wrong size as argument 2");
+}
+
+static void launch_of_no_whole_groups_is_refused(void **state) {
     fixture_t fixture;
+    gantry_backend_stream_t *stream;
     gantry_backend_program_t *program;
-    gantry_backend_kernel_t *kernel = NULL;
-    int64_t value = 1;
+    gantry_backend_kernel_t *kernel;
     gantry_span_t region;
 
     (void)state;
     fixture_open(&fixture);
-    program = build(&fixture, 0);
+    stream = fixture.stream[0];
+    program = build(&fixture, &scale, 0);
+    kernel = find_scale(&fixture, program);
     region = fixture_region(&fixture, 0, 4096);
-    assert_ok(fixture.backend->program->kernel_find(program, "scale", &kernel));
-
-    gantry_launch_arg_t args[] = {
-        {.kind = GANTRY_LAUNCH_SPAN, .as.span = region},
-        {.kind = GANTRY_LAUNCH_SPAN, .as.span = region},
-        {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = sizeof value, .as.value = &value},
-    };
-    gantry_launch_t launch = {sizeof launch, 1, {ITEMS, 1, 1}, {16, 1, 1}, args, 2};
-
-    assert_int_equal(fixture.backend->program->launch(fixture.stream[0], kernel, &launch), INVALID_ARGUMENT);
-    assert_error_has("4 arguments");
-    assert_error_has("the kernel takes 5");
-    launch.arg_count = 3; /* an int is wanted */
-    assert_int_equal(fixture.backend->program->launch(fixture.stream[0], kernel, &launch), INVALID_ARGUMENT);
-    assert_error_has("a scalar of the wrong size as argument 2");
-    args[2].kind = 77;
-    assert_int_equal(fixture.backend->program->launch(fixture.stream[0], kernel, &launch), INVALID_ARGUMENT);
-    assert_error_has("\"scale\" of \"test/scale\"");
-    assert_int_equal(launch_scale(&fixture, 0, kernel, region, region, 1, 65, 16), INVALID_ARGUMENT);
+    assert_int_equal(launch_groups(&fixture, stream, kernel, region, region, 1, 65, 16), INVALID_ARGUMENT);
     assert_error_has("65 work-items in groups of 16");
-    assert_int_equal(launch_scale(&fixture, 0, kernel, region, region, 1, 0, 0), INVALID_ARGUMENT);
-    assert_ok(fixture.backend->stream->synchronize(fixture.stream[0]));
+    assert_int_equal(launch_groups(&fixture, stream, kernel, region, region, 1, 0, 0), INVALID_ARGUMENT);
     fixture_region_free(&fixture, 0, region);
     fixture.backend->program->destroy(program);
     fixture_close(&fixture);
 }
 
-static void kernel_is_found_once_and_described(void **state) {
+static void kernel_is_found_once(void **state) {
+    (void)state;
+    check_kernel_is_found_once(&scale, "CUDA_ERROR_NOT_FOUND (500)");
+}
+
+static void kernel_info_tells_the_largest_group(void **state) {
     fixture_t fixture;
     gantry_backend_program_t *program;
-    gantry_backend_kernel_t *kernel = NULL;
-    gantry_backend_kernel_t *again = NULL;
     gantry_kernel_info_t info = {.struct_size = sizeof info};
 
     (void)state;
     fixture_open(&fixture);
-    program = build(&fixture, 0);
-    assert_int_equal(fixture.backend->program->kernel_find(program, "scala", &kernel), NOT_FOUND);
-    assert_null(kernel);
-    assert_error_has("\"scala\" of program \"test/scale\"");
-    assert_ok(fixture.backend->program->kernel_find(program, "scale", &kernel));
-    assert_ok(fixture.backend->program->kernel_find(program, "scale", &again));
-    assert_ptr_equal(kernel, again);
-    assert_ok(fixture.backend->program->kernel_info(kernel, &info));
+    program = build(&fixture, &scale, 0);
+    assert_ok(fixture.backend->program->kernel_info(find_scale(&fixture, program), &info));
     assert_true(info.max_work_group_size >= 64);
     fixture.backend->program->destroy(program);
     fixture_close(&fixture);
@@ -171,38 +135,8 @@ static void program_with_a_mistake_carries_the_compilers_words(void **state) {
 }
 
 static void binary_is_loaded_again(void **state) {
-    fixture_t fixture;
-    gantry_backend_program_t *program;
-    gantry_backend_program_t *loaded = NULL;
-    uint64_t size = 0;
-    uint64_t room = 4;
-    uint64_t again = 0;
-    unsigned char *bytes;
-
     (void)state;
-    fixture_open(&fixture);
-    program = build(&fixture, 0);
-    assert_ok(fixture.backend->program->binary(program, NULL, &size));
-    assert_true(size > 16);
-    bytes = malloc((size_t)size);
-    assert_non_null(bytes);
-    assert_int_equal(fixture.backend->program->binary(program, bytes, &room), OUT_OF_RANGE);
-    assert_ok(fixture.backend->program->binary(program, bytes, &size));
-    assert_ok(fixture.backend->program->load_binary(fixture.device[1], bytes, size, "test/loaded", &loaded));
-    check_scale(&fixture, loaded, 1);
-    assert_ok(fixture.backend->program->binary(loaded, NULL, &again));
-    assert_true(again == size);
-    fixture.backend->program->destroy(loaded);
-    fixture.backend->program->destroy(program);
-    assert_int_equal(fixture.backend->program->load_binary(fixture.device[0], bytes, 0, "test/empty", &loaded),
-                     INVALID_ARGUMENT);
-    memset(bytes, 'x', (size_t)size);
-    assert_int_equal(fixture.backend->program->load_binary(fixture.device[0], bytes, size, "test/spoilt", &loaded),
-                     INVALID_ARGUMENT);
-    assert_error_has("loading program \"test/spoilt\"");
-    assert_error_has("CUDA_ERROR_");
-    free(bytes);
-    fixture_close(&fixture);
+    check_binary_round_trip(&scale, "CUDA_ERROR_");
 }
 
 /* ---- one failure at a time ---- */
@@ -239,7 +173,7 @@ static int32_t live_once(fixture_t *fixture) {
     if (status == 0) status = b->program->build(fixture->device[0], &source, "-DFALLBACK=1 -DUNIT=0", &program);
     if (status == 0) status = b->program->kernel_find(program, "scale", &kernel);
     if (status == 0) status = b->transfer->fill(fixture->stream[0], &span, &pattern, 8);
-    if (status == 0) status = launch_scale(fixture, 0, kernel, span, span, 2, ITEMS, 16);
+    if (status == 0) status = launch_scale(fixture, fixture->stream[0], kernel, span, span, 2);
     if (status == 0) status = b->transfer->to_host(fixture->stream[0], host, &span);
     if (status == 0) status = b->event->record(event, fixture->stream[0]);
     if (status == 0) status = b->stream->wait_event(fixture->stream[0], event);
@@ -292,8 +226,11 @@ static void each_failing_call_is_an_error_that_leaves_nothing_behind(void **stat
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launch_with_spans_and_a_scalar_computes),
+        cmocka_unit_test(launch_without_a_group_size_computes),
         cmocka_unit_test(launch_that_does_not_fit_the_kernel_is_refused),
-        cmocka_unit_test(kernel_is_found_once_and_described),
+        cmocka_unit_test(launch_of_no_whole_groups_is_refused),
+        cmocka_unit_test(kernel_is_found_once),
+        cmocka_unit_test(kernel_info_tells_the_largest_group),
         cmocka_unit_test(program_with_a_mistake_carries_the_compilers_words),
         cmocka_unit_test(binary_is_loaded_again),
         cmocka_unit_test(each_failing_call_is_an_error_that_leaves_nothing_behind),

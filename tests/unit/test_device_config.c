@@ -3,7 +3,7 @@
  * tested where ops run. */
 #define _XOPEN_SOURCE 700
 
-#include "device_fixture.h"
+#include "physical_names.h"
 
 static int set_up(void **state) {
     (void)state;
@@ -17,14 +17,6 @@ static void freeze(device_fixture_t *f) {
 }
 
 #define MODIFIED(what) what " cannot be modified after being initialized (initialized by gantry_matmul)"
-
-static physical_device_t gpu(const device_fixture_t *f, int index) {
-    char name[32];
-    (void)snprintf(name, sizeof name, "/physical_device:GPU:%d", index);
-    return device_fixture_physical(f, name);
-}
-
-static physical_device_t cpu(const device_fixture_t *f) { return device_fixture_physical(f, "/physical_device:CPU:0"); }
 
 /* ---- visible devices ---- */
 

@@ -1,27 +1,16 @@
 /* Options and environment that speak of several devices: the grammar, which device a text means, every bad form, and random bytes. */
 #define _XOPEN_SOURCE 700
 
-#include "device_fixture.h"
+#include "physical_names.h"
 
 #define MIB (UINT64_C(1) << 20)
 
 static int set_up(void **state) {
     (void)state;
     device_fixture_clear();
-    fake->set_device_count(3);
-    device_fixture_set_gpu(fake, 0, "0000:17:00.0", "GPU-aaaa1111-0000-0000-0000-000000000000", 0);
-    device_fixture_set_gpu(fake, 1, "0000:65:00.0", "GPU-aaaa2222-0000-0000-0000-000000000000", 0);
-    device_fixture_set_gpu(fake, 2, "0000:b3:00.0", "GPU-bbbb0000-0000-0000-0000-000000000000", 0);
+    device_fixture_set_three_gpus();
     return 0;
 }
-
-static physical_device_t gpu(const device_fixture_t *f, int index) {
-    char name[32];
-    (void)snprintf(name, sizeof name, "/physical_device:GPU:%d", index);
-    return device_fixture_physical(f, name);
-}
-
-static physical_device_t cpu(const device_fixture_t *f) { return device_fixture_physical(f, "/physical_device:CPU:0"); }
 
 static void set_variable(const char *name, const char *value) { assert_int_equal(setenv(name, value, 1), 0); }
 

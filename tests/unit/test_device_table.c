@@ -7,12 +7,6 @@
 
 #define BOTH FAKE_FOLDER("fake") ":" FAKE_FOLDER("other")
 
-static int set_up(void **state) {
-    (void)state;
-    device_fixture_clear();
-    return 0;
-}
-
 static void expect_alias(const device_fixture_t *f, const char *name, const char *alias) {
     assert_string_equal(device_fixture_physical(f, name)->alias, alias);
 }
@@ -556,6 +550,20 @@ static void freeze_makes_logical_devices_once(void **state) {
     device_fixture_close(&f);
 }
 
+/* A backend opens its libraries to name them. */
+static void freeze_asks_for_libraries_only_when_somebody_reads_them(void **state) {
+    (void)state;
+    for (int is_read = 0; is_read < 2; ++is_read) {
+        device_fixture_t f;
+        device_fixture_open(&f, NULL, NULL);
+        f.log.log.level = is_read ? GANTRY_LEVEL_INFO : GANTRY_LEVEL_WARNING;
+        uint64_t before = fake->calls("libraries");
+        freeze(&f);
+        assert_int_equal(fake->calls("libraries") - before, is_read);
+        device_fixture_close(&f);
+    }
+}
+
 static void freeze_tells_once_what_was_found(void **state) {
     (void)state;
     device_fixture_t f;
@@ -601,7 +609,7 @@ static void memory_running_out_leaks_nothing(void **state) {
     assert_true(at > 20);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, device_fixture_set_up, device_fixture_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -628,6 +636,7 @@ int main(void) {
         TEST(details_tell_what_the_backend_said),
         TEST(details_stay_inside_an_older_caller_s_struct),
         TEST(freeze_makes_logical_devices_once),
+        TEST(freeze_asks_for_libraries_only_when_somebody_reads_them),
         TEST(freeze_tells_once_what_was_found),
         TEST(memory_running_out_leaks_nothing),
     };

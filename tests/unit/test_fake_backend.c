@@ -312,6 +312,108 @@ static void programs_are_built_loaded_and_run(void **state) {
     close_all(&f);
 }
 
+/* ---- graphs ---- */
+
+/* Writes the pattern of pinned memory into the first region and reads it back. */
+static gantry_backend_graph_t *capture(const fixture_t *f, const void *in, void *out) {
+    const gantry_span_t there = span(f->regions[0], 0, 64);
+    gantry_backend_graph_t *graph = NULL;
+    assert_int_equal(f->backend->graph->begin_capture(f->streams[0]), 0);
+    assert_int_equal(f->backend->transfer->to_device(f->streams[0], &there, in), 0);
+    assert_int_equal(f->backend->transfer->to_host(f->streams[0], out, &there), 0);
+    assert_int_equal(f->backend->graph->end_capture(f->streams[0], &graph), 0);
+    return graph;
+}
+
+static void graph_runs_at_each_launch_and_behind_gates(void **state) {
+    (void)state;
+    fixture_t f;
+    unsigned char *host;
+    open_all(&f);
+    assert_int_equal(f.backend->memory->host_alloc(f.devices[0], 128, (void **)&host), 0);
+    memset(host, 1, 128);
+    gantry_backend_graph_t *graph = capture(&f, host, host + 64);
+    assert_int_equal(f.backend->stream->synchronize(f.streams[0]), 0);
+    assert_int_equal(host[64], 1); /* a transfer that is submitted spoils its target */
+    assert_int_equal(fake->finished(0), 0);
+    for (int run = 0; run < 4; ++run) {
+        gantry_backend_stream_t *stream = f.streams[run % 2];
+        memset(host, 10 + run, 64);
+        fake->close_gate(0, 7);
+        assert_int_equal(f.backend->graph->launch(stream, graph), 0);
+        assert_int_not_equal(host[64], 10 + run);
+        assert_int_equal(fake->waiting(0), 2);
+        fake->open_gate(0, 7);
+        assert_int_equal(f.backend->stream->synchronize(stream), 0);
+        assert_int_equal(host[64], 10 + run);
+    }
+    f.backend->graph->destroy(graph);
+    f.backend->memory->host_free(f.devices[0], host, 128);
+    assert_int_equal(fake->violations(), 0);
+    close_all(&f);
+}
+
+static void graph_that_loses_what_it_names_is_found_out(void **state) {
+    (void)state;
+    fixture_t f;
+    unsigned char *host, plain[128] = {0};
+    gantry_region_t spare;
+    open_all(&f);
+    assert_int_equal(f.backend->memory->host_alloc(f.devices[0], 128, (void **)&host), 0);
+    gantry_backend_graph_t *graph = capture(&f, plain, plain + 64);
+    assert_int_equal(f.backend->graph->launch(f.streams[0], graph), FAILED);
+    expect_violation("not of host_alloc");
+    f.backend->graph->destroy(graph);
+    graph = capture(&f, host, host + 64);
+    fake->close_gate(0, 7);
+    assert_int_equal(f.backend->graph->launch(f.streams[0], graph), 0);
+    f.backend->graph->destroy(graph);
+    expect_violation("destroyed before its launch has ended");
+    assert_int_equal(f.backend->stream->synchronize(f.streams[0]), 0);
+    assert_int_equal(f.backend->memory->region_alloc(f.devices[0], BYTES, &spare), 0);
+    graph = capture(&f, host, host + 64);
+    f.backend->memory->region_free(f.devices[0], f.regions[0], BYTES);
+    expect_violation("is freed before");
+    f.backend->graph->destroy(graph);
+    f.regions[0] = spare;
+    f.backend->memory->host_free(f.devices[0], host, 128);
+    close_all(&f);
+}
+
+static void capture_that_is_spoilt_gives_no_graph(void **state) {
+    (void)state;
+    fixture_t f;
+    gantry_backend_event_t *event;
+    gantry_backend_graph_t *graph;
+    int32_t done;
+    open_all(&f);
+    assert_int_equal(f.backend->event->create(f.devices[0], &event), 0);
+    assert_int_equal(f.backend->graph->end_capture(f.streams[0], &graph), GANTRY_FAILED_PRECONDITION);
+    for (int cause = 0; cause < 3; ++cause) {
+        assert_int_equal(f.backend->event->record(event, f.streams[0]), 0);
+        assert_int_equal(f.backend->graph->begin_capture(f.streams[0]), 0);
+        assert_int_equal(f.backend->graph->begin_capture(f.streams[0]), GANTRY_FAILED_PRECONDITION);
+        if (cause == 0) {
+            assert_int_equal(f.backend->stream->synchronize(f.streams[0]), GANTRY_FAILED_PRECONDITION);
+        } else if (cause == 1) {
+            assert_int_equal(f.backend->stream->wait_event(f.streams[0], event), GANTRY_FAILED_PRECONDITION);
+        } else {
+            assert_true(fake->fail_calls("fill", 1, 1, GANTRY_RESOURCE_EXHAUSTED, "x"));
+            assert_int_equal(fill(&f, span(f.regions[0], 0, 64), 4), GANTRY_RESOURCE_EXHAUSTED);
+        }
+        assert_int_equal(f.backend->graph->end_capture(f.streams[0], &graph), GANTRY_FAILED_PRECONDITION);
+        assert_int_equal(f.backend->stream->synchronize(f.streams[0]), 0);
+    }
+    assert_int_equal(f.backend->graph->begin_capture(f.streams[0]), 0);
+    assert_int_equal(f.backend->event->record(event, f.streams[0]), 0);
+    assert_int_equal(f.backend->stream->wait_event(f.streams[0], event), 0);
+    assert_int_equal(f.backend->event->query(event, &done), GANTRY_FAILED_PRECONDITION);
+    assert_int_equal(fake->live(GANTRY_FAKE_GRAPH), 1); /* close_all ends it with its stream */
+    f.backend->event->destroy(event);
+    assert_int_equal(fake->violations(), 0);
+    close_all(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(handles_past_their_end_are_found_out),
@@ -323,6 +425,9 @@ int main(void) {
         cmocka_unit_test(every_slot_that_can_fail_fails_on_order),
         cmocka_unit_test(planned_failures_hit_the_call_that_was_meant),
         cmocka_unit_test(programs_are_built_loaded_and_run),
+        cmocka_unit_test(graph_runs_at_each_launch_and_behind_gates),
+        cmocka_unit_test(graph_that_loses_what_it_names_is_found_out),
+        cmocka_unit_test(capture_that_is_spoilt_gives_no_graph),
         cmocka_unit_test(unbalanced_objects_are_found_out),
     };
     fake = gantry_fake_control();

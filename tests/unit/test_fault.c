@@ -11,20 +11,6 @@ typedef struct slot_t {
     int64_t position;
 } slot_t;
 
-static int set_up(void **state) {
-    (void)state;
-    device_fixture_clear();
-    return 0;
-}
-
-static gantry_logical_device_t *open_device(device_fixture_t *f) {
-    device_fixture_open(f, NULL, NULL);
-    assert_int_equal(gantry__device_table_freeze(&f->table, "this test"), GANTRY_OK);
-    gantry_logical_device_t *device = device_fixture_find(f, "GPU:0", NULL);
-    assert_int_equal(gantry__logical_device_open(device), GANTRY_OK);
-    return device;
-}
-
 /* A fault whose kernel, a transfer here, writes what it found. */
 static gantry__fault_t *run_kernel(gantry_logical_device_t *device, const slot_t *found) {
     gantry__fault_t *fault;
@@ -41,7 +27,7 @@ static gantry__fault_t *run_kernel(gantry_logical_device_t *device, const slot_t
 static void good_work_settles_well(void **state) {
     (void)state;
     device_fixture_t f;
-    gantry__fault_t *fault = run_kernel(open_device(&f), NULL);
+    gantry__fault_t *fault = run_kernel(device_fixture_open_gpu(&f), NULL);
     for (int i = 0; i < 3; ++i) assert_int_equal(gantry__fault_settle(fault), GANTRY_OK);
     assert_int_equal(fake->calls("to_host"), 1); /* asked once */
     gantry__fault_release(fault);
@@ -63,7 +49,7 @@ static void bad_data_is_told_with_op_and_position(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         device_fixture_t f;
-        gantry__fault_t *fault = run_kernel(open_device(&f), &cases[i].slot);
+        gantry__fault_t *fault = run_kernel(device_fixture_open_gpu(&f), &cases[i].slot);
         for (int k = 0; k < 2; ++k) { /* everybody who depends on it is told */
             assert_int_equal(gantry__fault_settle(fault), GANTRY_INVALID_ARGUMENT);
             assert_string_equal(gantry__message(), cases[i].text);
@@ -77,7 +63,7 @@ static void settling_waits_for_the_launch(void **state) {
     (void)state;
     device_fixture_t f;
     slot_t slot = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 5};
-    gantry_logical_device_t *device = open_device(&f);
+    gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     fake->set_delay(0, 10);
     gantry__fault_t *fault = run_kernel(device, &slot);
     assert_int_equal(gantry__fault_settle(fault), GANTRY_INVALID_ARGUMENT);
@@ -89,7 +75,7 @@ static void released_slot_is_clean_for_the_next(void **state) {
     (void)state;
     device_fixture_t f;
     slot_t slot = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 5};
-    gantry_logical_device_t *device = open_device(&f);
+    gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     for (int i = 0; i < 50; ++i) {
         gantry__fault_t *bad = run_kernel(device, &slot);
         if (i % 2) assert_int_equal(gantry__fault_settle(bad), GANTRY_INVALID_ARGUMENT);
@@ -105,7 +91,7 @@ static void released_slot_is_clean_for_the_next(void **state) {
 static void faults_are_counted(void **state) {
     (void)state;
     device_fixture_t f;
-    gantry_logical_device_t *device = open_device(&f);
+    gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     gantry__fault_t *fault = run_kernel(device, NULL);
     assert_ptr_equal(gantry__fault_retain(fault), fault);
     gantry__fault_release(fault);
@@ -122,7 +108,7 @@ static void too_many_unread_results_are_refused(void **state) {
     static gantry__fault_t *faults[GANTRY__FAULT_SLOTS];
     gantry__fault_t *refused = NULL;
     gantry_span_t span;
-    gantry_logical_device_t *device = open_device(&f);
+    gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     for (int i = 0; i < GANTRY__FAULT_SLOTS; ++i) faults[i] = run_kernel(device, NULL);
     expect_failure(gantry__fault_create(device, "Gather", 1, &refused, &span), GANTRY_RESOURCE_EXHAUSTED,
                    "1024 results that may carry an error");
@@ -139,7 +125,7 @@ static void slots_wait_for_the_former_use_of_their_memory(void **state) {
     gantry__buffer_t *buffer;
     gantry__point_t ready;
     static const uint32_t values[GANTRY__FAULT_SLOTS * GANTRY__FAULT_BYTES / 4];
-    gantry_logical_device_t *device = open_device(&f);
+    gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     fake->close_gate(0, 1u << GANTRY_STREAM_TO_DEVICE);
     assert_int_equal(gantry__buffer_create(device, sizeof values, GANTRY_STREAM_TO_DEVICE, "Test", &buffer), GANTRY_OK);
     assert_int_equal(gantry__copy_from_host(buffer, values, sizeof values, &ready), GANTRY_OK);
@@ -159,7 +145,7 @@ static void failing_steps_leave_nothing(void **state) {
         gantry__fault_t *fault = NULL;
         gantry_span_t span;
         fake->reset();
-        gantry_logical_device_t *device = open_device(&f);
+        gantry_logical_device_t *device = device_fixture_open_gpu(&f);
         assert_true(fake->fail_calls(slots[i], 1, 100, GANTRY_INTERNAL, "broken slot"));
         expect_failure(gantry__fault_create(device, "Gather", 1, &fault, &span), GANTRY_INTERNAL, "broken slot");
         assert_null(fault);
@@ -178,7 +164,7 @@ static void failing_read_is_not_an_answer(void **state) {
         device_fixture_t f;
         slot_t slot = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 5};
         fake->reset();
-        gantry_logical_device_t *device = open_device(&f);
+        gantry_logical_device_t *device = device_fixture_open_gpu(&f);
         gantry__fault_t *fault = run_kernel(device, &slot);
         assert_true(fake->wait_finished(0, 2, 5000));
         fake->set_delay(0, 5);
@@ -209,7 +195,7 @@ static void threads_are_told_the_same(void **state) {
     device_fixture_t f;
     slot_t slot = {GANTRY_FAULT_DIVISION_BY_ZERO, 0, 1};
     reader_t readers[4];
-    gantry_logical_device_t *device = open_device(&f);
+    gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     for (int round = 0; round < 20; ++round) {
         gantry__fault_t *fault = run_kernel(device, round % 2 ? &slot : NULL);
         for (int i = 0; i < 4; ++i) {
@@ -225,7 +211,7 @@ static void threads_are_told_the_same(void **state) {
     device_fixture_close(&f);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, device_fixture_set_up, device_fixture_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

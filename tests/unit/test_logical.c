@@ -18,12 +18,6 @@ static gantry_logical_device_t *open_table(device_fixture_t *f) {
     return device_fixture_find(f, "GPU:0", NULL);
 }
 
-static gantry_logical_device_t *open_device(device_fixture_t *f) {
-    gantry_logical_device_t *device = open_table(f);
-    if (gantry__logical_device_open(device) != GANTRY_OK) fail_msg("%s", gantry__message());
-    return device;
-}
-
 static gantry_status_t allocate(gantry_logical_device_t *device, uint64_t bytes, gantry__bfc_chunk_t **out_chunk) {
     const gantry__allocation_t request = {.bytes = bytes, .owner = "Test"};
     return gantry__allocator_allocate(&device->allocator, &request, out_chunk);
@@ -50,7 +44,7 @@ static void change_first(uint32_t flags, uint64_t largest, uint64_t alignment) {
 static void device_is_opened_on_first_need_only(void **state) {
     (void)state;
     device_fixture_t f;
-    gantry_logical_device_t *device = open_device(&f);
+    gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     assert_int_equal(gantry__logical_device_open(device), GANTRY_OK);
     assert_int_equal(fake->calls("device_open"), 1);
     assert_int_equal(fake->calls("stream_create"), GANTRY__STREAMS);
@@ -103,31 +97,11 @@ static void host_memory_running_out_while_opening_leaves_nothing(void **state) {
     }
 }
 
-typedef struct opener_t {
-    pthread_t thread;
-    gantry_logical_device_t *device;
-    gantry_status_t status;
-} opener_t;
-
-static void *open_it(void *user) {
-    opener_t *self = user;
-    self->status = gantry__logical_device_open(self->device);
-    return NULL;
-}
-
 static void threads_open_a_device_once(void **state) {
     (void)state;
     device_fixture_t f;
-    opener_t openers[4];
     gantry_logical_device_t *device = open_table(&f);
-    for (int i = 0; i < 4; ++i) {
-        openers[i] = (opener_t){.device = device};
-        assert_int_equal(pthread_create(&openers[i].thread, NULL, open_it, &openers[i]), 0);
-    }
-    for (int i = 0; i < 4; ++i) {
-        assert_int_equal(pthread_join(openers[i].thread, NULL), 0);
-        assert_int_equal(openers[i].status, GANTRY_OK);
-    }
+    device_fixture_open_at_once(&device, 1);
     assert_int_equal(fake->calls("device_open"), 1);
     device_fixture_close(&f);
 }
@@ -149,7 +123,7 @@ static void unlisted_view_works_by_alias(void **state) {
 static void regions_come_from_the_driver_and_go_back(void **state) {
     (void)state;
     device_fixture_t f;
-    gantry_logical_device_t *device = open_device(&f);
+    gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     gantry__bfc_chunk_t *chunk = get(device, 1000);
     assert_int_equal(fake->live_bytes(0), 2 * MIB);
     assert_int_equal(fake->live_bytes(1), 0);
@@ -161,7 +135,7 @@ static void regions_come_from_the_driver_and_go_back(void **state) {
 static void pool_is_bounded_by_the_card(void **state) {
     (void)state;
     device_fixture_t f;
-    gantry_logical_device_t *device = open_device(&f);
+    gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     gantry__bfc_chunk_t *chunk;
     gantry__bfc_stats_t stats;
     gantry__allocator_stats(&device->allocator, &stats);
@@ -174,7 +148,7 @@ static void pool_is_bounded_by_the_card(void **state) {
 static void driver_with_less_than_it_said_is_tried_smaller(void **state) {
     (void)state;
     device_fixture_t f;
-    gantry_logical_device_t *device = open_device(&f);
+    gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     fake->set_capacity(0, 3 * MIB / 2); /* another process has the rest */
     gantry__allocator_free(&device->allocator, get(device, MIB));
     assert_true(fake->live_bytes(0) >= MIB && fake->live_bytes(0) <= 3 * MIB / 2);
@@ -185,7 +159,7 @@ static void largest_allocation_is_respected(void **state) {
     (void)state;
     device_fixture_t f;
     change_first(0, 3 * MIB, 256);
-    gantry_logical_device_t *device = open_device(&f);
+    gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     gantry__bfc_chunk_t *chunks[8], *refused;
     for (int i = 0; i < 8; ++i) chunks[i] = get(device, 2 * MIB);
     expect_failure(allocate(device, 4 * MIB, &refused), GANTRY_RESOURCE_EXHAUSTED,
@@ -198,7 +172,7 @@ static void alignment_of_the_device_is_kept(void **state) {
     (void)state;
     device_fixture_t f;
     change_first(0, 0, 4096);
-    gantry_logical_device_t *device = open_device(&f);
+    gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     gantry__bfc_chunk_t *chunks[8];
     for (int i = 0; i < 8; ++i) {
         chunks[i] = get(device, 100);
@@ -212,7 +186,7 @@ static void lazy_memory_is_touched_before_it_counts(void **state) {
     (void)state;
     device_fixture_t f;
     change_first(GANTRY_DEVICE_LAZY_COMMIT, 0, 256);
-    gantry_logical_device_t *device = open_device(&f);
+    gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     gantry__bfc_chunk_t *chunk = get(device, 1000);
     assert_int_equal(fake->calls("fill"), 1);
     assert_int_equal(fake->finished(0), 1);
@@ -228,7 +202,7 @@ static void failing_touch_is_a_lack_of_memory(void **state) {
         gantry__bfc_chunk_t *chunk = NULL;
         fake->reset();
         change_first(GANTRY_DEVICE_LAZY_COMMIT, 0, 256);
-        gantry_logical_device_t *device = open_device(&f);
+        gantry_logical_device_t *device = device_fixture_open_gpu(&f);
         assert_true(fake->fail_calls(slots[i], 1, 100, GANTRY_INTERNAL, "no pages"));
         gantry_status_t status = allocate(device, MIB, &chunk);
         assert_int_equal(status, i == 3
@@ -247,7 +221,7 @@ static void host_backed_memory_asks_the_machine_first(void **state) {
     device_fixture_t f;
     gantry__bfc_chunk_t *chunk;
     change_first(GANTRY_DEVICE_HOST_BACKED, 0, 256);
-    gantry_logical_device_t *device = open_device(&f);
+    gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     fake->set_capacity(0, 5 * MIB);
     uint64_t asked = fake->calls("region_alloc");
     expect_failure(allocate(device, 8 * MIB, &chunk), GANTRY_RESOURCE_EXHAUSTED,
@@ -264,7 +238,7 @@ static void host_backed_memory_asks_the_machine_first(void **state) {
 static void synchronize_tells_the_first_failure(void **state) {
     (void)state;
     device_fixture_t f;
-    gantry_logical_device_t *device = open_device(&f);
+    gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     assert_int_equal(gantry__logical_device_synchronize(device), GANTRY_OK);
     fake->set_lost(0, 1);
     expect_failure(gantry__logical_device_synchronize(device), GANTRY_UNAVAILABLE,

@@ -364,33 +364,13 @@ static void host_backed_card_of_a_silent_driver_is_held_to_the_machine(void **st
 
 /* ---- opening at the same time ---- */
 
-typedef struct opener_t {
-    pthread_t thread;
-    gantry_logical_device_t *device;
-    gantry_status_t status;
-} opener_t;
-
-static void *open_it(void *user) {
-    opener_t *self = user;
-    self->status = gantry__logical_device_open(self->device);
-    return NULL;
-}
-
 static void threads_open_parts_of_one_card(void **state) {
     (void)state;
     device_fixture_t f;
-    opener_t openers[8];
     device_fixture_open(&f, NULL, NULL);
     SPLIT(&f.table, CARD(0), PART(8), PART(8), PART(8), PART(8));
     freeze(&f);
-    for (int i = 0; i < 8; ++i) {
-        openers[i] = (opener_t){.device = f.table.logical[1 + i % 4]};
-        assert_int_equal(pthread_create(&openers[i].thread, NULL, open_it, &openers[i]), 0);
-    }
-    for (int i = 0; i < 8; ++i) {
-        assert_int_equal(pthread_join(openers[i].thread, NULL), 0);
-        assert_int_equal(openers[i].status, GANTRY_OK);
-    }
+    device_fixture_open_at_once(f.table.logical + 1, 4);
     assert_int_equal(fake->calls("device_open"), 1);
     assert_int_equal(fake->calls("stream_create"), 4 * GANTRY__STREAMS);
     device_fixture_close(&f);

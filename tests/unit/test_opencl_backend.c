@@ -1,30 +1,15 @@
 /* The OpenCL backend through its plug-in interface, on two PoCL devices. */
 #define _GNU_SOURCE
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "opencl/opencl_status.h"
 #include "opencl_fixture.h"
+
+#include "backend_cases.h"
+#include "opencl/opencl_status.h"
 
 /* ---- query and open ---- */
 
 static void query_older_core_is_refused(void **state) {
-    const gantry_backend_t *backend = NULL;
-
     (void)state;
-    assert_int_equal(gantry_backend_query_opencl(0, &backend), FAILED_PRECONDITION);
-    assert_null(backend);
-}
-
-static void open_with_option(fixture_t *fixture, const char *name, const char *value, int32_t expected) {
-    fixture_init(fixture);
-    fixture->option_names[0] = name;
-    fixture->option_values[0] = value;
-    assert_int_equal(fixture->backend->open(&fixture->host, &fixture->instance), expected);
-    if (expected != 0) {
-        assert_null(fixture->instance);
-        assert_int_equal(atomic_load(&fixture->bytes), 0);
-    }
+    check_older_core_is_refused(gantry_backend_query_opencl);
 }
 
 static void open_missing_library_is_unavailable(void **state) {
@@ -55,95 +40,16 @@ static void open_unknown_matmul_is_invalid(void **state) {
     assert_error_has("auto, clblast, cpu, portable, tensor and tensor_emulated");
 }
 
-/* A driver reads its environment once per process, so other environments need processes of their own: made before this
- * one opens OpenCL. The child prints what went wrong. */
-static void check_open_fails_in_child(const char *variable, const char *value, const char *part) {
-    int result = -1;
-    pid_t child;
-
-    fflush(stdout);
-    child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        fixture_t fixture;
-        int32_t status;
-
-        fixture_init(&fixture);
-        setenv(variable, value, 1);
-        status = fixture.backend->open(&fixture.host, &fixture.instance);
-        if (status != UNAVAILABLE || strstr(fixture_error, part) == NULL || atomic_load(&fixture.bytes) != 0) {
-            printf("status %d, %lld bytes held: %s\n", status, atomic_load(&fixture.bytes), fixture_error);
-            fflush(stdout);
-            _exit(1);
-        }
-        _exit(0);
-    }
-    assert_int_equal(waitpid(child, &result, 0), child);
-    assert_int_equal(result, 0);
-}
-
-static int has_opencl(void) {
-    fixture_t fixture;
-    pid_t child;
-    int result = -1;
-
-    fixture_init(&fixture);
-    fflush(stdout);
-    child = fork();
-    if (child == 0) {
-        _exit(fixture.backend->open(&fixture.host, &fixture.instance) == 0 ? 0 : 1);
-    }
-    return waitpid(child, &result, 0) == child && result == 0;
-}
-
-static void skip_without_opencl(void) {
-    if (!has_opencl() && getenv("GANTRY_TEST_ALLOW_NO_OPENCL") != NULL) {
-        print_message("skipped: no OpenCL here\n");
-        skip();
-    }
-}
-
 static void open_without_platforms_says_what_to_install(void **state) {
     (void)state;
-    skip_without_opencl();
-    check_open_fails_in_child("OCL_ICD_VENDORS", "/nonexistent", "install pocl-opencl-icd");
+    skip_unless_it_opens();
+    check_in_child("OCL_ICD_VENDORS", "/nonexistent", just_open, UNAVAILABLE, "install pocl-opencl-icd");
 }
 
 static void open_platform_without_devices_names_it(void **state) {
     (void)state;
-    skip_without_opencl();
-    check_open_fails_in_child("POCL_DEVICES", "none-such", "Portable Computing Language");
-}
-
-/* Every allocation of open, device_open and the first stream fails once. */
-static void open_out_of_memory_gives_all_back(void **state) {
-    (void)state;
-    for (int fail_at = 1; fail_at < 300; fail_at++) {
-        fixture_t fixture;
-        int32_t status;
-
-        fixture_init(&fixture);
-        if (fail_at == 1) {
-            fixture_open_instance(&fixture); /* skips without OpenCL */
-            fixture_close(&fixture);
-            fixture_init(&fixture);
-        }
-        atomic_store(&fixture.fail_at, fail_at);
-        status = fixture.backend->open(&fixture.host, &fixture.instance);
-        if (status == 0) {
-            status = fixture.backend->device_open(fixture.instance, 0, &fixture.device[0]);
-        }
-        if (status == 0) {
-            status = fixture.backend->stream->create(fixture.device[0], GANTRY_STREAM_COMPUTE, &fixture.stream[0]);
-        }
-        fixture_close(&fixture);
-        if (status == 0) {
-            assert_true(fail_at > 5);
-            return;
-        }
-        assert_int_equal(status, RESOURCE_EXHAUSTED);
-    }
-    fail_msg("still failing after 300 allocations");
+    skip_unless_it_opens();
+    check_in_child("POCL_DEVICES", "none-such", just_open, UNAVAILABLE, "Portable Computing Language");
 }
 
 /* ---- devices ---- */
@@ -175,25 +81,6 @@ static void devices_two_of_pocl_are_found(void **state) {
         assert_int_equal(strlen(info->build_hash), 16);
     }
     assert_string_equal(fixture.info[0].build_hash, fixture.info[1].build_hash);
-    fixture_close(&fixture);
-}
-
-static void device_info_small_struct_is_not_written_beyond(void **state) {
-    fixture_t fixture;
-    gantry_device_info_t info;
-
-    (void)state;
-    fixture_open(&fixture);
-    memset(&info, 0x5a, sizeof info);
-    info.struct_size = offsetof(gantry_device_info_t, hardware_name);
-    assert_ok(fixture.backend->device_info(fixture.instance, 0, &info));
-    assert_int_equal(info.struct_size, offsetof(gantry_device_info_t, hardware_name));
-    for (size_t i = offsetof(gantry_device_info_t, hardware_name); i < sizeof info; i++) {
-        assert_int_equal(((unsigned char *)&info)[i], 0x5a);
-    }
-    info.struct_size = sizeof info;
-    assert_int_equal(fixture.backend->device_info(fixture.instance, 1000, &info), INVALID_ARGUMENT);
-    assert_error_has("1000");
     fixture_close(&fixture);
 }
 
@@ -250,68 +137,19 @@ static void host_memory_is_given_and_taken_back(void **state) {
     fixture_close(&fixture);
 }
 
-static void transfers_with_offsets_hit_their_bytes_only(void **state) {
+static void transfer_beyond_its_region_is_refused(void **state) {
     fixture_t fixture;
-    unsigned char in[1000];
-    unsigned char out[1000];
-    gantry_span_t all;
-    gantry_span_t part;
-    gantry_span_t other;
+    unsigned char out[5000];
+    gantry_span_t region;
+    gantry_span_t span;
 
     (void)state;
     fixture_open(&fixture);
-    for (int i = 0; i < 1000; i++) {
-        in[i] = (unsigned char)(i * 7 + 1);
-    }
-    all = fixture_region(&fixture, 0, 1000);
-    fixture_write(&fixture, 0, all, in);
-    part = (gantry_span_t){all.region, 100, 50};
-    fixture_write(&fixture, 0, part, in);
-    memcpy(in + 100, in, 50);
-    other = (gantry_span_t){all.region, 900, 50};
-    part = (gantry_span_t){all.region, 200, 50};
-    assert_ok(fixture.backend->transfer->copy(fixture.stream[0], &other, &part));
-    memcpy(in + 900, in + 200, 50);
-    fixture_read(&fixture, 0, all, out);
-    assert_memory_equal(in, out, 1000);
-    part = (gantry_span_t){all.region, 333, 3};
-    fixture_read(&fixture, 0, part, out);
-    assert_memory_equal(in + 333, out, 3);
-    part.size_bytes = 0; /* nothing to do is no error */
-    fixture_read(&fixture, 0, part, out);
-    assert_ok(fixture.backend->transfer->copy(fixture.stream[0], &part, &part));
-    assert_ok(fixture.backend->transfer->fill(fixture.stream[0], &part, in, 1));
-    assert_int_equal(fixture.backend->transfer->copy(fixture.stream[0], &other, &part), INVALID_ARGUMENT);
-    part.size_bytes = 5000; /* beyond the region */
-    assert_int_not_equal(fixture.backend->transfer->to_host(fixture.stream[0], out, &part), 0);
+    region = fixture_region(&fixture, 0, 1000);
+    span = (gantry_span_t){region.region, 333, 5000};
+    assert_int_not_equal(fixture.backend->transfer->to_host(fixture.stream[0], out, &span), 0);
     assert_error_has("5000 bytes at offset 333");
-    fixture_region_free(&fixture, 0, all);
-    fixture_close(&fixture);
-}
-
-static void fill_of_each_pattern_size_repeats_it(void **state) {
-    static const unsigned char pattern[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-    fixture_t fixture;
-    unsigned char out[256];
-    gantry_span_t all;
-
-    (void)state;
-    fixture_open(&fixture);
-    all = fixture_region(&fixture, 0, 256);
-    for (uint32_t bytes = 1; bytes <= 8; bytes *= 2) {
-        gantry_span_t span = {all.region, 40, 160};
-        unsigned char zero = 0;
-
-        assert_ok(fixture.backend->transfer->fill(fixture.stream[0], &all, &zero, 1));
-        assert_ok(fixture.backend->transfer->fill(fixture.stream[0], &span, pattern, bytes));
-        fixture_read(&fixture, 0, all, out);
-        for (uint32_t i = 0; i < 256; i++) {
-            assert_int_equal(out[i], i >= 40 && i < 200 ? pattern[(i - 40) % bytes] : 0);
-        }
-    }
-    assert_int_equal(fixture.backend->transfer->fill(fixture.stream[0], &all, pattern, 3), INVALID_ARGUMENT);
-    assert_error_has("3 bytes");
-    fixture_region_free(&fixture, 0, all);
+    fixture_region_free(&fixture, 0, region);
     fixture_close(&fixture);
 }
 
@@ -319,10 +157,10 @@ static void fill_of_each_pattern_size_repeats_it(void **state) {
 static void only_a_dead_device_is_unavailable(void **state) {
     enum { INTERNAL = 13 };
     static const int32_t cases[][2] = {
-        {-2 /* CL_DEVICE_NOT_AVAILABLE */, UNAVAILABLE},      {-36 /* CL_INVALID_COMMAND_QUEUE */, UNAVAILABLE},
-        {-34 /* CL_INVALID_CONTEXT */, UNAVAILABLE},          {-3 /* CL_COMPILER_NOT_AVAILABLE */, UNIMPLEMENTED},
-        {-16 /* CL_LINKER_NOT_AVAILABLE */, UNIMPLEMENTED},   {-5 /* CL_OUT_OF_RESOURCES */, RESOURCE_EXHAUSTED},
-        {-38 /* CL_INVALID_MEM_OBJECT */, INTERNAL},          {-48 /* CL_INVALID_KERNEL */, INTERNAL}};
+        {-2 /* CL_DEVICE_NOT_AVAILABLE */, UNAVAILABLE},    {-36 /* CL_INVALID_COMMAND_QUEUE */, UNAVAILABLE},
+        {-34 /* CL_INVALID_CONTEXT */, UNAVAILABLE},        {-3 /* CL_COMPILER_NOT_AVAILABLE */, UNIMPLEMENTED},
+        {-16 /* CL_LINKER_NOT_AVAILABLE */, UNIMPLEMENTED}, {-5 /* CL_OUT_OF_RESOURCES */, RESOURCE_EXHAUSTED},
+        {-38 /* CL_INVALID_MEM_OBJECT */, INTERNAL},        {-48 /* CL_INVALID_KERNEL */, INTERNAL}};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -346,6 +184,7 @@ int main(void) {
         cmocka_unit_test(region_of_wrong_size_is_refused),
         cmocka_unit_test(host_memory_is_given_and_taken_back),
         cmocka_unit_test(transfers_with_offsets_hit_their_bytes_only),
+        cmocka_unit_test(transfer_beyond_its_region_is_refused),
         cmocka_unit_test(fill_of_each_pattern_size_repeats_it),
         cmocka_unit_test(only_a_dead_device_is_unavailable),
     };

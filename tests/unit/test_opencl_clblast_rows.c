@@ -126,10 +126,8 @@ static void open_with_file(fixture_t *fixture, const char *text, int32_t expecte
     fputs(text, file);
     fclose(file);
     fixture_init(fixture);
-    fixture->option_names[0] = "GANTRY_OPENCL_CLBLAST_PARAMETERS";
-    fixture->option_values[0] = path;
-    fixture->option_names[1] = "GANTRY_OPENCL_MATMUL";
-    fixture->option_values[1] = "clblast";
+    fixture_set(fixture, "GANTRY_OPENCL_CLBLAST_PARAMETERS", path);
+    fixture_set(fixture, "GANTRY_OPENCL_MATMUL", "clblast");
     if (expected == 0) {
         fixture_open_instance(fixture);
     } else {
@@ -159,8 +157,7 @@ static void file_with_a_bad_line_is_refused_with_its_number(void **state) {
     open_with_file(&fixture, many, INVALID_ARGUMENT);
     assert_error_has("line 65: more than 64 rows");
     fixture_init(&fixture);
-    fixture.option_names[0] = "GANTRY_OPENCL_CLBLAST_PARAMETERS";
-    fixture.option_values[0] = "/nonexistent/rows";
+    fixture_set(&fixture, "GANTRY_OPENCL_CLBLAST_PARAMETERS", "/nonexistent/rows");
     assert_int_equal(fixture.backend->open(&fixture.host, &fixture.instance), INVALID_ARGUMENT);
     assert_error_has("/nonexistent/rows cannot be opened: No such file");
 }

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "opencl_fixture.h"
+#include "program_case.h"
 
 /* ---- programs ---- */
 
@@ -18,16 +19,6 @@ static const char text_end[] =
 static const char *const text_parts[] = {text_begin, text_end};
 static const gantry_program_source_t test_source = {sizeof test_source, GANTRY_PROGRAM_OPENCL_C, "test/scale",
                                                     text_parts, 2};
-
-static gantry_backend_program_t *build_test(fixture_t *fixture, int d) {
-    gantry_backend_program_t *program = NULL;
-
-    assert_ok(fixture->backend->program->build(fixture->device[d], &test_source, "-DFALLBACK=100", &program));
-    return program;
-}
-
-#define ITEMS 64
-#define GROUP 16
 
 static int32_t launch_scale(fixture_t *fixture, gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
                             gantry_span_t in, gantry_span_t out, int32_t factor) {
@@ -46,101 +37,21 @@ static int32_t expected_scale(const int32_t *in, int i, int32_t factor) {
     return factor * in[i / GROUP * GROUP + GROUP - 1 - i % GROUP];
 }
 
-static void check_scale(fixture_t *fixture, gantry_backend_program_t *program, int d) {
-    gantry_backend_kernel_t *kernel = NULL;
-    int32_t in[ITEMS];
-    int32_t out[ITEMS];
-    gantry_span_t region = fixture_region(fixture, d, 4096);
-    gantry_span_t source = {region.region, 512, sizeof in};
-    gantry_span_t target = {region.region, 2048, sizeof out};
-
-    assert_ok(fixture->backend->program->kernel_find(program, "scale", &kernel));
-    for (int i = 0; i < ITEMS; i++) {
-        in[i] = i * i - 7;
-    }
-    fixture_write(fixture, d, source, in);
-    assert_ok(launch_scale(fixture, fixture->stream[d], kernel, source, target, -3));
-    fixture_read(fixture, d, target, out);
-    for (int i = 0; i < ITEMS; i++) {
-        assert_int_equal(out[i], expected_scale(in, i, -3));
-    }
-    assert_ok(launch_scale(fixture, fixture->stream[d], kernel, (gantry_span_t){0, 0, 0}, target, 2)); /* a null base */
-    fixture_read(fixture, d, target, out);
-    for (int i = 0; i < ITEMS; i++) {
-        assert_int_equal(out[i], 200);
-    }
-    fixture_region_free(fixture, d, region);
-}
+static const program_case_t scale = {&test_source, "-DFALLBACK=100", launch_scale, expected_scale};
 
 static void launch_with_span_scalar_and_local_computes(void **state) {
-    fixture_t fixture;
-
     (void)state;
-    fixture_open(&fixture);
-    for (int d = 0; d < FIXTURE_DEVICES; d++) {
-        gantry_backend_program_t *program = build_test(&fixture, d);
-
-        check_scale(&fixture, program, d);
-        fixture.backend->program->destroy(program);
-    }
-    fixture_close(&fixture);
+    check_launches(&scale);
 }
 
 static void launch_with_wrong_arguments_is_refused(void **state) {
-    fixture_t fixture;
-    gantry_backend_program_t *program;
-    gantry_backend_kernel_t *kernel = NULL;
-    int64_t value = 1;
-    gantry_span_t region;
-
     (void)state;
-    fixture_open(&fixture);
-    program = build_test(&fixture, 0);
-    region = fixture_region(&fixture, 0, 4096);
-    assert_ok(fixture.backend->program->kernel_find(program, "scale", &kernel));
-    assert_ok(launch_scale(&fixture, fixture.stream[0], kernel, region, region,
-                           1)); /* leaves a full set of arguments behind */
-
-    gantry_launch_arg_t args[] = {
-        {.kind = GANTRY_LAUNCH_SPAN, .as.span = region},
-        {.kind = GANTRY_LAUNCH_SPAN, .as.span = region},
-        {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = sizeof value, .as.value = &value},
-    };
-    gantry_launch_t launch = {sizeof launch, 1, {ITEMS, 1, 1}, {GROUP, 1, 1}, args, 2};
-
-    assert_int_equal(fixture.backend->program->launch(fixture.stream[0], kernel, &launch), INVALID_ARGUMENT);
-    assert_error_has("4 arguments");
-    assert_error_has("the kernel takes 6");
-    launch.arg_count = 3; /* an int is wanted */
-    assert_int_equal(fixture.backend->program->launch(fixture.stream[0], kernel, &launch), INVALID_ARGUMENT);
-    assert_error_has("argument 2 (scalar, 8 bytes)");
-    args[2].kind = 77;
-    assert_int_equal(fixture.backend->program->launch(fixture.stream[0], kernel, &launch), INVALID_ARGUMENT);
-    assert_error_has("\"scale\" of \"test/scale\"");
-    assert_ok(fixture.backend->stream->synchronize(fixture.stream[0]));
-    fixture_region_free(&fixture, 0, region);
-    fixture.backend->program->destroy(program);
-    fixture_close(&fixture);
+    check_wrong_arguments(&scale, "the kernel takes 6", "argument 2 (scalar, 8 bytes)");
 }
 
 static void kernel_of_unknown_name_is_not_found(void **state) {
-    fixture_t fixture;
-    gantry_backend_program_t *program;
-    gantry_backend_kernel_t *kernel = NULL;
-    gantry_backend_kernel_t *again = NULL;
-
     (void)state;
-    fixture_open(&fixture);
-    program = build_test(&fixture, 0);
-    assert_int_equal(fixture.backend->program->kernel_find(program, "scala", &kernel), NOT_FOUND);
-    assert_null(kernel);
-    assert_error_has("\"scala\"");
-    assert_error_has("which has: scale");
-    assert_ok(fixture.backend->program->kernel_find(program, "scale", &kernel));
-    assert_ok(fixture.backend->program->kernel_find(program, "scale", &again));
-    assert_ptr_equal(kernel, again);
-    fixture.backend->program->destroy(program);
-    fixture_close(&fixture);
+    check_kernel_is_found_once(&scale, "which has: scale");
 }
 
 static void build_of_bad_text_shows_the_compilers_log(void **state) {
@@ -187,39 +98,8 @@ static void build_out_of_memory_gives_all_back(void **state) {
 }
 
 static void binary_round_trip_needs_no_text(void **state) {
-    fixture_t fixture;
-    gantry_backend_program_t *program;
-    gantry_backend_program_t *loaded = NULL;
-    uint64_t bytes = 0;
-    uint64_t too_few;
-    unsigned char *binary;
-
     (void)state;
-    fixture_open(&fixture);
-    program = build_test(&fixture, 0);
-    check_scale(&fixture, program, 0);
-    assert_ok(fixture.backend->program->binary(program, NULL, &bytes));
-    assert_true(bytes > 0);
-    binary = malloc(bytes);
-    assert_non_null(binary);
-    too_few = bytes - 1;
-    assert_int_equal(fixture.backend->program->binary(program, binary, &too_few), OUT_OF_RANGE);
-    assert_ok(fixture.backend->program->binary(program, binary, &bytes));
-    fixture.backend->program->destroy(program);
-    for (int d = 0; d < FIXTURE_DEVICES; d++) { /* equal build hash: one binary serves both */
-        assert_ok(fixture.backend->program->load_binary(fixture.device[d], binary, bytes, "test/scale", &loaded));
-        check_scale(&fixture, loaded, d);
-        fixture.backend->program->destroy(loaded);
-    }
-    memset(binary, 0x41, bytes);
-    assert_int_not_equal(fixture.backend->program->load_binary(fixture.device[0], binary, bytes, "test/bad", &loaded),
-                         0);
-    assert_null(loaded);
-    assert_error_has("test/bad");
-    assert_int_equal(fixture.backend->program->load_binary(fixture.device[0], binary, 0, "test/empty", &loaded),
-                     INVALID_ARGUMENT);
-    free(binary);
-    fixture_close(&fixture);
+    check_binary_round_trip(&scale, "CL_");
 }
 
 /* ---- several threads ---- */
@@ -273,7 +153,7 @@ static void *launch_often(void *argument) {
 static void launches_of_one_kernel_from_two_threads_keep_their_arguments(void **state) {
     fixture_t fixture;
     gantry_backend_program_t *program;
-    gantry_backend_kernel_t *kernel = NULL;
+    gantry_backend_kernel_t *kernel;
     gantry_span_t in;
     int32_t values[ITEMS];
     pthread_t threads[THREADS];
@@ -281,8 +161,8 @@ static void launches_of_one_kernel_from_two_threads_keep_their_arguments(void **
 
     (void)state;
     fixture_open(&fixture);
-    program = build_test(&fixture, 0);
-    assert_ok(fixture.backend->program->kernel_find(program, "scale", &kernel));
+    program = build(&fixture, &scale, 0);
+    kernel = find_scale(&fixture, program);
     in = fixture_region(&fixture, 0, sizeof values);
     for (int i = 0; i < ITEMS; i++) {
         values[i] = i;

@@ -7,10 +7,7 @@
 static int set_up(void **state) {
     (void)state;
     device_fixture_clear();
-    fake->set_device_count(3);
-    device_fixture_set_gpu(fake, 0, "0000:17:00.0", "GPU-aaaa1111-0000-0000-0000-000000000000", 0);
-    device_fixture_set_gpu(fake, 1, "0000:65:00.0", "GPU-aaaa2222-0000-0000-0000-000000000000", 0);
-    device_fixture_set_gpu(fake, 2, "0000:b3:00.0", "GPU-bbbb0000-0000-0000-0000-000000000000", 0);
+    device_fixture_set_three_gpus();
     return 0;
 }
 

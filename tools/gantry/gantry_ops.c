@@ -5,23 +5,29 @@
 
 #include "gantry_tool.h"
 
-static const gantry_dtype_t types[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_INT32, GANTRY_INT64, GANTRY_BOOL};
+static const gantry_dtype_t types[] = {GANTRY_FLOAT16, GANTRY_BFLOAT16, GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_INT32,
+                                       GANTRY_INT64,   GANTRY_BOOL,     GANTRY_INT8,    GANTRY_UINT8,   GANTRY_INT16,
+                                       GANTRY_UINT16,  GANTRY_UINT32,   GANTRY_UINT64,  GANTRY_COMPLEX64};
+#define TYPES (sizeof types / sizeof types[0])
 
 typedef struct devices_t {
     const gantry_logical_device_t *items[32];
     size_t count;
 } devices_t;
 
-/* "float32 float64": the types for which the device has a kernel of the op. */
+/* "float32 float64", or "all types": those for which the device has a kernel of the op. */
 static void list_types(gantry_runtime_t *runtime, const char *op, const gantry_logical_device_t *device, char *out,
                        size_t out_bytes) {
+    size_t count = 0;
     out[0] = '\0';
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; ++i) {
+    for (size_t i = 0; i < TYPES; ++i) {
         bool has = false;
         if (gantry_op_has_kernel(runtime, op, device, types[i], &has, NULL) != GANTRY_OK || !has) continue;
         size_t used = strlen(out);
         (void)snprintf(out + used, out_bytes - used, "%s%s", used ? " " : "", gantry_dtype_name(types[i]));
+        ++count;
     }
+    if (count == TYPES) (void)snprintf(out, out_bytes, "all types");
 }
 
 static void print_op(gantry_runtime_t *runtime, const gantry_op_info_t *info, const devices_t *devices) {

@@ -1,11 +1,31 @@
-/* Cast from S to T. Before this come dialect, launch, types (with GANTRY_S_ID and GANTRY_T_ID), convert and work.
- * GANTRY_TRUNCATE: float64 to float32 rounds toward zero. */
-#if GANTRY_T_IS_BOOL
+/* Cast from S to T. Before this come dialect, launch, types (with GANTRY_S_ID and GANTRY_T_ID), convert, half and work.
+ * GANTRY_TRUNCATE: float64 to float32 rounds toward zero; float64 to float16 and float32 to both halves first drop the
+ * bits beyond the half's fraction, as TensorFlow does: toward zero but for denormal halves and infinity.
+ * A half goes through float32 both ways, also from float64 and integers, where that rounds twice. */
+#if GANTRY_S_IS_HALF
+#define GANTRY_FROM_ID GANTRY_FLOAT32
+#define GANTRY_FROM(x) GANTRY_S_TO_F32(x)
+#else
+#define GANTRY_FROM_ID GANTRY_S_ID
+#define GANTRY_FROM(x) (x)
+#endif
+
+#if GANTRY_T_ID == 19 && GANTRY_S_ID == 1 && defined(GANTRY_TRUNCATE)
+#define GANTRY_CONVERT(x) GANTRY_F32_TO_T(gantry_f32_without_bits(x, GANTRY_F16_DROPS_OF_F32))
+#elif GANTRY_T_ID == 19 && GANTRY_S_ID == 2 && defined(GANTRY_TRUNCATE)
+#define GANTRY_CONVERT(x) GANTRY_F32_TO_T((float)gantry_f64_without_bits(x, GANTRY_F16_DROPS_OF_F64))
+#elif GANTRY_T_ID == 14 && GANTRY_S_ID == 1 && defined(GANTRY_TRUNCATE)
+#define GANTRY_CONVERT(x) GANTRY_F32_TO_T(gantry_f32_without_bits(x, GANTRY_BF16_DROPS_OF_F32))
+#elif GANTRY_T_IS_HALF
+#define GANTRY_CONVERT(x) GANTRY_F32_TO_T((float)GANTRY_FROM(x))
+#elif GANTRY_T_IS_BOOL && GANTRY_S_IS_HALF
+#define GANTRY_CONVERT(x) ((uchar)(((x) & 0x7fffu) != 0))
+#elif GANTRY_T_IS_BOOL
 #define GANTRY_CONVERT(x) ((uchar)((x) != 0))
-#elif GANTRY_S_ID == 1 && GANTRY_T_ID == 3
-#define GANTRY_CONVERT(x) gantry_f32_to_i32(x)
-#elif GANTRY_S_ID == 1 && GANTRY_T_ID == 9
-#define GANTRY_CONVERT(x) gantry_f32_to_i64(x)
+#elif GANTRY_FROM_ID == 1 && GANTRY_T_ID == 3
+#define GANTRY_CONVERT(x) gantry_f32_to_i32(GANTRY_FROM(x))
+#elif GANTRY_FROM_ID == 1 && GANTRY_T_ID == 9
+#define GANTRY_CONVERT(x) gantry_f32_to_i64(GANTRY_FROM(x))
 #elif GANTRY_S_ID == 2 && GANTRY_T_ID == 3
 #define GANTRY_CONVERT(x) gantry_f64_to_i32(x)
 #elif GANTRY_S_ID == 2 && GANTRY_T_ID == 9
@@ -13,7 +33,7 @@
 #elif GANTRY_S_ID == 2 && GANTRY_T_ID == 1 && defined(GANTRY_TRUNCATE)
 #define GANTRY_CONVERT(x) gantry_f64_to_f32_truncated(x)
 #else
-#define GANTRY_CONVERT(x) ((T)(x))
+#define GANTRY_CONVERT(x) ((T)GANTRY_FROM(x))
 #endif
 
 #if !GANTRY_SERIAL

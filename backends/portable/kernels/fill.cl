@@ -1,4 +1,4 @@
-/* Fill: one element of T's size (uchar, int or long stand for all types) everywhere. Before this come dialect, launch,
+/* Fill: one element of T's size (uchar, ushort, int or long stand for all types) everywhere. Before this come dialect, launch,
  * types and work. */
 
 #if !GANTRY_SERIAL

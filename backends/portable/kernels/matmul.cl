@@ -7,13 +7,22 @@
  *   matmul_rows  CPUs: a work-group of one for 4 rows and 64 columns of C in private memory, loops over columns
  *
  * Elements are summed over k in rising order; floats with a fused multiply-add where the device has a fast one. The
- * same bits from run to run; between devices they may differ in the last place.
+ * same bits from run to run; between devices they may differ in the last place. A half is widened where it is loaded,
+ * summed in float32 and rounded once at the end.
  *
  * Options: GANTRY_T_ID; GANTRY_MATMUL_EACH 1, 4 or 8; GANTRY_SERIAL 1 for the form of CPUs, 0 for those of GPUs. */
 
-#if defined(__CUDACC__) && GANTRY_T_IS_FLOAT
+#if GANTRY_T_IS_HALF
+#define LOAD(x) GANTRY_T_TO_F32(x)
+#define STORED(x) GANTRY_F32_TO_T(x)
+#else
+#define LOAD(x) ((U)(x))
+#define STORED(x) ((T)(x))
+#endif
+
+#if defined(__CUDACC__) && (GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF)
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
-#elif GANTRY_T_ID == GANTRY_FLOAT32 && defined(FP_FAST_FMAF)
+#elif (GANTRY_T_ID == GANTRY_FLOAT32 || GANTRY_T_IS_HALF) && defined(FP_FAST_FMAF)
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
 #elif GANTRY_T_ID == GANTRY_FLOAT64 && defined(FP_FAST_FMA)
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
@@ -52,6 +61,13 @@ GANTRY_FN GANTRY_LONG batch_offset(const matmul_t *plan, const GANTRY_LONG *stri
 
 #if !GANTRY_SERIAL
 
+/* Sums stay in registers only while every index to them is a constant. */
+#if defined(__CUDACC__) || defined(cl_nv_pragma_unroll)
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL
+#endif
+
 #define SIDE (16 * GANTRY_MATMUL_EACH)
 #define DEPTH 16
 
@@ -63,9 +79,9 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
     const GANTRY_LONG batch = group / (plan.blocks_down * plan.blocks_across);
     const GANTRY_LONG row = group / plan.blocks_across % plan.blocks_down * SIDE;
     const GANTRY_LONG column = group % plan.blocks_across * SIDE;
-    GANTRY_GLOBAL const U *x = GANTRY_IN(U, a) + batch_offset(&plan, plan.a_batch, batch);
-    GANTRY_GLOBAL const U *y = GANTRY_IN(U, b) + batch_offset(&plan, plan.b_batch, batch);
-    GANTRY_GLOBAL U *z = GANTRY_OUT(U, c) + batch * plan.m * plan.n;
+    GANTRY_GLOBAL const T *x = GANTRY_IN(T, a) + batch_offset(&plan, plan.a_batch, batch);
+    GANTRY_GLOBAL const T *y = GANTRY_IN(T, b) + batch_offset(&plan, plan.b_batch, batch);
+    GANTRY_GLOBAL T *z = GANTRY_OUT(T, c) + batch * plan.m * plan.n;
     const int item = (int)GANTRY_LOCAL_ID(0);
     const int down = item / 16;
     const int across = item % 16;
@@ -83,8 +99,8 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
             GANTRY_LONG b_place = (first + b_deep) * plan.b_row + (column + b_at) * plan.b_column;
             int a_inside = row + a_at < plan.m && first + a_deep < plan.k;
             int b_inside = column + b_at < plan.n && first + b_deep < plan.k;
-            a_tile[a_deep * SIDE + a_at] = a_inside ? x[a_place] : (U)0;
-            b_tile[b_deep * SIDE + b_at] = b_inside ? y[b_place] : (U)0;
+            a_tile[a_deep * SIDE + a_at] = a_inside ? LOAD(x[a_place]) : (U)0;
+            b_tile[b_deep * SIDE + b_at] = b_inside ? LOAD(y[b_place]) : (U)0;
         }
         GANTRY_BARRIER();
         for (int deep = 0; deep < DEPTH; deep++) {
@@ -98,12 +114,14 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
         }
         GANTRY_BARRIER();
     }
+    UNROLL
     for (int i = 0; i < GANTRY_MATMUL_EACH; i++) {
+        UNROLL
         for (int j = 0; j < GANTRY_MATMUL_EACH; j++) {
             GANTRY_LONG to_row = row + down + 16 * i;
             GANTRY_LONG to_column = column + across + 16 * j;
             if (to_row < plan.m && to_column < plan.n) {
-                z[to_row * plan.n + to_column] = sums[i * GANTRY_MATMUL_EACH + j];
+                z[to_row * plan.n + to_column] = STORED(sums[i * GANTRY_MATMUL_EACH + j]);
             }
         }
     }
@@ -119,12 +137,12 @@ GANTRY_KERNEL matmul_item(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
     if (place >= plan.elements) {
         return;
     }
-    GANTRY_GLOBAL const U *x = GANTRY_IN(U, a) + batch_offset(&plan, plan.a_batch, batch) + row * plan.a_row;
-    GANTRY_GLOBAL const U *y = GANTRY_IN(U, b) + batch_offset(&plan, plan.b_batch, batch) + column * plan.b_column;
+    GANTRY_GLOBAL const T *x = GANTRY_IN(T, a) + batch_offset(&plan, plan.a_batch, batch) + row * plan.a_row;
+    GANTRY_GLOBAL const T *y = GANTRY_IN(T, b) + batch_offset(&plan, plan.b_batch, batch) + column * plan.b_column;
     for (GANTRY_LONG deep = 0; deep < plan.k; deep++) {
-        sum = MULTIPLY_ADD(x[deep * plan.a_column], y[deep * plan.b_row], sum);
+        sum = MULTIPLY_ADD(LOAD(x[deep * plan.a_column]), LOAD(y[deep * plan.b_row]), sum);
     }
-    GANTRY_OUT(U, c)[place] = sum;
+    GANTRY_OUT(T, c)[place] = STORED(sum);
 }
 
 #else
@@ -134,23 +152,23 @@ GANTRY_KERNEL matmul_item(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
 #define STEP 64
 
 /* sums[i][j] += a[i] * b[j] for one k; a's rows lie `stride` apart. */
-GANTRY_FN void add_outer(U *sums, GANTRY_GLOBAL const U *a, GANTRY_LONG stride, int rows, GANTRY_GLOBAL const U *b,
+GANTRY_FN void add_outer(U *sums, GANTRY_GLOBAL const T *a, GANTRY_LONG stride, int rows, GANTRY_GLOBAL const T *b,
                          int columns)
 {
     for (int i = 0; i < rows; i++) {
-        U scale = a[i * stride];
+        U scale = LOAD(a[i * stride]);
         U *row = sums + i * COLUMNS;
         for (int j = 0; j < columns; j++) {
-            row[j] = MULTIPLY_ADD(scale, b[j], row[j]);
+            row[j] = MULTIPLY_ADD(scale, LOAD(b[j]), row[j]);
         }
     }
 }
 
-GANTRY_FN void add_outer_private(U *sums, GANTRY_GLOBAL const U *a, GANTRY_LONG stride, int rows, const U *b,
+GANTRY_FN void add_outer_private(U *sums, GANTRY_GLOBAL const T *a, GANTRY_LONG stride, int rows, const U *b,
                                  int columns)
 {
     for (int i = 0; i < rows; i++) {
-        U scale = a[i * stride];
+        U scale = LOAD(a[i * stride]);
         U *row = sums + i * COLUMNS;
         for (int j = 0; j < columns; j++) {
             row[j] = MULTIPLY_ADD(scale, b[j], row[j]);
@@ -161,31 +179,39 @@ GANTRY_FN void add_outer_private(U *sums, GANTRY_GLOBAL const U *a, GANTRY_LONG 
 GANTRY_KERNEL matmul_rows(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c), const matmul_t plan)
 {
     U sums[ROWS * COLUMNS];
-    U turned[STEP * COLUMNS]; /* a piece of B whose columns do not lie side by side */
+    U turned[STEP * COLUMNS]; /* a piece of B: halves, or columns that do not lie side by side */
     const GANTRY_LONG group = GANTRY_GROUP_ID(0);
     const GANTRY_LONG batch = group / (plan.blocks_down * plan.blocks_across);
     const GANTRY_LONG row = group % plan.blocks_down * ROWS;
     const GANTRY_LONG column = group / plan.blocks_down % plan.blocks_across * COLUMNS;
     const int rows = (int)(plan.m - row < ROWS ? plan.m - row : ROWS);
     const int columns = (int)(plan.n - column < COLUMNS ? plan.n - column : COLUMNS);
-    GANTRY_GLOBAL const U *x = GANTRY_IN(U, a) + batch_offset(&plan, plan.a_batch, batch) + row * plan.a_row;
-    GANTRY_GLOBAL const U *y = GANTRY_IN(U, b) + batch_offset(&plan, plan.b_batch, batch) + column * plan.b_column;
-    GANTRY_GLOBAL U *z = GANTRY_OUT(U, c) + (batch * plan.m + row) * plan.n + column;
+    GANTRY_GLOBAL const T *x = GANTRY_IN(T, a) + batch_offset(&plan, plan.a_batch, batch) + row * plan.a_row;
+    GANTRY_GLOBAL const T *y = GANTRY_IN(T, b) + batch_offset(&plan, plan.b_batch, batch) + column * plan.b_column;
+    GANTRY_GLOBAL T *z = GANTRY_OUT(T, c) + (batch * plan.m + row) * plan.n + column;
     for (int i = 0; i < ROWS * COLUMNS; i++) {
         sums[i] = 0;
     }
     for (GANTRY_LONG first = 0; first < plan.k; first += STEP) {
         int steps = (int)(plan.k - first < STEP ? plan.k - first : STEP);
-        if (plan.b_column == 1) {
+        if (plan.b_column == 1 && !GANTRY_T_IS_HALF) {
             for (int p = 0; p < steps; p++) {
                 add_outer(sums, x + (first + p) * plan.a_column, plan.a_row, rows, y + (first + p) * plan.b_row,
                           columns);
             }
             continue;
         }
-        for (int j = 0; j < columns; j++) {
+        if (plan.b_column == 1) {
             for (int p = 0; p < steps; p++) {
-                turned[p * COLUMNS + j] = y[(first + p) * plan.b_row + j * plan.b_column];
+                for (int j = 0; j < columns; j++) {
+                    turned[p * COLUMNS + j] = LOAD(y[(first + p) * plan.b_row + j]);
+                }
+            }
+        } else {
+            for (int j = 0; j < columns; j++) {
+                for (int p = 0; p < steps; p++) {
+                    turned[p * COLUMNS + j] = LOAD(y[(first + p) * plan.b_row + j * plan.b_column]);
+                }
             }
         }
         for (int p = 0; p < steps; p++) {
@@ -194,7 +220,7 @@ GANTRY_KERNEL matmul_rows(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
     }
     for (int i = 0; i < rows; i++) {
         for (int j = 0; j < columns; j++) {
-            z[i * plan.n + j] = sums[i * COLUMNS + j];
+            z[i * plan.n + j] = STORED(sums[i * COLUMNS + j]);
         }
     }
 }

@@ -135,6 +135,8 @@ typedef struct gantry_tiles_t {
 
 #if GANTRY_T_ID == 10
 typedef uchar4 gantry_four_t;
+#elif GANTRY_T_ID == 17
+typedef ushort4 gantry_four_t;
 #elif GANTRY_T_ID == 3
 typedef int4 gantry_four_t;
 #else

@@ -1,4 +1,4 @@
-/* Select: condition ? x : y over the bits of elements of T's size (uchar, int or long stand for all types). Before this
+/* Select: condition ? x : y over the bits of elements of T's size (uchar, ushort, int or long stand for all types). Before this
  * come dialect, launch, types and work. */
 
 GANTRY_KERNEL dense(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out),

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stand_in_pocl.h"
+#include "stand_in_graph.h"
 
 #define DEPTH 32
 
@@ -278,6 +278,7 @@ int cuCtxEnablePeerAccess(stand_in_context_t *peer, unsigned flags) {
 
     STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
     if (flags != 0) return CUDA_INVALID_VALUE;
+    if (stand_in__check_unsafe() != CUDA_OK) return CUDA_CAPTURE_UNSUPPORTED;
     if (stand_in__find(peer, STAND_IN_CONTEXTS) == NULL || peer->device == own->device) return CUDA_INVALID_CONTEXT;
     if (!stand_in__machine()->has_peers) return CUDA_PEER_ACCESS_UNSUPPORTED;
     bit = 1u << peer->device->number;

@@ -1,5 +1,5 @@
-/* How a test steers the stand-in for NVIDIA's driver and looks into it. The stand-in is four libraries that look like libcuda, libnvrtc,
- * libcublasLt and libnvidia-ml; they share what standin_libcuda.so holds. Kernels really run, on PoCL.
+/* How a test steers the stand-in for NVIDIA's driver and looks into it. The stand-in is libraries that look like libcuda, libnvrtc,
+ * libcublasLt, libnvidia-ml, libcudnn and libnccl; they share what standin_libcuda.so holds. Kernels really run, on PoCL.
  *
  * Reached by dlsym(<handle of standin_libcuda.so>, "stand_in_control"). Owner: the library. Threads: thread-safe; set and reset
  * change what cuInit reads, so they belong before it.
@@ -12,6 +12,7 @@
  *   context=8M                   what a context costs (default 8M)
  *   driver=12040                 what cuDriverGetVersion says (default 12090)
  *   nvrtc=12090                  version of NVRTC; it knows no newer architectures (default 12090)
+ *   cudnn=91900, nccl=22809      versions of cuDNN and NCCL, as these count (defaults)
  *   pci=0000:65:00.0,...         addresses
  *   uuid=GPU-...,...             identities
  *   cc=9.0,...                   compute capability
@@ -38,6 +39,7 @@ enum {
     STAND_IN_BLAS,       /* handles of cublasLt */
     STAND_IN_BLAS_PARTS, /* descriptions, layouts, preferences of cublasLt */
     STAND_IN_MONITORS,   /* nvmlInit_v2 without nvmlShutdown */
+    STAND_IN_GRAPHS,     /* captured ones and executable ones */
     STAND_IN_KINDS,
     STAND_IN_FUNCTIONS = STAND_IN_KINDS /* end with their module; not counted */
 };

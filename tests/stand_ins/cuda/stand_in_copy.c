@@ -2,7 +2,7 @@
  * wait, as on a card. */
 #include <string.h>
 
-#include "stand_in_pocl.h"
+#include "stand_in_graph.h"
 
 typedef struct copy_t {
     void *target;
@@ -17,6 +17,17 @@ static void run_copy(void *arguments) {
 }
 
 static int is_of(int kind, uint64_t address, size_t bytes) { return stand_in__memory_at(address, bytes, kind) != NULL; }
+
+/* A captured copy is checked once more when it runs. Whether a driver captures pageable memory is not looked into: here
+ * it does not. */
+static int keep_sides(stand_in_stream_t *stream, uint64_t target, int target_side, uint64_t source, int source_side,
+                      size_t bytes, int is_waited) {
+    int code = is_waited ? stand_in__spoil(stream, CUDA_CAPTURE_UNSUPPORTED) : CUDA_OK;
+
+    if (code == CUDA_OK) code = stand_in__keep_memory(stream, target, bytes, target_side);
+    if (code == CUDA_OK) code = stand_in__keep_memory(stream, source, bytes, source_side);
+    return code;
+}
 
 /* Copies in a stream; sides: what both addresses must be, STAND_IN_MEMORY or STAND_IN_HOST_MEMORY (any memory of the host). */
 static int copy(void *stream_handle, uint64_t target, int target_side, uint64_t source, int source_side, size_t bytes,
@@ -36,6 +47,10 @@ static int copy(void *stream_handle, uint64_t target, int target_side, uint64_t 
     if ((target_side == STAND_IN_HOST_MEMORY || source_side == STAND_IN_HOST_MEMORY) &&
         !is_of(STAND_IN_HOST_MEMORY, host, bytes)) {
         is_waited = 1;
+    }
+    if (stand_in__is_captured(stream)) {
+        code = keep_sides(stream, target, target_side, source, source_side, bytes, is_waited);
+        if (code != CUDA_OK) return code;
     }
     code = stand_in__enqueue(stream, run_copy, &work, sizeof work);
     if (code == CUDA_OK && is_waited) {
@@ -123,6 +138,10 @@ static int fill(void *stream_handle, uint64_t target, uint32_t value, uint32_t b
     if (count == 0) return CUDA_OK;
     if (target % bytes != 0 || count > SIZE_MAX / bytes || !is_of(STAND_IN_MEMORY, target, count * bytes))
         return CUDA_INVALID_VALUE;
+    if (stand_in__is_captured(stream)) {
+        code = stand_in__keep_memory(stream, target, count * bytes, STAND_IN_MEMORY);
+        if (code != CUDA_OK) return code;
+    }
     return stand_in__enqueue(stream, run_fill, &work, sizeof work);
 }
 

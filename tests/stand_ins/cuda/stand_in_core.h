@@ -29,6 +29,7 @@ enum {
     CUDA_PEER_ACCESS_UNSUPPORTED = 217,
     CUDA_INVALID_PTX = 218,
     CUDA_INVALID_HANDLE = 400,
+    CUDA_ILLEGAL_STATE = 401,
     CUDA_NOT_FOUND = 500,
     CUDA_NOT_READY = 600,
     CUDA_ILLEGAL_ADDRESS = 700,
@@ -38,6 +39,14 @@ enum {
     CUDA_CONTEXT_IS_DESTROYED = 709,
     CUDA_LAUNCH_FAILED = 719,
     CUDA_NOT_SUPPORTED = 801,
+    CUDA_CAPTURE_UNSUPPORTED = 900,
+    CUDA_CAPTURE_INVALIDATED = 901,
+    CUDA_CAPTURE_MERGE = 902,
+    CUDA_CAPTURE_UNMATCHED = 903,
+    CUDA_CAPTURE_UNJOINED = 904,
+    CUDA_CAPTURE_ISOLATION = 905,
+    CUDA_CAPTURED_EVENT = 907,
+    CUDA_CAPTURE_WRONG_THREAD = 908,
     CUDA_UNKNOWN = 999
 };
 
@@ -67,6 +76,8 @@ typedef struct stand_in_machine_t {
     uint64_t context_bytes;
     int driver;
     int nvrtc;
+    int cudnn;
+    int nccl;
     int has_peers;
     int is_reporting;
     int64_t lost_after; /* -1: never */

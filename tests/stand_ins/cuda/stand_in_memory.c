@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stand_in_pocl.h"
+#include "stand_in_graph.h"
 
 #define GUARD_BYTES 256
 #define GUARD_BYTE 0xA5
@@ -79,6 +79,7 @@ int cuMemAlloc_v2(uint64_t *pointer, size_t bytes) {
 
     STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
     if (pointer == NULL || bytes == 0) return CUDA_INVALID_VALUE;
+    if (stand_in__check_unsafe() != CUDA_OK) return CUDA_CAPTURE_UNSUPPORTED;
     device = stand_in__current()->device;
     if (!reserve(device, bytes)) return CUDA_OUT_OF_MEMORY;
     memory = make_memory(STAND_IN_MEMORY, device, bytes);
@@ -105,6 +106,7 @@ static int free_memory(int code, void *pointer, int kind) {
 
     if (!stand_in__may_end(code)) return code;
     if (pointer == NULL) return kind == STAND_IN_MEMORY ? code : CUDA_INVALID_VALUE;
+    if (stand_in__check_unsafe() != CUDA_OK) return CUDA_CAPTURE_UNSUPPORTED;
     memory = memory_of(pointer, kind);
     if (memory == NULL) return CUDA_INVALID_VALUE;
     (void)stand_in__finish(memory->object.context);
@@ -125,6 +127,7 @@ int cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags) {
 
     STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
     if (pointer == NULL || bytes == 0 || flags > 7) return CUDA_INVALID_VALUE;
+    if (stand_in__check_unsafe() != CUDA_OK) return CUDA_CAPTURE_UNSUPPORTED;
     memory = make_memory(STAND_IN_HOST_MEMORY, NULL, bytes);
     if (memory == NULL) return CUDA_OUT_OF_MEMORY;
     *pointer = memory->base;

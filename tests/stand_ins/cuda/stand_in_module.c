@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stand_in_graph.h"
 #include "stand_in_image.h"
 
 #define PARAMETERS 64
@@ -88,6 +89,7 @@ static int load_module(void **out_module, const void *text) {
     module_t *module;
 
     if (out_module == NULL || text == NULL) return CUDA_INVALID_VALUE;
+    if (stand_in__check_unsafe() != CUDA_OK) return CUDA_CAPTURE_UNSUPPORTED;
     module = calloc(1, sizeof *module);
     if (module == NULL) return CUDA_OUT_OF_MEMORY;
     if (stand_in__read_image(text, &module->image) != 0) {
@@ -359,6 +361,78 @@ static int launch(function_t *function, stand_in_stream_t *stream, const size_t 
     return native == CL_SUCCESS ? CUDA_OK : CUDA_LAUNCH_OUT_OF_RESOURCES;
 }
 
+/* ---- captured launches: the values of the parameters lie behind each other, each from a multiple of 16 on ---- */
+
+#define VALUE_ALIGNMENT 16u
+
+typedef struct captured_launch_t {
+    void *function;
+    size_t grid[3];
+    size_t block[3];
+    uint64_t shared;
+    _Alignas(VALUE_ALIGNMENT) uint8_t values[];
+} captured_launch_t;
+
+static size_t room_of(const parameter_t *parameter) {
+    return (parameter->bytes + VALUE_ALIGNMENT - 1) / VALUE_ALIGNMENT * VALUE_ALIGNMENT;
+}
+
+static void place_values(const function_t *function, uint8_t *values, void **out_parameters) {
+    for (cl_uint i = 0; i < function->count; i++) {
+        out_parameters[i] = values;
+        values += room_of(&function->parameters[i]);
+    }
+}
+
+static int submit_launch(stand_in_stream_t *stream, const stand_in_node_t *node) {
+    captured_launch_t *kept = (captured_launch_t *)(uintptr_t)node->arguments;
+    function_t *function = stand_in__find(kept->function, STAND_IN_FUNCTIONS);
+    void *parameters[PARAMETERS];
+    int code;
+
+    if (function == NULL) {
+        stand_in__fail_context(stream->object.context, CUDA_ILLEGAL_ADDRESS,
+                               "a graph launches a kernel whose module was unloaded");
+        return CUDA_ILLEGAL_ADDRESS;
+    }
+    place_values(function, kept->values, parameters);
+    pthread_mutex_lock(&function->lock);
+    code = launch(function, stream, kept->grid, kept->block, kept->shared, parameters);
+    pthread_mutex_unlock(&function->lock);
+    return code;
+}
+
+static int keep_launch(function_t *function, stand_in_stream_t *stream, const size_t grid[3], const size_t block[3],
+                       uint64_t shared, void **parameters) {
+    void *places[PARAMETERS];
+    size_t bytes = sizeof(captured_launch_t);
+    captured_launch_t *kept;
+    int code = CUDA_OK;
+
+    for (cl_uint i = 0; i < function->count; i++) {
+        bytes += room_of(&function->parameters[i]);
+    }
+    kept = calloc(1, bytes);
+    if (kept == NULL) return CUDA_OUT_OF_MEMORY;
+    kept->function = function;
+    memcpy(kept->grid, grid, sizeof kept->grid);
+    memcpy(kept->block, block, sizeof kept->block);
+    kept->shared = shared;
+    place_values(function, kept->values, places);
+    for (cl_uint i = 0; i < function->count && code == CUDA_OK; i++) {
+        if (parameters[i] == NULL) {
+            code = CUDA_INVALID_VALUE;
+        } else {
+            memcpy(places[i], parameters[i], function->parameters[i].bytes);
+        }
+    }
+    if (code == CUDA_OK) {
+        code = stand_in__keep(stream, submit_launch, NULL, kept, bytes);
+    }
+    free(kept);
+    return code;
+}
+
 STAND_IN_API int cuLaunchKernel(void *handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                                 unsigned block_y, unsigned block_z, unsigned shared, void *stream_handle,
                                 void **parameters, void **extra);
@@ -382,6 +456,7 @@ int cuLaunchKernel(void *handle, unsigned grid_x, unsigned grid_y, unsigned grid
         (parameters == NULL && function->count > 0)) {
         return CUDA_INVALID_VALUE;
     }
+    if (stand_in__is_captured(stream)) return keep_launch(function, stream, grid, block, shared, parameters);
     pthread_mutex_lock(&function->lock);
     code = launch(function, stream, grid, block, shared, parameters);
     pthread_mutex_unlock(&function->lock);

@@ -63,6 +63,7 @@ typedef struct stand_in_stream_t {
     cl_command_queue queue;
     int priority;
     uint32_t flags;
+    struct stand_in_capture_t *capture; /* that it takes part in, under the lock; NULL: none */
 } stand_in_stream_t;
 
 /* The stream of a handle in the current context; NULL means the context's own. 0 or CUDA's code. */

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of float32 matrices whose elements are rounded before they are multiplied. */
+enum { COMPUTE_FAST_16F = 74, COMPUTE_FAST_16BF = 75, COMPUTE_FAST_TF32 = 77 };
+
 static uint64_t element_bytes(int type) {
     switch (type) {
         case 0: return 4;
@@ -36,9 +39,11 @@ static int types_are_good(const stand_in_product_t *product) {
     if (product->a.type == 1)
         return (compute == 70 || compute == 71) && product->scale_type == 1 && product->d.type == 1;
     if (compute == 64 || compute == 65) return product->a.type == 2 && product->d.type == 2 && product->scale_type == 2;
-    if (product->a.type == 0 && product->d.type != 0) return 0;
-    return (compute == 68 || compute == 69 || compute == 74 || compute == 75 || compute == 77) &&
-           product->scale_type == 0 && (product->d.type == 0 || product->d.type == product->a.type);
+    if (product->scale_type != 0 || (product->d.type != 0 && product->d.type != product->a.type)) return 0;
+    if (compute == COMPUTE_FAST_16F || compute == COMPUTE_FAST_16BF || compute == COMPUTE_FAST_TF32) {
+        return product->a.type == 0;
+    }
+    return compute == 68 || compute == 69;
 }
 
 int stand_in__check_product(const stand_in_product_t *product) {
@@ -137,6 +142,24 @@ static void store(uint8_t *data, int type, uint64_t index, double value) {
     memcpy(data + index * 2, &half, 2);
 }
 
+/* TF32: a float32 whose fraction has 10 bits. */
+static double round_to_tf32(double value) {
+    float narrow = (float)value;
+    uint32_t bits;
+
+    memcpy(&bits, &narrow, sizeof bits);
+    return isfinite(narrow) ? (double)float_of_bits((bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu) : value;
+}
+
+static double round_input(int compute_type, double value) {
+    switch (compute_type) {
+        case COMPUTE_FAST_16F: return half_to_double(double_to_half(value));
+        case COMPUTE_FAST_16BF: return (double)float_of_bits((uint32_t)double_to_bfloat(value) << 16);
+        case COMPUTE_FAST_TF32: return round_to_tf32(value);
+        default: return value;
+    }
+}
+
 static uint64_t index_of(const stand_in_matrix_t *matrix, uint64_t row, uint64_t column, uint64_t batch) {
     uint64_t across = matrix->is_transposed ? row : column;
     uint64_t down = matrix->is_transposed ? column : row;
@@ -153,14 +176,15 @@ void stand_in__set_scales(stand_in_product_t *product, const void *alpha, const 
     product->beta = load(beta, product->scale_type, 0);
 }
 
-/* op(matrix) of one batch as rows of doubles. */
-static void unpack(const stand_in_matrix_t *matrix, const void *data, uint64_t batch, double *out) {
+/* op(matrix) of one batch as rows of doubles, as the compute type multiplies them. */
+static void unpack(const stand_in_matrix_t *matrix, int compute_type, const void *data, uint64_t batch, double *out) {
     uint64_t rows = rows_of(matrix);
     uint64_t columns = columns_of(matrix);
 
     for (uint64_t row = 0; row < rows; row++) {
         for (uint64_t column = 0; column < columns; column++) {
-            out[row * columns + column] = load(data, matrix->type, index_of(matrix, row, column, batch));
+            out[row * columns + column] =
+                round_input(compute_type, load(data, matrix->type, index_of(matrix, row, column, batch)));
         }
     }
 }
@@ -178,8 +202,8 @@ static void multiply_row(const double *restrict a, const double *restrict b, dou
 static void run_batch(const stand_in_product_t *product, uint64_t batch, double *a, double *b, double *sums) {
     uint64_t inner = columns_of(&product->a);
 
-    unpack(&product->a, (const void *)product->data[0], batch, a);
-    unpack(&product->b, (const void *)product->data[1], batch, b);
+    unpack(&product->a, product->compute_type, (const void *)product->data[0], batch, a);
+    unpack(&product->b, product->compute_type, (const void *)product->data[1], batch, b);
     for (uint64_t row = 0; row < product->d.rows; row++) {
         multiply_row(a + row * inner, b, sums, inner, product->d.columns);
         for (uint64_t column = 0; column < product->d.columns; column++) {

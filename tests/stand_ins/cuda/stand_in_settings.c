@@ -14,6 +14,8 @@ void stand_in__default_machine(stand_in_machine_t *out_machine) {
     out_machine->context_bytes = 8u << 20;
     out_machine->driver = 12090;
     out_machine->nvrtc = 12090;
+    out_machine->cudnn = 91900;
+    out_machine->nccl = 22809;
     out_machine->has_peers = 1;
     out_machine->lost_after = -1;
     for (int i = 0; i < STAND_IN_DEVICES; i++) {
@@ -163,6 +165,10 @@ static int set_one(stand_in_machine_t *machine, const char *key, char *value) {
         machine->driver = number;
     } else if (strcmp(key, "nvrtc") == 0) {
         machine->nvrtc = number;
+    } else if (strcmp(key, "cudnn") == 0) {
+        machine->cudnn = number;
+    } else if (strcmp(key, "nccl") == 0) {
+        machine->nccl = number;
     } else if (strcmp(key, "peer") == 0) {
         machine->has_peers = number;
     } else if (strcmp(key, "report") == 0) {

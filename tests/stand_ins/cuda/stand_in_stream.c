@@ -3,13 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stand_in_pocl.h"
+#include "stand_in_graph.h"
 
 #define STREAMS_AT_ONCE 256
 
 typedef struct event_t {
     stand_in_object_t object;
-    cl_event marker; /* NULL: never recorded */
+    cl_event marker;        /* NULL: never recorded, or captured */
+    stand_in_place_t place; /* where it was captured last */
     uint32_t flags;
 } event_t;
 
@@ -18,6 +19,7 @@ typedef struct event_t {
 static void end_stream(stand_in_object_t *object) {
     stand_in_stream_t *stream = (stand_in_stream_t *)object;
 
+    stand_in__leave_capture(stream);
     stand_in__pocl()->clFinish(stream->queue);
     stand_in__pocl()->clReleaseCommandQueue(stream->queue);
     free(stream);
@@ -111,11 +113,17 @@ int stand_in__stream_of(const void *handle, stand_in_stream_t **out_stream) {
     return CUDA_OK;
 }
 
+static int submit_work(stand_in_stream_t *stream, const stand_in_node_t *node) {
+    return stand_in__enqueue(stream, node->work, node->arguments, node->bytes);
+}
+
 int stand_in__enqueue(stand_in_stream_t *stream, void (*work)(void *arguments), const void *arguments, size_t bytes) {
     const stand_in_pocl_t *cl = stand_in__pocl();
-    cl_int native = cl->clEnqueueNativeKernel(stream->queue, work, (void *)(uintptr_t)arguments, bytes, 0, NULL, NULL,
-                                              0, NULL, NULL);
+    cl_int native;
 
+    if (stand_in__is_captured(stream)) return stand_in__keep(stream, submit_work, work, arguments, bytes);
+    native = cl->clEnqueueNativeKernel(stream->queue, work, (void *)(uintptr_t)arguments, bytes, 0, NULL, NULL, 0, NULL,
+                                       NULL);
     if (native == CL_SUCCESS) {
         native = cl->clFlush(stream->queue);
     }
@@ -152,6 +160,7 @@ int cuStreamSynchronize(void *handle) {
     STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
     code = stand_in__stream_of(handle, &stream);
     if (code != CUDA_OK) return code;
+    if (stand_in__is_captured(stream)) return stand_in__spoil(stream, CUDA_CAPTURE_UNSUPPORTED);
     return stand_in__pocl()->clFinish(stream->queue) == CL_SUCCESS ? code_of_context(stream->object.context)
                                                                    : CUDA_LAUNCH_FAILED;
 }
@@ -173,6 +182,7 @@ int cuStreamQuery(void *handle) {
     STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
     code = stand_in__stream_of(handle, &stream);
     if (code != CUDA_OK) return code;
+    if (stand_in__is_captured(stream)) return stand_in__spoil(stream, CUDA_CAPTURE_UNSUPPORTED);
     if (cl->clEnqueueMarkerWithWaitList(stream->queue, 0, NULL, &marker) != CL_SUCCESS) return CUDA_UNKNOWN;
     cl->clFlush(stream->queue);
     code = is_done(marker) ? CUDA_OK : CUDA_NOT_READY;
@@ -289,13 +299,36 @@ int cuEventDestroy_v2(void *handle) {
     return code;
 }
 
+/* Where the event was captured last. */
+static stand_in_place_t place_of(const event_t *event) {
+    stand_in_place_t place;
+
+    stand_in__lock();
+    place = event->place;
+    stand_in__unlock();
+    return place;
+}
+
+static void set_record(event_t *event, cl_event marker, const stand_in_place_t *place) {
+    cl_event old;
+
+    stand_in__lock();
+    old = event->marker;
+    event->marker = marker;
+    event->place = *place;
+    stand_in__unlock();
+    if (old != NULL) {
+        stand_in__pocl()->clReleaseEvent(old);
+    }
+}
+
 STAND_IN_API int cuEventRecord(void *handle, void *stream_handle);
 int cuEventRecord(void *handle, void *stream_handle) {
     const stand_in_pocl_t *cl = stand_in__pocl();
     event_t *event;
     stand_in_stream_t *stream;
-    cl_event marker;
-    cl_event old;
+    stand_in_place_t place = {.capture = 0};
+    cl_event marker = NULL;
     int code;
 
     STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
@@ -304,27 +337,29 @@ int cuEventRecord(void *handle, void *stream_handle) {
     code = stand_in__stream_of(stream_handle, &stream);
     if (code != CUDA_OK) return code;
     if (event->object.context != stream->object.context) return CUDA_INVALID_HANDLE;
-    if (cl->clEnqueueMarkerWithWaitList(stream->queue, 0, NULL, &marker) != CL_SUCCESS) return CUDA_UNKNOWN;
-    cl->clFlush(stream->queue);
-    stand_in__lock();
-    old = event->marker;
-    event->marker = marker;
-    stand_in__unlock();
-    if (old != NULL) {
-        cl->clReleaseEvent(old);
+    if (stand_in__is_captured(stream)) {
+        code = stand_in__place_of(stream, &place);
+        if (code != CUDA_OK) return code;
+    } else {
+        if (cl->clEnqueueMarkerWithWaitList(stream->queue, 0, NULL, &marker) != CL_SUCCESS) return CUDA_UNKNOWN;
+        cl->clFlush(stream->queue);
     }
+    set_record(event, marker, &place);
     return CUDA_OK;
 }
 
 STAND_IN_API int cuEventQuery(void *handle);
 int cuEventQuery(void *handle) {
     event_t *event;
+    stand_in_place_t place;
     cl_event marker;
     int code;
 
     STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
     event = stand_in__find(handle, STAND_IN_EVENTS);
     if (event == NULL) return CUDA_INVALID_HANDLE;
+    place = place_of(event);
+    if (place.capture != 0) return stand_in__refuse_place(&place);
     marker = take_marker(event);
     if (marker == NULL) return CUDA_OK;
     code = is_done(marker) ? code_of_context(event->object.context) : CUDA_NOT_READY;
@@ -335,11 +370,14 @@ int cuEventQuery(void *handle) {
 STAND_IN_API int cuEventSynchronize(void *handle);
 int cuEventSynchronize(void *handle) {
     event_t *event;
+    stand_in_place_t place;
     cl_event marker;
 
     STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
     event = stand_in__find(handle, STAND_IN_EVENTS);
     if (event == NULL) return CUDA_INVALID_HANDLE;
+    place = place_of(event);
+    if (place.capture != 0) return stand_in__refuse_place(&place);
     marker = take_marker(event);
     if (marker == NULL) return CUDA_OK;
     stand_in__pocl()->clWaitForEvents(1, &marker);
@@ -352,6 +390,7 @@ int cuStreamWaitEvent(void *stream_handle, void *handle, unsigned flags) {
     const stand_in_pocl_t *cl = stand_in__pocl();
     stand_in_stream_t *stream;
     event_t *event;
+    stand_in_place_t place;
     cl_event marker;
     cl_int native;
     int code;
@@ -362,8 +401,14 @@ int cuStreamWaitEvent(void *stream_handle, void *handle, unsigned flags) {
     if (event == NULL) return CUDA_INVALID_HANDLE;
     code = stand_in__stream_of(stream_handle, &stream);
     if (code != CUDA_OK) return code;
+    place = place_of(event);
+    if (place.capture != 0) return stand_in__wait_for_place(stream, &place);
     marker = take_marker(event);
     if (marker == NULL) return CUDA_OK;
+    if (stand_in__is_captured(stream)) {
+        cl->clReleaseEvent(marker);
+        return stand_in__spoil(stream, CUDA_CAPTURE_ISOLATION);
+    }
     native = cl->clEnqueueBarrierWithWaitList(stream->queue, 1, &marker, NULL);
     cl->clFlush(stream->queue);
     cl->clReleaseEvent(marker);

@@ -1,0 +1,102 @@
+/* Graphs: what a stream would do, kept by the driver and launched as one.
+ *
+ * A capture ends as the driver's graph, which is made executable at once and not needed after that.
+ *
+ *     cuStreamBeginCapture   ...   cuStreamEndCapture -> graph -> cuGraphInstantiate -> exec   cuGraphLaunch(exec)
+ *
+ * Captures are relaxed. The driver's other modes forbid calls that a capture cannot keep, such as cuMemAlloc: the
+ * global mode to every thread of the process, of which many may know nothing of us; the thread-local mode to the
+ * thread that captures, which must then also be the one that ends it. The core may take memory and load programs for
+ * the very work that it captures, on whatever thread, and means those calls to take effect at once. */
+#include "cuda/cuda_backend.h"
+
+static int32_t wrong_state(const gantry_backend_device_t *device, const char *what) {
+    return gantry__cuda_fail(device->host, GANTRY_K_FAILED_PRECONDITION, 0, "%s of \"%.200s\"", what,
+                             device->record->hardware_name);
+}
+
+static int32_t begin_capture(gantry_backend_stream_t *stream) {
+    gantry_backend_device_t *device = stream->device;
+    gantry__cu_result_t native;
+
+    if (stream->is_capturing) {
+        return wrong_state(device, "begin_capture: a capture has already begun on this stream");
+    }
+    GANTRY__CUDA_CALL(device, native, device->cu->cuStreamBeginCapture_v2(stream->handle, GANTRY__CU_CAPTURE_RELAXED));
+    stream->is_capturing = native == GANTRY__CU_SUCCESS;
+    return gantry__cuda_check(device->host, native, "beginning a capture on a stream of \"%.200s\"",
+                              device->record->hardware_name);
+}
+
+/* Whatever it returns, the stream captures no more. out_exec NULL: nothing is wanted. */
+static gantry__cu_result_t finish(gantry_backend_stream_t *stream, gantry__cu_graph_exec_t *out_exec) {
+    const gantry__cuda_symbols_t *cu = stream->device->cu;
+    gantry__cu_graph_t captured = NULL;
+    gantry__cu_result_t native = cu->cuStreamEndCapture(stream->handle, &captured);
+
+    stream->is_capturing = 0;
+    if (native == GANTRY__CU_SUCCESS && out_exec != NULL) {
+        native = cu->cuGraphInstantiateWithFlags(out_exec, captured, 0);
+    }
+    if (captured != NULL) {
+        cu->cuGraphDestroy(captured);
+    }
+    return native;
+}
+
+void gantry__cuda_capture_abandon(gantry_backend_stream_t *stream) { (void)finish(stream, NULL); }
+
+/* Without memory for the graph's record the capture is ended all the same. */
+static int32_t end_capture(gantry_backend_stream_t *stream, gantry_backend_graph_t **out_graph) {
+    gantry_backend_device_t *device = stream->device;
+    gantry_backend_graph_t *graph;
+    gantry__cu_result_t native;
+
+    *out_graph = NULL;
+    if (!stream->is_capturing) {
+        return wrong_state(device, "end_capture: no capture has begun on this stream");
+    }
+    graph = gantry__cuda_alloc(device->host, sizeof *graph);
+    GANTRY__CUDA_CALL(device, native, finish(stream, graph != NULL ? &graph->exec : NULL));
+    if (graph == NULL) {
+        return GANTRY_K_RESOURCE_EXHAUSTED;
+    }
+    if (native != GANTRY__CU_SUCCESS) {
+        gantry__host_free(device->host, graph, sizeof *graph);
+        return gantry__cuda_check(device->host, native, "ending a capture on a stream of \"%.200s\"",
+                                  device->record->hardware_name);
+    }
+    graph->device = device;
+    *out_graph = graph;
+    return GANTRY_K_OK;
+}
+
+/* The driver would make the graph a part of the one that is being captured; the interface has no such graphs. */
+static int32_t launch(gantry_backend_stream_t *stream, gantry_backend_graph_t *graph) {
+    gantry_backend_device_t *device = stream->device;
+    gantry__cu_result_t native;
+
+    if (stream->is_capturing) {
+        return wrong_state(device, "launch of a graph: a capture has begun on this stream");
+    }
+    GANTRY__CUDA_CALL(device, native, device->cu->cuGraphLaunch(graph->exec, stream->handle));
+    return gantry__cuda_check(device->host, native, "launching a graph on \"%.200s\"", device->record->hardware_name);
+}
+
+static void destroy(gantry_backend_graph_t *graph) {
+    gantry_backend_device_t *device = graph->device;
+
+    if (gantry__cuda_enter(device) == GANTRY__CU_SUCCESS) {
+        device->cu->cuGraphExecDestroy(graph->exec);
+        gantry__cuda_leave(device);
+    }
+    gantry__host_free(device->host, graph, sizeof *graph);
+}
+
+const gantry_graph_ops_t gantry__cuda_graph_ops = {
+    .struct_size = sizeof gantry__cuda_graph_ops,
+    .begin_capture = begin_capture,
+    .end_capture = end_capture,
+    .launch = launch,
+    .destroy = destroy,
+};

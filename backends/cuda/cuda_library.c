@@ -1,0 +1,115 @@
+#define _POSIX_C_SOURCE 200809L
+#include "cuda/cuda_library.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "shared/host_call.h"
+
+/* ---- finding ---- */
+
+/* In one toolkit's folder; NULL when no candidate is there. */
+static void *open_in(const gantry_host_t *host, const gantry__cuda_file_t *wanted, const char *folder, char *out_file) {
+    char reasons[400];
+
+    for (size_t i = 0; i < wanted->candidate_count; i++) {
+        char path[GANTRY__CUDA_FILE_BYTES];
+        const char *only = path;
+        int length = snprintf(path, sizeof path, "%s/lib64/%s", folder, wanted->candidates[i]);
+        void *library = NULL;
+
+        if (length > 0 && (size_t)length < sizeof path && access(path, R_OK) == 0) {
+            library = gantry__library_open(host, wanted->option, &only, 1, out_file, GANTRY__CUDA_FILE_BYTES, reasons,
+                                           sizeof reasons);
+        }
+        if (library != NULL) {
+            return library;
+        }
+    }
+    return NULL;
+}
+
+/* Where the loader finds nothing. */
+static void *open_in_toolkits(const gantry_host_t *host, const gantry__cuda_file_t *wanted, char *out_file) {
+    const char *folders[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
+    void *library = NULL;
+
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0] && library == NULL; i++) {
+        if (folders[i] != NULL && folders[i][0] != '\0') {
+            library = open_in(host, wanted, folders[i], out_file);
+        }
+    }
+    return library;
+}
+
+int gantry__cuda_library_open(const gantry_host_t *host, const gantry__cuda_file_t *wanted,
+                              const gantry__library_symbol_t *symbols, size_t symbol_count, void *table, char *out_file,
+                              char *reason, size_t reason_bytes) {
+    char reasons[400];
+    const char *missing;
+    void *library = gantry__library_open(host, wanted->option, wanted->candidates, wanted->candidate_count, out_file,
+                                         GANTRY__CUDA_FILE_BYTES, reasons, sizeof reasons);
+
+    if (library == NULL && gantry__host_option(host, wanted->option) == NULL) {
+        library = open_in_toolkits(host, wanted, out_file);
+    }
+    if (library == NULL) {
+        snprintf(reason, reason_bytes, "%s cannot be opened: %s", wanted->name, reasons);
+        return 0;
+    }
+    missing = gantry__library_resolve(library, symbols, symbol_count, table);
+    if (missing != NULL) {
+        snprintf(reason, reason_bytes, "%.200s is no %s%s: it has no function %s", out_file, wanted->name, wanted->least,
+                 missing);
+        return 0;
+    }
+    return 1;
+}
+
+/* ---- places ---- */
+
+/* cuDNN from 9 on and NCCL from 2.9 on count as wanted->oldest does; those before have 1000 * major. */
+static void write_version(unsigned version, char *text, size_t text_bytes) {
+    unsigned step = version < 10000 ? 1000 : 10000;
+
+    snprintf(text, text_bytes, "%u.%u.%u", version / step, version % step / 100, version % 100);
+}
+
+static void judge(gantry__cuda_library_t *library, const gantry__cuda_wanted_t *wanted, void *table, const char *file) {
+    unsigned version = 0;
+    unsigned native = wanted->ask_version(table, &version);
+    char own[40];
+    char needed[40];
+
+    write_version(version, own, sizeof own);
+    write_version(wanted->oldest, needed, sizeof needed);
+    library->is_usable = native == 0 && version >= wanted->oldest;
+    if (library->is_usable) {
+        snprintf(library->name, sizeof library->name, "%.150s (%s)", file, own);
+    } else if (native != 0) {
+        snprintf(library->reason, sizeof library->reason, "%.200s does not tell its version (%u)", file, native);
+    } else {
+        snprintf(library->reason, sizeof library->reason, "%.200s is %s %s, too old: %s or newer is needed", file,
+                 wanted->name, own, needed);
+    }
+}
+
+void gantry__cuda_library_place(const gantry_host_t *host, const gantry__cuda_wanted_t *wanted, void *table,
+                                gantry__cuda_library_t *library) {
+    const gantry__cuda_file_t file = {.name = wanted->name,
+                                      .least = "",
+                                      .option = wanted->option,
+                                      .candidates = &wanted->candidate,
+                                      .candidate_count = 1};
+    char name[GANTRY__CUDA_FILE_BYTES];
+
+    if (library->is_tried) {
+        return;
+    }
+    library->is_tried = 1;
+    if (gantry__cuda_library_open(host, &file, &wanted->version_symbol, 1, table, name, library->reason,
+                                  sizeof library->reason)) {
+        judge(library, wanted, table, name);
+    }
+}

@@ -1,0 +1,24 @@
+#include "cuda/cuda_nccl.h"
+
+static unsigned ask_version(void *table, unsigned *out_version) {
+    const gantry__nccl_t *nccl = table;
+    int version = 0;
+    gantry__nccl_result_t native = nccl->ncclGetVersion(&version);
+
+    *out_version = (unsigned)version;
+    return native;
+}
+
+/* 2.16.2 is the first for CUDA 12. */
+void gantry__nccl_open(const gantry_host_t *host, gantry__nccl_t *nccl) {
+    static const gantry__cuda_wanted_t wanted = {
+        .name = "NCCL",
+        .option = "GANTRY_CUDA_NCCL",
+        .candidate = "libnccl.so.2",
+        .version_symbol = {"ncclGetVersion", offsetof(gantry__nccl_t, ncclGetVersion)},
+        .oldest = 21602,
+        .ask_version = ask_version,
+    };
+
+    gantry__cuda_library_place(host, &wanted, nccl, &nccl->library);
+}

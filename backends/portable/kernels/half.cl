@@ -1,0 +1,87 @@
+/* float16 and bfloat16, stored as ushort: conversions from and to float32 by bits alone, so that every machine gives the
+ * same ones. Comes after dialect.cl; C loops and device text share it. Selects instead of branches, as in convert.cl.
+ *
+ *   float16    s eeeee mmmmmmmmmm      a float32 with 8 - 5 bits less of exponent, 23 - 10 of fraction
+ *   bfloat16   s eeeeeeee mmmmmmm      the upper half of a float32
+ *
+ * Towards float32 all values are exact. Towards a half the result is the nearest, of two as near the even one; too
+ * large becomes infinity, any NaN the one positive quiet NaN. Denormals are kept on both sides. */
+
+/* What Truncate clears before a float is rounded to a half: the bits that a normal half has no room for. */
+#define GANTRY_F16_DROPS_OF_F32 13
+#define GANTRY_F16_DROPS_OF_F64 42
+#define GANTRY_BF16_DROPS_OF_F32 16
+
+/* The exponents' biases lie 112 apart. A denormal with fraction f is 2^-14 (1 + f) - 2^-14, which float32 computes
+ * exactly. */
+GANTRY_FN float gantry_f16_to_f32(ushort half_bits)
+{
+    const uint magnitude = ((uint)half_bits & 0x7fffu) << 13;
+    const uint normal = magnitude + (112u << 23);
+    const uint denormal = GANTRY_AS_UINT(GANTRY_AS_FLOAT(magnitude + (113u << 23)) - GANTRY_AS_FLOAT(113u << 23));
+    const uint special = (magnitude | 0x7f800000u) | (magnitude > (31u << 23) ? 0x00400000u : 0u);
+    const uint finite = magnitude < (1u << 23) ? denormal : normal;
+
+    return GANTRY_AS_FLOAT((magnitude >= (31u << 23) ? special : finite) | ((uint)half_bits & 0x8000u) << 16);
+}
+
+/* A normal result is rounded by an addition below its last bit, which carries into the exponent where it must. For a
+ * denormal one the addition of 0.5 leaves its bits, rounded, at the end of the sum's fraction: one of that is 2^-24. */
+GANTRY_FN ushort gantry_f32_to_f16(float x)
+{
+    const uint bits = GANTRY_AS_UINT(x);
+    const uint magnitude = bits & 0x7fffffffu;
+    const uint normal = (magnitude - (112u << 23) + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
+    const uint denormal = GANTRY_AS_UINT(GANTRY_AS_FLOAT(magnitude) + 0.5f) - (126u << 23);
+    const uint finite = magnitude < (113u << 23) ? denormal : normal;
+    const uint special = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u | (bits >> 16 & 0x8000u);
+
+    /* From 65520 on, halfway between the largest float16 and 65536, normal is infinity or more. */
+    return (ushort)(magnitude >= 0x477ff000u ? special : finite | (bits >> 16 & 0x8000u));
+}
+
+GANTRY_FN float gantry_bf16_to_f32(ushort bits)
+{
+    return GANTRY_AS_FLOAT((uint)bits << 16);
+}
+
+GANTRY_FN ushort gantry_f32_to_bf16(float x)
+{
+    const uint bits = GANTRY_AS_UINT(x);
+    const uint rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+
+    return (ushort)((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : rounded);
+}
+
+/* x with its lowest `count` bits cleared; a NaN as it is. */
+GANTRY_FN float gantry_f32_without_bits(float x, int count)
+{
+    const uint bits = GANTRY_AS_UINT(x);
+
+    return (bits & 0x7fffffffu) > 0x7f800000u ? x : GANTRY_AS_FLOAT(bits >> count << count);
+}
+
+#if GANTRY_HAS_FLOAT64
+GANTRY_FN double gantry_f64_without_bits(double x, int count)
+{
+    return x == x ? GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(x) >> count << count) : x;
+}
+#endif
+
+/* A program's T or S, where that is a half: GANTRY_T_TO_F32(x), GANTRY_F32_TO_T(x), GANTRY_S_TO_F32(x). */
+#if defined(GANTRY_T_IS_HALF)
+#if GANTRY_T_ID == GANTRY_FLOAT16
+#define GANTRY_T_TO_F32(x) gantry_f16_to_f32(x)
+#define GANTRY_F32_TO_T(x) gantry_f32_to_f16(x)
+#elif GANTRY_T_ID == GANTRY_BFLOAT16
+#define GANTRY_T_TO_F32(x) gantry_bf16_to_f32(x)
+#define GANTRY_F32_TO_T(x) gantry_f32_to_bf16(x)
+#endif
+#endif
+#if defined(GANTRY_S_IS_HALF)
+#if GANTRY_S_ID == GANTRY_FLOAT16
+#define GANTRY_S_TO_F32(x) gantry_f16_to_f32(x)
+#elif GANTRY_S_ID == GANTRY_BFLOAT16
+#define GANTRY_S_TO_F32(x) gantry_bf16_to_f32(x)
+#endif
+#endif

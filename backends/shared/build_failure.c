@@ -1,0 +1,31 @@
+#include "shared/build_failure.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Where to begin in a log that is too long to show: the line of its first error. */
+static const char *interesting_part(const char *log) {
+    const char *at;
+
+    if (strlen(log) <= GANTRY__BUILD_LOG_BYTES) {
+        return log;
+    }
+    at = strstr(log, "error");
+    if (at == NULL) {
+        return log;
+    }
+    while (at > log && at[-1] != '\n') {
+        at--;
+    }
+    return at;
+}
+
+int32_t gantry__build_failed(const gantry_host_t *host, const gantry__build_failure_t *failure) {
+    char text[GANTRY__BUILD_LOG_BYTES + GANTRY__BUILD_OPTIONS_BYTES + 512];
+
+    snprintf(text, sizeof text, "building \"%.100s\" with \"%.900s\" for \"%.200s\": %.100s (%lld)\n%.*s",
+             failure->label, failure->options, failure->hardware_name, failure->native_name, (long long)failure->native,
+             GANTRY__BUILD_LOG_BYTES,
+             failure->log != NULL ? interesting_part(failure->log) : "the compiler left no log");
+    return host->set_error(host->self, failure->code, failure->domain, failure->native, text);
+}

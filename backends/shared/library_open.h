@@ -1,0 +1,24 @@
+/* Libraries opened at run time: the first file that can be opened, and a table of its functions.
+ *
+ * Nothing links a vendor's library, so that a missing one costs only what it does, with the reason.
+ * Owner: a library stays loaded to the end of the process; the table is the caller's. Threads: thread-safe on tables of
+ * the caller's own. */
+#ifndef GANTRY_SHARED_LIBRARY_OPEN_H
+#define GANTRY_SHARED_LIBRARY_OPEN_H
+
+#include <gantry/backend_abi.h>
+#include <stddef.h>
+
+typedef struct gantry__library_symbol_t {
+    const char *name;
+    size_t offset; /* of the slot in its table */
+} gantry__library_symbol_t;
+
+/* Opens the file that the option names, else the first candidate that can be opened; NULL with each one's reason.
+ * Candidates begin with the versioned name: the bare one belongs to development packages. */
+void *gantry__library_open(const gantry_host_t *host, const char *option, const char *const *candidates, size_t count,
+                           char *out_name, size_t name_bytes, char *out_reasons, size_t reasons_bytes);
+/* Fills the table's slots; returns the first function that the library does not have, NULL when it has all. */
+const char *gantry__library_resolve(void *library, const gantry__library_symbol_t *symbols, size_t count, void *table);
+
+#endif

@@ -1,0 +1,73 @@
+# Runs scripts/check-gpu on the stand-in twice: with a card, where every step passes, and with none, where the exit code says so. Then the bench
+# alone on a driver whose reads fail, where it must notice.
+set(ENV{POCL_CACHE_DIR} ${WORK_DIR}/pocl_cache)
+set(ENV{GANTRY_KERNEL_CACHE} ${WORK_DIR}/kernel_cache)
+file(MAKE_DIRECTORY ${WORK_DIR}/pocl_cache)
+
+# check_gpu(NAME CODE settings): leaves the report's text in `report`, and of the bench's file in `figures`.
+function(check_gpu name wanted_code settings)
+  set(ENV{GANTRY_STAND_IN_CUDA} "${settings}")
+  file(REMOVE_RECURSE ${WORK_DIR}/${name})
+  execute_process(COMMAND sh ${SOURCE_DIR}/scripts/check-gpu --stand-in --build ${BUILD_DIR} --out ${WORK_DIR}/${name}
+                  RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  message("${output}")
+  if(NOT code EQUAL wanted_code)
+    message(FATAL_ERROR "${name}: exit code ${code}, not ${wanted_code}")
+  endif()
+  file(GLOB reports ${WORK_DIR}/${name}/stand-in-*.md)
+  list(LENGTH reports count)
+  if(NOT count EQUAL 1)
+    message(FATAL_ERROR "${name}: ${count} reports in ${WORK_DIR}/${name}, not one")
+  endif()
+  file(READ ${reports} text)
+  set(report "${text}" PARENT_SCOPE)
+  set(text "")
+  file(GLOB json ${WORK_DIR}/${name}/stand-in-*.json)
+  if(json)
+    file(READ ${json} text)
+  endif()
+  set(figures "${text}" PARENT_SCOPE)
+endfunction()
+
+function(expect text)
+  foreach(line IN LISTS ARGN)
+    string(FIND "${text}" "${line}" at)
+    if(at EQUAL -1)
+      message(FATAL_ERROR "the report has no \"${line}\"")
+    endif()
+  endforeach()
+endfunction()
+
+check_gpu(one 0 "devices=2;memory=2G;report=1")
+expect("${report}" "# STAND-IN: no figures of a card" "| card | Stand-in for an NVIDIA GPU |" "| CUDA | driver of CUDA 12.9, 2 devices |"
+       "0 of them failed." "| gantry devices | passed |" "| bench against the raw driver and cuBLASLt | passed |" "| conformance on cuda:0 | passed |"
+       "| two processes, 0.4 of the card each | passed |"
+       "| example memory_control | passed |" "None is judged on the stand-in." "| `unset` | 2 cards |" "| `0` | 1 cards |" "| `-1` | 0 cards |"
+       "figures are none of a card's" "card_matmul   float32, n = 64")
+if(report MATCHES "MISSED|reached|WRONG RESULT|stand-in for CUDA:")
+  message(FATAL_ERROR "the report judges the stand-in's figures, a result was wrong, or the driver complained of a call")
+endif()
+string(JSON rows LENGTH "${figures}" rows)
+if(rows LESS 20)
+  message(FATAL_ERROR "the figures have ${rows} rows, fewer than the cases make")
+endif()
+foreach(case card_launch card_transfer card_stream card_matmul card_start)
+  expect("${figures}" "\"case\": \"${case}\"")
+endforeach()
+
+check_gpu(none 1 "devices=0")
+expect("${report}" "# STAND-IN: no figures of a card" "| card | no card |" "1 of them failed." "| cuda:0 is there | FAILED: Gantry does not list it |"
+       "cuda: no driver, or none that starts")
+
+foreach(library LIBRARY:libcuda NVRTC:libnvrtc CUBLAS:libcublas NVML:libnvml)
+  string(REPLACE ":" ";" pair ${library})
+  list(GET pair 0 variable)
+  list(GET pair 1 file)
+  set(ENV{GANTRY_CUDA_${variable}} ${BUILD_DIR}/lib/tests/cuda/standin_${file}.so)
+endforeach()
+set(ENV{GANTRY_STAND_IN_CUDA} "devices=1;fail=cuMemcpyDtoHAsync_v2:*:1")
+execute_process(COMMAND ${BUILD_DIR}/bin/gantry_bench --case card_launch --quick --device cuda:0 RESULT_VARIABLE code OUTPUT_VARIABLE output
+                ERROR_VARIABLE output)
+if(NOT code EQUAL 1 OR NOT output MATCHES "WRONG RESULT: card_launch, add of 4 elements on cuda:0" OR output MATCHES "in a row")
+  message(FATAL_ERROR "a wrong result is not noticed: exit code ${code}, ${output}")
+endif()

@@ -1,0 +1,7 @@
+/* backends/cuda/cuda_cudnn.h held to NVIDIA's cudnn_graph.h. Compiled, never run. */
+#include <cudnn_graph.h>
+
+#include "cuda/cuda_cudnn.h"
+#include "compare.h"
+
+SAME_FUNCTION(size_t, cudnnGetVersion, (void))

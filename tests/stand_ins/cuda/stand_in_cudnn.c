@@ -1,0 +1,5 @@
+/* The stand-in cuDNN: a version, by the setting "cudnn". */
+#include "stand_in_core.h"
+
+STAND_IN_API size_t cudnnGetVersion(void);
+size_t cudnnGetVersion(void) { return (size_t)stand_in__machine()->cudnn; }

@@ -1,0 +1,9 @@
+/* The stand-in NCCL: a version, by the setting "nccl". */
+#include "stand_in_core.h"
+
+STAND_IN_API int ncclGetVersion(int *version);
+int ncclGetVersion(int *version) {
+    STAND_IN_ENTER(STAND_IN_NEEDS_NOTHING);
+    *version = stand_in__machine()->nccl;
+    return 0;
+}

@@ -1,0 +1,249 @@
+/* What the driver backends share: calls of the host, errors by number, libraries opened at run time, a compiler's
+ * refusal, a program's list of kernels. */
+#define _POSIX_C_SOURCE 200809L
+#include "backend_fixture.h"
+
+#include "shared/build_failure.h"
+#include "shared/host_call.h"
+#include "shared/kernel_list.h"
+#include "shared/library_open.h"
+#include "shared/native_error.h"
+
+/* ---- the fixture's host, without a backend ---- */
+
+static int32_t no_backend(uint32_t max_abi, const gantry_backend_t **out_backend) {
+    (void)max_abi;
+    *out_backend = NULL;
+    return 0;
+}
+
+static inline void fixture_init(fixture_t *fixture) { fixture_init_host(fixture, no_backend); }
+static inline void fixture_find_devices(fixture_t *fixture) { (void)fixture; }
+static inline void fixture_expect_nothing_lives(void) {}
+
+/* ---- options ---- */
+
+static int32_t choose(fixture_t *fixture, const char *value, int32_t *out_choice) {
+    static const char *const words[] = {"auto", "fast", "exact"};
+
+    fixture_set(fixture, "GANTRY_WAY", value);
+    return gantry__host_choice(&fixture->host, "Test", "GANTRY_WAY", words, 3, out_choice);
+}
+
+static void choice_is_the_word_or_the_first(void **state) {
+    fixture_t fixture;
+    int32_t choice = -1;
+
+    (void)state;
+    fixture_init(&fixture);
+    assert_ok(choose(&fixture, "exact", &choice));
+    assert_int_equal(choice, 2);
+    assert_ok(choose(&fixture, NULL, &choice));
+    assert_int_equal(choice, 0);
+    assert_ok(choose(&fixture, "fast", &choice));
+    assert_int_equal(choice, 1);
+    assert_ok(choose(&fixture, "", &choice)); /* empty is unset */
+    assert_int_equal(choice, 0);
+}
+
+static void choice_of_another_word_names_all_that_are_accepted(void **state) {
+    fixture_t fixture;
+    int32_t choice = -1;
+
+    (void)state;
+    fixture_init(&fixture);
+    assert_int_equal(choose(&fixture, "fas", &choice), INVALID_ARGUMENT);
+    assert_string_equal(fixture_error, "GANTRY_WAY is \"fas\"; auto, fast and exact are accepted");
+}
+
+static void host_of_an_older_core_has_no_options_and_no_log(void **state) {
+    fixture_t fixture;
+
+    (void)state;
+    fixture_init(&fixture);
+    fixture_set(&fixture, "GANTRY_WAY", "fast");
+    assert_string_equal(gantry__host_option(&fixture.host, "GANTRY_WAY"), "fast");
+    fixture.host.option = NULL;
+    fixture.host.log = NULL;
+    assert_null(gantry__host_option(&fixture.host, "GANTRY_WAY"));
+    gantry__host_log(&fixture.host, GANTRY_LOG_WARNING, "nobody reads %s", "this");
+}
+
+/* ---- memory ---- */
+
+static void memory_is_zeroed_and_its_end_is_stated(void **state) {
+    fixture_t fixture;
+    unsigned char *bytes;
+    char *text;
+
+    (void)state;
+    fixture_init(&fixture);
+    bytes = gantry__host_alloc(&fixture.host, "Test", 100);
+    text = gantry__host_text(&fixture.host, "Test", "twelve bytes");
+    assert_non_null(bytes);
+    assert_string_equal(text, "twelve bytes");
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(bytes[i], 0);
+    }
+    atomic_store(&fixture.fail_at, 3);
+    assert_null(gantry__host_text(&fixture.host, "Test", "too much"));
+    assert_string_equal(fixture_error, "no host memory for 9 bytes of the Test backend");
+    gantry__host_free(&fixture.host, bytes, 100);
+    gantry__host_text_free(&fixture.host, text);
+    gantry__host_text_free(&fixture.host, NULL);
+    assert_int_equal(atomic_load(&fixture.bytes), 0);
+}
+
+/* ---- errors by number ---- */
+
+static const gantry__native_error_t known[] = {{-5, RESOURCE_EXHAUSTED, "TEST_FULL"}, {700, UNAVAILABLE, "TEST_LOST"}};
+static const gantry__native_errors_t errors = {"Test", "unknown Test error", known, 2};
+
+static void native_number_becomes_code_and_name(void **state) {
+    fixture_t fixture;
+    char longer[2000];
+
+    (void)state;
+    fixture_init(&fixture);
+    assert_int_equal(gantry__native_check(&fixture.host, &errors, 0, "all is %s", "well"), 0);
+    assert_string_equal(fixture_error, "");
+    assert_int_equal(gantry__native_check(&fixture.host, &errors, -5, "taking %d bytes", 7), RESOURCE_EXHAUSTED);
+    assert_string_equal(fixture_error, "taking 7 bytes: TEST_FULL (-5)");
+    assert_int_equal(gantry__native_check(&fixture.host, &errors, 3000000000, "odd"), GANTRY_K_UNKNOWN);
+    assert_string_equal(fixture_error, "odd: unknown Test error (3000000000)");
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    assert_int_equal(gantry__native_check(&fixture.host, &errors, 700, "%s", longer), UNAVAILABLE);
+    assert_error_has("xxx: TEST_LOST (700)"); /* the text is cut, not the number */
+}
+
+/* ---- libraries ---- */
+
+typedef struct table_t {
+    double (*cos)(double);
+    double (*none)(double);
+} table_t;
+
+static void library_is_the_first_that_opens(void **state) {
+    static const char *const names[] = {"libnot-there.so.7", "libm.so.6"};
+    static const gantry__library_symbol_t symbols[] = {{"cos", offsetof(table_t, cos)},
+                                                       {"no_such_function", offsetof(table_t, none)}};
+    fixture_t fixture;
+    table_t table = {NULL, NULL};
+    char name[64];
+    char reasons[512];
+    void *library;
+
+    (void)state;
+    fixture_init(&fixture);
+    library = gantry__library_open(&fixture.host, "GANTRY_FILE", names, 2, name, sizeof name, reasons, sizeof reasons);
+    assert_non_null(library);
+    assert_string_equal(name, "libm.so.6");
+    assert_null(gantry__library_resolve(library, symbols, 1, &table));
+    assert_true(table.cos(0) == 1);
+    assert_string_equal(gantry__library_resolve(library, symbols, 2, &table), "no_such_function");
+    assert_null(table.none);
+}
+
+static void library_that_is_missing_has_each_ones_reason(void **state) {
+    static const char *const names[] = {"libnot-there.so.7", "libnot-there.so"};
+    fixture_t fixture;
+    char name[64];
+    char reasons[512];
+
+    (void)state;
+    fixture_init(&fixture);
+    assert_null(
+        gantry__library_open(&fixture.host, "GANTRY_FILE", names, 2, name, sizeof name, reasons, sizeof reasons));
+    assert_non_null(strstr(reasons, "libnot-there.so.7: "));
+    assert_non_null(strstr(reasons, "; libnot-there.so: "));
+    fixture_set(&fixture, "GANTRY_FILE", "/nonexistent/mine.so"); /* what is asked for is not replaced */
+    assert_null(
+        gantry__library_open(&fixture.host, "GANTRY_FILE", names, 2, name, sizeof name, reasons, sizeof reasons));
+    assert_non_null(strstr(reasons, "/nonexistent/mine.so: "));
+    assert_null(strstr(reasons, "libnot-there"));
+}
+
+/* ---- a compiler's refusal ---- */
+
+static void refusal_shows_a_long_log_from_its_first_error_on(void **state) {
+    static const char middle[] = "\nline 7: error: nothing is known\nline 8\n";
+    fixture_t fixture;
+    gantry__build_failure_t failure = {.domain = "Test",
+                                       .code = INVALID_ARGUMENT,
+                                       .native = -11,
+                                       .native_name = "TEST_BUILD",
+                                       .label = "test/bad",
+                                       .options = "-DA=1",
+                                       .hardware_name = "a card"};
+    char log[4000];
+
+    (void)state;
+    fixture_init(&fixture);
+    memset(log, '.', sizeof log - 1);
+    log[sizeof log - 1] = '\0';
+    memcpy(log + 2000, middle, sizeof middle - 1);
+    assert_int_equal(gantry__build_failed(&fixture.host, &failure), INVALID_ARGUMENT);
+    assert_string_equal(fixture_error,
+                        "building \"test/bad\" with \"-DA=1\" for \"a card\": TEST_BUILD (-11)\n"
+                        "the compiler left no log");
+    failure.log = log;
+    gantry__build_failed(&fixture.host, &failure);
+    assert_error_has("TEST_BUILD (-11)\nline 7: error: nothing is known\nline 8\n...");
+    failure.log = "short, without the word";
+    gantry__build_failed(&fixture.host, &failure);
+    assert_error_has("(-11)\nshort, without the word");
+}
+
+/* ---- kernels ---- */
+
+static void kernel_list_finds_by_name_and_gives_all_back(void **state) {
+    gantry__kernel_head_t heads[3] = {{.name = (char[]){"a"}}, {.name = (char[]){"ab"}}, {.name = (char[]){"ab"}}};
+    gantry__kernel_list_t list;
+    int taken = 0;
+
+    (void)state;
+    assert_true(gantry__kernel_list_init(&list));
+    assert_null(gantry__kernel_list_find(&list, "a"));
+    for (int i = 0; i < 3; i++) {
+        gantry__kernel_list_add(&list, &heads[i]);
+    }
+    assert_ptr_equal(gantry__kernel_list_find(&list, "a"), &heads[0]);
+    assert_string_equal(gantry__kernel_list_find(&list, "ab")->name, "ab");
+    assert_null(gantry__kernel_list_find(&list, "b"));
+    while (gantry__kernel_list_take(&list) != NULL) {
+        taken++;
+    }
+    assert_int_equal(taken, 3); /* one of two that were made at a time as well */
+    assert_null(gantry__kernel_list_find(&list, "a"));
+    gantry__kernel_list_deinit(&list);
+}
+
+static void kernel_info_of_an_older_caller_is_not_written_beyond(void **state) {
+    gantry__kernel_head_t head = {
+        .info = {.struct_size = sizeof head.info, .max_work_group_size = 64, .local_bytes = 9}};
+    gantry_kernel_info_t info = {.struct_size = offsetof(gantry_kernel_info_t, local_bytes), .local_bytes = 77};
+
+    (void)state;
+    assert_int_equal(gantry__kernel_head_info(&head, &info), 0);
+    assert_int_equal(info.struct_size, offsetof(gantry_kernel_info_t, local_bytes));
+    assert_int_equal(info.max_work_group_size, 64);
+    assert_int_equal(info.local_bytes, 77);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(choice_is_the_word_or_the_first),
+        cmocka_unit_test(choice_of_another_word_names_all_that_are_accepted),
+        cmocka_unit_test(host_of_an_older_core_has_no_options_and_no_log),
+        cmocka_unit_test(memory_is_zeroed_and_its_end_is_stated),
+        cmocka_unit_test(native_number_becomes_code_and_name),
+        cmocka_unit_test(library_is_the_first_that_opens),
+        cmocka_unit_test(library_that_is_missing_has_each_ones_reason),
+        cmocka_unit_test(refusal_shows_a_long_log_from_its_first_error_on),
+        cmocka_unit_test(kernel_list_finds_by_name_and_gives_all_back),
+        cmocka_unit_test(kernel_info_of_an_older_caller_is_not_written_beyond),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,142 @@
+/* Copies between two views of one card, which two backends serve: through the host, block by block. */
+#define _XOPEN_SOURCE 700
+
+#include "transfer_fixture.h"
+
+#define BLOCK (4u << 20) /* of a copy through the host */
+#define THREE_BLOCKS (2 * BLOCK + 4096)
+
+/* gpus[0] is the view that serves the card, gpus[1] the other one. */
+static void open_views(fixture_t *t) {
+    fake->set_device_count(1);
+    device_fixture_set_gpu(fake, 0, "0000:af:00.0", "", 0);
+    device_fixture_set_gpu(other, 0, "0000:af:00.0", "", 0);
+    device_fixture_open(&t->f, FAKE_FOLDER("fake") ":" FAKE_FOLDER("other"), NULL);
+    assert_int_equal(gantry__device_table_freeze(&t->f.table, "this test"), GANTRY_OK);
+    t->gpus[0] = device_fixture_find(&t->f, "GPU:0", NULL);
+    t->gpus[1] = device_fixture_find(&t->f, "GPU:0@fake", NULL);
+    assert_ptr_not_equal(t->gpus[0], t->gpus[1]);
+    for (int i = 0; i < 2; ++i) assert_int_equal(gantry__logical_device_open(t->gpus[i]), GANTRY_OK);
+}
+
+static void two_views_of_a_card_copy_through_the_host_in_blocks(void **state) {
+    (void)state;
+    static const uint32_t sizes[] = {4, SMALL, 65536, 65540, BLOCK, BLOCK + 4, 2 * BLOCK, THREE_BLOCKS};
+    fixture_t t;
+    open_views(&t);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
+        gantry__point_t ready;
+        uint32_t bytes = sizes[i], blocks = (bytes + BLOCK - 1) / BLOCK;
+        uint32_t *values = numbers(bytes + 64, 7);
+        gantry__buffer_t *a = create(t.gpus[0], bytes + 64), *b = create(t.gpus[1], bytes),
+                         *c = create(t.gpus[0], bytes);
+        assert_int_equal(gantry__copy_from_host(a, values, bytes + 64, &ready), GANTRY_OK);
+        uint64_t reads = other->calls("to_host"), writes = fake->calls("to_device");
+        assert_int_equal(gantry__copy_across(b, a, 64, bytes, ready, &ready), GANTRY_OK); /* from within the source */
+        assert_int_equal(other->calls("to_host") - reads, blocks);
+        assert_int_equal(fake->calls("to_device") - writes, blocks);
+        assert_int_equal(gantry__copy_across(c, b, 0, bytes, ready, &ready), GANTRY_OK); /* and back */
+        memset(values, 0, bytes);
+        assert_int_equal(gantry__copy_to_host(values, c, 0, bytes, ready), GANTRY_OK);
+        expect_numbers(values, bytes, 7 + 16);
+        free(values);
+        gantry__buffer_release(a);
+        gantry__buffer_release(b);
+        gantry__buffer_release(c);
+    }
+    assert_int_equal(fake->calls("copy_peer") + other->calls("copy_peer"), 0);
+    device_fixture_close(&t.f);
+}
+
+typedef struct crossing_t {
+    gantry__buffer_t *target, *source;
+    gantry__point_t ready;
+    gantry_status_t status;
+} crossing_t;
+
+static void *cross(void *user) {
+    crossing_t *it = user;
+    it->status = gantry__copy_across(it->target, it->source, 0, THREE_BLOCKS, it->ready, &it->ready);
+    return NULL;
+}
+
+/* While the first block's writing is held back, the second one is read; the third must not be: it needs the first one's memory. */
+static void next_block_is_read_while_the_last_one_is_written(void **state) {
+    (void)state;
+    fixture_t t;
+    pthread_t thread;
+    open_views(&t);
+    uint32_t *values = numbers(THREE_BLOCKS, 3);
+    crossing_t it = {.target = create(t.gpus[1], THREE_BLOCKS), .source = create(t.gpus[0], THREE_BLOCKS)};
+    assert_int_equal(gantry__copy_from_host(it.source, values, THREE_BLOCKS, &it.ready), GANTRY_OK);
+    uint64_t before = other->finished(0), reads = other->calls("to_host");
+    fake->close_gate(0, 1u << TO_DEVICE);
+    assert_int_equal(pthread_create(&thread, NULL, cross, &it), 0);
+    assert_int_equal(other->wait_finished(0, before + 2, 20000), 1);
+    assert_int_equal(other->calls("to_host") - reads, 2);
+    assert_true(fake->waiting(0) >= 1);
+    fake->open_gate(0, 7);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(it.status, GANTRY_OK);
+    memset(values, 0, THREE_BLOCKS);
+    assert_int_equal(gantry__copy_to_host(values, it.target, 0, THREE_BLOCKS, it.ready), GANTRY_OK);
+    expect_numbers(values, THREE_BLOCKS, 3);
+    free(values);
+    gantry__buffer_release(it.target);
+    gantry__buffer_release(it.source);
+    device_fixture_close(&t.f);
+}
+
+static void failure_between_backends_ends_the_copy_and_frees_its_blocks(void **state) {
+    (void)state;
+    static const struct {
+        bool at_source;
+        const char *slot;
+        uint64_t call;
+    } cases[] = {{true, "to_host", 1},    {true, "to_host", 3}, {false, "to_device", 1}, {false, "to_device", 2},
+                 {false, "to_device", 3}, {true, "work", 2},    {false, "work", 1},      {false, "work", 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        fixture_t t;
+        open_views(&t);
+        uint32_t *values = numbers(THREE_BLOCKS, 3);
+        crossing_t it = {.target = create(t.gpus[1], THREE_BLOCKS), .source = create(t.gpus[0], THREE_BLOCKS)};
+        assert_int_equal(gantry__copy_from_host(it.source, values, THREE_BLOCKS, &it.ready), GANTRY_OK);
+        const gantry_fake_control_t *control = cases[i].at_source ? other : fake;
+        assert_true(control->fail_calls(cases[i].slot, cases[i].call, 1, GANTRY_INTERNAL, "a hiccup"));
+        (void)cross(&it);
+        if (it.status != GANTRY_INTERNAL || !strstr(gantry__message(), "a hiccup"))
+            fail_msg("case %zu: %d: %s", i, (int)it.status, gantry__message());
+        assert_int_equal(fake->waiting(0), 0); /* nothing reads the blocks any more */
+        free(values);
+        gantry__buffer_release(it.target);
+        gantry__buffer_release(it.source);
+        device_fixture_close(&t.f);
+        fake->reset(), other->reset();
+    }
+}
+
+static void copy_between_backends_without_host_memory_is_refused(void **state) {
+    (void)state;
+    fixture_t t;
+    open_views(&t);
+    crossing_t it = {.target = create(t.gpus[1], THREE_BLOCKS), .source = create(t.gpus[0], THREE_BLOCKS)};
+    t.f.heap.inner.fail_at = 0;
+    (void)cross(&it);
+    t.f.heap.inner.fail_at = -1;
+    assert_int_equal(it.status, GANTRY_RESOURCE_EXHAUSTED);
+    gantry__buffer_release(it.target);
+    gantry__buffer_release(it.source);
+    device_fixture_close(&t.f);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(two_views_of_a_card_copy_through_the_host_in_blocks),
+        TEST(next_block_is_read_while_the_last_one_is_written),
+        TEST(failure_between_backends_ends_the_copy_and_frees_its_blocks),
+        TEST(copy_between_backends_without_host_memory_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
