@@ -14,6 +14,8 @@ static int32_t read_matmul(const gantry_host_t *host, int32_t *out_choice) {
         [GANTRY__OPENCL_MATMUL_CLBLAST] = "clblast",
         [GANTRY__OPENCL_MATMUL_CPU] = "cpu",
         [GANTRY__OPENCL_MATMUL_PORTABLE] = "portable",
+        [GANTRY__OPENCL_MATMUL_TENSOR] = "tensor",
+        [GANTRY__OPENCL_MATMUL_EMULATED] = "tensor_emulated",
     };
 
     return gantry__host_choice(host, "OpenCL", "GANTRY_OPENCL_MATMUL", names, sizeof names / sizeof names[0],
@@ -24,6 +26,7 @@ static int32_t read_matmul(const gantry_host_t *host, int32_t *out_choice) {
 
 static void close_instance(gantry_backend_instance_t *instance) {
     gantry__opencl_devices_forget(instance);
+    gantry__clblast_rows_close(instance->host, instance->clblast_rows);
     pthread_mutex_destroy(&instance->lock);
     gantry__host_free(instance->host, instance, sizeof *instance);
 }
@@ -42,6 +45,9 @@ static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_
         return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for the OpenCL backend");
     }
     status = read_matmul(host, &instance->matmul);
+    if (status == GANTRY_K_OK) {
+        status = gantry__clblast_rows_open(host, &instance->clblast_rows);
+    }
     if (status == GANTRY_K_OK) {
         status = gantry__opencl_symbols_open(host, &instance->cl);
     }
@@ -62,10 +68,9 @@ static uint32_t device_count(gantry_backend_instance_t *instance) { return insta
 static uint32_t list_kernels(gantry_backend_instance_t *instance, uint32_t index,
                              const gantry_kernel_def_t *const **out_kernels) {
     static const gantry_kernel_def_t *const kernels[] = {
-        &gantry__opencl_clblast_kernels[0],
-        &gantry__opencl_clblast_kernels[1],
-        &gantry__opencl_cpu_matmul_kernels[0],
-        &gantry__opencl_cpu_matmul_kernels[1],
+        &gantry__opencl_clblast_kernels[0],    &gantry__opencl_clblast_kernels[1],
+        &gantry__opencl_cpu_matmul_kernels[0], &gantry__opencl_cpu_matmul_kernels[1],
+        &gantry__opencl_tensor_kernels[0],     &gantry__opencl_tensor_kernels[1],
     };
 
     if (index >= instance->record_count) {

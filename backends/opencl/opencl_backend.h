@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #include "opencl/opencl_clblast.h"
+#include "opencl/opencl_clblast_parameters.h"
 #include "opencl/opencl_status.h"
 #include "opencl/opencl_symbols.h"
 #include "shared/kernel_list.h"
@@ -21,7 +22,9 @@ enum {
     GANTRY__OPENCL_MATMUL_AUTO = 0,
     GANTRY__OPENCL_MATMUL_CLBLAST = 1,
     GANTRY__OPENCL_MATMUL_CPU = 2,
-    GANTRY__OPENCL_MATMUL_PORTABLE = 3
+    GANTRY__OPENCL_MATMUL_PORTABLE = 3,
+    GANTRY__OPENCL_MATMUL_TENSOR = 4,  /* NVIDIA's tensor cores by PTX: only by asking */
+    GANTRY__OPENCL_MATMUL_EMULATED = 5 /* the same kernel in plain OpenCL C, for tests */
 };
 
 /* One device as the driver describes it. info points into this record. */
@@ -51,6 +54,7 @@ struct gantry_backend_instance_t {
     int32_t matmul;       /* as asked for */
     pthread_mutex_t lock; /* orders the first opening of CLBlast */
     gantry__opencl_clblast_t clblast;
+    gantry__clblast_rows_t *clblast_rows; /* of a file; NULL */
     char libraries[512];
 };
 

@@ -16,6 +16,7 @@ static const char *const candidates[] = {"libclblast.so.1", "libclblast.so"};
 
 static const gantry__library_symbol_t symbols[] = {
     {"CLBlastClearCache", offsetof(gantry__opencl_clblast_t, clear_cache)},
+    {"CLBlastOverrideParameters", offsetof(gantry__opencl_clblast_t, override_parameters)},
     {"CLBlastSgemmWithTempBuffer", offsetof(gantry__opencl_clblast_t, sgemm)},
     {"CLBlastDgemmWithTempBuffer", offsetof(gantry__opencl_clblast_t, dgemm)},
     {"CLBlastSGemmTempBufferSize", offsetof(gantry__opencl_clblast_t, sgemm_temp_size)},

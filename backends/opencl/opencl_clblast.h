@@ -29,6 +29,8 @@ typedef struct gantry__opencl_clblast_t {
     char name[32];    /* "CLBlast 1.5.3" */
     char reason[256]; /* when not usable */
     int (*clear_cache)(void);
+    int (*override_parameters)(cl_device_id device, const char *kernel, int precision, size_t count, const char **names,
+                               const size_t *values);
     int (*sgemm)(GANTRY__CLBLAST_GEMM(float), cl_mem temp);
     int (*dgemm)(GANTRY__CLBLAST_GEMM(double), cl_mem temp);
     int (*sgemm_temp_size)(GANTRY__CLBLAST_TEMP_SIZE);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "opencl/opencl_matmul.h"
+
 #define MOST_PLATFORMS 64
 #define MOST_DEVICES 256 /* of one platform */
 #define REASON_BYTES 384
@@ -185,7 +187,8 @@ static int32_t resolve_matmul(gantry_backend_instance_t *instance, const gantry_
                  : record->info.type == GANTRY_DEVICE_TYPE_CPU ? GANTRY__OPENCL_MATMUL_CPU
                                                                : GANTRY__OPENCL_MATMUL_PORTABLE;
     }
-    if (choice == GANTRY__OPENCL_MATMUL_CLBLAST && !gantry__opencl_clblast_load(instance, reason, sizeof reason)) {
+    if ((choice == GANTRY__OPENCL_MATMUL_CLBLAST && !gantry__opencl_clblast_load(instance, reason, sizeof reason)) ||
+        !gantry__opencl_tensor_fits(&record->info, choice, reason, sizeof reason)) {
         gantry__host_log(instance->host, instance->matmul == choice ? GANTRY_LOG_WARNING : GANTRY_LOG_INFO,
                          "matrix products on \"%.120s\" take the portable kernels: %s", record->hardware_name, reason);
         choice = GANTRY__OPENCL_MATMUL_PORTABLE;
@@ -245,6 +248,9 @@ int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t
         return status;
     }
     device->matmul = resolve_matmul(instance, device->record);
+    if (device->matmul == GANTRY__OPENCL_MATMUL_CLBLAST) {
+        gantry__clblast_rows_apply(device);
+    }
     *out_device = device;
     return GANTRY_K_OK;
 }

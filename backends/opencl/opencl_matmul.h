@@ -37,9 +37,19 @@ int32_t gantry__opencl_lanes(const gantry_device_info_t *info);
 int gantry__opencl_dots_fit(const gantry__opencl_matmul_t *matmul);
 int32_t gantry__opencl_dots_compute(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul);
 
-/* MatMul and BatchMatMul by CLBlast, and by the kernel for processors. */
+/* ---- opencl_tensor_matmul.c: tensor cores by inline PTX ---- */
+
+/* 1 unless the choice is that kernel's and the device cannot run it: then why not. */
+int gantry__opencl_tensor_fits(const gantry_device_info_t *info, int32_t choice, char *reason, size_t reason_bytes);
+
+#define GANTRY__OPENCL_TENSOR_OPTIONS \
+    "-DGANTRY_SIDE=%d -DGANTRY_A_ALONG=%d -DGANTRY_B_ALONG=%d -DGANTRY_QUADS=%d -DGANTRY_EMULATED=%d"
+extern const gantry_program_source_t gantry__opencl_tensor_source;
+
+/* MatMul and BatchMatMul by CLBlast, by the kernel for processors, and by tensor cores. */
 #define GANTRY__OPENCL_MATMUL_OPS 2
 extern const gantry_kernel_def_t gantry__opencl_clblast_kernels[GANTRY__OPENCL_MATMUL_OPS];
 extern const gantry_kernel_def_t gantry__opencl_cpu_matmul_kernels[GANTRY__OPENCL_MATMUL_OPS];
+extern const gantry_kernel_def_t gantry__opencl_tensor_kernels[GANTRY__OPENCL_MATMUL_OPS];
 
 #endif

@@ -6,5 +6,6 @@
 
 extern const char gantry__text_opencl_cpu_matmul[];
 extern const char gantry__text_opencl_cpu_dots[];
+extern const char gantry__text_opencl_tensor_matmul[];
 
 #endif

@@ -37,6 +37,31 @@ static void collect(defs_t *defs) {
     }
 }
 
+/* ---- the OpenCL backend's product on tensor cores: its inline PTX is the same in CUDA's dialect ---- */
+
+#if defined(GANTRY_CUDA_TEXT_OPENCL)
+#include "opencl/opencl_backend.h"
+#include "opencl/opencl_matmul.h"
+
+static gantry_backend_device_t tensor_device = {.matmul = GANTRY__OPENCL_MATMUL_TENSOR};
+
+static void collect_tensor(defs_t *defs) {
+    for (size_t i = 0; i < GANTRY__OPENCL_MATMUL_OPS && defs->count < MOST_KERNEL_DEFS; i++)
+        defs->list[defs->count++] = &gantry__opencl_tensor_kernels[i];
+}
+
+static gantry_backend_device_t *device_for(const gantry_kernel_def_t *def) {
+    return def->supports == gantry__opencl_tensor_kernels[0].supports ? &tensor_device : NULL;
+}
+#else
+static void collect_tensor(defs_t *defs) { (void)defs; }
+
+static gantry_backend_device_t *device_for(const gantry_kernel_def_t *def) {
+    (void)def;
+    return NULL;
+}
+#endif
+
 /* ---- devices: what the host code looks at ---- */
 
 /* A small and a large card, and a part that imitates small work-groups. */
@@ -212,6 +237,7 @@ static bool run_call(const gantry_kernel_def_t *def, const types_t *types, const
         }
         item.call.op = def->op;
         item.call.kernel = def;
+        item.call.device = device_for(def);
         item.call.device_info = &info;
         item.call.services = &cuda_text_services;
         item.call.core = &recorder;
@@ -264,6 +290,7 @@ void cuda_text_record(const char *case_file, text_list_t *list) {
         return;
     }
     collect(&defs);
+    collect_tensor(&defs);
     while (fgets(line, sizeof line, file)) run_line(&defs, line, list);
     fclose(file);
     for (size_t i = 0; i < defs.count; i++) {

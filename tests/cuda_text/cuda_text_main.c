@@ -99,6 +99,11 @@ static int read_options(int argc, char **argv, options_t *o) {
 
 /* ---- work ---- */
 
+/* Tensor cores that know TF32 came with 80. */
+static int least_architecture(const text_program_t *program) {
+    return strcmp(program->source->label, "opencl/tensor_matmul") == 0 ? 80 : 0;
+}
+
 static void work(const options_t *o, const text_list_t *list, const text_compiler_t *compiler, shared_t *shared) {
     const char *ptxas =
         o->all && access(GANTRY_CUDA_FOLDER "/bin/ptxas", X_OK) == 0 ? GANTRY_CUDA_FOLDER "/bin/ptxas" : NULL;
@@ -106,6 +111,7 @@ static void work(const options_t *o, const text_list_t *list, const text_compile
     for (uint32_t unit; (unit = atomic_fetch_add(&shared->next, 1)) < units;) {
         const text_program_t *program = &list->programs[unit / kinds];
         if (o->only && !strstr(program->source->label, o->only)) continue;
+        if (o->architectures[unit % kinds] < least_architecture(program)) continue;
         cuda_text_compile(compiler, list, program, o->architectures[unit % kinds], ptxas, &shared->reports[unit]);
         fflush(stdout);
     }

@@ -37,7 +37,7 @@ static void open_unknown_matmul_is_invalid(void **state) {
     (void)state;
     open_with_option(&fixture, "GANTRY_OPENCL_MATMUL", "fastest", INVALID_ARGUMENT);
     assert_error_has("fastest");
-    assert_error_has("auto, clblast, cpu and portable");
+    assert_error_has("auto, clblast, cpu, portable, tensor and tensor_emulated");
 }
 
 static void open_without_platforms_says_what_to_install(void **state) {
