@@ -39,9 +39,9 @@ static int32_t read_precision(const gantry_host_t *host, unsigned int *out_compu
             return GANTRY_K_OK;
         }
     }
-    return gantry__cuda_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
-                             "GANTRY_CUDA_MATMUL_PRECISION is \"%.40s\"; float32, tf32, bfloat16 and float16 are accepted",
-                             text);
+    return gantry__cuda_fail(
+        host, GANTRY_K_INVALID_ARGUMENT, 0,
+        "GANTRY_CUDA_MATMUL_PRECISION is \"%.40s\"; float32, tf32, bfloat16 and float16 are accepted", text);
 }
 
 static int32_t read_options(gantry_backend_instance_t *instance) {
