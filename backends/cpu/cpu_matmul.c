@@ -267,21 +267,26 @@ static int try_without_memory(gantry_backend_device_t *device, const gantry__cpu
     return 0;
 }
 
+/* *packed, NULL at first, is for all products of a call: they are of one size, and a call may ask for scratch a few
+ * times only. */
 static int32_t multiply(gantry_op_call_t *call, const gantry__cpu_gemm_t *gemm, const gantry__cpu_gemm_loops_t *loops,
-                        int32_t dtype)
+                        int32_t dtype, char **packed)
 {
     int64_t size = gantry_k_size(dtype), a_bytes;
     int parallel = multiplications(gemm) >= PARALLEL_MULTIPLICATIONS;
-    gantry_span_t span;
     if (try_without_memory(call->device, gemm, loops, dtype, parallel)) {
         return 0;
     }
-    int32_t status = call->services->scratch(call, packed_bytes(gemm, loops, size, &a_bytes), &span);
-    if (status == 0) {
-        blocked(parallel ? call->device : NULL, gemm, loops, size,
-                (char *)(uintptr_t)(span.region + span.offset_bytes));
+    if (*packed == NULL) {
+        gantry_span_t span;
+        int32_t status = call->services->scratch(call, packed_bytes(gemm, loops, size, &a_bytes), &span);
+        if (status != 0) {
+            return status;
+        }
+        *packed = (char *)(uintptr_t)(span.region + span.offset_bytes);
     }
-    return status;
+    blocked(parallel ? call->device : NULL, gemm, loops, size, *packed);
+    return 0;
 }
 
 /* ---- batches ---- */
@@ -293,7 +298,7 @@ typedef struct {
     const gantry__cpu_gemm_loops_t *loops;
     int32_t dtype;
     int64_t each;      /* products of one unit */
-    char *packed;      /* per unit, NULL when products need none */
+    char *packed;      /* of all units, or of the products one after the other; NULL when they need none */
     uint64_t unit_bytes;
 } batch_t;
 
@@ -335,7 +340,7 @@ static int32_t multiply_batch(batch_t *batch)
     if (batch->shape.batches == 1 || work >= 16 * PARALLEL_MULTIPLICATIONS) {
         for (int64_t i = 0; i < batch->shape.batches; i++) {
             gantry__cpu_gemm_t gemm = product_of(batch, i);
-            int32_t status = multiply(batch->call, &gemm, batch->loops, batch->dtype);
+            int32_t status = multiply(batch->call, &gemm, batch->loops, batch->dtype, &batch->packed);
             if (status != 0) {
                 return status;
             }
@@ -403,7 +408,8 @@ int32_t gantry__cpu_matmul(gantry_op_call_t *call)
                                       .c = output->data,
                                       .c_row = shape->n,
                                       .c_column = 1};
-    return shape->batches == 1 ? multiply(call, &batch.gemm, batch.loops, batch.dtype) : multiply_batch(&batch);
+    return shape->batches == 1 ? multiply(call, &batch.gemm, batch.loops, batch.dtype, &batch.packed)
+                               : multiply_batch(&batch);
 }
 
 static int32_t compute_matmul(gantry_op_call_t *call)

@@ -210,6 +210,28 @@ static void wrappers_give_what_their_ops_give(conformance_t *c)
     gantry_scope_end(scope);
 }
 
+/* Made, converted, multiplied and turned as any other type; arithmetic says which types it takes. */
+static void halves_are_stored_converted_and_multiplied(conformance_t *c)
+{
+    static const gantry_dtype_t halves[] = {GANTRY_FLOAT16, GANTRY_BFLOAT16};
+    for (size_t i = 0; i < 2; i++) {
+        gantry_scope_t *scope = conformance_scope(c);
+        const gantry_tensor_t *x = gantry_reshape(scope, conformance_iota(scope, 6), GANTRY_SHAPE(2, 3));
+        const gantry_tensor_t *half = gantry_cast(scope, x, halves[i]), *turned = gantry_transpose(scope, half, NULL);
+        const gantry_tensor_t *ones = gantry_ones(scope, halves[i], GANTRY_SHAPE(3));
+        conformance_check_floats(c, "transposed", gantry_cast(scope, turned, GANTRY_FLOAT32),
+                                 (const float[]){0, 3, 1, 4, 2, 5}, 6);
+        conformance_check_floats(c, "multiplied",
+                                 gantry_cast(scope, gantry_matmul(scope, half, turned, NULL), GANTRY_FLOAT32),
+                                 (const float[]){5, 14, 14, 50}, 4);
+        conformance_check_floats(c, "ones", gantry_cast(scope, ones, GANTRY_FLOAT32), (const float[]){1, 1, 1}, 3);
+        CHECK(c, !gantry_add(scope, half, half), "Add of halves was accepted");
+        conformance_check_status(c, "Add of halves", gantry_scope_status(scope), GANTRY_INVALID_ARGUMENT,
+                                 gantry_scope_message(scope), "float32, float64, int32, int64");
+        gantry_scope_end(scope);
+    }
+}
+
 void conformance_run_calls(conformance_t *c)
 {
     static const conformance_check_t checks[] = {
@@ -222,6 +244,7 @@ void conformance_run_calls(conformance_t *c)
         {"overflowing_shapes_are_refused", overflowing_shapes_are_refused},
         {"casts_saturate", casts_saturate},
         {"wrappers_give_what_their_ops_give", wrappers_give_what_their_ops_give},
+        {"halves_are_stored_converted_and_multiplied", halves_are_stored_converted_and_multiplied},
     };
     conformance_run_checks(c, "call", checks, sizeof checks / sizeof checks[0]);
 }

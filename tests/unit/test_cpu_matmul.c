@@ -231,6 +231,25 @@ static void matmul_scratch_exhausted_returns_the_status(void **state)
     cpu_call_close(&cpu);
 }
 
+/* A call may ask for scratch a few times only, whatever the number of its products. */
+static void batch_of_large_products_takes_scratch_once(void **state)
+{
+    const int64_t side = 260, batch_sizes[] = {9, side, side};
+    cpu_call_t cpu;
+    (void)state;
+    cpu_call_open(&cpu, -1, 2);
+    gantry_arg_t *x = cpu_tensor(&cpu, F64, 3, batch_sizes), *z = cpu_tensor(&cpu, F64, 3, batch_sizes);
+    randomize(x);
+    assert_int_equal(run(&cpu, "BatchMatMul", x, x, 0, 0, z), 0);
+    assert_int_equal(cpu.scratch_count, 1);
+    for (int64_t look = 0; look < 2000; look++) {
+        int64_t at = (int64_t)(random_bits() % (uint64_t)z->element_count), begin = at / (side * side) * side * side;
+        int64_t i = (at - begin) / side, j = at % side;
+        assert_true(bits_of(z, at) == product(x, begin + i * side, 1, x, begin + j, side, side));
+    }
+    cpu_call_close(&cpu);
+}
+
 static void matmul_run_twice_gives_equal_bits(void **state)
 {
     const int64_t sizes[] = {300, 300};
@@ -327,6 +346,7 @@ int main(void)
         cmocka_unit_test(matmul_libraries_match_the_plain_loop),
         cmocka_unit_test(matmul_without_k_gives_zeros),
         cmocka_unit_test(matmul_scratch_exhausted_returns_the_status),
+        cmocka_unit_test(batch_of_large_products_takes_scratch_once),
         cmocka_unit_test(matmul_run_twice_gives_equal_bits),
         cmocka_unit_test(batch_matmul_broadcasts_like_numpy),
     };

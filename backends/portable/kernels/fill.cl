@@ -1,5 +1,5 @@
-/* Fill: one element of T's size (uchar, ushort, int or long stand for all types) everywhere. Before this come dialect, launch,
- * types and work. */
+/* Fill: one element of T's size (uchar, ushort, int or long stand for all types) everywhere. Before this come dialect,
+ * launch, types and work. */
 
 #if !GANTRY_SERIAL
 #define GANTRY_ELEMENTS (16 / (int)sizeof(T))

@@ -1,5 +1,6 @@
-/* float16 and bfloat16, stored as ushort: conversions from and to float32 by bits alone, so that every machine gives the
- * same ones. Comes after dialect.cl; C loops and device text share it. Selects instead of branches, as in convert.cl.
+/* float16 and bfloat16, stored as ushort: conversions from and to float32 by bits alone, so that every machine gives
+ * the same ones. Comes after dialect.cl; C loops and device text share it. Selects instead of branches, as in
+ * convert.cl.
  *
  *   float16    s eeeee mmmmmmmmmm      a float32 with 8 - 5 bits less of exponent, 23 - 10 of fraction
  *   bfloat16   s eeeeeeee mmmmmmm      the upper half of a float32

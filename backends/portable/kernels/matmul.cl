@@ -176,10 +176,29 @@ GANTRY_FN void add_outer_private(U *sums, GANTRY_GLOBAL const T *a, GANTRY_LONG 
     }
 }
 
+/* `steps` rows of B, read in the order in which they lie. */
+GANTRY_FN void read_piece(U *piece, GANTRY_GLOBAL const T *b, GANTRY_LONG row_stride, GANTRY_LONG column_stride,
+                          int steps, int columns)
+{
+    if (column_stride == 1) {
+        for (int p = 0; p < steps; p++) {
+            for (int j = 0; j < columns; j++) {
+                piece[p * COLUMNS + j] = LOAD(b[p * row_stride + j]);
+            }
+        }
+        return;
+    }
+    for (int j = 0; j < columns; j++) {
+        for (int p = 0; p < steps; p++) {
+            piece[p * COLUMNS + j] = LOAD(b[p * row_stride + j * column_stride]);
+        }
+    }
+}
+
 GANTRY_KERNEL matmul_rows(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c), const matmul_t plan)
 {
     U sums[ROWS * COLUMNS];
-    U turned[STEP * COLUMNS]; /* a piece of B: halves, or columns that do not lie side by side */
+    U piece[STEP * COLUMNS]; /* of B: halves, or columns that do not lie side by side */
     const GANTRY_LONG group = GANTRY_GROUP_ID(0);
     const GANTRY_LONG batch = group / (plan.blocks_down * plan.blocks_across);
     const GANTRY_LONG row = group % plan.blocks_down * ROWS;
@@ -194,28 +213,18 @@ GANTRY_KERNEL matmul_rows(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
     }
     for (GANTRY_LONG first = 0; first < plan.k; first += STEP) {
         int steps = (int)(plan.k - first < STEP ? plan.k - first : STEP);
-        if (plan.b_column == 1 && !GANTRY_T_IS_HALF) {
+#if !GANTRY_T_IS_HALF
+        if (plan.b_column == 1) {
             for (int p = 0; p < steps; p++) {
                 add_outer(sums, x + (first + p) * plan.a_column, plan.a_row, rows, y + (first + p) * plan.b_row,
                           columns);
             }
             continue;
         }
-        if (plan.b_column == 1) {
-            for (int p = 0; p < steps; p++) {
-                for (int j = 0; j < columns; j++) {
-                    turned[p * COLUMNS + j] = LOAD(y[(first + p) * plan.b_row + j]);
-                }
-            }
-        } else {
-            for (int j = 0; j < columns; j++) {
-                for (int p = 0; p < steps; p++) {
-                    turned[p * COLUMNS + j] = LOAD(y[(first + p) * plan.b_row + j * plan.b_column]);
-                }
-            }
-        }
+#endif
+        read_piece(piece, y + first * plan.b_row, plan.b_row, plan.b_column, steps, columns);
         for (int p = 0; p < steps; p++) {
-            add_outer_private(sums, x + (first + p) * plan.a_column, plan.a_row, rows, turned + p * COLUMNS, columns);
+            add_outer_private(sums, x + (first + p) * plan.a_column, plan.a_row, rows, piece + p * COLUMNS, columns);
         }
     }
     for (int i = 0; i < rows; i++) {

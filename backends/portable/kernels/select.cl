@@ -1,5 +1,5 @@
-/* Select: condition ? x : y over the bits of elements of T's size (uchar, ushort, int or long stand for all types). Before this
- * come dialect, launch, types and work. */
+/* Select: condition ? x : y over the bits of elements of T's size (uchar, ushort, int or long stand for all types).
+ * Before this come dialect, launch, types and work. */
 
 GANTRY_KERNEL dense(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out),
                     const gantry_work_t p)
