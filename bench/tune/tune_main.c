@@ -1,11 +1,12 @@
-/* gantry_bench_tune: tries parameter sets of CLBlast's matrix product on one OpenCL device and prints the best as rows for
- * GANTRY_OPENCL_CLBLAST_PARAMETERS.
+/* gantry_bench_tune: tries parameter sets of CLBlast's matrix product on one OpenCL device and prints the best as rows
+ * for GANTRY_OPENCL_CLBLAST_PARAMETERS.
  *
  *   gantry_bench_tune [--device opencl:N] [--n N] [--seconds S] [--quick] [--out FILE]
  *
- * Each set is tried as a user would use it: written to such a file, read by a runtime of its own, its product compared with sums in double.
- * Then the smallest product for which CLBlast's tiled kernel, with the best set, beats its direct one is looked for. Stops beginning sets
- * after S seconds (default 60). Exit code: 0 all right, 1 something failed, 2 wrong usage, 77 no such device or no CLBlast. */
+ * Each set is tried as a user would use it: written to such a file, read by a runtime of its own, its product compared
+ * with sums in double. Then the smallest product for which CLBlast's tiled kernel, with the best set, beats its direct
+ * one is looked for. Stops beginning sets after S seconds (default 60). Exit code: 0 all right, 1 something failed, 2
+ * wrong usage, 77 no such device or no CLBlast. */
 #define _POSIX_C_SOURCE 200809L
 #include <gantry/gantry.h>
 #include <math.h>
@@ -55,7 +56,8 @@ static bool is_right(const tuning_t *t, int n) {
     return true;
 }
 
-/* Seconds of the best of several products of n x n; below 0 when one failed or was wrong, with the reason on standard error. */
+/* Seconds of the best of several products of n x n; below 0 when one failed or was wrong, with the reason on standard
+ * error. */
 static double time_products(const tuning_t *t, gantry_scope_t *scope, int n) {
     const size_t bytes = (size_t)n * (size_t)n * sizeof(float);
     const gantry_tensor_t *a = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(n, n), t->a, bytes);
@@ -177,7 +179,7 @@ static int try_all(const tuning_t *t, double *out_seconds) {
     return best;
 }
 
-/* The smallest power of two for which the tiled kernel is the faster; CLBlast compares m * n * k with its third power. */
+/* The smallest power of two for which the tiled kernel is faster; CLBlast compares m * n * k with its third power. */
 static int find_least_indirect(const tuning_t *t, const char *set) {
     for (int n = 128; n < t->n; n *= 2) {
         double tiled = try_set(t, set, 1, n), direct = try_set(t, set, 65536, n);

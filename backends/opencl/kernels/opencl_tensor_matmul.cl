@@ -1,16 +1,17 @@
-/* A float32 matrix product on NVIDIA's tensor cores, by inline PTX: c[i, j] = sum over p of a[i, p] * b[p, j]. Stands behind the portable
- * dialect.cl and launch.cl.
+/* A float32 matrix product on NVIDIA's tensor cores, by inline PTX: c[i, j] = sum over p of a[i, p] * b[p, j]. Stands
+ * behind the portable dialect.cl and launch.cl.
  *
- * Tensor cores multiply TF32, float32 with 10 bits after the point. Each number is therefore split, x = big + small, both TF32, and three
- * products of the four are added up (the fourth is below 2^-22 of the whole):
+ * Tensor cores multiply TF32, float32 with 10 bits after the point. Each number is therefore split, x = big + small,
+ * both TF32, and three products of the four are added up (the fourth is below 2^-22 of the whole):
  *
  *     big * small + small * big + big * big
  *
- * Tensor cores cut their sums off instead of rounding them, which would add up over a long k. So each sum in there spans 8 steps of k and
- * starts from zero; the float32 sums proper are added outside, rounded to nearest.
+ * Tensor cores cut their sums off instead of rounding them, which would add up over a long k. So each sum in there
+ * spans 8 steps of k and starts from zero; the float32 sums proper are added outside, rounded to nearest.
  *
- * One group of 256 work-items, 8 warps, makes SIDE x SIDE of c. For every DEPTH of k the group copies SIDE x DEPTH of a and DEPTH x SIDE of b
- * to local memory, which holds two such pairs: while one is multiplied, the next is on its way in registers.
+ * One group of 256 work-items, 8 warps, makes SIDE x SIDE of c. For every DEPTH of k the group copies SIDE x DEPTH of a
+ * and DEPTH x SIDE of b to local memory, which holds two such pairs: while one is multiplied, the next is on its way in
+ * registers.
  *
  *     c    +---+---+---+---+  a warp has FRAGS x FRAGS fragments of 16 x 8
  *          | 0 | 1 | 2 | 3 |
@@ -18,16 +19,18 @@
  *          | 4 | 5 | 6 | 7 |
  *          +---+---+---+---+
  *
- * An operand that runs on along k in memory lies so in local memory too, DEPTH + 4 apart, else SIDE + 8 apart: either way the 32 lanes that
- * read a fragment hit 32 banks.
+ * An operand that runs on along k in memory lies so in local memory too, DEPTH + 4 apart, else SIDE + 8 apart: either
+ * way the 32 lanes that read a fragment hit 32 banks.
  *
- * What cannot be split (infinities, NaN, beyond 2^60) or would lose bits by it (below 2^-112) makes the group multiply that piece of k
- * without tensor cores: results are those of float32 arithmetic, no product overflows in a tensor core. So does a k below DEPTH.
+ * What cannot be split (infinities, NaN, beyond 2^60) or would lose bits by it (below 2^-112) makes the group multiply
+ * that piece of k without tensor cores: results are those of float32 arithmetic, no product overflows in a tensor core.
+ * So does a k below DEPTH.
  *
- * Options: GANTRY_SIDE 128 or 64; GANTRY_A_ALONG, GANTRY_B_ALONG 1 when the operand runs on along k; GANTRY_QUADS 1 when rows of both are
- * whole float4; GANTRY_EMULATED 1 for plain OpenCL C that moves fragments as the PTX ISA's tables say and cuts sums off likewise (slow, for
- * tests on any device with float64). Sources of the scheme: the PTX ISA, "Matrix Fragments for mma.m16n8k8"; Ootomo and Yokota, "Recovering
- * single precision accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance", 2022. */
+ * Options: GANTRY_SIDE 128 or 64; GANTRY_A_ALONG, GANTRY_B_ALONG 1 when the operand runs on along k; GANTRY_QUADS 1
+ * when rows of both are whole float4; GANTRY_EMULATED 1 for plain OpenCL C that moves fragments as the PTX ISA's tables
+ * say and cuts sums off likewise (slow, for tests on any device with float64). Sources of the scheme: the PTX ISA,
+ * "Matrix Fragments for mma.m16n8k8"; Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores while
+ * surpassing the FP32 theoretical peak performance", 2022. */
 #define ITEMS 256
 #define SIDE GANTRY_SIDE
 #define FRAGS (SIDE / 32)
@@ -40,7 +43,8 @@
 #define TILE_QUADS (SIDE * (DEPTH + 4) / 4) /* room for either kind */
 #define QUADS_EACH (SIDE * DEPTH / 4 / ITEMS)
 
-/* Left to itself ptxas goes for three groups of the small side at once, for which it has to spill; OpenCL has no word for it. */
+/* Left to itself ptxas goes for three groups of the small side at once, for which it has to spill; OpenCL has no word
+ * for it. */
 #if defined(__CUDACC__) && SIDE == 64
 #define TENSOR_KERNEL extern "C" __global__ __launch_bounds__(ITEMS, 2) void
 #elif defined(__CUDACC__)
@@ -66,8 +70,8 @@ typedef struct {
 
 GANTRY_FN uint round_tf32(float x) { return (GANTRY_AS_UINT(x) + 0x1000u) & 0xffffe000u; }
 
-/* d += a * b. Lane 4 * g + t holds of a [g, t], [g + 8, t], [g, t + 4], [g + 8, t + 4]; of b [t, g], [t + 4, g]; of d [g, 2 t], [g, 2 t + 1],
- * [g + 8, 2 t], [g + 8, 2 t + 1]. */
+/* d += a * b. Lane 4 * g + t holds of a [g, t], [g + 8, t], [g, t + 4], [g + 8, t + 4]; of b [t, g], [t + 4, g]; of d
+ * [g, 2 t], [g, 2 t + 1], [g + 8, 2 t], [g + 8, 2 t + 1]. */
 GANTRY_FN void multiply(float *d, const uint *a, const uint *b, GANTRY_LOCAL_POINTER(uint) warp, int item)
 {
     const int lane = item % 32;
@@ -103,7 +107,8 @@ GANTRY_FN uint round_tf32(float x)
 
 GANTRY_FN void multiply(float *d, const uint *a, const uint *b, GANTRY_LOCAL_POINTER(uint) warp, int item)
 {
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+                 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
@@ -138,8 +143,10 @@ GANTRY_FN float4 read_quad(GANTRY_GLOBAL const float *from, int count)
     return quad;
 }
 
-/* This work-item's part of an operand's tile, which has `size` rows of a or columns of b and `depth` steps of k; lines are `length` apart. */
-GANTRY_FN void fetch_tile(float4 *quads, GANTRY_GLOBAL const float *from, GANTRY_LONG length, int size, int depth, int is_along, int item)
+/* This work-item's part of an operand's tile, which has `size` rows of a or columns of b and `depth` steps of k; lines
+ * are `length` apart. */
+GANTRY_FN void fetch_tile(float4 *quads, GANTRY_GLOBAL const float *from, GANTRY_LONG length, int size, int depth,
+                          int is_along, int item)
 {
     const int lines = is_along ? size : depth;
     const int end = is_along ? depth : size;
@@ -182,8 +189,8 @@ GANTRY_FN void split(float x, uint *big, uint *small)
     *small = round_tf32(x - GANTRY_AS_FLOAT(*big));
 }
 
-GANTRY_FN void multiply_tensor(float *sums, GANTRY_LOCAL_POINTER(const float) a, GANTRY_LOCAL_POINTER(const float) b, int row, int column,
-                               GANTRY_LOCAL_POINTER(uint) warp, int item)
+GANTRY_FN void multiply_tensor(float *sums, GANTRY_LOCAL_POINTER(const float) a, GANTRY_LOCAL_POINTER(const float) b,
+                               int row, int column, GANTRY_LOCAL_POINTER(uint) warp, int item)
 {
     const int g = item % 32 / 4;
     const int t = item % 4;
@@ -216,8 +223,8 @@ GANTRY_FN void multiply_tensor(float *sums, GANTRY_LOCAL_POINTER(const float) a,
 }
 
 /* The same sums in float32 arithmetic. */
-GANTRY_FN void multiply_plain(float *sums, GANTRY_LOCAL_POINTER(const float) a, GANTRY_LOCAL_POINTER(const float) b, int row, int column,
-                              int item)
+GANTRY_FN void multiply_plain(float *sums, GANTRY_LOCAL_POINTER(const float) a, GANTRY_LOCAL_POINTER(const float) b,
+                              int row, int column, int item)
 {
     const int g = item % 32 / 4;
     const int t = item % 4;
@@ -237,7 +244,8 @@ GANTRY_FN void multiply_plain(float *sums, GANTRY_LOCAL_POINTER(const float) a, 
     }
 }
 
-GANTRY_FN void store_sums(GANTRY_GLOBAL float *c, const float *sums, GANTRY_LONG line, int row, int column, int rows, int columns, int item)
+GANTRY_FN void store_sums(GANTRY_GLOBAL float *c, const float *sums, GANTRY_LONG line, int row, int column, int rows,
+                          int columns, int item)
 {
     const int g = item % 32 / 4;
     const int t = item % 4;
@@ -289,14 +297,17 @@ TENSOR_KERNEL opencl_tensor_matmul(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_
     const int columns = at_most(plan.n - column, SIDE);
     const GANTRY_LONG a_line = GANTRY_A_ALONG ? plan.k : plan.m;
     const GANTRY_LONG b_line = GANTRY_B_ALONG ? plan.k : plan.n;
-    GANTRY_GLOBAL const float *x = GANTRY_IN(float, a) + batch_offset(&plan, plan.a_batch, batch) + row * (GANTRY_A_ALONG ? a_line : 1);
-    GANTRY_GLOBAL const float *y = GANTRY_IN(float, b) + batch_offset(&plan, plan.b_batch, batch) + column * (GANTRY_B_ALONG ? b_line : 1);
+    GANTRY_GLOBAL const float *x =
+        GANTRY_IN(float, a) + batch_offset(&plan, plan.a_batch, batch) + row * (GANTRY_A_ALONG ? a_line : 1);
+    GANTRY_GLOBAL const float *y =
+        GANTRY_IN(float, b) + batch_offset(&plan, plan.b_batch, batch) + column * (GANTRY_B_ALONG ? b_line : 1);
     GANTRY_GLOBAL float *z = GANTRY_OUT(float, c) + batch * plan.m * plan.n + row * plan.n + column;
     const int steps = (int)((plan.k + DEPTH - 1) / DEPTH);
     const int item = (int)GANTRY_LOCAL_ID(0);
     const int warp_row = item / 128 * (SIDE / 2);
     const int warp_column = item / 32 % 4 * (SIDE / 4);
-    /* The warp's, and so no constant: PoCL 3.1 lets all groups share an array whose address alone is handed to functions. */
+    /* The warp's, and so no constant: PoCL 3.1 lets all groups share an array whose address alone is handed to
+     * functions. */
     GANTRY_LOCAL_POINTER(uint) warp = exchange + item / 32 * (EXCHANGE_WORDS / 8);
     float4 a_next[QUADS_EACH], b_next[QUADS_EACH];
     float sums[FRAGS * FRAGS * 4];
