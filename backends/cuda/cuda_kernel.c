@@ -68,7 +68,8 @@ static int32_t count_parameters(gantry_backend_kernel_t *kernel) {
         return -1;
     }
     while (count < MOST_PARAMETERS) {
-        native = cu->cuFuncGetParamInfo(kernel->function, (size_t)count, &offset_bytes, &kernel->parameter_bytes[count]);
+        native =
+            cu->cuFuncGetParamInfo(kernel->function, (size_t)count, &offset_bytes, &kernel->parameter_bytes[count]);
         if (native != GANTRY__CU_SUCCESS) {
             break;
         }

@@ -52,7 +52,8 @@ static const struct {
     {"cuMem", {&value, &memory, &ecc}},
     {"cuModuleLoadDataEx", {&image, &memory, &launch}},
     {"cuModuleGetFunction", {&missing, &memory, &launch}},
-    {"cuFuncGetParamInfo", {&unknown, &memory, &address}}, /* CUDA_ERROR_INVALID_VALUE is how it says that there are no more */
+    {"cuFuncGetParamInfo",
+     {&unknown, &memory, &address}}, /* CUDA_ERROR_INVALID_VALUE is how it says that there are no more */
     {"cuLaunchKernel", {&resources, &memory, &launch}},
     {"cu", {&unknown, &memory, &address}},
     {"nvrtc", {&rtc_compilation, &rtc_memory, &rtc_internal}},
@@ -156,7 +157,8 @@ static bool is_given_back(char *out_why, size_t why_bytes) {
         long live = self.stand_in->live(kind) - self.live[kind];
         long abandoned = self.is_left_behind ? 0 : self.stand_in->abandoned(kind) - self.abandoned[kind];
         if (live == 0 && abandoned == 0) continue;
-        (void)snprintf(out_why, why_bytes, "CUDA: %+ld %s live, %ld ended with their context only", live, names[kind], abandoned);
+        (void)snprintf(out_why, why_bytes, "CUDA: %+ld %s live, %ld ended with their context only", live, names[kind],
+                       abandoned);
         return false;
     }
     return true;

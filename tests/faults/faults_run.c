@@ -191,9 +191,11 @@ static char judge(faults_child_t *child, const faults_said_t *said, bool fired, 
     if (said->differs) return judge_error(said, out_why, why_bytes);
     if (said->in_create && said->cause_is_told) return 'e'; /* a device less, as was said */
     if (code != 0 && output_tells(child)) return 'e';
-    if (code == 1 && faults_source_is_lost() && said->cause_is_told) return 'e'; /* it expects what only that device does */
+    if (code == 1 && faults_source_is_lost() && said->cause_is_told)
+        return 'e'; /* it expects what only that device does */
     if (code != 0) return fail(out_why, why_bytes, "exit code %d, and no call failed: results are wrong", code);
-    if ((child->scenario->flags & FAULTS_SAME_OUTPUT) && !faults_source_is_lost() && hash_file(child->output) != child->output_hash)
+    if ((child->scenario->flags & FAULTS_SAME_OUTPUT) && !faults_source_is_lost() &&
+        hash_file(child->output) != child->output_hash)
         return fail(out_why, why_bytes, "no call failed, and the program printed other results");
     return 'o';
 }

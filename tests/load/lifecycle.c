@@ -171,9 +171,9 @@ static void judge(const options_t *options, const growth_t *growth, const growth
     long mappings = growth->after.mappings - growth->before.mappings - (base->after.mappings - base->before.mappings);
     printf("ours less the driver's: resident %.1f, C heap %.1f bytes per cycle; tolerance %.0f%s\n", extra, heap_extra,
            options->tolerance_bytes,
-           MEASURE_SANITIZED           ? " (not judged: a sanitizer keeps memory of its own)"
+           MEASURE_SANITIZED         ? " (not judged: a sanitizer keeps memory of its own)"
            : options->device == CUDA ? " (not judged: PoCL behind the stand-in grows)"
-                                       : "");
+                                     : "");
     EXPECT(growth->after.threads <= growth->before.threads, "threads stay behind");
     EXPECT(growth->after.files <= growth->before.files, "files stay open");
     EXPECT(atomic_load(&heap_blocks) == 0 && atomic_load(&heap_bytes) == 0,
@@ -193,7 +193,8 @@ static void judge_stand_in(const options_t *options) {
     memcpy(&find, &symbol, sizeof find);
     for (int kind = 0; kind < STAND_IN_KINDS; ++kind) {
         long live = find()->live(kind), abandoned = find()->abandoned(kind);
-        EXPECT(live == 0 && abandoned == 0, "kind %d: %ld stay behind, %ld ended with their context", kind, live, abandoned);
+        EXPECT(live == 0 && abandoned == 0, "kind %d: %ld stay behind, %ld ended with their context", kind, live,
+               abandoned);
     }
     EXPECT(find()->complaints(text, sizeof text) == 0, "no driver would have survived this: %s", text);
     printf("%llu calls of the stand-in; objects left: none of %d kinds%s\n", (unsigned long long)find()->calls(NULL),
@@ -392,7 +393,8 @@ int main(int argc, char **argv) {
     (void)setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     if (!read_options(argc, argv, &options)) {
         printf(
-            "usage: lifecycle [--device cpu|opencl|cuda] [--cycles N] [--together THREADS] [--objects LIBRARY] [--tolerance "
+            "usage: lifecycle [--device cpu|opencl|cuda] [--cycles N] [--together THREADS] [--objects LIBRARY] "
+            "[--tolerance "
             "BYTES]\n");
         return 2;
     }

@@ -37,20 +37,21 @@ typedef struct machine_t {
 static log_lines_t lines;
 static int wrong; /* in the child */
 
-#define EXPECT(condition, ...)                                       \
-    do {                                                             \
-        if (!(condition)) {                                          \
-            wrong = 1;                                               \
-            printf("line %d: %s: ", __LINE__, #condition);           \
-            printf(__VA_ARGS__);                                     \
-            printf("\n");                                            \
-        }                                                            \
+#define EXPECT(condition, ...)                             \
+    do {                                                   \
+        if (!(condition)) {                                \
+            wrong = 1;                                     \
+            printf("line %d: %s: ", __LINE__, #condition); \
+            printf(__VA_ARGS__);                           \
+            printf("\n");                                  \
+        }                                                  \
     } while (0)
 #define EXPECT_TEXT(text, part) EXPECT(strstr(text, part), "\"%s\" is not in \"%s\"", part, text)
 
 static void machine_init(machine_t *m) {
-    static const char *const libraries[] = {"GANTRY_CUDA_LIBRARY=" STAND_IN("libcuda"), "GANTRY_CUDA_NVRTC=" STAND_IN("libnvrtc"),
-                                            "GANTRY_CUDA_CUBLAS=" STAND_IN("libcublas"), "GANTRY_CUDA_NVML=" STAND_IN("libnvml")};
+    static const char *const libraries[] = {
+        "GANTRY_CUDA_LIBRARY=" STAND_IN("libcuda"), "GANTRY_CUDA_NVRTC=" STAND_IN("libnvrtc"),
+        "GANTRY_CUDA_CUBLAS=" STAND_IN("libcublas"), "GANTRY_CUDA_NVML=" STAND_IN("libnvml")};
     memset(m, 0, sizeof *m);
     memcpy(m->extra, libraries, sizeof libraries);
     log_lines_init(&lines);
@@ -135,8 +136,9 @@ static void on_machine(const char *settings, void (*body)(machine_t *m)) {
         _exit(wrong);
     }
     assert_int_equal(waitpid(child, &result, 0), child);
-    if (result != 0) fail_msg("on a machine with \"%s\": %s %d", settings, WIFSIGNALED(result) ? "signal" : "exit code",
-                              WIFSIGNALED(result) ? WTERMSIG(result) : WEXITSTATUS(result));
+    if (result != 0)
+        fail_msg("on a machine with \"%s\": %s %d", settings, WIFSIGNALED(result) ? "signal" : "exit code",
+                 WIFSIGNALED(result) ? WTERMSIG(result) : WEXITSTATUS(result));
 }
 
 static void just_compute(machine_t *m) {
@@ -212,7 +214,8 @@ static void runs_no_programs(machine_t *m) {
     expect_computes(m, "GPU:0");
     EXPECT(gantry_get_placements(m->runtime, 1, &record, &count) == GANTRY_OK && count == 1, "%zu", count);
     EXPECT_TEXT(record.device, "CPU:0");
-    EXPECT(record.refusal_count > 0 && record.refusals[0].why == GANTRY_REFUSED_NO_KERNEL, "%u refusals", record.refusal_count);
+    EXPECT(record.refusal_count > 0 && record.refusals[0].why == GANTRY_REFUSED_NO_KERNEL, "%u refusals",
+           record.refusal_count);
 }
 
 static void has_no_nvrtc(machine_t *m) {
@@ -278,18 +281,20 @@ static gantry_program_stats_t compute_and_count(machine_t *m) {
 
 /* The driver refuses what the cache has: of another card, damaged within, too new. */
 static void cache_is_refused(machine_t *m) {
-    static const char *const refusals[] = {"fail=cuModuleLoadDataEx:1:209", "fail=cuModuleLoadDataEx:1:200", "fail=cuModuleLoadDataEx:1:218"};
+    static const char *const refusals[] = {"fail=cuModuleLoadDataEx:1:209", "fail=cuModuleLoadDataEx:1:200",
+                                           "fail=cuModuleLoadDataEx:1:218"};
     (void)snprintf(m->folder, sizeof m->folder, "/tmp/gantry_bad_input_XXXXXX");
     EXPECT(mkdtemp(m->folder), "no folder");
     m->options.kernel_cache = m->folder;
     gantry_program_stats_t first = compute_and_count(m), warm = compute_and_count(m);
-    EXPECT(first.built > 1 && warm.built == 0 && warm.loaded == first.built, "%d built, then %d, %d loaded", (int)first.built,
-           (int)warm.built, (int)warm.loaded);
+    EXPECT(first.built > 1 && warm.built == 0 && warm.loaded == first.built, "%d built, then %d, %d loaded",
+           (int)first.built, (int)warm.built, (int)warm.loaded);
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; ++i) {
         control()->reset();
         set(refusals[i]);
         gantry_program_stats_t stats = compute_and_count(m);
-        EXPECT(stats.built == 1 && stats.bad_entries == 1, "%s: %d built, %d bad", refusals[i], (int)stats.built, (int)stats.bad_entries);
+        EXPECT(stats.built == 1 && stats.bad_entries == 1, "%s: %d built, %d bad", refusals[i], (int)stats.built,
+               (int)stats.bad_entries);
     }
     remove_files(m->folder);
 }
@@ -355,8 +360,8 @@ static void loses_a_card(machine_t *m) {
     EXPECT_TEXT(record.device, "GPU:1");
     expect_computes(m, "GPU:0"); /* soft placement takes another */
     EXPECT(gantry_get_placements(m->runtime, 1, &record, &count) == GANTRY_OK && count == 1, "%zu", count);
-    EXPECT(record.refusal_count > 0 && record.refusals[0].why == GANTRY_REFUSED_DEVICE_LOST, "%u refusals, %s", record.refusal_count,
-           gantry_refusal_text(record.refusals[0].why));
+    EXPECT(record.refusal_count > 0 && record.refusals[0].why == GANTRY_REFUSED_DEVICE_LOST, "%u refusals, %s",
+           record.refusal_count, gantry_refusal_text(record.refusals[0].why));
 }
 
 /* However much a message says first, the driver's error at its end stays. */
@@ -400,12 +405,14 @@ static void copies_between_cards(machine_t *m) {
 
 static void has_no_peers(machine_t *m) {
     copies_between_cards(m);
-    EXPECT(log_lines_with(&lines, "takes the way through the host", "reach each other's memory") == 1, "the way is not told");
+    EXPECT(log_lines_with(&lines, "takes the way through the host", "reach each other's memory") == 1,
+           "the way is not told");
 }
 
 static void refuses_peers(machine_t *m) {
     copies_between_cards(m);
-    EXPECT(log_lines_with(&lines, "takes the way through the host", "CUDA_ERROR_TOO_MANY_PEERS (711)") == 1, "the way is not told");
+    EXPECT(log_lines_with(&lines, "takes the way through the host", "CUDA_ERROR_TOO_MANY_PEERS (711)") == 1,
+           "the way is not told");
 }
 
 static void refused_peer_access_is_told_and_copies_arrive(void **state) {
@@ -442,8 +449,8 @@ static void has_damaged_module(machine_t *m) {
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; ++i) {
         write_module(file, cuts[i]);
         machine_open(m);
-        EXPECT(m->cuda.state == GANTRY_BACKEND_REFUSED || m->cuda.state == GANTRY_BACKEND_UNAVAILABLE, "%ld bytes: state %d", cuts[i],
-               (int)m->cuda.state);
+        EXPECT(m->cuda.state == GANTRY_BACKEND_REFUSED || m->cuda.state == GANTRY_BACKEND_UNAVAILABLE,
+               "%ld bytes: state %d", cuts[i], (int)m->cuda.state);
         EXPECT_TEXT(m->cuda.reason, file);
         expect_computes(m, "CPU:0");
         machine_close(m);
@@ -489,9 +496,21 @@ static void shows_cards(machine_t *m) {
 static void visible_devices_are_numbered_as_the_variable_says(void **state) {
     /* identities: "stand-in card  0" in ASCII, the last digit counts */
     static const char *const forms[][2] = {
-        {NULL, "012"},  {"0", "0"},       {"2,0", "20"},  {"1,2", "12"},  {"-1", ""},     {"", ""},        {"7", ""},
-        {"0,9,1", "0"}, {"0,-1,1", "0"},  {"1,1", ""},    {"none", ""},   {"abc", ""},    {"0, 1", "01"},
-        {"GPU-7374616e-642d-696e-2063-617264202032", "2"}, {"GPU-7374616e-642d-696e-2063-617264202031,GPU-7374616e-642d-696e-2063-617264202030", "10"},
+        {NULL, "012"},
+        {"0", "0"},
+        {"2,0", "20"},
+        {"1,2", "12"},
+        {"-1", ""},
+        {"", ""},
+        {"7", ""},
+        {"0,9,1", "0"},
+        {"0,-1,1", "0"},
+        {"1,1", ""},
+        {"none", ""},
+        {"abc", ""},
+        {"0, 1", "01"},
+        {"GPU-7374616e-642d-696e-2063-617264202032", "2"},
+        {"GPU-7374616e-642d-696e-2063-617264202031,GPU-7374616e-642d-696e-2063-617264202030", "10"},
         {"GPU-7374616e", ""}, /* of all three */
     };
     (void)state;

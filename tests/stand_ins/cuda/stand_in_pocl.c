@@ -75,7 +75,8 @@ static int find_device(void) {
 static void open_pocl(void) {
     cl_int native = CL_SUCCESS;
 
-    setenv("POCL_WORK_GROUP_SPECIALIZATION", "0", 0); /* one kernel for every size of work-group: see the build options */
+    setenv("POCL_WORK_GROUP_SPECIALIZATION", "0",
+           0); /* one kernel for every size of work-group: see the build options */
     if (!resolve() || !find_device()) {
         return;
     }
