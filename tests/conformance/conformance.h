@@ -26,6 +26,7 @@ typedef struct conformance_options_t {
     const char *case_part;    /* text that a case's name must contain; NULL: any */
     const char *golden;       /* folder of *.json */
     const char *skip_file;    /* NULL: none */
+    const char *platform;     /* part of its name without which nothing is run; NULL: any */
     const char *expectations; /* file of kernels known to be missing */
     uint64_t every;           /* run only each n-th case of golden files, sweep and matrix products */
     bool opencl_cpu_as_gpu;

@@ -118,8 +118,11 @@ static int print_device(conformance_t *c, const gantry_logical_device_t *device)
     }
     printf("device %s (%s): %s, %s, driver %s\n", gantry_logical_device_full_name(device), details.alias,
            details.hardware_name, details.platform, details.driver_version);
-    if (device == c->device) c->backend = details.backend;
-    return 0;
+    if (device != c->device) return 0;
+    c->backend = details.backend;
+    if (!c->options.platform || strstr(details.platform, c->options.platform)) return 0;
+    printf("SKIP this is for \"%s\"\n", c->options.platform);
+    return CONFORMANCE_SKIPPED;
 }
 
 /* A part that imitates what most cards have, 256 work-items in a group, where the processor allows more. */

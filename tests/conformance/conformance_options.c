@@ -19,6 +19,7 @@ static const char usage[] =
     "  --compare NAME         run the same inputs there too and require equal bits; nothing else is checked\n"
     "  --opencl-cpu-as-gpu    let OpenCL devices of type CPU count as GPUs\n"
     "  --gpu-forms            imitate a card on the first GPU: a processor runs the kernels' forms for GPUs\n"
+    "  --platform TEXT        exit 77 unless the platform of the device contains TEXT\n"
     "  --only NAME[,NAME]     these ops and groups only\n"
     "  --case TEXT            cases whose name contains TEXT\n"
     "  --every N              the first of every N cases of an op in golden files and sweep, and of matrix products\n"
@@ -68,7 +69,7 @@ static int take_word(conformance_options_t *o, const char *word, const char *val
     const text_option_t texts[] = {
         {"--device", &o->device},       {"--compare", &o->compare}, {"--only", &o->only},
         {"--case", &o->case_part},      {"--golden", &o->golden},   {"--expectations", &o->expectations},
-        {"--skip-file", &o->skip_file},
+        {"--skip-file", &o->skip_file}, {"--platform", &o->platform},
     };
     *out_took_value = false;
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {

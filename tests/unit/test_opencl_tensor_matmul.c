@@ -7,8 +7,15 @@
 
 #include "product_case.h"
 
+/* Other versions than the one the emulation was made on may build it wrong: PoCL 6 does now and then, with one and the
+ * same text. */
 static void open_emulated(core_t *core, fixture_t *fixture) {
     core_open(core, fixture, "GANTRY_OPENCL_MATMUL", "tensor_emulated");
+    if (strstr(fixture->info[0].platform_version, "PoCL 3.") == NULL) {
+        print_message("skipped: the emulation is for PoCL 3, this is %s\n", fixture->info[0].platform_version);
+        core_close(core);
+        skip();
+    }
     core->dtype_count = 1; /* float32 */
 }
 
