@@ -36,15 +36,6 @@ static void close_instance(gantry_backend_instance_t *instance) {
     gantry__host_free(instance->host, instance, sizeof *instance);
 }
 
-static void open_nvrtc(gantry_backend_instance_t *instance) {
-    gantry__nvrtc_open(instance->host, instance->cu.version, &instance->nvrtc);
-    if (!instance->nvrtc.is_usable) {
-        gantry__host_log(instance->host, GANTRY_LOG_WARNING, "CUDA devices run no programs: %s",
-                         instance->nvrtc.reason);
-    }
-}
-
-/* NVRTC comes last but one: it takes time, and without a driver it is of no use. */
 static int32_t fill_instance(gantry_backend_instance_t *instance) {
     int32_t status = read_options(instance);
 
@@ -56,7 +47,6 @@ static int32_t fill_instance(gantry_backend_instance_t *instance) {
     }
     snprintf(instance->version, sizeof instance->version, "CUDA %d.%d", instance->cu.version / 1000,
              instance->cu.version % 1000 / 10);
-    open_nvrtc(instance);
     return gantry__cuda_devices_find(instance);
 }
 

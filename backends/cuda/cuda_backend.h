@@ -46,6 +46,7 @@ struct gantry_backend_instance_t {
     int32_t has_private_contexts;
     unsigned int float32_products; /* GANTRY__CUBLAS_COMPUTE_32F, or a faster one */
     char version[24];     /* "CUDA 12.9", the driver's */
+    int wants_12;         /* libraries of CUDA 12 before those of 13, which need a driver of 13 and know no card before 7.5 */
     pthread_mutex_t lock; /* guards the records' open_device and what is opened late: the tables below and the line */
     gantry__cublas_t cublas;
     gantry__nvml_t nvml;

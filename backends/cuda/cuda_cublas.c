@@ -39,14 +39,13 @@ static void find_name(gantry__cublas_t *cublas, const char *file) {
     cublas->is_usable = 1;
 }
 
-/* Newest first, unless the driver is older: see cuda_nvrtc.c. */
 static void load(gantry_backend_instance_t *instance) {
     static const char *const newest_first[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
     static const char *const for_12[] = {"libcublasLt.so.12", "libcublasLt.so.13"};
     const gantry__cuda_file_t wanted = {.name = "cuBLASLt",
                                         .least = " of CUDA 12 or newer",
                                         .option = "GANTRY_CUDA_CUBLAS",
-                                        .candidates = instance->cu.version < 13000 ? for_12 : newest_first,
+                                        .candidates = instance->wants_12 ? for_12 : newest_first,
                                         .candidate_count = 2};
     gantry__cublas_t *cublas = &instance->cublas;
     char file[GANTRY__CUDA_FILE_BYTES];

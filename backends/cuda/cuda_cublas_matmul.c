@@ -194,30 +194,37 @@ static void fold_batches(gantry__matmul_shape_t *shape) {
     }
 }
 
-static void read_product(gantry_op_call_t *call, const gantry__matmul_shape_t *shape, product_t *out) {
+/* Alignments and workspace are not the shape's: they stay 0. */
+static void read_form(const gantry__matmul_shape_t *shape, int32_t dtype, gantry__cublas_form_t *out) {
     int32_t last = shape->batch_rank - 1;
     int is_a_plain = shape->a_column == 1; /* a matrix of one row or column is both */
     int is_b_plain = shape->b_column == 1;
 
+    *out = (gantry__cublas_form_t){
+        .dtype = dtype,
+        .batch_count = last >= 0 ? (int32_t)shape->batch_dims[last] : 1,
+        .left = {.rows = (uint64_t)(is_b_plain ? shape->n : shape->k),
+                 .columns = (uint64_t)(is_b_plain ? shape->k : shape->n),
+                 .is_transposed = !is_b_plain,
+                 .batch_stride = last >= 0 ? shape->b_batch[last] : 0},
+        .right = {.rows = (uint64_t)(is_a_plain ? shape->k : shape->m),
+                  .columns = (uint64_t)(is_a_plain ? shape->m : shape->k),
+                  .is_transposed = !is_a_plain,
+                  .batch_stride = last >= 0 ? shape->a_batch[last] : 0},
+        .out = {.rows = (uint64_t)shape->n,
+                .columns = (uint64_t)shape->m,
+                .batch_stride = last >= 0 ? shape->m * shape->n : 0},
+    };
+}
+
+static void read_product(gantry_op_call_t *call, const gantry__matmul_shape_t *shape, product_t *out) {
     *out = (product_t){
         .call = call,
         .left = gantry__cuda_address(&call->inputs[1]->span),
         .right = gantry__cuda_address(&call->inputs[0]->span),
         .out = gantry__cuda_address(&call->outputs[0]->span),
-        .form = {.dtype = call->outputs[0]->dtype,
-                 .batch_count = last >= 0 ? (int32_t)shape->batch_dims[last] : 1,
-                 .left = {.rows = (uint64_t)(is_b_plain ? shape->n : shape->k),
-                          .columns = (uint64_t)(is_b_plain ? shape->k : shape->n),
-                          .is_transposed = !is_b_plain,
-                          .batch_stride = last >= 0 ? shape->b_batch[last] : 0},
-                 .right = {.rows = (uint64_t)(is_a_plain ? shape->k : shape->m),
-                           .columns = (uint64_t)(is_a_plain ? shape->m : shape->k),
-                           .is_transposed = !is_a_plain,
-                           .batch_stride = last >= 0 ? shape->a_batch[last] : 0},
-                 .out = {.rows = (uint64_t)shape->n,
-                         .columns = (uint64_t)shape->m,
-                         .batch_stride = last >= 0 ? shape->m * shape->n : 0}},
     };
+    read_form(shape, call->outputs[0]->dtype, &out->form);
 }
 
 /* The product of the outer batch dimensions' index `run`. */
@@ -280,7 +287,28 @@ static int card_has_type(const gantry_op_call_t *call) {
     return call->outputs[0]->dtype != GANTRY_K_BFLOAT16 || call->device->record->capability >= 80;
 }
 
-/* Counts beyond 32 bits are left to the portable kernels. */
+/* Whether the library has a way for the form at any address and without a workspace: then it has one for the call as it
+ * comes, too. A call of the library that fails otherwise is compute's to report. */
+static int has_algorithm(const gantry_op_call_t *call, const gantry__matmul_shape_t *shape) {
+    gantry_backend_device_t *device = call->device;
+    gantry__cublas_plan_t *plan = NULL;
+    gantry__cublas_form_t form;
+    gantry__cublas_status_t native;
+
+    read_form(shape, call->outputs[0]->dtype, &form);
+    form.left.alignment = form.right.alignment = form.out.alignment = gantry_k_size(form.dtype);
+    if (gantry__cuda_enter(device) != GANTRY__CU_SUCCESS) {
+        return 1;
+    }
+    native = gantry__cublas_plan_take(device, &form, &plan);
+    if (native == GANTRY__CUBLAS_SUCCESS) {
+        gantry__cublas_plan_give(device, plan);
+    }
+    gantry__cuda_leave(device);
+    return native != GANTRY__CUBLAS_NOT_SUPPORTED && native != GANTRY__CUBLAS_ARCH_MISMATCH;
+}
+
+/* Counts beyond 32 bits, and what the library has no way for, are left to the portable kernels. */
 static int32_t supports(const gantry_op_call_t *call) {
     gantry__matmul_shape_t shape;
 
@@ -290,7 +318,8 @@ static int32_t supports(const gantry_op_call_t *call) {
     }
     read_shape(call, &shape);
     return shape.m <= INT32_MAX && shape.n <= INT32_MAX && shape.k <= INT32_MAX &&
-           (shape.batch_rank == 0 || shape.batch_dims[shape.batch_rank - 1] <= INT32_MAX);
+           (shape.batch_rank == 0 || shape.batch_dims[shape.batch_rank - 1] <= INT32_MAX) &&
+           (shape.k == 0 || has_algorithm(call, &shape));
 }
 
 /* A product over no elements is all zeros. */

@@ -118,7 +118,10 @@ static gantry__cublas_status_t choose(const gantry_backend_device_t *device, gan
                                                     plan->out, preference, 1, &plan->choice, &found);
     }
     lt->cublasLtMatmulPreferenceDestroy(preference);
-    return native == GANTRY__CUBLAS_SUCCESS && found == 0 ? GANTRY__CUBLAS_NOT_SUPPORTED : native;
+    if (native == GANTRY__CUBLAS_SUCCESS) {
+        native = found == 0 ? GANTRY__CUBLAS_NOT_SUPPORTED : plan->choice.state;
+    }
+    return native;
 }
 
 /* ---- one plan's life ---- */

@@ -41,6 +41,33 @@ static int32_t start_driver(const gantry_backend_instance_t *instance, int *out_
     return GANTRY_K_OK;
 }
 
+static int is_before_7_5(const gantry_backend_instance_t *instance, int ordinal) {
+    const gantry__cuda_symbols_t *cu = &instance->cu;
+    gantry__cu_device_t device = 0;
+    int major = 0;
+    int minor = 0;
+
+    return cu->cuDeviceGet(&device, ordinal) == GANTRY__CU_SUCCESS &&
+           cu->cuDeviceGetAttribute(&major, GANTRY__CU_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device) ==
+               GANTRY__CU_SUCCESS &&
+           cu->cuDeviceGetAttribute(&minor, GANTRY__CU_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device) ==
+               GANTRY__CU_SUCCESS &&
+           10 * major + minor < 75;
+}
+
+/* It takes time, and without cards it is of no use. */
+static void open_nvrtc(gantry_backend_instance_t *instance, int count) {
+    instance->wants_12 = instance->cu.version < 13000;
+    for (int i = 0; i < count && !instance->wants_12; i++) {
+        instance->wants_12 = is_before_7_5(instance, i);
+    }
+    gantry__nvrtc_open(instance->host, instance->wants_12, &instance->nvrtc);
+    if (!instance->nvrtc.is_usable) {
+        gantry__host_log(instance->host, GANTRY_LOG_WARNING, "CUDA devices run no programs: %s",
+                         instance->nvrtc.reason);
+    }
+}
+
 /* Keeps the reason, for the message when no card remains, and warns with it. */
 static void leave_out(const gantry_host_t *host, char *reasons, size_t reasons_bytes, int ordinal, const char *reason) {
     size_t length = strlen(reasons);
@@ -58,6 +85,7 @@ int32_t gantry__cuda_devices_find(gantry_backend_instance_t *instance) {
     if (status != GANTRY_K_OK) {
         return status;
     }
+    open_nvrtc(instance, count);
     instance->records = gantry__cuda_alloc(host, (size_t)count * sizeof *instance->records);
     if (instance->records == NULL) {
         return GANTRY_K_RESOURCE_EXHAUSTED;

@@ -4,41 +4,58 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "shared/host_call.h"
 
 /* ---- finding ---- */
 
-/* In one toolkit's folder; NULL when no candidate is there. */
-static void *open_in(const gantry_host_t *host, const gantry__cuda_file_t *wanted, const char *folder, char *out_file) {
+/* In a toolkit's folder; NULL when it is not there. */
+static void *open_in(const gantry_host_t *host, const char *option, const char *folder, const char *name,
+                     char *out_file) {
     char reasons[400];
+    char path[GANTRY__CUDA_FILE_BYTES];
+    const char *only = path;
+    int length = snprintf(path, sizeof path, "%s/lib64/%s", folder, name);
 
-    for (size_t i = 0; i < wanted->candidate_count; i++) {
-        char path[GANTRY__CUDA_FILE_BYTES];
-        const char *only = path;
-        int length = snprintf(path, sizeof path, "%s/lib64/%s", folder, wanted->candidates[i]);
-        void *library = NULL;
-
-        if (length > 0 && (size_t)length < sizeof path && access(path, R_OK) == 0) {
-            library = gantry__library_open(host, wanted->option, &only, 1, out_file, GANTRY__CUDA_FILE_BYTES, reasons,
-                                           sizeof reasons);
-        }
-        if (library != NULL) {
-            return library;
-        }
+    if (length < 0 || (size_t)length >= sizeof path || access(path, R_OK) != 0) {
+        return NULL;
     }
-    return NULL;
+    return gantry__library_open(host, option, &only, 1, out_file, GANTRY__CUDA_FILE_BYTES, reasons, sizeof reasons);
 }
 
-/* Where the loader finds nothing. */
-static void *open_in_toolkits(const gantry_host_t *host, const gantry__cuda_file_t *wanted, char *out_file) {
+static void *open_in_toolkits(const gantry_host_t *host, const char *option, const char *name, char *out_file) {
     const char *folders[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
     void *library = NULL;
 
     for (size_t i = 0; i < sizeof folders / sizeof folders[0] && library == NULL; i++) {
         if (folders[i] != NULL && folders[i][0] != '\0') {
-            library = open_in(host, wanted, folders[i], out_file);
+            library = open_in(host, option, folders[i], name, out_file);
+        }
+    }
+    return library;
+}
+
+/* Each candidate everywhere before the next one: the first is the one that suits the driver. */
+static void *open_first(const gantry_host_t *host, const gantry__cuda_file_t *wanted, char *out_file, char *out_reasons,
+                        size_t reasons_bytes) {
+    void *library = NULL;
+
+    out_reasons[0] = '\0';
+    if (gantry__host_option(host, wanted->option) != NULL) {
+        return gantry__library_open(host, wanted->option, NULL, 0, out_file, GANTRY__CUDA_FILE_BYTES, out_reasons,
+                                    reasons_bytes);
+    }
+    for (size_t i = 0; i < wanted->candidate_count && library == NULL; i++) {
+        char reason[200];
+        size_t length = strlen(out_reasons);
+
+        library = gantry__library_open(host, wanted->option, &wanted->candidates[i], 1, out_file,
+                                       GANTRY__CUDA_FILE_BYTES, reason, sizeof reason);
+        if (library == NULL) {
+            library = open_in_toolkits(host, wanted->option, wanted->candidates[i], out_file);
+            snprintf(out_reasons + length, reasons_bytes - length, "%s%s", length > 0 ? "; " : "", reason);
         }
     }
     return library;
@@ -49,12 +66,8 @@ int gantry__cuda_library_open(const gantry_host_t *host, const gantry__cuda_file
                               char *reason, size_t reason_bytes) {
     char reasons[400];
     const char *missing;
-    void *library = gantry__library_open(host, wanted->option, wanted->candidates, wanted->candidate_count, out_file,
-                                         GANTRY__CUDA_FILE_BYTES, reasons, sizeof reasons);
+    void *library = open_first(host, wanted, out_file, reasons, sizeof reasons);
 
-    if (library == NULL && gantry__host_option(host, wanted->option) == NULL) {
-        library = open_in_toolkits(host, wanted, out_file);
-    }
     if (library == NULL) {
         snprintf(reason, reason_bytes, "%s cannot be opened: %s", wanted->name, reasons);
         return 0;

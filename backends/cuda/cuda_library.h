@@ -1,8 +1,8 @@
 /* NVIDIA's libraries beside the driver: found, opened at run time, their functions in a table. Those that have their place
  * here before they have a use, cuDNN and NCCL, are also judged by their version.
  *
- * The loader's own search comes first, then the folders of a toolkit: those that CUDA_HOME and CUDA_PATH name, and
- * /usr/local/cuda, which is often in nobody's search path.
+ * For each name the loader's own search comes first, then the folders of a toolkit: those that CUDA_HOME and CUDA_PATH
+ * name, and /usr/local/cuda, which is often in nobody's search path.
  * Owner: the table that holds it; the library stays loaded. Threads: the caller's lock guards the opening. */
 #ifndef GANTRY_CUDA_LIBRARY_H
 #define GANTRY_CUDA_LIBRARY_H

@@ -60,14 +60,13 @@ static void ask_version(gantry__nvrtc_t *nvrtc, const char *file) {
     nvrtc->is_usable = 1;
 }
 
-/* A library of CUDA 13 does not work with a driver of CUDA 12, hence the order. */
-void gantry__nvrtc_open(const gantry_host_t *host, int driver_version, gantry__nvrtc_t *out_nvrtc) {
+void gantry__nvrtc_open(const gantry_host_t *host, int wants_12, gantry__nvrtc_t *out_nvrtc) {
     static const char *const newest_first[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"};
     static const char *const for_12[] = {"libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc.so.11.2"};
     const gantry__cuda_file_t wanted = {.name = "NVRTC",
                                         .least = " of CUDA 11.2 or newer",
                                         .option = "GANTRY_CUDA_NVRTC",
-                                        .candidates = driver_version < 13000 ? for_12 : newest_first,
+                                        .candidates = wants_12 ? for_12 : newest_first,
                                         .candidate_count = 3};
     char file[GANTRY__CUDA_FILE_BYTES];
 

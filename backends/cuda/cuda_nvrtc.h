@@ -50,10 +50,9 @@ typedef struct gantry__nvrtc_t {
 #undef GANTRY__NVRTC_SLOT
 } gantry__nvrtc_t;
 
-/* Opens option GANTRY_CUDA_NVRTC when set, else libnvrtc.so.13, .12, .11.2: for a driver older than CUDA 13 that
- * one's own first, since binaries of a newer compiler may be too new for it. Its absence is no failure: is_usable
- * is 0 and reason says why. */
-void gantry__nvrtc_open(const gantry_host_t *host, int driver_version, gantry__nvrtc_t *out_nvrtc);
+/* Opens option GANTRY_CUDA_NVRTC when set, else libnvrtc.so.13, .12, .11.2, with wants_12 that of CUDA 12
+ * first. Its absence is no failure: is_usable is 0 and reason says why. */
+void gantry__nvrtc_open(const gantry_host_t *host, int wants_12, gantry__nvrtc_t *out_nvrtc);
 
 /* NVRTC's own word for a result: "NVRTC_ERROR_COMPILATION". */
 const char *gantry__nvrtc_error_name(const gantry__nvrtc_t *nvrtc, gantry__nvrtc_result_t native);

@@ -152,11 +152,66 @@ static void libraries_line_names_each_one_or_why_it_is_missing(void **state) {
     fixture_close(&fixture);
 }
 
-/* A toolkit that is in nobody's search path is found by the variable that names it. */
+/* ---- a toolkit that is in nobody's search path, found by the variable that names it ---- */
+
+typedef struct toolkit_t {
+    char folder[32];
+    char paths[2][64]; /* of its libraries */
+} toolkit_t;
+
+/* With these names in its lib64, the second of which may be NULL, for this library of the stand-in. */
+static void make_toolkit(toolkit_t *toolkit, const char *target, const char *name, const char *other_name) {
+    char path[64];
+
+    memset(toolkit, 0, sizeof *toolkit);
+    snprintf(toolkit->folder, sizeof toolkit->folder, "/tmp/gantry_toolkit_XXXXXX");
+    assert_non_null(mkdtemp(toolkit->folder));
+    snprintf(path, sizeof path, "%s/lib64", toolkit->folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    for (int i = 0; i < (other_name != NULL ? 2 : 1); i++) {
+        snprintf(toolkit->paths[i], sizeof toolkit->paths[i], "%s/%s", path, i == 0 ? name : other_name);
+        assert_int_equal(symlink(target, toolkit->paths[i]), 0);
+    }
+    setenv("CUDA_HOME", toolkit->folder, 1);
+}
+
+static void end_toolkit(toolkit_t *toolkit) {
+    char path[64];
+
+    unsetenv("CUDA_HOME");
+    for (int i = 0; i < 2; i++) {
+        assert_true(toolkit->paths[i][0] == '\0' || unlink(toolkit->paths[i]) == 0);
+    }
+    snprintf(path, sizeof path, "%s/lib64", toolkit->folder);
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(rmdir(toolkit->folder), 0);
+}
+
+/* Which NVRTC was taken, told as a failure. */
+static int32_t tell_nvrtc(fixture_t *fixture) {
+    fixture_set(fixture, "GANTRY_CUDA_NVRTC", "");
+    if (just_open(fixture) == 0) {
+        snprintf(fixture_error, sizeof fixture_error, "%s", fixture->backend->libraries(fixture->instance));
+        fixture->backend->close(fixture->instance);
+    }
+    return UNAVAILABLE;
+}
+
+static void libraries_suit_the_driver_and_the_oldest_card(void **state) {
+    toolkit_t toolkit;
+
+    (void)state;
+    skip_unless_it_opens();
+    make_toolkit(&toolkit, STAND_IN("libnvrtc"), "libnvrtc.so.12", "libnvrtc.so.13");
+    check_in_child("GANTRY_STAND_IN_CUDA", "driver=13000;cc=9.0", tell_nvrtc, UNAVAILABLE, "libnvrtc.so.13");
+    check_in_child("GANTRY_STAND_IN_CUDA", "driver=12090;cc=9.0", tell_nvrtc, UNAVAILABLE, "libnvrtc.so.12");
+    check_in_child("GANTRY_STAND_IN_CUDA", "driver=13000;devices=2;cc=9.0,7.0", tell_nvrtc, UNAVAILABLE, "libnvrtc.so.12");
+    end_toolkit(&toolkit);
+}
+
 static void library_in_a_toolkits_folder_is_found(void **state) {
     fixture_t fixture;
-    char folder[] = "/tmp/gantry_toolkit_XXXXXX";
-    char path[64];
+    toolkit_t toolkit;
     char found[96];
     int has_it;
 
@@ -165,25 +220,16 @@ static void library_in_a_toolkits_folder_is_found(void **state) {
         printf("  SKIP: the loader finds NVML by itself\n");
         skip();
     }
-    assert_non_null(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/lib64", folder);
-    assert_int_equal(mkdir(path, 0700), 0);
-    snprintf(path, sizeof path, "%s/lib64/libnvidia-ml.so.1", folder);
-    assert_int_equal(symlink(STAND_IN("libnvml"), path), 0);
-    setenv("CUDA_HOME", folder, 1);
+    make_toolkit(&toolkit, STAND_IN("libnvml"), "libnvidia-ml.so.1", NULL);
     fixture_init(&fixture);
     fixture_set(&fixture, "GANTRY_CUDA_NVML", "");
     fixture_open_instance(&fixture);
-    snprintf(found, sizeof found, "%s (driver 0.0.stand-in) found", path);
+    snprintf(found, sizeof found, "%s (driver 0.0.stand-in) found", toolkit.paths[0]);
     has_it = strstr(fixture.backend->libraries(fixture.instance), found) != NULL;
-    unsetenv("CUDA_HOME");
     if (!has_it) printf("%s\n", fixture.backend->libraries(fixture.instance));
     fixture_close(&fixture);
+    end_toolkit(&toolkit);
     assert_true(has_it);
-    assert_int_equal(unlink(path), 0);
-    *strrchr(path, '/') = '\0';
-    assert_int_equal(rmdir(path), 0);
-    assert_int_equal(rmdir(folder), 0);
 }
 
 /* The line with other libraries in the places of cuDNN and NCCL. */
@@ -439,7 +485,8 @@ static void lost_card_is_unavailable_and_the_other_works_on(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(query_older_core_is_refused),
-        cmocka_unit_test(open_on_other_machines_says_why_not), /* forks: before the stand-in is opened here */
+        cmocka_unit_test(open_on_other_machines_says_why_not),
+        cmocka_unit_test(libraries_suit_the_driver_and_the_oldest_card), /* forks: before the stand-in is opened here */
         cmocka_unit_test(open_missing_driver_is_unavailable_with_the_loaders_words),
         cmocka_unit_test(open_incomplete_driver_names_the_missing_function),
         cmocka_unit_test(open_unknown_option_is_invalid),

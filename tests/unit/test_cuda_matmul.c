@@ -178,6 +178,21 @@ static void product_reports_each_failing_call(void **state) {
     }
 }
 
+static void product_without_an_algorithm_is_left_to_the_portable_kernels(void **state) {
+    fixture_t fixture;
+    core_t core;
+    product_t p = plain(FLOAT16, 3, 5, 7, 0, 0);
+    uint16_t numbers[35] = {0};
+
+    (void)state;
+    open_all(&core, &fixture, NULL, NULL);
+    fixture_control()->set("fail=cublasLtMatmulAlgoGetHeuristic:*:15");
+    assert_int_equal(run(&core, &p, numbers, numbers, numbers), UNIMPLEMENTED);
+    fixture_control()->reset();
+    check_product(&core, &p);
+    core_close(&core);
+}
+
 static uint64_t choices(void) { return fixture_control()->calls("cublasLtMatmulAlgoGetHeuristic"); }
 
 /* The library is asked once per form of product; the forms used last are kept, and all end with the device. */
@@ -199,15 +214,16 @@ static void plans_of_products_are_kept(void **state) {
     p.shift = 8; /* less aligned: another choice */
     check_product(&core, &p);
     assert_int_equal(choices(), before + 1);
+    /* a form takes two plans: one that says whether the library has a way at all, and the call's own */
     for (int64_t m = 10; m < 10 + PLANS; m++) {
         other = plain(FLOAT32, m, 2, 2, 0, 0);
         check_product(&core, &other);
         check_product(&core, &p); /* never the oldest */
     }
-    assert_int_equal(choices(), before + 1 + PLANS);
+    assert_int_equal(choices(), before + 1 + 2 * PLANS);
     p.shift = 0; /* long unused: asked again */
     check_product(&core, &p);
-    assert_int_equal(choices(), before + 2 + PLANS);
+    assert_int_equal(choices(), before + 2 + 2 * PLANS);
     core_close(&core);
     assert_int_equal(fixture_control()->live(STAND_IN_BLAS_PARTS), 0);
 }
@@ -223,6 +239,7 @@ int main(void) {
         cmocka_unit_test(product_without_a_workspace_takes_another_way),
         cmocka_unit_test(product_without_the_library_is_left_to_the_portable_kernels),
         cmocka_unit_test(product_reports_each_failing_call),
+        cmocka_unit_test(product_without_an_algorithm_is_left_to_the_portable_kernels),
         cmocka_unit_test(plans_of_products_are_kept),
     };
 
