@@ -30,6 +30,7 @@ typedef struct bench_t {
     bool is_wrong;     /* a result was */
     int most_n;        /* of matrices, in the cases of cards */
     size_t most_bytes; /* of tensors, likewise */
+    const char *types; /* of the card's products, a comma between; NULL: all */
     bench_report_t report;
 } bench_t;
 
@@ -53,6 +54,8 @@ int bench_card_start_child(const char *what, const char *uuid, const char *kerne
 /* Prints what the raw drivers list, CUDA's and OpenCL's, without Gantry. The process's exit code. */
 int bench_drivers(void);
 
+/* True when name is one of the comma list's items; a NULL list holds all. */
+bool bench_is_in(const char *list, const char *name);
 /* False after a message on standard error when a call of Gantry failed. */
 bool bench_is_ok(gantry_status_t status, const char *device, const char *what);
 /* extra as in gantry_runtime_options_t; NULL after a message. */

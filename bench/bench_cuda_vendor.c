@@ -46,7 +46,7 @@ bool bench_cuda_open(bench_cuda_t *table) {
 /* As Gantry opens them: for a driver of CUDA 12 that one's own library first. */
 bool bench_nvrtc_open(bench_nvrtc_t *table, int driver_version) {
     static const char *const for_13[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", NULL};
-    static const char *const for_12[] = {"libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so.13", NULL};
+    static const char *const for_12[] = {"libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc.so.11.2", NULL};
     void *library = bench_library_open("GANTRY_CUDA_NVRTC", driver_version < 13000 ? for_12 : for_13);
     if (!is_open(library, "NVRTC")) return false;
     BENCH_NVRTC_SYMBOLS(FIND)
