@@ -49,7 +49,7 @@ void bench_card_start(bench_t *bench);
 
 /* In a child that the listing case started: prints the nanoseconds that `what` took. The process's exit code. */
 int bench_listing_child(const char *what);
-/* Likewise for the start of a card: prints nanoseconds, and the card's memory in use before and after. */
+/* Likewise for the start of a card: prints nanoseconds, and the card's memory in use afterwards. */
 int bench_card_start_child(const char *what, const char *uuid, const char *kernel_cache);
 /* Prints what the raw drivers list, CUDA's and OpenCL's, without Gantry. The process's exit code. */
 int bench_drivers(void);
