@@ -24,6 +24,7 @@ typedef struct bench_t {
     bench_device_t devices[BENCH_MAX_DEVICES]; /* the CPU backend's first */
     size_t device_count;
     const char *program; /* to start again as a child */
+    const char *json;    /* the file of --json; NULL */
     int rounds;
     bool quick;
     bool is_stand_in;  /* of a card: what is measured is no figure of one */
@@ -58,6 +59,8 @@ int bench_drivers(void);
 bool bench_is_in(const char *list, const char *name);
 /* False after a message on standard error when a call of Gantry failed. */
 bool bench_is_ok(gantry_status_t status, const char *device, const char *what);
+/* Writes the rows so far into the file of --json, for who ends a long case from outside. False after a message. */
+bool bench_save(const bench_t *bench);
 /* extra as in gantry_runtime_options_t; NULL after a message. */
 gantry_runtime_t *bench_runtime(const char *const *extra);
 /* A scope on a device; NULL after a message. */

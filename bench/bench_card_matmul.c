@@ -246,7 +246,7 @@ static void measure_kind(bench_t *bench, const bench_device_t *device, const ben
         return;
     }
     for (size_t i = 0; goes_on && i < sizeof sizes / sizeof sizes[0] && sizes[i] <= bench->most_n; ++i) {
-        goes_on = measure_size(bench, &runner, device, card, kind, sizes[i]);
+        goes_on = measure_size(bench, &runner, device, card, kind, sizes[i]) && bench_save(bench);
     }
     if (bench->most_n < sizes[0]) (void)measure_size(bench, &runner, device, card, kind, bench->most_n);
     if (kind->setting) gantry_runtime_release(runner.runtime);

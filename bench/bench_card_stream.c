@@ -195,6 +195,7 @@ static void run_case(bench_t *bench, const bench_device_t *device, const bench_c
         if ((size_t)(sides[i] * sides[i]) * 4 > bench->most_bytes) continue;
         is_any = true;
         measure_side(bench, device, card, sides[i]);
+        (void)bench_save(bench);
     }
     if (!is_any) measure_side(bench, device, card, (int64_t)sqrt((double)bench->most_bytes / 4));
 }

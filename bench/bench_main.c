@@ -181,13 +181,23 @@ static bool open_runtime(bench_t *bench, const char *wanted) {
     return false;
 }
 
-static bool print_and_write(bench_t *bench, const char *json) {
+static void device_lines(const bench_t *bench, const char *out_lines[BENCH_MAX_DEVICES]) {
+    for (size_t i = 0; i < bench->device_count; ++i) out_lines[i] = bench->devices[i].line;
+}
+
+bool bench_save(const bench_t *bench) {
     const char *lines[BENCH_MAX_DEVICES];
-    for (size_t i = 0; i < bench->device_count; ++i) lines[i] = bench->devices[i].line;
-    bench_report_print(&bench->report, lines, bench->device_count);
-    if (!json || bench_report_write_json(&bench->report, json, lines, bench->device_count)) return true;
-    (void)fprintf(stderr, "%s could not be written\n", json);
+    device_lines(bench, lines);
+    if (!bench->json || bench_report_write_json(&bench->report, bench->json, lines, bench->device_count)) return true;
+    (void)fprintf(stderr, "%s could not be written\n", bench->json);
     return false;
+}
+
+static bool print_and_write(const bench_t *bench) {
+    const char *lines[BENCH_MAX_DEVICES];
+    device_lines(bench, lines);
+    bench_report_print(&bench->report, lines, bench->device_count);
+    return bench_save(bench);
 }
 
 int main(int argc, char **argv) {
@@ -200,6 +210,7 @@ int main(int argc, char **argv) {
     /* The libraries' own threads must sleep while others are measured: set before any of them is opened. */
     (void)setenv("OMP_WAIT_POLICY", "passive", 0);
     bench_t bench = {.program = "/proc/self/exe",
+                     .json = options.json,
                      .quick = options.quick,
                      .most_n = options.most_n,
                      .types = options.types,
@@ -211,7 +222,7 @@ int main(int argc, char **argv) {
         for (size_t i = 0; i < CASE_COUNT; ++i) {
             if (bench_is_in(options.cases, cases[i].name)) cases[i].run(&bench);
         }
-        code = print_and_write(&bench, options.json) && !bench.is_wrong ? 0 : 1;
+        code = print_and_write(&bench) && !bench.is_wrong ? 0 : 1;
     }
     gantry_runtime_release(bench.runtime);
     bench_report_deinit(&bench.report);
