@@ -149,8 +149,7 @@ static void measure_copy(bench_t *bench, const char *from, const char *to) {
     gantry_scope_t *source = bench_scope(bench, from);
     copy_t copy = {.target = bench_scope(bench, to)};
     bench_contender_t contender = {.name = to, .run = copy_over, .subject = &copy};
-    bench_measure_t shown = {
-        .subject = "card_transfer", .work = work, .unit = "GB/s", .amount = (double)bytes * 1e-9};
+    bench_measure_t shown = {.subject = "card_transfer", .work = work, .unit = "GB/s", .amount = (double)bytes * 1e-9};
     (void)snprintf(work, sizeof work, "from %s, %zu KiB", from, bytes >> 10);
     if (source && copy.target)
         copy.source = gantry_range(source, gantry_scalar_i32(source, 0), gantry_scalar_i32(source, (int32_t)count),
