@@ -24,12 +24,14 @@ typedef struct bench_t {
     bench_device_t devices[BENCH_MAX_DEVICES]; /* the CPU backend's first */
     size_t device_count;
     const char *program; /* to start again as a child */
+    const char *json;    /* the file of --json; NULL */
     int rounds;
     bool quick;
     bool is_stand_in;  /* of a card: what is measured is no figure of one */
     bool is_wrong;     /* a result was */
     int most_n;        /* of matrices, in the cases of cards */
     size_t most_bytes; /* of tensors, likewise */
+    const char *types; /* of the card's products, a comma between; NULL: all */
     bench_report_t report;
 } bench_t;
 
@@ -48,13 +50,17 @@ void bench_card_start(bench_t *bench);
 
 /* In a child that the listing case started: prints the nanoseconds that `what` took. The process's exit code. */
 int bench_listing_child(const char *what);
-/* Likewise for the start of a card: prints nanoseconds, and the card's memory in use before and after. */
+/* Likewise for the start of a card: prints nanoseconds, and the card's memory in use afterwards. */
 int bench_card_start_child(const char *what, const char *uuid, const char *kernel_cache);
 /* Prints what the raw drivers list, CUDA's and OpenCL's, without Gantry. The process's exit code. */
 int bench_drivers(void);
 
+/* True when name is one of the comma list's items; a NULL list holds all. */
+bool bench_is_in(const char *list, const char *name);
 /* False after a message on standard error when a call of Gantry failed. */
 bool bench_is_ok(gantry_status_t status, const char *device, const char *what);
+/* Writes the rows so far into the file of --json, for who ends a long case from outside. False after a message. */
+bool bench_save(const bench_t *bench);
 /* extra as in gantry_runtime_options_t; NULL after a message. */
 gantry_runtime_t *bench_runtime(const char *const *extra);
 /* A scope on a device; NULL after a message. */

@@ -51,6 +51,12 @@ bool bench_card_is_wrong(bench_t *bench, const char *subject, const char *work, 
     return false;
 }
 
+bool bench_card_has_failed(bench_t *bench, const char *subject, const char *work, const char *on) {
+    bench->is_wrong = true;
+    bench_report_note(&bench->report, "FAILED: %s, %s on %s: %.150s", subject, work, on, gantry_last_message());
+    return false;
+}
+
 void bench_card_trim(const bench_t *bench, const char *device) {
     (void)gantry_trim_memory(bench->runtime, device, 0, NULL);
 }

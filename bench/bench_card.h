@@ -25,6 +25,9 @@ void bench_card_interleave(const bench_t *bench, bench_contender_t *contenders, 
 /* Says that on computed something wrong, and keeps it for the exit code. false always. */
 bool bench_card_is_wrong(bench_t *bench, const char *subject, const char *work, const char *on);
 
+/* Says that on computed nothing, with gantry_last_message; it counts as wrong. false always. */
+bool bench_card_has_failed(bench_t *bench, const char *subject, const char *work, const char *on);
+
 /* Gives what scopes left in the device's pool back, so that the raw side has room. */
 void bench_card_trim(const bench_t *bench, const char *device);
 

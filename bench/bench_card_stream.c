@@ -118,12 +118,12 @@ static bool sums_are_right(const subject_t *subject, const gantry_tensor_t *c) {
     return is_right;
 }
 
-static bool is_right(const subject_t *subject) {
+static bool is_right(bench_t *bench, const subject_t *subject, const char *work, const char *device) {
     const gantry_tensor_t *c = compute(subject);
-    bool right =
-        c && (subject->work->form == FORM_ELEMENTS ? elements_are_right(subject, c) : sums_are_right(subject, c));
-    if (c) gantry_tensor_drop(subject->scope, c);
-    return right;
+    if (!c || gantry_tensor_wait(c) != GANTRY_OK) return bench_card_has_failed(bench, "card_stream", work, device);
+    bool right = subject->work->form == FORM_ELEMENTS ? elements_are_right(subject, c) : sums_are_right(subject, c);
+    gantry_tensor_drop(subject->scope, c);
+    return right || bench_card_is_wrong(bench, "card_stream", work, device);
 }
 
 /* ---- the case ---- */
@@ -147,12 +147,8 @@ static void measure(bench_t *bench, const char *const names[2], subject_t subjec
     for (int i = 0; i < 2; ++i) {
         subjects[i].work = work;
         if (!subjects[i].a || !subjects[i].b) continue;
-        if (is_right(&subjects[i])) {
+        if (is_right(bench, &subjects[i], text, names[i]))
             contenders[count++] = (bench_contender_t){.name = names[i], .run = run, .subject = &subjects[i]};
-        } else {
-            (void)bench_is_ok(gantry_scope_status(subjects[i].scope), names[i], work->name);
-            (void)bench_card_is_wrong(bench, "card_stream", text, names[i]);
-        }
     }
     bench_measure_t shown = {
         .subject = "card_stream",
@@ -199,6 +195,7 @@ static void run_case(bench_t *bench, const bench_device_t *device, const bench_c
         if ((size_t)(sides[i] * sides[i]) * 4 > bench->most_bytes) continue;
         is_any = true;
         measure_side(bench, device, card, sides[i]);
+        (void)bench_save(bench);
     }
     if (!is_any) measure_side(bench, device, card, (int64_t)sqrt((double)bench->most_bytes / 4));
 }

@@ -1,6 +1,7 @@
 /* Transfers of a card: a constant made and waited for, a tensor read, against cuMemcpyHtoDAsync and cuMemcpyDtoHAsync from and to the same
  * memory, each waited for. "Pinned" is what gantry_pinned_alloc gives, and has the target; "ordinary memory" is malloc's. Above 64 KiB Gantry
- * hands the program's memory to the driver, up to there it copies through pinned blocks of its own, which is not measured here. */
+ * hands the program's memory to the driver, up to there it copies through pinned blocks of its own, which is not measured here.
+ * Copies between the card's two views, through the host, are shown without a reference. */
 #include "bench_card.h"
 
 #include <stdlib.h>
@@ -114,7 +115,63 @@ static void measure_sizes(bench_t *bench, subject_t *subject, const char *device
     }
 }
 
+/* ---- between the card's two views ---- */
+
+typedef struct copy_t {
+    gantry_scope_t *target;
+    const gantry_tensor_t *source;
+} copy_t;
+
+static bool copy_over(void *argument, int calls) {
+    copy_t *copy = argument;
+    for (int i = 0; i < calls; ++i) {
+        const gantry_tensor_t *there = gantry_identity(copy->target, copy->source);
+        if (!there || gantry_tensor_wait(there) != GANTRY_OK) return false;
+        gantry_tensor_drop(copy->target, there);
+    }
+    return true;
+}
+
+static bool copy_is_right(const copy_t *copy, int64_t count) {
+    int32_t *found = calloc((size_t)count, sizeof *found);
+    const gantry_tensor_t *there = gantry_identity(copy->target, copy->source);
+    bool is_same = found && there && gantry_tensor_read(there, found, (size_t)count * sizeof *found) == GANTRY_OK;
+    for (int64_t i = 0; is_same && i < count; ++i) is_same = found[i] == (int32_t)i;
+    if (there) gantry_tensor_drop(copy->target, there);
+    free(found);
+    return is_same;
+}
+
+static void measure_copy(bench_t *bench, const char *from, const char *to) {
+    size_t bytes = bench->most_bytes < (size_t)64 << 20 ? bench->most_bytes : (size_t)64 << 20;
+    int64_t count = (int64_t)(bytes / 4);
+    char work[48];
+    gantry_scope_t *source = bench_scope(bench, from);
+    copy_t copy = {.target = bench_scope(bench, to)};
+    bench_contender_t contender = {.name = to, .run = copy_over, .subject = &copy};
+    bench_measure_t shown = {.subject = "card_transfer", .work = work, .unit = "GB/s", .amount = (double)bytes * 1e-9};
+    (void)snprintf(work, sizeof work, "from %s, %zu KiB", from, bytes >> 10);
+    if (source && copy.target)
+        copy.source = gantry_range(source, gantry_scalar_i32(source, 0), gantry_scalar_i32(source, (int32_t)count),
+                                   gantry_scalar_i32(source, 1));
+    if (!copy.source) {
+        (void)bench_card_has_failed(bench, "card_transfer", work, to);
+    } else if (!copy_is_right(&copy, count)) {
+        (void)bench_card_is_wrong(bench, "card_transfer", work, to);
+    } else {
+        bench_card_interleave(bench, &contender, 1, 1000);
+        bench_report_contenders(&bench->report, &shown, &contender, 1, 0);
+    }
+    if (copy.target) (void)gantry_scope_end(copy.target);
+    if (source) (void)gantry_scope_end(source);
+    bench_card_trim(bench, from);
+    bench_card_trim(bench, to);
+}
+
+/* ---- the case ---- */
+
 static void run_case(bench_t *bench, const bench_device_t *device, const bench_card_t *card) {
+    const bench_device_t *view = bench_card_opencl_view(bench, device);
     size_t most = (size_t)256 << 20;
     void *pinned = NULL, *ordinary;
     if (most > bench->most_bytes) most = bench->most_bytes;
@@ -134,6 +191,9 @@ static void run_case(bench_t *bench, const bench_device_t *device, const bench_c
     bench_card_free(card, subject.raw);
     if (subject.scope) (void)gantry_scope_end(subject.scope);
     bench_card_trim(bench, device->alias);
+    if (!view) return;
+    measure_copy(bench, device->alias, view->alias);
+    measure_copy(bench, view->alias, device->alias);
 }
 
 void bench_card_transfer(bench_t *bench) { bench_each_card(bench, "card_transfer", run_case); }

@@ -46,7 +46,7 @@ bool bench_cuda_open(bench_cuda_t *table) {
 /* As Gantry opens them: for a driver of CUDA 12 that one's own library first. */
 bool bench_nvrtc_open(bench_nvrtc_t *table, int driver_version) {
     static const char *const for_13[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", NULL};
-    static const char *const for_12[] = {"libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so.13", NULL};
+    static const char *const for_12[] = {"libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc.so.11.2", NULL};
     void *library = bench_library_open("GANTRY_CUDA_NVRTC", driver_version < 13000 ? for_12 : for_13);
     if (!is_open(library, "NVRTC")) return false;
     BENCH_NVRTC_SYMBOLS(FIND)
@@ -180,6 +180,20 @@ static const char small_add_text[] =
     "extern \"C\" __global__ void add(float *x) { int i = threadIdx.x; x[8 + i] = x[i] + x[4 + i]; }\n"
     "#endif\n";
 
+enum { MOST_CAPABILITIES = 64 };
+
+/* What NVRTC compiles for: the card, or, when the card is newer than NVRTC, the newest it knows, as PTX. 0: for nothing. */
+static int target_of(const bench_nvrtc_t *nvrtc, int capability) {
+    int known[MOST_CAPABILITIES], count = 0, newest = 0;
+    if (nvrtc->nvrtcGetNumSupportedArchs(&count) != 0 || count > MOST_CAPABILITIES ||
+        nvrtc->nvrtcGetSupportedArchs(known) != 0)
+        return 0;
+    for (int i = 0; i < count; ++i) {
+        if (known[i] <= capability && known[i] > newest) newest = known[i];
+    }
+    return newest;
+}
+
 /* Owned by the caller; NULL after a failure. */
 static char *compile_small_add(const bench_card_t *card) {
     bench_nvrtc_t nvrtc;
@@ -188,13 +202,15 @@ static char *compile_small_add(const bench_card_t *card) {
     void *program = NULL;
     char *image = NULL;
     size_t bytes = 0;
-    (void)snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%d", card->compute_capability);
     if (!bench_nvrtc_open(&nvrtc, card->cuda.driver_version)) return NULL;
+    int target = target_of(&nvrtc, card->compute_capability);
+    bool is_ptx = target != card->compute_capability;
+    (void)snprintf(architecture, sizeof architecture, "--gpu-architecture=%s_%d", is_ptx ? "compute" : "sm", target);
     if (is_ok(nvrtc.nvrtcCreateProgram(&program, small_add_text, "small_add", 0, NULL, NULL), "nvrtcCreateProgram") &&
         is_ok(nvrtc.nvrtcCompileProgram(program, 1, options), "nvrtcCompileProgram") &&
-        is_ok(nvrtc.nvrtcGetCUBINSize(program, &bytes), "nvrtcGetCUBINSize"))
+        is_ok((is_ptx ? nvrtc.nvrtcGetPTXSize : nvrtc.nvrtcGetCUBINSize)(program, &bytes), "nvrtcGetCUBINSize"))
         image = malloc(bytes + 1);
-    if (image && !is_ok(nvrtc.nvrtcGetCUBIN(program, image), "nvrtcGetCUBIN")) {
+    if (image && !is_ok((is_ptx ? nvrtc.nvrtcGetPTX : nvrtc.nvrtcGetCUBIN)(program, image), "nvrtcGetCUBIN")) {
         free(image);
         image = NULL;
     }

@@ -41,11 +41,15 @@ typedef uint64_t bench_address_t; /* of a card's memory */
        unsigned block_z, unsigned shared_bytes, void *stream, void **arguments, void **extra))
 
 #define BENCH_NVRTC_SYMBOLS(X)                                                                                        \
+    X(nvrtcGetNumSupportedArchs, (int *count))                                                                        \
+    X(nvrtcGetSupportedArchs, (int *capabilities))                                                                    \
     X(nvrtcCreateProgram, (void **program, const char *text, const char *name, int headers, const char *const *texts, \
                            const char *const *names))                                                                 \
     X(nvrtcCompileProgram, (void *program, int options, const char *const *texts))                                    \
     X(nvrtcGetCUBINSize, (void *program, size_t *bytes))                                                              \
     X(nvrtcGetCUBIN, (void *program, char *image))                                                                    \
+    X(nvrtcGetPTXSize, (void *program, size_t *bytes))                                                                \
+    X(nvrtcGetPTX, (void *program, char *image))                                                                      \
     X(nvrtcDestroyProgram, (void **program))
 
 #define BENCH_CUBLAS_SYMBOLS(X)                                                                                 \

@@ -1,7 +1,7 @@
 /* gantry_bench: measures Gantry on every device of the machine, beside the libraries it competes with.
  *
  *   gantry_bench [--case NAME[,NAME...]] [--device ALIAS[,ALIAS...]] [--repeat N] [--quick] [--json FILE]
- *                [--max-n N] [--max-bytes N]
+ *                [--max-n N] [--max-bytes N] [--types TYPE[,TYPE...]]
  *   gantry_bench --drivers */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -34,7 +34,7 @@ static const case_t cases[] = {
 #define CASE_COUNT (sizeof cases / sizeof cases[0])
 
 typedef struct options_t {
-    const char *cases, *devices, *json;
+    const char *cases, *devices, *json, *types;
     int rounds, most_n;
     unsigned long long most_bytes;
     bool quick;
@@ -48,15 +48,15 @@ bool bench_is_ok(gantry_status_t status, const char *device, const char *what) {
     return false;
 }
 
+/* Also says whose products are measured. */
 static void log_line(void *user, gantry_log_level_t level, const char *text) {
     (void)user;
-    (void)level;
-    (void)fprintf(stderr, "%s\n", text);
+    if (level >= GANTRY_LEVEL_WARNING || strstr(text, "take the portable kernels")) (void)fprintf(stderr, "%s\n", text);
 }
 
 gantry_runtime_t *bench_runtime(const char *const *extra) {
     gantry_runtime_options_t options = {
-        .struct_size = sizeof options, .log = log_line, .log_level = GANTRY_LEVEL_WARNING, .extra = extra};
+        .struct_size = sizeof options, .log = log_line, .log_level = GANTRY_LEVEL_INFO, .extra = extra};
     gantry_runtime_t *runtime = NULL;
     return bench_is_ok(gantry_runtime_create(&options, &runtime), "runtime", "gantry_runtime_create") ? runtime : NULL;
 }
@@ -81,8 +81,7 @@ const gantry_tensor_t *bench_random(gantry_scope_t *scope, gantry_shape_t shape,
 
 /* ---- options ---- */
 
-/* True when name is one of the comma list's items; a NULL list holds all. */
-static bool is_in(const char *list, const char *name) {
+bool bench_is_in(const char *list, const char *name) {
     size_t length = strlen(name);
     for (const char *item = list; item; item = strchr(item, ',') ? strchr(item, ',') + 1 : NULL) {
         if (strncmp(item, name, length) == 0 && (item[length] == ',' || item[length] == '\0')) return true;
@@ -104,14 +103,16 @@ static const char *unknown_case(const char *list) {
 }
 
 static int usage(FILE *out) {
-    (void)fprintf(out,
-                  "usage: gantry_bench [--case NAME[,..]] [--device ALIAS[,..]] [--repeat N] [--quick] [--json FILE]\n"
-                  "                    [--max-n N] [--max-bytes N]\n       gantry_bench --drivers\n\n");
+    (void)fprintf(
+        out,
+        "usage: gantry_bench [--case NAME[,..]] [--device ALIAS[,..]] [--repeat N] [--quick] [--json FILE]\n"
+        "                    [--max-n N] [--max-bytes N] [--types TYPE[,..]]\n       gantry_bench --drivers\n\n");
     for (size_t i = 0; i < CASE_COUNT; ++i) (void)fprintf(out, "  %-13s %s\n", cases[i].name, cases[i].what);
     (void)fprintf(out,
                   "\nDevices are named as `gantry devices` lists them, e.g. cpu:0,opencl:0. --repeat sets the rounds "
                   "(1 to %d, default %d, "
-                  "with --quick %d).\n--max-n and --max-bytes bound matrices and tensors of the card_ cases. "
+                  "with --quick %d).\n--max-n and --max-bytes bound matrices and tensors of the card_ cases; "
+                  "--types names those of card_matmul: float32, TF32, float16, bfloat16. "
                   "--drivers prints what the raw drivers list, and measures nothing.\n",
                   BENCH_MAX_ROUNDS, BENCH_ROUNDS, BENCH_QUICK_ROUNDS);
     return out == stdout ? 0 : 2;
@@ -134,6 +135,8 @@ static int parse(int argc, char **argv, options_t *options) {
             options->devices = value;
         } else if (strcmp(name, "--json") == 0) {
             options->json = value;
+        } else if (strcmp(name, "--types") == 0) {
+            options->types = value;
         } else if (strcmp(name, "--repeat") == 0 && atoi(value) >= 1 && atoi(value) <= BENCH_MAX_ROUNDS) {
             options->rounds = atoi(value);
         } else if (strcmp(name, "--max-n") == 0 && atoi(value) >= 16) {
@@ -155,7 +158,7 @@ static int parse(int argc, char **argv, options_t *options) {
 static void add_device(bench_t *bench, const gantry_physical_device_t *physical, const char *wanted) {
     gantry_device_details_t details = {.struct_size = sizeof details};
     if (gantry_get_device_details(bench->runtime, physical, &details) != GANTRY_OK) return;
-    if (!is_in(wanted, details.alias) || bench->device_count == BENCH_MAX_DEVICES) return;
+    if (!bench_is_in(wanted, details.alias) || bench->device_count == BENCH_MAX_DEVICES) return;
     bench_device_t *device = &bench->devices[bench->device_count++];
     (void)snprintf(device->alias, sizeof device->alias, "%s", details.alias);
     (void)snprintf(device->hardware, sizeof device->hardware, "%s", details.hardware_name);
@@ -179,13 +182,23 @@ static bool open_runtime(bench_t *bench, const char *wanted) {
     return false;
 }
 
-static bool print_and_write(bench_t *bench, const char *json) {
+static void device_lines(const bench_t *bench, const char *out_lines[BENCH_MAX_DEVICES]) {
+    for (size_t i = 0; i < bench->device_count; ++i) out_lines[i] = bench->devices[i].line;
+}
+
+bool bench_save(const bench_t *bench) {
     const char *lines[BENCH_MAX_DEVICES];
-    for (size_t i = 0; i < bench->device_count; ++i) lines[i] = bench->devices[i].line;
-    bench_report_print(&bench->report, lines, bench->device_count);
-    if (!json || bench_report_write_json(&bench->report, json, lines, bench->device_count)) return true;
-    (void)fprintf(stderr, "%s could not be written\n", json);
+    device_lines(bench, lines);
+    if (!bench->json || bench_report_write_json(&bench->report, bench->json, lines, bench->device_count)) return true;
+    (void)fprintf(stderr, "%s could not be written\n", bench->json);
     return false;
+}
+
+static bool print_and_write(const bench_t *bench) {
+    const char *lines[BENCH_MAX_DEVICES];
+    device_lines(bench, lines);
+    bench_report_print(&bench->report, lines, bench->device_count);
+    return bench_save(bench);
 }
 
 int main(int argc, char **argv) {
@@ -198,17 +211,19 @@ int main(int argc, char **argv) {
     /* The libraries' own threads must sleep while others are measured: set before any of them is opened. */
     (void)setenv("OMP_WAIT_POLICY", "passive", 0);
     bench_t bench = {.program = "/proc/self/exe",
+                     .json = options.json,
                      .quick = options.quick,
                      .most_n = options.most_n,
+                     .types = options.types,
                      .most_bytes = (size_t)options.most_bytes};
     bench.rounds = options.rounds ? options.rounds : options.quick ? BENCH_QUICK_ROUNDS : BENCH_ROUNDS;
     bench_report_init(&bench.report);
     code = 1;
     if (open_runtime(&bench, options.devices)) {
         for (size_t i = 0; i < CASE_COUNT; ++i) {
-            if (is_in(options.cases, cases[i].name)) cases[i].run(&bench);
+            if (bench_is_in(options.cases, cases[i].name)) cases[i].run(&bench);
         }
-        code = print_and_write(&bench, options.json) && !bench.is_wrong ? 0 : 1;
+        code = print_and_write(&bench) && !bench.is_wrong ? 0 : 1;
     }
     gantry_runtime_release(bench.runtime);
     bench_report_deinit(&bench.report);

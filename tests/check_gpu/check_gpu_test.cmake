@@ -1,14 +1,14 @@
-# Runs scripts/check-gpu on the stand-in twice: with a card, where every step passes, and with none, where the exit code says so. Then the bench
-# alone on a driver whose reads fail, where it must notice.
+# Runs scripts/check-gpu on the stand-in: with a card, where every step passes; with a card that OpenCL sees too, in part; with none, where the
+# exit code says so. Then the bench alone on a driver whose reads fail and on products of too few bits, where it must notice.
 set(ENV{POCL_CACHE_DIR} ${WORK_DIR}/pocl_cache)
 set(ENV{GANTRY_KERNEL_CACHE} ${WORK_DIR}/kernel_cache)
 file(MAKE_DIRECTORY ${WORK_DIR}/pocl_cache)
 
-# check_gpu(NAME CODE settings): leaves the report's text in `report`, and of the bench's file in `figures`.
+# check_gpu(NAME CODE settings ARGUMENTS...): leaves the report's text in `report`, and of the bench's file in `figures`.
 function(check_gpu name wanted_code settings)
   set(ENV{GANTRY_STAND_IN_CUDA} "${settings}")
   file(REMOVE_RECURSE ${WORK_DIR}/${name})
-  execute_process(COMMAND sh ${SOURCE_DIR}/scripts/check-gpu --stand-in --build ${BUILD_DIR} --out ${WORK_DIR}/${name}
+  execute_process(COMMAND sh ${SOURCE_DIR}/scripts/check-gpu --stand-in --build ${BUILD_DIR} --out ${WORK_DIR}/${name} ${ARGN}
                   RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
   message("${output}")
   if(NOT code EQUAL wanted_code)
@@ -40,8 +40,10 @@ endfunction()
 
 check_gpu(one 0 "devices=2;memory=2G;report=1")
 expect("${report}" "# STAND-IN: no figures of a card" "| card | Stand-in for an NVIDIA GPU |" "| CUDA | driver of CUDA 12.9, 2 devices |"
-       "0 of them failed." "| gantry devices | passed |" "| bench against the raw driver and cuBLASLt | passed |" "| conformance on cuda:0 | passed |"
-       "| two processes, 0.4 of the card each | passed |"
+       "0 of them failed, " "| gantry devices | passed |" "| bench: card_launch | passed |" "| bench: card_matmul, float32 | passed |"
+       "| conformance on cuda:0 | passed |" "| two processes, 0.4 of the card each | passed |"
+       "| without cuBLASLt: products on cuda:0 | passed |" "| the second of two logical devices | passed |"
+       "reason: GANTRY_CUDA_LIBRARY cannot be opened"
        "| example memory_control | passed |" "None is judged on the stand-in." "| `unset` | 2 cards |" "| `0` | 1 cards |" "| `-1` | 0 cards |"
        "figures are none of a card's" "card_matmul   float32, n = 64")
 if(report MATCHES "MISSED|reached|WRONG RESULT|stand-in for CUDA:")
@@ -55,8 +57,21 @@ foreach(case card_launch card_transfer card_stream card_matmul card_start)
   expect("${figures}" "\"case\": \"${case}\"")
 endforeach()
 
+if(LAYER)
+  set(ENV{OPENCL_LAYERS} ${LAYER})
+  set(ENV{POCL_DEVICES} "pthread pthread")
+  check_gpu(view 0 "devices=2;memory=2G" --only drivers,failover)
+  unset(ENV{OPENCL_LAYERS})
+  file(GLOB named ${WORK_DIR}/view/*-drivers-failover.md)
+  if(NOT named OR report MATCHES "conformance on cuda:0|### card_")
+    message(FATAL_ERROR "the report of parts is not named by them, or has others")
+  endif()
+  expect("${report}" "| without NVRTC: opencl:0 serves, and says why | passed |" "opencl:0 serves this card in place of cuda:0: cuda:0 builds no programs"
+         "| without NVRTC: results of GPU:0 | passed |" "| `0` | 1 cards |")
+endif()
+
 check_gpu(none 1 "devices=0")
-expect("${report}" "# STAND-IN: no figures of a card" "| card | no card |" "1 of them failed." "| cuda:0 is there | FAILED: Gantry does not list it |"
+expect("${report}" "# STAND-IN: no figures of a card" "| card | no card |" "1 of them failed, 0 were left out." "| cuda:0 is there | FAILED: Gantry does not list it |"
        "cuda: no driver, or none that starts")
 
 foreach(library LIBRARY:libcuda NVRTC:libnvrtc CUBLAS:libcublas NVML:libnvml)
@@ -68,6 +83,15 @@ endforeach()
 set(ENV{GANTRY_STAND_IN_CUDA} "devices=1;fail=cuMemcpyDtoHAsync_v2:*:1")
 execute_process(COMMAND ${BUILD_DIR}/bin/gantry_bench --case card_launch --quick --device cuda:0 RESULT_VARIABLE code OUTPUT_VARIABLE output
                 ERROR_VARIABLE output)
-if(NOT code EQUAL 1 OR NOT output MATCHES "WRONG RESULT: card_launch, add of 4 elements on cuda:0" OR output MATCHES "in a row")
-  message(FATAL_ERROR "a wrong result is not noticed: exit code ${code}, ${output}")
+if(NOT code EQUAL 1 OR NOT output MATCHES "FAILED: card_launch, add of 4 elements on cuda:0: reading 16 bytes" OR
+   NOT output MATCHES "WRONG RESULT: card_launch, add of 4 elements on raw CUDA" OR output MATCHES "in a row")
+  message(FATAL_ERROR "reads that fail are not noticed: exit code ${code}, ${output}")
+endif()
+
+set(ENV{GANTRY_STAND_IN_CUDA} "devices=1")
+set(ENV{GANTRY_CUDA_MATMUL_PRECISION} tf32)
+execute_process(COMMAND ${BUILD_DIR}/bin/gantry_bench --case card_matmul --types float32 --max-n 64 --quick --device cuda:0 RESULT_VARIABLE code
+                OUTPUT_VARIABLE output ERROR_VARIABLE output)
+if(NOT code EQUAL 1 OR NOT output MATCHES "WRONG RESULT: card_matmul, float32, which has less than its 24 bits on cuda:0")
+  message(FATAL_ERROR "products of TF32 pass as float32: exit code ${code}, ${output}")
 endif()
