@@ -45,7 +45,7 @@ static void find_pci(asked_t *asked) {
              bus & 0xffu, device & 0x1fu);
 }
 
-/* "GPU-..." also for a part of a card (MIG), whose own text the driver API does not give. */
+/* A part of a card (MIG) has a UUID of its own, which is "MIG-..." elsewhere: the driver API does not say which it is. */
 static void find_uuid(asked_t *asked) {
     unsigned char b[GANTRY__CU_UUID_BYTES];
 

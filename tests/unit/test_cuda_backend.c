@@ -280,10 +280,34 @@ static void card_memory_needs_no_context(void **state) {
     assert_ok(fixture.backend->card_memory(fixture.instance, 1, &is_free, &total));
     assert_true(is_free == total && total == fixture.info[1].total_bytes);
     assert_int_equal(fixture_control()->live(STAND_IN_CONTEXTS), 0);
+    assert_int_equal(fixture_control()->calls("nvmlDeviceGetHandleByUUID"), 0); /* it may wake other cards */
     assert_int_equal(fixture.backend->card_memory(fixture.instance, 2, &is_free, &total), INVALID_ARGUMENT);
     assert_error_has("CUDA device 2 does not exist");
     assert_true(is_free == 0 && total == 0);
     fixture_close(&fixture);
+}
+
+static void card_memory_of_a_part_is_the_parts_own(void **state) {
+    const stand_in_control_t *control = fixture_control();
+    fixture_t fixture;
+    uint64_t is_free = 0;
+    uint64_t total = 0;
+
+    (void)state;
+    assert_int_equal(control->set("mig=1"), 0);
+    fixture_init(&fixture);
+    fixture_open_instance(&fixture);
+    assert_ok(fixture.backend->card_memory(fixture.instance, 0, &is_free, &total));
+    assert_true(total == fixture.info[0].total_bytes && is_free == total);
+    assert_int_equal(control->set("fail=nvmlDeviceGetHandleByUUID:0:6"), 0);
+    assert_int_equal(fixture.backend->card_memory(fixture.instance, 0, &is_free, &total), UNAVAILABLE);
+    assert_error_has("NVML does not answer for this card");
+    fixture_open_devices(&fixture); /* whose contexts answer then */
+    assert_ok(fixture.backend->card_memory(fixture.instance, 0, &is_free, &total));
+    assert_true(total == fixture.info[0].total_bytes && is_free == total - control->used_bytes(0));
+    fixture_close(&fixture);
+    control->reset();
+    assert_int_equal(control->set("mig=0"), 0);
 }
 
 static void card_memory_without_nvml_is_an_open_devices(void **state) {
@@ -452,6 +476,7 @@ int main(void) {
         cmocka_unit_test(open_out_of_memory_gives_all_back),
         cmocka_unit_test(memory_is_counted_and_its_end_is_said),
         cmocka_unit_test(card_memory_needs_no_context),
+        cmocka_unit_test(card_memory_of_a_part_is_the_parts_own),
         cmocka_unit_test(card_memory_without_nvml_is_an_open_devices),
         cmocka_unit_test(transfers_with_offsets_hit_their_bytes_only),
         cmocka_unit_test(fill_of_each_pattern_size_repeats_it),
