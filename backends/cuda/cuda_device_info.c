@@ -146,6 +146,9 @@ void gantry__cuda_record_point(const gantry_backend_instance_t *instance, gantry
     info->uuid = record->uuid;
     info->compute_capability = record->compute_capability;
     info->build_hash = record->build_hash;
+    info->no_programs = record->arch != 0           ? ""
+                        : instance->nvrtc.is_usable ? "NVRTC does not know its compute capability"
+                                                    : instance->nvrtc.reason;
 }
 
 static gantry__cu_result_t fill_name_and_size(asked_t *asked) {

@@ -120,6 +120,7 @@ static void devices_are_described_without_a_context(void **state) {
         assert_true(info->total_bytes == (uint64_t)256 << 20);
         assert_int_equal(info->base_alignment_bytes, 256);
         assert_int_equal(info->sub_group_size, 32);
+        assert_string_equal(info->no_programs, "");
         assert_true(info->local_memory_bytes >= 16384 && info->max_work_group_size >= 256);
         assert_int_equal(info->program_kinds, GANTRY_PROGRAM_CUDA_C);
         assert_true((info->dtype_mask & (1u << 1)) != 0 && (info->dtype_mask & (1u << 2)) != 0);
