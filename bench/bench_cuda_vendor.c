@@ -69,12 +69,20 @@ static bool open_nvml(bench_nvml_t *table) {
     return is_ok(table->nvmlInit_v2(), "nvmlInit");
 }
 
+/* NVML knows a part of a card (MIG) by another tag than bench_cuda_uuid gives it. */
+static bool find_by_uuid(const bench_nvml_t *nvml, const char *uuid, void **card) {
+    char part[BENCH_UUID_BYTES];
+    if (nvml->nvmlDeviceGetHandleByUUID(uuid, card) == 0) return true;
+    (void)snprintf(part, sizeof part, "MIG-%s", strlen(uuid) > 4 ? uuid + 4 : "");
+    return is_ok(nvml->nvmlDeviceGetHandleByUUID(part, card), "nvmlDeviceGetHandleByUUID");
+}
+
 int64_t bench_card_used_bytes(const char *uuid) {
     bench_nvml_t nvml;
     uint64_t total_free_used[3] = {0};
     void *card = NULL;
     if (!open_nvml(&nvml)) return -1;
-    bool ok = is_ok(nvml.nvmlDeviceGetHandleByUUID(uuid, &card), "nvmlDeviceGetHandleByUUID") &&
+    bool ok = find_by_uuid(&nvml, uuid, &card) &&
               is_ok(nvml.nvmlDeviceGetMemoryInfo(card, total_free_used), "nvmlDeviceGetMemoryInfo");
     (void)nvml.nvmlShutdown();
     return ok ? (int64_t)total_free_used[2] : -1;

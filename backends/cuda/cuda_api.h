@@ -47,6 +47,7 @@ enum { GANTRY__CU_COMPUTE_MODE_PROHIBITED = 2 };
 enum { GANTRY__CU_STREAM_NON_BLOCKING = 1 };
 enum { GANTRY__CU_EVENT_DISABLE_TIMING = 2 };
 enum { GANTRY__CU_CAPTURE_RELAXED = 2 };
+enum { GANTRY__CU_CAPTURE_NONE = 0 }; /* of a stream's states: it is not captured */
 enum { GANTRY__CU_HOST_ALLOC_PORTABLE = 1 }; /* pinned for every context */
 enum { GANTRY__CU_CONTEXT_SCHEDULE_AUTO = 0 };
 
@@ -101,6 +102,7 @@ enum { GANTRY__CU_JIT_ERROR_LOG_BUFFER = 5, GANTRY__CU_JIT_ERROR_LOG_BUFFER_SIZE
     X(cuStreamWaitEvent, (gantry__cu_stream_t stream, gantry__cu_event_t event, unsigned int flags))                   \
     X(cuStreamBeginCapture_v2, (gantry__cu_stream_t stream, unsigned int mode))                                        \
     X(cuStreamEndCapture, (gantry__cu_stream_t stream, gantry__cu_graph_t * out_graph))                                \
+    X(cuStreamIsCapturing, (gantry__cu_stream_t stream, unsigned int *out_state))                                      \
     X(cuGraphInstantiateWithFlags,                                                                                     \
       (gantry__cu_graph_exec_t * out_exec, gantry__cu_graph_t graph, unsigned long long flags))                        \
     X(cuGraphLaunch, (gantry__cu_graph_exec_t exec, gantry__cu_stream_t stream))                                       \

@@ -108,24 +108,6 @@ static void add(gantry_backend_instance_t *instance, size_t *at, const char *bef
     *at = *at < sizeof instance->libraries ? *at : sizeof instance->libraries - 1;
 }
 
-/* How busy each card is now, as far as NVML tells. */
-static void add_use(gantry_backend_instance_t *instance, size_t at) {
-    for (uint32_t i = 0; i < instance->record_count; i++) {
-        const gantry__cuda_record_t *record = &instance->records[i];
-        gantry__nvml_utilization_t use;
-        size_t room = sizeof instance->libraries - at;
-        int length = 0;
-
-        if (gantry__nvml_utilization(&instance->nvml, record->uuid, record->pci_address, &use)) {
-            length = snprintf(instance->libraries + at, room, "; %s is %u %% busy", record->uuid, use.gpu);
-        }
-        if (length < 0 || (size_t)length >= room) {
-            return;
-        }
-        at += (size_t)length;
-    }
-}
-
 static void write_line(gantry_backend_instance_t *instance) {
     const gantry__nvml_t *nvml = &instance->nvml;
     const gantry__cuda_library_t *cudnn = &instance->cudnn.library;
@@ -140,9 +122,6 @@ static void write_line(gantry_backend_instance_t *instance) {
     add(instance, &at, ", ", "NVML", nvml->is_usable, nvml->name, nvml->reason);
     add(instance, &at, "; not used yet: ", "cuDNN", cudnn->is_usable, cudnn->name, cudnn->reason);
     add(instance, &at, ", ", "NCCL", nccl->is_usable, nccl->name, nccl->reason);
-    if (nvml->is_usable) {
-        add_use(instance, at);
-    }
 }
 
 static const char *list_libraries(gantry_backend_instance_t *instance) {

@@ -126,6 +126,13 @@ static inline void gantry__cuda_leave(const gantry_backend_device_t *device) {
         }                                             \
     } while (0)
 
+/* A device's bit in the peers_tried of others; 0: it is beyond them, and never asked for. */
+static inline unsigned long long gantry__cuda_peer_bit(const gantry_backend_device_t *device) {
+    uint64_t number = (uint64_t)(device->record - device->instance->records);
+
+    return number < 64 ? 1ull << number : 0;
+}
+
 static inline gantry__cu_address_t gantry__cuda_address(const gantry_span_t *span) {
     return (gantry__cu_address_t)(span->region + span->offset_bytes);
 }

@@ -183,12 +183,36 @@ static void note_opened(gantry_backend_device_t *device) {
     pthread_mutex_unlock(&device->instance->lock);
 }
 
+/* The next context of this card is another one: the other cards have to ask for its memory anew. */
+static void forget_peer(const gantry_backend_device_t *device) {
+    const gantry_backend_instance_t *instance = device->instance;
+
+    for (uint32_t i = 0; i < instance->record_count; i++) {
+        gantry_backend_device_t *other = instance->records[i].open_device;
+
+        if (other != NULL) {
+            atomic_fetch_and(&other->peers_tried, ~gantry__cuda_peer_bit(device));
+        }
+    }
+}
+
 static void note_closing(const gantry_backend_device_t *device) {
     pthread_mutex_lock(&device->instance->lock);
     if (device->record->open_device == device) {
         device->record->open_device = NULL;
     }
+    forget_peer(device);
     pthread_mutex_unlock(&device->instance->lock);
+}
+
+/* Other work on the card is worth a line: ours will be slower for it. */
+static void tell_use(gantry_backend_instance_t *instance, const gantry__cuda_record_t *record) {
+    gantry__nvml_utilization_t use = {0, 0};
+
+    if (gantry__nvml_utilization(gantry__cuda_nvml(instance), record->uuid, record->pci_address, &use) && use.gpu > 0) {
+        gantry__host_log(instance->host, GANTRY_LOG_INFO, "\"%.100s\" (%s) is %u %% busy as it is opened",
+                         record->hardware_name, record->uuid, use.gpu);
+    }
 }
 
 static gantry_backend_device_t *make_device(gantry_backend_instance_t *instance, gantry__cuda_record_t *record) {
@@ -221,6 +245,7 @@ int32_t gantry__cuda_device_open(gantry_backend_instance_t *instance, uint32_t i
     if (status != GANTRY_K_OK) {
         return status;
     }
+    tell_use(instance, &instance->records[index]);
     device = make_device(instance, &instance->records[index]);
     if (device == NULL) {
         return GANTRY_K_RESOURCE_EXHAUSTED;

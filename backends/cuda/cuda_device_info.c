@@ -45,7 +45,7 @@ static void find_pci(asked_t *asked) {
              bus & 0xffu, device & 0x1fu);
 }
 
-/* "GPU-..." also for a part of a card (MIG), whose own text the driver API does not give. */
+/* A part of a card (MIG) has a UUID of its own, which is "MIG-..." elsewhere: the driver API does not say which it is. */
 static void find_uuid(asked_t *asked) {
     unsigned char b[GANTRY__CU_UUID_BYTES];
 
@@ -146,6 +146,9 @@ void gantry__cuda_record_point(const gantry_backend_instance_t *instance, gantry
     info->uuid = record->uuid;
     info->compute_capability = record->compute_capability;
     info->build_hash = record->build_hash;
+    info->no_programs = record->arch != 0           ? ""
+                        : instance->nvrtc.is_usable ? "NVRTC does not know its compute capability"
+                                                    : instance->nvrtc.reason;
 }
 
 static gantry__cu_result_t fill_name_and_size(asked_t *asked) {

@@ -71,15 +71,27 @@ static int32_t end_capture(gantry_backend_stream_t *stream, gantry_backend_graph
     return GANTRY_K_OK;
 }
 
-/* The driver would make the graph a part of the one that is being captured; the interface has no such graphs. */
+/* The driver is asked whether the stream is captured: a branch of a capture does not know. It would make the graph a part
+ * of the one that is being captured; the interface has no such graphs. */
+static gantry__cu_result_t launch_outside(gantry_backend_stream_t *stream, gantry__cu_graph_exec_t exec,
+                                          unsigned int *out_state) {
+    const gantry__cuda_symbols_t *cu = stream->device->cu;
+    gantry__cu_result_t native = cu->cuStreamIsCapturing(stream->handle, out_state);
+
+    return native == GANTRY__CU_SUCCESS && *out_state == GANTRY__CU_CAPTURE_NONE
+               ? cu->cuGraphLaunch(exec, stream->handle)
+               : native;
+}
+
 static int32_t launch(gantry_backend_stream_t *stream, gantry_backend_graph_t *graph) {
     gantry_backend_device_t *device = stream->device;
+    unsigned int state = GANTRY__CU_CAPTURE_NONE;
     gantry__cu_result_t native;
 
-    if (stream->is_capturing) {
+    GANTRY__CUDA_CALL(device, native, launch_outside(stream, graph->exec, &state));
+    if (native == GANTRY__CU_SUCCESS && state != GANTRY__CU_CAPTURE_NONE) {
         return wrong_state(device, "launch of a graph: a capture has begun on this stream");
     }
-    GANTRY__CUDA_CALL(device, native, device->cu->cuGraphLaunch(graph->exec, stream->handle));
     return gantry__cuda_check(device->host, native, "launching a graph on \"%.200s\"", device->record->hardware_name);
 }
 

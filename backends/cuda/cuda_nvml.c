@@ -51,13 +51,26 @@ void gantry__nvml_close(gantry__nvml_t *nvml) {
     }
 }
 
+static int has_uuid(const gantry__nvml_t *nvml, gantry__nvml_device_t card, const char *uuid) {
+    char own[GANTRY__NVML_UUID_BYTES];
+
+    return nvml->nvmlDeviceGetUUID(card, own, sizeof own) == GANTRY__NVML_SUCCESS && strcmp(own, uuid) == 0;
+}
+
+/* By address first: a look-up by UUID may wake every card of the machine. A part of a card (MIG) has its card's address and a
+ * UUID of its own, which the driver gives without its tag and NVML knows by it. Who has neither is not taken for its card. */
 static int find_card(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
                      gantry__nvml_device_t *out_card) {
-    if (!nvml->is_usable) {
+    char part[GANTRY__NVML_UUID_BYTES];
+
+    if (!nvml->is_usable || nvml->nvmlDeviceGetHandleByPciBusId_v2(pci_address, out_card) != GANTRY__NVML_SUCCESS) {
         return 0;
     }
-    return (uuid[0] != '\0' && nvml->nvmlDeviceGetHandleByUUID(uuid, out_card) == GANTRY__NVML_SUCCESS) ||
-           nvml->nvmlDeviceGetHandleByPciBusId_v2(pci_address, out_card) == GANTRY__NVML_SUCCESS;
+    if (uuid[0] == '\0' || has_uuid(nvml, *out_card, uuid)) {
+        return 1;
+    }
+    snprintf(part, sizeof part, "MIG-%s", uuid + strlen("GPU-"));
+    return nvml->nvmlDeviceGetHandleByUUID(part, out_card) == GANTRY__NVML_SUCCESS;
 }
 
 int gantry__nvml_memory(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,

@@ -13,6 +13,7 @@ typedef unsigned int gantry__nvml_result_t;
 typedef struct nvmlDevice_st *gantry__nvml_device_t;
 
 enum { GANTRY__NVML_SUCCESS = 0 };
+#define GANTRY__NVML_UUID_BYTES 96 /* as long as one may be */
 
 /* Bytes. Passed as a pointer to NVIDIA's struct of the same layout. */
 typedef struct gantry__nvml_memory_t {
@@ -37,6 +38,7 @@ struct nvmlUtilization_st;
     X(nvmlSystemGetDriverVersion, (char *text, unsigned int text_bytes))                          \
     X(nvmlDeviceGetHandleByPciBusId_v2, (const char *address, gantry__nvml_device_t *out_device)) \
     X(nvmlDeviceGetHandleByUUID, (const char *uuid, gantry__nvml_device_t *out_device))           \
+    X(nvmlDeviceGetUUID, (gantry__nvml_device_t device, char *text, unsigned int text_bytes))     \
     X(nvmlDeviceGetMemoryInfo, (gantry__nvml_device_t device, struct nvmlMemory_st * out_memory)) \
     X(nvmlDeviceGetUtilizationRates, (gantry__nvml_device_t device, struct nvmlUtilization_st * out_percent))
 
@@ -57,7 +59,8 @@ typedef struct gantry__nvml_t {
 void gantry__nvml_open(const gantry_host_t *host, gantry__nvml_t *out_nvml);
 void gantry__nvml_close(gantry__nvml_t *nvml);
 
-/* The card of a UUID ("GPU-..."), or of a PCI address when the UUID is not known. 0 when NVML does not answer. */
+/* The card at a PCI address, or the part of it (MIG) that has the UUID ("GPU-...", "" when it is not known). 0 when NVML does
+ * not answer. */
 int gantry__nvml_memory(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,
                         gantry__nvml_memory_t *out_memory);
 int gantry__nvml_utilization(const gantry__nvml_t *nvml, const char *uuid, const char *pci_address,

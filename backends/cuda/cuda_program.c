@@ -255,9 +255,7 @@ static int32_t build(gantry_backend_device_t *device, const gantry_program_sourc
     }
     if (device->record->arch == 0) {
         return gantry__cuda_fail(device->host, GANTRY_K_UNIMPLEMENTED, 0, "no compiler of programs for \"%.200s\": %s",
-                                 device->record->hardware_name,
-                                 device->instance->nvrtc.is_usable ? "NVRTC does not know its compute capability"
-                                                                   : device->instance->nvrtc.reason);
+                                 device->record->hardware_name, device->record->info.no_programs);
     }
     program = make_program(device, source->label);
     if (program == NULL) {

@@ -113,24 +113,24 @@ static int32_t fill(gantry_backend_stream_t *stream, const gantry_span_t *target
 
 /* ---- between cards ---- */
 
-/* Says once per pair that the direct way is not to be had. */
-static void tell_detour(const gantry_backend_device_t *device, const gantry_backend_device_t *peer, const char *why) {
+/* Says once per pair that the direct way is not to be had: the driver finds another one, which it does not tell. */
+static void tell_no_access(const gantry_backend_device_t *device, const gantry_backend_device_t *peer,
+                           const char *why) {
     gantry__host_log(device->host, GANTRY_LOG_INFO,
-                     "what is copied to %s (\"%.100s\") from %s (\"%.100s\") takes the way through the host: %s",
+                     "%s (\"%.100s\") has no direct access to the memory of %s (\"%.100s\"): %s",
                      device->record->pci_address, device->record->hardware_name, peer->record->pci_address,
                      peer->record->hardware_name, why);
 }
 
-/* Asks once per pair for the direct way. A refusal is no failure: the driver then takes the way through the host.
+/* Asks once per pair for the direct way. A refusal is no failure: the driver then chooses the way.
  * The context of the target is current. */
 static void reach_peer(gantry_backend_device_t *device, gantry_backend_device_t *peer) {
-    uint64_t number = (uint64_t)(peer->record - device->instance->records);
-    unsigned long long bit = 1ull << (number & 63u);
+    unsigned long long bit = gantry__cuda_peer_bit(peer);
     gantry__cu_result_t native;
     char why[96] = "the cards do not reach each other's memory";
     int can = 0;
 
-    if (number > 63 || (atomic_fetch_or(&device->peers_tried, bit) & bit) != 0) {
+    if (bit == 0 || (atomic_fetch_or(&device->peers_tried, bit) & bit) != 0) {
         return;
     }
     native = device->cu->cuDeviceCanAccessPeer(&can, device->record->device, peer->record->device);
@@ -143,7 +143,7 @@ static void reach_peer(gantry_backend_device_t *device, gantry_backend_device_t 
     if (native != GANTRY__CU_SUCCESS) {
         snprintf(why, sizeof why, "%s (%u)", gantry__cuda_error_name(native), native);
     }
-    tell_detour(device, peer, why);
+    tell_no_access(device, peer, why);
 }
 
 static gantry__cu_result_t copy_between(gantry_backend_stream_t *stream, const gantry_span_t *target,

@@ -115,6 +115,7 @@ typedef struct gantry_device_info_t {
     uint32_t clock_mhz;
     int32_t least_priority;    /* of streams: from this, the least urgent, ... */
     int32_t greatest_priority; /* ... to this, the most urgent and smaller number; both 0: streams have none */
+    const char *no_programs;   /* why program_kinds is 0 where programs could be expected, "" otherwise */
 } gantry_device_info_t;
 
 /* ---- memory ---- */

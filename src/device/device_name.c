@@ -469,9 +469,16 @@ bool gantry__pci_normalise(const char *text, char out_text[GANTRY__PCI_BYTES]) {
     return true;
 }
 
-static const char *without_tag(const char *uuid) { return starts_nocase(uuid, "GPU-") ? uuid + 4 : uuid; }
+static bool is_of_part(const char *uuid) { return starts_nocase(uuid, "MIG-"); }
 
+static const char *without_tag(const char *uuid) {
+    return starts_nocase(uuid, "GPU-") || is_of_part(uuid) ? uuid + 4 : uuid;
+}
+
+/* A driver that does not say whether a device is a part of a card (MIG) tags them all with "GPU-": so a part's UUID names such a
+ * device, too. The other way round the device's own tag tells. */
 bool gantry__uuid_has_prefix(const char *uuid, const char *prefix) {
     if (!uuid || !prefix || *without_tag(prefix) == '\0') return false;
+    if (is_of_part(uuid) && starts_nocase(prefix, "GPU-")) return false;
     return starts_nocase(without_tag(uuid), without_tag(prefix));
 }

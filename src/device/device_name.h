@@ -93,8 +93,8 @@ size_t gantry__device_reference_format(const gantry__device_reference_t *referen
 /* Accepts DOMAIN:BUS:DEVICE.FUNCTION and BUS:DEVICE.FUNCTION in hexadecimal, PCI: in front allowed; writes lower case
  * with at least 4, 2, 2 and 1 digits. False, and an empty text, when it is no such address. */
 bool gantry__pci_normalise(const char *text, char out_text[GANTRY__PCI_BYTES]);
-/* Whether uuid begins with prefix. Case does not matter, nor whether either has GPU- in front; an empty prefix matches
- * nothing. */
+/* Whether uuid begins with prefix. Case does not matter, nor whether either has GPU- or MIG- in front, but for a GPU- that asks for
+ * a MIG-; an empty prefix matches nothing. */
 bool gantry__uuid_has_prefix(const char *uuid, const char *prefix);
 
 /* ---- Relations. */

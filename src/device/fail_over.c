@@ -83,13 +83,9 @@ static void close_view(physical_t *card, const physical_t *view) {
 
 /* A backend that could build programs, had it what it needs for that. */
 static gantry_status_t refuse_without_programs(const physical_t *view) {
-    const gantry__backend_t *backend = view->backend;
-    const char *libraries = GANTRY_ABI_HAS(backend->table, libraries) && backend->table->libraries
-                                ? backend->table->libraries(backend->instance)
-                                : NULL;
-    return gantry__fail(GANTRY_UNAVAILABLE, "%s builds no programs%s%s%s", view->alias,
-                        libraries && *libraries ? " (" : "", libraries ? libraries : "",
-                        libraries && *libraries ? ")" : "");
+    const char *why = view->info.no_programs;
+    return gantry__fail(GANTRY_UNAVAILABLE, "%s builds no programs%s%s%s", view->alias, *why ? " (" : "", why,
+                        *why ? ")" : "");
 }
 
 /* Leaves the card open by the view, or closed with the reason as the message. */

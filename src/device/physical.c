@@ -36,7 +36,7 @@ static bool is_home_cpu(const physical_t *device) { return strcmp(device->backen
 static void complete_info(gantry_device_info_t *info) {
     const char **texts[] = {
         &info->hardware_name, &info->vendor, &info->driver_version,     &info->platform_name, &info->platform_version,
-        &info->pci_address,   &info->uuid,   &info->compute_capability, &info->build_hash};
+        &info->pci_address,   &info->uuid,   &info->compute_capability, &info->build_hash,    &info->no_programs};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
         if (!*texts[i]) *texts[i] = "";
     }

@@ -13,6 +13,7 @@ typedef struct gantry_logical_device_t logical_t;
 typedef gantry__staging_block_t block_t;
 
 #define BLOCK_BYTES GANTRY__STAGING_BLOCK_BYTES
+#define PAIR_BYTES (2 * GANTRY__STAGING_LARGE_BYTES)
 
 /* ---- paying ---- */
 
@@ -51,6 +52,27 @@ static void free_block(logical_t *device, block_t *block) {
     discharge(device, BLOCK_BYTES);
 }
 
+/* ---- the pair ---- */
+
+unsigned char *gantry__staging_take_pair(logical_t *device) {
+    gantry__staging_t *staging = &device->staging;
+    if (atomic_exchange(&staging->pair_is_lent, true)) return NULL;
+    if (!staging->pair) staging->pair = gantry__pinned_take(device, PAIR_BYTES);
+    if (staging->pair) return staging->pair;
+    atomic_store(&staging->pair_is_lent, false);
+    return NULL;
+}
+
+void gantry__staging_give_pair(logical_t *device) { atomic_store(&device->staging.pair_is_lent, false); }
+
+static void free_pair(logical_t *device) {
+    gantry__staging_t *staging = &device->staging;
+    if (atomic_exchange(&staging->pair_is_lent, true)) return;
+    if (staging->pair) gantry__pinned_give(device, staging->pair, PAIR_BYTES);
+    staging->pair = NULL;
+    atomic_store(&staging->pair_is_lent, false);
+}
+
 /* ---- the pool ---- */
 
 gantry_status_t gantry__staging_init(logical_t *device) {
@@ -69,6 +91,7 @@ void gantry__staging_deinit(logical_t *device) {
     for (uint32_t i = 0; i < staging->count; ++i) {
         if (staging->blocks[i].data) free_block(device, &staging->blocks[i]);
     }
+    free_pair(device);
     if (staging->reserved > 0) discharge(device, staging->reserved * BLOCK_BYTES);
     gantry__mutex_deinit(&staging->lock);
 }
@@ -155,6 +178,7 @@ uint64_t gantry__staging_release_idle(logical_t *device) {
         block->state = GANTRY__STAGING_NONE;
     }
     gantry__mutex_unlock(&staging->lock);
+    free_pair(device);
     return released;
 }
 

@@ -4,7 +4,8 @@
  *   parts of one card                transfer->copy on the target's stream
  *   cards of one backend             transfer->copy_peer on the target's stream, until it says that it has no way
  *   anything else                    to the host and from there, also between two views of one card: drivers do not know each other's
- *                                    memory. In blocks, so that the next one is read while the last one is written:
+ *                                    memory. In blocks, so that the next one is read while the last one is written, and
+ *                                    pinned, since drivers do not overlap copies from and to other memory:
  *
  *                                      block 0   |read 0||write 0      ||read 2|...      host memory: two blocks
  *                                      block 1           |read 1||wait ||write 1   |...
@@ -24,9 +25,6 @@
 #include "device/staging.h"
 
 typedef struct gantry_logical_device_t logical_t;
-
-/* Of a copy through the host: large enough that the driver's cost of a transfer is small beside it, small enough to overlap. */
-#define BOUNCE_BYTES (UINT64_C(4) << 20)
 
 /* Submits a copy from memory that stays valid until the returned point. */
 static gantry_status_t submit_to_device(gantry__buffer_t *target, uint64_t offset_bytes, const void *source,
@@ -127,29 +125,49 @@ static gantry_status_t move_blocks(bounce_t *bounce, gantry__point_t ready, gant
     return status == GANTRY_OK ? GANTRY_OK : gantry__fail(status, "%s", why);
 }
 
-static gantry_status_t copy_by_bounce(gantry__buffer_t *target, gantry__buffer_t *source, uint64_t offset_bytes,
+/* Read into a block of the target's staging, and written from there without being waited for. */
+static gantry_status_t copy_by_staging(gantry__staging_block_t *block, gantry__buffer_t *target,
+                                       gantry__buffer_t *source, uint64_t offset_bytes, uint64_t size_bytes,
+                                       gantry__point_t ready, gantry__point_t *out_ready) {
+    gantry_status_t status = gantry__copy_to_host(block->data, source, offset_bytes, size_bytes, ready);
+    if (status == GANTRY_OK) status = gantry__loss_check(target->device);
+    if (status == GANTRY_OK) status = submit_to_device(target, 0, block->data, size_bytes, out_ready);
+    gantry__staging_return(target->device, block, *out_ready);
+    return status;
+}
+
+/* Host memory that is not pinned serves, too, where the pair is another copy's or was not to be had. */
+static gantry_status_t copy_by_blocks(gantry__buffer_t *target, gantry__buffer_t *source, uint64_t offset_bytes,
                                       uint64_t size_bytes, gantry__point_t ready, gantry__point_t *out_ready) {
     const gantry__heap_t *heap = source->device->table->heap;
-    bool is_small = size_bytes <= GANTRY__STAGING_BLOCK_BYTES; /* staged at the target, and not waited for */
-    uint64_t block_bytes = size_bytes < BOUNCE_BYTES ? size_bytes : BOUNCE_BYTES;
-    uint64_t blocks_bytes = size_bytes > block_bytes ? 2 * block_bytes : block_bytes;
-    unsigned char *blocks = gantry__heap_alloc(heap, blocks_bytes);
+    bool is_short = size_bytes <= GANTRY__STAGING_LARGE_BYTES;
+    uint64_t block_bytes = is_short ? size_bytes : GANTRY__STAGING_LARGE_BYTES;
+    uint64_t blocks_bytes = is_short ? block_bytes : 2 * block_bytes;
+    bool is_worth_pinning = size_bytes > GANTRY__STAGING_BLOCK_BYTES;
+    unsigned char *pair = is_worth_pinning ? gantry__staging_take_pair(target->device) : NULL;
+    unsigned char *blocks = pair ? pair : gantry__heap_alloc(heap, blocks_bytes);
     if (!blocks) return GANTRY_RESOURCE_EXHAUSTED;
-    gantry_status_t status;
-    if (is_small) {
-        status = gantry__copy_to_host(blocks, source, offset_bytes, size_bytes, ready);
-        if (status == GANTRY_OK) status = gantry__copy_from_host(target, blocks, size_bytes, out_ready);
+    bounce_t bounce = {.target = target,
+                       .source = source,
+                       .from = offset_bytes,
+                       .size_bytes = size_bytes,
+                       .block_bytes = block_bytes,
+                       .blocks = {blocks, blocks + (blocks_bytes - block_bytes)}};
+    gantry_status_t status = move_blocks(&bounce, ready, out_ready);
+    if (pair) {
+        gantry__staging_give_pair(target->device);
     } else {
-        bounce_t bounce = {.target = target,
-                           .source = source,
-                           .from = offset_bytes,
-                           .size_bytes = size_bytes,
-                           .block_bytes = block_bytes,
-                           .blocks = {blocks, blocks + (blocks_bytes - block_bytes)}};
-        status = move_blocks(&bounce, ready, out_ready);
+        gantry__heap_free(heap, blocks, blocks_bytes);
     }
-    gantry__heap_free(heap, blocks, blocks_bytes);
     return status;
+}
+
+static gantry_status_t copy_by_bounce(gantry__buffer_t *target, gantry__buffer_t *source, uint64_t offset_bytes,
+                                      uint64_t size_bytes, gantry__point_t ready, gantry__point_t *out_ready) {
+    bool is_small = size_bytes <= GANTRY__STAGING_BLOCK_BYTES;
+    gantry__staging_block_t *block = is_small ? gantry__staging_acquire(target->device) : NULL;
+    if (block) return copy_by_staging(block, target, source, offset_bytes, size_bytes, ready, out_ready);
+    return copy_by_blocks(target, source, offset_bytes, size_bytes, ready, out_ready);
 }
 
 /* ---- on the device's side ---- */

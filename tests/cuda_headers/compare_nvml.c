@@ -16,3 +16,4 @@ _Static_assert(sizeof(gantry__nvml_utilization_t) == sizeof(nvmlUtilization_t), 
 SAME_NUMBER(offsetof(gantry__nvml_utilization_t, gpu), offsetof(nvmlUtilization_t, gpu));
 SAME_NUMBER(offsetof(gantry__nvml_utilization_t, memory), offsetof(nvmlUtilization_t, memory));
 SAME_NUMBER(GANTRY__NVML_SUCCESS, NVML_SUCCESS);
+SAME_NUMBER(GANTRY__NVML_UUID_BYTES, NVML_DEVICE_UUID_V2_BUFFER_SIZE);

@@ -92,6 +92,7 @@ static void describe(const gantry_fake_device_t *device, gantry_device_info_t *o
         .program_kinds = device->program_kinds,
         .least_priority = device->least_priority,
         .greatest_priority = device->greatest_priority,
+        .no_programs = device->no_programs,
     };
 #ifdef GANTRY_FAKE_OLD_LAYOUT
     const size_t known = offsetof(gantry_device_info_t, least_priority);

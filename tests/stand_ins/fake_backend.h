@@ -37,6 +37,7 @@ typedef struct gantry_fake_device_t {
     char platform_name[64];
     char pci_address[32];
     char uuid[64];
+    char no_programs[64];
 } gantry_fake_device_t;
 
 /* Things counted while they live. */

@@ -14,6 +14,7 @@ typedef struct failing_heap_t {
     long live_blocks;
     long calls;   /* allocations and resizes asked for */
     long fail_at; /* the call with this number (from 0) and all later ones fail; -1: none */
+    size_t most_bytes; /* more than that is refused; 0: nothing is */
     bool wrong_size;
 } failing_heap_t;
 
@@ -32,6 +33,7 @@ static inline void *failing_heap_reallocate(void *user, void *ptr, size_t old_by
         return NULL;
     }
     if (self->fail_at >= 0 && self->calls++ >= self->fail_at) return NULL;
+    if (self->most_bytes > 0 && new_bytes > self->most_bytes) return NULL;
     char *grown = realloc(block, FAILING_HEAP_PREFIX + new_bytes);
     if (!grown) return NULL;
     *(size_t *)(void *)grown = new_bytes;

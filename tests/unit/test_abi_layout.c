@@ -28,7 +28,7 @@ SLOT(gantry_host_t, set_error, 24);
 SLOT(gantry_host_t, reallocate, 32);
 SLOT(gantry_host_t, option, 40);
 
-SIZE(gantry_device_info_t, 160);
+SIZE(gantry_device_info_t, 168);
 SLOT(gantry_device_info_t, struct_size, 0);
 SLOT(gantry_device_info_t, type, 4);
 SLOT(gantry_device_info_t, flags, 8);
@@ -55,6 +55,7 @@ SLOT(gantry_device_info_t, program_kinds, 144);
 SLOT(gantry_device_info_t, clock_mhz, 148);
 SLOT(gantry_device_info_t, least_priority, 152);
 SLOT(gantry_device_info_t, greatest_priority, 156);
+SLOT(gantry_device_info_t, no_programs, 160);
 
 SIZE(gantry_memory_ops_t, 48);
 SLOT(gantry_memory_ops_t, struct_size, 0);

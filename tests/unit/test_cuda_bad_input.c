@@ -233,6 +233,7 @@ static void has_old_card(machine_t *m) {
 static void has_new_card(machine_t *m) {
     machine_open(m);
     expect_computes(m, "GPU:0"); /* as PTX */
+    EXPECT(log_lines_with(&lines, "is 7 % busy as it is opened", "GPU-") == 1, "NVML was not asked, or not heard");
 }
 
 static void no_compiler_for_the_card_leaves_products_and_the_cpu(void **state) {
@@ -405,13 +406,13 @@ static void copies_between_cards(machine_t *m) {
 
 static void has_no_peers(machine_t *m) {
     copies_between_cards(m);
-    EXPECT(log_lines_with(&lines, "takes the way through the host", "reach each other's memory") == 1,
+    EXPECT(log_lines_with(&lines, "has no direct access to the memory of", "reach each other's memory") == 1,
            "the way is not told");
 }
 
 static void refuses_peers(machine_t *m) {
     copies_between_cards(m);
-    EXPECT(log_lines_with(&lines, "takes the way through the host", "CUDA_ERROR_TOO_MANY_PEERS (711)") == 1,
+    EXPECT(log_lines_with(&lines, "has no direct access to the memory of", "CUDA_ERROR_TOO_MANY_PEERS (711)") == 1,
            "the way is not told");
 }
 

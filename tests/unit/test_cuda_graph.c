@@ -348,6 +348,32 @@ static void captured_event_has_no_use_outside_until_recorded_again(void **state)
     branch_close(&r);
 }
 
+static void launch_on_a_branch_is_refused_and_spoils_nothing(void **state) {
+    const stand_in_control_t *control = fixture_control();
+    branch_t r;
+    gantry_backend_graph_t *graph;
+    gantry_backend_graph_t *none = NULL;
+    char why[256] = "";
+
+    (void)state;
+    branch_open(&r);
+    graph = capture_chain(&r.b);
+    assert_ok(r.b.graphs->begin_capture(r.b.stream));
+    assert_ok(r.b.events->record(r.fork, r.b.stream));
+    assert_ok(r.b.streams->wait_event(r.other, r.fork));
+    assert_int_equal(r.b.graphs->launch(r.other, graph), FAILED_PRECONDITION);
+    assert_error_has("a capture has begun on this stream of \"");
+    if (control->complaints(why, sizeof why) != 0) fail_msg("%s", why);
+    assert_ok(r.b.events->record(r.join, r.other));
+    assert_ok(r.b.streams->wait_event(r.b.stream, r.join));
+    assert_ok(r.b.graphs->end_capture(r.b.stream, &none));
+    r.b.graphs->destroy(none);
+    assert_ok(r.b.graphs->launch(r.other, graph)); /* a branch no more */
+    assert_ok(r.b.streams->synchronize(r.other));
+    r.b.graphs->destroy(graph);
+    branch_close(&r);
+}
+
 static void wait_for_an_event_of_outside_spoils_the_capture(void **state) {
     branch_t r;
     gantry_backend_graph_t *graph = NULL;
@@ -606,6 +632,7 @@ int main(void) {
         cmocka_unit_test(branch_that_is_joined_is_part_of_the_graph),
         cmocka_unit_test(branch_that_is_not_joined_fails_the_end),
         cmocka_unit_test(captured_event_has_no_use_outside_until_recorded_again),
+        cmocka_unit_test(launch_on_a_branch_is_refused_and_spoils_nothing),
         cmocka_unit_test(wait_for_an_event_of_outside_spoils_the_capture),
         cmocka_unit_test(calls_out_of_turn_are_refused),
         cmocka_unit_test(synchronize_of_a_captured_stream_is_refused_and_the_stream_usable),

@@ -188,6 +188,8 @@ static const alone_t alone[] = {
     {"GPU-cccc", "012", "", true, false},
     {"GPU-bbbb,0", "012", "20", false, true},
     {"MIG-GPU-bbbb0000-0000-0000-0000-000000000000/1/0", "012", "", true, false},
+    {"MIG-bbbb0000-0000-0000-0000-000000000000", "012", "2", false, false}, /* a part: the record does not say so */
+    {"MIG-cccc0000-0000-0000-0000-000000000000", "012", "", true, false},
     {"0,0", "012", "", true, true}, /* no meaning is stated: none is shown */
     /* no more cards than indices, one of the first beyond the cards: the driver has obeyed */
     {"1", "1", "1", false, false},

@@ -447,6 +447,10 @@ static void uuid_prefix_matches_without_regard_to_case_and_tag(void **state) {
     assert_true(gantry__uuid_has_prefix(uuid + 4, "GPU-8932"));
     assert_true(gantry__uuid_has_prefix(uuid, uuid));
     assert_true(gantry__uuid_has_prefix("MIG-12ab", "MIG-12"));
+    assert_true(gantry__uuid_has_prefix("MIG-12ab", "12a"));
+    assert_true(gantry__uuid_has_prefix(uuid, "mig-8932"));
+    assert_false(gantry__uuid_has_prefix(uuid, "MIG-GPU-8932"));
+    assert_false(gantry__uuid_has_prefix(uuid, "MIG-"));
     assert_false(gantry__uuid_has_prefix(uuid, "GPU-8933"));
     assert_false(gantry__uuid_has_prefix("GPU-89", "GPU-8932"));
     assert_false(gantry__uuid_has_prefix("MIG-8932", "GPU-8932"));

@@ -167,11 +167,16 @@ static void view_that_computes_wrongly_does_not_serve(void **state) {
 static void view_that_builds_no_programs_does_not_serve(void **state) {
     (void)state;
     runtime_fixture_t f;
-    set_card(other, 0); /* its compiler was not found */
+    gantry_fake_device_t settings;
+    set_card(other, 0);
+    other->get_device(0, &settings);
+    (void)snprintf(settings.no_programs, sizeof settings.no_programs, "its compiler was not found");
+    other->set_device(0, &settings);
     open_both(&f);
     expect_adds(&f);
-    expect_served_by(&f, "fake:0", "other:0 builds no programs (no libraries)");
+    expect_served_by(&f, "fake:0", "other:0 builds no programs (its compiler was not found)");
     assert_int_equal(other->calls("device_open"), 0);
+    assert_int_equal(other->calls("libraries"), fake->calls("libraries")); /* by the listing alone: it opens them */
     close_both(&f);
     set_card(fake, 0); /* nor the other one's: then it makes no difference */
     open_both(&f);

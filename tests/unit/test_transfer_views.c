@@ -60,6 +60,122 @@ static void *cross(void *user) {
     return NULL;
 }
 
+static void expect_arrival(crossing_t *it, uint32_t first) {
+    uint32_t *values = numbers(THREE_BLOCKS, 0);
+    if (it->status != GANTRY_OK) fail_msg("%s", gantry__message());
+    assert_int_equal(gantry__copy_to_host(values, it->target, 0, THREE_BLOCKS, it->ready), GANTRY_OK);
+    expect_numbers(values, THREE_BLOCKS, first);
+    free(values);
+}
+
+static crossing_t make_crossing(fixture_t *t, uint32_t first) {
+    uint32_t *values = numbers(THREE_BLOCKS, first);
+    crossing_t it = {.target = create(t->gpus[1], THREE_BLOCKS), .source = create(t->gpus[0], THREE_BLOCKS)};
+    assert_int_equal(gantry__copy_from_host(it.source, values, THREE_BLOCKS, &it.ready), GANTRY_OK);
+    free(values);
+    return it;
+}
+
+static void end_crossing(crossing_t *it) {
+    gantry__buffer_release(it->target);
+    gantry__buffer_release(it->source);
+}
+
+static void large_copy_pins_two_blocks_and_keeps_them(void **state) {
+    (void)state;
+    fixture_t t;
+    open_views(&t);
+    crossing_t it = make_crossing(&t, 3);
+    for (int i = 0; i < 3; ++i) {
+        t.f.heap.inner.most_bytes = BLOCK - 1; /* no other memory is taken */
+        (void)cross(&it);
+        t.f.heap.inner.most_bytes = 0;
+        expect_arrival(&it, 3);
+        assert_int_equal(fake->calls("host_alloc"), 1);
+        assert_int_equal(t.f.table.pinned_bytes, 2 * BLOCK);
+    }
+    (void)gantry__staging_release_idle(t.gpus[1]);
+    assert_int_equal(fake->live(GANTRY_FAKE_HOST_BLOCK), 0);
+    assert_int_equal(t.f.table.pinned_bytes, 0);
+    (void)cross(&it);
+    expect_arrival(&it, 3);
+    assert_int_equal(fake->calls("host_alloc"), 2);
+    end_crossing(&it);
+    device_fixture_close(&t.f); /* and what is kept then goes with the device: the fake would tell */
+    assert_int_equal(fake->live(GANTRY_FAKE_HOST_BLOCK), 0);
+}
+
+static void large_copy_without_pinned_memory_takes_what_there_is(void **state) {
+    (void)state;
+    fixture_t t;
+    open_views(&t);
+    crossing_t it = make_crossing(&t, 5);
+    t.f.table.policy.pinned_limit_bytes = 2 * BLOCK - 1;
+    (void)cross(&it);
+    expect_arrival(&it, 5);
+    assert_int_equal(fake->calls("host_alloc"), 0);
+    t.f.table.policy.pinned_limit_bytes = UINT64_C(1) << 30;
+    assert_true(fake->fail_calls("host_alloc", 1, 1, GANTRY_RESOURCE_EXHAUSTED, "no pinned memory"));
+    (void)cross(&it);
+    expect_arrival(&it, 5);
+    assert_int_equal(t.f.table.pinned_bytes, 0);
+    (void)cross(&it); /* the refusal is not remembered */
+    expect_arrival(&it, 5);
+    assert_int_equal(t.f.table.pinned_bytes, 2 * BLOCK);
+    end_crossing(&it);
+    device_fixture_close(&t.f);
+}
+
+/* The first copy is held back with the pair in its hands; nobody else may use or free it. */
+static void pair_belongs_to_one_copy_at_a_time(void **state) {
+    (void)state;
+    fixture_t t;
+    pthread_t first, second;
+    open_views(&t);
+    crossing_t a = make_crossing(&t, 7), b = make_crossing(&t, 1000007);
+    uint64_t before = other->finished(0);
+    fake->close_gate(0, 1u << TO_DEVICE);
+    assert_int_equal(pthread_create(&first, NULL, cross, &a), 0);
+    assert_int_equal(other->wait_finished(0, before + 2, 20000), 1);
+    assert_int_equal(pthread_create(&second, NULL, cross, &b), 0);
+    assert_int_equal(other->wait_finished(0, before + 4, 20000), 1);
+    (void)gantry__staging_release_idle(t.gpus[1]);
+    assert_int_equal(t.f.table.pinned_bytes, 2 * BLOCK);
+    fake->open_gate(0, 7);
+    assert_int_equal(pthread_join(first, NULL), 0);
+    assert_int_equal(pthread_join(second, NULL), 0);
+    expect_arrival(&a, 7);
+    expect_arrival(&b, 1000007);
+    assert_int_equal(fake->calls("host_alloc"), 1);
+    end_crossing(&a);
+    end_crossing(&b);
+    device_fixture_close(&t.f);
+}
+
+static void small_copy_passes_through_staging_and_is_not_waited_for(void **state) {
+    (void)state;
+    fixture_t t;
+    gantry__point_t ready;
+    open_views(&t);
+    uint32_t *values = numbers(SMALL, 9);
+    gantry__buffer_t *a = create(t.gpus[0], SMALL), *b = create(t.gpus[1], SMALL);
+    assert_int_equal(gantry__copy_from_host(a, values, SMALL, &ready), GANTRY_OK);
+    fake->close_gate(0, 1u << TO_DEVICE);
+    t.f.heap.inner.most_bytes = SMALL - 1;
+    assert_int_equal(gantry__copy_across(b, a, 0, SMALL, ready, &ready), GANTRY_OK);
+    t.f.heap.inner.most_bytes = 0;
+    assert_true(fake->waiting(0) >= 1);
+    assert_int_equal(t.f.table.pinned_bytes, 2 * GANTRY__STAGING_BLOCK_BYTES); /* one block of each device */
+    fake->open_gate(0, 7);
+    memset(values, 0, SMALL);
+    assert_int_equal(gantry__copy_to_host(values, b, 0, SMALL, ready), GANTRY_OK);
+    expect_numbers(values, SMALL, 9);
+    free(values);
+    gantry__buffer_release(a);
+    gantry__buffer_release(b);
+    device_fixture_close(&t.f);
+}
+
 /* While the first block's writing is held back, the second one is read; the third must not be: it needs the first one's memory. */
 static void next_block_is_read_while_the_last_one_is_written(void **state) {
     (void)state;
@@ -120,6 +236,7 @@ static void copy_between_backends_without_host_memory_is_refused(void **state) {
     fixture_t t;
     open_views(&t);
     crossing_t it = {.target = create(t.gpus[1], THREE_BLOCKS), .source = create(t.gpus[0], THREE_BLOCKS)};
+    assert_true(fake->fail_calls("host_alloc", 1, UINT64_MAX, GANTRY_RESOURCE_EXHAUSTED, "no pinned memory"));
     t.f.heap.inner.fail_at = 0;
     (void)cross(&it);
     t.f.heap.inner.fail_at = -1;
@@ -134,6 +251,10 @@ static void copy_between_backends_without_host_memory_is_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(two_views_of_a_card_copy_through_the_host_in_blocks),
+        TEST(large_copy_pins_two_blocks_and_keeps_them),
+        TEST(large_copy_without_pinned_memory_takes_what_there_is),
+        TEST(pair_belongs_to_one_copy_at_a_time),
+        TEST(small_copy_passes_through_staging_and_is_not_waited_for),
         TEST(next_block_is_read_while_the_last_one_is_written),
         TEST(failure_between_backends_ends_the_copy_and_frees_its_blocks),
         TEST(copy_between_backends_without_host_memory_is_refused),

@@ -16,6 +16,7 @@
  *   pci=0000:65:00.0,...         addresses
  *   uuid=GPU-...,...             identities
  *   cc=9.0,...                   compute capability
+ *   mig=1,...                    a part of a card: NVML has its UUID as MIG-..., and at its address the card, with twice the memory (default 0)
  *   busy=1,...                   another process has the card to itself: its context is refused with 46; 2: the card is closed to all
  *   shared=/a/file               the cards' memory is shared with the other processes that name the same file: what they hold is not free
  *   opencl_obeys=0               NVIDIA's OpenCL (opencl/nvidia_layer.c) shows all cards whatever CUDA_VISIBLE_DEVICES says (default 1)

@@ -64,6 +64,7 @@ typedef struct stand_in_device_t {
     uint64_t memory;
     uint64_t other;
     int is_busy;
+    int is_part;   /* of a card twice as large (MIG), whose address it has */
     int lost;      /* the sticky code; 0: none */
     uint64_t used; /* by this process */
     stand_in_context_t *primary; /* made at the first retain, kept to the end of the process */

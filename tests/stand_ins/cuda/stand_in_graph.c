@@ -379,6 +379,21 @@ static int judge(stand_in_stream_t *stream, plan_t **out_plan) {
     return code;
 }
 
+STAND_IN_API int cuStreamIsCapturing(void *handle, unsigned *out_state);
+int cuStreamIsCapturing(void *handle, unsigned *out_state) {
+    stand_in_stream_t *stream;
+    int code;
+
+    STAND_IN_ENTER(STAND_IN_NEEDS_CONTEXT);
+    if (out_state == NULL) return CUDA_INVALID_VALUE;
+    code = stand_in__stream_of(handle, &stream);
+    if (code != CUDA_OK) return code;
+    stand_in__lock();
+    *out_state = stream->capture == NULL ? 0 : stream->capture->is_spoilt ? 2 : 1;
+    stand_in__unlock();
+    return CUDA_OK;
+}
+
 /* As calls that end an object: one that fails ends the capture too. */
 STAND_IN_API int cuStreamEndCapture(void *handle, void **out_graph);
 int cuStreamEndCapture(void *handle, void **out_graph) {
@@ -447,7 +462,10 @@ int cuGraphLaunch(void *handle, void *stream_handle) {
     if (graph == NULL) return CUDA_INVALID_VALUE;
     code = stand_in__stream_of(stream_handle, &stream);
     if (code != CUDA_OK) return code;
-    if (stand_in__is_captured(stream)) return CUDA_NOT_SUPPORTED; /* a driver makes it a part of the other graph */
+    if (stand_in__is_captured(stream)) {
+        stand_in__complain("a graph was launched on a captured stream: a driver makes it a part of the other graph");
+        return CUDA_NOT_SUPPORTED;
+    }
     code = follow_last(graph, stream);
     for (const stand_in_node_t *node = graph->plan->first; node != NULL && code == CUDA_OK; node = node->next) {
         code = node->submit(stream, node);

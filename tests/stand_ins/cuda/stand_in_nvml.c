@@ -101,6 +101,9 @@ static int same_address(const char *a, const char *b) {
            memcmp(parts[0], parts[1], sizeof parts[0]) == 0;
 }
 
+/* The whole card that a part is of: as a handle its address, of memory twice the part's. */
+static void *whole_of(stand_in_device_t *device) { return device->is_part ? (void *)device->pci : (void *)device; }
+
 static int same_uuid(const stand_in_device_t *device, const char *text) {
     char own[48];
 
@@ -114,7 +117,7 @@ static int find(const char *text, int is_address, void **device) {
     if (text == NULL || device == NULL) return NVML_INVALID_ARGUMENT;
     for (int i = 0; i < machine->count; i++) {
         if (is_address ? same_address(machine->device[i].pci, text) : same_uuid(&machine->device[i], text)) {
-            *device = &machine->device[i];
+            *device = is_address ? whole_of(&machine->device[i]) : (void *)&machine->device[i];
             return machine->device[i].lost != 0 ? NVML_GPU_IS_LOST : NVML_OK;
         }
     }
@@ -141,7 +144,7 @@ static int device_of(void *handle, stand_in_device_t **out_device) {
     stand_in_machine_t *machine = stand_in__machine();
 
     for (int i = 0; i < machine->count; i++) {
-        if (handle == &machine->device[i]) {
+        if (handle == &machine->device[i] || handle == whole_of(&machine->device[i])) {
             *out_device = &machine->device[i];
             return machine->device[i].lost != 0 ? NVML_GPU_IS_LOST : NVML_OK;
         }
@@ -178,6 +181,10 @@ int nvmlDeviceGetMemoryInfo(void *handle, memory_t *memory) {
     if (code != NVML_OK) return code;
     if (memory == NULL) return NVML_INVALID_ARGUMENT;
     ask_memory(device, memory);
+    if (handle != device) {
+        memory->total += device->memory;
+        memory->free_bytes += device->memory;
+    }
     return NVML_OK;
 }
 
@@ -237,5 +244,8 @@ int nvmlDeviceGetUUID(void *handle, char *uuid, unsigned length) {
     if (code == NVML_OK) code = device_of(handle, &device);
     if (code != NVML_OK) return code;
     stand_in__uuid_text(device, text);
+    if (handle != device) {
+        memcpy(text, "GPU-whole", strlen("GPU-whole"));
+    }
     return give_text(uuid, length, text);
 }

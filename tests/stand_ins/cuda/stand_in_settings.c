@@ -108,6 +108,7 @@ static int set_of_device(stand_in_device_t *device, const char *key, const char 
     if (strcmp(key, "memory") == 0) return parse_bytes(value, &device->memory);
     if (strcmp(key, "other") == 0) return parse_bytes(value, &device->other);
     if (strcmp(key, "busy") == 0) return parse_number(value, &device->is_busy);
+    if (strcmp(key, "mig") == 0) return parse_number(value, &device->is_part);
     if (strcmp(key, "pci") == 0) return parse_pci(value, device->pci);
     if (strcmp(key, "uuid") == 0) return parse_uuid(value, device->uuid);
     if (strcmp(key, "cc") == 0) return sscanf(value, "%d.%d", &device->major, &device->minor) == 2 ? 0 : -1;
@@ -214,7 +215,7 @@ int stand_in__apply_settings(stand_in_machine_t *machine, const char *text) {
 }
 
 void stand_in__uuid_text(const stand_in_device_t *device, char out_text[48]) {
-    size_t length = (size_t)snprintf(out_text, 48, "GPU-");
+    size_t length = (size_t)snprintf(out_text, 48, device->is_part ? "MIG-" : "GPU-");
 
     for (int i = 0; i < 16; i++) {
         length += (size_t)snprintf(out_text + length, 48 - length, "%s%02x",
