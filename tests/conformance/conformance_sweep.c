@@ -222,6 +222,26 @@ static void reduce_case(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dty
     finish(s);
 }
 
+/* Around the borders of the device forms: what one work-item has under way at once (8 elements of 64, 32 or 8 lanes),
+ * chunks of 4096, two levels in one launch (up to 16384), columns for small and large work-groups and for single items. */
+static void sweep_long_reductions(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
+{
+    static const int64_t lengths[] = {8, 9, 512, 513, 1023, 8192, 8193, 12289, 16384, 16385};
+    static const int64_t rows[] = {7, 33, 64, 100, 256, 257, 4097};
+    static const int64_t columns[] = {2, 8, 40, 4111};
+    const int32_t first = 0, second = 1;
+    for (size_t i = 0; i < COUNT(lengths); i++) {
+        reduce_case(s, spec, dtype, GANTRY_SHAPE(lengths[i]), &first, 1);
+        reduce_case(s, spec, dtype, GANTRY_SHAPE(2, lengths[i]), &second, 1);
+    }
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        for (size_t k = 0; k < COUNT(columns); k++) {
+            if (rows[i] * columns[k] > 500000) continue; /* it would show no more, and take seconds */
+            reduce_case(s, spec, dtype, GANTRY_SHAPE(rows[i], columns[k]), &first, 1);
+        }
+    }
+}
+
 static void sweep_reduce(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
 {
     const int32_t axes[][2] = {{0, 0}, {1, 0}, {0, 2}, {2, 0}};
@@ -237,6 +257,7 @@ static void sweep_reduce(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dt
         else if (strcmp(spec->op, "ArgMax") != 0) reduce_case(s, spec, dtype, box, axes[i], 2);
     }
     if (strcmp(spec->op, "ArgMax") != 0) reduce_case(s, spec, dtype, box, axes[0], 0);
+    sweep_long_reductions(s, spec, dtype);
 }
 
 static void sweep_rows(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
