@@ -171,11 +171,15 @@ static void sweep_binary(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dt
 static void sweep_select(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
 {
     for (size_t i = 0; i < COUNT(sizes); i++) {
-        if (!start(s, spec->op, "%s_%" PRId64, gantry_dtype_name(dtype), sizes[i])) continue;
-        add_random(s, GANTRY_BOOL, GANTRY_SHAPE(sizes[i]), spec->domain);
-        add_random(s, dtype, GANTRY_SHAPE(sizes[i]), spec->domain);
-        add_random(s, dtype, GANTRY_SCALAR, spec->domain);
-        finish(s);
+        const gantry_shape_t all = GANTRY_SHAPE(sizes[i]), others[] = {GANTRY_SCALAR, all};
+        for (size_t k = 0; k < COUNT(others) && (k == 0 || sizes[i] > 1); k++) {
+            if (!start(s, spec->op, "%s_%" PRId64 "%s", gantry_dtype_name(dtype), sizes[i], k ? "_dense" : ""))
+                continue;
+            add_random(s, GANTRY_BOOL, all, spec->domain);
+            add_random(s, dtype, all, spec->domain);
+            add_random(s, dtype, others[k], spec->domain);
+            finish(s);
+        }
     }
 }
 
@@ -304,6 +308,14 @@ static void sweep_transpose(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t
 
 static void sweep_gather(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
 {
+    static const int64_t rows[] = {2, 4, 6, 48}; /* of small elements, which cards may take two or four at a time */
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        if (!start(s, spec->op, "%s_rows_of_%" PRId64, gantry_dtype_name(dtype), rows[i])) continue;
+        add_random(s, dtype, GANTRY_SHAPE(37, rows[i]), spec->domain);
+        add(s, sweep_indices(s->seed, GANTRY_INT32, GANTRY_SHAPE(5, 7), 37));
+        add(s, sweep_scalar_int(0));
+        finish(s);
+    }
     for (size_t i = 0; i < COUNT(pairs); i++) {
         int64_t a = pairs[i][0], b = pairs[i][1];
         for (int32_t axis = 0; axis < 2; axis++) {
