@@ -87,12 +87,18 @@ static inline uint32_t gantry_k_size_row(uint32_t bytes)
     return bytes == 8 ? 3 : bytes / 2;
 }
 
-/* The type that stands for all of dtype's size in programs that move bits and never compute with them. */
-static inline int32_t gantry_k_twin(int32_t dtype)
+/* The type that stands for all of this size in programs that move bits and never compute with them. */
+static inline int32_t gantry_k_twin_of(uint32_t bytes)
 {
     static const int32_t twins[] = {GANTRY_K_BOOL, GANTRY_K_UINT16, GANTRY_K_INT32, GANTRY_K_INT64};
 
-    return twins[gantry_k_size_row(gantry_k_size(dtype))];
+    return twins[gantry_k_size_row(bytes)];
+}
+
+/* The one of dtype's size. */
+static inline int32_t gantry_k_twin(int32_t dtype)
+{
+    return gantry_k_twin_of(gantry_k_size(dtype));
 }
 
 /* The bits of 1 in dtype, lowest byte first. */

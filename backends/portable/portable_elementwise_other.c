@@ -16,9 +16,10 @@
                                                            .part_count =                                             \
                                                                sizeof name_##_parts / sizeof name_##_parts[0]}
 
-/* Builds or finds the kernel for type T and launches it over the work. */
-static int32_t launch(gantry_op_call_t *call, const gantry_program_source_t *source, int32_t type, const char *name,
-                      const gantry_k_work_t *work, const gantry_launch_arg_t *args, uint32_t arg_count)
+/* Builds or finds the kernel for type T and launches it over the work, `each` elements at once on a GPU. */
+static int32_t launch_wide(gantry_op_call_t *call, const gantry_program_source_t *source, int32_t type,
+                           const char *name, const gantry_k_work_t *work, int64_t each,
+                           const gantry_launch_arg_t *args, uint32_t arg_count)
 {
     gantry_backend_kernel_t *kernel;
     char options[OPTIONS_BYTES];
@@ -26,7 +27,13 @@ static int32_t launch(gantry_op_call_t *call, const gantry_program_source_t *sou
 
     snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_SERIAL=%d", type, gantry_k_is_serial(call));
     status = call->services->kernel(call, source, options, name, &kernel);
-    return status == GANTRY_K_OK ? gantry_k_launch_work(call, kernel, work, args, arg_count) : status;
+    return status == GANTRY_K_OK ? gantry_k_launch_wide(call, kernel, work, each, args, arg_count) : status;
+}
+
+static int32_t launch(gantry_op_call_t *call, const gantry_program_source_t *source, int32_t type, const char *name,
+                      const gantry_k_work_t *work, const gantry_launch_arg_t *args, uint32_t arg_count)
+{
+    return launch_wide(call, source, type, name, work, 1, args, arg_count);
 }
 
 /* ---- Cast ---- */
@@ -97,7 +104,8 @@ static int32_t compute_select(gantry_op_call_t *call)
 
     if (dense) {
         args[4] = gantry_k_scalar(&work, sizeof work);
-        return launch(call, &select_source, gantry_k_twin(out->dtype), "dense", &work, args, 5);
+        return launch_wide(call, &select_source, gantry_k_twin(out->dtype), "dense", &work,
+                           GANTRY_K_WIDE_BYTES / bytes, args, 5);
     }
     gantry_k_plan_broadcast(&plan, out, in, 3);
     device_plan = gantry_k_device_plan(&plan, &work);

@@ -25,11 +25,27 @@ typedef struct device_one_hot_t {
 SOURCE(gather);
 SOURCE(one_hot);
 
+/* On GPUs rows of bools and halves are taken as fewer, larger elements where their length and the spans allow: a
+ * work-item moves one. Returns the bytes of an element; lessens shape's and count's elements. */
+static uint32_t merge_elements(const gantry_op_call_t *call, gantry__move_gather_t *shape, int64_t *count) {
+    const gantry_span_t *params = &call->inputs[0]->span, *out = &call->outputs[0]->span;
+    const uint64_t places = params->offset_bytes | out->offset_bytes | call->device_info->base_alignment_bytes;
+    uint32_t bytes = gantry_k_size(call->outputs[0]->dtype);
+    while (!gantry_k_is_serial(call) && bytes < 4 && shape->inner % 2 == 0 && places % (2 * bytes) == 0) {
+        bytes *= 2;
+        shape->inner /= 2;
+        *count /= 2;
+    }
+    return bytes;
+}
+
 static int32_t compute_gather(gantry_op_call_t *call) {
     const gantry_arg_t *params = call->inputs[0], *indices = call->inputs[1], *out = call->outputs[0];
+    int64_t count = out->element_count;
     gantry__move_gather_t shape;
     gantry__move_gather(call, &shape);
-    const device_gather_t scalars = {.work = gantry_k_work(call, out->element_count, gantry_k_size(out->dtype), 0),
+    const uint32_t bytes = merge_elements(call, &shape, &count);
+    const device_gather_t scalars = {.work = gantry_k_work(call, count, bytes, 0),
                                      .outer = shape.outer,
                                      .limit = shape.limit,
                                      .picks = shape.picks,
@@ -37,7 +53,7 @@ static int32_t compute_gather(gantry_op_call_t *call) {
     gantry_span_t fault;
     gantry_backend_kernel_t *kernel;
     char options[GANTRY_MOVE_OPTIONS_BYTES];
-    gantry__move_options(call, indices->dtype, options);
+    gantry__move_options(call, bytes, indices->dtype, options);
     int32_t status = call->services->kernel(call, &gather_source, options, "gather", &kernel);
     if (status == GANTRY_K_OK) status = call->services->fault(call, &fault);
     if (status != GANTRY_K_OK) return status;
@@ -58,7 +74,7 @@ static int32_t compute_one_hot(gantry_op_call_t *call) {
                                         gantry_k_span(out), gantry_k_scalar(&scalars, sizeof scalars)};
     gantry_backend_kernel_t *kernel;
     char options[GANTRY_MOVE_OPTIONS_BYTES];
-    gantry__move_options(call, indices->dtype, options);
+    gantry__move_options(call, gantry_k_size(out->dtype), indices->dtype, options);
     int32_t status = call->services->kernel(call, &one_hot_source, options, "one_hot", &kernel);
     return status == GANTRY_K_OK ? gantry_k_launch_work(call, kernel, &scalars.work, args, 5) : status;
 }

@@ -38,7 +38,7 @@ static const gantry_program_source_t source = {.struct_size = sizeof source,
 
 static int32_t find_kernel(gantry_op_call_t *call, const char *name, gantry_backend_kernel_t **out_kernel) {
     char options[GANTRY_MOVE_OPTIONS_BYTES];
-    gantry__move_options(call, 0, options);
+    gantry__move_options(call, gantry_k_size(call->outputs[0]->dtype), 0, options);
     return call->services->kernel(call, &source, options, name, out_kernel);
 }
 

@@ -13,9 +13,10 @@ extern const gantry_kernel_def_t gantry__portable_one_hot_kernel;
 
 #define GANTRY_MOVE_OPTIONS_BYTES 64
 
-/* index_dtype 0: the program has no index type. */
-static inline void gantry__move_options(const gantry_op_call_t *call, int32_t index_dtype, char *options) {
-    int type = gantry_k_twin(call->outputs[0]->dtype), serial = gantry_k_is_serial(call);
+/* bytes: of an element. index_dtype 0: the program has no index type. */
+static inline void gantry__move_options(const gantry_op_call_t *call, uint32_t bytes, int32_t index_dtype,
+                                        char *options) {
+    int type = gantry_k_twin_of(bytes), serial = gantry_k_is_serial(call);
     if (index_dtype == 0) {
         (void)snprintf(options, GANTRY_MOVE_OPTIONS_BYTES, "-DGANTRY_T_ID=%d -DGANTRY_SERIAL=%d", type, serial);
     } else {

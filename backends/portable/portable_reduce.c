@@ -1,4 +1,5 @@
-/* Sum, Mean, Max and Min on devices: one launch per level of the tree that kernels/reduce.cl describes. */
+/* Sum, Mean, Max and Min on devices: one launch per level of the tree that kernels/reduce.cl describes, or one for the
+ * last two. */
 #include "portable/portable_reduce.h"
 
 #include <stdio.h>
@@ -36,6 +37,10 @@ typedef struct {
 #define ITEM_LENGTH 64
 #define ITEMS_PER_UNIT 2048
 #define BLOCK_ITEMS 256
+/* GPUs: chunks of a sequence that one work-group takes where there are no more sequences than compute units, and the
+ * length up to which the lanes of a smaller group load all they take at once. */
+#define FEW_CHUNKS 4
+#define FEW_LENGTH 512
 /* Work-groups per compute unit that a CPU should find, so that a slow core does not hold up the rest. */
 #define GROUPS_PER_UNIT 16
 
@@ -77,6 +82,15 @@ static form_t block_form(reduce_level_t *level, int64_t sequences, const char *n
 {
     level->blocks = (level->columns + width - 1) / width;
     return (form_t){.name = name, .groups = (uint64_t)(sequences * level->blocks), .local = BLOCK_ITEMS};
+}
+
+/* 1 when each sequence is one work-group's, all its levels. */
+static int are_few(const gantry_op_call_t *call, const gantry__reduce_shape_t *shape)
+{
+    const gantry_device_info_t *info = call->device_info;
+    return !gantry__portable_is_cpu(call) && info->max_work_group_size >= BLOCK_ITEMS && shape->reduced.rank == 1 &&
+           shape->columns < BLOCK_COLUMNS && shape->outer * shape->columns <= (int64_t)info->compute_units &&
+           shape->length > FEW_LENGTH && gantry__reduce_chunks(shape->length) <= FEW_CHUNKS;
 }
 
 static form_t choose_gpu_form(const gantry_op_call_t *call, reduce_level_t *level, int64_t sequences,
@@ -142,7 +156,9 @@ static int32_t submit_level(gantry_op_call_t *call, const gantry__reduce_shape_t
                             .divisor = divisor};
     copy_axes(&shape->kept, &level.kept_rank, level.kept_dims, level.kept_strides);
     copy_axes(&shape->reduced, &level.reduced_rank, level.reduced_dims, level.reduced_strides);
-    form_t form = choose_form(call, &level, shape->outer, size);
+    form_t form = are_few(call, shape)
+                      ? (form_t){"reduce_few", (uint64_t)(shape->outer * shape->columns), BLOCK_ITEMS}
+                      : choose_form(call, &level, shape->outer, size);
     int32_t status = find_kernel(call, operation, dtype, form.name, &kernel);
     if (status != 0) {
         return status;
@@ -159,7 +175,7 @@ int32_t gantry__portable_reduce(gantry_op_call_t *call, const gantry__reduce_sha
     gantry_span_t source = *in;
     int32_t sum_dtype = operation == GANTRY_PORTABLE_SUM_WIDE ? GANTRY_K_INT64 : dtype;
     for (;;) {
-        int64_t chunks = gantry__reduce_chunks(current.length);
+        int64_t chunks = are_few(call, &current) ? 1 : gantry__reduce_chunks(current.length);
         gantry_span_t target = *out;
         if (chunks > 1) {
             uint64_t bytes = (uint64_t)(current.outer * chunks * current.columns) * gantry_k_size(sum_dtype);

@@ -171,11 +171,15 @@ static void sweep_binary(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dt
 static void sweep_select(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
 {
     for (size_t i = 0; i < COUNT(sizes); i++) {
-        if (!start(s, spec->op, "%s_%" PRId64, gantry_dtype_name(dtype), sizes[i])) continue;
-        add_random(s, GANTRY_BOOL, GANTRY_SHAPE(sizes[i]), spec->domain);
-        add_random(s, dtype, GANTRY_SHAPE(sizes[i]), spec->domain);
-        add_random(s, dtype, GANTRY_SCALAR, spec->domain);
-        finish(s);
+        const gantry_shape_t all = GANTRY_SHAPE(sizes[i]), others[] = {GANTRY_SCALAR, all};
+        for (size_t k = 0; k < COUNT(others) && (k == 0 || sizes[i] > 1); k++) {
+            if (!start(s, spec->op, "%s_%" PRId64 "%s", gantry_dtype_name(dtype), sizes[i], k ? "_dense" : ""))
+                continue;
+            add_random(s, GANTRY_BOOL, all, spec->domain);
+            add_random(s, dtype, all, spec->domain);
+            add_random(s, dtype, others[k], spec->domain);
+            finish(s);
+        }
     }
 }
 
@@ -222,6 +226,26 @@ static void reduce_case(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dty
     finish(s);
 }
 
+/* Around the borders of the device forms: what one work-item has under way at once (8 elements of 64, 32 or 8 lanes),
+ * chunks of 4096, two levels in one launch (up to 16384), columns for small and large work-groups and for single items. */
+static void sweep_long_reductions(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
+{
+    static const int64_t lengths[] = {8, 9, 512, 513, 1023, 8192, 8193, 12289, 16384, 16385};
+    static const int64_t rows[] = {7, 33, 64, 100, 256, 257, 4097};
+    static const int64_t columns[] = {2, 8, 40, 4111};
+    const int32_t first = 0, second = 1;
+    for (size_t i = 0; i < COUNT(lengths); i++) {
+        reduce_case(s, spec, dtype, GANTRY_SHAPE(lengths[i]), &first, 1);
+        reduce_case(s, spec, dtype, GANTRY_SHAPE(2, lengths[i]), &second, 1);
+    }
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        for (size_t k = 0; k < COUNT(columns); k++) {
+            if (rows[i] * columns[k] > 500000) continue; /* it would show no more, and take seconds */
+            reduce_case(s, spec, dtype, GANTRY_SHAPE(rows[i], columns[k]), &first, 1);
+        }
+    }
+}
+
 static void sweep_reduce(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
 {
     const int32_t axes[][2] = {{0, 0}, {1, 0}, {0, 2}, {2, 0}};
@@ -237,6 +261,7 @@ static void sweep_reduce(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dt
         else if (strcmp(spec->op, "ArgMax") != 0) reduce_case(s, spec, dtype, box, axes[i], 2);
     }
     if (strcmp(spec->op, "ArgMax") != 0) reduce_case(s, spec, dtype, box, axes[0], 0);
+    sweep_long_reductions(s, spec, dtype);
 }
 
 static void sweep_rows(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
@@ -283,6 +308,14 @@ static void sweep_transpose(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t
 
 static void sweep_gather(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
 {
+    static const int64_t rows[] = {2, 4, 6, 48}; /* of small elements, which cards may take two or four at a time */
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        if (!start(s, spec->op, "%s_rows_of_%" PRId64, gantry_dtype_name(dtype), rows[i])) continue;
+        add_random(s, dtype, GANTRY_SHAPE(37, rows[i]), spec->domain);
+        add(s, sweep_indices(s->seed, GANTRY_INT32, GANTRY_SHAPE(5, 7), 37));
+        add(s, sweep_scalar_int(0));
+        finish(s);
+    }
     for (size_t i = 0; i < COUNT(pairs); i++) {
         int64_t a = pairs[i][0], b = pairs[i][1];
         for (int32_t axis = 0; axis < 2; axis++) {

@@ -54,6 +54,32 @@ GANTRY_FN GANTRY_LONG sequence_offset(const argmax_t *plan, GANTRY_LONG sequence
 
 #if !GANTRY_SERIAL
 
+#define AT_ONCE 8 /* loads that a work-item has under way */
+
+/* The first largest at the places from, from + apart, ... before end of a sequence that begins at x. */
+GANTRY_FN void look_through(GANTRY_GLOBAL const T *x, GANTRY_LONG columns, GANTRY_LONG from, GANTRY_LONG apart,
+                            GANTRY_LONG end, T *best, GANTRY_LONG *found)
+{
+    GANTRY_GLOBAL const T *p = x + from * columns;
+    const GANTRY_LONG step = apart * columns;
+    GANTRY_LONG i = from;
+    for (; i + (AT_ONCE - 1) * apart < end; i += AT_ONCE * apart, p += AT_ONCE * step) {
+        T values[AT_ONCE];
+        for (int k = 0; k < AT_ONCE; k++) {
+            values[k] = p[k * step];
+        }
+        for (int k = 0; k < AT_ONCE; k++) {
+            *found = values[k] > *best ? i + k * apart : *found;
+            *best = values[k] > *best ? values[k] : *best;
+        }
+    }
+    for (; i < end; i += apart, p += step) {
+        const T value = *p;
+        *found = value > *best ? i : *found;
+        *best = value > *best ? value : *best;
+    }
+}
+
 /* One work-item for a unit. */
 GANTRY_KERNEL argmax_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_OUT(partial), const argmax_t plan)
 {
@@ -66,11 +92,7 @@ GANTRY_KERNEL argmax_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_
     const GANTRY_LONG end = first + plan.piece < plan.length ? first + plan.piece : plan.length;
     T best = ARG_LOWEST;
     GANTRY_LONG found = first;
-    for (GANTRY_LONG i = first; i < end; i++) {
-        T value = x[i * plan.columns];
-        found = value > best ? i : found;
-        best = value > best ? value : best;
-    }
+    look_through(x, plan.columns, first, 1, end, &best, &found);
     store_index(GANTRY_OUT(I, out), GANTRY_OUT(GANTRY_LONG, partial), &plan, unit, found);
 }
 
@@ -90,11 +112,7 @@ GANTRY_KERNEL argmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN
     const GANTRY_LONG end = first + plan.piece < plan.length ? first + plan.piece : plan.length;
     T best = ARG_LOWEST;
     GANTRY_LONG found = first + plan.piece; /* behind every place: a lane that found nothing loses ties */
-    for (GANTRY_LONG i = unit < plan.units ? first + lane : end; i < end; i += lanes) {
-        T value = x[i * plan.columns];
-        found = value > best ? i : found;
-        best = value > best ? value : best;
-    }
+    look_through(x, plan.columns, unit < plan.units ? first + lane : end, lanes, end, &best, &found);
     values[item] = best;
     places[item] = found;
     GANTRY_BARRIER();

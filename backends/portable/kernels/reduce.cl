@@ -33,6 +33,8 @@
  *   reduce_group   GPUs, few columns: a work-item for each lane of one chunk of one column; where sequences are
  *                  shorter than 64 there are as many lanes as the least power of two that holds them, and more chunks
  *                  in a group
+ *   reduce_few     GPUs, so few sequences that each can have a compute unit, up to four chunks: a work-group for a whole
+ *                  sequence, its chunks and the level above them
  *   reduce_block8, reduce_block32
  *                  GPUs, more columns: neighbouring work-items take neighbouring columns, and 8 or 32 of them share one
  *                  chunk of a column: item r has lanes r, r + 8, r + 16, ..., so the first folds are its own
@@ -165,29 +167,48 @@ GANTRY_FN int reversed(int index, int lanes)
 
 #define GROUP_MOST 256 /* work-items */
 
-/* What one lane takes: x[row], x[row + 64], ... before end. Several loads are under way at once. */
+#define AT_ONCE 8 /* loads that an item has under way */
+
+/* values[k] = p[k * step] for k * apart < left, the identity for the rest, whose loads go to p[0]: there is no branch
+ * between the loads, so all are under way before the first is used. */
+GANTRY_FN void load_rows(IN *values, GANTRY_GLOBAL const IN *p, GANTRY_LONG step, int apart, GANTRY_LONG left)
+{
+    for (int k = 0; k < AT_ONCE; k++) {
+        values[k] = p[k * apart < left ? k * step : 0];
+    }
+    for (int k = 0; k < AT_ONCE; k++) {
+        values[k] = k * apart < left ? values[k] : (IN)REDUCE_IDENTITY;
+    }
+}
+
+/* What one lane takes: x[row], x[row + 64], ... before end. */
 GANTRY_FN ACC lane_sum(GANTRY_GLOBAL const IN *x, const reduce_level_t *level, GANTRY_LONG row, GANTRY_LONG end)
 {
     ACC sum = REDUCE_IDENTITY;
-    if (level->reduced_rank == 1) {
-        const GANTRY_LONG step = level->reduced_strides[0] * LANES;
-        GANTRY_GLOBAL const IN *p = x + row * level->reduced_strides[0];
-        for (; row + 7 * LANES < end; row += 8 * LANES, p += 8 * step) {
-            const IN a = p[0], b = p[step], c = p[2 * step], d = p[3 * step];
-            const IN e = p[4 * step], f = p[5 * step], g = p[6 * step], h = p[7 * step];
-            sum = REDUCE_OP(sum, (ACC)a);
-            sum = REDUCE_OP(sum, (ACC)b);
-            sum = REDUCE_OP(sum, (ACC)c);
-            sum = REDUCE_OP(sum, (ACC)d);
-            sum = REDUCE_OP(sum, (ACC)e);
-            sum = REDUCE_OP(sum, (ACC)f);
-            sum = REDUCE_OP(sum, (ACC)g);
-            sum = REDUCE_OP(sum, (ACC)h);
+    if (level->reduced_rank != 1) {
+        for (; row < end; row += LANES) {
+            ACC value = (ACC)x[row_offset(level, row)];
+            sum = REDUCE_OP(sum, value);
+        }
+        return sum;
+    }
+    const GANTRY_LONG step = level->reduced_strides[0] * LANES;
+    GANTRY_GLOBAL const IN *p = x + row * level->reduced_strides[0];
+    GANTRY_LONG left = end - row;
+    IN values[AT_ONCE];
+    for (; left > (AT_ONCE - 1) * LANES; left -= AT_ONCE * LANES, p += AT_ONCE * step) {
+        for (int k = 0; k < AT_ONCE; k++) {
+            values[k] = p[k * step];
+        }
+        for (int k = 0; k < AT_ONCE; k++) {
+            sum = REDUCE_OP(sum, (ACC)values[k]);
         }
     }
-    for (; row < end; row += LANES) {
-        ACC value = (ACC)x[row_offset(level, row)];
-        sum = REDUCE_OP(sum, value);
+    if (left > 0) {
+        load_rows(values, p, step, LANES, left);
+        for (int k = 0; k < AT_ONCE; k++) {
+            sum = REDUCE_OP(sum, (ACC)values[k]);
+        }
     }
     return sum;
 }
@@ -222,8 +243,76 @@ GANTRY_KERNEL reduce_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduc
     }
 }
 
+/* A group: one sequence of up to four chunks; one reduced axis only. The items are four parts of 64 lanes. Part q loads
+ * the rows 16 q ... 16 q + 15 of a chunk's lane at once and adds them, in order, to what part q - 1 left. Behind it the
+ * parts are at different chunks, like an assembly line:
+ *
+ *     step     0   1   2   3   4
+ *     part 0   c0  c1
+ *     part 1       c0  c1                two chunks: a part loads the next one's rows when it has added these
+ *     part 2           c0  c1
+ *     part 3               c0  c1
+ *
+ * `sums` then has the chunks' lanes side by side: all are folded together. What was not there is the identity, and of
+ * four chunks' results one fold of four lanes makes the level above. */
+#define PART_ROWS (2 * AT_ONCE)
+#define PARTS (CHUNK / LANES / PART_ROWS)
+
+GANTRY_FN void load_part(IN *values, GANTRY_GLOBAL const IN *x, const reduce_level_t *level, GANTRY_LONG row)
+{
+    const GANTRY_LONG stride = level->reduced_strides[0];
+    for (int k = 0; k < PART_ROWS; k += AT_ONCE, row += AT_ONCE * LANES) {
+        const GANTRY_LONG left = level->length - row;
+        load_rows(values + k, x + (left > 0 ? row * stride : 0), stride * LANES, LANES, left);
+    }
+}
+
+GANTRY_KERNEL reduce_few(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_level_t level)
+{
+    GANTRY_LOCAL_ARRAY(ACC, sums, GROUP_MOST);
+    IN values[PART_ROWS];
+    const int item = (int)GANTRY_LOCAL_ID(0);
+    const int lane = item % LANES;
+    const int part = item / LANES;
+    const int chunks = (int)level.chunks;
+    const GANTRY_LONG unit = GANTRY_GROUP_ID(0);
+    const GANTRY_LONG row = part * PART_ROWS * LANES + lane;
+    GANTRY_GLOBAL const IN *x = GANTRY_IN(IN, in) + kept_offset(&level, unit / level.columns) + unit % level.columns;
+    load_part(values, x, &level, row);
+    sums[item] = REDUCE_IDENTITY;
+    GANTRY_BARRIER();
+    for (int step = 0; step < chunks + PARTS - 1; step++) {
+        const int chunk = step - part;
+        if (chunk >= 0 && chunk < chunks) {
+            ACC sum = sums[chunk * LANES + lane];
+            for (int k = 0; k < PART_ROWS; k++) {
+                sum = REDUCE_OP(sum, (ACC)values[k]);
+            }
+            sums[chunk * LANES + lane] = sum;
+            if (chunk + 1 < chunks) {
+                load_part(values, x, &level, row + (chunk + 1) * CHUNK);
+            }
+        }
+        GANTRY_BARRIER();
+    }
+    for (int apart = LANES / 2; apart > 0; apart /= 2) {
+        if (lane < apart) {
+            ACC sum = sums[item], value = sums[item + apart];
+            sums[item] = REDUCE_OP(sum, value);
+        }
+        GANTRY_BARRIER();
+    }
+    if (item == 0) {
+        ACC first = sums[0], second = sums[LANES], third = sums[2 * LANES], fourth = sums[3 * LANES];
+        first = REDUCE_OP(first, third);
+        second = REDUCE_OP(second, fourth);
+        GANTRY_OUT(ACC, out)[unit] = finish(&level, REDUCE_OP(first, second));
+    }
+}
+
 /* A group: `width` = GROUP_MOST / APART columns of one chunk, an item for each column and each r in 0 ... APART - 1;
- * `blocks` groups make one chunk. An item's own lanes are APART apart. One reduced axis only. */
+ * `blocks` groups make one chunk. An item's own lanes are APART apart: of the loads that are under way at once, k and
+ * k + LANES / APART are one lane's. One reduced axis only. */
 #define REDUCE_BLOCK_KERNEL(name, APART)                                                                             \
     GANTRY_KERNEL name(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_level_t level)                         \
     {                                                                                                                \
@@ -235,26 +324,27 @@ GANTRY_KERNEL reduce_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduc
         const GANTRY_LONG column = GANTRY_GROUP_ID(0) % level.blocks * width + item % width;                         \
         const GANTRY_LONG row = sequence % level.chunks * CHUNK;                                                     \
         const GANTRY_LONG end = column < level.columns ? row + chunk_rows(&level, row) : row;                        \
-        const GANTRY_LONG step = level.reduced_strides[0];                                                           \
-        GANTRY_GLOBAL const IN *x = GANTRY_IN(IN, in) + kept_offset(&level, sequence / level.chunks) + column;       \
-        GANTRY_LONG i = row + r;                                                                                     \
+        const GANTRY_LONG step = level.reduced_strides[0] * APART;                                                   \
+        GANTRY_GLOBAL const IN *p = GANTRY_IN(IN, in) + kept_offset(&level, sequence / level.chunks) + column +      \
+                                    (row + r) * level.reduced_strides[0];                                            \
+        GANTRY_LONG left = end - row - r;                                                                            \
         ACC own[LANES / APART];                                                                                      \
+        IN values[AT_ONCE];                                                                                          \
         for (int j = 0; j < LANES / APART; j++) {                                                                    \
             own[j] = REDUCE_IDENTITY;                                                                                \
         }                                                                                                            \
-        for (; i + LANES - APART < end; i += LANES) {                                                                \
-            IN values[LANES / APART];                                                                                \
-            for (int j = 0; j < LANES / APART; j++) {                                                                \
-                values[j] = x[(i + j * APART) * step];                                                               \
+        for (; left > (AT_ONCE - 1) * APART; left -= AT_ONCE * APART, p += AT_ONCE * step) {                         \
+            for (int k = 0; k < AT_ONCE; k++) {                                                                      \
+                values[k] = p[k * step];                                                                             \
             }                                                                                                        \
-            for (int j = 0; j < LANES / APART; j++) {                                                                \
-                own[j] = REDUCE_OP(own[j], (ACC)values[j]);                                                          \
+            for (int k = 0; k < AT_ONCE; k++) {                                                                      \
+                own[k % (LANES / APART)] = REDUCE_OP(own[k % (LANES / APART)], (ACC)values[k]);                      \
             }                                                                                                        \
         }                                                                                                            \
-        for (int j = 0; j < LANES / APART; j++) {                                                                    \
-            if (i + j * APART < end) {                                                                               \
-                ACC value = (ACC)x[(i + j * APART) * step];                                                          \
-                own[j] = REDUCE_OP(own[j], value);                                                                   \
+        if (left > 0) {                                                                                              \
+            load_rows(values, p, step, APART, left);                                                                 \
+            for (int k = 0; k < AT_ONCE; k++) {                                                                      \
+                own[k % (LANES / APART)] = REDUCE_OP(own[k % (LANES / APART)], (ACC)values[k]);                      \
             }                                                                                                        \
         }                                                                                                            \
         for (int apart = LANES / APART / 2; apart > 0; apart /= 2) {                                                 \
@@ -315,6 +405,42 @@ REDUCE_BLOCK_KERNEL(reduce_block32, 32)
         }                                                           \
     } while (0)
 
+/* Sequences of at most 64 elements, one for each lane; eight lanes are loaded at once. More lanes than there are
+ * elements do no harm, so there are at least eight. */
+GANTRY_FN ACC item_of_lanes(GANTRY_GLOBAL const IN *x, GANTRY_LONG stride, int rows)
+{
+    const int lanes = rows < AT_ONCE ? AT_ONCE : lanes_used(rows);
+    const int eighth = lanes / AT_ONCE;
+    ACC s0 = REDUCE_IDENTITY, s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, sum = s0;
+    IN values[AT_ONCE];
+    for (int group = 0; group < eighth; group++) {
+        const int first = reversed(group, eighth);
+        for (int k = 0; k < AT_ONCE; k++) {
+            const int lane = first + reversed(k, AT_ONCE) * eighth;
+            values[k] = x[lane < rows ? lane * stride : 0];
+        }
+        for (int k = 0; k < AT_ONCE; k++) {
+            const int lane = first + reversed(k, AT_ONCE) * eighth;
+            ACC value = lane < rows ? (ACC)values[k] : REDUCE_IDENTITY;
+            sum = REDUCE_IDENTITY;
+            sum = REDUCE_OP(sum, value);
+            REDUCE_CARRY(group * AT_ONCE + k, sum);
+        }
+    }
+    return sum;
+}
+
+GANTRY_FN ACC item_of_chunk(GANTRY_GLOBAL const IN *x, const reduce_level_t *level, GANTRY_LONG row, GANTRY_LONG rows)
+{
+    const int lanes = lanes_used(rows);
+    ACC s0 = REDUCE_IDENTITY, s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, sum = s0;
+    for (int index = 0; index < lanes; index++) {
+        sum = lane_sum(x, level, row + reversed(index, lanes), row + rows);
+        REDUCE_CARRY(index, sum);
+    }
+    return sum;
+}
+
 GANTRY_KERNEL reduce_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_level_t level)
 {
     const GANTRY_LONG unit = GANTRY_GLOBAL_ID(0);
@@ -323,18 +449,10 @@ GANTRY_KERNEL reduce_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce
     }
     const GANTRY_LONG sequence = unit / level.columns;
     const GANTRY_LONG row = sequence % level.chunks * CHUNK;
-    const GANTRY_LONG rows = chunk_rows(&level, row);
-    const int lanes = lanes_used(rows);
     GANTRY_GLOBAL const IN *x = GANTRY_IN(IN, in) + kept_offset(&level, sequence / level.chunks) + unit % level.columns;
-    ACC s0 = REDUCE_IDENTITY, s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, sum = s0;
-    for (int index = 0; index < lanes; index++) {
-        sum = REDUCE_IDENTITY;
-        for (GANTRY_LONG i = reversed(index, lanes); i < rows; i += LANES) {
-            ACC value = (ACC)x[row_offset(&level, row + i)];
-            sum = REDUCE_OP(sum, value);
-        }
-        REDUCE_CARRY(index, sum);
-    }
+    const ACC sum = level.length <= LANES && level.reduced_rank == 1
+                        ? item_of_lanes(x, level.reduced_strides[0], (int)level.length)
+                        : item_of_chunk(x, &level, row, chunk_rows(&level, row));
     GANTRY_OUT(ACC, out)[unit] = finish(&level, sum);
 }
 

@@ -1,6 +1,12 @@
 /* Select: condition ? x : y over the bits of elements of T's size (uchar, ushort, int or long stand for all types).
  * Before this come dialect, launch, types and work. */
 
+#if !GANTRY_SERIAL
+#define GANTRY_ELEMENTS (16 / (int)sizeof(T))
+GANTRY_WIDE_TYPE(gantry_wide_t, T, GANTRY_ELEMENTS);
+GANTRY_WIDE_TYPE(gantry_wide_condition_t, uchar, GANTRY_ELEMENTS);
+#endif
+
 GANTRY_KERNEL dense(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out),
                     const gantry_work_t p)
 {
@@ -8,8 +14,26 @@ GANTRY_KERNEL dense(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPAN_IN
     GANTRY_GLOBAL const T *xs = GANTRY_IN(T, x);
     GANTRY_GLOBAL const T *ys = GANTRY_IN(T, y);
     GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);
+    GANTRY_LONG i = GANTRY_FIRST(p);
 
-    for (GANTRY_LONG i = GANTRY_FIRST(p); i < GANTRY_END(p); i += GANTRY_STEP) {
+#if !GANTRY_SERIAL
+    if (GANTRY_IS_ALIGNED(conditions, gantry_wide_condition_t) && GANTRY_IS_ALIGNED(xs, gantry_wide_t) &&
+        GANTRY_IS_ALIGNED(ys, gantry_wide_t) && GANTRY_IS_ALIGNED(outs, gantry_wide_t)) {
+        const GANTRY_LONG wide = p.count / GANTRY_ELEMENTS;
+        for (; i < wide; i += GANTRY_STEP) {
+            const gantry_wide_condition_t c = ((GANTRY_GLOBAL const gantry_wide_condition_t *)conditions)[i];
+            const gantry_wide_t t = ((GANTRY_GLOBAL const gantry_wide_t *)xs)[i];
+            const gantry_wide_t e = ((GANTRY_GLOBAL const gantry_wide_t *)ys)[i];
+            gantry_wide_t result;
+            for (int k = 0; k < GANTRY_ELEMENTS; k++) {
+                result.e[k] = c.e[k] ? t.e[k] : e.e[k];
+            }
+            ((GANTRY_GLOBAL gantry_wide_t *)outs)[i] = result;
+        }
+        i = wide * GANTRY_ELEMENTS + GANTRY_FIRST(p);
+    }
+#endif
+    for (; i < GANTRY_END(p); i += GANTRY_STEP) {
         const T t = xs[i];
         const T e = ys[i];
         outs[i] = conditions[i] ? t : e;
