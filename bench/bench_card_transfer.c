@@ -60,7 +60,7 @@ static bool raw_to_host(void *argument, int calls) {
 }
 
 /* There and back, a different value in each 4 KiB and at the end. */
-static bool comes_back(const subject_t *subject) {
+static bool comes_back(bench_t *bench, const subject_t *subject, const char *work, const char *device) {
     size_t bytes = subject->bytes;
     bool is_same = true;
     memset(subject->memory, 0, bytes);
@@ -68,11 +68,12 @@ static bool comes_back(const subject_t *subject) {
     subject->memory[bytes - 1] = 77;
     const gantry_tensor_t *x = make(subject);
     memset(subject->memory, 0, bytes);
-    if (!x || gantry_tensor_read(x, subject->memory, bytes) != GANTRY_OK) return false;
+    if (!x || gantry_tensor_read(x, subject->memory, bytes) != GANTRY_OK)
+        return bench_card_has_failed(bench, "card_transfer", work, device);
     for (size_t i = 0; i < bytes; i += 4096) is_same &= subject->memory[i] == (unsigned char)(1 + i / 4096 % 251);
     is_same &= subject->memory[bytes - 1] == 77;
     gantry_tensor_drop(subject->scope, x);
-    return is_same;
+    return is_same || bench_card_is_wrong(bench, "card_transfer", work, device);
 }
 
 static void measure(bench_t *bench, subject_t *subject, const char *device, bool is_pinned, bool in) {
@@ -103,10 +104,7 @@ static void measure_sizes(bench_t *bench, subject_t *subject, const char *device
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
         if (sizes[i] > bench->most_bytes) continue;
         subject->bytes = sizes[i];
-        if (!comes_back(subject)) {
-            (void)bench_card_is_wrong(bench, "card_transfer", is_pinned ? "pinned" : "ordinary memory", device);
-            return;
-        }
+        if (!comes_back(bench, subject, is_pinned ? "pinned" : "ordinary memory", device)) return;
         measure(bench, subject, device, is_pinned, true);
         subject->source = make(subject);
         if (!subject->source) return;

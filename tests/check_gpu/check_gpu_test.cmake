@@ -66,8 +66,12 @@ if(LAYER)
   if(NOT named OR report MATCHES "conformance on cuda:0|### card_")
     message(FATAL_ERROR "the report of parts is not named by them, or has others")
   endif()
-  expect("${report}" "| without NVRTC: opencl:0 serves, and says why | passed |" "opencl:0 serves this card in place of cuda:0: cuda:0 builds no programs"
-         "| without NVRTC: results of GPU:0 | passed |" "| `0` | 1 cards |")
+  if(report MATCHES "the card has none here")
+    message("The OpenCL loader takes no layers: the card's other view is not there")
+  else()
+    expect("${report}" "| without NVRTC: opencl:0 serves, and says why | passed |" "| without NVRTC: results of GPU:0 | passed |"
+           "opencl:0 serves this card in place of cuda:0: cuda:0 builds no programs" "| `0` | 1 cards |")
+  endif()
 endif()
 
 check_gpu(none 1 "devices=0")
