@@ -11,7 +11,7 @@
  * enough to fill it with groups of that size. */
 #define GANTRY_K_LOCAL 64u
 #define GANTRY_K_LOCAL_MOST 256u
-#define GANTRY_K_GROUPS_PER_UNIT 8 /* that keep a compute unit busy: at 256 work-items the 2048 that a large one holds */
+#define GANTRY_K_GROUPS_PER_UNIT 8 /* that keep a compute unit busy: of 256, the 2048 work-items a large one holds */
 
 static inline uint32_t gantry_k_local_for(const gantry_op_call_t *call, uint64_t items)
 {

@@ -227,7 +227,7 @@ static void reduce_case(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dty
 }
 
 /* Around the borders of the device forms: what one work-item has under way at once (8 elements of 64, 32 or 8 lanes),
- * chunks of 4096, two levels in one launch (up to 16384), columns for small and large work-groups and for single items. */
+ * chunks of 4096, two levels in one launch (up to 16384), columns for small and large work-groups and single items. */
 static void sweep_long_reductions(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
 {
     static const int64_t lengths[] = {8, 9, 512, 513, 1023, 8192, 8193, 12289, 16384, 16385};

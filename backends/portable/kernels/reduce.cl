@@ -33,8 +33,8 @@
  *   reduce_group   GPUs, few columns: a work-item for each lane of one chunk of one column; where sequences are
  *                  shorter than 64 there are as many lanes as the least power of two that holds them, and more chunks
  *                  in a group
- *   reduce_few     GPUs, so few sequences that each can have a compute unit, up to four chunks: a work-group for a whole
- *                  sequence, its chunks and the level above them
+ *   reduce_few     GPUs, so few sequences that each can have a compute unit, up to four chunks: a work-group for a
+ *                  whole sequence, its chunks and the level above them
  *   reduce_block8, reduce_block32
  *                  GPUs, more columns: neighbouring work-items take neighbouring columns, and 8 or 32 of them share one
  *                  chunk of a column: item r has lanes r, r + 8, r + 16, ..., so the first folds are its own
