@@ -47,7 +47,7 @@ enum { GANTRY__CU_COMPUTE_MODE_PROHIBITED = 2 };
 enum { GANTRY__CU_STREAM_NON_BLOCKING = 1 };
 enum { GANTRY__CU_EVENT_DISABLE_TIMING = 2 };
 enum { GANTRY__CU_CAPTURE_RELAXED = 2 };
-enum { GANTRY__CU_CAPTURE_NONE = 0 }; /* of a stream's states: it is not captured */
+enum { GANTRY__CU_CAPTURE_NONE = 0 };        /* of a stream's states: it is not captured */
 enum { GANTRY__CU_HOST_ALLOC_PORTABLE = 1 }; /* pinned for every context */
 enum { GANTRY__CU_CONTEXT_SCHEDULE_AUTO = 0 };
 

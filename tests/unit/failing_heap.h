@@ -12,8 +12,8 @@ typedef struct failing_heap_t {
     gantry__heap_t heap;
     long live_bytes;
     long live_blocks;
-    long calls;   /* allocations and resizes asked for */
-    long fail_at; /* the call with this number (from 0) and all later ones fail; -1: none */
+    long calls;        /* allocations and resizes asked for */
+    long fail_at;      /* the call with this number (from 0) and all later ones fail; -1: none */
     size_t most_bytes; /* more than that is refused; 0: nothing is */
     bool wrong_size;
 } failing_heap_t;
