@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -129,6 +130,14 @@ static inline void two_drivers_open(two_drivers_t *t, const char *const *extra) 
     two_drivers_open_with(t, &options);
 }
 
+/* What OpenCL had of a card comes back when PoCL is done with it, which may be a moment after its release. */
+static inline uint64_t two_drivers_used_in_the_end(int card) {
+    const struct timespec moment = {.tv_nsec = 1000000L};
+    const stand_in_control_t *control = two_drivers_control();
+    for (int i = 0; i < 5000 && control->used_bytes(card) != 0; ++i) (void)nanosleep(&moment, NULL);
+    return control->used_bytes(card);
+}
+
 static inline void two_drivers_expect_nothing_lives(void) {
     const stand_in_control_t *control = two_drivers_control();
     char text[256];
@@ -137,7 +146,7 @@ static inline void two_drivers_expect_nothing_lives(void) {
         if (control->abandoned(kind) != 0)
             fail_msg("%ld objects of kind %d ended with their context", control->abandoned(kind), kind);
     }
-    for (int card = 0; card < 3; ++card) assert_int_equal(control->used_bytes(card), 0); /* OpenCL's included */
+    for (int card = 0; card < 3; ++card) assert_int_equal(two_drivers_used_in_the_end(card), 0); /* OpenCL's included */
     if (control->complaints(text, sizeof text) != 0) fail_msg("the stand-in complains: %s", text);
 }
 
