@@ -59,8 +59,8 @@ static int32_t check(const product_t *product, gantry__cublas_status_t native) {
     char text[384];
     int32_t code;
 
-    if (native == GANTRY__CUBLAS_SUCCESS) {
-        return GANTRY_K_OK;
+    if (native == GANTRY__CUBLAS_SUCCESS || native == GANTRY__CUBLAS_NO_HOST_MEMORY) {
+        return native == GANTRY__CUBLAS_SUCCESS ? GANTRY_K_OK : GANTRY_K_RESOURCE_EXHAUSTED;
     }
     code = failure_code(product, native, &driver);
     snprintf(text, sizeof text, "%s of %llu x %llu by %llu x %llu (%d batches): %s (%u)%s%s", product->call->op,

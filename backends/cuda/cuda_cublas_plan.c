@@ -147,7 +147,7 @@ static gantry__cublas_status_t make(gantry_backend_device_t *device, const gantr
     gantry__cublas_status_t native;
 
     if (plan == NULL) {
-        return GANTRY__CUBLAS_ALLOC_FAILED;
+        return GANTRY__CUBLAS_NO_HOST_MEMORY;
     }
     plan->form = *form;
     native = describe(device, plan);

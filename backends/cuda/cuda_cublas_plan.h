@@ -10,6 +10,7 @@
 #include "cuda/cuda_cublas.h"
 
 #define GANTRY__CUBLAS_PLANS 64 /* that a device keeps */
+#define GANTRY__CUBLAS_NO_HOST_MEMORY 0xffffu /* no number of the library's: ResourceExhausted was stated */
 
 /* One operand or the result, as the library sees it: column-major. */
 typedef struct gantry__cublas_matrix_t {
@@ -43,7 +44,7 @@ typedef struct gantry__cublas_plan_t {
 } gantry__cublas_plan_t;
 
 /* The plan of a form, kept or made now, for a device whose handle is there and whose context is current. The library's
- * number when it fails: nothing to give back then. */
+ * number, or GANTRY__CUBLAS_NO_HOST_MEMORY, when it fails: nothing to give back then. */
 gantry__cublas_status_t gantry__cublas_plan_take(gantry_backend_device_t *device, const gantry__cublas_form_t *form,
                                                  gantry__cublas_plan_t **out_plan);
 void gantry__cublas_plan_give(gantry_backend_device_t *device, gantry__cublas_plan_t *plan);

@@ -1,5 +1,5 @@
-/* The fault tool: makes one host allocation, one slot of the fake backend, one OpenCL call or one call of the stand-in for NVIDIA's
- * libraries fail at a time, in short programs over the public API, and checks what is left of them.
+/* The fault tool: makes one host allocation (on the CPU, or while a real card serves), one slot of the fake backend, one OpenCL call or one
+ * call of the stand-in for NVIDIA's libraries fail at a time, in short programs over the public API, and checks what is left of them.
  *
  * Words: an event is one call that could fail; a site is the place it comes from (name and return addresses within the library, as
  * offsets in their modules, so that a site keeps its number from run to run of one build); an occurrence is the n-th event of a site.
@@ -10,7 +10,7 @@
 
 #include <gantry/gantry.h>
 
-typedef enum faults_source_t { FAULTS_HOST, FAULTS_FAKE, FAULTS_OPENCL, FAULTS_CUDA, FAULTS_SOURCES } faults_source_t;
+typedef enum faults_source_t { FAULTS_HOST, FAULTS_FAKE, FAULTS_OPENCL, FAULTS_CUDA, FAULTS_CARD, FAULTS_SOURCES } faults_source_t;
 
 /* ---- scenarios ---- */
 
@@ -18,7 +18,8 @@ typedef enum faults_source_t { FAULTS_HOST, FAULTS_FAKE, FAULTS_OPENCL, FAULTS_C
 #define FAULTS_ON_FAKE (1u << FAULTS_FAKE)
 #define FAULTS_ON_OPENCL (1u << FAULTS_OPENCL)
 #define FAULTS_ON_CUDA (1u << FAULTS_CUDA)
-#define FAULTS_ON_ALL (FAULTS_ON_HOST | FAULTS_ON_FAKE | FAULTS_ON_OPENCL | FAULTS_ON_CUDA)
+#define FAULTS_ON_CARD (1u << FAULTS_CARD)
+#define FAULTS_ON_ALL (FAULTS_ON_HOST | FAULTS_ON_FAKE | FAULTS_ON_OPENCL | FAULTS_ON_CUDA | FAULTS_ON_CARD)
 #define FAULTS_WITH_GPUS (1u << 8)   /* host source: beside the CPU, two devices of the fake backend */
 #define FAULTS_SAME_OUTPUT (1u << 9) /* a run that succeeds prints what the run without a fault prints */
 #define FAULTS_COLD (1u << 10)       /* no cache of program binaries */

@@ -55,7 +55,8 @@ static void *resize(prefix_t *block, size_t old_bytes, size_t new_bytes) {
 
 void *faults_heap_reallocate(void *user, void *ptr, size_t old_bytes, size_t new_bytes) {
     (void)user;
-    if (new_bytes > 0 && faults_source == FAULTS_HOST && faults_event("reallocate")) return NULL;
+    bool is_source = faults_source == FAULTS_HOST || faults_source == FAULTS_CARD;
+    if (new_bytes > 0 && is_source && faults_event("reallocate")) return NULL;
     (void)pthread_mutex_lock(&self.lock);
     void *result = resize(ptr ? (prefix_t *)ptr - 1 : NULL, old_bytes, new_bytes);
     (void)pthread_mutex_unlock(&self.lock);

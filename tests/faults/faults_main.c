@@ -14,7 +14,8 @@
 #define SKIPPED 77
 
 static const char usage[] =
-    "usage: gantry_faults --source host|fake|opencl|cuda [options]\n"
+    "usage: gantry_faults --source host|fake|opencl|cuda|card [options]\n"
+    "  card                    host memory, while the first card of CUDA serves: a real one, or what GANTRY_CUDA_... name\n"
     "  --scenario NAME[,NAME]  these only; a name ending in * stands for all that begin so\n"
     "  --random N              beside the first, second and last occurrence of each site, N random ones (2)\n"
     "  --once                  leave a site out that an earlier scenario of this call had\n"
@@ -91,7 +92,8 @@ static void clear_environment(void) {
     for (size_t i = 0; environ[i];) {
         char name[128];
         (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(environ[i], "="), environ[i]);
-        bool is_kept = strncmp(name, "GANTRY_", 7) != 0 && strncmp(name, "TF_", 3) != 0;
+        bool is_kept = (strncmp(name, "GANTRY_", 7) != 0 && strncmp(name, "TF_", 3) != 0) ||
+                       strncmp(name, "GANTRY_CUDA_", 12) == 0 || strcmp(name, "GANTRY_STAND_IN_CUDA") == 0;
         for (size_t k = 0; k < sizeof kept / sizeof kept[0]; ++k) is_kept |= strcmp(name, kept[k]) == 0;
         if (is_kept || unsetenv(name) != 0) ++i;
     }

@@ -30,6 +30,7 @@ static int count_files(void) { return count_entries("/proc/self/fd"); }
 static bool has_given_back(const faults_child_t *child, char *out_why, size_t why_bytes) {
     const struct timespec pause = {.tv_nsec = 2000000};
     int threads = 0, files = 0;
+    if (faults_source == FAULTS_CARD) return true; /* a real driver's are its own business */
     for (int i = 0; i < 100; ++i) {
         threads = count_threads();
         files = count_files();

@@ -26,7 +26,7 @@ static struct {
 } self = {.status = GANTRY_RESOURCE_EXHAUSTED, .text = "host memory"};
 
 const char *faults_source_name(faults_source_t source) {
-    static const char *const names[] = {"host", "fake", "opencl", "cuda"};
+    static const char *const names[] = {"host", "fake", "opencl", "cuda", "card"};
     return names[source];
 }
 
@@ -43,7 +43,8 @@ void faults_source_made(gantry_status_t status, const char *cause, bool loses_de
 }
 
 bool faults_source_is_told(const char *message) {
-    return strstr(message, self.text) || (faults_source == FAULTS_HOST && strstr(message, "No memory for"));
+    bool is_host = faults_source == FAULTS_HOST || faults_source == FAULTS_CARD;
+    return strstr(message, self.text) || (is_host && strstr(message, "No memory for"));
 }
 
 /* ---- the fake backend ---- */
@@ -186,7 +187,7 @@ bool faults_source_prepare(faults_source_t source, char *out_why, size_t why_byt
     const char *folder = getenv("GANTRY_FAULTS_CACHE");
     (void)snprintf(self.cache, sizeof self.cache, "%s", folder ? folder : "");
     if (!prepare_fake(out_why, why_bytes)) return false;
-    self.text = source == FAULTS_HOST ? "host memory" : "injected here";
+    self.text = source == FAULTS_HOST || source == FAULTS_CARD ? "host memory" : "injected here";
     if (source == FAULTS_OPENCL) return prepare_opencl(out_why, why_bytes);
     return source != FAULTS_CUDA || faults_cuda_prepare(out_why, why_bytes);
 }
@@ -197,8 +198,8 @@ const char *faults_source_device(const faults_scenario_t *scenario) {
 }
 
 void faults_source_fill(const faults_scenario_t *scenario, gantry_runtime_options_t *options) {
-    static const char *const backends[] = {"cpu", "cpu,fake", "cpu,opencl", "cpu,cuda"};
-    bool is_driver = faults_source == FAULTS_OPENCL || faults_source == FAULTS_CUDA;
+    static const char *const backends[] = {"cpu", "cpu,fake", "cpu,opencl", "cpu,cuda", "cpu,cuda"};
+    bool is_driver = faults_source >= FAULTS_OPENCL;
     bool has_fakes = faults_source == FAULTS_FAKE || (scenario->flags & FAULTS_WITH_GPUS);
     options->reallocate = faults_heap_reallocate;
     options->reallocate_user = NULL;
