@@ -267,15 +267,6 @@ static int32_t all_batches(const gantry__matmul_shape_t *shape, product_t *first
 
 /* ---- the kernels ---- */
 
-/* The library looks at the card's own limits and launches past the core: where a logical device imitates a smaller
- * one it could not be held to that, so the portable kernels take over. */
-static int is_whole_card(const gantry_op_call_t *call) {
-    const gantry_device_info_t *own = &call->device->record->info;
-
-    return call->device_info->max_work_group_size == own->max_work_group_size &&
-           call->device_info->local_memory_bytes == own->local_memory_bytes;
-}
-
 static void read_shape(const gantry_op_call_t *call, gantry__matmul_shape_t *out_shape) {
     gantry__matmul_shape_of(call, out_shape);
     join_batches(out_shape);
@@ -297,14 +288,10 @@ static int has_algorithm(const gantry_op_call_t *call, const gantry__matmul_shap
 
     read_form(shape, call->outputs[0]->dtype, &form);
     form.left.alignment = form.right.alignment = form.out.alignment = gantry_k_size(form.dtype);
-    if (gantry__cuda_enter(device) != GANTRY__CU_SUCCESS) {
-        return 1;
-    }
     native = gantry__cublas_plan_take(device, &form, &plan);
     if (native == GANTRY__CUBLAS_SUCCESS) {
         gantry__cublas_plan_give(device, plan);
     }
-    gantry__cuda_leave(device);
     return native != GANTRY__CUBLAS_NOT_SUPPORTED && native != GANTRY__CUBLAS_ARCH_MISMATCH;
 }
 
@@ -312,7 +299,7 @@ static int has_algorithm(const gantry_op_call_t *call, const gantry__matmul_shap
 static int32_t supports(const gantry_op_call_t *call) {
     gantry__matmul_shape_t shape;
 
-    if (call->device == NULL || !is_whole_card(call) || !card_has_type(call) ||
+    if (call->device == NULL || !gantry__matmul_has_whole_card(call, &call->device->record->info) || !card_has_type(call) ||
         gantry__cublas_handle(call->device) == NULL) {
         return 0;
     }
@@ -343,19 +330,5 @@ static int32_t compute(gantry_op_call_t *call) {
 
 static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS | GANTRY_K_HALVES}};
 
-const gantry_kernel_def_t gantry__cublas_kernels[GANTRY__CUBLAS_OPS] = {
-    {.struct_size = sizeof(gantry_kernel_def_t),
-     .priority = 10,
-     .op = "MatMul",
-     .types = float_types,
-     .type_count = 1,
-     .supports = supports,
-     .compute = compute},
-    {.struct_size = sizeof(gantry_kernel_def_t),
-     .priority = 10,
-     .op = "BatchMatMul",
-     .types = float_types,
-     .type_count = 1,
-     .supports = supports,
-     .compute = compute},
-};
+const gantry_kernel_def_t gantry__cublas_kernels[GANTRY__CUBLAS_OPS] =
+    GANTRY__MATMUL_KERNELS(float_types, supports, compute);

@@ -7,6 +7,7 @@
 
 #include "opencl/opencl_backend.h"
 #include "opencl/opencl_matmul.h"
+#include "portable/matmul_shape.h"
 
 /* One call's matrices: buffers, and offsets, leading dimensions and batch strides in elements. */
 typedef struct operands_t {
@@ -173,17 +174,8 @@ static int32_t all_batches(gantry_op_call_t *call, const gantry__opencl_matmul_t
 
 /* ---- the kernels ---- */
 
-/* The library looks at the driver's own limits and launches past the core: where a logical device imitates a smaller one it could not be
- * held to that, so the portable kernels take over. */
-static int32_t is_whole_card(const gantry_op_call_t *call) {
-    const gantry_device_info_t *own = &call->device->record->info;
-
-    return call->device_info->max_work_group_size == own->max_work_group_size &&
-           call->device_info->local_memory_bytes == own->local_memory_bytes;
-}
-
 static int32_t supports(const gantry_op_call_t *call) {
-    return call->device != NULL && call->device->matmul == GANTRY__OPENCL_MATMUL_CLBLAST && is_whole_card(call);
+    return call->device != NULL && call->device->matmul == GANTRY__OPENCL_MATMUL_CLBLAST && gantry__matmul_has_whole_card(call, &call->device->record->info);
 }
 
 static int32_t compute(gantry_op_call_t *call) {
@@ -201,19 +193,5 @@ static int32_t compute(gantry_op_call_t *call) {
 
 static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS}};
 
-const gantry_kernel_def_t gantry__opencl_clblast_kernels[GANTRY__OPENCL_MATMUL_OPS] = {
-    {.struct_size = sizeof(gantry_kernel_def_t),
-     .priority = 10,
-     .op = "MatMul",
-     .types = float_types,
-     .type_count = 1,
-     .supports = supports,
-     .compute = compute},
-    {.struct_size = sizeof(gantry_kernel_def_t),
-     .priority = 10,
-     .op = "BatchMatMul",
-     .types = float_types,
-     .type_count = 1,
-     .supports = supports,
-     .compute = compute},
-};
+const gantry_kernel_def_t gantry__opencl_clblast_kernels[GANTRY__OPENCL_MATMUL_OPS] =
+    GANTRY__MATMUL_KERNELS(float_types, supports, compute);

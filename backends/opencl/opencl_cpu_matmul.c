@@ -7,6 +7,7 @@
 #include "opencl/opencl_backend.h"
 #include "opencl/opencl_matmul.h"
 #include "opencl/opencl_text.h"
+#include "portable/matmul_shape.h"
 
 #include <stdio.h>
 
@@ -281,19 +282,5 @@ static int32_t compute(gantry_op_call_t *call) {
 
 static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS}};
 
-const gantry_kernel_def_t gantry__opencl_cpu_matmul_kernels[GANTRY__OPENCL_MATMUL_OPS] = {
-    {.struct_size = sizeof(gantry_kernel_def_t),
-     .priority = 10,
-     .op = "MatMul",
-     .types = float_types,
-     .type_count = 1,
-     .supports = supports,
-     .compute = compute},
-    {.struct_size = sizeof(gantry_kernel_def_t),
-     .priority = 10,
-     .op = "BatchMatMul",
-     .types = float_types,
-     .type_count = 1,
-     .supports = supports,
-     .compute = compute},
-};
+const gantry_kernel_def_t gantry__opencl_cpu_matmul_kernels[GANTRY__OPENCL_MATMUL_OPS] =
+    GANTRY__MATMUL_KERNELS(float_types, supports, compute);

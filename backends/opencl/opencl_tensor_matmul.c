@@ -6,6 +6,7 @@
 #include "opencl/opencl_matmul.h"
 #include "opencl/opencl_text.h"
 #include "portable/portable_text.h"
+#include "portable/matmul_shape.h"
 
 #define LARGE_SIDE 128
 #define SMALL_SIDE 64 /* where there are too few large tiles for the card */
@@ -133,19 +134,5 @@ static int32_t compute(gantry_op_call_t *call) {
 
 static const gantry_type_constraint_t float32_only[] = {{"T", GANTRY_K_BIT(GANTRY_K_FLOAT32)}};
 
-const gantry_kernel_def_t gantry__opencl_tensor_kernels[GANTRY__OPENCL_MATMUL_OPS] = {
-    {.struct_size = sizeof(gantry_kernel_def_t),
-     .priority = 10,
-     .op = "MatMul",
-     .types = float32_only,
-     .type_count = 1,
-     .supports = supports,
-     .compute = compute},
-    {.struct_size = sizeof(gantry_kernel_def_t),
-     .priority = 10,
-     .op = "BatchMatMul",
-     .types = float32_only,
-     .type_count = 1,
-     .supports = supports,
-     .compute = compute},
-};
+const gantry_kernel_def_t gantry__opencl_tensor_kernels[GANTRY__OPENCL_MATMUL_OPS] =
+    GANTRY__MATMUL_KERNELS(float32_only, supports, compute);

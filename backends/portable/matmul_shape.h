@@ -29,4 +29,24 @@ typedef struct gantry__matmul_shape_t {
 /* Reads attributes transpose_a, transpose_b of MatMul or adj_x, adj_y of BatchMatMul. */
 void gantry__matmul_shape_of(const gantry_op_call_t *call, gantry__matmul_shape_t *out_shape);
 
+/* A vendor's library looks at the card's own limits and launches past the core: where a logical device imitates a smaller
+ * one than own, the driver's, it could not be held to that, so the portable kernels take over. */
+static inline int gantry__matmul_has_whole_card(const gantry_op_call_t *call, const gantry_device_info_t *own)
+{
+    return call->device_info->max_work_group_size == own->max_work_group_size &&
+           call->device_info->local_memory_bytes == own->local_memory_bytes;
+}
+
+/* Both ops' kernels of one way to compute products, above the portable pack's; a table's initialiser. */
+#define GANTRY__MATMUL_KERNEL(of_op, of_types, is_supported, to_compute)                                              \
+    {                                                                                                                 \
+        .struct_size = sizeof(gantry_kernel_def_t), .priority = 10, .op = (of_op), .types = (of_types), .type_count = 1, \
+        .supports = (is_supported), .compute = (to_compute)                                                           \
+    }
+#define GANTRY__MATMUL_KERNELS(types, supports, compute)                                                              \
+    {                                                                                                                 \
+        GANTRY__MATMUL_KERNEL("MatMul", types, supports, compute),                                                    \
+            GANTRY__MATMUL_KERNEL("BatchMatMul", types, supports, compute)                                            \
+    }
+
 #endif

@@ -541,26 +541,6 @@ static void reserved_bytes_are_never_regions(void **state) {
     close_pool(&pool);
 }
 
-static void bad_options_are_refused_with_the_value(void **state) {
-    (void)state;
-    static const uint64_t alignments[] = {1, 128, 255, 384, UINT64_C(1) << 41, UINT64_MAX};
-    gantry__bfc_t bfc;
-    for (size_t i = 0; i < sizeof alignments / sizeof *alignments; i++) {
-        gantry__bfc_options_t options = {.limit_bytes = GIB, .alignment = alignments[i]};
-        assert_int_equal(gantry__bfc_init(&bfc, &gantry__heap_default, &options), GANTRY_INVALID_ARGUMENT);
-        char value[32];
-        (void)snprintf(value, sizeof value, "%llu", (unsigned long long)alignments[i]);
-        assert_non_null(strstr(gantry__message(), value));
-        gantry__bfc_deinit(&bfc);
-    }
-    gantry__bfc_options_t none = {.growth = true};
-    assert_int_equal(gantry__bfc_init(&bfc, &gantry__heap_default, &none), GANTRY_INVALID_ARGUMENT);
-    assert_non_null(strstr(gantry__message(), "limit"));
-    gantry__bfc_options_t full = {.limit_bytes = MIB, .reserved_bytes = MIB};
-    assert_int_equal(gantry__bfc_init(&bfc, &gantry__heap_default, &full), GANTRY_INVALID_ARGUMENT);
-    assert_non_null(strstr(gantry__message(), "1048576 of it are reserved"));
-}
-
 static void last_use_is_kept_by_split_and_maximum_by_merge(void **state) {
     (void)state;
     pool_t pool;
@@ -695,7 +675,6 @@ int main(void) {
         cmocka_unit_test(best_fit_is_least_size_then_oldest_region_then_offset),
         cmocka_unit_test(freed_chunk_merges_with_next_and_previous),
         cmocka_unit_test(alignment_of_4096_binds_offsets_sizes_and_regions),
-        cmocka_unit_test(bad_options_are_refused_with_the_value),
         cmocka_unit_test(last_use_is_kept_by_split_and_maximum_by_merge),
         cmocka_unit_test(allocate_ready_prefers_a_finished_chunk_of_the_same_size),
         cmocka_unit_test(host_memory_failing_once_anywhere_changes_nothing),
