@@ -6,7 +6,7 @@
 
 #include "cuda_text.h"
 
-enum { MOST_TENSORS = 12, MOST_DIMS = 8, MOST_ATTRS = 4, MOST_KERNEL_DEFS = 256, MOST_LINE = 256 };
+enum { MOST_TENSORS = 12, MOST_DIMS = 8, MOST_ATTRS = 8, MOST_KERNEL_DEFS = 512, MOST_LINE = 256 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
