@@ -19,8 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../backends/portable/kernels/dialect.cl"
-#include "../../backends/portable/kernels/math_float32.cl"
+#include "math_float32_text.h"
 
 enum { BLOCK = 1024, MOST_THREADS = 64, DEFAULT_STRIDE = 1009 };
 
@@ -59,13 +58,9 @@ typedef struct task {
         }                                                                                                              \
     }
 
-FILL(exp)
-FILL(log)
-FILL(tanh)
-FILL(sigmoid)
-FILL(sqrt)
-FILL(sin_4pi)
-FILL(cos_4pi)
+#define MATH_FUNCTION(name, reference, bound_ulp, domain) FILL(name)
+#include "math_float32_functions.def"
+#undef MATH_FUNCTION
 
 static double sigmoid_reference(double x)
 {
@@ -73,13 +68,9 @@ static double sigmoid_reference(double x)
 }
 
 static const subject_t subjects[] = {
-    {"exp", fill_exp, exp, 1.0, 0.0f},
-    {"log", fill_log, log, 1.0, 0.0f},
-    {"tanh", fill_tanh, tanh, 1.0, 0.0f},
-    {"sigmoid", fill_sigmoid, sigmoid_reference, 1.0, 0.0f},
-    {"sqrt", fill_sqrt, sqrt, 0.5, 0.0f},
-    {"sin_4pi", fill_sin_4pi, sin, 2.0, 12.5663706f},
-    {"cos_4pi", fill_cos_4pi, cos, 2.0, 12.5663706f},
+#define MATH_FUNCTION(name, reference, bound_ulp, domain) {#name, fill_##name, reference, bound_ulp, domain},
+#include "math_float32_functions.def"
+#undef MATH_FUNCTION
 };
 
 enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };

@@ -20,8 +20,8 @@
 #include <CL/cl.h>
 #include <cmocka.h>
 
-#include "../../backends/portable/kernels/dialect.cl"
-#include "../../backends/portable/kernels/math_float32.cl"
+#include "math_float32_text.h"
+
 #include "../../backends/portable/kernels/math_float64.cl"
 
 #ifndef GANTRY_KERNELS_FOLDER
@@ -30,8 +30,7 @@
 
 enum { COUNT = 4 << 20, LOCAL_SIZE = 64 };
 
-/* Every function tested, by width: C loops, kernels and their table all come from these lists. */
-#define FUNCTIONS_F32(X) X(exp) X(log) X(tanh) X(sigmoid) X(sqrt) X(sin_4pi) X(cos_4pi)
+/* Every function tested, by width: C loops, kernels and their table all come from this list and math_float32_functions.def. */
 #define FUNCTIONS_F64(X) X(exp) X(log) X(tanh) X(sigmoid) X(sqrt) X(sin_4pi) X(cos_4pi)
 
 #define C_LOOP(name, type, width)                                                                                      \
@@ -45,7 +44,9 @@ enum { COUNT = 4 << 20, LOCAL_SIZE = 64 };
     }
 #define C_LOOP_F32(name) C_LOOP(name, float, f32)
 #define C_LOOP_F64(name) C_LOOP(name, double, f64)
-FUNCTIONS_F32(C_LOOP_F32)
+#define MATH_FUNCTION(name, reference, bound_ulp, domain) C_LOOP_F32(name)
+#include "math_float32_functions.def"
+#undef MATH_FUNCTION
 FUNCTIONS_F64(C_LOOP_F64)
 
 typedef struct subject {
@@ -55,9 +56,12 @@ typedef struct subject {
     void (*loop)(void *restrict y, const void *restrict x, size_t count);
 } subject_t;
 
-#define SUBJECT_F32(name) {#name "_f32", "float", 4, loop_##name##_f32},
 #define SUBJECT_F64(name) {#name "_f64", "double", 8, loop_##name##_f64},
-static const subject_t subjects_f32[] = {FUNCTIONS_F32(SUBJECT_F32)};
+static const subject_t subjects_f32[] = {
+#define MATH_FUNCTION(name, reference, bound_ulp, domain) {#name "_f32", "float", 4, loop_##name##_f32},
+#include "math_float32_functions.def"
+#undef MATH_FUNCTION
+};
 static const subject_t subjects_f64[] = {FUNCTIONS_F64(SUBJECT_F64)};
 
 typedef struct fixture {
@@ -167,7 +171,7 @@ static int close_device(void **state)
 static cl_program build_program(const fixture_t *fixture, const char *text, const subject_t *subjects, size_t count,
                                 unsigned lanes)
 {
-    char kernels[4096] = "";
+    char kernels[8192] = "";
     char options[320];
     char width[12] = "";
     size_t used = 0;
@@ -252,12 +256,9 @@ static size_t compare(const subject_t *subject, const void *x, const void *devic
     return unequal;
 }
 
-static void compare_all(const fixture_t *fixture, const char *file, const subject_t *subjects, size_t count,
+static void compare_all(const fixture_t *fixture, const char *text, const subject_t *subjects, size_t count,
                         unsigned lanes, const void *x)
 {
-    const char *const names[] = {"dialect.cl", file};
-    char *text = read_text(names, 2);
-    assert_non_null(text);
     cl_program program = build_program(fixture, text, subjects, count, lanes);
     void *device = malloc((size_t)COUNT * 8);
     void *host = malloc((size_t)COUNT * 8);
@@ -269,7 +270,6 @@ static void compare_all(const fixture_t *fixture, const char *file, const subjec
         subjects[i].loop(host, x, COUNT);
         unequal += compare(&subjects[i], x, device, host);
     }
-    free(text);
     free(device);
     free(host);
     clReleaseProgram(program);
@@ -308,15 +308,19 @@ static void compare_float32(const fixture_t *fixture, unsigned lanes)
         0x3f800000u, 0xbf800000u, 0x42b17217u, 0x42b17218u, 0xc2aeac50u, 0xc2cff1b4u, 0xc2cff1b5u, 0x3f700000u,
     };
     enum { SPECIALS = sizeof specials / sizeof specials[0] };
+    static const char *const files[] = {GANTRY_MATH_FLOAT32_FILES};
     skip_with_reason(fixture);
+    char *text = read_text(files, sizeof files / sizeof files[0]);
     float *x = malloc((size_t)COUNT * sizeof *x);
+    assert_non_null(text);
     assert_non_null(x);
     uint64_t seed = 88172645463325252u;
     for (size_t i = 0; i < COUNT; i++) {
         uint32_t bits = i < SPECIALS ? specials[i] : (uint32_t)(next_bits(&seed) >> 32);
         x[i] = i < SPECIALS || i % 4 == 0 ? GANTRY_AS_FLOAT(bits) : (float)next_in_range(&seed, i, 105.0);
     }
-    compare_all(fixture, "math_float32.cl", subjects_f32, sizeof subjects_f32 / sizeof subjects_f32[0], lanes, x);
+    compare_all(fixture, text, subjects_f32, sizeof subjects_f32 / sizeof subjects_f32[0], lanes, x);
+    free(text);
     free(x);
 }
 
@@ -327,13 +331,17 @@ static void compare_float64(const fixture_t *fixture, unsigned lanes)
         print_message("skipped: the device has no float64\n");
         skip();
     }
+    static const char *const files[] = {"dialect.cl", "math_float64.cl"};
+    char *text = read_text(files, sizeof files / sizeof files[0]);
     double *x = malloc((size_t)COUNT * sizeof *x);
+    assert_non_null(text);
     assert_non_null(x);
     uint64_t seed = 362436069u;
     for (size_t i = 0; i < COUNT; i++) {
         x[i] = i % 4 == 0 ? GANTRY_AS_DOUBLE(next_bits(&seed)) : next_in_range(&seed, i, 750.0);
     }
-    compare_all(fixture, "math_float64.cl", subjects_f64, sizeof subjects_f64 / sizeof subjects_f64[0], lanes, x);
+    compare_all(fixture, text, subjects_f64, sizeof subjects_f64 / sizeof subjects_f64[0], lanes, x);
+    free(text);
     free(x);
 }
 
