@@ -10,6 +10,9 @@ extern const char gantry__text_dialect[];
 extern const char gantry__text_launch[];
 extern const char gantry__text_types[];
 extern const char gantry__text_math_float32[];
+extern const char gantry__text_math_float32_pair[];
+extern const char gantry__text_math_float32_special[];
+extern const char gantry__text_math_float32_activation[];
 extern const char gantry__text_math_float64[];
 
 extern const char gantry__text_convert[];

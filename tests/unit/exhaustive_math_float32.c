@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "math_float32_reference.h"
 #include "math_float32_text.h"
 
 enum { BLOCK = 1024, MOST_THREADS = 64, DEFAULT_STRIDE = 1009 };
@@ -61,11 +62,6 @@ typedef struct task {
 #define MATH_FUNCTION(name, reference, bound_ulp, domain) FILL(name)
 #include "math_float32_functions.def"
 #undef MATH_FUNCTION
-
-static double sigmoid_reference(double x)
-{
-    return 1.0 / (1.0 + exp(-x));
-}
 
 static const subject_t subjects[] = {
 #define MATH_FUNCTION(name, reference, bound_ulp, domain) {#name, fill_##name, reference, bound_ulp, domain},

@@ -5,8 +5,12 @@
 
 #include "../../backends/portable/kernels/dialect.cl"
 #include "../../backends/portable/kernels/math_float32.cl"
+#include "../../backends/portable/kernels/math_float32_pair.cl"
+#include "../../backends/portable/kernels/math_float32_special.cl"
+#include "../../backends/portable/kernels/math_float32_activation.cl"
 
 /* The same for a device, by name and in this order. */
-#define GANTRY_MATH_FLOAT32_FILES "dialect.cl", "math_float32.cl"
+#define GANTRY_MATH_FLOAT32_FILES "dialect.cl", "math_float32.cl", "math_float32_pair.cl", "math_float32_special.cl", \
+    "math_float32_activation.cl"
 
 #endif
