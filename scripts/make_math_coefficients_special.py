@@ -11,7 +11,7 @@ functions that have no closed form. Constants kept as a sum of two floats end in
 import argparse
 import sys
 
-from mpmath import (mp, mpf, bernoulli, digamma, diff, erf, erfc, euler, exp, findroot, log, loggamma, pi, sqrt, taylor,
+from mpmath import (mp, mpf, bernoulli, digamma, diff, erf, erfc, euler, exp, findroot, gamma, log, loggamma, pi, psi, sqrt, taylor,
                     zeta)
 
 import make_math_coefficients as common
@@ -101,48 +101,68 @@ def digamma_tail(x):
     return log(x) - 1 / (2 * x) - digamma(x)
 
 
+def zero_row(block, name, order, root):
+    """Around a negative zero of polygamma(order - 1), where order 0 stands for log |gamma|: its place as a pair, how far
+    the row is good for, and the Taylor coefficients from the first power on."""
+    pair(block, f"{name}_AT", root)
+    block.constant(f"{name}_WIDTH", FLOAT.round(abs(root - mp.nint(root)) / 256))
+    for power in range(1, 5):
+        block.constant(f"{name}_{power}", FLOAT.round(psi(order + power - 1, root) / mp.factorial(power)))
+
+
+# Near these the general formulas are not good enough: tests/unit/exhaustive_math_float32.c finds out.
+LGAMMA_ZEROS = ("-2.457", "-2.748", "-3.1436", "-3.9553", "-4.0394")
+DIGAMMA_ZEROS = ("-0.504", "-1.573", "-2.611", "-3.635", "-4.653", "-5.667", "-6.678", "-7.688")
+
+
 def gamma_block():
     block = Block(FLOAT, "F32")
 
     def at_two(t):
         return loggamma(2 + t) / t if abs(t) > TINY else 1 - euler
 
-    polynomial_with_pairs(block, "GAMMA2", 1, at_two, lambda t: 1, mpf(-1), mpf("0.25"), 12)
+    polynomial_with_pairs(block, "GAMMA2", 2, at_two, lambda t: 1, mpf(-1), mpf("0.25"), 12)
+    pair(block, "TWELFTH", mpf(1) / 12)
     limit = 1 / mpf("2.25") ** 2
-    block.polynomial("STIRLING", fit(lambda w: stirling(1 / sqrt(w)) / sqrt(w), lambda w: sqrt(w), TINY, limit, 6, FLOAT))
+    block.polynomial("STIRLING", fit(lambda w: (stirling(1 / sqrt(w)) / sqrt(w) - mpf(1) / 12) / w, lambda w: w * sqrt(w),
+                                     mpf(2) ** -20, limit, 5, FLOAT))
     pair(block, "STIRLING_BASE", (log(2 * pi) - 1) / 2)
-    # sin(pi t) / (pi t) = 1 - u (a - u (b - u P(u))), u = t^2, |t| <= 1/2
-    for name, power in (("SINC_1", 2), ("SINC_2", 4)):
-        pair(block, name, pi**power / mp.factorial(power + 1))
+    # sin(pi t) / (pi t) = 1 + u (a + u (b + u P(u))), u = t^2, |t| <= 1/2
+    pair(block, "SINC_1", -pi**2 / 6)
+    pair(block, "SINC_2", pi**4 / 120)
 
     def sinc_tail(u):
         x = pi * sqrt(u)
-        return (1 - mp.sin(x) / x - u * pi**2 / 6 + u**2 * pi**4 / 120) / u**3
+        return (mp.sin(x) / x - 1 + u * pi**2 / 6 - u**2 * pi**4 / 120) / u**3
 
     block.polynomial("SINC", fit(off_zero(sinc_tail), lambda u: u**3, mpf(2) ** -10, mpf(1) / 4, 4, FLOAT))
-    # pi cot(pi t) = 1 / t - t (a + u (b + u (c + u (d + u P(u)))))
-    for index in range(4):
-        pair(block, f"COT_{index}", 2 * zeta(2 * index + 2))
+    # pi cot(pi t) = 1 / t - t (a + u (b + u (c + u (d + u (e + u P(u))))))
+    for index in range(5):
+        pair(block, f"COT_HEAD_{index}", 2 * zeta(2 * index + 2))
 
     def cot_tail(u):
         t = sqrt(u)
-        return ((1 / t - pi * mp.cot(pi * t)) / t - sum(2 * zeta(2 * i + 2) * u**i for i in range(4))) / u**4
+        return ((1 / t - pi * mp.cot(pi * t)) / t - sum(2 * zeta(2 * i + 2) * u**i for i in range(5))) / u**5
 
-    block.polynomial("COT", fit(cot_tail, lambda u: u**4, mpf(2) ** -10, mpf(1) / 4, 7, FLOAT))
+    block.polynomial("COT", fit(cot_tail, lambda u: u**5, mpf(2) ** -10, mpf(1) / 4, 8, FLOAT))
     root = findroot(digamma, mpf("1.4616"))
-    block.constant("PSI_ROOT_HIGH", FLOAT.round(root))
-    block.constant("PSI_ROOT_LOW", FLOAT.round(root - FLOAT.round(root)))
+    pair(block, "PSI_ROOT_LESS_1", root - 1)
 
     def at_root(d):
         return digamma(root + d) / d if abs(d) > TINY else diff(digamma, root)
 
     polynomial_with_pairs(block, "PSI", 1, at_root, lambda d: 1, 1 - root, 2 - root, 12)
-    block.polynomial("PSI_FAR", fit(lambda w: digamma_tail(1 / sqrt(w)) / w, lambda w: w, TINY, mpf(1) / 4, 5, FLOAT))
+    block.polynomial("PSI_FAR", fit(lambda w: (digamma_tail(1 / sqrt(w)) / w - mpf(1) / 12) / w, lambda w: w * w,
+                                    mpf(2) ** -20, mpf(1) / 4, 9, FLOAT))
+    for index, near in enumerate(LGAMMA_ZEROS):
+        zero_row(block, f"LGAMMA_ZERO{index}", 0, findroot(lambda x: log(abs(gamma(x))), mpf(near)))
+    for index, near in enumerate(DIGAMMA_ZEROS):
+        zero_row(block, f"DIGAMMA_ZERO{index}", 1, findroot(digamma, mpf(near)))
     return block
 
 
 FILES = (("math_float32_pair.cl", pair_block), ("math_float32_special.cl", special_block),
-         ("math_float32_activation.cl", activation_block))
+         ("math_float32_activation.cl", activation_block), ("math_float32_gamma.cl", gamma_block))
 
 
 def main():

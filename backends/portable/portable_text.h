@@ -13,6 +13,8 @@ extern const char gantry__text_math_float32[];
 extern const char gantry__text_math_float32_pair[];
 extern const char gantry__text_math_float32_special[];
 extern const char gantry__text_math_float32_activation[];
+extern const char gantry__text_math_float32_gamma[];
+extern const char gantry__text_math_float32_pow[];
 extern const char gantry__text_math_float64[];
 
 extern const char gantry__text_convert[];

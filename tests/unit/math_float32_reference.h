@@ -60,4 +60,35 @@ static inline double rsqrt_reference(double x)
     return 1.0 / sqrt(x);
 }
 
+/* log(a) - 1 / (2 a) - w / 12 + ..., a >= 12 */
+#define DIGAMMA_SERIES(a, w, L)                                                                                \
+    (-0.5##L / (a) - (w) * (1.0##L / 12 - (w) * (1.0##L / 120 - (w) * (1.0##L / 252 - (w) * (1.0##L / 240 -    \
+    (w) * (1.0##L / 132 - (w) * (691.0##L / 32760 - (w) * (1.0##L / 12 - (w) * (3617.0##L / 8160)))))))))
+
+static inline long double digamma_reference_long(double x)
+{
+    const long double pi = 3.14159265358979323846264338327950288L;
+    const double t = x < 0.0 ? nearbyint(-x) + x : 0.0; /* exact */
+    long double a = x < 0.0 ? 1.0L - (long double)x : (long double)x;
+    long double y = x < 0.0 ? -pi * cosl(pi * (long double)t) / sinl(pi * (long double)t) : 0.0L;
+    for (; a < 24.0L; a += 1.0L) {
+        y -= 1.0L / a;
+    }
+    const long double w = 1.0L / (a * a);
+    return y + (logl(a) + DIGAMMA_SERIES(a, w, L));
+}
+
+/* Double is enough but near zeros. long double carries those to 2^-60 where it has 64 bits. */
+static inline double digamma_reference(double x)
+{
+    if (isnan(x) || (x <= 0.0 && x == floor(x))) {
+        return NAN;
+    }
+    if (x < 24.0) {
+        return (double)digamma_reference_long(x);
+    }
+    const double w = 1.0 / (x * x);
+    return log(x) + DIGAMMA_SERIES(x, w, );
+}
+
 #endif

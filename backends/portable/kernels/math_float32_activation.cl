@@ -76,7 +76,7 @@ GANTRY_FN GANTRY_F32 gantry__gate_f32(GANTRY_F32 x, float most, gantry_pair_f32_
 
     negative = (negative * gantry__exp_first_f32(biased)) * gantry__exp_second_f32(biased);
     y = x < 0.0f ? negative : positive;
-    y = (x > most) | (x == 0.0f) ? x : y;
+    y = ((x > most) | (x == 0.0f)) ? x : y;
     return x >= -3.40282347e38f ? y : GANTRY_NAN_F32;
 }
 
