@@ -5,8 +5,10 @@
 
 #include "../../backends/portable/kernels/dialect.cl"
 #include "../../backends/portable/kernels/math_float32.cl"
+#include "../../backends/portable/kernels/math_float32_hyperbolic.cl"
+#include "../../backends/portable/kernels/math_float32_trig.cl"
 
 /* The same for a device, by name and in this order. */
-#define GANTRY_MATH_FLOAT32_FILES "dialect.cl", "math_float32.cl"
+#define GANTRY_MATH_FLOAT32_FILES "dialect.cl", "math_float32.cl", "math_float32_hyperbolic.cl", "math_float32_trig.cl"
 
 #endif
