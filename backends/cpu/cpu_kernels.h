@@ -22,4 +22,11 @@ extern const uint32_t gantry__cpu_matmul_kernel_count;
 extern const gantry_kernel_def_t *const gantry__cpu_move_kernels[];
 extern const uint32_t gantry__cpu_move_kernel_count;
 
+/* Families of items (portable/item_kernel.h). */
+#define GANTRY_K_FAMILY(name)                                                 \
+    extern const gantry_kernel_def_t *const gantry__cpu_##name##_kernels[];   \
+    extern const uint32_t gantry__cpu_##name##_kernel_count;
+#include "portable/item_families.def"
+#undef GANTRY_K_FAMILY
+
 #endif

@@ -37,11 +37,17 @@ enum {
 #define GANTRY_K_ALL (GANTRY_K_NUMBERS | GANTRY_K_BOOLS) /* that every family of ops computes with */
 /* Stored as 16 bits, computed with as float32: in matrix products and Cast. */
 #define GANTRY_K_HALVES (GANTRY_K_BIT(GANTRY_K_FLOAT16) | GANTRY_K_BIT(GANTRY_K_BFLOAT16))
+/* What families with all types take. */
+#define GANTRY_K_FLOATING (GANTRY_K_FLOATS | GANTRY_K_HALVES)
+#define GANTRY_K_SIGNED (GANTRY_K_INTS | GANTRY_K_BIT(GANTRY_K_INT8) | GANTRY_K_BIT(GANTRY_K_INT16))
+#define GANTRY_K_UNSIGNED                                                                             \
+    (GANTRY_K_BIT(GANTRY_K_UINT8) | GANTRY_K_BIT(GANTRY_K_UINT16) | GANTRY_K_BIT(GANTRY_K_UINT32) |   \
+     GANTRY_K_BIT(GANTRY_K_UINT64))
+#define GANTRY_K_INTEGERS (GANTRY_K_SIGNED | GANTRY_K_UNSIGNED)
+#define GANTRY_K_NUMERIC (GANTRY_K_FLOATING | GANTRY_K_INTEGERS)
+#define GANTRY_K_NUMERIC_BOOL (GANTRY_K_NUMERIC | GANTRY_K_BOOLS)
 /* What ops take that move elements and never look at them. */
-#define GANTRY_K_ANY                                                                                          \
-    (GANTRY_K_ALL | GANTRY_K_HALVES | GANTRY_K_BIT(GANTRY_K_UINT8) | GANTRY_K_BIT(GANTRY_K_INT16) |           \
-     GANTRY_K_BIT(GANTRY_K_INT8) | GANTRY_K_BIT(GANTRY_K_COMPLEX64) | GANTRY_K_BIT(GANTRY_K_UINT16) |         \
-     GANTRY_K_BIT(GANTRY_K_UINT32) | GANTRY_K_BIT(GANTRY_K_UINT64))
+#define GANTRY_K_ANY (GANTRY_K_NUMERIC_BOOL | GANTRY_K_BIT(GANTRY_K_COMPLEX64))
 
 /* Status codes a kernel may return, the numbers of status.h. */
 enum {

@@ -20,6 +20,7 @@ extern const char gantry__text_half[];
 extern const char gantry__text_element[];
 extern const char gantry__text_philox[];
 extern const char gantry__text_work[];
+extern const char gantry__text_item[];
 
 /* families: one line each */
 extern const char gantry__text_elementwise[];
@@ -36,5 +37,10 @@ extern const char gantry__text_matmul[];
 extern const char gantry__text_move[];
 extern const char gantry__text_gather[];
 extern const char gantry__text_one_hot[];
+extern const char gantry__text_matrix[];
+extern const char gantry__text_window[];
+extern const char gantry__text_pool[];
+extern const char gantry__text_patches[];
+extern const char gantry__text_window_sum[];
 
 #endif

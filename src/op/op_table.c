@@ -9,10 +9,17 @@
 #define SET_MULTIPLIED (SET_NUMBERS | SET_HALVES)
 #define SET_COMPUTED (SET_NUMBERS | GANTRY__TYPE_BIT(GANTRY_BOOL))
 #define SET_CONVERTED (SET_COMPUTED | SET_HALVES)
-#define SET_ANY                                                                                                        \
-    (SET_CONVERTED | GANTRY__TYPE_BIT(GANTRY_UINT8) | GANTRY__TYPE_BIT(GANTRY_INT16) | GANTRY__TYPE_BIT(GANTRY_INT8) | \
-     GANTRY__TYPE_BIT(GANTRY_COMPLEX64) | GANTRY__TYPE_BIT(GANTRY_UINT16) | GANTRY__TYPE_BIT(GANTRY_UINT32) |          \
+/* What the ops of a whole family take; FLOATS, INTS and NUMBERS above are what the ops that are not widened yet take. */
+#define SET_FLOATING (SET_FLOATS | SET_HALVES)
+#define SET_SIGNED                                                                                            \
+    (SET_INTS | GANTRY__TYPE_BIT(GANTRY_INT8) | GANTRY__TYPE_BIT(GANTRY_INT16))
+#define SET_UNSIGNED                                                                                                   \
+    (GANTRY__TYPE_BIT(GANTRY_UINT8) | GANTRY__TYPE_BIT(GANTRY_UINT16) | GANTRY__TYPE_BIT(GANTRY_UINT32) |              \
      GANTRY__TYPE_BIT(GANTRY_UINT64))
+#define SET_INTEGERS (SET_SIGNED | SET_UNSIGNED)
+#define SET_NUMERIC (SET_FLOATING | SET_INTEGERS)
+#define SET_NUMERIC_BOOL (SET_NUMERIC | GANTRY__TYPE_BIT(GANTRY_BOOL))
+#define SET_ANY (SET_NUMERIC_BOOL | GANTRY__TYPE_BIT(GANTRY_COMPLEX64))
 
 #define FIXED(dtype) GANTRY__TYPE_FIXED(GANTRY_##dtype)
 #define IN(arg, type) {#arg, type, 0},
@@ -25,6 +32,7 @@
 #define TYPE_REQUIRED(attr, set) {.name = #attr, .kind = GANTRY_ATTR_TYPE, .dtype_mask = SET_##set, .required = true},
 #define BOOL_ATTR(attr, value) {.name = #attr, .kind = GANTRY_ATTR_BOOL, .i = value},
 #define INT_ATTR(attr, value) {.name = #attr, .kind = GANTRY_ATTR_INT, .i = value},
+#define FLOAT_ATTR(attr, value) {.name = #attr, .kind = GANTRY_ATTR_FLOAT, .f = value},
 #define LENGTH_ATTR(attr) {.name = #attr, .kind = GANTRY_ATTR_INT},
 #define STRING_ATTR(attr, value) {.name = #attr, .kind = GANTRY_ATTR_STRING, .s = value},
 #define INTS_ATTR(attr) {.name = #attr, .kind = GANTRY_ATTR_INTS},

@@ -1,28 +1,34 @@
 #!/usr/bin/env python3
 """Writes cases/<Op>.json by running TensorFlow (see README.md). Usage: make_golden.py [--out FOLDER] [Op...]"""
 import argparse
+import glob
+import importlib
 import os
 import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import golden_elementwise
-import golden_matmul
-import golden_movement
-import golden_random
-import golden_reduction
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def find_makers():
+    """The makers of all golden_*.py that list cases: build() gives {op: function that records its cases}."""
+    makers = {}
+    for path in sorted(glob.glob(os.path.join(HERE, "golden_*.py"))):
+        module = importlib.import_module(os.path.basename(path)[:-3])
+        for op, maker in getattr(module, "build", dict)().items():
+            assert op not in makers, f"{op} is made in two files; the second is {path}"
+            makers[op] = maker
+    return makers
 
 
 def main():
-    here = os.path.dirname(os.path.abspath(__file__))
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", default=os.path.join(here, "cases"))
+    parser.add_argument("--out", default=os.path.join(HERE, "cases"))
     parser.add_argument("ops", nargs="*", help="the ops to make (all)")
     options = parser.parse_args()
-    makers = {}
-    for module in (golden_elementwise, golden_movement, golden_reduction, golden_matmul, golden_random):
-        makers.update(module.build())
+    makers = find_makers()
     os.makedirs(options.out, exist_ok=True)
     total = 0
     for op in options.ops or sorted(makers):

@@ -69,20 +69,39 @@ GANTRY_FN double gantry_f64_without_bits(double x, int count)
 }
 #endif
 
-/* A program's T or S, where that is a half: GANTRY_T_TO_F32(x), GANTRY_F32_TO_T(x), GANTRY_S_TO_F32(x). */
-#if defined(GANTRY_T_IS_HALF)
-#if GANTRY_T_ID == GANTRY_FLOAT16
-#define GANTRY_T_TO_F32(x) gantry_f16_to_f32(x)
-#define GANTRY_F32_TO_T(x) gantry_f32_to_f16(x)
-#elif GANTRY_T_ID == GANTRY_BFLOAT16
-#define GANTRY_T_TO_F32(x) gantry_bf16_to_f32(x)
-#define GANTRY_F32_TO_T(x) gantry_f32_to_bf16(x)
-#endif
-#endif
-#if defined(GANTRY_S_IS_HALF)
-#if GANTRY_S_ID == GANTRY_FLOAT16
-#define GANTRY_S_TO_F32(x) gantry_f16_to_f32(x)
-#elif GANTRY_S_ID == GANTRY_BFLOAT16
-#define GANTRY_S_TO_F32(x) gantry_bf16_to_f32(x)
-#endif
-#endif
+/* A program's T or S (types.cl), where that is a half. */
+#define GANTRY_T_TO_F32(x) (GANTRY_T_ID == 19 ? gantry_f16_to_f32(x) : gantry_bf16_to_f32(x))
+#define GANTRY_F32_TO_T(x) (GANTRY_T_ID == 19 ? gantry_f32_to_f16(x) : gantry_f32_to_bf16(x))
+#define GANTRY_S_TO_F32(x) (GANTRY_S_ID == 19 ? gantry_f16_to_f32(x) : gantry_bf16_to_f32(x))
+
+/* Any T as the type C that it is computed in, and back, rounded. */
+#define GANTRY_WIDEN(x) GANTRY_PASTE(gantry_widen_, GANTRY_T_ID)(x)
+#define GANTRY_NARROW(x) GANTRY_PASTE(gantry_narrow_, GANTRY_T_ID)(x)
+
+#define gantry_widen_1(x) (x)
+#define gantry_widen_2(x) (x)
+#define gantry_widen_3(x) (x)
+#define gantry_widen_4(x) (x)
+#define gantry_widen_5(x) (x)
+#define gantry_widen_6(x) (x)
+#define gantry_widen_9(x) (x)
+#define gantry_widen_10(x) (x)
+#define gantry_widen_14(x) gantry_bf16_to_f32(x)
+#define gantry_widen_17(x) (x)
+#define gantry_widen_19(x) gantry_f16_to_f32(x)
+#define gantry_widen_22(x) (x)
+#define gantry_widen_23(x) (x)
+
+#define gantry_narrow_1(x) (x)
+#define gantry_narrow_2(x) (x)
+#define gantry_narrow_3(x) (x)
+#define gantry_narrow_4(x) (x)
+#define gantry_narrow_5(x) (x)
+#define gantry_narrow_6(x) (x)
+#define gantry_narrow_9(x) (x)
+#define gantry_narrow_10(x) (x)
+#define gantry_narrow_14(x) gantry_f32_to_bf16(x)
+#define gantry_narrow_17(x) (x)
+#define gantry_narrow_19(x) gantry_f32_to_f16(x)
+#define gantry_narrow_22(x) (x)
+#define gantry_narrow_23(x) (x)

@@ -1,85 +1,106 @@
-/* Element types of a program from its build options: -DGANTRY_T_ID=<dtype number> gives T; GANTRY_S_ID and GANTRY_I_ID,
- * where a kernel has a second (source, output) or an index type, give S and I. U is T's unsigned twin for integers
- * (arithmetic that wraps), float for halves, else T. bool is a uchar that holds 0 or 1; a half is a ushort, its bits.
- * uint16 stands for all types of 2 bytes where bits are moved. Class flags are 0 or 1. */
+/* Element types, by their numbers (gantry_dtype_t). A program's build options name its types: -DGANTRY_T_ID=<number>
+ * gives T; GANTRY_S_ID and GANTRY_I_ID, where a kernel has a second (source, output) or an index type, give S and I.
+ * C code sets the same names by #define before it includes a family's text, once per type: everything that depends on
+ * them here is a macro. Comes after dialect.cl.
+ *
+ *   U   T's twin in which arithmetic wraps: unsigned, of 32 bits at least, for integers; float for halves; else T
+ *   C   the type that T is computed in: float for halves, else T; see half.cl for the way there and back
+ *
+ * bool is a uchar that holds 0 or 1; a half is a ushort, its bits. Where bits are moved and never looked at, bool,
+ * uint16, int32 and int64 stand for all types of their size. Class flags are 0 or 1. */
+#ifndef GANTRY_TYPES_CL
+#define GANTRY_TYPES_CL
+
 #define GANTRY_FLOAT32 1
 #define GANTRY_FLOAT64 2
 #define GANTRY_INT32 3
+#define GANTRY_UINT8 4
+#define GANTRY_INT16 5
+#define GANTRY_INT8 6
 #define GANTRY_INT64 9
 #define GANTRY_BOOL 10
 #define GANTRY_BFLOAT16 14
 #define GANTRY_UINT16 17
 #define GANTRY_FLOAT16 19
+#define GANTRY_UINT32 22
+#define GANTRY_UINT64 23
 
-#if defined(GANTRY_T_ID) && GANTRY_T_ID == 2
-#define GANTRY_NEEDS_FLOAT64
-#endif
-#if defined(GANTRY_S_ID) && GANTRY_S_ID == 2
-#define GANTRY_NEEDS_FLOAT64
-#endif
-#if defined(GANTRY_NEEDS_FLOAT64) && defined(__OPENCL_VERSION__) && defined(cl_khr_fp64)
+#if defined(__OPENCL_VERSION__) && defined(cl_khr_fp64) && \
+    ((defined(GANTRY_T_ID) && GANTRY_T_ID == 2) || (defined(GANTRY_S_ID) && GANTRY_S_ID == 2))
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
-#ifdef GANTRY_T_ID
-#if GANTRY_T_ID == 1
-typedef float T;
-typedef float U;
-#elif GANTRY_T_ID == 2
-typedef double T;
-typedef double U;
-#elif GANTRY_T_ID == 3
-typedef int T;
-typedef uint U;
-#elif GANTRY_T_ID == 9
-typedef GANTRY_LONG T;
-typedef ulong U;
-#elif GANTRY_T_ID == 10
-typedef uchar T;
-typedef uchar U;
-#elif GANTRY_T_ID == 17
-typedef ushort T;
-typedef ushort U;
-#elif GANTRY_T_ID == 14 || GANTRY_T_ID == 19
-typedef ushort T;
-typedef float U;
-#else
-#error "GANTRY_T_ID is not the number of an element type that kernels know (1, 2, 3, 9, 10, 14, 17, 19)"
+typedef float gantry_type_1;
+typedef int gantry_type_3;
+typedef uchar gantry_type_4;
+typedef short gantry_type_5;
+typedef signed char gantry_type_6;
+typedef GANTRY_LONG gantry_type_9;
+typedef uchar gantry_type_10;
+typedef ushort gantry_type_14;
+typedef ushort gantry_type_17;
+typedef ushort gantry_type_19;
+typedef uint gantry_type_22;
+typedef ulong gantry_type_23;
+
+typedef float gantry_wraps_1;
+typedef uint gantry_wraps_3;
+typedef uint gantry_wraps_4;
+typedef uint gantry_wraps_5;
+typedef uint gantry_wraps_6;
+typedef ulong gantry_wraps_9;
+typedef uchar gantry_wraps_10;
+typedef float gantry_wraps_14;
+typedef uint gantry_wraps_17;
+typedef float gantry_wraps_19;
+typedef uint gantry_wraps_22;
+typedef ulong gantry_wraps_23;
+
+typedef float gantry_computed_1;
+typedef int gantry_computed_3;
+typedef uchar gantry_computed_4;
+typedef short gantry_computed_5;
+typedef signed char gantry_computed_6;
+typedef GANTRY_LONG gantry_computed_9;
+typedef uchar gantry_computed_10;
+typedef float gantry_computed_14;
+typedef ushort gantry_computed_17;
+typedef float gantry_computed_19;
+typedef uint gantry_computed_22;
+typedef ulong gantry_computed_23;
+
+#if GANTRY_HAS_FLOAT64
+typedef double gantry_type_2;
+typedef double gantry_wraps_2;
+typedef double gantry_computed_2;
 #endif
-#define GANTRY_T_IS_FLOAT (GANTRY_T_ID == 1 || GANTRY_T_ID == 2)
-#define GANTRY_T_IS_INT (GANTRY_T_ID == 3 || GANTRY_T_ID == 9)
+
+#define GANTRY_PASTE_TOKENS(a, b) a##b
+#define GANTRY_PASTE(a, b) GANTRY_PASTE_TOKENS(a, b)
+
+#define T GANTRY_PASTE(gantry_type_, GANTRY_T_ID)
+#define U GANTRY_PASTE(gantry_wraps_, GANTRY_T_ID)
+#define C GANTRY_PASTE(gantry_computed_, GANTRY_T_ID)
+#define S GANTRY_PASTE(gantry_type_, GANTRY_S_ID)
+#define I GANTRY_PASTE(gantry_type_, GANTRY_I_ID)
+
+#define GANTRY_ID_IS_FLOAT(id) ((id) == 1 || (id) == 2)
+#define GANTRY_ID_IS_SIGNED(id) ((id) == 3 || (id) == 5 || (id) == 6 || (id) == 9)
+#define GANTRY_ID_IS_UNSIGNED(id) ((id) == 4 || (id) == 17 || (id) == 22 || (id) == 23)
+#define GANTRY_ID_IS_HALF(id) ((id) == 14 || (id) == 19)
+
+#define GANTRY_T_IS_FLOAT GANTRY_ID_IS_FLOAT(GANTRY_T_ID)
+#define GANTRY_T_IS_SIGNED GANTRY_ID_IS_SIGNED(GANTRY_T_ID)
+#define GANTRY_T_IS_UNSIGNED GANTRY_ID_IS_UNSIGNED(GANTRY_T_ID)
+#define GANTRY_T_IS_INT (GANTRY_T_IS_SIGNED || GANTRY_T_IS_UNSIGNED)
 #define GANTRY_T_IS_BOOL (GANTRY_T_ID == 10)
-#define GANTRY_T_IS_HALF (GANTRY_T_ID == 14 || GANTRY_T_ID == 19)
-#endif
+#define GANTRY_T_IS_HALF GANTRY_ID_IS_HALF(GANTRY_T_ID)
 
-#ifdef GANTRY_S_ID
-#if GANTRY_S_ID == 1
-typedef float S;
-#elif GANTRY_S_ID == 2
-typedef double S;
-#elif GANTRY_S_ID == 3
-typedef int S;
-#elif GANTRY_S_ID == 9
-typedef GANTRY_LONG S;
-#elif GANTRY_S_ID == 10
-typedef uchar S;
-#elif GANTRY_S_ID == 14 || GANTRY_S_ID == 19
-typedef ushort S;
-#else
-#error "GANTRY_S_ID is not the number of an element type that kernels know (1, 2, 3, 9, 10, 14, 19)"
-#endif
-#define GANTRY_S_IS_FLOAT (GANTRY_S_ID == 1 || GANTRY_S_ID == 2)
-#define GANTRY_S_IS_INT (GANTRY_S_ID == 3 || GANTRY_S_ID == 9)
+#define GANTRY_S_IS_FLOAT GANTRY_ID_IS_FLOAT(GANTRY_S_ID)
+#define GANTRY_S_IS_SIGNED GANTRY_ID_IS_SIGNED(GANTRY_S_ID)
+#define GANTRY_S_IS_UNSIGNED GANTRY_ID_IS_UNSIGNED(GANTRY_S_ID)
+#define GANTRY_S_IS_INT (GANTRY_S_IS_SIGNED || GANTRY_S_IS_UNSIGNED)
 #define GANTRY_S_IS_BOOL (GANTRY_S_ID == 10)
-#define GANTRY_S_IS_HALF (GANTRY_S_ID == 14 || GANTRY_S_ID == 19)
-#endif
+#define GANTRY_S_IS_HALF GANTRY_ID_IS_HALF(GANTRY_S_ID)
 
-#ifdef GANTRY_I_ID
-#if GANTRY_I_ID == 3
-typedef int I;
-#elif GANTRY_I_ID == 9
-typedef GANTRY_LONG I;
-#else
-#error "GANTRY_I_ID is not the number of an index type (3, 9)"
-#endif
 #endif

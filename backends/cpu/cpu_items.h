@@ -1,0 +1,33 @@
+/* What a family of items needs to be compiled into the CPU backend; see portable/item_kernel.h. A family's file:
+ *
+ *     #include "cpu/cpu_items.h"
+ *     #define GANTRY_ITEM_TEXT_FILE "portable/kernels/matrix.cl"
+ *     #define GANTRY_ITEM_LIST GANTRY_MATRIX_ITEMS
+ *     #include "cpu/cpu_items_by_size.h"                the types its text is made for, or rows of its own
+ *     GANTRY_CPU_ITEM_FAMILY(matrix);
+ *
+ * Texts that the family's own needs (math_float32.cl) are included in front. Constant data; thread-safe. */
+#ifndef GANTRY_CPU_ITEMS_H
+#define GANTRY_CPU_ITEMS_H
+
+#include "portable/item_kernel.h"
+
+#include "portable/kernels/types.cl"
+
+#include "portable/kernels/half.cl"
+
+#include "portable/kernels/item.cl"
+
+#define GANTRY_ITEM_FUNCTIONS_(t, s, i) functions_##t##_##s##_##i
+#define GANTRY_ITEM_FUNCTIONS(t, s, i) GANTRY_ITEM_FUNCTIONS_(t, s, i)
+#define GANTRY_ITEM_FUNCTION(name) GANTRY_RANGE_FN(name),
+#define GANTRY_ITEM_ROW(t_, s_, i_) {.t = t_, .s = s_, .i = i_, .functions = GANTRY_ITEM_FUNCTIONS(t_, s_, i_)},
+
+/* GANTRY_ITEM_ROWS is what the header of the types defined. */
+#define GANTRY_CPU_ITEM_FAMILY(family)                                                                      \
+    static const gantry_k_item_row_t rows[] = {GANTRY_ITEM_ROWS};                                           \
+    extern const gantry_k_items_t gantry__cpu_##family##_items;                                             \
+    const gantry_k_items_t gantry__cpu_##family##_items = {                                                 \
+        .run = gantry__cpu_run_items, .rows = rows, .row_count = sizeof rows / sizeof rows[0]}
+
+#endif

@@ -1,0 +1,9 @@
+/* The items of kernels/matrix.cl on the CPU. */
+#include "cpu/cpu_items.h"
+#include "portable/portable_matrix.h"
+
+#define GANTRY_ITEM_TEXT_FILE "portable/kernels/matrix.cl"
+#define GANTRY_ITEM_LIST GANTRY_MATRIX_ITEMS
+#include "cpu/cpu_items_by_size.h"
+
+GANTRY_CPU_ITEM_FAMILY(matrix);

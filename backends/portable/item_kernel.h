@@ -1,0 +1,129 @@
+/* Families of items (kernels/item.cl): ops whose host code, too, is written once for the CPU backend and for every device
+ * that builds programs.
+ *
+ * A family has a list of its items, GANTRY_X_ITEMS(ITEM), and its compute() functions fill a gantry_k_item_launch_t and
+ * call gantry_k_run_items. Which way that goes is the kernel definition's: each op has two definitions over the same
+ * compute(), one of the portable pack, which builds the text, and one of the CPU backend, which has it compiled in.
+ *
+ * portable_matrix_items.c is a short example, with cpu_matrix_items.c and kernels/matrix.cl.
+ *
+ * Owner: constant data; a launch is the caller's until run returns. Threads: thread-safe. */
+#ifndef GANTRY_ITEM_KERNEL_H
+#define GANTRY_ITEM_KERNEL_H
+
+#include "portable/portable_text.h"
+#include "portable/portable_work.h"
+
+#include "portable/kernels/dialect.cl"
+
+#include "portable/kernels/work.cl"
+
+enum { GANTRY_K_ITEM_SPANS = 5 };
+
+/* One launch of one item over [0, count). */
+typedef struct gantry_k_item_launch_t {
+    uint32_t item;      /* its number in the family's list */
+    int32_t t, s, i;    /* element types T, S, I of the text; 0 where it has none */
+    int64_t count;      /* at least 1 */
+    int64_t item_bytes; /* written by an item; 0: of a T */
+    int32_t is_costly;  /* an item is worth dozens of instructions: shorter runs */
+    int32_t can_fail;   /* the text takes a fault slot */
+    int64_t limit;      /* of an index that may be out of range, for the message: [0, limit) */
+    void *parameters;   /* begins with a gantry_work_t, which run fills in */
+    uint32_t parameter_bytes;
+    uint32_t span_count;
+    gantry_span_t spans[GANTRY_K_ITEM_SPANS]; /* inputs, then outputs */
+} gantry_k_item_launch_t;
+
+/* Items [begin, end) in C. spans: addresses of the launch's spans; the fault slot, 16 bytes, after the last. */
+typedef void (*gantry_k_item_fn)(void *const *spans, const void *parameters, int64_t begin, int64_t end);
+
+/* The functions of a family for one choice of types, in the order of its list. */
+typedef struct gantry_k_item_row_t {
+    int32_t t, s, i;
+    const gantry_k_item_fn *functions;
+} gantry_k_item_row_t;
+
+typedef struct gantry_k_items_t gantry_k_items_t;
+struct gantry_k_items_t {
+    int32_t (*run)(gantry_op_call_t *call, const gantry_k_items_t *items, gantry_k_item_launch_t *launch);
+    const char *const *names;              /* on devices */
+    const gantry_program_source_t *source; /* on devices */
+    const gantry_k_item_row_t *rows;       /* on the CPU */
+    uint32_t row_count;
+};
+
+/* The two ways. */
+int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry_k_items_t *items,
+                                   gantry_k_item_launch_t *launch);
+int32_t gantry__cpu_run_items(gantry_op_call_t *call, const gantry_k_items_t *items, gantry_k_item_launch_t *launch);
+
+/* Runs the launch on the call's device. */
+static inline int32_t gantry_k_run_items(gantry_op_call_t *call, gantry_k_item_launch_t *launch) {
+    const gantry_k_items_t *items = call->kernel->data;
+
+    return items->run(call, items, launch);
+}
+
+/* ---- what a family's file is made of, in this order ---- */
+
+#define GANTRY_K_COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
+
+/* The family's device text, of these parts after the common ones, and its items' names. The CPU's half is defined by
+ * cpu/cpu_item_family.h, in a file of the CPU backend. */
+#define GANTRY_K_ITEM_NAME(name) #name,
+#define GANTRY_K_ITEM_TEXTS(family, ITEMS, ...)                                                                       \
+    static const char *const family##_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types,       \
+                                                 gantry__text_half,    gantry__text_work,   gantry__text_item,        \
+                                                 __VA_ARGS__};                                                        \
+    static const gantry_program_source_t family##_source = {.struct_size = sizeof(gantry_program_source_t),           \
+                                                            .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C, \
+                                                            .label = "portable/" #family,                             \
+                                                            .parts = family##_parts,                                  \
+                                                            .part_count = GANTRY_K_COUNT_OF(family##_parts)};         \
+    static const char *const family##_names[] = {ITEMS(GANTRY_K_ITEM_NAME)};                                          \
+    static const gantry_k_items_t family##_items = {                                                                  \
+        .run = gantry__portable_run_items, .names = family##_names, .source = &family##_source};                      \
+    extern const gantry_k_items_t gantry__cpu_##family##_items
+
+/* Both definitions of one op, named x_...: type constraints and names of host inputs are arrays. */
+#define GANTRY_K_ITEM_DEFINITION(items, op_, types_, hosts_, host_count_, compute_)                  \
+    {                                                                                                \
+        .struct_size = sizeof(gantry_kernel_def_t), .op = op_, .types = types_,                      \
+        .type_count = GANTRY_K_COUNT_OF(types_), .host_args = hosts_, .host_arg_count = host_count_, \
+        .compute = compute_, .data = items                                                           \
+    }
+#define GANTRY_K_ITEM_KERNEL_(x, family, op_, types_, hosts_, host_count_, compute_)           \
+    static const gantry_kernel_def_t x##_on_devices =                                          \
+        GANTRY_K_ITEM_DEFINITION(&family##_items, op_, types_, hosts_, host_count_, compute_); \
+    static const gantry_kernel_def_t x##_on_cpu =                                              \
+        GANTRY_K_ITEM_DEFINITION(&gantry__cpu_##family##_items, op_, types_, hosts_, host_count_, compute_)
+#define GANTRY_K_ITEM_KERNEL(x, family, op_, types_, compute_) \
+    GANTRY_K_ITEM_KERNEL_(x, family, op_, types_, NULL, 0, compute_)
+#define GANTRY_K_ITEM_KERNEL_HOST(x, family, op_, types_, hosts_, compute_) \
+    GANTRY_K_ITEM_KERNEL_(x, family, op_, types_, hosts_, GANTRY_K_COUNT_OF(hosts_), compute_)
+
+/* The family as a pack and as kernels of the CPU backend; OPS(OP) lists the x of its ops. One line of
+ * item_families.def makes both known. */
+#define GANTRY_K_ON_DEVICES(x) &x##_on_devices,
+#define GANTRY_K_ON_CPU(x) &x##_on_cpu,
+#define GANTRY_K_ITEM_PACK(family, OPS)                                                           \
+    static const gantry_kernel_def_t *const family##_kernels[] = {OPS(GANTRY_K_ON_DEVICES)};      \
+    static const gantry_kernel_pack_t family##_pack = {                                           \
+        .struct_size = sizeof(gantry_kernel_pack_t),                                              \
+        .abi_version = 1,                                                                         \
+        .name = #family,                                                                          \
+        .program_kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,                         \
+        .kernel_count = GANTRY_K_COUNT_OF(family##_kernels),                                      \
+        .kernels = family##_kernels};                                                             \
+    int32_t gantry_pack_query_##family(uint32_t max_abi, const gantry_kernel_pack_t **out_pack);  \
+    int32_t gantry_pack_query_##family(uint32_t max_abi, const gantry_kernel_pack_t **out_pack) { \
+        *out_pack = max_abi >= family##_pack.abi_version ? &family##_pack : NULL;                 \
+        return *out_pack != NULL ? GANTRY_K_OK : GANTRY_K_FAILED_PRECONDITION;                    \
+    }                                                                                             \
+    extern const gantry_kernel_def_t *const gantry__cpu_##family##_kernels[];                     \
+    extern const uint32_t gantry__cpu_##family##_kernel_count;                                    \
+    const gantry_kernel_def_t *const gantry__cpu_##family##_kernels[] = {OPS(GANTRY_K_ON_CPU)};   \
+    const uint32_t gantry__cpu_##family##_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_##family##_kernels)
+
+#endif

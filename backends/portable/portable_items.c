@@ -1,0 +1,48 @@
+/* Launches of items on devices that build programs. */
+#include <stdio.h>
+#include <string.h>
+
+#include "portable/item_kernel.h"
+
+#define OPTIONS_BYTES 96
+
+static void write_options(const gantry_op_call_t *call, const gantry_k_item_launch_t *launch, char *options) {
+    int length = snprintf(options, OPTIONS_BYTES, "-DGANTRY_SERIAL=%d", gantry_k_is_serial(call));
+    const struct {
+        char letter;
+        int32_t dtype;
+    } types[] = {{'T', launch->t}, {'S', launch->s}, {'I', launch->i}};
+
+    for (size_t k = 0; k < GANTRY_K_COUNT_OF(types); k++) {
+        if (types[k].dtype != 0) {
+            length += snprintf(options + length, OPTIONS_BYTES - (size_t)length, " -DGANTRY_%c_ID=%d", types[k].letter,
+                               (int)types[k].dtype);
+        }
+    }
+}
+
+int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry_k_items_t *items,
+                                   gantry_k_item_launch_t *launch) {
+    const int64_t bytes = launch->item_bytes != 0 ? launch->item_bytes : (int64_t)gantry_k_size(launch->t);
+    const gantry_k_work_t work = gantry_k_work(call, launch->count, bytes, launch->is_costly);
+    gantry_launch_arg_t args[GANTRY_K_ITEM_SPANS + 2];
+    gantry_backend_kernel_t *kernel;
+    uint32_t count = 0;
+    char options[OPTIONS_BYTES];
+    gantry_span_t fault;
+    int32_t status;
+
+    write_options(call, launch, options);
+    memcpy(launch->parameters, &work, sizeof work);
+    while (count < launch->span_count) {
+        args[count] = gantry_k_raw_span(launch->spans[count]);
+        count++;
+    }
+    args[count++] = gantry_k_scalar(launch->parameters, launch->parameter_bytes);
+    status = call->services->kernel(call, items->source, options, items->names[launch->item], &kernel);
+    if (status == GANTRY_K_OK && launch->can_fail) {
+        status = call->services->fault(call, &fault);
+        args[count++] = gantry_k_raw_span(fault);
+    }
+    return status == GANTRY_K_OK ? gantry_k_launch_work(call, kernel, &work, args, count) : status;
+}

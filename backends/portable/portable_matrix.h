@@ -1,0 +1,7 @@
+/* The items of kernels/matrix.cl, in the order of every table of them. */
+#ifndef GANTRY_PORTABLE_MATRIX_H
+#define GANTRY_PORTABLE_MATRIX_H
+
+#define GANTRY_MATRIX_ITEMS(ITEM) ITEM(band)
+
+#endif
