@@ -15,7 +15,10 @@ extern const char gantry__text_math_float32_special[];
 extern const char gantry__text_math_float32_activation[];
 extern const char gantry__text_math_float32_gamma[];
 extern const char gantry__text_math_float32_pow[];
+extern const char gantry__text_math_float32_hyperbolic[];
+extern const char gantry__text_math_float32_trig[];
 extern const char gantry__text_math_float64[];
+extern const char gantry__text_math_float64_library[];
 
 extern const char gantry__text_convert[];
 extern const char gantry__text_half[];
