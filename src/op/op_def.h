@@ -70,7 +70,8 @@ typedef gantry_status_t (*gantry__infer_fn)(gantry__infer_t *call);
 enum {
     GANTRY__OP_ALIAS = 1 << 0,     /* the result is input 0's memory with another shape: no kernel is needed */
     GANTRY__OP_SEQUENCED = 1 << 1, /* not run by the eager path as an op (Const): listed only */
-    GANTRY__OP_VARIABLE = 1 << 2   /* touches a variable */
+    GANTRY__OP_VARIABLE = 1 << 2,  /* touches a variable */
+    GANTRY__OP_DATA_SHAPE = 1 << 3 /* infer may leave dimensions of results at -1: the kernel makes these results, when it knows them */
 };
 
 struct gantry__op_def_t {

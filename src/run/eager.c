@@ -3,8 +3,8 @@
  *   infer     types and shapes of the results; host inputs are read here when a shape depends on them
  *   plan      device and kernels, from the plan cache or the placer
  *   gather    inputs: host pointers, or memory on that device (copied there when it lies elsewhere)
- *   allocate  results
- *   compute   the kernel submits to the device's compute stream, behind the points its inputs become ready at
+ *   allocate  results whose shape is known
+ *   compute   the kernel makes the other results (their shape depends on data: it reads counts back first) and submits to the device's compute stream, behind the points its inputs become ready at
  *   publish   results carry the point they are ready at and the faults they depend on; the record is written
  *
  * Everything lives on the stack until publish; a failure at any step releases what was made and is kept by the scope. */
@@ -41,7 +41,7 @@ typedef struct eager_t {
         size_t size;
         uint32_t input;
     } owned[GANTRY__MAX_INPUTS]; /* host copies of device tensors */
-    gantry_tensor_t *made[GANTRY__MAX_OUTPUTS];
+    gantry_tensor_t *made[GANTRY__MAX_OUTPUTS]; /* NULL: left to the kernel */
     const gantry_tensor_t *used[GANTRY__MAX_INPUTS]; /* what the kernel reads on the device; NULL for host inputs */
     gantry__point_t points[GANTRY__MAX_INPUTS];
     gantry_arg_t args[GANTRY__MAX_INPUTS + GANTRY__MAX_OUTPUTS];
@@ -256,15 +256,61 @@ static gantry_status_t gather(eager_t *eager) {
     return GANTRY_OK;
 }
 
+static gantry_status_t allocate_output(eager_t *eager, uint32_t i) {
+    const gantry__allocation_t purpose = {.owner = eager->op->name,
+                                          .tag = eager->scope->tag,
+                                          .held = eager->call.temporary_count + eager->call.scratch_count};
+    GANTRY__TRY(gantry__tensor_create(eager->runtime, eager->device, eager->infer.out_dtypes[i],
+                                      &eager->infer.out_shapes[i], GANTRY_STREAM_COMPUTE, &purpose, &eager->made[i]));
+    bind_arg(eager->output_args[i], eager->made[i]);
+    return GANTRY_OK;
+}
+
 static gantry_status_t allocate(eager_t *eager) {
-    for (uint32_t i = 0; i < eager->infer.output_count; ++i) {
-        const gantry__allocation_t purpose = {
-            .owner = eager->op->name, .tag = eager->scope->tag, .held = eager->call.temporary_count};
-        gantry_tensor_t *output;
-        GANTRY__TRY(gantry__tensor_create(eager->runtime, eager->device, eager->infer.out_dtypes[i],
-                                          &eager->infer.out_shapes[i], GANTRY_STREAM_COMPUTE, &purpose, &output));
-        eager->made[eager->made_count++] = output;
-        bind_arg(eager->output_args[i], output);
+    while (eager->made_count < eager->infer.output_count) {
+        uint32_t i = eager->made_count++;
+        eager->made[i] = NULL;
+        if (eager->output_args[i]->element_count >= 0) GANTRY__TRY(allocate_output(eager, i));
+    }
+    return GANTRY_OK;
+}
+
+/* ---- results whose shape depends on data ---- */
+
+static gantry_status_t check_made_shape(const eager_t *eager, uint32_t index, const gantry_shape_t *given) {
+    const gantry_shape_t *inferred = &eager->infer.out_shapes[index];
+    bool agrees = given->rank == inferred->rank && gantry_shape_elements(given) >= 0;
+    for (int32_t k = 0; agrees && k < given->rank; ++k)
+        agrees = inferred->dims[k] == -1 || inferred->dims[k] == given->dims[k];
+    if (agrees) return GANTRY_OK;
+    char from_kernel[GANTRY_MAX_RANK * 21 + 3], from_op[GANTRY_MAX_RANK * 21 + 3];
+    (void)gantry_shape_format(given, from_kernel, sizeof from_kernel);
+    (void)gantry_shape_format(inferred, from_op, sizeof from_op);
+    return gantry__fail(GANTRY_INTERNAL, "kernel of %s makes output %u as %s; by the op's definition it is %s",
+                        eager->op->name, index, from_kernel, from_op);
+}
+
+/* For the service allocate_output. */
+static int32_t make_output(gantry__call_t *call, uint32_t index, int32_t rank, const int64_t *dims) {
+    eager_t *eager = call->caller;
+    if (index >= eager->made_count || eager->output_args[index]->element_count >= 0) {
+        return (int32_t)gantry__fail(GANTRY_INTERNAL, "kernel of %s makes output %u, which %s", eager->op->name, index,
+                                     index < eager->made_count ? "is there already" : "does not exist");
+    }
+    gantry_shape_t shape = {.rank = rank};
+    for (int32_t k = 0; k < rank && k < GANTRY_MAX_RANK; ++k) shape.dims[k] = dims[k];
+    gantry_status_t status = check_made_shape(eager, index, &shape);
+    if (status != GANTRY_OK) return (int32_t)status;
+    eager->infer.out_shapes[index] = shape;
+    eager->output_args[index]->element_count = gantry_shape_elements(&shape);
+    return (int32_t)allocate_output(eager, index);
+}
+
+static gantry_status_t check_all_made(const eager_t *eager) {
+    for (uint32_t i = 0; i < eager->made_count; ++i) {
+        if (!eager->made[i])
+            return gantry__fail(GANTRY_INTERNAL, "kernel of %s ended well and did not make output %u", eager->op->name,
+                                i);
     }
     return GANTRY_OK;
 }
@@ -289,6 +335,7 @@ static void mark_uses(eager_t *eager, gantry__point_t point) {
             gantry__buffer_mark_use(eager->used[i]->buffer, GANTRY_STREAM_COMPUTE, point.count);
     }
     for (uint32_t i = 0; i < eager->made_count; ++i) {
+        if (!eager->made[i]) continue; /* the kernel failed before it made it */
         if (eager->made[i]->buffer) gantry__buffer_mark_use(eager->made[i]->buffer, GANTRY_STREAM_COMPUTE, point.count);
         eager->made[i]->ready = point;
     }
@@ -296,7 +343,7 @@ static void mark_uses(eager_t *eager, gantry__point_t point) {
 
 static bool has_work(const eager_t *eager) {
     for (uint32_t i = 0; i < eager->made_count; ++i) {
-        if (eager->made[i]->size_bytes > 0) return true;
+        if (!eager->made[i] || eager->made[i]->size_bytes > 0) return true;
     }
     return false;
 }
@@ -305,11 +352,14 @@ static gantry_status_t compute(eager_t *eager) {
     gantry__stream_t *stream = &eager->device->streams[GANTRY_STREAM_COMPUTE];
     if (eager->point_count > 0) GANTRY__TRY(gantry__stream_wait_for(stream, eager->points, eager->point_count));
     if (!has_work(eager)) return inherit_faults(eager, NULL);
+    eager->call.make_output = make_output;
+    eager->call.caller = eager;
     gantry_status_t status = (gantry_status_t)eager->call.abi.kernel->compute(&eager->call.abi);
     gantry__point_t point;
     gantry__fault_t *fault = gantry__call_finish(&eager->call, &point);
     mark_uses(eager, point);
     status = gantry__loss_note(eager->device, status);
+    if (status == GANTRY_OK) status = check_all_made(eager);
     if (status == GANTRY_OK) status = inherit_faults(eager, fault);
     gantry__fault_release(fault);
     return status;

@@ -31,4 +31,7 @@ int32_t gantry__fake_kernel_end(fake_kernel_work_t *self);
 int64_t gantry__fake_attr(const gantry_op_call_t *op, const char *name);
 int64_t gantry__fake_dtype_bytes(int32_t dtype);
 
+/* compute() of "TestPositive", whose first output's size depends on data (fake_positive.c). */
+int32_t gantry__fake_compute_positive(gantry_op_call_t *op);
+
 #endif
