@@ -201,6 +201,23 @@ static gantry_status_t set_list_length(gantry__infer_t *call, uint32_t seen) {
     return GANTRY_OK;
 }
 
+static bool has_output_list(const gantry__op_def_t *op) { return (op->outputs[0].flags & GANTRY__ARG_LIST) != 0; }
+
+static gantry_status_t set_output_count(gantry__infer_t *call) {
+    const gantry__op_def_t *op = call->op;
+    call->output_count = op->output_count;
+    if (!has_output_list(op)) return GANTRY_OK;
+    uint32_t place = 0;
+    while (!op->attrs[place].counts_outputs) ++place;
+    int64_t count = call->attrs[place].i;
+    if (count < 0 || count > GANTRY__MAX_OUTPUTS) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: attribute '%s' is %lld; 0 to %d outputs are accepted",
+                            op->name, op->attrs[place].name, (long long)count, GANTRY__MAX_OUTPUTS);
+    }
+    call->output_count = (uint32_t)count;
+    return GANTRY_OK;
+}
+
 /* ---- types ---- */
 
 static gantry_status_t fail_input_type(const gantry__infer_t *call, uint32_t input, gantry_dtype_t expected) {
@@ -235,8 +252,8 @@ static gantry_status_t settle_rest(gantry__infer_t *call) {
         }
         call->attrs[i].i = op->attrs[i].i;
     }
-    for (uint32_t k = 0; k < op->output_count; ++k) {
-        int16_t type = op->outputs[k].type;
+    for (uint32_t k = 0; k < call->output_count; ++k) {
+        int16_t type = op->outputs[has_output_list(op) ? 0 : k].type;
         call->out_dtypes[k] = type < 0 ? (gantry_dtype_t)-type : (gantry_dtype_t)call->attrs[type].i;
     }
     return GANTRY_OK;
@@ -273,7 +290,7 @@ static bool is_left_to_data(const gantry__infer_t *call, const gantry_shape_t *s
 }
 
 static gantry_status_t check_results(const gantry__infer_t *call) {
-    for (uint32_t k = 0; k < call->op->output_count; ++k) {
+    for (uint32_t k = 0; k < call->output_count; ++k) {
         const gantry_shape_t *shape = &call->out_shapes[k];
         int64_t elements = count_elements(shape);
         size_t size = gantry_dtype_size(call->out_dtypes[k]);
@@ -303,9 +320,9 @@ gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_
             GANTRY__TRY(settle_input(call, i, gantry__op_input_arg(op, call->input_count, i)));
         }
     }
+    GANTRY__TRY(set_output_count(call));
     GANTRY__TRY(settle_rest(call));
     if (has_list(op)) GANTRY__TRY(set_list_length(call, seen));
-    call->output_count = op->output_count;
     gantry_status_t status = op->infer(call);
     if (status != GANTRY_OK) return gantry__fail_prefix(status, "%s: ", op->name);
     return check_results(call);

@@ -23,6 +23,7 @@ typedef struct eager_t {
     const gantry__op_def_t *op;
     const gantry_tensor_t *const *inputs;
     uint32_t input_count;
+    size_t room; /* for results */
     gantry__kept_plan_t *kept;
     gantry_logical_device_t *device;
     const gantry_logical_device_t *exhausted; /* where memory ran out before, or NULL */
@@ -52,12 +53,13 @@ typedef struct eager_t {
 
 /* Counters only: the arrays are filled as far as they are used. */
 static void begin(eager_t *eager, gantry_scope_t *scope, const gantry__op_def_t *op,
-                  const gantry_tensor_t *const *inputs, size_t input_count) {
+                  const gantry_tensor_t *const *inputs, size_t input_count, size_t room) {
     eager->scope = scope;
     eager->runtime = scope->runtime;
     eager->op = op;
     eager->inputs = inputs;
     eager->input_count = (uint32_t)input_count;
+    eager->room = room;
     eager->kept = NULL;
     eager->device = NULL;
     eager->exhausted = NULL;
@@ -112,6 +114,12 @@ static const void *host_value(void *caller, uint32_t i) {
     return data;
 }
 
+static gantry_status_t check_room(const eager_t *eager) {
+    if (eager->infer.output_count <= eager->room) return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s has %u outputs; room for %zu is given", eager->op->name,
+                        eager->infer.output_count, eager->room);
+}
+
 static gantry_status_t infer(eager_t *eager, const gantry_attr_value_t *attrs, size_t attr_count) {
     gantry__infer_t *call = &eager->infer;
     call->op = eager->op;
@@ -123,7 +131,8 @@ static gantry_status_t infer(eager_t *eager, const gantry_attr_value_t *attrs, s
         call->dtypes[i] = eager->inputs[i]->dtype;
     }
     gantry_status_t status = gantry__op_infer(call, attrs, attr_count);
-    return status != GANTRY_OK && eager->host_status != GANTRY_OK ? eager->host_status : status;
+    if (status == GANTRY_OK) return check_room(eager);
+    return eager->host_status != GANTRY_OK ? eager->host_status : status;
 }
 
 /* ---- plan ---- */
@@ -413,7 +422,7 @@ static gantry_status_t run_on_cpu(eager_t *eager, const gantry_attr_value_t *att
     (void)snprintf(first, sizeof first, "%s", gantry__message());
     const gantry_logical_device_t *exhausted = eager->device;
     end(eager);
-    begin(eager, eager->scope, eager->op, eager->inputs, eager->input_count);
+    begin(eager, eager->scope, eager->op, eager->inputs, eager->input_count, eager->room);
     eager->exhausted = exhausted;
     gantry_status_t status = run(eager, attrs, attr_count, NULL);
     if (status == GANTRY_OK) return GANTRY_OK;
@@ -425,10 +434,14 @@ static bool may_move(const eager_t *eager, const gantry_logical_device_t *pinned
     return eager->device->index < 0 || strcmp(eager->device->physical->type, "CPU") != 0;
 }
 
-gantry_status_t gantry__run_op(gantry_scope_t *scope, const gantry__op_def_t *op, const gantry_tensor_t *const *inputs,
-                               size_t input_count, const gantry_attr_value_t *attrs, size_t attr_count,
-                               const gantry_logical_device_t *pinned, const gantry_tensor_t **outputs) {
-    for (uint32_t i = 0; i < op->output_count; ++i) outputs[i] = NULL;
+gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_t *op,
+                                    const gantry_tensor_t *const *inputs, size_t input_count,
+                                    const gantry_attr_value_t *attrs, size_t attr_count,
+                                    const gantry_logical_device_t *pinned, const gantry_tensor_t **outputs,
+                                    size_t *output_count) {
+    const size_t room = *output_count;
+    *output_count = 0;
+    for (size_t i = 0; i < room; ++i) outputs[i] = NULL;
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return status;
     if (input_count > GANTRY__MAX_INPUTS) {
@@ -437,12 +450,22 @@ gantry_status_t gantry__run_op(gantry_scope_t *scope, const gantry__op_def_t *op
         return gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
     }
     eager_t eager;
-    begin(&eager, scope, op, inputs, input_count);
+    begin(&eager, scope, op, inputs, input_count, room);
     status = run(&eager, attrs, attr_count, pinned);
     if (status == GANTRY_RESOURCE_EXHAUSTED && may_move(&eager, pinned)) status = run_on_cpu(&eager, attrs, attr_count);
-    if (status == GANTRY_OK) publish(&eager, outputs);
+    if (status == GANTRY_OK) {
+        *output_count = eager.made_count;
+        publish(&eager, outputs);
+    }
     end(&eager);
     return status == GANTRY_OK ? GANTRY_OK : gantry__scope_fail(scope, status);
+}
+
+gantry_status_t gantry__run_op(gantry_scope_t *scope, const gantry__op_def_t *op, const gantry_tensor_t *const *inputs,
+                               size_t input_count, const gantry_attr_value_t *attrs, size_t attr_count,
+                               const gantry_logical_device_t *pinned, const gantry_tensor_t **outputs) {
+    size_t count = op->output_count;
+    return gantry__run_op_into(scope, op, inputs, input_count, attrs, attr_count, pinned, outputs, &count);
 }
 
 gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id, const char *log_name,

@@ -1,4 +1,4 @@
-/* "TestPositive", for an op that a test defines: the elements of x (float32) that are greater than 0, and a mark (int32) for each element.
+/* Kernels for ops that tests define. "TestCopies" copies x to each of its outputs. "TestPositive" gives the elements of x (float32) that are greater than 0, and a mark (int32) for each element.
  * How many there are is found out by one piece of work, read back, and only then is the first output made. Attribute "wrong" (0: nothing)
  * makes the kernel break one rule of gantry_call_services_t. */
 #include "fake_kernels.h"
@@ -75,4 +75,12 @@ int32_t gantry__fake_compute_positive(gantry_op_call_t *op) {
     int32_t code = services->allocate_output(op, 0, wrong == WRONG_RANK ? 2 : 1, (const int64_t[]){found, 1});
     if (code == FAKE_OK && wrong == WRONG_MADE_TWICE) code = services->allocate_output(op, 0, 1, &found);
     return code == FAKE_OK && plan.count > 0 ? submit_move(op, &plan, found > 0) : code;
+}
+
+int32_t gantry__fake_compute_copies(gantry_op_call_t *op) {
+    for (uint32_t i = 0; i < op->output_count; ++i) {
+        int32_t code = op->services->copy(op, &op->outputs[i]->span, &op->inputs[0]->span);
+        if (code != FAKE_OK) return code;
+    }
+    return FAKE_OK;
 }
