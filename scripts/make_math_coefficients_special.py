@@ -50,6 +50,8 @@ def polynomial_with_pairs(block, name, pairs, target, weight, low, high, size):
 def pair_block():
     """log((1 + s) / (1 - s)) = 2 s (1 + z / 3 + z^2 / 5 + z^3 P(z)), z = s^2."""
     block = Block(FLOAT, "F32")
+    for name, part in zip(("HIGH", "MIDDLE", "LOW"), split(log(mpf(2)), FLOAT, 16, 16)):
+        block.constant(f"PAIR_LN2_{name}", part)
     pair(block, "THIRD", mpf(1) / 3)
     pair(block, "FIFTH", mpf(1) / 5)
     top = (common.SPAN[1] / (2 + common.SPAN[1])) ** 2
@@ -114,7 +116,7 @@ def zero_row(block, name, order, root):
 
 # Near these the general formulas are not good enough: tests/unit/exhaustive_math_float32.c finds out.
 LGAMMA_ZEROS = ("-2.457", "-2.748", "-3.1436", "-3.9553", "-4.0394")
-DIGAMMA_ZEROS = ("-0.504", "-1.573", "-2.611", "-3.635", "-4.653", "-5.667", "-6.678", "-7.688")
+DIGAMMA_ZEROS = ("-0.504", "-1.573", "-2.611", "-3.635", "-4.653", "-5.667", "-6.678", "-66.796", "-95.808")
 
 
 def digamma_at(root):

@@ -1,5 +1,5 @@
-/* References in double for the functions of math_float32_functions.def that the C library does not have. Each is within
- * a few units of double's last place of the exact result, and NaN or infinite where TensorFlow's function is. No state. */
+/* References in double for the functions of math_float32_functions.def that the C library does not have, within a few
+ * units of double's last place of the exact result, and NaN or infinite where TensorFlow's function is. No state. */
 #ifndef GANTRY_MATH_FLOAT32_REFERENCE_H
 #define GANTRY_MATH_FLOAT32_REFERENCE_H
 
@@ -83,6 +83,9 @@ static inline double digamma_reference(double x)
 {
     if (isnan(x) || (x <= 0.0 && x == floor(x))) {
         return NAN;
+    }
+    if (fabs(x) < 1e-9) {
+        return -1.0 / x - 0.57721566490153286061; /* the next term is 1.6 x */
     }
     if (x < 24.0) {
         return (double)digamma_reference_long(x);

@@ -2,7 +2,7 @@
  * gantry_pow_f32 of the portable text against double precision: every pair of special values, and random pairs of any
  * bits, with results over the whole range, with whole exponents, and with bases near 1.
  *
- * An argument gives the number of pairs per kind (default 400,000). Largest error seen over 400 million pairs: see
+ * An argument gives the number of pairs per kind (default 400,000). Largest error seen over more: see
  * math_float32_pow.cl.
  */
 #include <math.h>

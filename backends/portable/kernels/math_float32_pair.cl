@@ -4,17 +4,23 @@
  * functions of math_float32_special.cl, _gamma.cl, _activation.cl and _pow.cl have between a rounded argument and a
  * rounded result goes through these.
  *
- * A pair is normal when |low| is at most half of high's last place, and then has some 48 bits. Sums follow Knuth and
- * Dekker: what rounding took from an addition is itself a float, which a few more additions find. So is what it takes
- * from a product; without a fused multiply-add it is found from halves of 12 bits each, whose products are exact.
- * None of this holds where a low part falls below the denormals, so values are scaled first.
+ *     high   1.xxxxxxxxxxxxxxxxxxxxxxx
+ *     low                             x.xxxxxxxxxxxxxxxxxxxxxxx      at most half of high's last place
  *
- * The pair logarithm is within 2^-37 of its size from the exact one (2^-45 near 1, as far as its argument is exact).
- * log(x) = k ln 2 + log(m) as in math_float32.cl, and log(m) = 2 s (1 + z/3 + z^2/5 + z^3 P(z)) with s = f / (2 + f)
- * and z = s^2, where everything up to z^2 is a pair.
+ * A pair has some 48 bits. Sums follow Knuth and Dekker: what rounding took from an addition is itself a float, which a
+ * few more additions find. So is what it took from a product; without a fused multiply-add it is found from halves of
+ * 12 bits each, whose products are exact. None of this holds where a low part falls below the denormals: there, and
+ * for denormal arguments, the low part is kept out.
+ *
+ * Logarithm: log(x) = k ln 2 + log(m) as in math_float32.cl, and log(m) = 2 s (1 + z/3 + z^2/5 + z^3 P(z)) with
+ * s = f / (2 + f) and z = s^2, where everything but P is a pair; some 42 bits are right. Exponential: as in
+ * math_float32.cl, with the low part added to the reduced argument; some 26 bits are right.
  */
 
 /* constants: made by scripts/make_math_coefficients_special.py */
+#define GANTRY_PAIR_LN2_HIGH_F32 6.93145752e-1f
+#define GANTRY_PAIR_LN2_MIDDLE_F32 1.42861973e-6f
+#define GANTRY_PAIR_LN2_LOW_F32 -1.29053200e-11f
 #define GANTRY_THIRD_HIGH_F32 3.33333343e-1f
 #define GANTRY_THIRD_LOW_F32 -9.93410776e-9f
 #define GANTRY_FIFTH_HIGH_F32 2.00000003e-1f
@@ -203,7 +209,8 @@ GANTRY_FN gantry_pair_f32_t gantry__pair_log_f32(gantry_pair_f32_t x)
     y.high = y.high + y.high;
     y.low = y.low + y.low;
     y = gantry__pair_add_f32(sum, y);
-    sum.high = k * GANTRY_LN2_HI_F32;
-    sum.low = k * GANTRY_LN2_LO_F32;
+    /* The first two products are exact. */
+    sum = gantry__pair_f32(k * GANTRY_PAIR_LN2_HIGH_F32, k * GANTRY_PAIR_LN2_MIDDLE_F32);
+    sum.low = sum.low + k * GANTRY_PAIR_LN2_LOW_F32;
     return gantry__pair_add_f32(sum, y);
 }

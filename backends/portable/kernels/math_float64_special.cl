@@ -9,8 +9,13 @@
  * argument is a sum of two doubles, whose second part enters by the first term of Taylor's series.
  *   digamma: P(d) d with the distance d from the root 1.4616 on [1, 2); brought there from [2, 6) by digamma(x + 1) =
  * digamma(x) + 1 / x, the sum of whose terms is one quotient; log(x) - 1 / (2 x) - w P(w), w = 1 / x^2, from 6 on; and
- * digamma(1 - x) + pi cot(pi t), with t = -x less the nearest integer, for negative x. Near its negative zeros the error is absolute.
- */
+ * digamma(1 - x) + pi cot(pi t), t = -x less the nearest integer, for negative x.
+ *
+ * Largest error seen over 8 million random inputs a function (tests/unit/test_math_float64.c 2000000, where the
+ * ranges are), the library being glibc's:
+ *
+ *     function   largest error
+FIGURES64 */
 #if GANTRY_HAS_FLOAT64
 
 /* constants: made by scripts/make_math_coefficients_special.py */
@@ -114,7 +119,7 @@ GANTRY_FN GANTRY_F64 gantry__gate_ends_f64(GANTRY_F64 x, double most, GANTRY_F64
     return x >= -1.7976931348623157e308 ? y : GANTRY_NAN_F64;
 }
 
-/* x exp(v) / (1 + exp(v)) for v + v_low, both of x's sign; exp(v) is applied in two halves, since it may be denormal. */
+/* x exp(v) / (1 + exp(v)) for v + v_low, both of x's sign; exp(v) comes in two halves, since it may be denormal. */
 GANTRY_FN GANTRY_F64 gantry__times_sigmoid_f64(GANTRY_F64 x, GANTRY_F64 v, GANTRY_F64 v_low)
 {
     GANTRY_F64 half_exp = gantry_exp_f64(0.5 * v);
