@@ -51,7 +51,7 @@ gantry_status_t gantry__infer_dims(gantry__infer_t *call, uint32_t input, bool s
 
 /* ---- attributes and shapes ---- */
 
-/* The call's attribute of that name, which the op has. */
+/* The call's attribute of that name; NULL when the op has none. */
 const gantry_attr_t *gantry__infer_attr(const gantry__infer_t *call, const char *name);
 /* NumPy's broadcasting; false when a and b do not fit. *out may be a or b. */
 bool gantry__broadcast_shapes(const gantry_shape_t *a, const gantry_shape_t *b, gantry_shape_t *out);
@@ -101,6 +101,12 @@ gantry_status_t gantry__infer_avg_pool(gantry__infer_t *call);
 gantry_status_t gantry__infer_depthwise_conv(gantry__infer_t *call);
 gantry_status_t gantry__infer_extract_image_patches(gantry__infer_t *call);
 gantry_status_t gantry__infer_fold_image_patches(gantry__infer_t *call);
+
+gantry_status_t gantry__infer_conv_2d(gantry__infer_t *call);
+gantry_status_t gantry__infer_conv_2d_backprop_input(gantry__infer_t *call);
+gantry_status_t gantry__infer_conv_2d_transpose(gantry__infer_t *call);
+gantry_status_t gantry__infer_conv_1d(gantry__infer_t *call);
+gantry_status_t gantry__infer_pool_1d(gantry__infer_t *call);
 
 gantry_status_t gantry__infer_const(gantry__infer_t *call); /* refuses: a constant is not called by name */
 gantry_status_t gantry__infer_var_handle(gantry__infer_t *call);
