@@ -134,6 +134,20 @@ static void shape_does_not_wait_and_lies_on_the_host(void **state) {
     runtime_fixture_close(&f);
 }
 
+static void bad_id_is_told_with_the_op_that_was_called(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    float got[2];
+    const gantry_tensor_t *rows = gantry_embedding_lookup(scope, F32(scope, 1, 2, 3), I32(scope, 0, 3));
+    assert_int_equal(gantry_scope_status(scope), GANTRY_OK); /* found on the device */
+    expect_failure(gantry_tensor_read(rows, got, sizeof got), GANTRY_INVALID_ARGUMENT,
+                   "indices[1] is out of range: op Gather of EmbeddingLookup (number ");
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
 /* ---- what is refused ---- */
 
 static void bad_calls_are_refused(void **state) {
@@ -263,6 +277,7 @@ int main(int argc, char **argv) {
         TEST(functions_give_what_their_ops_give),
         TEST(dropout_keeps_about_what_it_should),
         TEST(shape_does_not_wait_and_lies_on_the_host),
+        TEST(bad_id_is_told_with_the_op_that_was_called),
         TEST(bad_calls_are_refused),
         TEST(any_equation_is_answered),
         TEST(failing_allocation_leaves_nothing_behind),
