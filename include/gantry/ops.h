@@ -120,5 +120,6 @@ GANTRY_API const gantry_tensor_t *gantry_matmul(gantry_scope_t *scope, const gan
 /* ---- further families, a header each ---- */
 
 #include <gantry/ops_window.h>
+#include <gantry/ops_compose.h>
 
 #endif
