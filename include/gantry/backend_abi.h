@@ -318,7 +318,12 @@ typedef struct gantry_call_services_t {
     int32_t (*fail)(gantry_op_call_t *call, int32_t code, const char *text);
 } gantry_call_services_t;
 
-enum { GANTRY_FAULT_NONE = 0, GANTRY_FAULT_INDEX_OUT_OF_RANGE = 1, GANTRY_FAULT_DIVISION_BY_ZERO = 2 };
+enum {
+    GANTRY_FAULT_NONE = 0,
+    GANTRY_FAULT_INDEX_OUT_OF_RANGE = 1,
+    GANTRY_FAULT_DIVISION_BY_ZERO = 2,
+    GANTRY_FAULT_BAD_PERMUTATION = 3 /* an element is no index, or is there twice */
+};
 
 struct gantry_op_call_t {
     uint32_t struct_size;

@@ -145,6 +145,11 @@ static void describe(gantry__fault_t *fault, uint32_t code, uint32_t input, int6
         (void)snprintf(fault->text, sizeof fault->text,
                        "indices[%" PRId64 "] is out of range: op %s (number %" PRIu64 ") on %s, input %" PRIu32,
                        position, fault->op, fault->sequence, device, input);
+    } else if (code == GANTRY_FAULT_BAD_PERMUTATION) {
+        (void)snprintf(fault->text, sizeof fault->text,
+                       "element %" PRId64 " is not between 0 and the count, or duplicated in the input: op %s (number %" PRIu64
+                       ") on %s, input %" PRIu32,
+                       position, fault->op, fault->sequence, device, input);
     } else {
         (void)snprintf(fault->text, sizeof fault->text,
                        "op %s (number %" PRIu64 ") on %s reported error %" PRIu32 " at %" PRId64, fault->op,

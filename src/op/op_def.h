@@ -28,7 +28,8 @@
 
 enum {
     GANTRY__ARG_HOST = 1 << 0, /* small, needed on the host: shapes, axes, seeds */
-    GANTRY__ARG_LIST = 1 << 1  /* takes as many tensors as the call has left over; at most one per op */
+    GANTRY__ARG_LIST = 1 << 1, /* takes as many tensors as the call has left over; at most one per op */
+    GANTRY__ARG_OPTIONAL = 1 << 2 /* may be left out, as may all behind it; not in an op with a list */
 };
 
 typedef struct gantry__op_arg_t {
