@@ -108,6 +108,16 @@ gantry_status_t gantry__infer_space_to_depth(gantry__infer_t *call);
 gantry_status_t gantry__infer_depth_to_space(gantry__infer_t *call);
 gantry_status_t gantry__infer_invert_permutation(gantry__infer_t *call);
 
+gantry_status_t gantry__infer_pack(gantry__infer_t *call);
+gantry_status_t gantry__infer_unpack(gantry__infer_t *call);
+gantry_status_t gantry__infer_split(gantry__infer_t *call);
+gantry_status_t gantry__infer_split_v(gantry__infer_t *call);
+gantry_status_t gantry__infer_max_pool(gantry__infer_t *call);
+gantry_status_t gantry__infer_avg_pool(gantry__infer_t *call);
+gantry_status_t gantry__infer_depthwise_conv(gantry__infer_t *call);
+gantry_status_t gantry__infer_extract_image_patches(gantry__infer_t *call);
+gantry_status_t gantry__infer_fold_image_patches(gantry__infer_t *call);
+
 gantry_status_t gantry__infer_const(gantry__infer_t *call); /* refuses: a constant is not called by name */
 gantry_status_t gantry__infer_var_handle(gantry__infer_t *call);
 

@@ -9,6 +9,12 @@
 #define TEXT_MULTIPLIED "type of float16, bfloat16, float32, float64, int32, int64"
 #define TEXT_COMPUTED "type of float32, float64, int32, int64, bool"
 #define TEXT_CONVERTED "type of float16, bfloat16, float32, float64, int32, int64, bool"
+#define TEXT_FLOATING "type of float16, bfloat16, float32, float64"
+#define TEXT_SIGNED "type of int8, int16, int32, int64"
+#define TEXT_UNSIGNED "type of uint8, uint16, uint32, uint64"
+#define TEXT_INTEGERS "type of int8, int16, int32, int64, uint8, uint16, uint32, uint64"
+#define TEXT_NUMERIC "type of the floating types and integers"
+#define TEXT_NUMERIC_BOOL "type of the floating types, integers and bool"
 #define TEXT_ANY "type"
 
 #define FIXED(dtype)
@@ -17,13 +23,16 @@
 #define OPTIONAL_HOST_IN(arg, type) #arg "?",
 #define LIST_IN(arg, type) #arg "...",
 #define OUT(arg, type) #arg,
+#define LIST_OUT(arg, type) #arg "...",
 #define TYPE(attr, set) #attr ": " TEXT_##set,
 #define TYPE_OR(attr, set, text, dtype) #attr ": " TEXT_##set " = " #text,
 #define TYPE_REQUIRED(attr, set) #attr ": " TEXT_##set " (required)",
 #define BOOL_ATTR(attr, value) #attr ": bool = " #value,
+#define FLOAT_ATTR(attr, value) #attr ": float = " #value,
 #define INT_ATTR(attr, value) #attr ": int = " #value,
 #define INT_REQUIRED(attr) #attr ": int (required)",
 #define LENGTH_ATTR(attr) #attr ": int (the list's length)",
+#define OUTPUTS_ATTR(attr) #attr ": int (how many outputs, required)",
 #define STRING_ATTR(attr, value) #attr ": string = " #value,
 #define STRING_REQUIRED(attr) #attr ": string (required)",
 #define INTS_ATTR(attr) #attr ": list of ints = {}",
@@ -44,6 +53,13 @@ static const struct {
 #include "op/op_definitions.def"
 };
 
+#define PART(name, token) #name,
+#define COMPOSED(token, function, op_parts) [GANTRY__OP_ID_##token] = (const char *const[]){op_parts NULL},
+
+static const char *const *const part_names[GANTRY__OP_COUNT] = {
+#include "op/composed.def"
+};
+
 size_t gantry_op_count(void) { return GANTRY__OP_COUNT; }
 
 gantry_status_t gantry_op_info(size_t index, gantry_op_info_t *out_info) {
@@ -57,6 +73,8 @@ gantry_status_t gantry_op_info(size_t index, gantry_op_info_t *out_info) {
                             out_info ? "struct_size is too small" : "the struct is NULL");
     }
     const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)index);
+    uint32_t part_count;
+    (void)gantry__op_parts(op, &part_count);
     gantry_op_info_t all = {
         .struct_size = out_info->struct_size,
         .name = op->name,
@@ -67,6 +85,9 @@ gantry_status_t gantry_op_info(size_t index, gantry_op_info_t *out_info) {
         .inputs = texts[index].inputs,
         .outputs = texts[index].outputs,
         .attrs = texts[index].attrs,
+        .is_composed = (op->flags & GANTRY__OP_COMPOSED) != 0,
+        .part_count = part_count,
+        .parts = part_names[index],
     };
     memcpy(out_info, &all, all.struct_size < sizeof all ? all.struct_size : sizeof all);
     return GANTRY_OK;
