@@ -49,6 +49,13 @@ GANTRY_API const gantry_tensor_t *gantry_space_to_depth(gantry_scope_t *scope, c
                                                         const char *data_format);
 GANTRY_API const gantry_tensor_t *gantry_depth_to_space(gantry_scope_t *scope, const gantry_tensor_t *x, int64_t block_size,
                                                         const char *data_format);
+/* Dimensions 1 to block_count of x are padded (paddings: two numbers each, before and after; NULL: none) and cut into blocks; the places in
+ * a block become places in the batch, dimension 0. */
+GANTRY_API const gantry_tensor_t *gantry_space_to_batch(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *block_shape,
+                                                        size_t block_count, const int64_t *paddings);
+/* The other way; crops are cut off in the end. */
+GANTRY_API const gantry_tensor_t *gantry_batch_to_space(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *block_shape,
+                                                        size_t block_count, const int64_t *crops);
 /* y[x[i]] = i for x, an int32 or int64 vector of 0, 1, ... in any order; another is an error at the next read. */
 GANTRY_API const gantry_tensor_t *gantry_invert_permutation(gantry_scope_t *scope, const gantry_tensor_t *x);
 

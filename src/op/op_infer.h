@@ -106,6 +106,8 @@ gantry_status_t gantry__infer_reverse(gantry__infer_t *call);
 gantry_status_t gantry__infer_roll(gantry__infer_t *call);
 gantry_status_t gantry__infer_space_to_depth(gantry__infer_t *call);
 gantry_status_t gantry__infer_depth_to_space(gantry__infer_t *call);
+gantry_status_t gantry__infer_space_to_batch(gantry__infer_t *call);
+gantry_status_t gantry__infer_batch_to_space(gantry__infer_t *call);
 gantry_status_t gantry__infer_invert_permutation(gantry__infer_t *call);
 
 gantry_status_t gantry__infer_pack(gantry__infer_t *call);

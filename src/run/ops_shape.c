@@ -110,6 +110,28 @@ const gantry_tensor_t *gantry_depth_to_space(gantry_scope_t *scope, const gantry
     return call_blocks(scope, GANTRY__OP_ID_DEPTH_TO_SPACE, x, block_size, data_format);
 }
 
+static const gantry_tensor_t *call_batch_blocks(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *x,
+                                                const int64_t *block_shape, size_t block_count, const int64_t *ends) {
+    const int64_t none[2 * GANTRY_MAX_RANK] = {0}, count = (int64_t)block_count;
+    gantry__extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[3] = {x};
+    inputs[1] = add_i64(&extras, scope, block_shape, block_count, 1);
+    /* more blocks than dimensions are refused, whatever their ends */
+    const int64_t given = ends || count <= GANTRY_MAX_RANK ? count : GANTRY_MAX_RANK;
+    inputs[2] = gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE(given, 2), ends ? ends : none);
+    return gantry__call_op(scope, id, inputs, 3, NULL, 0, &extras);
+}
+
+const gantry_tensor_t *gantry_space_to_batch(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *block_shape,
+                                             size_t block_count, const int64_t *paddings) {
+    return call_batch_blocks(scope, GANTRY__OP_ID_SPACE_TO_BATCH_ND, x, block_shape, block_count, paddings);
+}
+
+const gantry_tensor_t *gantry_batch_to_space(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *block_shape,
+                                             size_t block_count, const int64_t *crops) {
+    return call_batch_blocks(scope, GANTRY__OP_ID_BATCH_TO_SPACE_ND, x, block_shape, block_count, crops);
+}
+
 const gantry_tensor_t *gantry_invert_permutation(gantry_scope_t *scope, const gantry_tensor_t *x) {
     return gantry__call_op(scope, GANTRY__OP_ID_INVERT_PERMUTATION, &x, 1, NULL, 0, NULL);
 }

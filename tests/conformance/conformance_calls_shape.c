@@ -61,6 +61,11 @@ static void whole_dimensions_are_moved(conformance_t *c)
     const gantry_tensor_t *deep = gantry_space_to_depth(scope, image, 2, NULL);
     EXPECT("space_to_depth", deep, 0, 1, 4, 5, 2, 3, 6, 7);
     EXPECT("depth_to_space", gantry_depth_to_space(scope, deep, 2, "NHWC"), 0, 1, 2, 3, 4, 5, 6, 7);
+    const int64_t block[] = {2, 2}, around[] = {0, 0, 1, 1};
+    const gantry_tensor_t *many = gantry_space_to_batch(scope, image, block, 2, around);
+    EXPECT("space_to_batch", many, 0, 1, 3, 0, 2, 0, 0, 5, 7, 4, 6, 0);
+    EXPECT("batch_to_space", gantry_batch_to_space(scope, many, block, 2, around), 0, 1, 2, 3, 4, 5, 6, 7);
+    EXPECT("batch_to_space, whole", gantry_batch_to_space(scope, many, block, 2, NULL), 0, 0, 1, 2, 3, 0, 0, 4, 5, 6, 7, 0);
     const int32_t order[] = {2, 0, 1};
     const gantry_tensor_t *p = gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(3), order, sizeof order);
     EXPECT("invert_permutation", gantry_cast(scope, gantry_invert_permutation(scope, p), GANTRY_FLOAT32), 1, 2, 0);

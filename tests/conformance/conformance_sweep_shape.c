@@ -144,6 +144,28 @@ static void make_blocks(shape_case_t *s)
     add_text_attr(s, "data_format", (char *)(uintptr_t)formats[format]);
 }
 
+/* Few dimensions in blocks of up to 4; sizes that paddings or crops make whole. */
+static void make_batch_blocks(shape_case_t *s)
+{
+    const int to_batch = strcmp(s->item.op, "SpaceToBatchND") == 0;
+    const size_t count = (size_t)pick(s, 1, 3);
+    int32_t blocks[3], ends[6];
+    int64_t places = 1;
+    s->shape = GANTRY_SHAPE(pick(s, 1, 3), 1, 1, 1, pick(s, 1, 9));
+    for (size_t d = 0; d < count; d++) {
+        const int64_t cells = pick(s, 2, 9);
+        blocks[d] = (int32_t)pick(s, 1, 4);
+        ends[2 * d] = (int32_t)pick(s, 0, blocks[d] - 1);
+        ends[2 * d + 1] = (int32_t)pick(s, 0, blocks[d] - 1);
+        s->shape.dims[d + 1] = to_batch ? cells * blocks[d] - ends[2 * d] - ends[2 * d + 1] : cells;
+        if (s->shape.dims[d + 1] < 0) s->shape.dims[d + 1] += blocks[d];
+        places *= blocks[d];
+    }
+    if (!to_batch) s->shape.dims[0] *= places;
+    add_ints(s, blocks, count, 0);
+    add_ints(s, ends, 2 * count, 2);
+}
+
 static void pick_band(shape_case_t *s, int64_t rows, int64_t columns, int32_t *band)
 {
     band[0] = (int32_t)pick(s, 1 - rows, columns - 1);
@@ -210,6 +232,8 @@ static const struct {
     {"Roll", make_roll},
     {"SpaceToDepth", make_blocks},
     {"DepthToSpace", make_blocks},
+    {"SpaceToBatchND", make_batch_blocks},
+    {"BatchToSpaceND", make_batch_blocks},
     {"MatrixDiag", make_diag},
     {"MatrixDiagPart", make_diag_part},
     {"MatrixSetDiag", make_set_diag},

@@ -1,4 +1,5 @@
-"""Ops that put elements in other places: Pad, MirrorPad, Tile, Reverse, Roll, SpaceToDepth, DepthToSpace, InvertPermutation."""
+"""Ops that put elements in other places: Pad, MirrorPad, Tile, Reverse, Roll, SpaceToDepth, DepthToSpace,
+SpaceToBatchND, BatchToSpaceND, InvertPermutation."""
 import numpy as np
 
 from golden_case import F32, I32, I64, INTS, MOVED_TYPES, Recorder, cycled, random_values, rng_for
@@ -208,6 +209,65 @@ def blocks(op, to_depth):
     return r
 
 
+def to_batch_reference(x, a):
+    image, block, ends = x[0], [int(n) for n in x[1]], [tuple(int(n) for n in p) for p in x[2]]
+    rank = len(block)
+    image = np.pad(image, [(0, 0)] + ends + [(0, 0)] * (image.ndim - 1 - rank))
+    shape, rest = image.shape, image.shape[1 + rank:]
+    split = [n for size, b in zip(shape[1:], block) for n in (size // b, b)]
+    order = [2 + 2 * d for d in range(rank)] + [0] + [1 + 2 * d for d in range(rank)]
+    image = image.reshape([shape[0]] + split + list(rest)).transpose(order + list(range(1 + 2 * rank, image.ndim + rank)))
+    return image.reshape([int(shape[0] * np.prod(block, dtype=int))] + split[::2] + list(rest))
+
+
+def to_space_reference(x, a):
+    image, block, ends = x[0], [int(n) for n in x[1]], [tuple(int(n) for n in p) for p in x[2]]
+    rank = len(block)
+    batch, cells, rest = image.shape[0] // int(np.prod(block, dtype=int)), image.shape[1:1 + rank], image.shape[1 + rank:]
+    order = [rank] + [n for d in range(rank) for n in (rank + 1 + d, d)]
+    image = image.reshape(block + [batch] + list(cells) + list(rest))
+    image = image.transpose(order + list(range(1 + 2 * rank, image.ndim)))
+    image = image.reshape([batch] + [c * b for c, b in zip(cells, block)] + list(rest))
+    return image[(slice(None),) + tuple(slice(p[0], n - p[1]) for p, n in zip(ends, image.shape[1:]))]
+
+
+def batch_blocks(op, to_batch):
+    r = Recorder(op, reference=to_batch_reference if to_batch else to_space_reference)
+    # space, blocks, paddings or crops
+    cases = (((1, 2, 2, 1), (2, 2), ((0, 0), (0, 0))), ((2, 4, 3, 2), (2, 3), ((0, 0), (0, 0))), ((1, 4, 5, 3), (3, 2), ((1, 1), (0, 1))),
+             ((3, 5), (2,), ((1, 0),)), ((2, 3, 4), (1,), ((1, 1),)), ((2, 3, 4), (), ()), ((1, 7, 1, 2), (4,), ((0, 1),)),
+             ((2, 2, 3, 2, 1), (2, 1, 2), ((1, 1), (2, 0), (0, 0))), ((0, 4), (2,), ((0, 0),)), ((1, 3, 17), (3, 16), ((0, 0), (8, 7))))
+    name = "paddings" if to_batch else "crops"
+    for space, block, ends in cases:
+        ends = np.array(ends, I32).reshape(-1, 2)
+        shape = space if to_batch else to_batch_reference([np.zeros(space, F32), block, ends], {}).shape
+        for index in INTS if len(space) == 4 else (I32,):
+            r.add(f"float32_{text(shape)}_by_{named(block)}_{name}_{named(ends.ravel())}_{index.name}",
+                  [values(F32, shape), ints(*block, dtype=index), ends.astype(I64 if index == I32 else I32)])
+    five = (2,) * 5   # TensorFlow: up to 4 dimensions in blocks
+    shape = (1,) + five if to_batch else (32,) + (1,) * 5
+    r.add("five_blocks", [values(F32, shape), ints(*five), np.zeros((5, 2), I32)], numpy_only=True)
+    for dtype in FURTHER_TYPES:
+        r.add(dtype.name, [values(dtype, (2, 4, 3) if to_batch else (4, 2, 3)), ints(2), np.array(((1, 1),), I32)],
+              numpy_only=dtype.name in ("bool", "complex64"))
+    x, none = values(F32, (4, 4, 2, 3)), np.zeros((2, 2), I32)
+    r.error("block_zero", [x, ints(0, 1), none], contains="must be positive, got" if to_batch else "positive, got")
+    r.error("block_negative", [x, ints(-1, 1), none], contains="positive, got")
+    r.error("blocks_not_a_vector", [x, np.array(2, I32), none[:1]], contains="block_shape rank should be 1 instead of 0")
+    r.error("too_many_blocks", [x, ints(2, 2, 1, 1), np.zeros((4, 2), I32)], contains="input rank should be >= 5 instead of 4")
+    r.error(f"{name}_too_few", [x, ints(2, 2), none[:1]], contains=f"{name} should have shape [2, 2] instead of [1,2]")
+    r.error(f"{name}_a_vector", [x, ints(2, 2), none[0]], contains=f"{name} should have shape [2, 2] instead of [2]")
+    r.error(f"{name}_negative", [x, ints(2, 2), np.array(((-1, 1), (0, 0)), I32)], contains=f"{name.capitalize()} must be non-negative")
+    if to_batch:
+        r.error("not_divisible", [x, ints(2, 2), np.array(((1, 0), (0, 0)), I32)],
+                contains="padded_shape[0]=5 is not divisible by block_shape[0]=2")
+    else:
+        r.error("not_divisible", [x, ints(3, 1), none], contains="batch dimension (4) is not divisible by product of block sizes (3)")
+        r.error("crops_too_large", [x, ints(2, 2), np.array(((5, 4), (0, 0)), I32)], contains="cropped_shape[0]")
+        r.add("crops_of_all", [x, ints(2, 2), np.array(((5, 3), (0, 0)), I32)])
+    return r
+
+
 def invert_permutation():
     def reference(x, a):
         out = np.empty_like(x[0])
@@ -228,4 +288,6 @@ def invert_permutation():
 def build():
     return {"Pad": pad, "MirrorPad": mirror_pad, "Tile": tile, "Reverse": reverse, "Roll": roll,
             "SpaceToDepth": lambda: blocks("SpaceToDepth", True), "DepthToSpace": lambda: blocks("DepthToSpace", False),
+            "SpaceToBatchND": lambda: batch_blocks("SpaceToBatchND", True),
+            "BatchToSpaceND": lambda: batch_blocks("BatchToSpaceND", False),
             "InvertPermutation": invert_permutation}
