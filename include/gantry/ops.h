@@ -121,5 +121,8 @@ GANTRY_API const gantry_tensor_t *gantry_matmul(gantry_scope_t *scope, const gan
 
 #include <gantry/ops_window.h>
 #include <gantry/ops_compose.h>
+/* further families */
+#include <gantry/ops_matrix.h>
+#include <gantry/ops_shape.h>
 
 #endif

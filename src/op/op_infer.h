@@ -55,6 +55,9 @@ gantry_status_t gantry__infer_dims(gantry__infer_t *call, uint32_t input, bool s
 const gantry_attr_t *gantry__infer_attr(const gantry__infer_t *call, const char *name);
 /* NumPy's broadcasting; false when a and b do not fit. *out may be a or b. */
 bool gantry__broadcast_shapes(const gantry_shape_t *a, const gantry_shape_t *b, gantry_shape_t *out);
+/* InvalidArgument unless the string attribute is one of `count` words; *out_place is its place. */
+gantry_status_t gantry__infer_choice(const gantry__infer_t *call, const char *name, const char *const *words, size_t count,
+                                     size_t *out_place);
 /* InvalidArgument when rank is more than a shape can hold. */
 gantry_status_t gantry__infer_rank_fits(int64_t rank);
 
@@ -91,6 +94,21 @@ gantry_status_t gantry__infer_random(gantry__infer_t *call);
 gantry_status_t gantry__infer_random_v2(gantry__infer_t *call);
 
 gantry_status_t gantry__infer_matrix_band_part(gantry__infer_t *call);
+gantry_status_t gantry__infer_matrix_diag(gantry__infer_t *call);
+gantry_status_t gantry__infer_matrix_diag_part(gantry__infer_t *call);
+gantry_status_t gantry__infer_matrix_set_diag(gantry__infer_t *call);
+
+gantry_status_t gantry__infer_strided_slice(gantry__infer_t *call);
+gantry_status_t gantry__infer_pad(gantry__infer_t *call);
+gantry_status_t gantry__infer_mirror_pad(gantry__infer_t *call);
+gantry_status_t gantry__infer_tile(gantry__infer_t *call);
+gantry_status_t gantry__infer_reverse(gantry__infer_t *call);
+gantry_status_t gantry__infer_roll(gantry__infer_t *call);
+gantry_status_t gantry__infer_space_to_depth(gantry__infer_t *call);
+gantry_status_t gantry__infer_depth_to_space(gantry__infer_t *call);
+gantry_status_t gantry__infer_space_to_batch(gantry__infer_t *call);
+gantry_status_t gantry__infer_batch_to_space(gantry__infer_t *call);
+gantry_status_t gantry__infer_invert_permutation(gantry__infer_t *call);
 
 gantry_status_t gantry__infer_pack(gantry__infer_t *call);
 gantry_status_t gantry__infer_unpack(gantry__infer_t *call);

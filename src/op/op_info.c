@@ -20,6 +20,7 @@
 #define FIXED(dtype)
 #define IN(arg, type) #arg,
 #define HOST_IN(arg, type) #arg,
+#define OPTIONAL_HOST_IN(arg, type) #arg "?",
 #define LIST_IN(arg, type) #arg "...",
 #define OUT(arg, type) #arg,
 #define LIST_OUT(arg, type) #arg "...",
@@ -29,9 +30,11 @@
 #define BOOL_ATTR(attr, value) #attr ": bool = " #value,
 #define FLOAT_ATTR(attr, value) #attr ": float = " #value,
 #define INT_ATTR(attr, value) #attr ": int = " #value,
+#define INT_REQUIRED(attr) #attr ": int (required)",
 #define LENGTH_ATTR(attr) #attr ": int (the list's length)",
 #define OUTPUTS_ATTR(attr) #attr ": int (how many outputs, required)",
 #define STRING_ATTR(attr, value) #attr ": string = " #value,
+#define STRING_REQUIRED(attr) #attr ": string (required)",
 #define INTS_ATTR(attr) #attr ": list of ints = {}",
 #define SHAPE_ATTR(attr) #attr ": shape (required)",
 

@@ -22,6 +22,7 @@ static void run_subjects(conformance_t *c)
     conformance_run_tensors(c);
     conformance_run_transfers(c);
     conformance_run_calls(c);
+    conformance_run_calls_shape(c);
     conformance_run_faults(c);
     conformance_run_variables(c);
     conformance_run_scopes(c);
@@ -37,6 +38,7 @@ static int run(conformance_t *c)
     if (code) return code;
     conformance_run_golden(c);
     conformance_run_sweep(c);
+    conformance_run_sweep_shape(c);
     if (!c->options.compare) {
         run_subjects(c);
         conformance_run_coverage(c);
