@@ -35,5 +35,6 @@ extern const char gantry__text_move[];
 extern const char gantry__text_gather[];
 extern const char gantry__text_one_hot[];
 extern const char gantry__text_matrix[];
+extern const char gantry__text_draw[];
 
 #endif

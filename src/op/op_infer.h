@@ -87,10 +87,15 @@ gantry_status_t gantry__infer_one_hot(gantry__infer_t *call);
 
 gantry_status_t gantry__infer_fill(gantry__infer_t *call);
 gantry_status_t gantry__infer_range(gantry__infer_t *call);
-gantry_status_t gantry__infer_random(gantry__infer_t *call);
-gantry_status_t gantry__infer_random_v2(gantry__infer_t *call);
 
 gantry_status_t gantry__infer_matrix_band_part(gantry__infer_t *call);
+
+gantry_status_t gantry__infer_random(gantry__infer_t *call);        /* shape, seed */
+gantry_status_t gantry__infer_random_int(gantry__infer_t *call);    /* shape, seed, minval, maxval */
+gantry_status_t gantry__infer_random_v2(gantry__infer_t *call);     /* shape, key, counter, alg */
+gantry_status_t gantry__infer_random_int_v2(gantry__infer_t *call); /* shape, key, counter, alg, minval, maxval */
+gantry_status_t gantry__infer_multinomial(gantry__infer_t *call);   /* logits, num_samples, and perhaps a seed */
+gantry_status_t gantry__infer_key_counter(gantry__infer_t *call);   /* seed */
 
 gantry_status_t gantry__infer_const(gantry__infer_t *call); /* refuses: a constant is not called by name */
 gantry_status_t gantry__infer_var_handle(gantry__infer_t *call);

@@ -12,6 +12,7 @@
 #include "portable/random_seed.h"
 
 #include "portable/kernels/dialect.cl"
+#include "portable/kernels/half.cl"
 #include "portable/kernels/math_float32.cl"
 #include "portable/kernels/math_float64.cl"
 #include "portable/kernels/philox.cl"
