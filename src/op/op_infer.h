@@ -96,6 +96,10 @@ gantry_status_t gantry__infer_random_v2(gantry__infer_t *call);     /* shape, ke
 gantry_status_t gantry__infer_random_int_v2(gantry__infer_t *call); /* shape, key, counter, alg, minval, maxval */
 gantry_status_t gantry__infer_multinomial(gantry__infer_t *call);   /* logits, num_samples, and perhaps a seed */
 gantry_status_t gantry__infer_key_counter(gantry__infer_t *call);   /* seed */
+gantry_status_t gantry__infer_pack(gantry__infer_t *call);
+gantry_status_t gantry__infer_unpack(gantry__infer_t *call);
+gantry_status_t gantry__infer_split(gantry__infer_t *call);
+gantry_status_t gantry__infer_split_v(gantry__infer_t *call);
 gantry_status_t gantry__infer_max_pool(gantry__infer_t *call);
 gantry_status_t gantry__infer_avg_pool(gantry__infer_t *call);
 gantry_status_t gantry__infer_depthwise_conv(gantry__infer_t *call);
