@@ -65,7 +65,7 @@ typedef struct classes_call_t {
     gantry_span_t largest, sums, totals; /* scratch */
 } classes_call_t;
 
-/* A launch of `count` items over spans that end with an empty one. */
+/* A launch of `count` items. */
 static int32_t run_classes(classes_call_t *run, uint32_t item, int64_t count, int64_t item_bytes,
                            const gantry_span_t *spans, uint32_t span_count)
 {
@@ -118,15 +118,14 @@ static int32_t launch_classes(classes_call_t *run)
                : status;
 }
 
-static int32_t compute_classes(gantry_op_call_t *call)
+static int32_t draw_classes(gantry_op_call_t *call, const gantry_k_stream_t *stream)
 {
     const gantry_arg_t *logits = call->inputs[0];
-    const gantry_k_stream_t stream = gantry__portable_stream_of_seed(call->inputs[2]);
     classes_call_t run = {.call = call,
                           .rows = logits->dims[0],
-                          .classes = {.low = stream.low,
-                                      .high = stream.high,
-                                      .key = key_of(&stream),
+                          .classes = {.low = stream->low,
+                                      .high = stream->high,
+                                      .key = key_of(stream),
                                       .classes = logits->dims[1],
                                       .chunk = CHUNK,
                                       .chunks = (logits->dims[1] + CHUNK - 1) / CHUNK,
@@ -135,6 +134,21 @@ static int32_t compute_classes(gantry_op_call_t *call)
     int32_t status = get_scratch(&run);
 
     return status == GANTRY_K_OK ? launch_classes(&run) : status;
+}
+
+static int32_t compute_classes(gantry_op_call_t *call)
+{
+    const gantry_k_stream_t stream = gantry__portable_stream_of_seed(call->inputs[2]);
+
+    return draw_classes(call, &stream);
+}
+
+static int32_t compute_classes_by_key(gantry_op_call_t *call)
+{
+    gantry_k_stream_t stream;
+    int32_t status = gantry__portable_stream_of_key(call, 2, &stream);
+
+    return status == GANTRY_K_OK ? draw_classes(call, &stream) : status;
 }
 
 /* Weights are float64, whatever the logits are. */
@@ -195,17 +209,25 @@ static const gantry_kernel_def_t alg_on_devices = ALG(&draw_items);
 static const gantry_kernel_def_t alg_on_cpu = ALG(&gantry__cpu_draw_items);
 
 static const gantry_type_constraint_t class_types[] = {{"T", GANTRY_K_FLOATING}, {"output_dtype", GANTRY_K_INTS}};
-static const char *const class_hosts[] = {"num_samples", "seed"};
+static const char *const samples_by_seed[] = {"num_samples", "seed"};
+static const char *const samples_by_key[] = {"num_samples", "key", "counter", "alg"};
 
-#define CLASSES(items_)                                                                               \
-    {                                                                                                 \
-        .struct_size = sizeof(gantry_kernel_def_t), .op = "StatelessMultinomial", .types = class_types, \
-        .type_count = 2, .host_args = class_hosts, .host_arg_count = 2, .supports = has_float64,      \
-        .compute = compute_classes, .data = items_                                                    \
-    }
-static const gantry_kernel_def_t classes_on_devices = CLASSES(&draw_items);
-static const gantry_kernel_def_t classes_on_cpu = CLASSES(&gantry__cpu_draw_items);
+#define CLASSES(name, items_, op_, hosts_, compute_)                                                           \
+    static const gantry_kernel_def_t name = {.struct_size = sizeof(gantry_kernel_def_t),                       \
+                                             .op = op_,                                                        \
+                                             .types = class_types,                                             \
+                                             .type_count = 2,                                                  \
+                                             .host_args = hosts_,                                              \
+                                             .host_arg_count = GANTRY_K_COUNT_OF(hosts_),                      \
+                                             .supports = has_float64,                                          \
+                                             .compute = compute_,                                              \
+                                             .data = items_}
+CLASSES(classes_on_devices, &draw_items, "StatelessMultinomial", samples_by_seed, compute_classes);
+CLASSES(classes_on_cpu, &gantry__cpu_draw_items, "StatelessMultinomial", samples_by_seed, compute_classes);
+CLASSES(classes_by_key_on_devices, &draw_items, "StatelessMultinomialV2", samples_by_key, compute_classes_by_key);
+CLASSES(classes_by_key_on_cpu, &gantry__cpu_draw_items, "StatelessMultinomialV2", samples_by_key,
+        compute_classes_by_key);
 
 #define OPS(OP) \
-    OP(truncated) OP(truncated_by_key) OP(classes) OP(key_counter) OP(key_counter_alg) OP(alg)
+    OP(truncated) OP(truncated_by_key) OP(classes) OP(classes_by_key) OP(key_counter) OP(key_counter_alg) OP(alg)
 GANTRY_K_ITEM_PACK(draw, OPS);

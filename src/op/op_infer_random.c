@@ -92,7 +92,23 @@ gantry_status_t gantry__infer_random_int_v2(gantry__infer_t *call) {
     return check_bounds(call, 4);
 }
 
-/* ---- classes ---- */
+/* ---- with a state ---- */
+
+gantry_status_t gantry__infer_random_shape(gantry__infer_t *call) {
+    return gantry__infer_dims(call, 0, false, &call->out_shapes[0]);
+}
+
+gantry_status_t gantry__infer_random_shape_int(gantry__infer_t *call) {
+    GANTRY__TRY(gantry__infer_random_shape(call));
+    return check_bounds(call, 1);
+}
+
+/* ---- permutations and classes ---- */
+
+gantry_status_t gantry__infer_stateless_shuffle(gantry__infer_t *call) {
+    GANTRY__TRY(check_key(call, 1));
+    return gantry__infer_same(call);
+}
 
 gantry_status_t gantry__infer_multinomial(gantry__infer_t *call) {
     const gantry_shape_t *logits = call->shapes[0];
@@ -105,7 +121,8 @@ gantry_status_t gantry__infer_multinomial(gantry__infer_t *call) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "num_samples should be a scalar, got shape %s",
                             gantry__shape_text(call->shapes[1]).text);
     }
-    if (call->input_count > 2) GANTRY__TRY(check_seed(call, 2));
+    if (call->input_count == 3) GANTRY__TRY(check_seed(call, 2));
+    if (call->input_count == 5) GANTRY__TRY(check_key(call, 2));
     GANTRY__TRY(gantry__infer_int(call, 1, &samples));
     if (samples < 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "num_samples should be non-negative, got %" PRId64, samples);
