@@ -10,19 +10,19 @@
 struct gantry_generator_t {
     gantry_runtime_t *runtime;
     gantry__mutex_t lock;
-    gantry__random_place_t place; /* of the next draw; under lock */
+    gantry__philox_t place; /* of the next draw; under lock */
 };
 
 enum { THREEFRY = 2 };
 
-static gantry__random_place_t place_of_state(const uint64_t state[GANTRY_RANDOM_STATE_WORDS]) {
-    return (gantry__random_place_t){.counter = {state[0], state[1]}, .key = state[2]};
+static gantry__philox_t place_of_state(const uint64_t state[GANTRY_RANDOM_STATE_WORDS]) {
+    return (gantry__philox_t){.counter = {state[0], state[1]}, .key = state[2]};
 }
 
 /* The seed's two's complement is as long as the state. */
-static gantry__random_place_t place_of_seed(int64_t seed) {
+static gantry__philox_t place_of_seed(int64_t seed) {
     const uint64_t sign = seed < 0 ? UINT64_MAX : 0;
-    return (gantry__random_place_t){.counter = {(uint64_t)seed, sign}, .key = sign};
+    return (gantry__philox_t){.counter = {(uint64_t)seed, sign}, .key = sign};
 }
 
 /* ---- create and release ---- */
@@ -37,7 +37,7 @@ static gantry_status_t check_create(const gantry_runtime_t *runtime, gantry_rand
                         "generator: algorithm %d; 1 (Philox) and 3 (automatic: Philox) are accepted", (int)algorithm);
 }
 
-static gantry_status_t create(gantry_runtime_t *runtime, gantry__random_place_t place,
+static gantry_status_t create(gantry_runtime_t *runtime, gantry__philox_t place,
                               gantry_generator_t **out_generator) {
     gantry_generator_t *generator = gantry__heap_zalloc(&runtime->heap, sizeof *generator);
     if (!generator) return GANTRY_RESOURCE_EXHAUSTED;
@@ -88,15 +88,15 @@ static gantry_status_t check(const gantry_generator_t *generator) {
 }
 
 /* Where the next `values` values are; the generator goes on behind them. */
-static gantry__random_place_t take(gantry_generator_t *generator, uint64_t values) {
+static gantry__philox_t take(gantry_generator_t *generator, uint64_t values) {
     gantry__mutex_lock(&generator->lock);
-    gantry__random_place_t place = generator->place;
-    generator->place = gantry__random_skip(place, gantry__random_blocks((int64_t)values));
+    gantry__philox_t place = generator->place;
+    generator->place = gantry__philox_skip(place, gantry__random_blocks((int64_t)values));
     gantry__mutex_unlock(&generator->lock);
     return place;
 }
 
-static void put(gantry_generator_t *generator, gantry__random_place_t place) {
+static void put(gantry_generator_t *generator, gantry__philox_t place) {
     gantry__mutex_lock(&generator->lock);
     generator->place = place;
     gantry__mutex_unlock(&generator->lock);
@@ -105,7 +105,7 @@ static void put(gantry_generator_t *generator, gantry__random_place_t place) {
 gantry_status_t gantry_generator_get_state(gantry_generator_t *generator, uint64_t out_state[GANTRY_RANDOM_STATE_WORDS]) {
     GANTRY__TRY(check(generator));
     if (!out_state) return gantry__fail(GANTRY_INVALID_ARGUMENT, "generator: out_state is NULL");
-    const gantry__random_place_t place = take(generator, 0);
+    const gantry__philox_t place = take(generator, 0);
     memcpy(out_state, place.counter, sizeof place.counter);
     out_state[2] = place.key;
     return GANTRY_OK;
@@ -182,7 +182,7 @@ gantry_status_t gantry_generator_assign_state(gantry_scope_t *scope, gantry_gene
 /* ---- draws ---- */
 
 /* -1 for a shape that is none: the op refuses it, and nothing is taken. */
-static gantry__random_place_t take_for(gantry_generator_t *generator, int64_t values) {
+static gantry__philox_t take_for(gantry_generator_t *generator, int64_t values) {
     return take(generator, values > 0 ? (uint64_t)values : 0);
 }
 
@@ -194,7 +194,7 @@ static const gantry_tensor_t *draw(gantry_scope_t *scope, gantry_generator_t *ge
     const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, shape), bounds ? bounds[0] : NULL,
                                        bounds ? bounds[1] : NULL};
     if (!inputs[0]) return NULL;
-    const gantry__random_place_t place = take_for(generator, gantry_shape_elements(shape));
+    const gantry__philox_t place = take_for(generator, gantry_shape_elements(shape));
     const gantry_tensor_t *output = gantry__draw_from(scope, id, &place, inputs, bounds ? 3 : 1, 1, attr);
     gantry_tensor_release(extras.tensors[0]);
     return output;
@@ -227,7 +227,7 @@ const gantry_tensor_t *gantry_generator_categorical(gantry_scope_t *scope, gantr
     const gantry_tensor_t *inputs[] = {logits, gantry__add_host_i32(&extras, scope, num_samples)};
     if (!inputs[1]) return NULL;
     const int64_t rows = logits && logits->shape.rank == 2 ? logits->shape.dims[0] : 0;
-    const gantry__random_place_t place = take_for(generator, rows * num_samples);
+    const gantry__philox_t place = take_for(generator, rows * num_samples);
     const gantry_tensor_t *output =
         gantry__draw_from(scope, GANTRY__OP_ID_STATELESS_MULTINOMIAL_V2, &place, inputs, 2, 2, &attr);
     gantry_tensor_release(extras.tensors[0]);
@@ -238,38 +238,23 @@ const gantry_tensor_t *gantry_generator_shuffle(gantry_scope_t *scope, gantry_ge
                                                 const gantry_tensor_t *value) {
     if (!check_in(scope, generator)) return NULL;
     const int64_t rows = value && value->shape.rank > 0 ? value->shape.dims[0] : 0;
-    const gantry__random_place_t place = take_for(generator, rows);
+    const gantry__philox_t place = take_for(generator, rows);
     return gantry__draw_from(scope, GANTRY__OP_ID_STATELESS_SHUFFLE, &place, &value, 1, 1, NULL);
 }
 
 /* ---- split ---- */
 
-static gantry_status_t create_all(gantry_runtime_t *runtime, size_t count, const uint64_t *keys,
+/* Keys are 64-bit integers of the stream: two to a block. */
+static gantry_status_t create_all(gantry_runtime_t *runtime, gantry__philox_t place, size_t count,
                                   gantry_generator_t **out_generators) {
     for (size_t i = 0; i < count; ++i) {
-        gantry_status_t status = create(runtime, (gantry__random_place_t){.key = keys[i]}, &out_generators[i]);
-        if (status == GANTRY_OK) continue;
-        while (i-- > 0) {
-            gantry_generator_release(out_generators[i]);
-            out_generators[i] = NULL;
-        }
-        return status;
+        uint32_t words[4];
+        gantry__philox_words(gantry__philox_skip(place, i / 2), words);
+        const gantry__philox_t own = {.key = (uint64_t)words[i % 2 * 2 + 1] << 32 | words[i % 2 * 2]};
+        gantry_status_t status = create(runtime, own, &out_generators[i]);
+        if (status != GANTRY_OK) return status;
     }
     return GANTRY_OK;
-}
-
-/* Keys are a draw on the host. */
-static gantry_status_t split_in(gantry_scope_t *scope, gantry_generator_t *generator, size_t count,
-                                gantry_generator_t **out_generators) {
-    const void *keys;
-    void *owned;
-    const gantry_tensor_t *tensor =
-        gantry_generator_uniform_full_int(scope, generator, GANTRY_SHAPE((int64_t)count), GANTRY_UINT64);
-    if (!tensor) return scope->status;
-    GANTRY__TRY(gantry__tensor_host_data(tensor, &keys, &owned));
-    gantry_status_t status = create_all(generator->runtime, count, keys, out_generators);
-    gantry__heap_free(&generator->runtime->heap, owned, owned ? tensor->size_bytes : 0);
-    return status;
 }
 
 gantry_status_t gantry_generator_split(gantry_generator_t *generator, size_t count,
@@ -277,10 +262,10 @@ gantry_status_t gantry_generator_split(gantry_generator_t *generator, size_t cou
     if (!out_generators && count > 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "generator: out_generators is NULL");
     for (size_t i = 0; i < count; ++i) out_generators[i] = NULL;
     GANTRY__TRY(check(generator));
-    if (count == 0) return GANTRY_OK;
-    gantry_scope_t *scope = gantry_scope_begin(generator->runtime, "/CPU:0");
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
-    gantry_status_t status = split_in(scope, generator, count, out_generators);
-    (void)gantry_scope_end(scope);
+    gantry_status_t status = create_all(generator->runtime, take(generator, count), count, out_generators);
+    for (size_t i = 0; status != GANTRY_OK && i < count; ++i) {
+        gantry_generator_release(out_generators[i]);
+        out_generators[i] = NULL;
+    }
     return status;
 }

@@ -3,6 +3,7 @@
 #include <gantry/random.h>
 
 #include "run/call_op.h"
+#include "run/random_inputs.h"
 
 static gantry_attr_value_t type_attr(const char *name, gantry_dtype_t dtype) {
     return (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_TYPE, .i = (int64_t)dtype};
@@ -53,20 +54,15 @@ const gantry_tensor_t *gantry_stateless_multinomial(gantry_scope_t *scope, const
     return gantry__call_op(scope, GANTRY__OP_ID_STATELESS_MULTINOMIAL, inputs, 3, &attr, 1, &extras);
 }
 
-/* On the host, where the ops that take them want them. */
 gantry_status_t gantry_stateless_random_get_key_counter(gantry_scope_t *scope, int64_t seed0, int64_t seed1,
                                                         const gantry_tensor_t **out_key,
                                                         const gantry_tensor_t **out_counter) {
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *outputs[2] = {NULL, NULL};
-    if (out_key) *out_key = NULL;
-    if (out_counter) *out_counter = NULL;
+    size_t count = 2;
     const gantry_tensor_t *seed = add_seed(&extras, scope, seed0, seed1);
-    if (!seed) return gantry__scope_check(scope);
-    gantry_status_t status =
-        gantry__run_op(scope, gantry__op_get(GANTRY__OP_ID_STATELESS_RANDOM_GET_KEY_COUNTER), &seed, 1, NULL, 0,
-                       scope->runtime->host, outputs);
-    gantry_tensor_release(extras.tensors[0]);
+    gantry_status_t status = gantry__call_op_into(scope, GANTRY__OP_ID_STATELESS_RANDOM_GET_KEY_COUNTER, &seed, 1, NULL,
+                                                  0, &extras, outputs, &count);
     if (out_key) *out_key = outputs[0];
     if (out_counter) *out_counter = outputs[1];
     return status;
@@ -74,15 +70,8 @@ gantry_status_t gantry_stateless_random_get_key_counter(gantry_scope_t *scope, i
 
 const gantry_tensor_t *gantry_stateless_shuffle(gantry_scope_t *scope, const gantry_tensor_t *value, int64_t seed0,
                                                 int64_t seed1) {
-    gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[4] = {value};
-    (void)gantry_stateless_random_get_key_counter(scope, seed0, seed1, &inputs[1], &inputs[2]);
-    if (inputs[1]) inputs[3] = gantry__add_host_i32(&extras, scope, GANTRY_RANDOM_PHILOX);
-    const gantry_tensor_t *output =
-        gantry__call_op(scope, GANTRY__OP_ID_STATELESS_SHUFFLE, inputs, 4, NULL, 0, &extras);
-    if (inputs[1]) gantry_tensor_drop(scope, inputs[1]);
-    if (inputs[2]) gantry_tensor_drop(scope, inputs[2]);
-    return output;
+    const gantry__philox_t place = gantry__philox_of_seed(seed0, seed1);
+    return gantry__draw_from(scope, GANTRY__OP_ID_STATELESS_SHUFFLE, &place, &value, 1, 1, NULL);
 }
 
 /* ---- with a state ---- */

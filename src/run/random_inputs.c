@@ -4,7 +4,7 @@
 
 enum { MOST_GIVEN = 4, PLACE_INPUTS = 3, PHILOX = 1 };
 
-const gantry_tensor_t *gantry__draw_from(gantry_scope_t *scope, gantry__op_id_t id, const gantry__random_place_t *place,
+const gantry_tensor_t *gantry__draw_from(gantry_scope_t *scope, gantry__op_id_t id, const gantry__philox_t *place,
                                          const gantry_tensor_t *const *inputs, uint32_t input_count, uint32_t before,
                                          const gantry_attr_value_t *attr) {
     gantry__extras_t extras = {.count = 0};

@@ -18,14 +18,8 @@ typedef struct stream_key_t {
 typedef struct gantry__random_stream_t {
     struct gantry__random_stream_t *next;
     stream_key_t key;
-    gantry__random_place_t place; /* of the next draw */
+    gantry__philox_t place; /* of the next draw */
 } stream_t;
-
-gantry__random_place_t gantry__random_skip(gantry__random_place_t place, uint64_t blocks) {
-    place.counter[0] += blocks;
-    place.counter[1] += place.counter[0] < blocks;
-    return place;
-}
 
 gantry_status_t gantry__random_state_init(gantry__random_state_t *state, const gantry__heap_t *heap) {
     state->heap = heap;
@@ -78,11 +72,11 @@ void gantry__random_op_seeds(gantry__random_state_t *state, int64_t op_seed, int
     gantry__mutex_unlock(&state->lock);
 }
 
-static gantry__random_place_t begin_of(const int64_t seeds[2]) {
-    return (gantry__random_place_t){.counter = {0, (uint64_t)seeds[1]}, .key = (uint64_t)seeds[0]};
+static gantry__philox_t begin_of(const int64_t seeds[2]) {
+    return (gantry__philox_t){.counter = {0, (uint64_t)seeds[1]}, .key = (uint64_t)seeds[0]};
 }
 
-static gantry_status_t take_unseeded(gantry__random_state_t *state, gantry__random_place_t *out_place) {
+static gantry_status_t take_unseeded(gantry__random_state_t *state, gantry__philox_t *out_place) {
     int64_t seeds[2];
     gantry__mutex_lock(&state->lock);
     bool has_seed = state->has_seed;
@@ -107,7 +101,7 @@ static stream_t *find_stream(gantry__random_state_t *state, const stream_key_t *
 }
 
 gantry_status_t gantry__random_take(gantry__random_state_t *state, const gantry__infer_t *call, uint64_t blocks,
-                                    gantry__random_place_t *out_place) {
+                                    gantry__philox_t *out_place) {
     stream_key_t key = {.op = call->op->id,
                         .seeds = {gantry__infer_attr(call, "seed")->i, gantry__infer_attr(call, "seed2")->i}};
     if (key.seeds[0] == 0 && key.seeds[1] == 0) return take_unseeded(state, out_place);
@@ -118,7 +112,7 @@ gantry_status_t gantry__random_take(gantry__random_state_t *state, const gantry_
     stream_t *stream = find_stream(state, &key);
     if (stream) {
         *out_place = stream->place;
-        stream->place = gantry__random_skip(stream->place, blocks);
+        stream->place = gantry__philox_skip(stream->place, blocks);
     }
     gantry__mutex_unlock(&state->lock);
     return stream ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;

@@ -12,18 +12,10 @@
 #include <stdbool.h>
 
 #include "base/heap.h"
+#include "base/philox.h"
 #include "base/thread.h"
 #include "op/op_def.h"
 #include "run/op_seeds.h"
-
-/* Philox' key and counter, low half first: where a draw begins. The layout of a generator's state, as TensorFlow's. */
-typedef struct gantry__random_place_t {
-    uint64_t counter[2];
-    uint64_t key;
-} gantry__random_place_t;
-
-/* The place `blocks` counter steps on; the counter has 128 bits and wraps. */
-gantry__random_place_t gantry__random_skip(gantry__random_place_t place, uint64_t blocks);
 
 /* Counter steps that a draw of this many values takes: 256 each, as TensorFlow reserves them, modulo 2^64. */
 static inline uint64_t gantry__random_blocks(int64_t values) { return (uint64_t)values * 256; }
@@ -51,6 +43,6 @@ void gantry__random_op_seeds(gantry__random_state_t *state, int64_t op_seed, int
 /* Takes `blocks` counter steps of the stream of this call (an op with attributes seed and seed2). ResourceExhausted,
  * or Unavailable where the operating system has no random numbers. */
 gantry_status_t gantry__random_take(gantry__random_state_t *state, const gantry__infer_t *call, uint64_t blocks,
-                                    gantry__random_place_t *out_place);
+                                    gantry__philox_t *out_place);
 
 #endif
