@@ -41,6 +41,7 @@ extern const char gantry__text_matrix[];
 extern const char gantry__text_permutation[];
 extern const char gantry__text_remap[];
 extern const char gantry__text_space_batch[];
+extern const char gantry__text_draw[];
 extern const char gantry__text_window[];
 extern const char gantry__text_pool[];
 extern const char gantry__text_patches[];

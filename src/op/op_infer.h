@@ -90,8 +90,6 @@ gantry_status_t gantry__infer_one_hot(gantry__infer_t *call);
 
 gantry_status_t gantry__infer_fill(gantry__infer_t *call);
 gantry_status_t gantry__infer_range(gantry__infer_t *call);
-gantry_status_t gantry__infer_random(gantry__infer_t *call);
-gantry_status_t gantry__infer_random_v2(gantry__infer_t *call);
 
 gantry_status_t gantry__infer_matrix_band_part(gantry__infer_t *call);
 gantry_status_t gantry__infer_matrix_diag(gantry__infer_t *call);
@@ -110,6 +108,15 @@ gantry_status_t gantry__infer_space_to_batch(gantry__infer_t *call);
 gantry_status_t gantry__infer_batch_to_space(gantry__infer_t *call);
 gantry_status_t gantry__infer_invert_permutation(gantry__infer_t *call);
 
+gantry_status_t gantry__infer_random(gantry__infer_t *call);        /* shape, seed */
+gantry_status_t gantry__infer_random_int(gantry__infer_t *call);    /* shape, seed, minval, maxval */
+gantry_status_t gantry__infer_random_v2(gantry__infer_t *call);     /* shape, key, counter, alg */
+gantry_status_t gantry__infer_random_int_v2(gantry__infer_t *call); /* shape, key, counter, alg, minval, maxval */
+gantry_status_t gantry__infer_random_shape(gantry__infer_t *call);  /* shape */
+gantry_status_t gantry__infer_random_shape_int(gantry__infer_t *call);  /* shape, minval, maxval */
+gantry_status_t gantry__infer_multinomial(gantry__infer_t *call);       /* logits, num_samples; seed, or key, counter, alg */
+gantry_status_t gantry__infer_stateless_shuffle(gantry__infer_t *call); /* value, key, counter, alg */
+gantry_status_t gantry__infer_key_counter(gantry__infer_t *call);       /* seed */
 gantry_status_t gantry__infer_pack(gantry__infer_t *call);
 gantry_status_t gantry__infer_unpack(gantry__infer_t *call);
 gantry_status_t gantry__infer_split(gantry__infer_t *call);

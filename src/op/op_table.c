@@ -21,6 +21,9 @@
 #define SET_NUMERIC_BOOL (SET_NUMERIC | GANTRY__TYPE_BIT(GANTRY_BOOL))
 #define SET_ANY (SET_NUMERIC_BOOL | GANTRY__TYPE_BIT(GANTRY_COMPLEX64))
 
+/* Whole numbers that random ops draw. */
+#define SET_DRAWN (SET_INTS | GANTRY__TYPE_BIT(GANTRY_UINT32) | GANTRY__TYPE_BIT(GANTRY_UINT64))
+
 #define FIXED(dtype) GANTRY__TYPE_FIXED(GANTRY_##dtype)
 #define IN(arg, type) {#arg, type, 0},
 #define HOST_IN(arg, type) {#arg, type, GANTRY__ARG_HOST},
