@@ -18,6 +18,7 @@ extern const char gantry__text_element[];
 extern const char gantry__text_philox[];
 extern const char gantry__text_work[];
 extern const char gantry__text_item[];
+extern const char gantry__text_indices[];
 
 /* families: one line each */
 extern const char gantry__text_elementwise[];
@@ -35,5 +36,6 @@ extern const char gantry__text_move[];
 extern const char gantry__text_gather[];
 extern const char gantry__text_one_hot[];
 extern const char gantry__text_matrix[];
+extern const char gantry__text_sort[];
 
 #endif

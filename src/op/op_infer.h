@@ -92,6 +92,11 @@ gantry_status_t gantry__infer_random_v2(gantry__infer_t *call);
 
 gantry_status_t gantry__infer_matrix_band_part(gantry__infer_t *call);
 
+gantry_status_t gantry__infer_sort(gantry__infer_t *call);
+gantry_status_t gantry__infer_top_k(gantry__infer_t *call);
+gantry_status_t gantry__infer_in_top_k(gantry__infer_t *call);
+gantry_status_t gantry__infer_bound(gantry__infer_t *call);
+
 gantry_status_t gantry__infer_const(gantry__infer_t *call); /* refuses: a constant is not called by name */
 gantry_status_t gantry__infer_var_handle(gantry__infer_t *call);
 

@@ -9,6 +9,9 @@
 #define TEXT_MULTIPLIED "type of float16, bfloat16, float32, float64, int32, int64"
 #define TEXT_COMPUTED "type of float32, float64, int32, int64, bool"
 #define TEXT_CONVERTED "type of float16, bfloat16, float32, float64, int32, int64, bool"
+#define TEXT_FLOATING "type of float16, bfloat16, float32, float64"
+#define TEXT_NUMERIC "type of floats and integers of every size"
+#define TEXT_NUMERIC_BOOL "type of floats and integers of every size, bool"
 #define TEXT_ANY "type"
 
 #define FIXED(dtype)
