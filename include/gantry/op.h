@@ -28,9 +28,14 @@ typedef struct gantry_attr_value_t {
     const int64_t *list; /* INTS, SHAPE */
 } gantry_attr_value_t;
 
+/* An op has at most so many inputs and so many outputs. */
+#define GANTRY_MAX_OP_INPUTS 64
+#define GANTRY_MAX_OP_OUTPUTS 64
+
 /* Runs the op `name` ("MatMul"; "MatMulV2"-like suffixes and aliases are taken too). Type attributes that follow from the inputs need
- * not be given. On entry *output_count is the capacity of outputs, on return the number written. Outputs belong to the scope.
- * Returns the scope's status; after a failure all outputs are NULL. */
+ * not be given. On entry *output_count is the capacity of outputs, on return the number written: an attribute may say how many there are
+ * (num_split of Split, num of Unpack). Outputs belong to the scope. Returns the scope's status; after a failure all outputs are NULL and
+ * their number is 0. */
 GANTRY_API gantry_status_t gantry_op_call(gantry_scope_t *scope, const char *name, const gantry_tensor_t *const *inputs,
                                           size_t input_count, const gantry_attr_value_t *attrs, size_t attr_count,
                                           const gantry_tensor_t **outputs, size_t *output_count);
@@ -45,7 +50,7 @@ typedef struct gantry_op_info_t {
     size_t output_count;
     size_t attr_count;
     const char *const *inputs; /* a trailing "..." marks a list: "values..." */
-    const char *const *outputs;
+    const char *const *outputs; /* "output..." is as many tensors as an attribute says */
     const char *const *attrs; /* "transpose_a: bool = false" */
 } gantry_op_info_t;
 

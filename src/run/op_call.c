@@ -6,7 +6,6 @@
 #include "run/eager.h"
 
 static gantry_status_t check_call(const char *name, const gantry_tensor_t *const *inputs, size_t input_count,
-                                  const gantry_tensor_t **outputs, const size_t *output_count,
                                   const gantry__op_def_t **out_op) {
     if (!name) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_op_call: the op's name is NULL");
     *out_op = gantry__op_find(name);
@@ -20,10 +19,6 @@ static gantry_status_t check_call(const char *name, const gantry_tensor_t *const
     }
     if (input_count > 0 && !inputs)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: %zu inputs are given at NULL", name, input_count);
-    if (!output_count || !outputs || *output_count < (*out_op)->output_count) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s has %u outputs; room for %zu is given", name,
-                            (*out_op)->output_count, output_count && outputs ? *output_count : (size_t)0);
-    }
     return GANTRY_OK;
 }
 
@@ -32,16 +27,19 @@ gantry_status_t gantry_op_call(gantry_scope_t *scope, const char *name, const ga
                                const gantry_tensor_t **outputs, size_t *output_count) {
     size_t room = output_count && outputs ? *output_count : 0;
     for (size_t i = 0; i < room; ++i) outputs[i] = NULL;
+    if (output_count) *output_count = 0;
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return status;
     const gantry__op_def_t *op = NULL;
-    status = check_call(name, inputs, input_count, outputs, output_count, &op);
+    status = check_call(name, inputs, input_count, &op);
     if (status == GANTRY_OK && attr_count > 0 && !attrs) {
         status = gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: %zu attributes are given at NULL", name, attr_count);
     }
     if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
-    *output_count = op->output_count;
-    return gantry__run_op(scope, op, inputs, input_count, attrs, attr_count, NULL, outputs);
+    size_t count = room;
+    status = gantry__run_op_into(scope, op, inputs, input_count, attrs, attr_count, NULL, outputs, &count);
+    if (output_count) *output_count = count;
+    return status;
 }
 
 /* Type attributes come first; an op without one takes one type only. */
