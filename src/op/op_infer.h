@@ -96,6 +96,11 @@ gantry_status_t gantry__infer_sort(gantry__infer_t *call);
 gantry_status_t gantry__infer_top_k(gantry__infer_t *call);
 gantry_status_t gantry__infer_in_top_k(gantry__infer_t *call);
 gantry_status_t gantry__infer_bound(gantry__infer_t *call);
+gantry_status_t gantry__infer_max_pool(gantry__infer_t *call);
+gantry_status_t gantry__infer_avg_pool(gantry__infer_t *call);
+gantry_status_t gantry__infer_depthwise_conv(gantry__infer_t *call);
+gantry_status_t gantry__infer_extract_image_patches(gantry__infer_t *call);
+gantry_status_t gantry__infer_fold_image_patches(gantry__infer_t *call);
 
 gantry_status_t gantry__infer_const(gantry__infer_t *call); /* refuses: a constant is not called by name */
 gantry_status_t gantry__infer_var_handle(gantry__infer_t *call);
