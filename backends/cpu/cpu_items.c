@@ -61,7 +61,7 @@ static int32_t fail(gantry_op_call_t *call, const item_job_t *job) {
     const gantry_arg_t *indices = call->inputs[atomic_load(&job->input)];
     const int64_t position = atomic_load(&job->position);
     char place[GANTRY_K_MAX_RANK * 22 + 4];
-    char text[sizeof place + 96];
+    char text[512];
 
     if (atomic_load(&job->code) == GANTRY_FAULT_DIVISION_BY_ZERO) {
         return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "Integer division by zero");

@@ -3,8 +3,6 @@
 
 #include "cpu/cpu_items.h"
 
-#include "portable/kernels/indices.cl"
-
 #define GANTRY_ITEM_TEXT_FILE "portable/kernels/sort.cl"
 #define GANTRY_ITEM_LIST GANTRY_SORT_ITEMS
 #include "cpu/cpu_items_by_size.h"

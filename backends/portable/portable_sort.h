@@ -5,6 +5,7 @@
 #define GANTRY_PORTABLE_SORT_H
 
 #include "portable/item_kernel.h"
+#include "portable/kernels/indices.cl"
 #include "portable/kernels/sort.cl"
 
 #define GANTRY_SORT_ITEMS(ITEM)                                                                      \

@@ -96,6 +96,14 @@ gantry_status_t gantry__infer_sort(gantry__infer_t *call);
 gantry_status_t gantry__infer_top_k(gantry__infer_t *call);
 gantry_status_t gantry__infer_in_top_k(gantry__infer_t *call);
 gantry_status_t gantry__infer_bound(gantry__infer_t *call);
+
+gantry_status_t gantry__infer_gather_nd(gantry__infer_t *call);
+gantry_status_t gantry__infer_scatter_nd(gantry__infer_t *call);
+gantry_status_t gantry__infer_tensor_scatter(gantry__infer_t *call);
+gantry_status_t gantry__infer_segment(gantry__infer_t *call);
+gantry_status_t gantry__infer_unsorted_segment(gantry__infer_t *call);
+gantry_status_t gantry__infer_bincount(gantry__infer_t *call);
+gantry_status_t gantry__infer_dense_bincount(gantry__infer_t *call);
 gantry_status_t gantry__infer_max_pool(gantry__infer_t *call);
 gantry_status_t gantry__infer_avg_pool(gantry__infer_t *call);
 gantry_status_t gantry__infer_depthwise_conv(gantry__infer_t *call);
