@@ -39,6 +39,7 @@ extern const char gantry__text_matrix[];
 extern const char gantry__text_sort[];
 extern const char gantry__text_scatter[];
 extern const char gantry__text_segment[];
+extern const char gantry__text_compact[];
 extern const char gantry__text_window[];
 extern const char gantry__text_pool[];
 extern const char gantry__text_patches[];

@@ -104,6 +104,8 @@ gantry_status_t gantry__infer_segment(gantry__infer_t *call);
 gantry_status_t gantry__infer_unsorted_segment(gantry__infer_t *call);
 gantry_status_t gantry__infer_bincount(gantry__infer_t *call);
 gantry_status_t gantry__infer_dense_bincount(gantry__infer_t *call);
+gantry_status_t gantry__infer_where(gantry__infer_t *call);
+gantry_status_t gantry__infer_unique(gantry__infer_t *call);
 gantry_status_t gantry__infer_max_pool(gantry__infer_t *call);
 gantry_status_t gantry__infer_avg_pool(gantry__infer_t *call);
 gantry_status_t gantry__infer_depthwise_conv(gantry__infer_t *call);

@@ -169,3 +169,21 @@ gantry_status_t gantry__infer_dense_bincount(gantry__infer_t *call) {
     out->dims[0] = input->rank == 2 ? input->dims[0] : 0;
     return read_size(call, &out->dims[out->rank - 1]);
 }
+
+/* ---- results as long as the data says ---- */
+
+gantry_status_t gantry__infer_where(gantry__infer_t *call) {
+    if (call->shapes[0]->rank < 1) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "WhereOp : Unhandled input dimensions: 0");
+    }
+    call->out_shapes[0] = (gantry_shape_t){.rank = 2, .dims = {-1, call->shapes[0]->rank}};
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_unique(gantry__infer_t *call) {
+    if (call->shapes[0]->rank != 1) return gantry__fail(GANTRY_INVALID_ARGUMENT, "unique expects a 1D vector.");
+    for (uint32_t i = 0; i < call->output_count; ++i) {
+        call->out_shapes[i] = i == 1 ? *call->shapes[0] : (gantry_shape_t){.rank = 1, .dims = {-1}};
+    }
+    return GANTRY_OK;
+}

@@ -17,11 +17,6 @@
 #define GANTRY_SORT_PIECE 16
 #define GANTRY_SORT_CHUNK 256 /* predictions that an item of in_top_count looks at */
 
-typedef uint gantry_key_3;
-typedef ulong gantry_key_9;
-typedef uint gantry_key_10;
-typedef uint gantry_key_17;
-
 /* Of keys: the sign's bit (0: unsigned), the bits of infinity (0: integers), whether the largest comes first. */
 typedef struct gantry_order_t {
     ulong sign;
@@ -69,7 +64,7 @@ typedef struct gantry_in_top_t {
 
 #ifdef GANTRY_ITEM_TEXT
 
-#define K GANTRY_PASTE(gantry_key_, GANTRY_T_ID)
+#define K GANTRY_KEY_OF_T
 
 GANTRY_ITEM int GANTRY_ITEM_FN(sort_is_nan)(const T x, const gantry_order_t *order)
 {
