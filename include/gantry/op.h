@@ -52,13 +52,17 @@ typedef struct gantry_op_info_t {
     const char *const *inputs; /* a trailing "..." marks a list: "values..." */
     const char *const *outputs; /* "output..." is as many tensors as an attribute says */
     const char *const *attrs; /* "transpose_a: bool = false" */
+    bool is_composed;         /* has no kernels of its own: runs other ops; without parts, the core makes its results on the host */
+    size_t part_count;
+    const char *const *parts; /* the ops that it may run; NULL when it is not composed */
 } gantry_op_info_t;
 
 GANTRY_API size_t gantry_op_count(void);
 GANTRY_API gantry_status_t gantry_op_info(size_t index, gantry_op_info_t *out_info);
 
 /* True when some kernel of `op` takes this element type (as "T", or the op's first type attribute) on the device; initialises the
- * runtime. *out_source (may be NULL) names the backend or pack that has it. */
+ * runtime. *out_source (may be NULL) names the backend or pack that has it. A composed op has what all its parts have (a part that does not
+ * take the type serves other types in it, and counts when it has any kernel); its source is "composed". */
 GANTRY_API gantry_status_t gantry_op_has_kernel(gantry_runtime_t *runtime, const char *op, const gantry_logical_device_t *device,
                                                 gantry_dtype_t dtype, bool *out_has, const char **out_source);
 

@@ -74,7 +74,8 @@ enum {
     GANTRY__OP_ALIAS = 1 << 0,     /* the result is input 0's memory with another shape: no kernel is needed */
     GANTRY__OP_SEQUENCED = 1 << 1, /* not run by the eager path as an op (Const): listed only */
     GANTRY__OP_VARIABLE = 1 << 2,  /* touches a variable */
-    GANTRY__OP_DATA_SHAPE = 1 << 3 /* infer may leave dimensions of results at -1: the kernel makes these results, when it knows them */
+    GANTRY__OP_DATA_SHAPE = 1 << 3, /* infer may leave dimensions of results at -1: the kernel makes these results, when it knows them */
+    GANTRY__OP_COMPOSED = 1 << 4    /* has no kernels: a function of src/run runs other ops (composed.def) */
 };
 
 struct gantry__op_def_t {
@@ -107,6 +108,9 @@ const gantry__op_def_t *gantry__op_find(const char *name);
  * types, sets call->output_count and out_dtypes, then runs infer. call->input_count, shapes, dtypes, host_value, caller are set by the caller.
  * InvalidArgument names op, input or attribute, its value and what is accepted. */
 gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_t *attrs, size_t attr_count);
+
+/* The ops that a composed op may run; none when the core makes its results itself, or when it is not composed. */
+const gantry__op_id_t *gantry__op_parts(const gantry__op_def_t *op, uint32_t *out_count);
 
 /* The definition that flat input i of a call with input_count inputs belongs to; NULL when the op has no such input. */
 const gantry__op_arg_t *gantry__op_input_arg(const gantry__op_def_t *op, uint32_t input_count, uint32_t i);

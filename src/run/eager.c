@@ -7,6 +7,7 @@
  *   compute   the kernel makes the other results (their shape depends on data: it reads counts back first) and submits to the device's compute stream, behind the points its inputs become ready at
  *   publish   results carry the point they are ready at and the faults they depend on; the record is written
  *
+ * A composed op is inferred here, and then runs its parts, each of which comes this way (run/compose.h).
  * Everything lives on the stack until publish; a failure at any step releases what was made and is kept by the scope. */
 #include "run/eager.h"
 
@@ -15,6 +16,7 @@
 
 #include "device/loss.h"
 #include "kernel/call.h"
+#include "run/compose.h"
 #include "run/dispatch.h"
 
 typedef struct eager_t {
@@ -392,16 +394,22 @@ static void publish(eager_t *eager, const gantry_tensor_t **outputs) {
     eager->made_count = 0;
 }
 
+static gantry_status_t compose(eager_t *eager) {
+    eager->made_count = eager->infer.output_count;
+    return gantry__compose(eager->scope, &eager->infer, eager->inputs, eager->made);
+}
+
 static gantry_status_t run(eager_t *eager, const gantry_attr_value_t *attrs, size_t attr_count,
                            const gantry_logical_device_t *pinned) {
     GANTRY__TRY(check_inputs(eager));
     GANTRY__TRY(gantry__runtime_initialize(eager->runtime, eager->op->name));
     GANTRY__TRY(infer(eager, attrs, attr_count));
+    if (eager->op->flags & GANTRY__OP_COMPOSED) return compose(eager);
     describe_call(eager);
     gantry_status_t status = plan(eager, pinned);
     if (status != GANTRY_OK) {
         if (eager->kept && !eager->kept->plan.device)
-            (void)gantry__dispatch_note(eager->runtime, eager->kept, eager->op->name, 0);
+            (void)gantry__dispatch_note(eager->scope, eager->kept, eager->op->name, 0);
         return status;
     }
     bool is_alias = (eager->op->flags & GANTRY__OP_ALIAS) != 0;
@@ -411,7 +419,7 @@ static gantry_status_t run(eager_t *eager, const gantry_attr_value_t *attrs, siz
         status = gather(eager);
         if (status == GANTRY_OK) status = allocate(eager);
     }
-    eager->call.sequence = gantry__dispatch_note(eager->runtime, eager->kept, eager->op->name, eager->bytes_copied);
+    eager->call.sequence = gantry__dispatch_note(eager->scope, eager->kept, eager->op->name, eager->bytes_copied);
     if (status == GANTRY_OK && !is_alias) status = compute(eager);
     return status;
 }
@@ -449,6 +457,8 @@ gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_
                            input_count, GANTRY__MAX_INPUTS);
         return gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
     }
+    status = gantry__check_part(scope, op);
+    if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
     eager_t eager;
     begin(&eager, scope, op, inputs, input_count, room);
     status = run(&eager, attrs, attr_count, pinned);
@@ -484,7 +494,7 @@ gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id,
     request.integer_variable = integer_variable;
     gantry__kept_plan_t *kept;
     gantry_status_t status = gantry__dispatch_plan(runtime, &request, &kept);
-    if (status == GANTRY_OK || (kept && !kept->plan.device)) (void)gantry__dispatch_note(runtime, kept, log_name, 0);
+    if (status == GANTRY_OK || (kept && !kept->plan.device)) (void)gantry__dispatch_note(scope, kept, log_name, 0);
     if (status == GANTRY_OK) *out_device = kept->plan.device;
     return status;
 }

@@ -5,7 +5,14 @@
 
 #include <string.h>
 
-enum { WRONG_RANK = 1, WRONG_NONE_MADE, WRONG_MADE_TWICE, WRONG_MADE_ALREADY, WRONG_NO_SUCH_OUTPUT, WRONG_TOO_LONG_READ };
+enum {
+    WRONG_RANK = 1,
+    WRONG_NONE_MADE,
+    WRONG_MADE_TWICE,
+    WRONG_MADE_ALREADY,
+    WRONG_NO_SUCH_OUTPUT,
+    WRONG_TOO_LONG_READ
+};
 
 typedef struct positive_t {
     int64_t count; /* of x */

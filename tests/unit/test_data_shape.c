@@ -179,8 +179,6 @@ static void kernel_that_breaks_a_rule_is_an_internal_error(void **state) {
     runtime_fixture_close(&f);
 }
 
-
-
 static void size_left_open_without_the_flag_is_refused(void **state) {
     (void)state;
     runtime_fixture_t f;
@@ -211,7 +209,8 @@ static void result_beyond_the_limit_is_refused_with_its_shape(void **state) {
     for (int i = 0; i < 100000; ++i) values[i] = 1;
     const gantry_tensor_t *x = make_f32(scope, 100000, values); /* marks take as much, the result does not fit */
     assert_int_equal(run_positive(scope, x, out), GANTRY_RESOURCE_EXHAUSTED);
-    expect_scope_failure(scope, GANTRY_RESOURCE_EXHAUSTED, "OOM when allocating tensor with shape[100000] and type float");
+    expect_scope_failure(scope, GANTRY_RESOURCE_EXHAUSTED,
+                         "OOM when allocating tensor with shape[100000] and type float");
     for (int i = 10; i < 100000; ++i) values[i] = -1;
     x = (gantry_tensor_drop(scope, x), make_f32(scope, 100000, values));
     assert_int_equal(run_positive(scope, x, out), GANTRY_OK);

@@ -19,10 +19,10 @@ static const gantry__op_def_t copies = {
     .attr_count = 2,
     .inputs = (const gantry__op_arg_t[]){{"x", 0, 0}, {NULL, 0, 0}},
     .outputs = (const gantry__op_arg_t[]){{"y", 0, GANTRY__ARG_LIST}, {NULL, 0, 0}},
-    .attrs = (const gantry__op_attr_t[]){
-        {.name = "T", .kind = GANTRY_ATTR_TYPE, .dtype_mask = ~UINT64_C(0)},
-        {.name = "num", .kind = GANTRY_ATTR_INT, .required = true, .counts_outputs = true},
-        {.name = NULL}},
+    .attrs =
+        (const gantry__op_attr_t[]){{.name = "T", .kind = GANTRY_ATTR_TYPE, .dtype_mask = ~UINT64_C(0)},
+                                    {.name = "num", .kind = GANTRY_ATTR_INT, .required = true, .counts_outputs = true},
+                                    {.name = NULL}},
     .infer = infer_copies,
     .id = GANTRY__OP_COUNT,
 };
@@ -65,7 +65,8 @@ static void no_output_at_all_is_possible(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void expect_refused(gantry_scope_t *scope, const gantry_tensor_t *x, int64_t num, size_t room, const char *text) {
+static void expect_refused(gantry_scope_t *scope, const gantry_tensor_t *x, int64_t num, size_t room,
+                           const char *text) {
     const gantry_tensor_t *out[GANTRY_MAX_OP_OUTPUTS];
     size_t count = room;
     for (size_t k = 0; k < GANTRY_MAX_OP_OUTPUTS; ++k) out[k] = x;
