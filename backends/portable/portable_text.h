@@ -36,5 +36,9 @@ extern const char gantry__text_move[];
 extern const char gantry__text_gather[];
 extern const char gantry__text_one_hot[];
 extern const char gantry__text_matrix[];
+extern const char gantry__text_window[];
+extern const char gantry__text_pool[];
+extern const char gantry__text_patches[];
+extern const char gantry__text_window_sum[];
 
 #endif

@@ -9,6 +9,12 @@
 #define TEXT_MULTIPLIED "type of float16, bfloat16, float32, float64, int32, int64"
 #define TEXT_COMPUTED "type of float32, float64, int32, int64, bool"
 #define TEXT_CONVERTED "type of float16, bfloat16, float32, float64, int32, int64, bool"
+#define TEXT_FLOATING "type of float16, bfloat16, float32, float64"
+#define TEXT_SIGNED "type of int8, int16, int32, int64"
+#define TEXT_UNSIGNED "type of uint8, uint16, uint32, uint64"
+#define TEXT_INTEGERS "type of int8, int16, int32, int64, uint8, uint16, uint32, uint64"
+#define TEXT_NUMERIC "type of the floating types and integers"
+#define TEXT_NUMERIC_BOOL "type of the floating types, integers and bool"
 #define TEXT_ANY "type"
 
 #define FIXED(dtype)
@@ -22,6 +28,7 @@
 #define BOOL_ATTR(attr, value) #attr ": bool = " #value,
 #define INT_ATTR(attr, value) #attr ": int = " #value,
 #define LENGTH_ATTR(attr) #attr ": int (the list's length)",
+#define FLOAT_ATTR(attr, value) #attr ": float = " #value,
 #define STRING_ATTR(attr, value) #attr ": string = " #value,
 #define INTS_ATTR(attr) #attr ": list of ints = {}",
 #define SHAPE_ATTR(attr) #attr ": shape (required)",
