@@ -42,6 +42,9 @@ static int32_t compute_argmax(gantry_op_call_t *call)
                                       .is_least = call->kernel == &gantry__cpu_argmin_kernel};
     int level = gantry__cpu_simd_level(call->device);
     int64_t outer = plan_shape(call, &plan);
+    if (plan.length == 0) {
+        return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "the reduced dimension has no elements");
+    }
     int64_t unit_elements = plan.length * GANTRY_CPU_ARGMAX_BLOCK;
     plan.parts = (plan.columns + GANTRY_CPU_ARGMAX_BLOCK - 1) / GANTRY_CPU_ARGMAX_BLOCK;
     if (plan.columns == 1) {

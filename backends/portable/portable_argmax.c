@@ -123,6 +123,9 @@ static int32_t compute_argmax(gantry_op_call_t *call)
     gantry_span_t partial = call->outputs[0]->span; /* not used with one piece */
     int64_t outer = plan_shape(call, &plan);
     int32_t status = 0;
+    if (plan.length == 0) {
+        return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "the reduced dimension has no elements");
+    }
     plan.piece = choose_piece(call, &plan);
     plan.parts = (plan.length + plan.piece - 1) / plan.piece;
     if (plan.parts > 1) {
