@@ -116,4 +116,9 @@ GANTRY_API const gantry_tensor_t *gantry_matmul(gantry_scope_t *scope, const gan
 #ifdef __cplusplus
 }
 #endif
+
+/* further families */
+#include <gantry/ops_index.h>
+#include <gantry/ops_sort.h>
+
 #endif
