@@ -66,6 +66,13 @@ static int32_t fail(gantry_op_call_t *call, const item_job_t *job) {
     if (atomic_load(&job->code) == GANTRY_FAULT_DIVISION_BY_ZERO) {
         return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "Integer division by zero");
     }
+    if (atomic_load(&job->code) == GANTRY_FAULT_BAD_PERMUTATION) {
+        const int64_t value = gantry_k_host_int(indices, position);
+        const int is_index = value >= 0 && value < job->launch->limit;
+        (void)snprintf(text, sizeof text, is_index ? "%" PRId64 " is duplicated in the input." : "%" PRId64 " is not between 0 and %" PRId64,
+                       value, job->launch->limit);
+        return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, text);
+    }
     if (job->launch->explain != NULL) {
         job->launch->explain(call, position, text, sizeof text);
         return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, text);
