@@ -112,6 +112,9 @@ GANTRY_API const gantry_tensor_t *gantry_matmul(gantry_scope_t *scope, const gan
 }
 #endif
 
+/* further families */
+#include <gantry/ops_index.h>
+#include <gantry/ops_sort.h>
 /* ---- further families, a header each ---- */
 
 #include <gantry/ops_window.h>

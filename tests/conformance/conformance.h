@@ -180,6 +180,7 @@ void conformance_sentinels_check(conformance_t *c, gantry_scope_t *scope, confor
 void conformance_run_golden(conformance_t *c); /* golden files; with --compare: the bits of both devices */
 void conformance_run_sweep(conformance_t *c);  /* random inputs of many sizes; with --compare likewise */
 void conformance_run_sweep_shape(conformance_t *c);
+void conformance_run_sweep_index(conformance_t *c);
 void conformance_run_matmul(conformance_t *c); /* larger products against a plain loop */
 void conformance_run_coverage(conformance_t *c);
 void conformance_run_tensors(conformance_t *c);

@@ -40,6 +40,7 @@ static int run(conformance_t *c)
     conformance_run_golden(c);
     conformance_run_sweep(c);
     conformance_run_sweep_shape(c);
+    conformance_run_sweep_index(c);
     if (!c->options.compare) {
         run_subjects(c);
         conformance_run_coverage(c);
