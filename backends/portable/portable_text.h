@@ -10,7 +10,10 @@ extern const char gantry__text_dialect[];
 extern const char gantry__text_launch[];
 extern const char gantry__text_types[];
 extern const char gantry__text_math_float32[];
+extern const char gantry__text_math_float32_hyperbolic[];
+extern const char gantry__text_math_float32_trig[];
 extern const char gantry__text_math_float64[];
+extern const char gantry__text_math_float64_library[];
 
 extern const char gantry__text_convert[];
 extern const char gantry__text_half[];

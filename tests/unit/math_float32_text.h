@@ -1,0 +1,14 @@
+/* The float32 functions of the portable text as C, for the tests of them. A further file of functions is added twice:
+ * to the includes and to GANTRY_MATH_FLOAT32_FILES. No state. */
+#ifndef GANTRY_MATH_FLOAT32_TEXT_H
+#define GANTRY_MATH_FLOAT32_TEXT_H
+
+#include "../../backends/portable/kernels/dialect.cl"
+#include "../../backends/portable/kernels/math_float32.cl"
+#include "../../backends/portable/kernels/math_float32_hyperbolic.cl"
+#include "../../backends/portable/kernels/math_float32_trig.cl"
+
+/* The same for a device, by name and in this order. */
+#define GANTRY_MATH_FLOAT32_FILES "dialect.cl", "math_float32.cl", "math_float32_hyperbolic.cl", "math_float32_trig.cl"
+
+#endif
