@@ -116,4 +116,7 @@ GANTRY_API const gantry_tensor_t *gantry_matmul(gantry_scope_t *scope, const gan
 #ifdef __cplusplus
 }
 #endif
+
+#include <gantry/ops_compose.h>
+
 #endif

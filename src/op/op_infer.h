@@ -97,6 +97,21 @@ gantry_status_t gantry__infer_pack(gantry__infer_t *call);
 gantry_status_t gantry__infer_unpack(gantry__infer_t *call);
 gantry_status_t gantry__infer_split(gantry__infer_t *call);
 gantry_status_t gantry__infer_split_v(gantry__infer_t *call);
+
+gantry_status_t gantry__infer_shape_of(gantry__infer_t *call);
+gantry_status_t gantry__infer_size(gantry__infer_t *call);
+gantry_status_t gantry__infer_scalar(gantry__infer_t *call);
+gantry_status_t gantry__infer_broadcast_args(gantry__infer_t *call);
+gantry_status_t gantry__broadcast_args(gantry__infer_t *call, gantry_shape_t *out_both); /* the shape that BroadcastArgs tells */
+gantry_status_t gantry__infer_eye(gantry__infer_t *call);
+gantry_status_t gantry__infer_lin_space(gantry__infer_t *call);
+gantry_status_t gantry__infer_embedding_lookup(gantry__infer_t *call);
+gantry_status_t gantry__infer_moments(gantry__infer_t *call);
+gantry_status_t gantry__infer_batch_norm(gantry__infer_t *call);
+gantry_status_t gantry__infer_fused_batch_norm(gantry__infer_t *call);
+gantry_status_t gantry__infer_layer_norm(gantry__infer_t *call);
+gantry_status_t gantry__infer_dropout(gantry__infer_t *call);
+gantry_status_t gantry__infer_einsum(gantry__infer_t *call);
 gantry_status_t gantry__infer_max_pool(gantry__infer_t *call);
 gantry_status_t gantry__infer_avg_pool(gantry__infer_t *call);
 gantry_status_t gantry__infer_depthwise_conv(gantry__infer_t *call);
