@@ -54,6 +54,9 @@ void gantry__reduce_shape_of(int32_t rank, const int64_t *dims, uint32_t mask, g
         last = reduced;
         stride *= dim;
     }
+    if (shape.length == 1) { /* nothing is reduced: one row of columns */
+        gantry__reduce_shape_plain(1, 1, shape.outer * shape.columns, &shape);
+    }
     *out_shape = shape;
 }
 
