@@ -92,6 +92,20 @@ gantry_status_t gantry__infer_random_v2(gantry__infer_t *call);
 
 gantry_status_t gantry__infer_matrix_band_part(gantry__infer_t *call);
 
+gantry_status_t gantry__infer_sort(gantry__infer_t *call);
+gantry_status_t gantry__infer_top_k(gantry__infer_t *call);
+gantry_status_t gantry__infer_in_top_k(gantry__infer_t *call);
+gantry_status_t gantry__infer_bound(gantry__infer_t *call);
+
+gantry_status_t gantry__infer_gather_nd(gantry__infer_t *call);
+gantry_status_t gantry__infer_scatter_nd(gantry__infer_t *call);
+gantry_status_t gantry__infer_tensor_scatter(gantry__infer_t *call);
+gantry_status_t gantry__infer_segment(gantry__infer_t *call);
+gantry_status_t gantry__infer_unsorted_segment(gantry__infer_t *call);
+gantry_status_t gantry__infer_bincount(gantry__infer_t *call);
+gantry_status_t gantry__infer_dense_bincount(gantry__infer_t *call);
+gantry_status_t gantry__infer_where(gantry__infer_t *call);
+gantry_status_t gantry__infer_unique(gantry__infer_t *call);
 gantry_status_t gantry__infer_pack(gantry__infer_t *call);
 gantry_status_t gantry__infer_unpack(gantry__infer_t *call);
 gantry_status_t gantry__infer_split(gantry__infer_t *call);
