@@ -119,6 +119,7 @@ gantry_status_t gantry__broadcast_args(gantry__infer_t *call, gantry_shape_t *ou
 gantry_status_t gantry__infer_eye(gantry__infer_t *call);
 gantry_status_t gantry__infer_lin_space(gantry__infer_t *call);
 gantry_status_t gantry__infer_embedding_lookup(gantry__infer_t *call);
+gantry_status_t gantry__infer_boolean_mask(gantry__infer_t *call);
 gantry_status_t gantry__infer_moments(gantry__infer_t *call);
 gantry_status_t gantry__infer_batch_norm(gantry__infer_t *call);
 gantry_status_t gantry__infer_fused_batch_norm(gantry__infer_t *call);

@@ -95,6 +95,30 @@ def embedding_lookup():
     return r
 
 
+def tf_boolean_mask(inputs, attrs):
+    return tf.boolean_mask(inputs[0], inputs[1], axis=attrs.get("axis", 0))
+
+
+def boolean_mask():
+    r = Recorder("BooleanMask", tf_op=tf_boolean_mask)
+
+    def mask(shape, *name):
+        return rng_for("mask", shape, *name).randint(0, 2, shape).astype(BOOL)
+    for shape, covered, axis in (((7,), (7,), 0), ((4, 3), (4,), 0), ((4, 3), (3,), 1), ((4, 3), (4, 3), 0), ((2, 3, 4), (3, 4), 1),
+                                 ((2, 3, 4), (2, 3), 0), ((4, 3), (4,), -2), ((300,), (300,), 0), ((0, 3), (0,), 0),
+                                 ((1, 2, 1, 2, 1, 2, 1, 3), (2, 1, 2), 3)):
+        for kind in ("some", "none", "all"):
+            m = mask(covered) if kind == "some" else np.full(covered, kind == "all")
+            r.add(f"{text(shape)}_by_{text(covered)}_{signed(axis)}_{kind}", [random_values(F32, shape, "mask"), m], {"axis": axis})
+    for dtype in MOVED_TYPES:
+        r.add(dtype.name, [random_values(dtype, (5, 2), "mask"), mask((5,), 1)])
+    x = random_values(F32, (2, 3), "mask")
+    r.error("too_long", [x, mask((3,))], contains="are incompatible")
+    r.error("too_many_dimensions", [x[0], mask((3, 2))], contains="are incompatible")
+    r.error("scalar", [x, np.array(True)], contains="mask cannot be scalar.")
+    return r
+
+
 # ---- normalisation ----
 
 def tf_moments(inputs, attrs):
@@ -271,6 +295,6 @@ def einsum():
 
 def build():
     return {"Shape": lambda: shape_of("Shape"), "Size": lambda: shape_of("Size"), "Rank": lambda: shape_of("Rank"),
-            "BroadcastArgs": broadcast_args, "Eye": eye, "LinSpace": lin_space, "EmbeddingLookup": embedding_lookup,
+            "BroadcastArgs": broadcast_args, "Eye": eye, "LinSpace": lin_space, "EmbeddingLookup": embedding_lookup, "BooleanMask": boolean_mask,
             "Moments": moments, "BatchNorm": batch_norm, "FusedBatchNorm": fused_batch_norm, "LayerNorm": layer_norm,
             "Dropout": dropout, "Einsum": einsum}
