@@ -4,12 +4,13 @@ What TensorFlow composes in Python is recorded from its Python function (tf.eye,
 tf.keras.layers.LayerNormalization, tf.nn.experimental.stateless_dropout, tf.nn.embedding_lookup)."""
 import numpy as np
 
-from golden_case import (BOOL, F32, F64, FLOATS, I32, I64, INTS, MOVED_TYPES, NUMBERS, Recorder, random_values, rng_for,
-                         tf)
+from golden_case import (BF16, BOOL, F16, F32, F64, FLOATS, HALVES, I32, I64, INTS, MOVED_TYPES, Recorder, random_values,
+                         rng_for, tf)
 from golden_shapes import EMPTY_SHAPES, SHAPES, text
 
-# Sums and a square root in between: TensorFlow adds in another order.
-NEAR = {F32: {"rel": 2e-6, "abs": 2e-6}, F64: {"rel": 4e-15, "abs": 4e-15}}
+# Sums and a square root in between: TensorFlow adds in another order. Halves are rounded once, from float32.
+NEAR = {F32: {"rel": 2e-6, "abs": 2e-6}, F64: {"rel": 4e-15, "abs": 4e-15}, F16: {"ulp": 1, "rel": 2e-6, "abs": 1e-5},
+        BF16: {"ulp": 1, "rel": 2e-6, "abs": 1e-5}}
 
 
 def signed(*numbers):
@@ -134,6 +135,10 @@ def moments():
                 r.add(f"{dtype.name}_{text(shape)}_{signed(*axes)}_{keep}",
                       [random_values(dtype, shape, "moments"), np.array(axes, I32)], {"keep_dims": keep},
                       tolerance=NEAR[dtype])
+    for dtype in HALVES:
+        for shape, axes in (((3, 4), [0]), ((2, 3, 4, 5), [0, 1, 2])):
+            r.add(f"{dtype.name}_{text(shape)}", [random_values(dtype, shape, "moments"), np.array(axes, I32)],
+                  tolerance=NEAR[dtype])
     r.add("far_from_zero", [(random_values(F32, (64,), "moments") + 1000).astype(F32), np.array([0], I64)],
           tolerance={"rel": 1e-5})
     return r
@@ -188,6 +193,10 @@ def fused_batch_norm():
                           {"is_training": training, "data_format": form, "exponential_avg_factor": factor,
                            "epsilon": 0.001}, tolerance=NEAR[F32])
         r.add(f"empty_{training}", [np.zeros((0, 2, 2, 3), F32)] + channels(3), {"is_training": training})
+    for dtype in HALVES:
+        for training in (True, False):
+            r.add(f"{dtype.name}_{training}", [random_values(dtype, (2, 2, 2, 3), "fused")] + channels(3),
+                  {"is_training": training}, tolerance=NEAR[dtype])
     empty = np.zeros(0, F32)
     x, parts = random_values(F32, (2, 2, 2, 3), "fused"), channels(3)
     r.add("training_without_statistics", [x] + parts[:2] + [empty, empty], tolerance=NEAR[F32])
@@ -223,6 +232,11 @@ def layer_norm():
                   [random_values(dtype, shape, "layer"), random_values(dtype, inner, "layer", 1),
                    random_values(dtype, inner, "layer", 2)], {"axis": axis, "epsilon": 0.01},
                   tolerance={k: 4 * v for k, v in NEAR[dtype].items()})
+    for dtype in HALVES:
+        for shape in ((3, 4), (2, 3, 17)):
+            r.add(f"{dtype.name}_{text(shape)}",
+                  [random_values(dtype, shape, "layer"), random_values(dtype, shape[-1:], "layer", 1),
+                   random_values(dtype, shape[-1:], "layer", 2)], tolerance={**NEAR[dtype], "abs": 1e-3})
     return r
 
 
