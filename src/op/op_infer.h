@@ -1,8 +1,9 @@
 /* What gantry__op_infer and the shape functions of the op families share: host arguments, texts for messages.
  *
- * Private to src/op. A shape function sets call->out_shapes from call->shapes, attrs and host arguments, or returns
- * InvalidArgument; it does not say which op failed (gantry__op_infer puts the op's name in front) nor check that a
- * result's size fits (it does that too). Nothing is owned, no heap is used. Thread-safe. */
+ * For src/op, and for the functions of composed ops in src/run. A shape function sets call->out_shapes from
+ * call->shapes, attrs and host arguments, or returns InvalidArgument; it does not say which op failed
+ * (gantry__op_infer puts the op's name in front) nor check that a result's size fits (it does that too). Nothing is
+ * owned, no heap is used. Thread-safe. */
 #ifndef GANTRY_OP_OP_INFER_H
 #define GANTRY_OP_OP_INFER_H
 
@@ -145,6 +146,7 @@ gantry_status_t gantry__broadcast_args(gantry__infer_t *call, gantry_shape_t *ou
 gantry_status_t gantry__infer_eye(gantry__infer_t *call);
 gantry_status_t gantry__infer_lin_space(gantry__infer_t *call);
 gantry_status_t gantry__infer_embedding_lookup(gantry__infer_t *call);
+gantry_status_t gantry__infer_boolean_mask(gantry__infer_t *call);
 gantry_status_t gantry__infer_moments(gantry__infer_t *call);
 gantry_status_t gantry__infer_batch_norm(gantry__infer_t *call);
 gantry_status_t gantry__infer_fused_batch_norm(gantry__infer_t *call);

@@ -162,7 +162,10 @@ void conformance_free_outputs(golden_tensor_t *outputs, size_t count);
 /* Fails unless type, shape and bits are the same; NaN equals NaN. */
 void conformance_check_same(conformance_t *c, const char *what, const golden_tensor_t *expected,
                             const golden_tensor_t *actual);
-/* The placement of the newest call of op on the device under test: right device, or listed in expectations. */
+/* False when there is no op of that name. */
+bool conformance_find_op(const char *name, gantry_op_info_t *out_info);
+/* The placement of the newest call of op on the device under test: right device, or listed in expectations. For a composed op, that of its
+ * parts. */
 void conformance_check_placement(conformance_t *c, const char *op, const gantry_tensor_t *output);
 
 /* ---- sentinels: tensors on both sides of the place where a result is expected to lie ---- */
