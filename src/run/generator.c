@@ -181,7 +181,7 @@ gantry_status_t gantry_generator_assign_state(gantry_scope_t *scope, gantry_gene
 
 /* ---- draws ---- */
 
-/* -1 for a shape that is none: the op refuses it, and nothing is taken. */
+/* A negative number, of what the op will refuse, takes nothing. */
 static gantry__philox_t take_for(gantry_generator_t *generator, int64_t values) {
     return take(generator, values > 0 ? (uint64_t)values : 0);
 }
@@ -226,8 +226,8 @@ const gantry_tensor_t *gantry_generator_categorical(gantry_scope_t *scope, gantr
     if (!check_in(scope, generator)) return NULL;
     const gantry_tensor_t *inputs[] = {logits, gantry__add_host_i32(&extras, scope, num_samples)};
     if (!inputs[1]) return NULL;
-    const int64_t rows = logits && logits->shape.rank == 2 ? logits->shape.dims[0] : 0;
-    const gantry__philox_t place = take_for(generator, rows * num_samples);
+    const uint64_t rows = logits && logits->shape.rank == 2 ? (uint64_t)logits->shape.dims[0] : 0;
+    const gantry__philox_t place = take_for(generator, (int64_t)(rows * (uint64_t)num_samples));
     const gantry_tensor_t *output =
         gantry__draw_from(scope, GANTRY__OP_ID_STATELESS_MULTINOMIAL_V2, &place, inputs, 2, 2, &attr);
     gantry_tensor_release(extras.tensors[0]);
