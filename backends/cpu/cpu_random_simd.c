@@ -127,10 +127,7 @@ static void fill_normal_f64(const block_t *words, int64_t count, const gantry_k_
 {
     (void)draw;
     for (int64_t g = 0; g < count; g++) {
-        const double radius = gantry_radius_f64(gantry_uniform_f64(words->a[g], words->b[g]));
-        const double angle = 6.283185307179586 * gantry_uniform_f64(words->c[g], words->d[g]);
-        to[2 * g] = gantry_sin_4pi_f64(angle) * radius;
-        to[2 * g + 1] = gantry_cos_4pi_f64(angle) * radius;
+        gantry_normals_f64((gantry_words_t){words->a[g], words->b[g], words->c[g], words->d[g]}, to + 2 * g);
     }
 }
 LOOP(normal_f64, double, 2, fill_normal_f64)

@@ -6,7 +6,8 @@
 
 #include <stdint.h>
 
-/* A key and a 128-bit counter, low half first: a place in a stream. The layout of a generator's state, as TensorFlow's. */
+/* A key and a 128-bit counter, low half first: a place in a stream. TensorFlow's generators have a state of this
+ * layout. */
 typedef struct gantry__philox_t {
     uint64_t counter[2];
     uint64_t key;

@@ -17,7 +17,8 @@ static bool take(const gantry__compose_t *c, uint64_t blocks, gantry__philox_t *
 
 /* The call's first input, the place, the others. */
 static void draw(const gantry__compose_t *c, gantry__op_id_t part, const char *type_attr) {
-    const gantry_attr_value_t attr = {.name = type_attr, .kind = GANTRY_KIND_TYPE, .i = (int64_t)c->call->out_dtypes[0]};
+    const gantry_attr_value_t attr = {
+        .name = type_attr, .kind = GANTRY_KIND_TYPE, .i = (int64_t)c->call->out_dtypes[0]};
     gantry__philox_t place;
     if (!take(c, gantry__random_blocks(gantry_shape_elements(&c->call->out_shapes[0])), &place)) return;
     c->outputs[0] = gantry__draw_from(c->scope, part, &place, c->inputs, c->call->input_count, 1, &attr);
@@ -46,14 +47,11 @@ void gantry__compose_multinomial(const gantry__compose_t *c) {
     const int64_t *dims = c->call->out_shapes[0].dims;
     gantry__philox_t place;
     if (!take(c, gantry__random_blocks(dims[0] * ((dims[1] + 3) / 4 * 8)), &place)) return;
-    c->outputs[0] =
-        gantry__draw_from(c->scope, GANTRY__OP_ID_STATELESS_MULTINOMIAL_V2, &place, c->inputs, 2, 2, &attr);
+    c->outputs[0] = gantry__draw_from(c->scope, GANTRY__OP_ID_STATELESS_MULTINOMIAL_V2, &place, c->inputs, 2, 2, &attr);
 }
 
 /* True when there is but one order. */
-static bool is_fixed(const gantry_tensor_t *value) {
-    return value->elements <= 1 || value->shape.dims[0] <= 1;
-}
+static bool is_fixed(const gantry_tensor_t *value) { return value->elements <= 1 || value->shape.dims[0] <= 1; }
 
 /* A word for each row but the last. */
 void gantry__compose_random_shuffle(const gantry__compose_t *c) {
@@ -96,8 +94,8 @@ static gantry_status_t make_order(const gantry__compose_t *c, int64_t rows, cons
     const gantry__heap_t *heap = &c->scope->runtime->heap;
     gantry__philox_t place;
     if (rows > INT32_MAX) {
-        return gantry__fail(GANTRY_UNIMPLEMENTED, "%" PRId64 " rows are to be shuffled; at most %" PRId32 " can be", rows,
-                            INT32_MAX);
+        return gantry__fail(GANTRY_UNIMPLEMENTED, "%" PRId64 " rows are to be shuffled; at most %" PRId32 " can be",
+                            rows, INT32_MAX);
     }
     GANTRY__TRY(read_input(c, 1, &place.key, sizeof place.key));
     GANTRY__TRY(read_input(c, 2, place.counter, sizeof place.counter));

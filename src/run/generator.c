@@ -1,4 +1,5 @@
-/* Generators: a place in a stream under a lock. A draw takes its part of the stream and runs the op by key and counter. */
+/* Generators: a place in a stream under a lock. A draw takes its part of the stream and runs the op by key and
+ * counter. */
 #include <gantry/random.h>
 
 #include <string.h>
@@ -37,8 +38,7 @@ static gantry_status_t check_create(const gantry_runtime_t *runtime, gantry_rand
                         "generator: algorithm %d; 1 (Philox) and 3 (automatic: Philox) are accepted", (int)algorithm);
 }
 
-static gantry_status_t create(gantry_runtime_t *runtime, gantry__philox_t place,
-                              gantry_generator_t **out_generator) {
+static gantry_status_t create(gantry_runtime_t *runtime, gantry__philox_t place, gantry_generator_t **out_generator) {
     gantry_generator_t *generator = gantry__heap_zalloc(&runtime->heap, sizeof *generator);
     if (!generator) return GANTRY_RESOURCE_EXHAUSTED;
     if (gantry__mutex_init(&generator->lock) != 0) {
@@ -60,7 +60,8 @@ gantry_status_t gantry_generator_from_seed(gantry_runtime_t *runtime, int64_t se
 gantry_status_t gantry_generator_from_state(gantry_runtime_t *runtime, const uint64_t state[GANTRY_RANDOM_STATE_WORDS],
                                             gantry_random_algorithm_t algorithm, gantry_generator_t **out_generator) {
     GANTRY__TRY(check_create(runtime, algorithm, out_generator));
-    if (!state) return gantry__fail(GANTRY_INVALID_ARGUMENT, "generator: the state is NULL; three numbers are accepted");
+    if (!state)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "generator: the state is NULL; three numbers are accepted");
     return create(runtime, place_of_state(state), out_generator);
 }
 
@@ -102,7 +103,8 @@ static void put(gantry_generator_t *generator, gantry__philox_t place) {
     gantry__mutex_unlock(&generator->lock);
 }
 
-gantry_status_t gantry_generator_get_state(gantry_generator_t *generator, uint64_t out_state[GANTRY_RANDOM_STATE_WORDS]) {
+gantry_status_t gantry_generator_get_state(gantry_generator_t *generator,
+                                           uint64_t out_state[GANTRY_RANDOM_STATE_WORDS]) {
     GANTRY__TRY(check(generator));
     if (!out_state) return gantry__fail(GANTRY_INVALID_ARGUMENT, "generator: out_state is NULL");
     const gantry__philox_t place = take(generator, 0);
@@ -114,7 +116,8 @@ gantry_status_t gantry_generator_get_state(gantry_generator_t *generator, uint64
 gantry_status_t gantry_generator_set_state(gantry_generator_t *generator,
                                            const uint64_t state[GANTRY_RANDOM_STATE_WORDS]) {
     GANTRY__TRY(check(generator));
-    if (!state) return gantry__fail(GANTRY_INVALID_ARGUMENT, "generator: the state is NULL; three numbers are accepted");
+    if (!state)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "generator: the state is NULL; three numbers are accepted");
     put(generator, place_of_state(state));
     return GANTRY_OK;
 }
@@ -181,7 +184,7 @@ gantry_status_t gantry_generator_assign_state(gantry_scope_t *scope, gantry_gene
 
 /* ---- draws ---- */
 
-/* -1 for a shape that is none: the op refuses it, and nothing is taken. */
+/* A negative number, of what the op will refuse, takes nothing. */
 static gantry__philox_t take_for(gantry_generator_t *generator, int64_t values) {
     return take(generator, values > 0 ? (uint64_t)values : 0);
 }
@@ -200,11 +203,11 @@ static const gantry_tensor_t *draw(gantry_scope_t *scope, gantry_generator_t *ge
     return output;
 }
 
-#define DEFINE_DRAW(what, token)                                                                                       \
-    const gantry_tensor_t *gantry_generator_##what(gantry_scope_t *scope, gantry_generator_t *generator,               \
-                                                   gantry_shape_t shape, gantry_dtype_t dtype) {                       \
-        const gantry_attr_value_t attr = {.name = "dtype", .kind = GANTRY_KIND_TYPE, .i = (int64_t)dtype};             \
-        return draw(scope, generator, GANTRY__OP_ID_##token, &shape, NULL, &attr);                                     \
+#define DEFINE_DRAW(what, token)                                                                           \
+    const gantry_tensor_t *gantry_generator_##what(gantry_scope_t *scope, gantry_generator_t *generator,   \
+                                                   gantry_shape_t shape, gantry_dtype_t dtype) {           \
+        const gantry_attr_value_t attr = {.name = "dtype", .kind = GANTRY_KIND_TYPE, .i = (int64_t)dtype}; \
+        return draw(scope, generator, GANTRY__OP_ID_##token, &shape, NULL, &attr);                         \
     }
 DEFINE_DRAW(uniform, STATELESS_RANDOM_UNIFORM_V2)
 DEFINE_DRAW(normal, STATELESS_RANDOM_NORMAL_V2)
@@ -226,8 +229,8 @@ const gantry_tensor_t *gantry_generator_categorical(gantry_scope_t *scope, gantr
     if (!check_in(scope, generator)) return NULL;
     const gantry_tensor_t *inputs[] = {logits, gantry__add_host_i32(&extras, scope, num_samples)};
     if (!inputs[1]) return NULL;
-    const int64_t rows = logits && logits->shape.rank == 2 ? logits->shape.dims[0] : 0;
-    const gantry__philox_t place = take_for(generator, rows * num_samples);
+    const uint64_t rows = logits && logits->shape.rank == 2 ? (uint64_t)logits->shape.dims[0] : 0;
+    const gantry__philox_t place = take_for(generator, (int64_t)(rows * (uint64_t)num_samples));
     const gantry_tensor_t *output =
         gantry__draw_from(scope, GANTRY__OP_ID_STATELESS_MULTINOMIAL_V2, &place, inputs, 2, 2, &attr);
     gantry_tensor_release(extras.tensors[0]);

@@ -25,10 +25,10 @@ static const gantry_tensor_t *by_seed(gantry_scope_t *scope, gantry__op_id_t id,
     return gantry__call_op(scope, id, inputs, 2, &attr, 1, &extras);
 }
 
-#define DEFINE_BY_SEED(name, token)                                                                                    \
-    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, gantry_shape_t shape, gantry_dtype_t dtype,            \
-                                         int64_t seed0, int64_t seed1) {                                               \
-        return by_seed(scope, GANTRY__OP_ID_##token, &shape, dtype, seed0, seed1);                                     \
+#define DEFINE_BY_SEED(name, token)                                                                         \
+    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, gantry_shape_t shape, gantry_dtype_t dtype, \
+                                         int64_t seed0, int64_t seed1) {                                    \
+        return by_seed(scope, GANTRY__OP_ID_##token, &shape, dtype, seed0, seed1);                          \
     }
 DEFINE_BY_SEED(stateless_random_uniform, STATELESS_RANDOM_UNIFORM)
 DEFINE_BY_SEED(stateless_random_normal, STATELESS_RANDOM_NORMAL)
@@ -107,10 +107,10 @@ static const gantry_tensor_t *with_state(gantry_scope_t *scope, gantry__op_id_t 
     return gantry__call_op(scope, id, &input, 1, attrs.list, attrs.count, &extras);
 }
 
-#define DEFINE_WITH_STATE(name, token)                                                                                 \
-    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, gantry_shape_t shape, gantry_dtype_t dtype,            \
-                                         const int64_t *seed) {                                                        \
-        return with_state(scope, GANTRY__OP_ID_##token, &shape, dtype, seed);                                          \
+#define DEFINE_WITH_STATE(name, token)                                                                      \
+    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, gantry_shape_t shape, gantry_dtype_t dtype, \
+                                         const int64_t *seed) {                                             \
+        return with_state(scope, GANTRY__OP_ID_##token, &shape, dtype, seed);                               \
     }
 DEFINE_WITH_STATE(random_uniform, RANDOM_UNIFORM)
 DEFINE_WITH_STATE(random_standard_normal, RANDOM_STANDARD_NORMAL)

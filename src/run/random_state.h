@@ -3,7 +3,7 @@
  * A stream belongs to an op, its types and its two seeds, as an op's kernel does in TensorFlow's eager mode; setting
  * the global seed forgets all of them. A draw takes its part of a stream before it runs, so that it waits for nothing
  * and no two draws share numbers, whatever devices they run on. Without any seed each draw has a stream of its own,
- * from the operating system's generator. Streams that were drawn from are kept (64 bytes each) until the next seed is set.
+ * from the operating system's generator. Streams that were drawn from are kept (64 bytes each) until a seed is set.
  *
  * Owned by the runtime. Thread-safe. */
 #ifndef GANTRY_RUN_RANDOM_STATE_H

@@ -87,6 +87,10 @@ def by_seed_steps():
            lambda: tf.random.stateless_uniform((5,), [1, 2], 1, 7, I32))
     yield ("gantry_stateless_random_uniform_full_int(s, GANTRY_SHAPE(3), GANTRY_INT64, 1, 2)",
            lambda: tf.random.stateless_uniform((3,), [1, 2], None, None, I64))
+    yield ("gantry_stateless_random_normal(s, GANTRY_SHAPE(3), GANTRY_FLOAT64, 1, 2)",
+           lambda: tf.random.stateless_normal((3,), [1, 2], dtype=F64))
+    yield ("gantry_stateless_random_uniform(s, GANTRY_SHAPE(3), GANTRY_BFLOAT16, 1, 2)",
+           lambda: tf.random.stateless_uniform((3,), [1, 2], dtype=BF16))
     yield ("gantry_stateless_truncated_normal(s, GANTRY_SHAPE(5), GANTRY_FLOAT32, 1, 2)",
            lambda: tf.random.stateless_truncated_normal((5,), [1, 2]))
 

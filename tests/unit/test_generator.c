@@ -1,4 +1,5 @@
-/* Generators: their state, the threads that share one, what is refused. The numbers are TensorFlow's on every device: conformance_draws.c. */
+/* Generators: their state, the threads that share one, what is refused. That the numbers are TensorFlow's on every
+ * device is shown by conformance_draws.c. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -255,7 +256,8 @@ static void without_memory_nothing_is_left_behind(void **state) {
         f.heap.inner.fail_at = fail_at;
         gantry_status_t split = gantry_generator_split(g, 4, parts);
         const gantry_tensor_t *shuffled = gantry_generator_shuffle(scope, g, value);
-        const gantry_tensor_t *drawn = gantry_random_uniform(scope, GANTRY_SHAPE(3), GANTRY_FLOAT32, &(int64_t){fail_at});
+        const gantry_tensor_t *drawn =
+            gantry_random_uniform(scope, GANTRY_SHAPE(3), GANTRY_FLOAT32, &(int64_t){fail_at});
         f.heap.inner.fail_at = -1;
         bool is_done = split == GANTRY_OK && shuffled && drawn;
         for (int i = 0; i < 4; ++i) {
@@ -282,8 +284,8 @@ static void key_and_counter_draw_what_the_seed_draws(void **state) {
     const gantry_tensor_t *inputs[4] = {gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(1), &(int32_t){5}, 4)};
     assert_int_equal(gantry_stateless_random_get_key_counter(scope, 3, -4, &inputs[1], &inputs[2]), GANTRY_OK);
     inputs[3] = gantry_scalar_i32(scope, GANTRY_RANDOM_PHILOX);
-    const gantry_tensor_t *by_key = NULL, *by_seed = gantry_stateless_random_uniform(scope, GANTRY_SHAPE(5),
-                                                                                     GANTRY_FLOAT32, 3, -4);
+    const gantry_tensor_t *by_key = NULL,
+                          *by_seed = gantry_stateless_random_uniform(scope, GANTRY_SHAPE(5), GANTRY_FLOAT32, 3, -4);
     size_t count = 1;
     assert_int_equal(gantry_op_call(scope, "StatelessRandomUniformV2", inputs, 4, NULL, 0, &by_key, &count), GANTRY_OK);
     float a[5], b[5];

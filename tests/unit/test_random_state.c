@@ -1,4 +1,5 @@
-/* Streams of random numbers on the host: the counter, seeds as TensorFlow's Python chooses them, and what is remembered of a stream. */
+/* Streams of random numbers on the host: the counter, seeds as TensorFlow's Python chooses them, and what is
+ * remembered of a stream. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,9 +26,9 @@ static void philox_known_answers_are_met(void **state) {
     for (size_t c = 0; c < 3; ++c) {
         const uint32_t *k = cases[c];
         uint32_t words[4];
-        gantry__philox_words((gantry__philox_t){{(uint64_t)k[1] << 32 | k[0], (uint64_t)k[3] << 32 | k[2]},
-                                                (uint64_t)k[5] << 32 | k[4]},
-                             words);
+        gantry__philox_words(
+            (gantry__philox_t){{(uint64_t)k[1] << 32 | k[0], (uint64_t)k[3] << 32 | k[2]}, (uint64_t)k[5] << 32 | k[4]},
+            words);
         assert_memory_equal(words, k + 6, sizeof words);
     }
 }

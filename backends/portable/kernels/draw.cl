@@ -25,32 +25,12 @@ typedef struct gantry_classes_t {
 #ifdef GANTRY_ITEM_TEXT
 
 #if GANTRY_T_ID == 2
-#define GANTRY_TRUNCATED 2 /* values of an item */
+#define GANTRY_TRUNCATED 2 /* values of an item, and normal values of a block */
+#define GANTRY_NORMALS gantry_normals_f64
 #else
 #define GANTRY_TRUNCATED 4
+#define GANTRY_NORMALS gantry_normals_f32
 #endif
-
-/* The normal values of one block: four, or two of float64. */
-GANTRY_ITEM void GANTRY_ITEM_FN(normal_block)(const gantry_words_t w, C *values)
-{
-#if GANTRY_T_ID == 2
-    const double radius = gantry_radius_f64(gantry_uniform_f64(w.a, w.b));
-    const double angle = 6.283185307179586 * gantry_uniform_f64(w.c, w.d);
-
-    values[0] = gantry_sin_4pi_f64(angle) * radius;
-    values[1] = gantry_cos_4pi_f64(angle) * radius;
-#else
-    const float radius_0 = gantry_radius_f32(w.a);
-    const float radius_1 = gantry_radius_f32(w.c);
-    const float angle_0 = gantry_angle_f32(w.b);
-    const float angle_1 = gantry_angle_f32(w.d);
-
-    values[0] = gantry_sin_4pi_f32(angle_0) * radius_0;
-    values[1] = gantry_cos_4pi_f32(angle_0) * radius_0;
-    values[2] = gantry_sin_4pi_f32(angle_1) * radius_1;
-    values[3] = gantry_cos_4pi_f32(angle_1) * radius_1;
-#endif
-}
 
 /* Item i makes the values from i * GANTRY_TRUNCATED on: the first within 2 of 0 of its own stretch of blocks. */
 GANTRY_ITEM void GANTRY_ITEM_FN(truncated)(GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_draw_t) p,
@@ -64,7 +44,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(truncated)(GANTRY_GLOBAL T *out, GANTRY_PARAMETE
     while (made < wanted) {
         C values[GANTRY_TRUNCATED];
 
-        GANTRY_ITEM_FN(normal_block)(gantry_philox(p->low, p->high, block++, (uint)p->key, (uint)(p->key >> 32)), values);
+        GANTRY_NORMALS(gantry_philox(p->low, p->high, block++, (uint)p->key, (uint)(p->key >> 32)), values);
         for (int v = 0; v < GANTRY_TRUNCATED; v++) {
             if (made < wanted && values[v] > (C)-2 && values[v] < (C)2) {
                 out[first + made] = GANTRY_NARROW(values[v]);
@@ -190,5 +170,6 @@ GANTRY_ITEMS_2_1(pick, double, double, uchar, gantry_classes_t)
 #endif
 
 #undef GANTRY_TRUNCATED
+#undef GANTRY_NORMALS
 
 #endif

@@ -104,6 +104,20 @@ GANTRY_FN float gantry_radius_f32(uint word)
     return gantry_sqrt_f32(-2.0f * gantry_log_f32(u < 1.0e-7f ? 1.0e-7f : u));
 }
 
+/* The four normal values of a block. */
+GANTRY_FN void gantry_normals_f32(const gantry_words_t w, float *values)
+{
+    const float radius_0 = gantry_radius_f32(w.a);
+    const float radius_1 = gantry_radius_f32(w.c);
+    const float angle_0 = gantry_angle_f32(w.b);
+    const float angle_1 = gantry_angle_f32(w.d);
+
+    values[0] = gantry_sin_4pi_f32(angle_0) * radius_0;
+    values[1] = gantry_cos_4pi_f32(angle_0) * radius_0;
+    values[2] = gantry_sin_4pi_f32(angle_1) * radius_1;
+    values[3] = gantry_cos_4pi_f32(angle_1) * radius_1;
+}
+
 #if GANTRY_HAS_FLOAT64
 /* [0, 1) from the low 20 bits of one word above all of the next. */
 GANTRY_FN double gantry_uniform_f64(uint first, uint second)
@@ -116,6 +130,16 @@ GANTRY_FN double gantry_uniform_f64(uint first, uint second)
 GANTRY_FN double gantry_radius_f64(double u)
 {
     return gantry_sqrt_f64(-2.0 * gantry_log_f64(u < 1.0e-7 ? 1.0e-7 : u));
+}
+
+/* The two of a block. */
+GANTRY_FN void gantry_normals_f64(const gantry_words_t w, double *values)
+{
+    const double radius = gantry_radius_f64(gantry_uniform_f64(w.a, w.b));
+    const double angle = 6.283185307179586 * gantry_uniform_f64(w.c, w.d);
+
+    values[0] = gantry_sin_4pi_f64(angle) * radius;
+    values[1] = gantry_cos_4pi_f64(angle) * radius;
 }
 #endif
 

@@ -60,24 +60,17 @@ GANTRY_FN void gantry_uniform_group(const gantry_words_t w, const gantry_random_
 
 GANTRY_FN void gantry_normal_group(const gantry_words_t w, const gantry_random_t *p, T *values)
 {
+    C normals[GANTRY_GROUP];
+
     (void)p;
 #if GANTRY_GROUP == 4
-    const float radius_0 = gantry_radius_f32(w.a);
-    const float radius_1 = gantry_radius_f32(w.c);
-    const float angle_0 = gantry_angle_f32(w.b);
-    const float angle_1 = gantry_angle_f32(w.d);
-
-    values[0] = GANTRY_NARROW(gantry_sin_4pi_f32(angle_0) * radius_0);
-    values[1] = GANTRY_NARROW(gantry_cos_4pi_f32(angle_0) * radius_0);
-    values[2] = GANTRY_NARROW(gantry_sin_4pi_f32(angle_1) * radius_1);
-    values[3] = GANTRY_NARROW(gantry_cos_4pi_f32(angle_1) * radius_1);
+    gantry_normals_f32(w, normals);
 #else
-    const double radius = gantry_radius_f64(gantry_uniform_f64(w.a, w.b));
-    const double angle = 6.283185307179586 * gantry_uniform_f64(w.c, w.d);
-
-    values[0] = gantry_sin_4pi_f64(angle) * radius;
-    values[1] = gantry_cos_4pi_f64(angle) * radius;
+    gantry_normals_f64(w, normals);
 #endif
+    for (int v = 0; v < GANTRY_GROUP; v++) {
+        values[v] = GANTRY_NARROW(normals[v]);
+    }
 }
 #endif
 
