@@ -146,6 +146,6 @@ GANTRY_MOVE_OPS(ONE_COPY)
 MOVE_KERNEL(concat, "Concat", compute_concat, NULL, 1, "axis")
 
 #define ADDRESS(stem, ...) &stem##_kernel,
-const gantry_kernel_def_t *const gantry__cpu_move_kernels[] = {
-    GANTRY_MOVE_OPS(ADDRESS) & concat_kernel, &gantry__cpu_gather_kernel, &gantry__cpu_one_hot_kernel};
+const gantry_kernel_def_t *const gantry__cpu_move_kernels[] = {&concat_kernel, &gantry__cpu_gather_kernel,
+                                                               &gantry__cpu_one_hot_kernel, GANTRY_MOVE_OPS(ADDRESS)};
 const uint32_t gantry__cpu_move_kernel_count = sizeof gantry__cpu_move_kernels / sizeof gantry__cpu_move_kernels[0];

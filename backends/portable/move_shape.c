@@ -57,11 +57,12 @@ static int64_t first_index(const gantry_op_call_t *call, int64_t entry, int is_o
     return index < 0 ? 0 : index > most ? most : index;
 }
 
-/* Entries as src/op/op_infer_strided_slice.c has checked and counted them; the result's dimensions are known and not 0. */
+/* Entries have been checked and counted (src/op/op_infer_strided_slice.c): the result's dimensions are known, none is 0. */
 static void plan_strided_slice(const gantry_op_call_t *call, gantry__move_copy_t *out) {
     const gantry_arg_t *x = call->inputs[0], *result = call->outputs[0];
     const int64_t entries = call->inputs[1]->element_count;
-    const int64_t ellipsis = gantry_k_attr_int(call, "ellipsis_mask", 0), open = gantry_k_attr_int(call, "begin_mask", 0);
+    const int64_t ellipsis = gantry_k_attr_int(call, "ellipsis_mask", 0);
+    const int64_t open = gantry_k_attr_int(call, "begin_mask", 0);
     const int64_t added = gantry_k_attr_int(call, "new_axis_mask", 0);
     const int64_t shrunk = gantry_k_attr_int(call, "shrink_axis_mask", 0);
     int64_t strides[GANTRY_K_MAX_RANK], covered = x->rank;

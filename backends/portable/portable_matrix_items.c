@@ -13,19 +13,19 @@ GANTRY_K_ITEM_TEXTS(matrix, GANTRY_MATRIX_ITEMS, gantry__text_matrix);
 
 static int32_t compute_band(gantry_op_call_t *call) {
     const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
-    gantry_band_t band = {.rows = x->dims[x->rank - 2],
+    gantry_band_t band = {.runs = gantry_k_runs(call, x->dims[x->rank - 1]),
+                          .rows = x->dims[x->rank - 2],
                           .columns = x->dims[x->rank - 1],
                           .lower = gantry_k_host_int(call->inputs[1], 0),
                           .upper = gantry_k_host_int(call->inputs[2], 0)};
     gantry_k_item_launch_t launch = {.item = ITEM_band,
                                      .t = gantry_k_twin(x->dtype),
-                                     .count = out->element_count,
                                      .parameters = &band,
                                      .parameter_bytes = sizeof band,
                                      .spans = {x->span, out->span},
                                      .span_count = 2};
 
-    return gantry_k_run_items(call, &launch);
+    return gantry_k_run_runs(call, &launch, &band.runs);
 }
 
 /* matrices, band: arguments of that form; k: the place of the input of that name, which may be left out, as may the one
@@ -53,7 +53,6 @@ static int32_t run(gantry_op_call_t *call, uint32_t item, gantry_diagonals_t *di
     const gantry_arg_t *out = call->outputs[0];
     gantry_k_item_launch_t launch = {.item = item,
                                      .t = gantry_k_twin(out->dtype),
-                                     .count = out->element_count,
                                      .parameters = diagonals,
                                      .parameter_bytes = sizeof *diagonals,
                                      .span_count = input_count + 1};
@@ -62,7 +61,8 @@ static int32_t run(gantry_op_call_t *call, uint32_t item, gantry_diagonals_t *di
         launch.spans[k] = call->inputs[k]->element_count > 0 ? call->inputs[k]->span : out->span;
     }
     launch.spans[input_count] = out->span;
-    return gantry_k_run_items(call, &launch);
+    diagonals->runs = gantry_k_runs(call, out->dims[out->rank - 1]);
+    return gantry_k_run_runs(call, &launch, &diagonals->runs);
 }
 
 static int32_t compute_diag(gantry_op_call_t *call) {

@@ -158,9 +158,8 @@ GANTRY_MOVE_OPS(ONE_COPY)
 MOVE_KERNEL(concat, "Concat", compute_concat, NULL, 1, "axis")
 
 #define ADDRESS(stem, ...) &stem##_kernel,
-static const gantry_kernel_def_t *const kernels[] = {GANTRY_MOVE_OPS(ADDRESS) & concat_kernel,
-                                                     &gantry__portable_gather_kernel,
-                                                     &gantry__portable_one_hot_kernel};
+static const gantry_kernel_def_t *const kernels[] = {&concat_kernel, &gantry__portable_gather_kernel,
+                                                     &gantry__portable_one_hot_kernel, GANTRY_MOVE_OPS(ADDRESS)};
 
 static const gantry_kernel_pack_t pack = {.struct_size = sizeof pack,
                                           .abi_version = 1,

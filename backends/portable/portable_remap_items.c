@@ -7,8 +7,6 @@
 #include "portable/kernels/remap.cl"
 #include "portable/portable_remap.h"
 
-#define LONGEST_RUN 64 /* elements of an item on a processor */
-
 enum {
 #define ITEM(name) ITEM_##name,
     GANTRY_REMAP_ITEMS(ITEM)
@@ -58,7 +56,7 @@ static void collapse(gantry_remap_t *remap, uint32_t item) {
 
 static int32_t run(gantry_op_call_t *call, uint32_t item, gantry_remap_t *remap) {
     const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
-    int64_t stride = 1, row;
+    int64_t stride = 1;
 
     collapse(remap, item);
     for (int64_t d = remap->rank - 1; d >= 0; d--) {
@@ -67,21 +65,16 @@ static int32_t run(gantry_op_call_t *call, uint32_t item, gantry_remap_t *remap)
         remap->strides[d] = stride;
         stride *= remap->sizes[d];
     }
-    row = remap->dims[remap->rank - 1];
-    remap->run = !gantry_k_is_serial(call) ? 1 : row < LONGEST_RUN ? row : LONGEST_RUN;
-    remap->runs = (row + remap->run - 1) / remap->run;
+    remap->runs = gantry_k_runs(call, remap->dims[remap->rank - 1]);
     gantry_k_item_launch_t launch = {.item = item,
                                      .t = gantry_k_twin(out->dtype),
-                                     .count = out->element_count / row * remap->runs,
-                                     .item_bytes = remap->run * (int64_t)gantry_k_size(out->dtype),
-                                     .is_costly = 1,
                                      .parameters = remap,
                                      .parameter_bytes = sizeof *remap,
                                      /* an empty input, which is not read, may have no memory */
                                      .spans = {x->element_count > 0 ? x->span : out->span, out->span},
                                      .span_count = 2};
 
-    return gantry_k_run_items(call, &launch);
+    return gantry_k_run_runs(call, &launch, &remap->runs);
 }
 
 static void set_paddings(const gantry_op_call_t *call, gantry_remap_t *remap) {

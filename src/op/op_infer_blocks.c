@@ -51,7 +51,8 @@ gantry_status_t gantry__infer_space_to_depth(gantry__infer_t *call) {
     GANTRY__TRY(read_layout(call, &at));
     if (input->dims[at.width] % at.block != 0 || input->dims[at.height] % at.block != 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Image width %" PRId64 " and height %" PRId64 " should be divisible by block_size: %" PRId64,
+                            "Image width %" PRId64 " and height %" PRId64
+                            " should be divisible by block_size: %" PRId64,
                             input->dims[at.width], input->dims[at.height], at.block);
     }
     *out = *input;
@@ -72,8 +73,8 @@ gantry_status_t gantry__infer_depth_to_space(gantry__infer_t *call) {
     }
     if (input->dims[at.depth] % (at.block * at.block) != 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Input depth dimension %" PRId64 " should be divisible by: %" PRId64,
-                            input->dims[at.depth], at.block * at.block);
+                            "Input depth dimension %" PRId64 " should be divisible by: %" PRId64, input->dims[at.depth],
+                            at.block * at.block);
     }
     *out = *input;
     out->dims[at.depth] /= at.block * at.block;
@@ -126,7 +127,8 @@ static gantry_status_t read_batch_blocks(gantry__infer_t *call, const char *what
 }
 
 static gantry_status_t fail_batch(const gantry_shape_t *input) {
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "these blocks of shape %s would give a dimension of more than 2**63 - 1",
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "these blocks of shape %s would give a dimension of more than 2**63 - 1",
                         gantry__shape_text(input).text);
 }
 
@@ -165,14 +167,15 @@ gantry_status_t gantry__infer_batch_to_space(gantry__infer_t *call) {
         if (!multiply(&places, block) || !multiply(size, block)) return fail_batch(input);
         if (before > *size || after > *size - before) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                                "cropped_shape[%d] must be non-negative: %" PRId64 " less %" PRId64 " and %" PRId64, (int)d,
-                                *size, before, after);
+                                "cropped_shape[%d] must be non-negative: %" PRId64 " less %" PRId64 " and %" PRId64,
+                                (int)d, *size, before, after);
         }
         *size -= before + after;
     }
     if (input->dims[0] % places != 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Input batch dimension (%" PRId64 ") is not divisible by product of block sizes (%" PRId64 ")",
+                            "Input batch dimension (%" PRId64 ") is not divisible by product of block sizes (%" PRId64
+                            ")",
                             input->dims[0], places);
     }
     out->dims[0] = input->dims[0] / places;

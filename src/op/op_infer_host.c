@@ -95,7 +95,8 @@ gantry_status_t gantry__infer_choice(const gantry__infer_t *call, const char *na
         }
     }
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "Value for attr '%s' of \"%s\" is not in the list of allowed values: %s", name, value, all.text);
+                        "Value for attr '%s' of \"%s\" is not in the list of allowed values: %s", name, value,
+                        all.text);
 }
 
 const gantry_attr_t *gantry__infer_attr(const gantry__infer_t *call, const char *name) {

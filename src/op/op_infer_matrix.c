@@ -64,8 +64,8 @@ static gantry_status_t read_band(gantry__infer_t *call, uint32_t place, band_t *
 
 static gantry_status_t check_scalar(const gantry__infer_t *call, uint32_t place) {
     if (place >= call->input_count || call->shapes[place]->rank == 0) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be a scalar, received shape: %s", call->op->inputs[place].name,
-                        gantry__shape_text(call->shapes[place]).text);
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be a scalar, received shape: %s",
+                        call->op->inputs[place].name, gantry__shape_text(call->shapes[place]).text);
 }
 
 static gantry_status_t check_rank(const gantry__infer_t *call, uint32_t place, int32_t least) {

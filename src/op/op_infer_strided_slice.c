@@ -93,8 +93,8 @@ static int64_t count_range(const spec_t *spec, int32_t entry, int64_t size) {
     const int64_t stride = gantry__host_int(&spec->strides, entry);
     const int64_t least = stride > 0 ? 0 : -1, most = stride > 0 ? size : size - 1;
     const int64_t first = stride > 0 ? least : most, last = stride > 0 ? most : least;
-    const int64_t begin = place_of(gantry__host_int(&spec->begin, entry), has_bit(spec->begin_mask, entry), first,
-                                   size, least, most);
+    const int64_t begin =
+        place_of(gantry__host_int(&spec->begin, entry), has_bit(spec->begin_mask, entry), first, size, least, most);
     const int64_t end =
         place_of(gantry__host_int(&spec->end, entry), has_bit(spec->end_mask, entry), last, size, least, most);
     const int64_t length = end - begin;

@@ -122,13 +122,13 @@ static const gantry_tensor_t *call_batch_blocks(gantry_scope_t *scope, gantry__o
     return gantry__call_op(scope, id, inputs, 3, NULL, 0, &extras);
 }
 
-const gantry_tensor_t *gantry_space_to_batch(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *block_shape,
-                                             size_t block_count, const int64_t *paddings) {
+const gantry_tensor_t *gantry_space_to_batch(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                             const int64_t *block_shape, size_t block_count, const int64_t *paddings) {
     return call_batch_blocks(scope, GANTRY__OP_ID_SPACE_TO_BATCH_ND, x, block_shape, block_count, paddings);
 }
 
-const gantry_tensor_t *gantry_batch_to_space(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *block_shape,
-                                             size_t block_count, const int64_t *crops) {
+const gantry_tensor_t *gantry_batch_to_space(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                             const int64_t *block_shape, size_t block_count, const int64_t *crops) {
     return call_batch_blocks(scope, GANTRY__OP_ID_BATCH_TO_SPACE_ND, x, block_shape, block_count, crops);
 }
 

@@ -65,7 +65,8 @@ static void whole_dimensions_are_moved(conformance_t *c)
     const gantry_tensor_t *many = gantry_space_to_batch(scope, image, block, 2, around);
     EXPECT("space_to_batch", many, 0, 1, 3, 0, 2, 0, 0, 5, 7, 4, 6, 0);
     EXPECT("batch_to_space", gantry_batch_to_space(scope, many, block, 2, around), 0, 1, 2, 3, 4, 5, 6, 7);
-    EXPECT("batch_to_space, whole", gantry_batch_to_space(scope, many, block, 2, NULL), 0, 0, 1, 2, 3, 0, 0, 4, 5, 6, 7, 0);
+    EXPECT("batch_to_space, whole", gantry_batch_to_space(scope, many, block, 2, NULL), 0, 0, 1, 2, 3, 0, 0, 4, 5, 6,
+           7, 0);
     const int32_t order[] = {2, 0, 1};
     const gantry_tensor_t *p = gantry_constant(scope, GANTRY_INT32, GANTRY_SHAPE(3), order, sizeof order);
     EXPECT("invert_permutation", gantry_cast(scope, gantry_invert_permutation(scope, p), GANTRY_FLOAT32), 1, 2, 0);
@@ -77,7 +78,8 @@ static void matrices_have_diagonals(conformance_t *c)
     gantry_scope_t *scope = conformance_scope(c);
     const gantry_tensor_t *x = six(scope), *two = conformance_iota(scope, 2);
     const gantry_diagonal_options_t wide = {.columns = 3, .padding = gantry_scalar_f32(scope, 7)};
-    const gantry_diagonal_options_t band = {.lower = -1, .upper = 1, .align = "LEFT_LEFT"}, second = {.lower = 1, .upper = 1};
+    const gantry_diagonal_options_t band = {.lower = -1, .upper = 1, .align = "LEFT_LEFT"};
+    const gantry_diagonal_options_t second = {.lower = 1, .upper = 1};
     EXPECT("transpose", gantry_matrix_transpose(scope, x), 0, 3, 1, 4, 2, 5);
     EXPECT("band_part", gantry_matrix_band_part(scope, x, 0, 1), 0, 1, 0, 0, 4, 5);
     EXPECT("diag", gantry_matrix_diag(scope, two, NULL), 0, 0, 0, 1);
@@ -100,7 +102,8 @@ static void no_permutation_is_found_out(conformance_t *c)
         int64_t got[3];
         const gantry_status_t status = y ? gantry_tensor_read(y, got, sizeof got) : gantry_scope_status(scope);
         conformance_check_status(c, "the inverse", status, GANTRY_INVALID_ARGUMENT,
-                                 y ? gantry_last_message() : gantry_scope_message(scope), i ? "not between 0 and" : "duplicated");
+                                 y ? gantry_last_message() : gantry_scope_message(scope),
+                                 i ? "not between 0 and" : "duplicated");
         gantry_scope_end(scope);
     }
 }

@@ -37,7 +37,8 @@ static void sizes_beyond_64_bits_are_refused(void **state) {
         {"Pad", "float32[3,3] int64[2,2]{4294967296,0,4294967296,0}", "", "!more than 2**63 - 1"},
         {"Pad", "float32[0] int64[1,2]{" LOWEST ",0}", "", "!Paddings must be non-negative"},
         {"Pad", "float32[0] int64[1,2]{0," LARGEST "}", "", "!more than 2**63 - 1 bytes"},
-        {"MirrorPad", "float32[3] int64[1,2]{" LARGEST ",0}", "mode='SYMMETRIC'", "!no greater than the dimension size"},
+        {"MirrorPad", "float32[3] int64[1,2]{" LARGEST ",0}", "mode='SYMMETRIC'",
+         "!no greater than the dimension size"},
         {"MirrorPad", "bool[4611686018427387904] int64[1,2]{4611686018427387904,0}", "mode='SYMMETRIC'",
          "!more than 2**63 - 1"},
         {"Tile", "float32[3] int64{" LARGEST "}", "", "!more than 2**63 - 1"},
@@ -52,7 +53,8 @@ static void sizes_beyond_64_bits_are_refused(void **state) {
         {"SpaceToDepth", "float32[1,4,4,3]", "block_size=" LARGEST, "!out of range for an int32"},
         {"SpaceToDepth", "float32[1,4,4,3]", "block_size=" LOWEST, "!must be at least minimum 2"},
         {"DepthToSpace", "bool[1,4611686018427387904,1,4]", "block_size=2", "!would give a dimension"},
-        {"DepthToSpace", "float32[1,4,4,3]", "block_size=46341", "!Block size should be > 1 and <= 46340 but was: 46341"},
+        {"DepthToSpace", "float32[1,4,4,3]", "block_size=46341",
+         "!Block size should be > 1 and <= 46340 but was: 46341"},
         {"SpaceToBatchND", "bool[4,4] int64{4} int64[1,2]{" LARGEST ",0}", "", "!would give a dimension"},
         {"SpaceToBatchND", "bool[4611686018427387904,4] int64{4} int64[1,2]{0,0}", "", "!would give a dimension"},
         {"BatchToSpaceND", "bool[4,4] int64{4611686018427387904} int64[1,2]{0,0}", "", "!would give a dimension"},
@@ -65,7 +67,8 @@ static void sizes_beyond_64_bits_are_refused(void **state) {
         {"StridedSlice", "float32[3] int64{" LOWEST "} int64{" LARGEST "} int64{" LARGEST "}", "", "float32[1]"},
         {"StridedSlice", "float32[3] int64{" LARGEST "} int64{" LOWEST "} int64{" LOWEST "}", "", "float32[1]"},
         {"StridedSlice", "float32[3] int64{" LOWEST "} int64{0} int64{1}", "shrink_axis_mask=1", "!out of bounds"},
-        {"StridedSlice", "bool[" LARGEST "] int64{0} int64{0} int64{-1}", "begin_mask=1 end_mask=1", "bool[" LARGEST "]"},
+        {"StridedSlice", "bool[" LARGEST "] int64{0} int64{0} int64{-1}", "begin_mask=1 end_mask=1",
+         "bool[" LARGEST "]"},
     };
     infer_cases_assert(cases, COUNT(cases));
 }
@@ -89,10 +92,10 @@ static void numbers_that_cannot_be_read_are_reported(void **state) {
     static const struct {
         const char *op, *inputs;
     } calls[] = {
-        {"Pad", "float32[2] int32[1,2]"},          {"Tile", "float32[2] int32[1]"},
-        {"Reverse", "float32[2] int32[1]"},        {"Roll", "float32[2] int32[1] int32[1]"},
-        {"MatrixDiag", "float32[2] int32"},        {"MatrixDiag", "float32[2] int32(0) int32"},
-        {"MatrixDiagPart", "float32[2,2] int32"},  {"StridedSlice", "float32[2] int32[1] int32[1] int32[1]"},
+        {"Pad", "float32[2] int32[1,2]"},         {"Tile", "float32[2] int32[1]"},
+        {"Reverse", "float32[2] int32[1]"},       {"Roll", "float32[2] int32[1] int32[1]"},
+        {"MatrixDiag", "float32[2] int32"},       {"MatrixDiag", "float32[2] int32(0) int32"},
+        {"MatrixDiagPart", "float32[2,2] int32"}, {"StridedSlice", "float32[2] int32[1] int32[1] int32[1]"},
     };
     for (size_t i = 0; i < COUNT(calls); ++i) {
         static infer_call_t self;

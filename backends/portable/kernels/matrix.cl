@@ -1,4 +1,4 @@
-/* Ops on the matrices in a tensor's last two dimensions, by element size. Items are elements of the output.
+/* Ops on the matrices in a tensor's last two dimensions, by element size. Items are runs in the output's last dimension.
  *
  * Diagonals are numbered by column - row. Several of them lie together from `upper` down to `lower`, each in as many
  * elements as the longest has: shorter ones at the left or at the right end, the rest is padding.
@@ -11,12 +11,14 @@
 /* Below: `lower` diagonals, above: `upper`; a negative number keeps all. */
 typedef struct gantry_band_t {
     gantry_work_t work;
+    gantry_runs_t runs;
     GANTRY_LONG rows, columns;
     GANTRY_LONG lower, upper;
 } gantry_band_t;
 
 typedef struct gantry_diagonals_t {
     gantry_work_t work;
+    gantry_runs_t runs;
     GANTRY_LONG rows, columns;
     GANTRY_LONG lower, upper;
     GANTRY_LONG length;       /* of the longest diagonal */
@@ -28,20 +30,24 @@ typedef struct gantry_diagonals_t {
 
 #ifdef GANTRY_ITEM_TEXT
 
-/* Sets batch, row, column of element i in matrices of this size. */
-#define GANTRY_FIND_CELL(rows_, columns_)                                                                     \
-    const ulong line = gantry_divide_position((ulong)i, (ulong)(columns_), p->work.count);                    \
-    const GANTRY_LONG batch = (GANTRY_LONG)gantry_divide_position(line, (ulong)(rows_), p->work.count);       \
-    const GANTRY_LONG row = (GANTRY_LONG)line - batch * (rows_);                                              \
-    const GANTRY_LONG column = i - (GANTRY_LONG)line * (columns_);
+/* Sets batch, row and first to end, the columns that item i means, in matrices of so many rows. */
+#define GANTRY_FIND_COLUMNS(rows_)                                                                                  \
+    GANTRY_FIND_RUN(p->runs, p->work.count)                                                                         \
+    const GANTRY_LONG batch = (GANTRY_LONG)gantry_divide_position((ulong)line, (ulong)(rows_), p->work.count);      \
+    const GANTRY_LONG row = line - batch * (rows_);                                                                 \
+    GANTRY_GLOBAL T *outs = out + line * p->runs.size;
 
 GANTRY_ITEM void GANTRY_ITEM_FN(band)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                       GANTRY_PARAMETERS(gantry_band_t) p, const GANTRY_LONG i)
 {
-    GANTRY_FIND_CELL(p->rows, p->columns)
-    const int is_kept = (p->lower < 0 || row - column <= p->lower) && (p->upper < 0 || column - row <= p->upper);
+    GANTRY_FIND_COLUMNS(p->rows)
+    GANTRY_GLOBAL const T *ins = x + line * p->runs.size;
+    const GANTRY_LONG least = p->lower < 0 ? 0 : row - p->lower;
+    const GANTRY_LONG most = p->upper < 0 ? p->columns : row + p->upper;
 
-    out[i] = is_kept ? x[i] : (T)0;
+    for (GANTRY_LONG column = first; column < end; column++) {
+        outs[column] = column >= least && column <= most ? ins[column] : (T)0;
+    }
 }
 GANTRY_ITEMS_1_1(band, T, T, gantry_band_t)
 
@@ -78,10 +84,12 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(diagonal_place)(GANTRY_PARAMETERS(gantry_
 GANTRY_ITEM void GANTRY_ITEM_FN(diagonals)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                            GANTRY_PARAMETERS(gantry_diagonals_t) p, const GANTRY_LONG i)
 {
-    GANTRY_FIND_CELL(p->rows, p->columns)
-    const GANTRY_LONG place = GANTRY_ITEM_FN(diagonal_place)(p, batch, row, column);
+    GANTRY_FIND_COLUMNS(p->rows)
+    for (GANTRY_LONG column = first; column < end; column++) {
+        const GANTRY_LONG place = GANTRY_ITEM_FN(diagonal_place)(p, batch, row, column);
 
-    out[i] = place >= 0 ? x[place] : (T)p->padding;
+        outs[column] = place >= 0 ? x[place] : (T)p->padding;
+    }
 }
 GANTRY_ITEMS_1_1(diagonals, T, T, gantry_diagonals_t)
 
@@ -89,10 +97,14 @@ GANTRY_ITEM void GANTRY_ITEM_FN(set_diagonals)(GANTRY_GLOBAL const T *x, GANTRY_
                                                GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_diagonals_t) p,
                                                const GANTRY_LONG i)
 {
-    GANTRY_FIND_CELL(p->rows, p->columns)
-    const GANTRY_LONG place = GANTRY_ITEM_FN(diagonal_place)(p, batch, row, column);
+    GANTRY_FIND_COLUMNS(p->rows)
+    GANTRY_GLOBAL const T *ins = x + line * p->runs.size;
 
-    out[i] = place >= 0 ? diagonals[place] : x[i];
+    for (GANTRY_LONG column = first; column < end; column++) {
+        const GANTRY_LONG place = GANTRY_ITEM_FN(diagonal_place)(p, batch, row, column);
+
+        outs[column] = place >= 0 ? diagonals[place] : ins[column];
+    }
 }
 GANTRY_ITEMS_2_1(set_diagonals, T, T, T, gantry_diagonals_t)
 
@@ -100,13 +112,17 @@ GANTRY_ITEMS_2_1(set_diagonals, T, T, T, gantry_diagonals_t)
 GANTRY_ITEM void GANTRY_ITEM_FN(diagonal_part)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                                GANTRY_PARAMETERS(gantry_diagonals_t) p, const GANTRY_LONG i)
 {
-    GANTRY_FIND_CELL(p->upper - p->lower + 1, p->length)
+    GANTRY_FIND_COLUMNS(p->upper - p->lower + 1)
     const GANTRY_LONG d = p->upper - row;
-    const GANTRY_LONG at = column - GANTRY_ITEM_FN(diagonal_start)(p, d);
-    const int is_there = at >= 0 && at < GANTRY_ITEM_FN(diagonal_length)(p, d);
-    const GANTRY_LONG from_row = batch * p->rows + at - (d < 0 ? d : 0);
+    const GANTRY_LONG start = GANTRY_ITEM_FN(diagonal_start)(p, d);
+    const GANTRY_LONG length = GANTRY_ITEM_FN(diagonal_length)(p, d);
+    const GANTRY_LONG corner = (batch * p->rows - (d < 0 ? d : 0)) * p->columns + (d > 0 ? d : 0);
 
-    out[i] = is_there ? x[from_row * p->columns + at + (d > 0 ? d : 0)] : (T)p->padding;
+    for (GANTRY_LONG column = first; column < end; column++) {
+        const GANTRY_LONG at = column - start;
+
+        outs[column] = at >= 0 && at < length ? x[corner + at * (p->columns + 1)] : (T)p->padding;
+    }
 }
 GANTRY_ITEMS_1_1(diagonal_part, T, T, gantry_diagonals_t)
 

@@ -6,15 +6,13 @@
  *     mirror   mirrored at the nearer end                              MirrorPad
  *     wrap     taken modulo the input's size                           Tile, Roll
  *
- * An item is a run of neighbours in the last dimension, the only one whose stride is 1: one element on cards, some
- * dozens on processors, where the divisions that find a place are then paid once for all of them. */
+ * Items are runs in the last dimension, the only one whose stride is 1. */
 #ifndef GANTRY_REMAP_PARAMETERS
 #define GANTRY_REMAP_PARAMETERS
 typedef struct gantry_remap_t {
     gantry_work_t work;
     GANTRY_LONG rank;       /* at least 1 */
-    GANTRY_LONG run;        /* elements of an item */
-    GANTRY_LONG runs;       /* items of a row of the output */
+    gantry_runs_t runs;     /* of the output's last dimension */
     GANTRY_LONG edge;       /* mirror: 1 when the outermost element is repeated, else 0 */
     GANTRY_LONG most_place; /* wrap: no index plus offset is above */
     ulong value;            /* border: its bits */
@@ -29,19 +27,18 @@ typedef struct gantry_remap_t {
 
 /* Sets first and end (the item's part of its row), row_size and offset (of the last dimension), and outs, the row; does
  * `use_place`, statements, for every other dimension d, `place` being the output's index and the offset. */
-#define GANTRY_FIND_RUN(use_place)                                                                         \
-    const int last = (int)p->rank - 1;                                                                 \
-    const GANTRY_LONG row_size = p->sizes[last];                                                       \
-    const GANTRY_LONG offset = p->offsets[last];                                                       \
-    ulong rest = gantry_divide_position((ulong)i, (ulong)p->runs, p->work.count);                      \
-    const GANTRY_LONG first = (i - (GANTRY_LONG)rest * p->runs) * p->run;                              \
-    const GANTRY_LONG end = p->dims[last] - first < p->run ? p->dims[last] : first + p->run;           \
-    GANTRY_GLOBAL T *outs = out + (GANTRY_LONG)rest * p->dims[last];                                   \
-    for (int d = last - 1; d >= 0; d--) {                                                              \
-        const ulong next = gantry_divide_position(rest, (ulong)p->dims[d], p->work.count);             \
-        const GANTRY_LONG place = (GANTRY_LONG)(rest - next * (ulong)p->dims[d]) + p->offsets[d];      \
-        rest = next;                                                                                   \
-        use_place                                                                                          \
+#define GANTRY_FIND_PLACES(use_place)                                                              \
+    GANTRY_FIND_RUN(p->runs, p->work.count)                                                        \
+    const int last = (int)p->rank - 1;                                                             \
+    const GANTRY_LONG row_size = p->sizes[last];                                                   \
+    const GANTRY_LONG offset = p->offsets[last];                                                   \
+    GANTRY_GLOBAL T *outs = out + line * p->runs.size;                                             \
+    ulong rest = (ulong)line;                                                                      \
+    for (int d = last - 1; d >= 0; d--) {                                                          \
+        const ulong next = gantry_divide_position(rest, (ulong)p->dims[d], p->work.count);         \
+        const GANTRY_LONG place = (GANTRY_LONG)(rest - next * (ulong)p->dims[d]) + p->offsets[d];  \
+        rest = next;                                                                               \
+        use_place                                                                                  \
     }
 
 GANTRY_ITEM void GANTRY_ITEM_FN(border)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
@@ -49,7 +46,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(border)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL 
 {
     int is_inside = 1;
     GANTRY_LONG row = 0; /* of the input, as long as it is inside */
-    GANTRY_FIND_RUN({
+    GANTRY_FIND_PLACES({
         is_inside = is_inside && place >= 0 && place < p->sizes[d];
         row += place * p->strides[d];
     })
@@ -78,7 +75,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(mirror)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL 
                                         GANTRY_PARAMETERS(gantry_remap_t) p, const GANTRY_LONG i)
 {
     GANTRY_GLOBAL const T *ins = x;
-    GANTRY_FIND_RUN(ins += GANTRY_MIRROR(place, p->sizes[d]) * p->strides[d];)
+    GANTRY_FIND_PLACES(ins += GANTRY_MIRROR(place, p->sizes[d]) * p->strides[d];)
     for (GANTRY_LONG e = first; e < end; e++) {
         outs[e] = ins[GANTRY_MIRROR(e + offset, row_size)];
     }
@@ -92,7 +89,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(wrap)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T 
                                       GANTRY_PARAMETERS(gantry_remap_t) p, const GANTRY_LONG i)
 {
     GANTRY_GLOBAL const T *ins = x;
-    GANTRY_FIND_RUN(ins += GANTRY_WRAP(place, p->sizes[d]) * p->strides[d];)
+    GANTRY_FIND_PLACES(ins += GANTRY_WRAP(place, p->sizes[d]) * p->strides[d];)
     GANTRY_LONG at = GANTRY_WRAP(first + offset, row_size);
     GANTRY_LONG e = first;
 
