@@ -9,6 +9,11 @@
 #define TEXT_MULTIPLIED "type of float16, bfloat16, float32, float64, int32, int64"
 #define TEXT_COMPUTED "type of float32, float64, int32, int64, bool"
 #define TEXT_CONVERTED "type of float16, bfloat16, float32, float64, int32, int64, bool"
+#define TEXT_FLOATING "type of float16, bfloat16, float32, float64"
+#define TEXT_INTEGERS "type of integers of every size"
+#define TEXT_SIGNED_NUMERIC "type of floats and signed integers of every size"
+#define TEXT_NUMERIC "type of floats and integers of every size"
+#define TEXT_NUMERIC_BOOL "type of floats and integers of every size, bool"
 #define TEXT_ANY "type"
 
 #define FIXED(dtype)
@@ -21,6 +26,7 @@
 #define TYPE_REQUIRED(attr, set) #attr ": " TEXT_##set " (required)",
 #define BOOL_ATTR(attr, value) #attr ": bool = " #value,
 #define INT_ATTR(attr, value) #attr ": int = " #value,
+#define FLOAT_ATTR(attr, value) #attr ": float = " #value,
 #define LENGTH_ATTR(attr) #attr ": int (the list's length)",
 #define STRING_ATTR(attr, value) #attr ": string = " #value,
 #define INTS_ATTR(attr) #attr ": list of ints = {}",
