@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Make the constants of backends/portable/kernels/math_float32.cl and math_float64.cl.
+"""Make the constants of the files math_*.cl in backends/portable/kernels.
 
 Every polynomial is the minimax fit (Remez's exchange on a fine grid) of the function named beside it, under a weight
 that turns the fit's error into relative error of the final result. Coefficients are rounded to the target format one
@@ -7,7 +7,7 @@ at a time; after each rounding the remaining ones are fitted again, so that they
 lowest power goes first, but the highest where 0 lies inside the range: there the other order would leave functions
 that all vanish at 0, whose best fit need not alternate. Needs mpmath alone.
 
-    make_math_coefficients.py            write the constants between the markers of both files
+    make_math_coefficients.py            write the constants between the markers of each file
     make_math_coefficients.py --check    change nothing; exit 1 when a file does not hold these constants
     make_math_coefficients.py --print    show each polynomial's error
 """
@@ -15,7 +15,7 @@ import argparse
 import pathlib
 import sys
 
-from mpmath import mp, mpf, cos, exp, lu_solve, log, matrix, pi, sin, sqrt, tanh
+from mpmath import mp, mpf, asin, atan, atanh, cos, exp, floor, lu_solve, log, matrix, pi, sin, sinh, sqrt, tan, tanh
 
 mp.prec = 200
 
@@ -145,12 +145,18 @@ def atanh_tail(s):
     return (log((1 + s) / (1 - s)) - 2 * s) / s**3
 
 
+def odd_tail(function):
+    """(f(x) - x) / x^3 of an odd function that begins with x."""
+    return lambda x: (function(x) - x) / x**3
+
+
 def off_zero(function):
     return lambda x: function(x if abs(x) > TINY else TINY)
 
 
 TINY = mpf(2) ** -40
 HALF_LN2 = log(mpf(2)) / 2 * (1 + mpf(2) ** -8)
+FAR_LEAD = 15  # zeros before 2 / pi, which gantry__reduce_far_f32 counts on
 SPAN = [sqrt(mpf(1) / 2) - 1, sqrt(mpf(2)) - 1]
 
 
@@ -169,6 +175,12 @@ def atanh_fit(size, form):
 
 def tanh_fit(tail, limit, size, form):
     return fit(even(tail), even(lambda x: x**3 / tanh(x)), TINY, mpf(limit)**2, size, form)
+
+
+def odd_fit(function, limit, size, form):
+    """f(x) = x + x^3 P(x^2) for |x| <= limit."""
+    limit = mpf(limit) * (1 + TINY)
+    return fit(even(odd_tail(function)), even(lambda x: x**3 / function(x)), TINY, limit**2, size, form)
 
 
 def sin_fit(size, form):
@@ -197,6 +209,12 @@ class Block:
 
     def constant(self, name, value):
         self.lines.append(f"#define GANTRY_{name}_{self.tag} {self.form.spell(value)}")
+
+    def words(self, name, value, lead, count):
+        """The first bits of 0 < value < 1, behind `lead` zeros, as 32-bit integers."""
+        for index in range(count):
+            word = int(floor(value * mpf(2) ** (32 * (index + 1) - lead))) % 2**32
+            self.lines.append(f"#define GANTRY_{name}_WORD_{index} 0x{word:08x}u")
 
     def polynomial(self, name, fitted):
         coefficients, error = fitted
@@ -227,6 +245,29 @@ def float32_block():
     return block
 
 
+def trig_block():
+    block = Block(FLOAT, "F32")
+    for index, part in enumerate(split(pi / 2, FLOAT, 14, 14, 14)):
+        block.constant(f"QUARTER_{index}", part)
+    for name, part in zip(("HALF_PI", "HALF_PI_LOW"), split(pi / 2, FLOAT, 24)):
+        block.constant(name, part)
+    for name, part in zip(("HALF_PI_UPPER", "HALF_PI_REST"), split(pi / 2, FLOAT, 12)):
+        block.constant(name, part)
+    with mp.workprec(320):
+        block.words("TWO_OVER_PI", 2 / pi, FAR_LEAD, 7)
+    block.polynomial("TAN", odd_fit(tan, pi / 4, 7, FLOAT))
+    block.polynomial("ASIN", odd_fit(asin, "0.5", 5, FLOAT))
+    block.polynomial("ATAN", odd_fit(atan, 1, 9, FLOAT))
+    return block
+
+
+def hyperbolic_block():
+    block = Block(FLOAT, "F32")
+    block.polynomial("SINH", odd_fit(sinh, 1, 4, FLOAT))
+    block.polynomial("ATANH", odd_fit(atanh, "0.5", 6, FLOAT))
+    return block
+
+
 def float64_block():
     block = Block(DOUBLE, "F64")
     block.constant("LOG2E", DOUBLE.round(1 / log(mpf(2))))
@@ -243,6 +284,14 @@ def float64_block():
     return block
 
 
+FILES = (
+    ("math_float32.cl", float32_block),
+    ("math_float32_trig.cl", trig_block),
+    ("math_float32_hyperbolic.cl", hyperbolic_block),
+    ("math_float64.cl", float64_block),
+)
+
+
 def replaced(text, block):
     start, stop = text.index(BEGIN), text.index(END) + len(END)
     return text[:start] + block + text[stop:]
@@ -254,7 +303,7 @@ def main():
     parser.add_argument("--print", action="store_true", help="show the constants and each polynomial's error")
     arguments = parser.parse_args()
     stale = 0
-    for name, make in (("math_float32.cl", float32_block), ("math_float64.cl", float64_block)):
+    for name, make in FILES:
         block = make()
         if arguments.print:
             print(block.text(), *block.report, sep="\n")

@@ -10,7 +10,15 @@ extern const char gantry__text_dialect[];
 extern const char gantry__text_launch[];
 extern const char gantry__text_types[];
 extern const char gantry__text_math_float32[];
+extern const char gantry__text_math_float32_pair[];
+extern const char gantry__text_math_float32_special[];
+extern const char gantry__text_math_float32_activation[];
+extern const char gantry__text_math_float32_gamma[];
+extern const char gantry__text_math_float32_pow[];
+extern const char gantry__text_math_float32_hyperbolic[];
+extern const char gantry__text_math_float32_trig[];
 extern const char gantry__text_math_float64[];
+extern const char gantry__text_math_float64_library[];
 
 extern const char gantry__text_convert[];
 extern const char gantry__text_half[];
@@ -35,5 +43,9 @@ extern const char gantry__text_move[];
 extern const char gantry__text_gather[];
 extern const char gantry__text_one_hot[];
 extern const char gantry__text_matrix[];
+extern const char gantry__text_window[];
+extern const char gantry__text_pool[];
+extern const char gantry__text_patches[];
+extern const char gantry__text_window_sum[];
 
 #endif

@@ -92,6 +92,12 @@ gantry_status_t gantry__infer_random_v2(gantry__infer_t *call);
 
 gantry_status_t gantry__infer_matrix_band_part(gantry__infer_t *call);
 
+gantry_status_t gantry__infer_max_pool(gantry__infer_t *call);
+gantry_status_t gantry__infer_avg_pool(gantry__infer_t *call);
+gantry_status_t gantry__infer_depthwise_conv(gantry__infer_t *call);
+gantry_status_t gantry__infer_extract_image_patches(gantry__infer_t *call);
+gantry_status_t gantry__infer_fold_image_patches(gantry__infer_t *call);
+
 gantry_status_t gantry__infer_const(gantry__infer_t *call); /* refuses: a constant is not called by name */
 gantry_status_t gantry__infer_var_handle(gantry__infer_t *call);
 

@@ -10,10 +10,12 @@
 #define TEXT_COMPUTED "type of float32, float64, int32, int64, bool"
 #define TEXT_CONVERTED "type of float16, bfloat16, float32, float64, int32, int64, bool"
 #define TEXT_FLOATING "type of float16, bfloat16, float32, float64"
-#define TEXT_INTEGERS "type of integers of every size"
-#define TEXT_SIGNED_NUMERIC "type of floats and signed integers of every size"
-#define TEXT_NUMERIC "type of floats and integers of every size"
-#define TEXT_NUMERIC_BOOL "type of floats and integers of every size, bool"
+#define TEXT_SIGNED "type of int8, int16, int32, int64"
+#define TEXT_UNSIGNED "type of uint8, uint16, uint32, uint64"
+#define TEXT_INTEGERS "type of int8, int16, int32, int64, uint8, uint16, uint32, uint64"
+#define TEXT_SIGNED_NUMERIC "type of the floating types and signed integers"
+#define TEXT_NUMERIC "type of the floating types and integers"
+#define TEXT_NUMERIC_BOOL "type of the floating types, integers and bool"
 #define TEXT_ANY "type"
 
 #define FIXED(dtype)
@@ -28,6 +30,7 @@
 #define INT_ATTR(attr, value) #attr ": int = " #value,
 #define FLOAT_ATTR(attr, value) #attr ": float = " #value,
 #define LENGTH_ATTR(attr) #attr ": int (the list's length)",
+#define FLOAT_ATTR(attr, value) #attr ": float = " #value,
 #define STRING_ATTR(attr, value) #attr ": string = " #value,
 #define INTS_ATTR(attr) #attr ": list of ints = {}",
 #define SHAPE_ATTR(attr) #attr ": shape (required)",

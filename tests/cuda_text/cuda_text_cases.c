@@ -133,8 +133,9 @@ typedef struct tensor_t {
 typedef struct case_t {
     tensor_t tensors[MOST_TENSORS];
     gantry_attr_t attrs[MOST_ATTRS];
+    int64_t lists[MOST_ATTRS][MOST_DIMS];
     const gantry_arg_t *inputs[MOST_TENSORS];
-    gantry_arg_t *outputs[1];
+    gantry_arg_t *outputs[MOST_TENSORS];
     const gantry_attr_t *attr_list[MOST_ATTRS];
     gantry_op_call_t call;
     char words[MOST_LINE];
@@ -181,12 +182,24 @@ static bool read_tensor(const types_t *types, char *word, tensor_t *tensor) {
     return arg->dtype != 0;
 }
 
-static bool read_attr(char *word, gantry_attr_t *attr) {
-    char *equals = strchr(word, '=');
-    if (!equals) return false;
-    *equals = '\0';
-    *attr = (gantry_attr_t){.struct_size = sizeof *attr, .kind = GANTRY_ATTR_INT, .name = word};
-    attr->i = strtoll(equals + 1, NULL, 10);
+/* name=1, name=0.5, name=VALID or name=[1,2,2,1]. */
+static bool read_attr(char *word, gantry_attr_t *attr, int64_t list[MOST_DIMS]) {
+    char *value = strchr(word, '=');
+    if (!value) return false;
+    *value++ = '\0';
+    *attr = (gantry_attr_t){.struct_size = sizeof *attr, .kind = GANTRY_ATTR_INT, .name = word, .list = list, .s = value};
+    if (*value == '[') {
+        attr->kind = GANTRY_ATTR_INTS;
+        for (char *at = value + 1; *at && *at != ']' && attr->i < MOST_DIMS; at += *at == ',')
+            list[attr->i++] = strtoll(at, &at, 10);
+    } else if (isalpha((unsigned char)*value)) {
+        attr->kind = GANTRY_ATTR_STRING;
+    } else if (strchr(value, '.')) {
+        attr->kind = GANTRY_ATTR_FLOAT;
+        attr->f = strtod(value, NULL);
+    } else {
+        attr->i = strtoll(value, NULL, 10);
+    }
     return true;
 }
 
@@ -201,7 +214,8 @@ static bool read_call(const char *text, const types_t *types, case_t *item) {
         if (strcmp(word, "->") == 0) {
             output = true;
         } else if (strchr(word, '=')) {
-            if (call->attr_count == MOST_ATTRS || !read_attr(word, &item->attrs[call->attr_count])) return false;
+            if (call->attr_count == MOST_ATTRS || !read_attr(word, &item->attrs[call->attr_count], item->lists[call->attr_count]))
+                return false;
             item->attr_list[call->attr_count] = &item->attrs[call->attr_count];
             call->attr_count++;
         } else {
@@ -211,14 +225,13 @@ static bool read_call(const char *text, const types_t *types, case_t *item) {
             else
                 item->inputs[call->input_count++] = &item->tensors[tensors].arg;
             tensors++;
-            if (output) break;
         }
     }
     call->struct_size = sizeof *call;
     call->inputs = item->inputs;
     call->outputs = item->outputs;
     call->attrs = item->attr_list;
-    return call->output_count == 1;
+    return call->output_count > 0;
 }
 
 /* ---- all calls ---- */

@@ -19,13 +19,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../backends/portable/kernels/dialect.cl"
-#include "../../backends/portable/kernels/math_float32.cl"
+#include "float32_error.h"
+#include "math_float32_reference.h"
+#include "math_float32_text.h"
 
 enum { BLOCK = 1024, MOST_THREADS = 64, DEFAULT_STRIDE = 1009 };
 
 #define INPUTS (UINT64_C(1) << 32)
-#define NAN_BITS UINT32_C(0x7fc00000)
 
 typedef struct subject {
     const char *name;
@@ -59,53 +59,17 @@ typedef struct task {
         }                                                                                                              \
     }
 
-FILL(exp)
-FILL(log)
-FILL(tanh)
-FILL(sigmoid)
-FILL(sqrt)
-FILL(sin_4pi)
-FILL(cos_4pi)
-
-static double sigmoid_reference(double x)
-{
-    return 1.0 / (1.0 + exp(-x));
-}
+#define MATH_FUNCTION(name, reference, bound_ulp, domain) FILL(name)
+#include "math_float32_functions.def"
+#undef MATH_FUNCTION
 
 static const subject_t subjects[] = {
-    {"exp", fill_exp, exp, 1.0, 0.0f},
-    {"log", fill_log, log, 1.0, 0.0f},
-    {"tanh", fill_tanh, tanh, 1.0, 0.0f},
-    {"sigmoid", fill_sigmoid, sigmoid_reference, 1.0, 0.0f},
-    {"sqrt", fill_sqrt, sqrt, 0.5, 0.0f},
-    {"sin_4pi", fill_sin_4pi, sin, 2.0, 12.5663706f},
-    {"cos_4pi", fill_cos_4pi, cos, 2.0, 12.5663706f},
+#define MATH_FUNCTION(name, reference, bound_ulp, domain) {#name, fill_##name, reference, bound_ulp, domain},
+#include "math_float32_functions.def"
+#undef MATH_FUNCTION
 };
 
 enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };
-
-/* Distance of y from the exact result in units of float's last place at that result; infinite for a wrong special. */
-static double error_in_ulp(float y, double wanted)
-{
-    float nearest = (float)wanted;
-    if (isnan(wanted)) {
-        return GANTRY_AS_UINT(y) == NAN_BITS ? 0.0 : HUGE_VAL;
-    }
-    if (wanted == 0.0 || isinf(wanted)) {
-        return GANTRY_AS_UINT(y) == GANTRY_AS_UINT(nearest) ? 0.0 : HUGE_VAL;
-    }
-    if (isnan(y) || (y != 0.0f && (signbit(y) != 0) != (signbit(wanted) != 0))) {
-        return HUGE_VAL;
-    }
-    /* An overflowed result counts as 2^128, the float that would follow the largest. */
-    double value = isinf(y) ? copysign(0x1p128, (double)y) : (double)y;
-    double capped = fabs(wanted) > 0x1p128 ? copysign(0x1p128, wanted) : wanted;
-    int exponent = fabs(capped) < 0x1p-126 ? -126 : ilogb(capped);
-    if (exponent > 127) {
-        exponent = 127;
-    }
-    return fabs(value - capped) * ldexp(1.0, 23 - exponent);
-}
 
 static void compare_block(task_t *task, const float *x, const float *y, int count)
 {
@@ -113,14 +77,14 @@ static void compare_block(task_t *task, const float *x, const float *y, int coun
         double wanted = task->subject->reference((double)x[i]);
         float nearest = (float)wanted;
         task->worst.compared++;
-        uint32_t best = isnan(wanted) ? NAN_BITS : GANTRY_AS_UINT(nearest);
+        uint32_t best = isnan(wanted) ? FLOAT32_NAN_BITS : GANTRY_AS_UINT(nearest);
         if (best == GANTRY_AS_UINT(y[i])) {
             task->worst.rounded_right++;
             if (task->worst.error_ulp >= 0.5) {
                 continue;
             }
         }
-        double error = error_in_ulp(y[i], wanted);
+        double error = float32_error_ulp(y[i], wanted);
         if (error > task->worst.error_ulp) {
             task->worst.error_ulp = error;
             task->worst.input = x[i];
@@ -162,6 +126,8 @@ static void run_specials(task_t *task)
         0x3f800000u, 0xbf800000u, 0x3f7fffffu, 0x3f800001u, 0x42b17217u, 0x42b17218u, 0xc2aeac4fu, 0xc2aeac50u,
         0xc2cff1b4u, 0xc2cff1b5u, 0xc2d00000u, 0x42b20000u, 0x3f100000u, 0x3f0fffffu, 0x41200000u, 0x41102cb3u,
         0x3f3504f3u, 0x3f3504f2u, 0x3fb504f3u, 0x3fb504f4u, 0x3fc90fdbu, 0x40490fdbu, 0x40c90fdbu, 0x41490fdbu,
+        0x3f000000u, 0x3effffffu, 0xbf000001u, 0x3f490fdbu, 0x44800000u, 0xc47fffffu, 0x45800000u, 0x457fffffu,
+        0x42b2d4fcu, 0x42b2d4fdu, 0x6f79be45u, 0xef79be45u, 0x4e800000u, 0x4e800001u, 0xbf7fffffu, 0xbf800001u,
     };
     float x[BLOCK];
     float y[BLOCK];

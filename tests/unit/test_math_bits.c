@@ -20,45 +20,80 @@
 #include <CL/cl.h>
 #include <cmocka.h>
 
-#include "../../backends/portable/kernels/dialect.cl"
-#include "../../backends/portable/kernels/math_float32.cl"
+#include "math_float32_text.h"
+
 #include "../../backends/portable/kernels/math_float64.cl"
+#include "../../backends/portable/kernels/math_float64_library.cl"
 
 #ifndef GANTRY_KERNELS_FOLDER
 #define GANTRY_KERNELS_FOLDER "backends/portable/kernels"
 #endif
 
-enum { COUNT = 4 << 20, LOCAL_SIZE = 64 };
+enum { COUNT = 4 << 20, LIBRARY_COUNT = 1 << 18, LOCAL_SIZE = 64, LIBRARY_ULP = 4 };
 
-/* Every function tested, by width: C loops, kernels and their table all come from these lists. */
-#define FUNCTIONS_F32(X) X(exp) X(log) X(tanh) X(sigmoid) X(sqrt) X(sin_4pi) X(cos_4pi)
+/* Every function tested: C loops, kernels and their tables all come from these lists and math_float32_functions.def.
+ * Those of two arguments have (x, z). The library's are the C library's in C and the device's own there. */
+#define PAIRS_F32(X) X(atan2)
 #define FUNCTIONS_F64(X) X(exp) X(log) X(tanh) X(sigmoid) X(sqrt) X(sin_4pi) X(cos_4pi)
+#define LIBRARY_F64(X)                                                                                                 \
+    X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(erf) X(erfc) X(expm1)    \
+    X(log1p) X(lgamma)
+#define LIBRARY_PAIRS_F64(X) X(atan2) X(pow) X(fmod)
+#define ONE(name) +1
+enum { LIBRARY_PAIRS = 0 LIBRARY_PAIRS_F64(ONE) };
 
-#define C_LOOP(name, type, width)                                                                                      \
-    static void loop_##name##_##width(void *restrict out, const void *restrict in, size_t count)                      \
+#define LOOP(name, type, width, ...)                                                                                   \
+    static void loop_##name##_##width(void *restrict out, const void *restrict xs, const void *restrict zs,           \
+                                      size_t count)                                                                    \
     {                                                                                                                  \
         type *restrict y = out;                                                                                        \
-        const type *restrict x = in;                                                                                   \
+        const type *restrict x = xs;                                                                                   \
+        const type *restrict z = zs;                                                                                   \
+        (void)z;                                                                                                       \
         for (size_t i = 0; i < count; i++) {                                                                           \
-            y[i] = gantry_##name##_##width(x[i]);                                                                      \
+            y[i] = gantry_##name##_##width(__VA_ARGS__);                                                               \
         }                                                                                                              \
     }
-#define C_LOOP_F32(name) C_LOOP(name, float, f32)
-#define C_LOOP_F64(name) C_LOOP(name, double, f64)
-FUNCTIONS_F32(C_LOOP_F32)
-FUNCTIONS_F64(C_LOOP_F64)
+#define LOOP_F32(name, ...) LOOP(name, float, f32, x[i])
+#define LOOP_PAIR_F32(name) LOOP(name, float, f32, x[i], z[i])
+#define LOOP_F64(name) LOOP(name, double, f64, x[i])
+#define LOOP_PAIR_F64(name) LOOP(name, double, f64, x[i], z[i])
+#define MATH_FUNCTION LOOP_F32
+#include "math_float32_functions.def"
+#undef MATH_FUNCTION
+PAIRS_F32(LOOP_PAIR_F32)
+FUNCTIONS_F64(LOOP_F64)
+LIBRARY_F64(LOOP_F64)
+LIBRARY_PAIRS_F64(LOOP_PAIR_F64)
 
 typedef struct subject {
     const char *name;
+    const char *arguments;
     const char *type;
     size_t size_bytes;
-    void (*loop)(void *restrict y, const void *restrict x, size_t count);
+    void (*loop)(void *restrict y, const void *restrict x, const void *restrict z, size_t count);
 } subject_t;
 
-#define SUBJECT_F32(name) {#name "_f32", "float", 4, loop_##name##_f32},
-#define SUBJECT_F64(name) {#name "_f64", "double", 8, loop_##name##_f64},
-static const subject_t subjects_f32[] = {FUNCTIONS_F32(SUBJECT_F32)};
-static const subject_t subjects_f64[] = {FUNCTIONS_F64(SUBJECT_F64)};
+#define ROW_F32(name, ...) {#name "_f32", "x[i]", "float", 4, loop_##name##_f32},
+#define ROW_PAIR_F32(name) {#name "_f32", "x[i], z[i]", "float", 4, loop_##name##_f32},
+#define ROW_F64(name) {#name "_f64", "x[i]", "double", 8, loop_##name##_f64},
+#define ROW_PAIR_F64(name) {#name "_f64", "x[i], z[i]", "double", 8, loop_##name##_f64},
+#define MATH_FUNCTION ROW_F32
+static const subject_t subjects_f32[] = {
+#include "math_float32_functions.def"
+    PAIRS_F32(ROW_PAIR_F32)};
+#undef MATH_FUNCTION
+static const subject_t subjects_f64[] = {FUNCTIONS_F64(ROW_F64)};
+static const subject_t subjects_library[] = {LIBRARY_F64(ROW_F64) LIBRARY_PAIRS_F64(ROW_PAIR_F64)};
+
+/* Inputs of one run. */
+typedef struct inputs {
+    const void *x;
+    const void *z;
+    size_t count; /* of each */
+} inputs_t;
+
+typedef size_t (*compare_fn)(const subject_t *subject, const inputs_t *inputs, const void *device, const void *host);
 
 typedef struct fixture {
     cl_device_id device;
@@ -167,7 +202,7 @@ static int close_device(void **state)
 static cl_program build_program(const fixture_t *fixture, const char *text, const subject_t *subjects, size_t count,
                                 unsigned lanes)
 {
-    char kernels[4096] = "";
+    char kernels[8192] = "";
     char options[320];
     char width[12] = "";
     size_t used = 0;
@@ -178,14 +213,16 @@ static cl_program build_program(const fixture_t *fixture, const char *text, cons
     }
     for (size_t i = 0; i < count; i++) {
         used += (size_t)snprintf(kernels + used, sizeof kernels - used,
-                                 "__kernel void run_%s(__global const %s%s *x, __global %s%s *y)\n"
-                                 "{ size_t i = get_global_id(0); y[i] = gantry_%s(x[i]); }\n",
-                                 subjects[i].name, subjects[i].type, width, subjects[i].type, width,
-                                 subjects[i].name);
+                                 "KERNEL(%s, %s%s, gantry_%s(%s))\n", subjects[i].name, subjects[i].type, width,
+                                 subjects[i].name, subjects[i].arguments);
     }
-    const char *parts[] = {text, kernels};
+    const char *parts[] = {text,
+                           "#define KERNEL(name, T, value) \\\n"
+                           "__kernel void run_##name(__global const T *x, __global const T *z, __global T *y) \\\n"
+                           "{ size_t i = get_global_id(0); y[i] = value; }\n",
+                           kernels};
     cl_int code = CL_SUCCESS;
-    cl_program program = clCreateProgramWithSource(fixture->context, 2, parts, NULL, &code);
+    cl_program program = clCreateProgramWithSource(fixture->context, 3, parts, NULL, &code);
     assert_int_equal(code, CL_SUCCESS);
     if (clBuildProgram(program, 1, &fixture->device, options, NULL, NULL) != CL_SUCCESS) {
         static char log[16384];
@@ -195,28 +232,39 @@ static cl_program build_program(const fixture_t *fixture, const char *text, cons
     return program;
 }
 
+static cl_mem input_buffer(const fixture_t *fixture, const void *values, size_t bytes)
+{
+    cl_int code = CL_SUCCESS;
+    cl_mem buffer = clCreateBuffer(fixture->context, CL_MEM_READ_ONLY, bytes, NULL, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    assert_int_equal(clEnqueueWriteBuffer(fixture->queue, buffer, CL_TRUE, 0, bytes, values, 0, NULL, NULL),
+                     CL_SUCCESS);
+    return buffer;
+}
+
 static void run_on_device(const fixture_t *fixture, cl_program program, const subject_t *subject, unsigned lanes,
-                          const void *x, void *y)
+                          const inputs_t *inputs, void *y)
 {
     char name[64];
-    size_t bytes = (size_t)COUNT * subject->size_bytes;
-    size_t global = COUNT / lanes;
+    size_t bytes = inputs->count * subject->size_bytes;
+    size_t global = inputs->count / lanes;
     size_t local = LOCAL_SIZE;
     cl_int code = CL_SUCCESS;
     snprintf(name, sizeof name, "run_%s", subject->name);
     cl_kernel kernel = clCreateKernel(program, name, &code);
     assert_int_equal(code, CL_SUCCESS);
-    cl_mem in = clCreateBuffer(fixture->context, CL_MEM_READ_ONLY, bytes, NULL, &code);
-    assert_int_equal(code, CL_SUCCESS);
+    cl_mem x = input_buffer(fixture, inputs->x, bytes);
+    cl_mem z = input_buffer(fixture, inputs->z, bytes);
     cl_mem out = clCreateBuffer(fixture->context, CL_MEM_WRITE_ONLY, bytes, NULL, &code);
     assert_int_equal(code, CL_SUCCESS);
-    assert_int_equal(clEnqueueWriteBuffer(fixture->queue, in, CL_TRUE, 0, bytes, x, 0, NULL, NULL), CL_SUCCESS);
-    clSetKernelArg(kernel, 0, sizeof in, &in);
-    clSetKernelArg(kernel, 1, sizeof out, &out);
+    clSetKernelArg(kernel, 0, sizeof x, &x);
+    clSetKernelArg(kernel, 1, sizeof z, &z);
+    clSetKernelArg(kernel, 2, sizeof out, &out);
     code = clEnqueueNDRangeKernel(fixture->queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL);
     assert_int_equal(code, CL_SUCCESS);
     assert_int_equal(clEnqueueReadBuffer(fixture->queue, out, CL_TRUE, 0, bytes, y, 0, NULL, NULL), CL_SUCCESS);
-    clReleaseMemObject(in);
+    clReleaseMemObject(x);
+    clReleaseMemObject(z);
     clReleaseMemObject(out);
     clReleaseKernel(kernel);
 }
@@ -233,43 +281,76 @@ static uint64_t bits_at(const void *values, size_t index, size_t size_bytes)
     return wide;
 }
 
+/* Distance in units of the last place of wanted or 1, whichever is greater; infinite where a special result differs.
+ * An infinity is as good as what is nearly one. */
+static double distance_in_ulp(double got, double wanted)
+{
+    bool huge = fabs(got) > 0x1.ffp1023 && fabs(wanted) > 0x1.ffp1023 && signbit(got) == signbit(wanted);
+    if (GANTRY_AS_ULONG(got) == GANTRY_AS_ULONG(wanted) || huge) {
+        return 0.0;
+    }
+    if (!isfinite(got) || !isfinite(wanted)) {
+        return HUGE_VAL;
+    }
+    return ldexp(fabs(got - wanted), 52 - (fabs(wanted) < 1.0 ? 0 : ilogb(wanted)));
+}
+
 /* Number of unequal results; the first is printed. */
-static size_t compare(const subject_t *subject, const void *x, const void *device, const void *host)
+static size_t compare_bits(const subject_t *subject, const inputs_t *inputs, const void *device, const void *host)
 {
     size_t unequal = 0;
-    for (size_t i = 0; i < COUNT; i++) {
+    for (size_t i = 0; i < inputs->count; i++) {
         uint64_t got = bits_at(device, i, subject->size_bytes);
         uint64_t wanted = bits_at(host, i, subject->size_bytes);
         if (got != wanted && unequal++ == 0) {
-            print_message("%s: input 0x%llx gives 0x%llx on the device, 0x%llx in C\n", subject->name,
-                          (unsigned long long)bits_at(x, i, subject->size_bytes), (unsigned long long)got,
+            print_message("%s(%s): x 0x%llx, z 0x%llx give 0x%llx on the device, 0x%llx in C\n", subject->name,
+                          subject->arguments, (unsigned long long)bits_at(inputs->x, i, subject->size_bytes),
+                          (unsigned long long)bits_at(inputs->z, i, subject->size_bytes), (unsigned long long)got,
                           (unsigned long long)wanted);
         }
     }
     if (unequal != 0) {
-        print_message("%s: %zu of %d results differ\n", subject->name, unequal, COUNT);
+        print_message("%s: %zu of %zu results differ\n", subject->name, unequal, inputs->count);
     }
     return unequal;
 }
 
-static void compare_all(const fixture_t *fixture, const char *file, const subject_t *subjects, size_t count,
-                        unsigned lanes, const void *x)
+/* 1 when some results are further apart than LIBRARY_ULP; the furthest are printed. */
+static size_t compare_nearness(const subject_t *subject, const inputs_t *inputs, const void *device, const void *host)
 {
-    const char *const names[] = {"dialect.cl", file};
-    char *text = read_text(names, 2);
-    assert_non_null(text);
+    const double *x = inputs->x;
+    const double *z = inputs->z;
+    const double *got = device;
+    const double *wanted = host;
+    size_t furthest = 0;
+    double most = 0.0;
+    for (size_t i = 0; i < inputs->count; i++) {
+        double distance = distance_in_ulp(got[i], wanted[i]);
+        if (distance > most) {
+            most = distance;
+            furthest = i;
+        }
+    }
+    print_message("%s(%s): x = %a, z = %a give %.17g on the device, %.17g in C: %.1f ulp\n", subject->name,
+                  subject->arguments, x[furthest], z[furthest], got[furthest], wanted[furthest], most);
+    return most > LIBRARY_ULP ? 1 : 0;
+}
+
+/* Runs each subject on the device and in C, and gives both results to compare; the sum of what that returns must be 0. */
+static void compare_all(const fixture_t *fixture, const char *text, const subject_t *subjects, size_t count,
+                        unsigned lanes, const inputs_t *inputs, compare_fn compare)
+{
     cl_program program = build_program(fixture, text, subjects, count, lanes);
-    void *device = malloc((size_t)COUNT * 8);
-    void *host = malloc((size_t)COUNT * 8);
+    void *device = malloc(inputs->count * 8);
+    void *host = malloc(inputs->count * 8);
     assert_non_null(device);
     assert_non_null(host);
     size_t unequal = 0;
     for (size_t i = 0; i < count; i++) {
-        run_on_device(fixture, program, &subjects[i], lanes, x, device);
-        subjects[i].loop(host, x, COUNT);
-        unequal += compare(&subjects[i], x, device, host);
+        run_on_device(fixture, program, &subjects[i], lanes, inputs, device);
+        subjects[i].loop(host, inputs->x, inputs->z, inputs->count);
+        unequal += compare(&subjects[i], inputs, device, host);
     }
-    free(text);
     free(device);
     free(host);
     clReleaseProgram(program);
@@ -300,6 +381,18 @@ static double next_in_range(uint64_t *state, size_t index, double wide)
     return index % 4 == 1 ? 20.0 * unit - 10.0 : index % 4 == 2 ? 2.0 * wide * unit - wide : 12.566 * unit;
 }
 
+/* The second arguments: the first ones in another order, half of them beside others of their kind. */
+static void *make_partners(const void *x, size_t count, size_t size_bytes)
+{
+    char *z = malloc(count * size_bytes);
+    assert_non_null(z);
+    for (size_t i = 0; i < count; i++) {
+        size_t from = (i * 5 + i / 4 % 2) % count;
+        memcpy(z + i * size_bytes, (const char *)x + from * size_bytes, size_bytes);
+    }
+    return z;
+}
+
 static void compare_float32(const fixture_t *fixture, unsigned lanes)
 {
     static const uint32_t specials[] = {
@@ -308,33 +401,62 @@ static void compare_float32(const fixture_t *fixture, unsigned lanes)
         0x3f800000u, 0xbf800000u, 0x42b17217u, 0x42b17218u, 0xc2aeac50u, 0xc2cff1b4u, 0xc2cff1b5u, 0x3f700000u,
     };
     enum { SPECIALS = sizeof specials / sizeof specials[0] };
+    static const char *const files[] = {GANTRY_MATH_FLOAT32_FILES};
     skip_with_reason(fixture);
+    char *text = read_text(files, sizeof files / sizeof files[0]);
     float *x = malloc((size_t)COUNT * sizeof *x);
+    assert_non_null(text);
     assert_non_null(x);
     uint64_t seed = 88172645463325252u;
     for (size_t i = 0; i < COUNT; i++) {
         uint32_t bits = i < SPECIALS ? specials[i] : (uint32_t)(next_bits(&seed) >> 32);
         x[i] = i < SPECIALS || i % 4 == 0 ? GANTRY_AS_FLOAT(bits) : (float)next_in_range(&seed, i, 105.0);
     }
-    compare_all(fixture, "math_float32.cl", subjects_f32, sizeof subjects_f32 / sizeof subjects_f32[0], lanes, x);
+    void *z = make_partners(x, COUNT, sizeof *x);
+    const inputs_t inputs = {x, z, COUNT};
+    compare_all(fixture, text, subjects_f32, sizeof subjects_f32 / sizeof subjects_f32[0], lanes, &inputs, compare_bits);
+    free(text);
     free(x);
+    free(z);
 }
 
-static void compare_float64(const fixture_t *fixture, unsigned lanes)
+static void compare_float64(const fixture_t *fixture, size_t count, const char *file, const subject_t *subjects,
+                            size_t subject_count, unsigned lanes, compare_fn compare)
 {
     skip_with_reason(fixture);
     if (!fixture->has_float64) {
         print_message("skipped: the device has no float64\n");
         skip();
     }
-    double *x = malloc((size_t)COUNT * sizeof *x);
+    const char *const files[] = {"dialect.cl", file};
+    char *text = read_text(files, sizeof files / sizeof files[0]);
+    double *x = malloc(count * sizeof *x);
+    assert_non_null(text);
     assert_non_null(x);
     uint64_t seed = 362436069u;
-    for (size_t i = 0; i < COUNT; i++) {
+    for (size_t i = 0; i < count; i++) {
         x[i] = i % 4 == 0 ? GANTRY_AS_DOUBLE(next_bits(&seed)) : next_in_range(&seed, i, 750.0);
     }
-    compare_all(fixture, "math_float64.cl", subjects_f64, sizeof subjects_f64 / sizeof subjects_f64[0], lanes, x);
+    void *z = make_partners(x, count, sizeof *x);
+    const inputs_t inputs = {x, z, count};
+    compare_all(fixture, text, subjects, subject_count, lanes, &inputs, compare);
+    free(text);
     free(x);
+    free(z);
+}
+
+static void compare_own_float64(const fixture_t *fixture, unsigned lanes)
+{
+    compare_float64(fixture, COUNT, "math_float64.cl", subjects_f64, sizeof subjects_f64 / sizeof subjects_f64[0], lanes,
+                    compare_bits);
+}
+
+/* Those of two arguments have no lanes. */
+static void compare_library(const fixture_t *fixture, unsigned lanes)
+{
+    size_t count = sizeof subjects_library / sizeof subjects_library[0];
+    compare_float64(fixture, LIBRARY_COUNT, "math_float64_library.cl", subjects_library,
+                    lanes > 1 ? count - LIBRARY_PAIRS : count, lanes, compare_nearness);
 }
 
 static void float32_functions_opencl_and_c_give_equal_bits(void **state)
@@ -349,12 +471,22 @@ static void float32_functions_sixteen_lanes_and_c_give_equal_bits(void **state)
 
 static void float64_functions_opencl_and_c_give_equal_bits(void **state)
 {
-    compare_float64(*state, 1);
+    compare_own_float64(*state, 1);
 }
 
 static void float64_functions_eight_lanes_and_c_give_equal_bits(void **state)
 {
-    compare_float64(*state, 8);
+    compare_own_float64(*state, 8);
+}
+
+static void library_functions_opencl_and_c_give_near_results(void **state)
+{
+    compare_library(*state, 1);
+}
+
+static void library_functions_eight_lanes_and_c_give_near_results(void **state)
+{
+    compare_library(*state, 8);
 }
 
 int main(void)
@@ -364,6 +496,8 @@ int main(void)
         cmocka_unit_test(float32_functions_sixteen_lanes_and_c_give_equal_bits),
         cmocka_unit_test(float64_functions_opencl_and_c_give_equal_bits),
         cmocka_unit_test(float64_functions_eight_lanes_and_c_give_equal_bits),
+        cmocka_unit_test(library_functions_opencl_and_c_give_near_results),
+        cmocka_unit_test(library_functions_eight_lanes_and_c_give_near_results),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

@@ -14,6 +14,9 @@
  *   GANTRY_AS_ULONG            the bits of a GANTRY_F64 as GANTRY_U64
  *   GANTRY_AS_FLOAT, _DOUBLE   the GANTRY_F32, GANTRY_F64 that has these bits
  *   GANTRY_SQRT_F32, _F64      the correctly rounded square root
+ *   GANTRY_MUL_HIGH_U32(a, b)  the upper half of the 64-bit product of two GANTRY_U32
+ *   GANTRY_ANY(condition)      may leave out what only lanes with the condition need: 0 only if no lane has it. In C
+ *                              always 1, so that there is no branch in a loop which is to become vector code
  *
  * Lanes. Functions written in terms of these types become functions of vectors when an OpenCL program is built with
  * -DGANTRY_MATH_LANES=2, 4, 8 or 16, with the same bits in each lane. This is for CPU devices whose compiler takes
@@ -47,6 +50,12 @@
 #define GANTRY_AS_UINT(x) GANTRY_OF_LANES(as_uint)((GANTRY_F32)(x))
 #define GANTRY_AS_FLOAT(bits) GANTRY_OF_LANES(as_float)((GANTRY_U32)(bits))
 #define GANTRY_SQRT_F32(x) sqrt((GANTRY_F32)(x))
+#define GANTRY_MUL_HIGH_U32(a, b) mul_hi((GANTRY_U32)(a), (GANTRY_U32)(b))
+#if defined(GANTRY_MATH_LANES)
+#define GANTRY_ANY(condition) any(condition)
+#else
+#define GANTRY_ANY(condition) (condition)
+#endif
 
 #if defined(cl_khr_fp64)
 #if __OPENCL_VERSION__ < 120
@@ -85,6 +94,8 @@ typedef unsigned long long gantry_cuda_ulong_t;
 #define GANTRY_AS_ULONG(x) ((ulong)__double_as_longlong(x))
 #define GANTRY_AS_DOUBLE(bits) __longlong_as_double((long long)(bits))
 #define GANTRY_SQRT_F32(x) __fsqrt_rn(x)
+#define GANTRY_MUL_HIGH_U32(a, b) __umulhi(a, b)
+#define GANTRY_ANY(condition) (condition)
 #define GANTRY_SQRT_F64(x) __dsqrt_rn(x)
 
 #else
@@ -122,6 +133,8 @@ typedef uint64_t ulong;
 #define GANTRY_AS_ULONG(x) gantry__bits_of_double(x)
 #define GANTRY_AS_DOUBLE(bits) gantry__double_of_bits(bits)
 #define GANTRY_SQRT_F32(x) sqrtf(x)
+#define GANTRY_MUL_HIGH_U32(a, b) ((uint)(((ulong)(a) * (ulong)(b)) >> 32))
+#define GANTRY_ANY(condition) 1
 #define GANTRY_SQRT_F64(x) sqrt(x)
 
 GANTRY_FN uint gantry__bits_of_float(float x)

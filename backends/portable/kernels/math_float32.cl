@@ -157,6 +157,21 @@ GANTRY_FN GANTRY_F32 gantry_exp_f32(GANTRY_F32 x)
     return x == x ? y : GANTRY_NAN_F32;
 }
 
+/* k ln 2 + log(1 + f) + correction, for sqrt(1/2) <= 1 + f < sqrt(2). */
+GANTRY_FN GANTRY_F32 gantry__log_parts_f32(GANTRY_F32 k, GANTRY_F32 f, GANTRY_F32 correction)
+{
+    GANTRY_F32 square = f * f;
+    GANTRY_F32 fourth = square * square;
+    GANTRY_F32 high = k * GANTRY_LN2_HI_F32;
+    GANTRY_F32 sum = high + f;
+    GANTRY_F32 lost = f - (sum - high);
+    GANTRY_F32 p = (GANTRY_LOG_7_F32 * f + GANTRY_LOG_6_F32) + GANTRY_LOG_8_F32 * square;
+
+    p = p * fourth + ((GANTRY_LOG_5_F32 * f + GANTRY_LOG_4_F32) * square + (GANTRY_LOG_3_F32 * f + GANTRY_LOG_2_F32));
+    p = p * square + (GANTRY_LOG_1_F32 * f + GANTRY_LOG_0_F32);
+    return sum + ((square * f * p + ((k * GANTRY_LN2_LO_F32 + lost) + correction)) - 0.5f * square);
+}
+
 GANTRY_FN GANTRY_F32 gantry_log_f32(GANTRY_F32 x)
 {
     GANTRY_F32 grown = x * 8388608.0f;
@@ -165,17 +180,8 @@ GANTRY_FN GANTRY_F32 gantry_log_f32(GANTRY_F32 x)
     GANTRY_U32 bits = GANTRY_AS_UINT(scaled) + (0x3f800000u - GANTRY_SQRT_HALF_BITS_F32);
     GANTRY_F32 k = GANTRY_AS_FLOAT((bits >> 23) | 0x4b000000u) - bias;
     GANTRY_F32 f = GANTRY_AS_FLOAT((bits & 0x007fffffu) + GANTRY_SQRT_HALF_BITS_F32) - 1.0f;
-    GANTRY_F32 square = f * f;
-    GANTRY_F32 fourth = square * square;
-    GANTRY_F32 high = k * GANTRY_LN2_HI_F32;
-    GANTRY_F32 sum = high + f;
-    GANTRY_F32 lost = f - (sum - high);
-    GANTRY_F32 p = (GANTRY_LOG_7_F32 * f + GANTRY_LOG_6_F32) + GANTRY_LOG_8_F32 * square;
-    GANTRY_F32 y;
+    GANTRY_F32 y = gantry__log_parts_f32(k, f, 0.0f);
 
-    p = p * fourth + ((GANTRY_LOG_5_F32 * f + GANTRY_LOG_4_F32) * square + (GANTRY_LOG_3_F32 * f + GANTRY_LOG_2_F32));
-    p = p * square + (GANTRY_LOG_1_F32 * f + GANTRY_LOG_0_F32);
-    y = sum + ((square * f * p + (k * GANTRY_LN2_LO_F32 + lost)) - 0.5f * square);
     y = x < GANTRY_INFINITY_F32 ? y : GANTRY_INFINITY_F32;
     y = x >= 0.0f ? y : GANTRY_NAN_F32;
     return x == 0.0f ? -GANTRY_INFINITY_F32 : y;

@@ -1,0 +1,10 @@
+/* The items of kernels/window_sum.cl on the CPU. */
+#include "cpu/cpu_items.h"
+#include "portable/kernels/window.cl"
+#include "portable/portable_windows.h"
+
+#define GANTRY_ITEM_TEXT_FILE "portable/kernels/window_sum.cl"
+#define GANTRY_ITEM_LIST GANTRY_WINDOW_SUM_ITEMS
+#include "cpu/cpu_items_floating.h"
+
+GANTRY_CPU_ITEM_FAMILY(window_sum);

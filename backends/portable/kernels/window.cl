@@ -1,0 +1,43 @@
+/* The geometry of windows over images, which the texts of pooling, patches and convolution share. An image is
+ * [batch, height, width, channels]; with the channels outermost of the three (NCHW) it counts as batch x channels images
+ * of one channel each. */
+#ifndef GANTRY_WINDOW_CL
+#define GANTRY_WINDOW_CL
+
+typedef struct gantry_window_t {
+    gantry_work_t work;
+    GANTRY_LONG height, width, channels;   /* of the image the window slides over */
+    GANTRY_LONG out_height, out_width;     /* places of the window */
+    GANTRY_LONG rows, columns;             /* elements of the window */
+    GANTRY_LONG step_y, step_x;            /* from place to place */
+    GANTRY_LONG spread_y, spread_x;        /* from element to element: the dilation */
+    GANTRY_LONG top, left;                 /* padding before the image */
+    GANTRY_LONG planes;                    /* channels, where they are images of their own; else 0 */
+    GANTRY_LONG depth;                     /* of depthwise filters: outputs per channel */
+} gantry_window_t;
+
+/* An element of [batch, y, x, channel]. */
+typedef struct gantry_pixel_t {
+    GANTRY_LONG image, y, x, channel;
+} gantry_pixel_t;
+
+GANTRY_FN gantry_pixel_t gantry_pixel(ulong position, ulong height, ulong width, ulong channels, GANTRY_LONG count)
+{
+    const ulong column = gantry_divide_position(position, channels, count);
+    const ulong row = gantry_divide_position(column, width, count);
+    const ulong image = gantry_divide_position(row, height, count);
+    gantry_pixel_t pixel;
+
+    pixel.channel = (GANTRY_LONG)(position - column * channels);
+    pixel.x = (GANTRY_LONG)(column - row * width);
+    pixel.y = (GANTRY_LONG)(row - image * height);
+    pixel.image = (GANTRY_LONG)image;
+    return pixel;
+}
+
+GANTRY_FN int gantry_is_inside(GANTRY_LONG place, GANTRY_LONG size)
+{
+    return (ulong)place < (ulong)size;
+}
+
+#endif

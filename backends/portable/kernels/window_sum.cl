@@ -1,0 +1,92 @@
+/* Sums over windows, by items that are elements of the output. They run over the window row by row, in float32 for halves;
+ * what lies in the padding counts for nothing.
+ *
+ *   avg_pool    the mean
+ *   depthwise   each channel of the image has `depth` filters of its own: filter [rows, columns, channels, depth]
+ *   fold        the other way of patches.cl: patches [batch, out_height, out_width, rows * columns * channels] are added
+ *               where they were taken from; the second half of a transposed convolution */
+#ifdef GANTRY_ITEM_TEXT
+
+GANTRY_ITEM void GANTRY_ITEM_FN(avg_pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
+                                          GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i)
+{
+    const gantry_pixel_t at = gantry_pixel((ulong)i, (ulong)p->out_height, (ulong)p->out_width, (ulong)p->channels,
+                                           p->work.count);
+    C sum = (C)0;
+    int count = 0;
+
+    for (GANTRY_LONG r = 0; r < p->rows; r++) {
+        const GANTRY_LONG y = at.y * p->step_y - p->top + r;
+
+        for (GANTRY_LONG c = 0; c < p->columns && gantry_is_inside(y, p->height); c++) {
+            const GANTRY_LONG column = at.x * p->step_x - p->left + c;
+
+            if (gantry_is_inside(column, p->width)) {
+                sum += GANTRY_WIDEN(x[((at.image * p->height + y) * p->width + column) * p->channels + at.channel]);
+                count++;
+            }
+        }
+    }
+    out[i] = GANTRY_NARROW((C)(sum / (C)count));
+}
+GANTRY_ITEMS_1_1(avg_pool, T, T, gantry_window_t)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
+                                           GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
+                                           const GANTRY_LONG i)
+{
+    const GANTRY_LONG filters = (p->planes != 0 ? p->planes : p->channels) * p->depth;
+    const GANTRY_LONG innermost = p->planes != 0 ? 1 : filters;
+    const gantry_pixel_t at = gantry_pixel((ulong)i, (ulong)p->out_height, (ulong)p->out_width, (ulong)innermost,
+                                           p->work.count);
+    const GANTRY_LONG own = p->planes != 0 ? at.image % filters : at.channel; /* which filter */
+    const GANTRY_LONG image = p->planes != 0 ? at.image / p->depth : at.image;
+    const GANTRY_LONG channel = p->planes != 0 ? 0 : own / p->depth;
+    C sum = (C)0;
+
+    for (GANTRY_LONG r = 0; r < p->rows; r++) {
+        const GANTRY_LONG y = at.y * p->step_y - p->top + r * p->spread_y;
+
+        for (GANTRY_LONG c = 0; c < p->columns && gantry_is_inside(y, p->height); c++) {
+            const GANTRY_LONG column = at.x * p->step_x - p->left + c * p->spread_x;
+
+            if (gantry_is_inside(column, p->width)) {
+                sum += GANTRY_WIDEN(x[((image * p->height + y) * p->width + column) * p->channels + channel]) *
+                       GANTRY_WIDEN(filter[(r * p->columns + c) * filters + own]);
+            }
+        }
+    }
+    out[i] = GANTRY_NARROW(sum);
+}
+GANTRY_ITEMS_2_1(depthwise, T, T, T, gantry_window_t)
+
+/* A pixel was seen through element (r, c) of the window at place (y + top - r * spread) / step, where that divides. */
+GANTRY_ITEM void GANTRY_ITEM_FN(fold)(GANTRY_GLOBAL const T *patches, GANTRY_GLOBAL T *out,
+                                      GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i)
+{
+    const gantry_pixel_t at = gantry_pixel((ulong)i, (ulong)p->height, (ulong)p->width, (ulong)p->channels,
+                                           p->work.count);
+    C sum = (C)0;
+
+    for (GANTRY_LONG r = 0; r < p->rows; r++) {
+        const GANTRY_LONG down = at.y + p->top - r * p->spread_y;
+
+        if (down < 0 || down % p->step_y != 0 || down / p->step_y >= p->out_height) {
+            continue;
+        }
+        for (GANTRY_LONG c = 0; c < p->columns; c++) {
+            const GANTRY_LONG right = at.x + p->left - c * p->spread_x;
+
+            if (right >= 0 && right % p->step_x == 0 && right / p->step_x < p->out_width) {
+                const GANTRY_LONG place =
+                    (at.image * p->out_height + down / p->step_y) * p->out_width + right / p->step_x;
+
+                sum += GANTRY_WIDEN(patches[((place * p->rows + r) * p->columns + c) * p->channels + at.channel]);
+            }
+        }
+    }
+    out[i] = GANTRY_NARROW(sum);
+}
+GANTRY_ITEMS_1_1(fold, T, T, gantry_window_t)
+
+#endif

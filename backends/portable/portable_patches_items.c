@@ -1,0 +1,30 @@
+/* ExtractImagePatches. */
+#include "portable/portable_windows.h"
+#include "portable/window_shape.h"
+
+GANTRY_K_ITEM_TEXTS(patches, GANTRY_PATCHES_ITEMS, gantry__text_window, gantry__text_patches);
+
+static int32_t compute_patches(gantry_op_call_t *call)
+{
+    static const gantry__window_names_t names = {"strides", "rates"};
+    const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
+    gantry_window_t window;
+    int64_t rows, columns;
+    gantry_k_item_launch_t launch = {.t = gantry_k_twin(x->dtype),
+                                     .count = out->element_count,
+                                     .parameters = &window,
+                                     .parameter_bytes = sizeof window,
+                                     .spans = {x->span, out->span},
+                                     .span_count = 2};
+
+    gantry__window_size(call, "ksizes", &rows, &columns);
+    gantry__window_fill(call, &names, x, out, rows, columns, &window);
+    return gantry_k_run_items(call, &launch);
+}
+
+static const gantry_type_constraint_t patches_types[] = {{"T", GANTRY_K_ANY}};
+
+GANTRY_K_ITEM_KERNEL(patches, patches, "ExtractImagePatches", patches_types, compute_patches);
+
+#define OPS(OP) OP(patches)
+GANTRY_K_ITEM_PACK(patches, OPS);

@@ -1,0 +1,78 @@
+/* AvgPool, DepthwiseConv2dNative, and FoldImagePatches, a part of transposed convolutions. */
+#include "portable/portable_windows.h"
+#include "portable/window_shape.h"
+
+enum {
+#define ITEM(name) ITEM_##name,
+    GANTRY_WINDOW_SUM_ITEMS(ITEM)
+#undef ITEM
+};
+
+GANTRY_K_ITEM_TEXTS(window_sum, GANTRY_WINDOW_SUM_ITEMS, gantry__text_window, gantry__text_window_sum);
+
+static int32_t compute_avg_pool(gantry_op_call_t *call)
+{
+    const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
+    gantry_window_t window;
+    gantry_k_item_launch_t launch = {.item = ITEM_avg_pool,
+                                     .t = x->dtype,
+                                     .count = out->element_count,
+                                     .is_costly = 1,
+                                     .parameters = &window,
+                                     .parameter_bytes = sizeof window,
+                                     .spans = {x->span, out->span},
+                                     .span_count = 2};
+
+    gantry__window_of_pool(call, &window);
+    return gantry_k_run_items(call, &launch);
+}
+
+static int32_t compute_depthwise(gantry_op_call_t *call)
+{
+    static const gantry__window_names_t names = {"strides", "dilations"};
+    const gantry_arg_t *x = call->inputs[0], *filter = call->inputs[1], *out = call->outputs[0];
+    gantry_window_t window;
+    gantry_k_item_launch_t launch = {.item = ITEM_depthwise,
+                                     .t = x->dtype,
+                                     .count = out->element_count,
+                                     .is_costly = 1,
+                                     .parameters = &window,
+                                     .parameter_bytes = sizeof window,
+                                     .spans = {x->span, filter->span, out->span},
+                                     .span_count = 3};
+
+    gantry__window_fill(call, &names, x, out, filter->dims[0], filter->dims[1], &window);
+    window.depth = filter->dims[3];
+    return gantry_k_run_items(call, &launch);
+}
+
+/* The image is the output here; inputs are the patches, as [batch, y, x, rows * columns * channels], and the sizes. */
+static int32_t compute_fold(gantry_op_call_t *call)
+{
+    static const gantry__window_names_t names = {"strides", "rates"};
+    const gantry_arg_t *patches = call->inputs[0], *out = call->outputs[0];
+    gantry_window_t window;
+    int64_t rows, columns;
+    gantry_k_item_launch_t launch = {.item = ITEM_fold,
+                                     .t = out->dtype,
+                                     .count = out->element_count,
+                                     .is_costly = 1,
+                                     .parameters = &window,
+                                     .parameter_bytes = sizeof window,
+                                     .spans = {patches->span, out->span},
+                                     .span_count = 2};
+
+    gantry__window_size(call, "ksizes", &rows, &columns);
+    gantry__window_fill(call, &names, out, patches, rows, columns, &window);
+    return gantry_k_run_items(call, &launch);
+}
+
+static const gantry_type_constraint_t floating_types[] = {{"T", GANTRY_K_FLOATING}};
+static const char *const fold_hosts[] = {"sizes"};
+
+GANTRY_K_ITEM_KERNEL(avg_pool, window_sum, "AvgPool", floating_types, compute_avg_pool);
+GANTRY_K_ITEM_KERNEL(depthwise, window_sum, "DepthwiseConv2dNative", floating_types, compute_depthwise);
+GANTRY_K_ITEM_KERNEL_HOST(fold, window_sum, "FoldImagePatches", floating_types, fold_hosts, compute_fold);
+
+#define OPS(OP) OP(avg_pool) OP(depthwise) OP(fold)
+GANTRY_K_ITEM_PACK(window_sum, OPS);

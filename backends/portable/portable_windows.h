@@ -1,0 +1,9 @@
+/* The items of kernels/pool.cl, patches.cl and window_sum.cl, in the order of every table of them. */
+#ifndef GANTRY_PORTABLE_WINDOWS_H
+#define GANTRY_PORTABLE_WINDOWS_H
+
+#define GANTRY_POOL_ITEMS(ITEM) ITEM(max_pool)
+#define GANTRY_PATCHES_ITEMS(ITEM) ITEM(patches)
+#define GANTRY_WINDOW_SUM_ITEMS(ITEM) ITEM(avg_pool) ITEM(depthwise) ITEM(fold)
+
+#endif

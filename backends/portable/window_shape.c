@@ -1,0 +1,72 @@
+#include "portable/window_shape.h"
+
+static int is_channels_first(const gantry_op_call_t *call)
+{
+    const gantry_attr_t *format = gantry_k_attr(call, "data_format");
+
+    return format != NULL && format->s != NULL && strncmp(format->s, "NC", 2) == 0;
+}
+
+/* Element `index` of a list attribute; 1 where there is none. */
+static int64_t list_at(const gantry_op_call_t *call, const char *name, int32_t index)
+{
+    const gantry_attr_t *attr = name != NULL ? gantry_k_attr(call, name) : NULL;
+
+    return attr != NULL && attr->i > index ? attr->list[index] : 1;
+}
+
+void gantry__window_size(const gantry_op_call_t *call, const char *name, int64_t *out_rows, int64_t *out_columns)
+{
+    const int32_t first = is_channels_first(call) ? 2 : 1;
+
+    *out_rows = list_at(call, name, first);
+    *out_columns = list_at(call, name, first + 1);
+}
+
+/* Padding before dimension d (of four). SAME splits what is needed, the smaller half in front. */
+static int64_t padding_before(const gantry_op_call_t *call, int32_t d, int64_t size, int64_t places, int64_t window,
+                              int64_t step, int64_t spread)
+{
+    const gantry_attr_t *padding = gantry_k_attr(call, "padding");
+    int64_t needed;
+
+    if (strcmp(padding->s, "EXPLICIT") == 0) {
+        return gantry_k_attr(call, "explicit_paddings")->list[2 * d];
+    }
+    if (strcmp(padding->s, "SAME") != 0) {
+        return 0;
+    }
+    needed = (places - 1) * step + (window - 1) * spread + 1 - size;
+    return needed > 0 ? needed / 2 : 0;
+}
+
+void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_names_t *names, const gantry_arg_t *image,
+                         const gantry_arg_t *places, int64_t rows, int64_t columns, gantry_window_t *out)
+{
+    const int32_t first = is_channels_first(call) ? 2 : 1;
+
+    *out = (gantry_window_t){.height = image->dims[first],
+                             .width = image->dims[first + 1],
+                             .channels = first == 2 ? 1 : image->dims[3],
+                             .out_height = places->dims[first],
+                             .out_width = places->dims[first + 1],
+                             .rows = rows,
+                             .columns = columns,
+                             .step_y = list_at(call, names->steps, first),
+                             .step_x = list_at(call, names->steps, first + 1),
+                             .spread_y = list_at(call, names->spreads, first),
+                             .spread_x = list_at(call, names->spreads, first + 1),
+                             .planes = first == 2 ? image->dims[1] : 0,
+                             .depth = 1};
+    out->top = padding_before(call, first, out->height, out->out_height, rows, out->step_y, out->spread_y);
+    out->left = padding_before(call, first + 1, out->width, out->out_width, columns, out->step_x, out->spread_x);
+}
+
+void gantry__window_of_pool(const gantry_op_call_t *call, gantry_window_t *out)
+{
+    static const gantry__window_names_t names = {"strides", NULL};
+    int64_t rows, columns;
+
+    gantry__window_size(call, "ksize", &rows, &columns);
+    gantry__window_fill(call, &names, call->inputs[0], call->outputs[0], rows, columns, out);
+}

@@ -1,0 +1,27 @@
+/* From a call's attributes to the geometry of its windows (kernels/window.cl).
+ *
+ * Attributes are lists of four in the order of data_format ("NHWC" or "NCHW"). Shape inference has checked them all.
+ * Owner: plain values of the caller. Threads: thread-safe. */
+#ifndef GANTRY_WINDOW_SHAPE_H
+#define GANTRY_WINDOW_SHAPE_H
+
+#include "portable/item_kernel.h"
+
+#include "portable/kernels/window.cl"
+
+/* The names of the attributes; NULL where an op has none. */
+typedef struct gantry__window_names_t {
+    const char *steps;   /* "strides" */
+    const char *spreads; /* "dilations", "rates" */
+} gantry__window_names_t;
+
+/* image: [batch, height, width, channels] or [batch, channels, height, width]; places: what the window made of it. rows
+ * and columns: of the window. depth is left at 1. */
+void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_names_t *names, const gantry_arg_t *image,
+                         const gantry_arg_t *places, int64_t rows, int64_t columns, gantry_window_t *out);
+/* The same for MaxPool and AvgPool: attributes ksize and strides. */
+void gantry__window_of_pool(const gantry_op_call_t *call, gantry_window_t *out);
+/* Rows and columns from a list attribute of four, such as "ksize". */
+void gantry__window_size(const gantry_op_call_t *call, const char *name, int64_t *out_rows, int64_t *out_columns);
+
+#endif

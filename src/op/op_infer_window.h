@@ -1,0 +1,33 @@
+/* The geometry of a window over images, from attributes: what pooling, patches and convolutions share.
+ *
+ * Private to src/op. Values of the caller, no heap. Thread-safe. */
+#ifndef GANTRY_OP_OP_INFER_WINDOW_H
+#define GANTRY_OP_OP_INFER_WINDOW_H
+
+#include "op/op_infer.h"
+
+/* Of the two dimensions of the image, rows first. */
+typedef struct gantry__window_t {
+    int32_t first;   /* the image's first dimension: 1 (NHWC) or 2 */
+    int32_t channel; /* 3 or 1 */
+    int64_t window[2], step[2], spread[2];
+    int64_t before[2], after[2]; /* explicit padding, else 0 */
+    bool is_same;                /* "SAME" */
+} gantry__window_t;
+
+/* Names of list attributes; NULL: the op has none. */
+typedef struct gantry__window_names_t {
+    const char *size;   /* "ksize"; NULL: window is left as it was */
+    const char *spread; /* "dilations" */
+} gantry__window_names_t;
+
+/* Reads and checks size, strides, dilations, padding and data_format. */
+gantry_status_t gantry__window_read(const gantry__infer_t *call, const gantry__window_names_t *names,
+                                    gantry__window_t *out);
+/* How often the window fits: InvalidArgument when it is larger than the padded image by more than a step. */
+gantry_status_t gantry__window_places(const gantry__window_t *w, const gantry_shape_t *image, int64_t out[2]);
+/* The same for a filter [rows, columns, channels, ...] over image. */
+gantry_status_t gantry__window_read_conv(const gantry__infer_t *call, const gantry_shape_t *image,
+                                         const gantry_shape_t *filter, gantry__window_t *out);
+
+#endif
