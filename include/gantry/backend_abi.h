@@ -303,7 +303,8 @@ typedef struct gantry_call_services_t {
     uint32_t struct_size;
     /* Device memory until the stream has passed this call; counted against the device's limit. */
     int32_t (*scratch)(gantry_op_call_t *call, uint64_t size_bytes, gantry_span_t *out_span);
-    /* For outputs whose shape depends on data: makes output `index`; outputs[index] is filled. */
+    /* For an output whose shape depends on data (its element_count is -1 until then): makes output `index`; outputs[index] is filled. rank
+     * and the dimensions that are known must agree with it. Each such output is made before compute returns, also when it is empty. */
     int32_t (*allocate_output)(gantry_op_call_t *call, uint32_t index, int32_t rank, const int64_t *dims);
     /* The kernel named `name` of source built with options, from the core's caches or built now. Owned by the core. */
     int32_t (*kernel)(gantry_op_call_t *call, const gantry_program_source_t *source, const char *options, const char *name,
@@ -316,6 +317,9 @@ typedef struct gantry_call_services_t {
     int32_t (*fault)(gantry_op_call_t *call, gantry_span_t *out_span);
     /* Keeps a failure's text and returns code. */
     int32_t (*fail)(gantry_op_call_t *call, int32_t code, const char *text);
+    /* optional (a core that has it says so by struct_size). Waits for what the call has submitted, then copies the span's first size_bytes
+     * to host memory: for the counts that the shape of an output needs. */
+    int32_t (*read)(gantry_op_call_t *call, const gantry_span_t *source, void *target, uint64_t size_bytes);
 } gantry_call_services_t;
 
 enum { GANTRY_FAULT_NONE = 0, GANTRY_FAULT_INDEX_OUT_OF_RANGE = 1, GANTRY_FAULT_DIVISION_BY_ZERO = 2 };
@@ -356,7 +360,8 @@ struct gantry_kernel_def_t {
     uint32_t reserved; /* 0 */
     /* optional (default: yes). 1 when the kernel takes this call; shapes, types and attributes are known, memory is not. */
     int32_t (*supports)(const gantry_op_call_t *call);
-    /* required. Submits the work to call->stream and returns; outputs are allocated, no output is empty. */
+    /* required. Submits the work to call->stream and returns; outputs are allocated, and one at least is not empty. Of outputs whose shape
+     * depends on data none is allocated; such a call comes even if its inputs are empty. */
     int32_t (*compute)(gantry_op_call_t *call);
     const void *data; /* the kernel's own constant */
 };

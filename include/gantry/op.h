@@ -28,9 +28,14 @@ typedef struct gantry_attr_value_t {
     const int64_t *list; /* INTS, SHAPE */
 } gantry_attr_value_t;
 
+/* An op has at most so many inputs and so many outputs. */
+#define GANTRY_MAX_OP_INPUTS 64
+#define GANTRY_MAX_OP_OUTPUTS 64
+
 /* Runs the op `name` ("MatMul"; "MatMulV2"-like suffixes and aliases are taken too). Type attributes that follow from the inputs need
- * not be given. On entry *output_count is the capacity of outputs, on return the number written. Outputs belong to the scope.
- * Returns the scope's status; after a failure all outputs are NULL. */
+ * not be given. On entry *output_count is the capacity of outputs, on return the number written: an attribute may say how many there are
+ * (num_split of Split, num of Unpack). Outputs belong to the scope. Returns the scope's status; after a failure all outputs are NULL and
+ * their number is 0. */
 GANTRY_API gantry_status_t gantry_op_call(gantry_scope_t *scope, const char *name, const gantry_tensor_t *const *inputs,
                                           size_t input_count, const gantry_attr_value_t *attrs, size_t attr_count,
                                           const gantry_tensor_t **outputs, size_t *output_count);
@@ -45,15 +50,19 @@ typedef struct gantry_op_info_t {
     size_t output_count;
     size_t attr_count;
     const char *const *inputs; /* a trailing "..." marks a list: "values..." */
-    const char *const *outputs;
+    const char *const *outputs; /* "output..." is as many tensors as an attribute says */
     const char *const *attrs; /* "transpose_a: bool = false" */
+    bool is_composed;         /* has no kernels of its own: runs other ops; without parts, the core makes its results on the host */
+    size_t part_count;
+    const char *const *parts; /* the ops that it may run; NULL when it is not composed */
 } gantry_op_info_t;
 
 GANTRY_API size_t gantry_op_count(void);
 GANTRY_API gantry_status_t gantry_op_info(size_t index, gantry_op_info_t *out_info);
 
 /* True when some kernel of `op` takes this element type (as "T", or the op's first type attribute) on the device; initialises the
- * runtime. *out_source (may be NULL) names the backend or pack that has it. */
+ * runtime. *out_source (may be NULL) names the backend or pack that has it. A composed op has what all its parts have (a part that does not
+ * take the type serves other types in it, and counts when it has any kernel); its source is "composed". */
 GANTRY_API gantry_status_t gantry_op_has_kernel(gantry_runtime_t *runtime, const char *op, const gantry_logical_device_t *device,
                                                 gantry_dtype_t dtype, bool *out_has, const char **out_source);
 

@@ -59,6 +59,7 @@ typedef struct gantry_placement_record_t {
         char device[128];
         gantry_refusal_t why;
     } refusals[GANTRY_MAX_REFUSALS];
+    char part_of[48]; /* the composed op that the program called and that ran this one; "" when the program called it itself */
 } gantry_placement_record_t;
 
 /* Called after each placement, on the thread that runs the op; must not call Gantry. NULL removes it. */

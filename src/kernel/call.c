@@ -150,6 +150,26 @@ static int32_t serve_fail(gantry_op_call_t *abi, int32_t code, const char *text)
                                  text);
 }
 
+/* On the compute stream itself: what the kernel submitted there is in front, whoever submitted it. */
+static int32_t serve_read(gantry_op_call_t *abi, const gantry_span_t *source, void *target, uint64_t size_bytes) {
+    if (size_bytes == 0) return GANTRY_OK;
+    gantry__call_t *call = from_abi(abi);
+    if (size_bytes > source->size_bytes) {
+        return (int32_t)gantry__fail(GANTRY_INTERNAL, "kernel of %s reads %" PRIu64 " bytes of a span of %" PRIu64,
+                                     abi->op, size_bytes, source->size_bytes);
+    }
+    gantry_status_t status = gantry__loss_check(call->device);
+    if (status != GANTRY_OK) return (int32_t)status;
+    const gantry_span_t part = {source->region, source->offset_bytes, size_bytes};
+    gantry__stream_t *stream = compute_stream(call);
+    gantry__stream_begin(stream);
+    int32_t code = call->device->backend->transfer->to_host(abi->stream, target, &part);
+    uint64_t count = gantry__stream_end(stream);
+    code = note(call, code);
+    status = gantry__point_wait((gantry__point_t){stream, count});
+    return code != GANTRY_OK ? code : (int32_t)status;
+}
+
 static const gantry_call_services_t services = {
     .struct_size = sizeof(gantry_call_services_t),
     .scratch = serve_scratch,
@@ -160,6 +180,7 @@ static const gantry_call_services_t services = {
     .fill = serve_fill,
     .fault = serve_fault,
     .fail = serve_fail,
+    .read = serve_read,
 };
 
 void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device, gantry__program_cache_t *programs,

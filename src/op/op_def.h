@@ -15,9 +15,9 @@
 
 #include "base/failure.h"
 
-/* Bounds that let a call live on the stack. A list input (AddN, Concat) counts each of its tensors. */
-#define GANTRY__MAX_INPUTS 64
-#define GANTRY__MAX_OUTPUTS 4
+/* Bounds that let a call live on the stack. A list (inputs of AddN and Concat, outputs of Split) counts each of its tensors. */
+#define GANTRY__MAX_INPUTS GANTRY_MAX_OP_INPUTS
+#define GANTRY__MAX_OUTPUTS GANTRY_MAX_OP_OUTPUTS
 #define GANTRY__MAX_ATTRS 8
 
 #define GANTRY__TYPE_BIT(dtype) (UINT64_C(1) << (dtype))
@@ -28,7 +28,9 @@
 
 enum {
     GANTRY__ARG_HOST = 1 << 0, /* small, needed on the host: shapes, axes, seeds */
-    GANTRY__ARG_LIST = 1 << 1  /* takes as many tensors as the call has left over; at most one per op */
+    /* An input that takes as many tensors as the call has left over, at most one per op; or an op's only output, which is as many tensors as the
+     * attribute says that counts them. */
+    GANTRY__ARG_LIST = 1 << 1
 };
 
 typedef struct gantry__op_arg_t {
@@ -41,6 +43,7 @@ typedef struct gantry__op_attr_t {
     const char *name;
     int32_t kind;        /* GANTRY_ATTR_... of backend_abi.h */
     bool required;       /* no default; a type attribute that inputs determine is not required */
+    bool counts_outputs; /* INT: how many tensors the op's list output is */
     uint64_t dtype_mask; /* TYPE: what is accepted */
     int64_t i;           /* default of BOOL, INT, TYPE */
     double f;
@@ -54,7 +57,7 @@ typedef struct gantry__op_def_t gantry__op_def_t;
 typedef struct gantry__infer_t {
     const gantry__op_def_t *op;
     uint32_t input_count;
-    uint32_t output_count; /* the op's; set before infer runs */
+    uint32_t output_count; /* tensors of the op's; set before infer runs */
     const gantry_shape_t *shapes[GANTRY__MAX_INPUTS];
     gantry_dtype_t dtypes[GANTRY__MAX_INPUTS];
     gantry_attr_t attrs[GANTRY__MAX_ATTRS]; /* in definition order, complete: types resolved, defaults filled */
@@ -70,7 +73,9 @@ typedef gantry_status_t (*gantry__infer_fn)(gantry__infer_t *call);
 enum {
     GANTRY__OP_ALIAS = 1 << 0,     /* the result is input 0's memory with another shape: no kernel is needed */
     GANTRY__OP_SEQUENCED = 1 << 1, /* not run by the eager path as an op (Const): listed only */
-    GANTRY__OP_VARIABLE = 1 << 2   /* touches a variable */
+    GANTRY__OP_VARIABLE = 1 << 2,  /* touches a variable */
+    GANTRY__OP_DATA_SHAPE = 1 << 3, /* infer may leave dimensions of results at -1: the kernel makes these results, when it knows them */
+    GANTRY__OP_COMPOSED = 1 << 4    /* has no kernels: a function of src/run runs other ops (composed.def) */
 };
 
 struct gantry__op_def_t {
@@ -103,6 +108,9 @@ const gantry__op_def_t *gantry__op_find(const char *name);
  * types, sets call->output_count and out_dtypes, then runs infer. call->input_count, shapes, dtypes, host_value, caller are set by the caller.
  * InvalidArgument names op, input or attribute, its value and what is accepted. */
 gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_t *attrs, size_t attr_count);
+
+/* The ops that a composed op may run; none when the core makes its results itself, or when it is not composed. */
+const gantry__op_id_t *gantry__op_parts(const gantry__op_def_t *op, uint32_t *out_count);
 
 /* The definition that flat input i of a call with input_count inputs belongs to; NULL when the op has no such input. */
 const gantry__op_arg_t *gantry__op_input_arg(const gantry__op_def_t *op, uint32_t input_count, uint32_t i);

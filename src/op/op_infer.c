@@ -201,6 +201,23 @@ static gantry_status_t set_list_length(gantry__infer_t *call, uint32_t seen) {
     return GANTRY_OK;
 }
 
+static bool has_output_list(const gantry__op_def_t *op) { return (op->outputs[0].flags & GANTRY__ARG_LIST) != 0; }
+
+static gantry_status_t set_output_count(gantry__infer_t *call) {
+    const gantry__op_def_t *op = call->op;
+    call->output_count = op->output_count;
+    if (!has_output_list(op)) return GANTRY_OK;
+    uint32_t place = 0;
+    while (!op->attrs[place].counts_outputs) ++place;
+    int64_t count = call->attrs[place].i;
+    if (count < 0 || count > GANTRY__MAX_OUTPUTS) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: attribute '%s' is %lld; 0 to %d outputs are accepted",
+                            op->name, op->attrs[place].name, (long long)count, GANTRY__MAX_OUTPUTS);
+    }
+    call->output_count = (uint32_t)count;
+    return GANTRY_OK;
+}
+
 /* ---- types ---- */
 
 static gantry_status_t fail_input_type(const gantry__infer_t *call, uint32_t input, gantry_dtype_t expected) {
@@ -235,8 +252,8 @@ static gantry_status_t settle_rest(gantry__infer_t *call) {
         }
         call->attrs[i].i = op->attrs[i].i;
     }
-    for (uint32_t k = 0; k < op->output_count; ++k) {
-        int16_t type = op->outputs[k].type;
+    for (uint32_t k = 0; k < call->output_count; ++k) {
+        int16_t type = op->outputs[has_output_list(op) ? 0 : k].type;
         call->out_dtypes[k] = type < 0 ? (gantry_dtype_t)-type : (gantry_dtype_t)call->attrs[type].i;
     }
     return GANTRY_OK;
@@ -266,12 +283,19 @@ static int64_t count_elements(const gantry_shape_t *shape) {
     return (int64_t)product;
 }
 
+static bool is_left_to_data(const gantry__infer_t *call, const gantry_shape_t *shape) {
+    bool left = false;
+    for (int32_t i = 0; i < shape->rank; ++i) left |= shape->dims[i] == -1;
+    return left && (call->op->flags & GANTRY__OP_DATA_SHAPE) != 0;
+}
+
 static gantry_status_t check_results(const gantry__infer_t *call) {
-    for (uint32_t k = 0; k < call->op->output_count; ++k) {
+    for (uint32_t k = 0; k < call->output_count; ++k) {
         const gantry_shape_t *shape = &call->out_shapes[k];
         int64_t elements = count_elements(shape);
         size_t size = gantry_dtype_size(call->out_dtypes[k]);
         if (elements >= 0 && (uint64_t)elements <= (uint64_t)INT64_MAX / (size ? size : 1)) continue;
+        if (elements < 0 && is_left_to_data(call, shape)) continue;
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: shape %s of the %s result would have more than 2**63 - 1 %s",
                             call->op->name, gantry__shape_text(shape).text, gantry_dtype_name(call->out_dtypes[k]),
                             elements < 0 ? "elements" : "bytes");
@@ -296,9 +320,9 @@ gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_
             GANTRY__TRY(settle_input(call, i, gantry__op_input_arg(op, call->input_count, i)));
         }
     }
+    GANTRY__TRY(set_output_count(call));
     GANTRY__TRY(settle_rest(call));
     if (has_list(op)) GANTRY__TRY(set_list_length(call, seen));
-    call->output_count = op->output_count;
     gantry_status_t status = op->infer(call);
     if (status != GANTRY_OK) return gantry__fail_prefix(status, "%s: ", op->name);
     return check_results(call);

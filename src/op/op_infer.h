@@ -92,6 +92,10 @@ gantry_status_t gantry__infer_random_v2(gantry__infer_t *call);
 
 gantry_status_t gantry__infer_matrix_band_part(gantry__infer_t *call);
 
+gantry_status_t gantry__infer_pack(gantry__infer_t *call);
+gantry_status_t gantry__infer_unpack(gantry__infer_t *call);
+gantry_status_t gantry__infer_split(gantry__infer_t *call);
+gantry_status_t gantry__infer_split_v(gantry__infer_t *call);
 gantry_status_t gantry__infer_max_pool(gantry__infer_t *call);
 gantry_status_t gantry__infer_avg_pool(gantry__infer_t *call);
 gantry_status_t gantry__infer_depthwise_conv(gantry__infer_t *call);

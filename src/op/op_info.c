@@ -23,14 +23,16 @@
 #define HOST_IN(arg, type) #arg,
 #define LIST_IN(arg, type) #arg "...",
 #define OUT(arg, type) #arg,
+#define LIST_OUT(arg, type) #arg "...",
 #define TYPE(attr, set) #attr ": " TEXT_##set,
 #define TYPE_OR(attr, set, text, dtype) #attr ": " TEXT_##set " = " #text,
 #define TYPE_REQUIRED(attr, set) #attr ": " TEXT_##set " (required)",
 #define BOOL_ATTR(attr, value) #attr ": bool = " #value,
+#define FLOAT_ATTR(attr, value) #attr ": float = " #value,
 #define INT_ATTR(attr, value) #attr ": int = " #value,
 #define FLOAT_ATTR(attr, value) #attr ": float = " #value,
 #define LENGTH_ATTR(attr) #attr ": int (the list's length)",
-#define FLOAT_ATTR(attr, value) #attr ": float = " #value,
+#define OUTPUTS_ATTR(attr) #attr ": int (how many outputs, required)",
 #define STRING_ATTR(attr, value) #attr ": string = " #value,
 #define INTS_ATTR(attr) #attr ": list of ints = {}",
 #define SHAPE_ATTR(attr) #attr ": shape (required)",
@@ -50,6 +52,13 @@ static const struct {
 #include "op/op_definitions.def"
 };
 
+#define PART(name, token) #name,
+#define COMPOSED(token, function, op_parts) [GANTRY__OP_ID_##token] = (const char *const[]){op_parts NULL},
+
+static const char *const *const part_names[GANTRY__OP_COUNT] = {
+#include "op/composed.def"
+};
+
 size_t gantry_op_count(void) { return GANTRY__OP_COUNT; }
 
 gantry_status_t gantry_op_info(size_t index, gantry_op_info_t *out_info) {
@@ -63,6 +72,8 @@ gantry_status_t gantry_op_info(size_t index, gantry_op_info_t *out_info) {
                             out_info ? "struct_size is too small" : "the struct is NULL");
     }
     const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)index);
+    uint32_t part_count;
+    (void)gantry__op_parts(op, &part_count);
     gantry_op_info_t all = {
         .struct_size = out_info->struct_size,
         .name = op->name,
@@ -73,6 +84,9 @@ gantry_status_t gantry_op_info(size_t index, gantry_op_info_t *out_info) {
         .inputs = texts[index].inputs,
         .outputs = texts[index].outputs,
         .attrs = texts[index].attrs,
+        .is_composed = (op->flags & GANTRY__OP_COMPOSED) != 0,
+        .part_count = part_count,
+        .parts = part_names[index],
     };
     memcpy(out_info, &all, all.struct_size < sizeof all ? all.struct_size : sizeof all);
     return GANTRY_OK;

@@ -27,6 +27,7 @@
 #define HOST_IN(arg, type) {#arg, type, GANTRY__ARG_HOST},
 #define LIST_IN(arg, type) {#arg, type, GANTRY__ARG_LIST},
 #define OUT(arg, type) {#arg, type, 0},
+#define LIST_OUT(arg, type) {#arg, type, GANTRY__ARG_LIST},
 #define TYPE(attr, set) {.name = #attr, .kind = GANTRY_ATTR_TYPE, .dtype_mask = SET_##set},
 #define TYPE_OR(attr, set, text, dtype)                                                                                \
     {.name = #attr, .kind = GANTRY_ATTR_TYPE, .dtype_mask = SET_##set, .i = GANTRY_##dtype},
@@ -35,6 +36,7 @@
 #define INT_ATTR(attr, value) {.name = #attr, .kind = GANTRY_ATTR_INT, .i = value},
 #define FLOAT_ATTR(attr, value) {.name = #attr, .kind = GANTRY_ATTR_FLOAT, .f = value},
 #define LENGTH_ATTR(attr) {.name = #attr, .kind = GANTRY_ATTR_INT},
+#define OUTPUTS_ATTR(attr) {.name = #attr, .kind = GANTRY_ATTR_INT, .required = true, .counts_outputs = true},
 #define STRING_ATTR(attr, value) {.name = #attr, .kind = GANTRY_ATTR_STRING, .s = value},
 #define INTS_ATTR(attr) {.name = #attr, .kind = GANTRY_ATTR_INTS},
 #define SHAPE_ATTR(attr) {.name = #attr, .kind = GANTRY_ATTR_SHAPE, .required = true},

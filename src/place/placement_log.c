@@ -7,6 +7,7 @@ void gantry__placement_log_init(gantry__placement_log_t *log) {
     for (size_t i = 0; i < GANTRY__PLACEMENTS; ++i) {
         atomic_init(&log->ring[i].sequence, 0);
         atomic_init(&log->ring[i].kept, NULL);
+        atomic_init(&log->ring[i].part_of, NULL);
         atomic_init(&log->ring[i].bytes_copied, 0);
     }
 }
@@ -16,10 +17,11 @@ uint64_t gantry__placement_log_next(gantry__placement_log_t *log) {
 }
 
 void gantry__placement_log_note(gantry__placement_log_t *log, uint64_t sequence, const gantry__kept_plan_t *kept,
-                                uint64_t bytes_copied) {
+                                const gantry__op_def_t *part_of, uint64_t bytes_copied) {
     size_t place = (size_t)(sequence % GANTRY__PLACEMENTS);
     atomic_store_explicit(&log->ring[place].sequence, 0, memory_order_release);
     atomic_store_explicit(&log->ring[place].kept, kept, memory_order_relaxed);
+    atomic_store_explicit(&log->ring[place].part_of, part_of, memory_order_relaxed);
     atomic_store_explicit(&log->ring[place].bytes_copied, bytes_copied, memory_order_relaxed);
     atomic_store_explicit(&log->ring[place].sequence, sequence, memory_order_release);
 }
@@ -32,7 +34,7 @@ static void copy_text(char *out, size_t out_bytes, const char *text) {
 }
 
 void gantry__placement_record_fill(gantry_placement_record_t *record, uint64_t sequence, const gantry__plan_t *plan,
-                                   uint64_t bytes_copied) {
+                                   const gantry__op_def_t *part_of, uint64_t bytes_copied) {
     *record = (gantry_placement_record_t){.struct_size = sizeof *record,
                                           .reason = plan->reason,
                                           .sequence = sequence,
@@ -40,6 +42,7 @@ void gantry__placement_record_fill(gantry_placement_record_t *record, uint64_t s
                                           .bytes_copied = bytes_copied,
                                           .refusal_count = plan->refusal_count};
     copy_text(record->op, sizeof record->op, plan->op->name);
+    copy_text(record->part_of, sizeof record->part_of, part_of ? part_of->name : "");
     const char *asked = plan->wish && !plan->wish->is_empty ? plan->wish->text : "";
     copy_text(record->asked, sizeof record->asked, asked);
     copy_text(record->device, sizeof record->device, plan->device ? plan->device->full_name : "");
@@ -63,10 +66,11 @@ size_t gantry__placement_log_read(gantry__placement_log_t *log, size_t capacity,
     for (uint64_t sequence = newest - count + 1; sequence <= newest; ++sequence) {
         size_t place = (size_t)(sequence % GANTRY__PLACEMENTS);
         const gantry__kept_plan_t *kept = atomic_load(&log->ring[place].kept);
+        const gantry__op_def_t *part_of = atomic_load(&log->ring[place].part_of);
         uint64_t bytes = atomic_load(&log->ring[place].bytes_copied);
         if (atomic_load_explicit(&log->ring[place].sequence, memory_order_acquire) != sequence || !kept)
             continue; /* overtaken */
-        gantry__placement_record_fill(&out_records[written++], sequence, &kept->plan, bytes);
+        gantry__placement_record_fill(&out_records[written++], sequence, &kept->plan, part_of, bytes);
     }
     return written;
 }

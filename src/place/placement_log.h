@@ -13,6 +13,7 @@ typedef struct gantry__placement_log_t {
     struct {
         atomic_uint_fast64_t sequence; /* 0 while being written */
         _Atomic(const gantry__kept_plan_t *) kept;
+        _Atomic(const gantry__op_def_t *) part_of;
         atomic_uint_fast64_t bytes_copied;
     } ring[GANTRY__PLACEMENTS];
 } gantry__placement_log_t;
@@ -20,9 +21,12 @@ typedef struct gantry__placement_log_t {
 void gantry__placement_log_init(gantry__placement_log_t *log);
 /* The number of the next op. */
 uint64_t gantry__placement_log_next(gantry__placement_log_t *log);
-void gantry__placement_log_note(gantry__placement_log_t *log, uint64_t sequence, const gantry__kept_plan_t *kept, uint64_t bytes_copied);
+/* part_of: the composed op that ran it, or NULL. */
+void gantry__placement_log_note(gantry__placement_log_t *log, uint64_t sequence, const gantry__kept_plan_t *kept,
+                                const gantry__op_def_t *part_of, uint64_t bytes_copied);
 /* Oldest of the newest first; returns how many were written. */
 size_t gantry__placement_log_read(gantry__placement_log_t *log, size_t capacity, gantry_placement_record_t *out_records);
-void gantry__placement_record_fill(gantry_placement_record_t *record, uint64_t sequence, const gantry__plan_t *plan, uint64_t bytes_copied);
+void gantry__placement_record_fill(gantry_placement_record_t *record, uint64_t sequence, const gantry__plan_t *plan,
+                                   const gantry__op_def_t *part_of, uint64_t bytes_copied);
 
 #endif

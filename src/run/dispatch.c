@@ -55,14 +55,15 @@ gantry_status_t gantry__dispatch_plan(gantry_runtime_t *runtime, const gantry__p
     return gantry__place(request, &plan); /* refused, not kept for want of memory: the refusal's message again */
 }
 
-static void call_back(gantry_runtime_t *runtime, uint64_t sequence, const gantry__plan_t *plan, uint64_t bytes_copied) {
+static void call_back(gantry_runtime_t *runtime, uint64_t sequence, const gantry__plan_t *plan,
+                      const gantry__op_def_t *part_of, uint64_t bytes_copied) {
     gantry__mutex_lock(&runtime->lock);
     gantry_placement_fn callback = runtime->placement_callback;
     void *user = runtime->placement_user;
     gantry__mutex_unlock(&runtime->lock);
     if (!callback) return;
     gantry_placement_record_t record;
-    gantry__placement_record_fill(&record, sequence, plan, bytes_copied);
+    gantry__placement_record_fill(&record, sequence, plan, part_of, bytes_copied);
     callback(user, &record);
 }
 
@@ -75,20 +76,23 @@ static void warn_once(gantry_runtime_t *runtime, gantry__kept_plan_t *kept) {
                 gantry_placement_reason_text(plan->reason));
 }
 
-uint64_t gantry__dispatch_note(gantry_runtime_t *runtime, gantry__kept_plan_t *kept, const char *log_name,
+uint64_t gantry__dispatch_note(const gantry_scope_t *scope, gantry__kept_plan_t *kept, const char *log_name,
                                uint64_t bytes_copied) {
+    gantry_runtime_t *runtime = scope->runtime;
+    const gantry__op_def_t *part_of = scope->called;
     uint64_t sequence = gantry__placement_log_next(&runtime->placements);
     if (!kept) return sequence;
     (void)atomic_fetch_add_explicit(&kept->used, 1, memory_order_relaxed);
-    gantry__placement_log_note(&runtime->placements, sequence, kept, bytes_copied);
+    gantry__placement_log_note(&runtime->placements, sequence, kept, part_of, bytes_copied);
     if (atomic_load_explicit(&runtime->placement_mode, memory_order_relaxed) == GANTRY_PLACEMENT_WARN_ONCE)
         warn_once(runtime, kept);
     if (atomic_load_explicit(&runtime->log_placement, memory_order_relaxed) && kept->plan.device) {
-        gantry__log(&runtime->log, GANTRY_LEVEL_INFO, "Executing op %s in device %s", log_name,
-                    kept->plan.device->full_name);
+        gantry__log(&runtime->log, GANTRY_LEVEL_INFO, "Executing op %s in device %s%s%s%s", log_name,
+                    kept->plan.device->full_name, part_of ? " (part of " : "", part_of ? part_of->name : "",
+                    part_of ? ")" : "");
     }
     if (atomic_load_explicit(&runtime->has_callback, memory_order_relaxed))
-        call_back(runtime, sequence, &kept->plan, bytes_copied);
+        call_back(runtime, sequence, &kept->plan, part_of, bytes_copied);
     return sequence;
 }
 

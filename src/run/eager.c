@@ -3,10 +3,11 @@
  *   infer     types and shapes of the results; host inputs are read here when a shape depends on them
  *   plan      device and kernels, from the plan cache or the placer
  *   gather    inputs: host pointers, or memory on that device (copied there when it lies elsewhere)
- *   allocate  results
- *   compute   the kernel submits to the device's compute stream, behind the points its inputs become ready at
+ *   allocate  results whose shape is known
+ *   compute   the kernel makes the other results (their shape depends on data: it reads counts back first) and submits to the device's compute stream, behind the points its inputs become ready at
  *   publish   results carry the point they are ready at and the faults they depend on; the record is written
  *
+ * A composed op is inferred here, and then runs its parts, each of which comes this way (run/compose.h).
  * Everything lives on the stack until publish; a failure at any step releases what was made and is kept by the scope. */
 #include "run/eager.h"
 
@@ -15,6 +16,7 @@
 
 #include "device/loss.h"
 #include "kernel/call.h"
+#include "run/compose.h"
 #include "run/dispatch.h"
 
 typedef struct eager_t {
@@ -23,6 +25,7 @@ typedef struct eager_t {
     const gantry__op_def_t *op;
     const gantry_tensor_t *const *inputs;
     uint32_t input_count;
+    size_t room; /* for results */
     gantry__kept_plan_t *kept;
     gantry_logical_device_t *device;
     const gantry_logical_device_t *exhausted; /* where memory ran out before, or NULL */
@@ -41,7 +44,7 @@ typedef struct eager_t {
         size_t size;
         uint32_t input;
     } owned[GANTRY__MAX_INPUTS]; /* host copies of device tensors */
-    gantry_tensor_t *made[GANTRY__MAX_OUTPUTS];
+    gantry_tensor_t *made[GANTRY__MAX_OUTPUTS]; /* NULL: left to the kernel */
     const gantry_tensor_t *used[GANTRY__MAX_INPUTS]; /* what the kernel reads on the device; NULL for host inputs */
     gantry__point_t points[GANTRY__MAX_INPUTS];
     gantry_arg_t args[GANTRY__MAX_INPUTS + GANTRY__MAX_OUTPUTS];
@@ -52,12 +55,13 @@ typedef struct eager_t {
 
 /* Counters only: the arrays are filled as far as they are used. */
 static void begin(eager_t *eager, gantry_scope_t *scope, const gantry__op_def_t *op,
-                  const gantry_tensor_t *const *inputs, size_t input_count) {
+                  const gantry_tensor_t *const *inputs, size_t input_count, size_t room) {
     eager->scope = scope;
     eager->runtime = scope->runtime;
     eager->op = op;
     eager->inputs = inputs;
     eager->input_count = (uint32_t)input_count;
+    eager->room = room;
     eager->kept = NULL;
     eager->device = NULL;
     eager->exhausted = NULL;
@@ -112,6 +116,12 @@ static const void *host_value(void *caller, uint32_t i) {
     return data;
 }
 
+static gantry_status_t check_room(const eager_t *eager) {
+    if (eager->infer.output_count <= eager->room) return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s has %u outputs; room for %zu is given", eager->op->name,
+                        eager->infer.output_count, eager->room);
+}
+
 static gantry_status_t infer(eager_t *eager, const gantry_attr_value_t *attrs, size_t attr_count) {
     gantry__infer_t *call = &eager->infer;
     call->op = eager->op;
@@ -123,7 +133,8 @@ static gantry_status_t infer(eager_t *eager, const gantry_attr_value_t *attrs, s
         call->dtypes[i] = eager->inputs[i]->dtype;
     }
     gantry_status_t status = gantry__op_infer(call, attrs, attr_count);
-    return status != GANTRY_OK && eager->host_status != GANTRY_OK ? eager->host_status : status;
+    if (status == GANTRY_OK) return check_room(eager);
+    return eager->host_status != GANTRY_OK ? eager->host_status : status;
 }
 
 /* ---- plan ---- */
@@ -256,15 +267,61 @@ static gantry_status_t gather(eager_t *eager) {
     return GANTRY_OK;
 }
 
+static gantry_status_t allocate_output(eager_t *eager, uint32_t i) {
+    const gantry__allocation_t purpose = {.owner = eager->op->name,
+                                          .tag = eager->scope->tag,
+                                          .held = eager->call.temporary_count + eager->call.scratch_count};
+    GANTRY__TRY(gantry__tensor_create(eager->runtime, eager->device, eager->infer.out_dtypes[i],
+                                      &eager->infer.out_shapes[i], GANTRY_STREAM_COMPUTE, &purpose, &eager->made[i]));
+    bind_arg(eager->output_args[i], eager->made[i]);
+    return GANTRY_OK;
+}
+
 static gantry_status_t allocate(eager_t *eager) {
-    for (uint32_t i = 0; i < eager->infer.output_count; ++i) {
-        const gantry__allocation_t purpose = {
-            .owner = eager->op->name, .tag = eager->scope->tag, .held = eager->call.temporary_count};
-        gantry_tensor_t *output;
-        GANTRY__TRY(gantry__tensor_create(eager->runtime, eager->device, eager->infer.out_dtypes[i],
-                                          &eager->infer.out_shapes[i], GANTRY_STREAM_COMPUTE, &purpose, &output));
-        eager->made[eager->made_count++] = output;
-        bind_arg(eager->output_args[i], output);
+    while (eager->made_count < eager->infer.output_count) {
+        uint32_t i = eager->made_count++;
+        eager->made[i] = NULL;
+        if (eager->output_args[i]->element_count >= 0) GANTRY__TRY(allocate_output(eager, i));
+    }
+    return GANTRY_OK;
+}
+
+/* ---- results whose shape depends on data ---- */
+
+static gantry_status_t check_made_shape(const eager_t *eager, uint32_t index, const gantry_shape_t *given) {
+    const gantry_shape_t *inferred = &eager->infer.out_shapes[index];
+    bool agrees = given->rank == inferred->rank && gantry_shape_elements(given) >= 0;
+    for (int32_t k = 0; agrees && k < given->rank; ++k)
+        agrees = inferred->dims[k] == -1 || inferred->dims[k] == given->dims[k];
+    if (agrees) return GANTRY_OK;
+    char from_kernel[GANTRY_MAX_RANK * 21 + 3], from_op[GANTRY_MAX_RANK * 21 + 3];
+    (void)gantry_shape_format(given, from_kernel, sizeof from_kernel);
+    (void)gantry_shape_format(inferred, from_op, sizeof from_op);
+    return gantry__fail(GANTRY_INTERNAL, "kernel of %s makes output %u as %s; by the op's definition it is %s",
+                        eager->op->name, index, from_kernel, from_op);
+}
+
+/* For the service allocate_output. */
+static int32_t make_output(gantry__call_t *call, uint32_t index, int32_t rank, const int64_t *dims) {
+    eager_t *eager = call->caller;
+    if (index >= eager->made_count || eager->output_args[index]->element_count >= 0) {
+        return (int32_t)gantry__fail(GANTRY_INTERNAL, "kernel of %s makes output %u, which %s", eager->op->name, index,
+                                     index < eager->made_count ? "is there already" : "does not exist");
+    }
+    gantry_shape_t shape = {.rank = rank};
+    for (int32_t k = 0; k < rank && k < GANTRY_MAX_RANK; ++k) shape.dims[k] = dims[k];
+    gantry_status_t status = check_made_shape(eager, index, &shape);
+    if (status != GANTRY_OK) return (int32_t)status;
+    eager->infer.out_shapes[index] = shape;
+    eager->output_args[index]->element_count = gantry_shape_elements(&shape);
+    return (int32_t)allocate_output(eager, index);
+}
+
+static gantry_status_t check_all_made(const eager_t *eager) {
+    for (uint32_t i = 0; i < eager->made_count; ++i) {
+        if (!eager->made[i])
+            return gantry__fail(GANTRY_INTERNAL, "kernel of %s ended well and did not make output %u", eager->op->name,
+                                i);
     }
     return GANTRY_OK;
 }
@@ -289,6 +346,7 @@ static void mark_uses(eager_t *eager, gantry__point_t point) {
             gantry__buffer_mark_use(eager->used[i]->buffer, GANTRY_STREAM_COMPUTE, point.count);
     }
     for (uint32_t i = 0; i < eager->made_count; ++i) {
+        if (!eager->made[i]) continue; /* the kernel failed before it made it */
         if (eager->made[i]->buffer) gantry__buffer_mark_use(eager->made[i]->buffer, GANTRY_STREAM_COMPUTE, point.count);
         eager->made[i]->ready = point;
     }
@@ -296,7 +354,7 @@ static void mark_uses(eager_t *eager, gantry__point_t point) {
 
 static bool has_work(const eager_t *eager) {
     for (uint32_t i = 0; i < eager->made_count; ++i) {
-        if (eager->made[i]->size_bytes > 0) return true;
+        if (!eager->made[i] || eager->made[i]->size_bytes > 0) return true;
     }
     return false;
 }
@@ -305,11 +363,14 @@ static gantry_status_t compute(eager_t *eager) {
     gantry__stream_t *stream = &eager->device->streams[GANTRY_STREAM_COMPUTE];
     if (eager->point_count > 0) GANTRY__TRY(gantry__stream_wait_for(stream, eager->points, eager->point_count));
     if (!has_work(eager)) return inherit_faults(eager, NULL);
+    eager->call.make_output = make_output;
+    eager->call.caller = eager;
     gantry_status_t status = (gantry_status_t)eager->call.abi.kernel->compute(&eager->call.abi);
     gantry__point_t point;
     gantry__fault_t *fault = gantry__call_finish(&eager->call, &point);
     mark_uses(eager, point);
     status = gantry__loss_note(eager->device, status);
+    if (status == GANTRY_OK) status = check_all_made(eager);
     if (status == GANTRY_OK) status = inherit_faults(eager, fault);
     gantry__fault_release(fault);
     return status;
@@ -333,16 +394,22 @@ static void publish(eager_t *eager, const gantry_tensor_t **outputs) {
     eager->made_count = 0;
 }
 
+static gantry_status_t compose(eager_t *eager) {
+    eager->made_count = eager->infer.output_count;
+    return gantry__compose(eager->scope, &eager->infer, eager->inputs, eager->made);
+}
+
 static gantry_status_t run(eager_t *eager, const gantry_attr_value_t *attrs, size_t attr_count,
                            const gantry_logical_device_t *pinned) {
     GANTRY__TRY(check_inputs(eager));
     GANTRY__TRY(gantry__runtime_initialize(eager->runtime, eager->op->name));
     GANTRY__TRY(infer(eager, attrs, attr_count));
+    if (eager->op->flags & GANTRY__OP_COMPOSED) return compose(eager);
     describe_call(eager);
     gantry_status_t status = plan(eager, pinned);
     if (status != GANTRY_OK) {
         if (eager->kept && !eager->kept->plan.device)
-            (void)gantry__dispatch_note(eager->runtime, eager->kept, eager->op->name, 0);
+            (void)gantry__dispatch_note(eager->scope, eager->kept, eager->op->name, 0);
         return status;
     }
     bool is_alias = (eager->op->flags & GANTRY__OP_ALIAS) != 0;
@@ -352,7 +419,7 @@ static gantry_status_t run(eager_t *eager, const gantry_attr_value_t *attrs, siz
         status = gather(eager);
         if (status == GANTRY_OK) status = allocate(eager);
     }
-    eager->call.sequence = gantry__dispatch_note(eager->runtime, eager->kept, eager->op->name, eager->bytes_copied);
+    eager->call.sequence = gantry__dispatch_note(eager->scope, eager->kept, eager->op->name, eager->bytes_copied);
     if (status == GANTRY_OK && !is_alias) status = compute(eager);
     return status;
 }
@@ -363,7 +430,7 @@ static gantry_status_t run_on_cpu(eager_t *eager, const gantry_attr_value_t *att
     (void)snprintf(first, sizeof first, "%s", gantry__message());
     const gantry_logical_device_t *exhausted = eager->device;
     end(eager);
-    begin(eager, eager->scope, eager->op, eager->inputs, eager->input_count);
+    begin(eager, eager->scope, eager->op, eager->inputs, eager->input_count, eager->room);
     eager->exhausted = exhausted;
     gantry_status_t status = run(eager, attrs, attr_count, NULL);
     if (status == GANTRY_OK) return GANTRY_OK;
@@ -375,10 +442,14 @@ static bool may_move(const eager_t *eager, const gantry_logical_device_t *pinned
     return eager->device->index < 0 || strcmp(eager->device->physical->type, "CPU") != 0;
 }
 
-gantry_status_t gantry__run_op(gantry_scope_t *scope, const gantry__op_def_t *op, const gantry_tensor_t *const *inputs,
-                               size_t input_count, const gantry_attr_value_t *attrs, size_t attr_count,
-                               const gantry_logical_device_t *pinned, const gantry_tensor_t **outputs) {
-    for (uint32_t i = 0; i < op->output_count; ++i) outputs[i] = NULL;
+gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_t *op,
+                                    const gantry_tensor_t *const *inputs, size_t input_count,
+                                    const gantry_attr_value_t *attrs, size_t attr_count,
+                                    const gantry_logical_device_t *pinned, const gantry_tensor_t **outputs,
+                                    size_t *output_count) {
+    const size_t room = *output_count;
+    *output_count = 0;
+    for (size_t i = 0; i < room; ++i) outputs[i] = NULL;
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return status;
     if (input_count > GANTRY__MAX_INPUTS) {
@@ -386,13 +457,25 @@ gantry_status_t gantry__run_op(gantry_scope_t *scope, const gantry__op_def_t *op
                            input_count, GANTRY__MAX_INPUTS);
         return gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
     }
+    status = gantry__check_part(scope, op);
+    if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
     eager_t eager;
-    begin(&eager, scope, op, inputs, input_count);
+    begin(&eager, scope, op, inputs, input_count, room);
     status = run(&eager, attrs, attr_count, pinned);
     if (status == GANTRY_RESOURCE_EXHAUSTED && may_move(&eager, pinned)) status = run_on_cpu(&eager, attrs, attr_count);
-    if (status == GANTRY_OK) publish(&eager, outputs);
+    if (status == GANTRY_OK) {
+        *output_count = eager.made_count;
+        publish(&eager, outputs);
+    }
     end(&eager);
     return status == GANTRY_OK ? GANTRY_OK : gantry__scope_fail(scope, status);
+}
+
+gantry_status_t gantry__run_op(gantry_scope_t *scope, const gantry__op_def_t *op, const gantry_tensor_t *const *inputs,
+                               size_t input_count, const gantry_attr_value_t *attrs, size_t attr_count,
+                               const gantry_logical_device_t *pinned, const gantry_tensor_t **outputs) {
+    size_t count = op->output_count;
+    return gantry__run_op_into(scope, op, inputs, input_count, attrs, attr_count, pinned, outputs, &count);
 }
 
 gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id, const char *log_name,
@@ -411,7 +494,7 @@ gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id,
     request.integer_variable = integer_variable;
     gantry__kept_plan_t *kept;
     gantry_status_t status = gantry__dispatch_plan(runtime, &request, &kept);
-    if (status == GANTRY_OK || (kept && !kept->plan.device)) (void)gantry__dispatch_note(runtime, kept, log_name, 0);
+    if (status == GANTRY_OK || (kept && !kept->plan.device)) (void)gantry__dispatch_note(scope, kept, log_name, 0);
     if (status == GANTRY_OK) *out_device = kept->plan.device;
     return status;
 }

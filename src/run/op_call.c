@@ -6,7 +6,6 @@
 #include "run/eager.h"
 
 static gantry_status_t check_call(const char *name, const gantry_tensor_t *const *inputs, size_t input_count,
-                                  const gantry_tensor_t **outputs, const size_t *output_count,
                                   const gantry__op_def_t **out_op) {
     if (!name) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_op_call: the op's name is NULL");
     *out_op = gantry__op_find(name);
@@ -20,10 +19,6 @@ static gantry_status_t check_call(const char *name, const gantry_tensor_t *const
     }
     if (input_count > 0 && !inputs)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: %zu inputs are given at NULL", name, input_count);
-    if (!output_count || !outputs || *output_count < (*out_op)->output_count) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s has %u outputs; room for %zu is given", name,
-                            (*out_op)->output_count, output_count && outputs ? *output_count : (size_t)0);
-    }
     return GANTRY_OK;
 }
 
@@ -32,16 +27,19 @@ gantry_status_t gantry_op_call(gantry_scope_t *scope, const char *name, const ga
                                const gantry_tensor_t **outputs, size_t *output_count) {
     size_t room = output_count && outputs ? *output_count : 0;
     for (size_t i = 0; i < room; ++i) outputs[i] = NULL;
+    if (output_count) *output_count = 0;
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return status;
     const gantry__op_def_t *op = NULL;
-    status = check_call(name, inputs, input_count, outputs, output_count, &op);
+    status = check_call(name, inputs, input_count, &op);
     if (status == GANTRY_OK && attr_count > 0 && !attrs) {
         status = gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: %zu attributes are given at NULL", name, attr_count);
     }
     if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
-    *output_count = op->output_count;
-    return gantry__run_op(scope, op, inputs, input_count, attrs, attr_count, NULL, outputs);
+    size_t count = room;
+    status = gantry__run_op_into(scope, op, inputs, input_count, attrs, attr_count, NULL, outputs, &count);
+    if (output_count) *output_count = count;
+    return status;
 }
 
 /* Type attributes come first; an op without one takes one type only. */
@@ -56,6 +54,34 @@ static bool op_takes_type(const gantry__op_def_t *op, gantry_dtype_t dtype) {
     return op->input_count == 0 || op->inputs[0].type == GANTRY__TYPE_FIXED(dtype);
 }
 
+static const char *who_has_kernel(const gantry__kernel_registry_t *registry, const gantry__op_def_t *op,
+                                  gantry_dtype_t dtype) {
+    const gantry__op_attr_t *type = first_type_attr(op);
+    const gantry_attr_t attr = {.struct_size = sizeof attr,
+                                .kind = GANTRY_ATTR_TYPE,
+                                .name = type ? type->name : "T",
+                                .i = (int64_t)dtype};
+    size_t count;
+    const gantry__kernel_entry_t *entries = gantry__kernel_registry_find(registry, op->name, &count);
+    for (size_t i = 0; i < count; ++i) {
+        if (!op_takes_type(op, dtype) || gantry__kernel_takes_types(entries[i].def, &attr, 1)) return entries[i].source;
+    }
+    return NULL;
+}
+
+/* A composed op runs where all its parts do; its parts may be composed again, but no op is a part of itself. A part that does not take the
+ * type works on others. */
+static const char *who_runs(const gantry__kernel_registry_t *registry, const gantry__op_def_t *op,
+                            gantry_dtype_t dtype) {
+    if (!(op->flags & GANTRY__OP_COMPOSED)) return who_has_kernel(registry, op, dtype);
+    uint32_t count;
+    const gantry__op_id_t *parts = gantry__op_parts(op, &count);
+    for (uint32_t i = 0; i < count; ++i) {
+        if (!who_runs(registry, gantry__op_get(parts[i]), dtype)) return NULL;
+    }
+    return "composed";
+}
+
 gantry_status_t gantry_op_has_kernel(gantry_runtime_t *runtime, const char *op_name,
                                      const gantry_logical_device_t *device, gantry_dtype_t dtype, bool *out_has,
                                      const char **out_source) {
@@ -67,21 +93,10 @@ gantry_status_t gantry_op_has_kernel(gantry_runtime_t *runtime, const char *op_n
     if (!device || !out_has)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_op_has_kernel: device or out_has is NULL");
     GANTRY__TRY(gantry__runtime_initialize(runtime, "gantry_op_has_kernel"));
-    if (!op_takes_type(op, dtype)) return GANTRY_OK;
-    const gantry__op_attr_t *type = first_type_attr(op);
-    const gantry_attr_t attr = {.struct_size = sizeof attr,
-                                .kind = GANTRY_ATTR_TYPE,
-                                .name = type ? type->name : "T",
-                                .i = (int64_t)dtype};
-    size_t count;
-    const gantry__kernel_entry_t *entries =
-        gantry__kernel_registry_find(&runtime->registries[gantry__logical_view(device)->position], op->name, &count);
-    for (size_t i = 0; i < count; ++i) {
-        if (!gantry__kernel_takes_types(entries[i].def, &attr, 1)) continue;
-        *out_has = true;
-        if (out_source) *out_source = entries[i].source;
-        return GANTRY_OK;
-    }
+    const gantry__kernel_registry_t *registry = &runtime->registries[gantry__logical_view(device)->position];
+    const char *source = op_takes_type(op, dtype) ? who_runs(registry, op, dtype) : NULL;
+    *out_has = source != NULL;
+    if (source && out_source) *out_source = source;
     return GANTRY_OK;
 }
 

@@ -3,54 +3,7 @@
 
 #include <string.h>
 
-#include "run/eager.h"
-
-/* Inputs that describe the call live on the host, whatever device the scope asks for; they are nobody's but the call's. */
-typedef struct extras_t {
-    gantry_tensor_t *tensors[4];
-    uint32_t count;
-} extras_t;
-
-static const gantry_tensor_t *add_host(extras_t *extras, gantry_scope_t *scope, gantry_dtype_t dtype,
-                                       gantry_shape_t shape, const void *data) {
-    gantry_status_t status = gantry__scope_check(scope);
-    if (status != GANTRY_OK) return NULL;
-    gantry_tensor_t *tensor = NULL;
-    status = gantry__runtime_initialize(scope->runtime, "Const");
-    if (status == GANTRY_OK)
-        status = gantry__tensor_from_host(scope->runtime, scope->runtime->host, dtype, &shape, data, scope->tag,
-                                          &tensor);
-    if (status != GANTRY_OK) {
-        (void)gantry__scope_fail(scope, status);
-        return NULL;
-    }
-    extras->tensors[extras->count++] = tensor;
-    return tensor;
-}
-
-static const gantry_tensor_t *add_host_shape(extras_t *extras, gantry_scope_t *scope, const gantry_shape_t *shape) {
-    if (shape->rank < 0 || shape->rank > GANTRY_MAX_RANK) {
-        if (!scope || scope->status != GANTRY_OK) return NULL;
-        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "a shape has rank %d; 0 to %d is accepted", shape->rank,
-                           GANTRY_MAX_RANK);
-        (void)gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
-        return NULL;
-    }
-    return add_host(extras, scope, GANTRY_INT64, GANTRY_SHAPE(shape->rank), shape->dims);
-}
-
-static const gantry_tensor_t *add_host_i32(extras_t *extras, gantry_scope_t *scope, int32_t value) {
-    return add_host(extras, scope, GANTRY_INT32, GANTRY_SCALAR, &value);
-}
-
-static const gantry_tensor_t *call(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *const *inputs,
-                                   size_t input_count, const gantry_attr_value_t *attrs, size_t attr_count,
-                                   extras_t *extras) {
-    const gantry_tensor_t *output = NULL;
-    if (scope) (void)gantry__run_op(scope, gantry__op_get(id), inputs, input_count, attrs, attr_count, NULL, &output);
-    for (uint32_t i = 0; extras && i < extras->count; ++i) gantry_tensor_release(extras->tensors[i]);
-    return output;
-}
+#include "run/call_op.h"
 
 /* ---- making tensors ---- */
 
@@ -111,22 +64,22 @@ const gantry_tensor_t *gantry_scalar_i64(gantry_scope_t *scope, int64_t value) {
 }
 
 const gantry_tensor_t *gantry_fill(gantry_scope_t *scope, gantry_shape_t shape, const gantry_tensor_t *value) {
-    extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {add_host_shape(&extras, scope, &shape), value};
-    return call(scope, GANTRY__OP_ID_FILL, inputs, 2, NULL, 0, &extras);
+    gantry__extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, &shape), value};
+    return gantry__call_op(scope, GANTRY__OP_ID_FILL, inputs, 2, NULL, 0, &extras);
 }
 
 static const gantry_tensor_t *fill_with(gantry_scope_t *scope, gantry_dtype_t dtype, const gantry_shape_t *shape,
                                         const void *one) {
-    extras_t extras = {.count = 0};
+    gantry__extras_t extras = {.count = 0};
     if (scope && scope->status == GANTRY_OK && gantry_dtype_size(dtype) == 0) {
         (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "type %d is none of gantry_dtype_t", (int)dtype);
         (void)gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
         return NULL;
     }
-    const gantry_tensor_t *inputs[] = {add_host_shape(&extras, scope, shape), NULL};
-    if (inputs[0]) inputs[1] = add_host(&extras, scope, dtype, GANTRY_SCALAR, one);
-    return call(scope, GANTRY__OP_ID_FILL, inputs, 2, NULL, 0, &extras);
+    const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, shape), NULL};
+    if (inputs[0]) inputs[1] = gantry__add_host(&extras, scope, dtype, GANTRY_SCALAR, one);
+    return gantry__call_op(scope, GANTRY__OP_ID_FILL, inputs, 2, NULL, 0, &extras);
 }
 
 const gantry_tensor_t *gantry_zeros(gantry_scope_t *scope, gantry_dtype_t dtype, gantry_shape_t shape) {
@@ -150,27 +103,27 @@ const gantry_tensor_t *gantry_ones(gantry_scope_t *scope, gantry_dtype_t dtype, 
 }
 
 const gantry_tensor_t *gantry_zeros_like(gantry_scope_t *scope, const gantry_tensor_t *x) {
-    return call(scope, GANTRY__OP_ID_ZEROS_LIKE, &x, 1, NULL, 0, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_ZEROS_LIKE, &x, 1, NULL, 0, NULL);
 }
 
 const gantry_tensor_t *gantry_ones_like(gantry_scope_t *scope, const gantry_tensor_t *x) {
-    return call(scope, GANTRY__OP_ID_ONES_LIKE, &x, 1, NULL, 0, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_ONES_LIKE, &x, 1, NULL, 0, NULL);
 }
 
 const gantry_tensor_t *gantry_range(gantry_scope_t *scope, const gantry_tensor_t *start, const gantry_tensor_t *limit,
                                     const gantry_tensor_t *delta) {
     const gantry_tensor_t *inputs[] = {start, limit, delta};
-    return call(scope, GANTRY__OP_ID_RANGE, inputs, 3, NULL, 0, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_RANGE, inputs, 3, NULL, 0, NULL);
 }
 
 static const gantry_tensor_t *random(gantry_scope_t *scope, gantry__op_id_t id, const gantry_shape_t *shape,
                                      gantry_dtype_t dtype, int64_t seed0, int64_t seed1) {
-    extras_t extras = {.count = 0};
+    gantry__extras_t extras = {.count = 0};
     const int64_t seed[] = {seed0, seed1};
-    const gantry_tensor_t *inputs[] = {add_host_shape(&extras, scope, shape), NULL};
-    if (inputs[0]) inputs[1] = add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE(2), seed);
+    const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, shape), NULL};
+    if (inputs[0]) inputs[1] = gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE(2), seed);
     const gantry_attr_value_t attr = {.name = "dtype", .kind = GANTRY_KIND_TYPE, .i = (int64_t)dtype};
-    return call(scope, id, inputs, 2, &attr, 1, &extras);
+    return gantry__call_op(scope, id, inputs, 2, &attr, 1, &extras);
 }
 
 const gantry_tensor_t *gantry_stateless_random_uniform(gantry_scope_t *scope, gantry_shape_t shape,
@@ -187,12 +140,12 @@ const gantry_tensor_t *gantry_stateless_random_normal(gantry_scope_t *scope, gan
 
 #define DEFINE_UNARY(name, token, op)                                                       \
     const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *x) { \
-        return call(scope, GANTRY__OP_ID_##token, &x, 1, NULL, 0, NULL);                    \
+        return gantry__call_op(scope, GANTRY__OP_ID_##token, &x, 1, NULL, 0, NULL);         \
     }
 #define DEFINE_BINARY(name, token, op)                                                                                \
     const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y) { \
         const gantry_tensor_t *inputs[] = {x, y};                                                                     \
-        return call(scope, GANTRY__OP_ID_##token, inputs, 2, NULL, 0, NULL);                                          \
+        return gantry__call_op(scope, GANTRY__OP_ID_##token, inputs, 2, NULL, 0, NULL);                               \
     }
 GANTRY_UNARY_OPS(DEFINE_UNARY)
 GANTRY_BINARY_OPS(DEFINE_BINARY)
@@ -200,111 +153,111 @@ GANTRY_BINARY_OPS(DEFINE_BINARY)
 const gantry_tensor_t *gantry_select(gantry_scope_t *scope, const gantry_tensor_t *condition, const gantry_tensor_t *x,
                                      const gantry_tensor_t *y) {
     const gantry_tensor_t *inputs[] = {condition, x, y};
-    return call(scope, GANTRY__OP_ID_SELECT, inputs, 3, NULL, 0, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_SELECT, inputs, 3, NULL, 0, NULL);
 }
 
 const gantry_tensor_t *gantry_cast(gantry_scope_t *scope, const gantry_tensor_t *x, gantry_dtype_t dtype) {
     const gantry_attr_value_t attr = {.name = "DstT", .kind = GANTRY_KIND_TYPE, .i = (int64_t)dtype};
-    return call(scope, GANTRY__OP_ID_CAST, &x, 1, &attr, 1, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_CAST, &x, 1, &attr, 1, NULL);
 }
 
 const gantry_tensor_t *gantry_add_n(gantry_scope_t *scope, const gantry_tensor_t *const *values, size_t count) {
-    return call(scope, GANTRY__OP_ID_ADD_N, values, count, NULL, 0, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_ADD_N, values, count, NULL, 0, NULL);
 }
 
 const gantry_tensor_t *gantry_bias_add(gantry_scope_t *scope, const gantry_tensor_t *value,
                                        const gantry_tensor_t *bias) {
     const gantry_tensor_t *inputs[] = {value, bias};
-    return call(scope, GANTRY__OP_ID_BIAS_ADD, inputs, 2, NULL, 0, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_BIAS_ADD, inputs, 2, NULL, 0, NULL);
 }
 
 /* ---- shape ---- */
 
 const gantry_tensor_t *gantry_reshape(gantry_scope_t *scope, const gantry_tensor_t *x, gantry_shape_t shape) {
-    extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {x, add_host_shape(&extras, scope, &shape)};
-    return call(scope, GANTRY__OP_ID_RESHAPE, inputs, 2, NULL, 0, &extras);
+    gantry__extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {x, gantry__add_host_shape(&extras, scope, &shape)};
+    return gantry__call_op(scope, GANTRY__OP_ID_RESHAPE, inputs, 2, NULL, 0, &extras);
 }
 
 const gantry_tensor_t *gantry_expand_dims(gantry_scope_t *scope, const gantry_tensor_t *x, int32_t axis) {
-    extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {x, add_host_i32(&extras, scope, axis)};
-    return call(scope, GANTRY__OP_ID_EXPAND_DIMS, inputs, 2, NULL, 0, &extras);
+    gantry__extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {x, gantry__add_host_i32(&extras, scope, axis)};
+    return gantry__call_op(scope, GANTRY__OP_ID_EXPAND_DIMS, inputs, 2, NULL, 0, &extras);
 }
 
 const gantry_tensor_t *gantry_squeeze(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *axes,
                                       size_t axis_count) {
     const gantry_attr_value_t attr = {
         .name = "squeeze_dims", .kind = GANTRY_KIND_INTS, .i = (int64_t)axis_count, .list = axes};
-    return call(scope, GANTRY__OP_ID_SQUEEZE, &x, 1, &attr, axes ? 1 : 0, NULL);
+    return gantry__call_op(scope, GANTRY__OP_ID_SQUEEZE, &x, 1, &attr, axes ? 1 : 0, NULL);
 }
 
 const gantry_tensor_t *gantry_transpose(gantry_scope_t *scope, const gantry_tensor_t *x, const int32_t *perm) {
-    extras_t extras = {.count = 0};
+    gantry__extras_t extras = {.count = 0};
     int32_t reversed[GANTRY_MAX_RANK];
     int32_t rank = x ? x->shape.rank : 0;
     for (int32_t i = 0; i < rank; ++i) reversed[i] = rank - 1 - i;
     const gantry_tensor_t *inputs[] = {
-        x, add_host(&extras, scope, GANTRY_INT32, GANTRY_SHAPE(rank), perm ? perm : reversed)};
-    return call(scope, GANTRY__OP_ID_TRANSPOSE, inputs, 2, NULL, 0, &extras);
+        x, gantry__add_host(&extras, scope, GANTRY_INT32, GANTRY_SHAPE(rank), perm ? perm : reversed)};
+    return gantry__call_op(scope, GANTRY__OP_ID_TRANSPOSE, inputs, 2, NULL, 0, &extras);
 }
 
 const gantry_tensor_t *gantry_broadcast_to(gantry_scope_t *scope, const gantry_tensor_t *x, gantry_shape_t shape) {
-    extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {x, add_host_shape(&extras, scope, &shape)};
-    return call(scope, GANTRY__OP_ID_BROADCAST_TO, inputs, 2, NULL, 0, &extras);
+    gantry__extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {x, gantry__add_host_shape(&extras, scope, &shape)};
+    return gantry__call_op(scope, GANTRY__OP_ID_BROADCAST_TO, inputs, 2, NULL, 0, &extras);
 }
 
 const gantry_tensor_t *gantry_concat(gantry_scope_t *scope, const gantry_tensor_t *const *values, size_t count,
                                      int32_t axis) {
-    extras_t extras = {.count = 0};
+    gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[GANTRY__MAX_INPUTS];
     size_t given = count < GANTRY__MAX_INPUTS ? count : GANTRY__MAX_INPUTS - 1;
     for (size_t i = 0; i < given; ++i) inputs[i] = values[i];
-    inputs[given] = add_host_i32(&extras, scope, axis);
+    inputs[given] = gantry__add_host_i32(&extras, scope, axis);
     /* more than fits is refused by count */
-    return call(scope, GANTRY__OP_ID_CONCAT, inputs, count + 1, NULL, 0, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_CONCAT, inputs, count + 1, NULL, 0, &extras);
 }
 
 const gantry_tensor_t *gantry_slice(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *begin,
                                     const int64_t *size) {
-    extras_t extras = {.count = 0};
+    gantry__extras_t extras = {.count = 0};
     int32_t rank = x ? x->shape.rank : 0;
     const gantry_tensor_t *inputs[] = {x, NULL, NULL};
     static const int64_t none[GANTRY_MAX_RANK];
-    inputs[1] = add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE(rank), begin ? begin : none);
-    if (inputs[1]) inputs[2] = add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE(rank), size ? size : none);
-    return call(scope, GANTRY__OP_ID_SLICE, inputs, 3, NULL, 0, &extras);
+    inputs[1] = gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE(rank), begin ? begin : none);
+    if (inputs[1]) inputs[2] = gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE(rank), size ? size : none);
+    return gantry__call_op(scope, GANTRY__OP_ID_SLICE, inputs, 3, NULL, 0, &extras);
 }
 
 const gantry_tensor_t *gantry_gather(gantry_scope_t *scope, const gantry_tensor_t *params,
                                      const gantry_tensor_t *indices, int32_t axis) {
-    extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {params, indices, add_host_i32(&extras, scope, axis)};
-    return call(scope, GANTRY__OP_ID_GATHER, inputs, 3, NULL, 0, &extras);
+    gantry__extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {params, indices, gantry__add_host_i32(&extras, scope, axis)};
+    return gantry__call_op(scope, GANTRY__OP_ID_GATHER, inputs, 3, NULL, 0, &extras);
 }
 
 const gantry_tensor_t *gantry_one_hot(gantry_scope_t *scope, const gantry_tensor_t *indices, int32_t depth,
                                       const gantry_tensor_t *on_value, const gantry_tensor_t *off_value, int32_t axis) {
-    extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {indices, add_host_i32(&extras, scope, depth), on_value, off_value};
+    gantry__extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {indices, gantry__add_host_i32(&extras, scope, depth), on_value, off_value};
     const gantry_attr_value_t attr = {.name = "axis", .kind = GANTRY_KIND_INT, .i = axis};
-    return call(scope, GANTRY__OP_ID_ONE_HOT, inputs, 4, &attr, 1, &extras);
+    return gantry__call_op(scope, GANTRY__OP_ID_ONE_HOT, inputs, 4, &attr, 1, &extras);
 }
 
 /* ---- reductions ---- */
 
 static const gantry_tensor_t *reduce(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *x,
                                      const gantry_reduce_options_t *options) {
-    extras_t extras = {.count = 0};
+    gantry__extras_t extras = {.count = 0};
     int32_t all[GANTRY_MAX_RANK];
     int32_t rank = x ? x->shape.rank : 0;
     for (int32_t i = 0; i < rank; ++i) all[i] = i;
     const int32_t *axes = options && options->axes ? options->axes : all;
     int64_t count = options && options->axes ? (int64_t)options->axis_count : rank;
-    const gantry_tensor_t *inputs[] = {x, add_host(&extras, scope, GANTRY_INT32, GANTRY_SHAPE(count), axes)};
+    const gantry_tensor_t *inputs[] = {x, gantry__add_host(&extras, scope, GANTRY_INT32, GANTRY_SHAPE(count), axes)};
     const gantry_attr_value_t attr = {.name = "keep_dims", .kind = GANTRY_KIND_BOOL, .i = 1};
-    return call(scope, id, inputs, 2, &attr, options && options->keep_dims ? 1 : 0, &extras);
+    return gantry__call_op(scope, id, inputs, 2, &attr, options && options->keep_dims ? 1 : 0, &extras);
 }
 
 const gantry_tensor_t *gantry_sum(gantry_scope_t *scope, const gantry_tensor_t *x,
@@ -328,9 +281,9 @@ const gantry_tensor_t *gantry_min(gantry_scope_t *scope, const gantry_tensor_t *
 }
 
 const gantry_tensor_t *gantry_argmax(gantry_scope_t *scope, const gantry_tensor_t *x, int32_t axis) {
-    extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {x, add_host_i32(&extras, scope, axis)};
-    return call(scope, GANTRY__OP_ID_ARG_MAX, inputs, 2, NULL, 0, &extras);
+    gantry__extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {x, gantry__add_host_i32(&extras, scope, axis)};
+    return gantry__call_op(scope, GANTRY__OP_ID_ARG_MAX, inputs, 2, NULL, 0, &extras);
 }
 
 /* ---- matrices ---- */
@@ -349,5 +302,6 @@ const gantry_tensor_t *gantry_matmul(gantry_scope_t *scope, const gantry_tensor_
         attrs[count++] =
             (gantry_attr_value_t){.name = batched ? "adj_y" : "transpose_b", .kind = GANTRY_KIND_BOOL, .i = 1};
     }
-    return call(scope, batched ? GANTRY__OP_ID_BATCH_MAT_MUL : GANTRY__OP_ID_MAT_MUL, inputs, 2, attrs, count, NULL);
+    return gantry__call_op(scope, batched ? GANTRY__OP_ID_BATCH_MAT_MUL : GANTRY__OP_ID_MAT_MUL, inputs, 2, attrs,
+                           count, NULL);
 }

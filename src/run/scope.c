@@ -192,12 +192,16 @@ static void unlink_scope(gantry_scope_t *scope) {
     if (scope->next_sibling) scope->next_sibling->previous_sibling = scope->previous_sibling;
 }
 
-static void destroy_scope(gantry_scope_t *scope) {
+static void release_tensors(gantry_scope_t *scope) {
     while (scope->tensors) {
         gantry_tensor_t *tensor = scope->tensors;
         unlink_tensor(scope, tensor);
         gantry_tensor_release(tensor);
     }
+}
+
+static void destroy_scope(gantry_scope_t *scope) {
+    release_tensors(scope);
     unlink_scope(scope);
     gantry_runtime_t *runtime = scope->runtime;
     gantry__heap_free_text(&runtime->heap, scope->message);
@@ -238,6 +242,28 @@ gantry_status_t gantry_scope_end(gantry_scope_t *scope) {
     if (status != GANTRY_OK) (void)gantry__fail(status, "%s", gantry_scope_message(scope));
     destroy_scope(scope);
     return status;
+}
+
+/* ---- scopes of parts ---- */
+
+void gantry__scope_begin_parts(gantry_scope_t *inner, gantry_scope_t *outer, const gantry__op_def_t *composed) {
+    *inner = (gantry_scope_t){.runtime = outer->runtime,
+                              .parent = outer,
+                              .wish = outer->wish,
+                              .tag = outer->tag,
+                              .composed = composed,
+                              .called = outer->called ? outer->called : composed};
+}
+
+void gantry__scope_end_parts(gantry_scope_t *inner) {
+    release_tensors(inner);
+    gantry__heap_free_text(&inner->runtime->heap, inner->message);
+}
+
+gantry_tensor_t *gantry__scope_take(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
+    gantry_tensor_t *owned = as_owned(tensor);
+    unlink_tensor(scope, owned);
+    return owned;
 }
 
 gantry_runtime_t *gantry_scope_runtime(const gantry_scope_t *scope) { return scope ? scope->runtime : NULL; }

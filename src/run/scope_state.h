@@ -12,6 +12,8 @@ struct gantry_scope_t {
     const gantry__wish_t *wish; /* NULL: none */
     const char *tag;            /* for reports on memory: the runtime's word, or NULL */
     gantry_tensor_t *tensors;   /* owned, newest first */
+    const gantry__op_def_t *composed; /* the composed op whose parts run here, or NULL */
+    const gantry__op_def_t *called;   /* the composed op that the program called, of which that one is a part or which it is; or NULL */
     gantry_status_t status;
     char *message;       /* heap text; NULL while healthy, or when there was no memory for it */
     char beginning[512]; /* of the message, for then */
@@ -23,5 +25,12 @@ gantry_status_t gantry__scope_check(gantry_scope_t *scope);
 gantry_status_t gantry__scope_fail(gantry_scope_t *scope, gantry_status_t status);
 /* The scope takes over the caller's reference. */
 void gantry__scope_adopt(gantry_scope_t *scope, gantry_tensor_t *tensor);
+/* The scope's reference becomes the caller's; the tensor is this scope's. */
+gantry_tensor_t *gantry__scope_take(gantry_scope_t *scope, const gantry_tensor_t *tensor);
+
+/* A scope in the caller's memory for the parts of a composed op: the outer one's wish and tag, an error of its own. It takes nothing of the heap,
+ * hands nothing to the devices at its end, and ends before the call does. */
+void gantry__scope_begin_parts(gantry_scope_t *inner, gantry_scope_t *outer, const gantry__op_def_t *composed);
+void gantry__scope_end_parts(gantry_scope_t *inner);
 
 #endif

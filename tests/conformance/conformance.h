@@ -13,7 +13,7 @@
 #include "golden.h"
 
 #define CONFORMANCE_SKIPPED 77 /* exit code that ctest takes as "skipped" */
-#define CONFORMANCE_MAX_OUTPUTS 4
+#define CONFORMANCE_MAX_OUTPUTS 64
 #define CONFORMANCE_MAX_INPUTS 64
 #define CONFORMANCE_MAX_GROUPS 160
 

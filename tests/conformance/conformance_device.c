@@ -18,8 +18,11 @@ static void take_log(void *user, gantry_log_level_t level, const char *text)
 static void take_record(void *user, const gantry_placement_record_t *record)
 {
     conformance_t *c = user;
-    c->record = *record;
     c->record_count++;
+    /* of a composed op's parts the first that ran elsewhere says most, else the last */
+    bool elsewhere = c->device && strcmp(c->record.device, gantry_logical_device_full_name(c->device)) != 0;
+    if (c->record.part_of[0] && strcmp(c->record.part_of, record->part_of) == 0 && elsewhere) return;
+    c->record = *record;
 }
 
 void conformance_watch_placements(conformance_t *c)

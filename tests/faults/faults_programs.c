@@ -298,7 +298,7 @@ int faults_program_files(int argc, char **argv) {
 
 /* ---- every op ---- */
 
-#define OPS 96
+#define OPS 512
 
 static golden_file_t files[OPS];
 static const golden_case_t *cases[OPS];

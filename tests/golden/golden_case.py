@@ -107,8 +107,18 @@ def encode_attr(value):
     return {"ints": list(value)}
 
 
+def run_python(function, inputs, attrs):
+    """Runs a function of TensorFlow's Python interface on the CPU: function(list of tensors, attrs) gives a tensor or a list."""
+    with tf.device("/CPU:0"):
+        results = function([tf.constant(np.asarray(x)) for x in inputs], attrs)
+    return [r.numpy() for r in (results if isinstance(results, (list, tuple)) else [results])]
+
+
 def run_tensorflow(tf_op, inputs, attrs):
-    """Runs the op by name on the CPU; raises tf.errors.OpError. Type and count attributes are taken from the inputs."""
+    """Runs the op by name on the CPU; raises tf.errors.OpError. Type and count attributes are taken from the inputs. What
+    TensorFlow composes in Python is a function (run_python) instead of a name."""
+    if callable(tf_op):
+        return run_python(tf_op, inputs, attrs)
     definition = op_def_registry.get(tf_op)
     arrays = [np.asarray(x) for x in inputs]
     full, at, lists = {}, 0, sum(1 for a in definition.input_arg if a.number_attr)
@@ -130,7 +140,8 @@ def run_tensorflow(tf_op, inputs, attrs):
     flat = [x for pair in full.items() for x in pair]
     with tf.device("/CPU:0"):
         tensors = [tf.constant(a) for a in arrays]
-        results = execute.quick_execute(tf_op, len(definition.output_arg), tensors, tuple(flat), context.context())
+        count = sum(full[a.number_attr] if a.number_attr else 1 for a in definition.output_arg)
+        results = execute.quick_execute(tf_op, count, tensors, tuple(flat), context.context())
     return [r.numpy() for r in results]
 
 
@@ -262,7 +273,8 @@ class Recorder:
 
     def write(self, folder):
         path = os.path.join(folder, self.op + ".json")
-        head = json.dumps({"format": 1, "op": self.op, "tensorflow_op": self.tf_op}, separators=(",", ":"))
+        said_op = self.tf_op.__name__ if callable(self.tf_op) else self.tf_op
+        head = json.dumps({"format": 1, "op": self.op, "tensorflow_op": said_op}, separators=(",", ":"))
         lines = [json.dumps(c, separators=(",", ":")) for c in self.cases]
         with open(path, "w", encoding="ascii") as out:
             out.write(head[:-1] + ',"cases":[\n' + ",\n".join(lines) + "\n]}\n")

@@ -1,6 +1,6 @@
 /* Kernels of a handful of ops, in C, run by the stream: Add, Sub, Mul (broadcasting), AddN, MatMul, Gather along one
- * axis, Sum of all elements (in two steps, with scratch between them), Cast between float32 and int32. What a
- * compute() needs of its call it copies, since the work runs later. */
+ * axis, Sum of all elements (in two steps, with scratch between them), Cast between float32 and int32; and of ops
+ * of tests' own (fake_test_ops.c). What a compute() needs of its call it copies, since the work runs later. */
 #include "fake_kernels.h"
 
 #include <math.h>
@@ -338,6 +338,7 @@ static int32_t compute_cast(gantry_op_call_t *op) {
 
 static const gantry_type_constraint_t numbers[] = {{"T", REALS | INTS}};
 static const gantry_type_constraint_t reals[] = {{"T", REALS}};
+static const gantry_type_constraint_t singles[] = {{"T", BIT(FAKE_FLOAT32)}};
 static const gantry_type_constraint_t gathered[] = {{"Tparams", REALS | INTS}, {"Tindices", INTS}};
 static const gantry_type_constraint_t to_int[] = {{"SrcT", BIT(FAKE_FLOAT32)}, {"DstT", BIT(FAKE_INT32)}};
 static const gantry_type_constraint_t to_real[] = {{"SrcT", BIT(FAKE_INT32)}, {"DstT", BIT(FAKE_FLOAT32)}};
@@ -361,5 +362,7 @@ const gantry_kernel_def_t *const gantry__fake_kernels[] = {
     KERNEL("Sum", reals, compute_sum, .supports = supports_sum, .host_args = sum_names, .host_arg_count = 1),
     KERNEL("Cast", to_int, compute_cast, .data = NULL),
     KERNEL("Cast", to_real, compute_cast, .data = NULL),
+    KERNEL("TestCopies", singles, gantry__fake_compute_copies, .data = NULL),
+    KERNEL("TestPositive", singles, gantry__fake_compute_positive, .data = NULL),
 };
 const uint32_t gantry__fake_kernel_count = sizeof gantry__fake_kernels / sizeof gantry__fake_kernels[0];

@@ -31,4 +31,8 @@ int32_t gantry__fake_kernel_end(fake_kernel_work_t *self);
 int64_t gantry__fake_attr(const gantry_op_call_t *op, const char *name);
 int64_t gantry__fake_dtype_bytes(int32_t dtype);
 
+/* compute() of ops that tests define (fake_test_ops.c): a size that depends on data, a list of outputs. */
+int32_t gantry__fake_compute_positive(gantry_op_call_t *op);
+int32_t gantry__fake_compute_copies(gantry_op_call_t *op);
+
 #endif

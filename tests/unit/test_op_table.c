@@ -50,6 +50,18 @@ static void assert_args(const gantry__op_def_t *op, const gantry__op_arg_t *args
     assert_null(args[count].name);
 }
 
+/* A list of outputs is the only output, and one attribute counts it. */
+static void assert_output_list(const gantry__op_def_t *op) {
+    uint32_t counting = 0;
+    for (uint32_t k = 0; k < op->attr_count; ++k) {
+        counting += op->attrs[k].counts_outputs;
+        if (op->attrs[k].counts_outputs) assert_int_equal(op->attrs[k].kind, GANTRY_ATTR_INT);
+    }
+    bool list = false;
+    for (uint32_t k = 0; k < op->output_count; ++k) list |= (op->outputs[k].flags & GANTRY__ARG_LIST) != 0;
+    if (counting != list || (list && op->output_count != 1)) fail_msg("%s: its list of outputs", op->name);
+}
+
 static void assert_attrs(const gantry__op_def_t *op) {
     for (uint32_t k = 0; k < op->attr_count; ++k) {
         const gantry__op_attr_t *attr = &op->attrs[k];
@@ -83,6 +95,7 @@ static void table_definitions_are_consistent(void **state) {
         assert_args(op, op->inputs, op->input_count);
         assert_args(op, op->outputs, op->output_count);
         assert_attrs(op);
+        assert_output_list(op);
         assert_types_settle(op);
     }
 }
@@ -176,7 +189,12 @@ static void info_lists_names_of_every_op(void **state) {
             (void)snprintf(expected, sizeof expected, "%s%s", op->inputs[k].name, list ? "..." : "");
             assert_string_equal(info.inputs[k], expected);
         }
-        for (size_t k = 0; k < info.output_count; ++k) assert_string_equal(info.outputs[k], op->outputs[k].name);
+        for (size_t k = 0; k < info.output_count; ++k) {
+            char expected[64];
+            bool list = (op->outputs[k].flags & GANTRY__ARG_LIST) != 0;
+            (void)snprintf(expected, sizeof expected, "%s%s", op->outputs[k].name, list ? "..." : "");
+            assert_string_equal(info.outputs[k], expected);
+        }
         for (size_t k = 0; k < info.attr_count; ++k) {
             size_t length = strlen(op->attrs[k].name);
             assert_memory_equal(info.attrs[k], op->attrs[k].name, length);

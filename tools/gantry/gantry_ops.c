@@ -9,6 +9,7 @@ static const gantry_dtype_t types[] = {GANTRY_FLOAT16, GANTRY_BFLOAT16, GANTRY_F
                                        GANTRY_INT64,   GANTRY_BOOL,     GANTRY_INT8,    GANTRY_UINT8,   GANTRY_INT16,
                                        GANTRY_UINT16,  GANTRY_UINT32,   GANTRY_UINT64,  GANTRY_COMPLEX64};
 #define TYPES (sizeof types / sizeof types[0])
+#define PARTS_BYTES 512
 
 typedef struct devices_t {
     const gantry_logical_device_t *items[32];
@@ -30,13 +31,27 @@ static void list_types(gantry_runtime_t *runtime, const char *op, const gantry_l
     if (count == TYPES) (void)snprintf(out, out_bytes, "all types");
 }
 
+/* "composed of Mul, Sum"; "" for an op with kernels. */
+static void list_parts(const gantry_op_info_t *info, char *out, size_t out_bytes) {
+    out[0] = '\0';
+    if (!info->is_composed) return;
+    (void)snprintf(out, out_bytes, "%s", info->part_count ? "composed of " : "made on the host");
+    for (size_t i = 0; i < info->part_count; ++i) {
+        size_t used = strlen(out);
+        (void)snprintf(out + used, out_bytes - used, "%s%s", i ? ", " : "", info->parts[i]);
+    }
+}
+
 static void print_op(gantry_runtime_t *runtime, const gantry_op_info_t *info, const devices_t *devices) {
     (void)printf("%s(", info->name);
     for (size_t i = 0; i < info->input_count; ++i) (void)printf("%s%s", i ? ", " : "", info->inputs[i]);
     (void)printf(") -> ");
     for (size_t i = 0; i < info->output_count; ++i) (void)printf("%s%s", i ? ", " : "", info->outputs[i]);
     (void)printf("\n    %s\n", info->summary);
+    char parts[PARTS_BYTES];
+    list_parts(info, parts, sizeof parts);
     for (size_t i = 0; i < info->attr_count; ++i) (void)printf("    %s\n", info->attrs[i]);
+    if (*parts) (void)printf("    %s\n", parts);
     for (size_t i = 0; i < devices->count; ++i) {
         char text[128];
         list_types(runtime, info->name, devices->items[i], text, sizeof text);
@@ -50,7 +65,9 @@ static void print_row(gantry_runtime_t *runtime, const gantry_op_info_t *info, c
     for (size_t i = 0; i < info->input_count; ++i) (void)printf("%s%s", i ? ", " : "", info->inputs[i]);
     (void)printf(" | ");
     for (size_t i = 0; i < info->attr_count; ++i) (void)printf("%s%s", i ? "; " : "", info->attrs[i]);
-    (void)printf(" | %s |", info->summary);
+    char parts[PARTS_BYTES];
+    list_parts(info, parts, sizeof parts);
+    (void)printf(" | %s%s%s |", info->summary, *parts ? "; " : "", parts);
     for (size_t i = 0; i < devices->count; ++i) {
         char text[128];
         list_types(runtime, info->name, devices->items[i], text, sizeof text);
@@ -80,6 +97,7 @@ static cJSON *op_json(gantry_runtime_t *runtime, const gantry_op_info_t *info, c
     (void)cJSON_AddItemToObject(object, "inputs", names_json(info->inputs, info->input_count));
     (void)cJSON_AddItemToObject(object, "outputs", names_json(info->outputs, info->output_count));
     (void)cJSON_AddItemToObject(object, "attributes", names_json(info->attrs, info->attr_count));
+    if (info->is_composed) (void)cJSON_AddItemToObject(object, "parts", names_json(info->parts, info->part_count));
     cJSON *kernels = cJSON_AddObjectToObject(object, "kernels");
     for (size_t i = 0; i < devices->count; ++i) {
         char text[128];

@@ -1,0 +1,52 @@
+#include "run/call_op.h"
+
+const gantry_tensor_t *gantry__add_host(gantry__extras_t *extras, gantry_scope_t *scope, gantry_dtype_t dtype,
+                                        gantry_shape_t shape, const void *data) {
+    gantry_status_t status = gantry__scope_check(scope);
+    if (status != GANTRY_OK) return NULL;
+    gantry_tensor_t *tensor = NULL;
+    status = gantry__runtime_initialize(scope->runtime, "Const");
+    if (status == GANTRY_OK)
+        status =
+            gantry__tensor_from_host(scope->runtime, scope->runtime->host, dtype, &shape, data, scope->tag, &tensor);
+    if (status != GANTRY_OK) {
+        (void)gantry__scope_fail(scope, status);
+        return NULL;
+    }
+    extras->tensors[extras->count++] = tensor;
+    return tensor;
+}
+
+const gantry_tensor_t *gantry__add_host_shape(gantry__extras_t *extras, gantry_scope_t *scope,
+                                              const gantry_shape_t *shape) {
+    if (shape->rank < 0 || shape->rank > GANTRY_MAX_RANK) {
+        if (!scope || scope->status != GANTRY_OK) return NULL;
+        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "a shape has rank %d; 0 to %d is accepted", shape->rank,
+                           GANTRY_MAX_RANK);
+        (void)gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
+        return NULL;
+    }
+    return gantry__add_host(extras, scope, GANTRY_INT64, GANTRY_SHAPE(shape->rank), shape->dims);
+}
+
+const gantry_tensor_t *gantry__add_host_i32(gantry__extras_t *extras, gantry_scope_t *scope, int32_t value) {
+    return gantry__add_host(extras, scope, GANTRY_INT32, GANTRY_SCALAR, &value);
+}
+
+gantry_status_t gantry__call_op_into(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *const *inputs,
+                                     size_t input_count, const gantry_attr_value_t *attrs, size_t attr_count,
+                                     gantry__extras_t *extras, const gantry_tensor_t **outputs, size_t *output_count) {
+    gantry_status_t status = gantry__run_op_into(scope, gantry__op_get(id), inputs, input_count, attrs, attr_count,
+                                                 NULL, outputs, output_count);
+    for (uint32_t i = 0; extras && i < extras->count; ++i) gantry_tensor_release(extras->tensors[i]);
+    return status;
+}
+
+const gantry_tensor_t *gantry__call_op(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *const *inputs,
+                                       size_t input_count, const gantry_attr_value_t *attrs, size_t attr_count,
+                                       gantry__extras_t *extras) {
+    const gantry_tensor_t *output = NULL;
+    size_t count = 1;
+    (void)gantry__call_op_into(scope, id, inputs, input_count, attrs, attr_count, extras, &output, &count);
+    return output;
+}

@@ -1,0 +1,28 @@
+/* What the C functions of ops are made of: small inputs that live on the host, and the call itself.
+ *
+ * Each returns NULL after a failure, which the scope keeps; with a NULL scope, too. The scope belongs to the calling thread. */
+#ifndef GANTRY_RUN_CALL_OP_H
+#define GANTRY_RUN_CALL_OP_H
+
+#include "run/eager.h"
+
+/* Inputs that describe a call (axes, shapes, seeds) live on the host, whatever device the scope asks for; they are nobody's but the call's. */
+typedef struct gantry__extras_t {
+    gantry_tensor_t *tensors[8];
+    uint32_t count; /* at first 0 */
+} gantry__extras_t;
+
+const gantry_tensor_t *gantry__add_host(gantry__extras_t *extras, gantry_scope_t *scope, gantry_dtype_t dtype, gantry_shape_t shape,
+                                        const void *data);
+const gantry_tensor_t *gantry__add_host_shape(gantry__extras_t *extras, gantry_scope_t *scope, const gantry_shape_t *shape); /* int64 */
+const gantry_tensor_t *gantry__add_host_i32(gantry__extras_t *extras, gantry_scope_t *scope, int32_t value);
+
+/* Runs an op of one output, then lets go of the extras (may be NULL). */
+const gantry_tensor_t *gantry__call_op(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *const *inputs, size_t input_count,
+                                       const gantry_attr_value_t *attrs, size_t attr_count, gantry__extras_t *extras);
+/* The same for any number of outputs; *output_count as in gantry__run_op_into. Returns the scope's status. */
+gantry_status_t gantry__call_op_into(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *const *inputs, size_t input_count,
+                                     const gantry_attr_value_t *attrs, size_t attr_count, gantry__extras_t *extras,
+                                     const gantry_tensor_t **outputs, size_t *output_count);
+
+#endif

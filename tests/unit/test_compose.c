@@ -1,0 +1,227 @@
+/* Composed ops: their parts run under the caller's device and are recorded with the name of the op that was called; failures name it, and
+ * leave nothing behind. */
+#define _XOPEN_SOURCE 700
+
+#include "runtime_fixture.h"
+
+#include "run/compose.h"
+#include "run/eager.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static gantry_status_t split(gantry_scope_t *scope, const gantry_tensor_t *x, int64_t num,
+                             const gantry_tensor_t **outputs) {
+    const gantry_tensor_t *inputs[] = {gantry_scalar_i32(scope, 0), x};
+    const gantry_attr_value_t attr = {.name = "num_split", .kind = GANTRY_KIND_INT, .i = num};
+    size_t count = (size_t)num;
+    return gantry_op_call(scope, "Split", inputs, 2, &attr, 1, outputs, &count);
+}
+
+static const gantry_tensor_t *pack(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y) {
+    const gantry_tensor_t *inputs[] = {x, y}, *output = NULL;
+    size_t count = 1;
+    (void)gantry_op_call(scope, "Stack", inputs, 2, NULL, 0, &output, &count);
+    return output;
+}
+
+/* ---- the table ---- */
+
+static bool has_row(const gantry__op_def_t *op) {
+    static const gantry__op_id_t rows[] = {
+#define PART(name, token)
+#define COMPOSED(token, function, parts) GANTRY__OP_ID_##token,
+#include "op/composed.def"
+#undef COMPOSED
+#undef PART
+    };
+    size_t found = 0;
+    for (size_t i = 0; i < COUNT(rows); ++i) {
+        found += rows[i] == (gantry__op_id_t)op->id;
+        if (i > 0) assert_true(rows[i - 1] < rows[i]);
+    }
+    assert_true(found <= 1);
+    return found > 0;
+}
+
+/* Follows the parts down; so deep goes no op that is not a part of itself. */
+static void expect_end(const gantry__op_def_t *op, int depth) {
+    uint32_t count;
+    const gantry__op_id_t *parts = gantry__op_parts(op, &count);
+    if (depth > 6) fail_msg("%s is a part of itself", op->name);
+    for (uint32_t i = 0; i < count; ++i) expect_end(gantry__op_get(parts[i]), depth + 1);
+}
+
+static void table_lists_parts_of_composed_ops(void **state) {
+    (void)state;
+    for (size_t i = 0; i < GANTRY__OP_COUNT; ++i) {
+        const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)i);
+        gantry_op_info_t info = {.struct_size = sizeof info};
+        uint32_t count;
+        const gantry__op_id_t *parts = gantry__op_parts(op, &count);
+        assert_int_equal(gantry_op_info(i, &info), GANTRY_OK);
+        if (has_row(op) != ((op->flags & GANTRY__OP_COMPOSED) != 0)) fail_msg("%s: flag and composed.def", op->name);
+        assert_int_equal(info.is_composed, has_row(op));
+        assert_int_equal(info.part_count, count);
+        for (uint32_t k = 0; k < count; ++k) assert_string_equal(info.parts[k], gantry__op_get(parts[k])->name);
+        expect_end(op, 0);
+    }
+}
+
+static void kernels_of_a_composed_op_are_those_of_its_parts(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    const gantry_logical_device_t *cpu, *gpu;
+    size_t count;
+    bool has;
+    const char *source;
+    assert_int_equal(gantry_list_logical_devices(f.runtime, "CPU", 1, &cpu, &count), GANTRY_OK);
+    assert_int_equal(gantry_list_logical_devices(f.runtime, "GPU", 1, &gpu, &count), GANTRY_OK);
+    assert_int_equal(gantry_op_has_kernel(f.runtime, "Split", cpu, GANTRY_INT16, &has, &source), GANTRY_OK);
+    assert_true(has);
+    assert_string_equal(source, "composed");
+    assert_int_equal(gantry_op_has_kernel(f.runtime, "Split", gpu, GANTRY_FLOAT32, &has, &source), GANTRY_OK);
+    assert_false(has); /* the fake has no Slice */
+    assert_string_equal(source, "");
+    runtime_fixture_close(&f);
+}
+
+/* ---- parts ---- */
+
+static void parts_are_recorded_with_the_op_that_was_called(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    const gantry_tensor_t *x = F32(scope, 1, 2, 3, 4), *out[2];
+    assert_int_equal(gantry_set_log_device_placement(f.runtime, true), GANTRY_OK);
+    assert_int_equal(split(scope, x, 2, out), GANTRY_OK);
+    EXPECT_F32(out[0], 1, 2);
+    EXPECT_F32(out[1], 3, 4);
+    gantry_placement_record_t records[3];
+    size_t count = 0;
+    assert_int_equal(gantry_get_placements(f.runtime, 3, records, &count), GANTRY_OK);
+    assert_int_equal(count, 3);
+    assert_string_equal(records[0].op, "Const"); /* split_dim, the program's own; Split itself is placed nowhere */
+    assert_string_equal(records[0].part_of, "");
+    for (int i = 1; i < 3; ++i) {
+        assert_string_equal(records[i].op, "Slice");
+        assert_string_equal(records[i].part_of, "Split");
+    }
+    assert_int_equal(log_lines_with(&f.log, "Executing op Slice in device", "(part of Split)"), 2);
+    (void)gantry_neg(scope, x);
+    assert_string_equal(last_placement(&f).part_of, "");
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void result_that_is_an_input_is_a_tensor_of_its_own(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    const gantry_tensor_t *x = F32(scope, 1, 2), *out;
+    assert_int_equal(split(scope, x, 1, &out), GANTRY_OK);
+    assert_ptr_not_equal(out, x);
+    gantry_tensor_drop(scope, x);
+    EXPECT_F32(out, 1, 2);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void scope_of_parts_runs_no_other_op(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL), inner;
+    const gantry_tensor_t *x = F32(scope, 1, 2);
+    gantry__scope_begin_parts(&inner, scope, gantry__op_get(GANTRY__OP_ID_SPLIT));
+    assert_null(gantry_neg(&inner, x));
+    expect_scope_failure(&inner, GANTRY_INTERNAL, "op Neg is not listed among the parts of Split");
+    gantry__scope_end_parts(&inner);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+/* ---- failures ---- */
+
+static void failing_part_is_told_behind_the_composed_op(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    assert_int_equal(gantry_set_soft_device_placement(f.runtime, false), GANTRY_OK);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    const gantry_tensor_t *x = F32(scope, 1, 2), *out[2] = {x, x};
+    assert_int_equal(split(scope, x, 2, out), GANTRY_INVALID_ARGUMENT); /* no Slice there */
+    assert_null(out[0]);
+    assert_null(out[1]);
+    if (strncmp(gantry_scope_message(scope), "Split: ", 7) != 0) fail_msg("%s", gantry_scope_message(scope));
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "Slice");
+    assert_string_equal(last_placement(&f).part_of, "Split"); /* the refused part has its record */
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void shapes_are_refused_before_any_part_runs(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    const gantry_tensor_t *x = F32(scope, 1, 2), *y = F32(scope, 1);
+    uint64_t sequence = last_placement(&f).sequence;
+    assert_null(pack(scope, x, y));
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "Pack: Shapes of all inputs must match");
+    assert_int_equal(last_placement(&f).sequence, sequence);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static gantry_status_t small_program(gantry_runtime_t *runtime, char *message, size_t message_bytes) {
+    gantry_scope_t *scope = gantry_scope_begin(runtime, "CPU:0");
+    const gantry_tensor_t *out[2];
+    float values[40] = {1}, got[40] = {0};
+    (void)snprintf(message, message_bytes, "%s", gantry_last_message());
+    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    (void)split(scope, make_f32(scope, 40, values), 2, out);
+    const gantry_tensor_t *packed = pack(scope, out[1], out[0]);
+    gantry_status_t status = gantry_scope_status(scope);
+    if (status == GANTRY_OK) status = gantry_tensor_read(packed, got, sizeof got);
+    (void)snprintf(message, message_bytes, "%s", gantry_last_message());
+    if (status == GANTRY_OK) assert_true(got[20] > 0 && got[0] < 1);
+    (void)gantry_scope_end(scope);
+    return status;
+}
+
+static void failing_allocation_leaves_nothing_behind(void **state) {
+    (void)state;
+    bool reached = true;
+    for (long n = 0; reached; ++n) {
+        runtime_fixture_t f;
+        char message[1024];
+        runtime_fixture_open(&f, 0);
+        f.heap.inner.calls = 0;
+        f.heap.inner.fail_at = n;
+        gantry_status_t status = small_program(f.runtime, message, sizeof message);
+        reached = f.heap.inner.calls > n;
+        f.heap.inner.fail_at = -1;
+        if (status != GANTRY_OK && status != GANTRY_RESOURCE_EXHAUSTED) fail_msg("%d: %s", (int)status, message);
+        if (!reached) assert_int_equal(status, GANTRY_OK);
+        runtime_fixture_close(&f);
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1) cmocka_set_test_filter(argv[1]); /* one alone: what a failed test leaves behind fails the next ones */
+#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(table_lists_parts_of_composed_ops),
+        TEST(kernels_of_a_composed_op_are_those_of_its_parts),
+        TEST(parts_are_recorded_with_the_op_that_was_called),
+        TEST(result_that_is_an_input_is_a_tensor_of_its_own),
+        TEST(scope_of_parts_runs_no_other_op),
+        TEST(failing_part_is_told_behind_the_composed_op),
+        TEST(shapes_are_refused_before_any_part_runs),
+        TEST(failing_allocation_leaves_nothing_behind),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

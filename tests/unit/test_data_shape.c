@@ -1,0 +1,296 @@
+/* Ops whose result's shape depends on data: the kernel reads a count back, then makes the result. The op is the test's own; its kernel is the
+ * fake backend's (fake_test_ops.c). */
+#define _XOPEN_SOURCE 700
+
+#include <pthread.h>
+
+#include "runtime_fixture.h"
+
+#include "op/op_infer.h"
+#include "run/eager.h"
+
+#define COMPUTE (1u << GANTRY_STREAM_COMPUTE)
+
+static gantry_status_t infer_positive(gantry__infer_t *call) {
+    call->out_shapes[0] = GANTRY_SHAPE(-1);
+    call->out_shapes[1] = *call->shapes[0];
+    return GANTRY_OK;
+}
+
+static const gantry__op_def_t positive = {
+    .name = "TestPositive",
+    .summary = "the elements greater than 0, and where they are",
+    .flags = GANTRY__OP_DATA_SHAPE,
+    .input_count = 1,
+    .output_count = 2,
+    .attr_count = 2,
+    .inputs = (const gantry__op_arg_t[]){{"x", 0, 0}, {NULL, 0, 0}},
+    .outputs = (const gantry__op_arg_t[]){{"y", 0, 0}, {"marks", GANTRY__TYPE_FIXED(GANTRY_INT32), 0}, {NULL, 0, 0}},
+    .attrs = (const gantry__op_attr_t[]){{.name = "T", .kind = GANTRY_ATTR_TYPE, .dtype_mask = ~UINT64_C(0)},
+                                         {.name = "wrong", .kind = GANTRY_ATTR_INT},
+                                         {.name = NULL}},
+    .infer = infer_positive,
+    .id = GANTRY__OP_COUNT,
+};
+
+static gantry_status_t run_wrong(gantry_scope_t *scope, const gantry_tensor_t *x, int64_t wrong,
+                                 const gantry_tensor_t **outputs) {
+    const gantry_attr_value_t attr = {.name = "wrong", .kind = GANTRY_KIND_INT, .i = wrong};
+    return gantry__run_op(scope, &positive, &x, 1, &attr, 1, NULL, outputs);
+}
+
+static gantry_status_t run_positive(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t **outputs) {
+    return run_wrong(scope, x, 0, outputs);
+}
+
+/* ---- what comes out ---- */
+
+static void result_has_the_size_the_data_give_it(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    const gantry_tensor_t *out[2], *x = F32(scope, -1, 2, 0, 3, -4, 5);
+    assert_int_equal(run_positive(scope, x, out), GANTRY_OK);
+    EXPECT_F32(out[0], 2, 3, 5);
+    EXPECT_I32(out[1], 0, 1, 0, 1, 0, 1);
+    assert_int_equal(gantry_tensor_elements(out[0]), 3);
+    expect_on(out[0], "/device:GPU:0");
+    const gantry_tensor_t *second[2]; /* and what follows uses it as any other tensor */
+    assert_int_equal(run_positive(scope, gantry_sub(scope, out[0], F32(scope, 2, 2, 2)), second), GANTRY_OK);
+    EXPECT_F32(second[0], 1, 3);
+    assert_string_equal(last_placement(&f).op, "TestPositive");
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void synchronous_device_needs_no_wait(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    gantry_fake_device_t settings;
+    fake->get_device(0, &settings);
+    settings.flags = GANTRY_DEVICE_SYNCHRONOUS;
+    fake->set_device(0, &settings);
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    const gantry_tensor_t *out[2];
+    assert_int_equal(run_positive(scope, F32(scope, 7, -1, 8), out), GANTRY_OK);
+    EXPECT_F32(out[0], 7, 8);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void empty_results_and_inputs_are_results_too(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    const gantry_tensor_t *out[2];
+    assert_int_equal(run_positive(scope, F32(scope, -1, -2), out), GANTRY_OK);
+    assert_int_equal(gantry_tensor_elements(out[0]), 0);
+    EXPECT_I32(out[1], 0, 0);
+    assert_int_equal(run_positive(scope, gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(0)), out), GANTRY_OK);
+    assert_int_equal(gantry_tensor_elements(out[0]), 0);
+    assert_int_equal(gantry_tensor_elements(out[1]), 0);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void input_elsewhere_is_brought_to_the_device(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 2);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"), *there = gantry_scope_begin_in(scope, "GPU:1");
+    const gantry_tensor_t *out[2], *x = F32(scope, 1, -1, 2);
+    assert_int_equal(run_positive(there, x, out), GANTRY_OK);
+    EXPECT_F32(out[0], 1, 2);
+    expect_on(out[0], "/device:GPU:1");
+    assert_int_equal(last_placement(&f).bytes_copied, 12);
+    expect_ended_well(there);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+/* ---- waiting ---- */
+
+typedef struct held_call_t {
+    gantry_scope_t *scope;
+    const gantry_tensor_t *x;
+    gantry_status_t status;
+    atomic_bool has_returned;
+} held_call_t;
+
+static void *call_held(void *user) {
+    held_call_t *self = user;
+    const gantry_tensor_t *out[2];
+    self->status = run_positive(self->scope, self->x, out);
+    atomic_store(&self->has_returned, true);
+    return NULL;
+}
+
+static void call_waits_for_the_count_and_for_nothing_behind_it(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    held_call_t call = {.scope = scope, .x = F32(scope, 3, -3)};
+    atomic_init(&call.has_returned, false);
+    assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
+    uint64_t finished = fake->finished(0);
+    fake->close_gate(0, COMPUTE);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, call_held, &call), 0);
+    while (fake->waiting(0) < 2) (void)sched_yield(); /* the counting, and the copy of the count */
+    assert_false(atomic_load(&call.has_returned));
+    fake->let_pass(0, 2);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(call.status, GANTRY_OK);
+    assert_int_equal(fake->finished(0) - finished, 2); /* what fills the result is held, and the call has returned */
+    assert_int_equal(fake->waiting(0), 1);
+    fake->open_gate(0, COMPUTE);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+/* ---- kernels that break the rules ---- */
+
+static void kernel_that_breaks_a_rule_is_an_internal_error(void **state) {
+    (void)state;
+    static const char *const texts[] = {NULL,
+                                        "makes output 0 as [2,1]; by the op's definition it is [-1]",
+                                        "ended well and did not make output 0",
+                                        "makes output 0, which is there already",
+                                        "makes output 1, which is there already",
+                                        "makes output 2, which does not exist",
+                                        "reads 1048576 bytes of a span of"};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    const gantry_tensor_t *out[2], *x = F32(scope, 1, -1, 2);
+    for (int64_t wrong = 1; wrong <= 6; ++wrong) {
+        assert_int_equal(run_wrong(scope, x, wrong, out), GANTRY_INTERNAL);
+        assert_null(out[0]);
+        assert_null(out[1]);
+        expect_scope_failure(scope, GANTRY_INTERNAL, texts[wrong]);
+    }
+    assert_int_equal(run_positive(scope, x, out), GANTRY_OK);
+    EXPECT_F32(out[0], 1, 2);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void size_left_open_without_the_flag_is_refused(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    gantry__op_def_t unmarked = positive;
+    unmarked.flags = 0;
+    const gantry_tensor_t *out[2], *x = F32(scope, 1);
+    assert_int_equal(gantry__run_op(scope, &unmarked, &x, 1, NULL, 0, NULL, out), GANTRY_INVALID_ARGUMENT);
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "[-1]");
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+/* ---- memory ---- */
+
+static void result_beyond_the_limit_is_refused_with_its_shape(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    gantry_runtime_options_t options = runtime_fixture_options(&f);
+    options.memory_limit_bytes = 1 << 20;
+    fake->set_device_count(1);
+    runtime_fixture_open_with(&f, &options);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    const gantry_tensor_t *out[2];
+    float *values = malloc(400000);
+    assert_non_null(values);
+    for (int i = 0; i < 100000; ++i) values[i] = 1;
+    const gantry_tensor_t *x = make_f32(scope, 100000, values); /* marks take as much, the result does not fit */
+    assert_int_equal(run_positive(scope, x, out), GANTRY_RESOURCE_EXHAUSTED);
+    expect_scope_failure(scope, GANTRY_RESOURCE_EXHAUSTED,
+                         "OOM when allocating tensor with shape[100000] and type float");
+    for (int i = 10; i < 100000; ++i) values[i] = -1;
+    x = (gantry_tensor_drop(scope, x), make_f32(scope, 100000, values));
+    assert_int_equal(run_positive(scope, x, out), GANTRY_OK);
+    EXPECT_F32(out[0], 1, 1, 1, 1, 1, 1, 1, 1, 1, 1);
+    free(values);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+/* ---- whatever fails ---- */
+
+static gantry_status_t small_program(gantry_runtime_t *runtime, char *message, size_t message_bytes) {
+    gantry_scope_t *scope = gantry_scope_begin(runtime, "GPU:0");
+    const gantry_tensor_t *out[2];
+    float got[2] = {0};
+    (void)snprintf(message, message_bytes, "%s", gantry_last_message());
+    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
+    (void)run_positive(scope, F32(scope, 1, -1, 2), out);
+    gantry_status_t status = gantry_scope_status(scope);
+    if (status == GANTRY_OK) status = gantry_tensor_read(out[0], got, sizeof got);
+    (void)snprintf(message, message_bytes, "%s", gantry_last_message());
+    if (status == GANTRY_OK && (got[0] < 1 || got[1] < 2)) fail_msg("%g %g", (double)got[0], (double)got[1]);
+    (void)gantry_scope_end(scope);
+    return status;
+}
+
+static void failing_slot_is_told_and_leaves_nothing_behind(void **state) {
+    (void)state;
+    static const char *const slots[] = {"to_host", "compute", "work", "event_create", "event_record", "region_alloc"};
+    for (size_t i = 0; i < sizeof slots / sizeof slots[0]; ++i) {
+        bool reached = true;
+        for (uint64_t n = 1; reached; ++n) {
+            runtime_fixture_t f;
+            char message[1024];
+            runtime_fixture_open(&f, 1);
+            uint64_t before = fake->calls(slots[i]);
+            assert_true(fake->fail_calls(slots[i], n, 1, GANTRY_INTERNAL, "injected here"));
+            gantry_status_t status = small_program(f.runtime, message, sizeof message);
+            reached = fake->calls(slots[i]) - before >= n;
+            if (status != GANTRY_OK && !strstr(message, "injected here")) fail_msg("%s: %s", slots[i], message);
+            (void)gantry_runtime_synchronize(f.runtime);
+            if (reached) assert_int_equal(small_program(f.runtime, message, sizeof message), GANTRY_OK);
+            runtime_fixture_close(&f);
+            fake->reset();
+        }
+    }
+}
+
+static void failing_allocation_leaves_nothing_behind(void **state) {
+    (void)state;
+    bool reached = true;
+    for (long n = 0; reached; ++n) {
+        runtime_fixture_t f;
+        char message[1024];
+        runtime_fixture_open(&f, 1);
+        f.heap.inner.calls = 0;
+        f.heap.inner.fail_at = n;
+        gantry_status_t status = small_program(f.runtime, message, sizeof message);
+        reached = f.heap.inner.calls > n;
+        f.heap.inner.fail_at = -1;
+        if (status != GANTRY_OK) assert_int_equal(status, GANTRY_RESOURCE_EXHAUSTED);
+        if (!reached) assert_int_equal(status, GANTRY_OK);
+        runtime_fixture_close(&f);
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1) cmocka_set_test_filter(argv[1]); /* one alone: what a failed test leaves behind fails the next ones */
+#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(result_has_the_size_the_data_give_it),
+        TEST(synchronous_device_needs_no_wait),
+        TEST(empty_results_and_inputs_are_results_too),
+        TEST(input_elsewhere_is_brought_to_the_device),
+        TEST(call_waits_for_the_count_and_for_nothing_behind_it),
+        TEST(kernel_that_breaks_a_rule_is_an_internal_error),
+        TEST(size_left_open_without_the_flag_is_refused),
+        TEST(result_beyond_the_limit_is_refused_with_its_shape),
+        TEST(failing_slot_is_told_and_leaves_nothing_behind),
+        TEST(failing_allocation_leaves_nothing_behind),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
