@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Make the constants of backends/portable/kernels/math_float32_pair.cl, _special.cl, _gamma.cl and _activation.cl.
+"""Make the constants of backends/portable/kernels/math_float32_pair.cl, _special.cl, _gamma.cl and _activation.cl
+and of math_float64_special.cl.
 
 make_math_coefficients.py says how polynomials are fitted and what the options mean; this is its other half, for
 functions that have no closed form. Constants kept as a sum of two floats end in _HIGH and _LOW. Needs mpmath alone.
@@ -11,18 +12,17 @@ functions that have no closed form. Constants kept as a sum of two floats end in
 import argparse
 import sys
 
-from mpmath import (mp, mpf, bernoulli, digamma, diff, erf, erfc, euler, exp, findroot, gamma, log, loggamma, pi, psi, sqrt, taylor,
-                    zeta)
+from mpmath import mp, mpf, digamma, erf, erfc, euler, exp, findroot, gamma, log, loggamma, pi, psi, sqrt, zeta
 
 import make_math_coefficients as common
-from make_math_coefficients import FLOAT, TINY, Block, even, fit, off_zero, split
+from make_math_coefficients import DOUBLE, FLOAT, TINY, Block, even, fit, off_zero, split
 
 BEGIN = "/* constants: made by scripts/make_math_coefficients_special.py */"
 
 
 def pair(block, name, value):
-    """A constant as the sum of two floats."""
-    for part, rounded in zip(("HIGH", "LOW"), split(value, FLOAT, 24)):
+    """A constant as the sum of two numbers of the block's format."""
+    for part, rounded in zip(("HIGH", "LOW"), split(value, block.form, block.form.bits)):
         block.constant(f"{name}_{part}", rounded)
 
 
@@ -81,14 +81,16 @@ def special_block():
     return block
 
 
+SELU_SCALE, SELU_ALPHA = mpf("1.0507009873554804934193349852946"), mpf("1.6732632423543772848170429916717")
+
+
 def activation_block():
     block = Block(FLOAT, "F32")
     pair(block, "SQRT_HALF", sqrt(mpf(1) / 2))
     pair(block, "GELU_1", 2 * sqrt(2 / pi))
     pair(block, "GELU_3", 2 * sqrt(2 / pi) * mpf("0.044715"))
-    scale, alpha = mpf("1.0507009873554804934193349852946"), mpf("1.6732632423543772848170429916717")
-    block.constant("SELU_MORE", FLOAT.round(scale - 1))
-    for part, rounded in zip(("HIGH", "LOW"), split(scale * alpha, FLOAT, 12)):
+    block.constant("SELU_MORE", FLOAT.round(SELU_SCALE - 1))
+    for part, rounded in zip(("HIGH", "LOW"), split(SELU_SCALE * SELU_ALPHA, FLOAT, 12)):
         block.constant(f"SELU_ALPHA_{part}", rounded)
     return block
 
@@ -113,6 +115,10 @@ def zero_row(block, name, order, root):
 # Near these the general formulas are not good enough: tests/unit/exhaustive_math_float32.c finds out.
 LGAMMA_ZEROS = ("-2.457", "-2.748", "-3.1436", "-3.9553", "-4.0394")
 DIGAMMA_ZEROS = ("-0.504", "-1.573", "-2.611", "-3.635", "-4.653", "-5.667", "-6.678", "-7.688")
+
+
+def digamma_at(root):
+    return lambda d: digamma(root + d) / d if abs(d) > TINY else psi(1, root)
 
 
 def gamma_block():
@@ -148,10 +154,7 @@ def gamma_block():
     root = findroot(digamma, mpf("1.4616"))
     pair(block, "PSI_ROOT_LESS_1", root - 1)
 
-    def at_root(d):
-        return digamma(root + d) / d if abs(d) > TINY else diff(digamma, root)
-
-    polynomial_with_pairs(block, "PSI", 1, at_root, lambda d: 1, 1 - root, 2 - root, 12)
+    polynomial_with_pairs(block, "PSI", 1, digamma_at(root), lambda d: 1, 1 - root, 2 - root, 12)
     block.polynomial("PSI_FAR", fit(lambda w: (digamma_tail(1 / sqrt(w)) / w - mpf(1) / 12) / w, lambda w: w * w,
                                     mpf(2) ** -20, mpf(1) / 4, 9, FLOAT))
     for index, near in enumerate(LGAMMA_ZEROS):
@@ -161,8 +164,26 @@ def gamma_block():
     return block
 
 
+def special64_block():
+    block = Block(DOUBLE, "F64")
+    pair(block, "SQRT_HALF", sqrt(mpf(1) / 2))
+    pair(block, "GELU_1", 2 * sqrt(2 / pi))
+    pair(block, "GELU_3", 2 * sqrt(2 / pi) * mpf("0.044715"))
+    block.constant("TWO_OVER_ROOT_PI", DOUBLE.round(2 / sqrt(pi)))
+    block.constant("SELU_SCALE", DOUBLE.round(SELU_SCALE))
+    block.constant("SELU_ALPHA", DOUBLE.round(SELU_SCALE * SELU_ALPHA))
+    block.constant("PI", DOUBLE.round(pi))
+    root = findroot(digamma, mpf("1.4616"))
+    pair(block, "PSI_ROOT_LESS_1", root - 1)
+    block.polynomial("PSI", fit(digamma_at(root), lambda d: 1, 1 - root, 2 - root, 22, DOUBLE))
+    block.polynomial("PSI_FAR", fit(lambda w: digamma_tail(1 / sqrt(w)) / w, lambda w: w, mpf(2) ** -20, mpf(1) / 36, 8,
+                                    DOUBLE))
+    return block
+
+
 FILES = (("math_float32_pair.cl", pair_block), ("math_float32_special.cl", special_block),
-         ("math_float32_activation.cl", activation_block), ("math_float32_gamma.cl", gamma_block))
+         ("math_float32_activation.cl", activation_block), ("math_float32_gamma.cl", gamma_block),
+         ("math_float64_special.cl", special64_block))
 
 
 def main():

@@ -19,6 +19,7 @@ extern const char gantry__text_math_float32_hyperbolic[];
 extern const char gantry__text_math_float32_trig[];
 extern const char gantry__text_math_float64[];
 extern const char gantry__text_math_float64_library[];
+extern const char gantry__text_math_float64_special[];
 
 extern const char gantry__text_convert[];
 extern const char gantry__text_half[];

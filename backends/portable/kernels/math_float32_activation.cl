@@ -35,7 +35,7 @@ GANTRY_FN GANTRY_F32 gantry_softplus_f32(GANTRY_F32 x)
 
     e = gantry__pair_scale_f32(e, gantry__exp_biased_f32(shifted));
     one = gantry__pair_plus_f32(1.0f, 0.0f, e);
-    y = above + gantry__log_sum_f32(one.high, one.low);
+    y = above + gantry__log_of_pair_f32(one.high, one.low);
     return x == x ? y : GANTRY_NAN_F32;
 }
 
@@ -51,7 +51,7 @@ GANTRY_FN GANTRY_F32 gantry_selu_f32(GANTRY_F32 x)
     GANTRY_F32 bounded = x < -18.0f ? -18.0f : x > 0.0f ? 0.0f : x;
     GANTRY_F32 shifted = gantry__exp_shifted_f32(bounded);
     gantry_pair_f32_t e = gantry__expm1_pair_f32(bounded, shifted);
-    GANTRY_F32 upper = gantry__upper_f32(e.high);
+    GANTRY_F32 upper = gantry__rounded_upper_f32(e.high);
     GANTRY_F32 below = (e.high + e.low) * GANTRY_SELU_ALPHA_LOW_F32 + e.low * GANTRY_SELU_ALPHA_HIGH_F32;
     GANTRY_F32 above = x + x * GANTRY_SELU_MORE_F32;
     GANTRY_F32 y;

@@ -284,12 +284,13 @@ GANTRY_FN GANTRY_F32 gantry_lgamma_f32(GANTRY_F32 x)
     gantry_pair_f32_t none = gantry__pair_constant_f32(0.0f, 0.0f);
     gantry_pair_f32_t positive = gantry__pair_below_f32(a, 1.25f, gantry__pair_negative_f32(log_a), none);
     gantry_pair_f32_t negative = gantry__pair_below_f32(a, 1.25f, none, log_a);
-    GANTRY_F32 y;
+    GANTRY_F32 y, pole;
 
     positive = gantry__pair_add_f32(base, positive);
     negative = gantry__pair_add_f32(gantry__pair_add_f32(base, negative), log_sin);
     y = x < 0.0f ? gantry__lgamma_zeros_f32(x, -negative.high) : positive.high * unscale;
-    y = ((x <= 0.0f) & (t == 0.0f)) ? GANTRY_INFINITY_F32 : y;
+    pole = x <= 0.0f ? GANTRY_INFINITY_F32 : y;
+    y = t == 0.0f ? pole : y;
     y = a < GANTRY_INFINITY_F32 ? y : GANTRY_INFINITY_F32;
     return x == x ? y : GANTRY_NAN_F32;
 }
@@ -364,7 +365,8 @@ GANTRY_FN GANTRY_F32 gantry_digamma_f32(GANTRY_F32 x)
     GANTRY_F32 t = gantry__from_integer_f32(a);
     GANTRY_F32 v = x < 0.0f ? t : -a;
     GANTRY_F32 v_size = GANTRY_AS_FLOAT(GANTRY_AS_UINT(v) & 0x7fffffffu);
-    GANTRY_F32 bounded = ((v_size < 1e-12f) | (v_size > 1.0f)) ? 1.0f : v;
+    GANTRY_F32 at_most_one = v_size > 1.0f ? 1.0f : v;
+    GANTRY_F32 bounded = v_size < 1e-12f ? 1.0f : at_most_one;
     gantry_pair_f32_t none = gantry__pair_constant_f32(0.0f, 0.0f);
     gantry_pair_f32_t tail = gantry__pair_below_f32(x, 0.0f, gantry__cot_tail_f32(t), none);
     gantry_pair_f32_t one = gantry__two_sum_f32(a, (GANTRY_F32)(1.0f));
@@ -378,7 +380,7 @@ GANTRY_FN GANTRY_F32 gantry_digamma_f32(GANTRY_F32 x)
     y = gantry__pair_add_f32(near, gantry__pair_below_f32(x, 1.0f, y, none));
     z = gantry__digamma_zeros_f32(x, y.high);
     z = v_size < 1e-12f ? 1.0f / v : z;
-    z = ((v == 0.0f) & (x <= 0.0f)) ? GANTRY_NAN_F32 : z;
+    z = v == 0.0f ? GANTRY_NAN_F32 : z;
     z = x > 3.40282347e38f ? x : z;
     return x >= -3.40282347e38f ? z : GANTRY_NAN_F32;
 }

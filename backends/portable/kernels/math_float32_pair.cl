@@ -30,7 +30,7 @@ typedef struct gantry_pair_f32 {
 } gantry_pair_f32_t;
 
 /* a rounded to 12 bits. a minus this is exact and has 12 bits at most. |a| below 2^127. */
-GANTRY_FN GANTRY_F32 gantry__upper_f32(GANTRY_F32 a)
+GANTRY_FN GANTRY_F32 gantry__rounded_upper_f32(GANTRY_F32 a)
 {
     return GANTRY_AS_FLOAT((GANTRY_AS_UINT(a) + 0x800u) & 0xfffff000u);
 }
@@ -70,8 +70,8 @@ GANTRY_FN gantry_pair_f32_t gantry__two_sum_f32(GANTRY_F32 a, GANTRY_F32 b)
 GANTRY_FN gantry_pair_f32_t gantry__two_product_f32(GANTRY_F32 a, GANTRY_F32 b)
 {
     gantry_pair_f32_t y;
-    GANTRY_F32 a_upper = gantry__upper_f32(a);
-    GANTRY_F32 b_upper = gantry__upper_f32(b);
+    GANTRY_F32 a_upper = gantry__rounded_upper_f32(a);
+    GANTRY_F32 b_upper = gantry__rounded_upper_f32(b);
     GANTRY_F32 a_rest = a - a_upper;
     GANTRY_F32 b_rest = b - b_upper;
 

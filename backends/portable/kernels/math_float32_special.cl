@@ -63,7 +63,7 @@ GANTRY_FN GANTRY_F32 gantry_expm1_f32(GANTRY_F32 x)
 }
 
 /* log(high + low) for a normal pair, 2^-25 < high < infinity; right also where high is 1 and low is all there is. */
-GANTRY_FN GANTRY_F32 gantry__log_sum_f32(GANTRY_F32 high, GANTRY_F32 low)
+GANTRY_FN GANTRY_F32 gantry__log_of_pair_f32(GANTRY_F32 high, GANTRY_F32 low)
 {
     GANTRY_U32 bits = GANTRY_AS_UINT(high) + (0x3f800000u - GANTRY_SQRT_HALF_BITS_F32);
     GANTRY_U32 biased = bits >> 23;
@@ -71,23 +71,14 @@ GANTRY_FN GANTRY_F32 gantry__log_sum_f32(GANTRY_F32 high, GANTRY_F32 low)
     GANTRY_F32 m = GANTRY_AS_FLOAT((bits & 0x007fffffu) + GANTRY_SQRT_HALF_BITS_F32) - 1.0f;
     GANTRY_F32 m_low = low * GANTRY_AS_FLOAT((254u - (biased > 254u ? 254u : biased)) << 23);
     GANTRY_F32 f = m + m_low;
-    GANTRY_F32 f_low = (m - f) + m_low;
-    GANTRY_F32 square = f * f;
-    GANTRY_F32 fourth = square * square;
-    GANTRY_F32 k_high = k * GANTRY_LN2_HI_F32;
-    GANTRY_F32 sum = k_high + f;
-    GANTRY_F32 lost = (f - (sum - k_high)) + f_low;
-    GANTRY_F32 p = (GANTRY_LOG_7_F32 * f + GANTRY_LOG_6_F32) + GANTRY_LOG_8_F32 * square;
 
-    p = p * fourth + ((GANTRY_LOG_5_F32 * f + GANTRY_LOG_4_F32) * square + (GANTRY_LOG_3_F32 * f + GANTRY_LOG_2_F32));
-    p = p * square + (GANTRY_LOG_1_F32 * f + GANTRY_LOG_0_F32);
-    return sum + ((square * f * p + (k * GANTRY_LN2_LO_F32 + lost)) - 0.5f * square);
+    return gantry__log_parts_f32(k, f, (m - f) + m_low);
 }
 
 GANTRY_FN GANTRY_F32 gantry_log1p_f32(GANTRY_F32 x)
 {
     gantry_pair_f32_t one = gantry__two_sum_f32(x, (GANTRY_F32)(1.0f));
-    GANTRY_F32 y = gantry__log_sum_f32(one.high, one.low);
+    GANTRY_F32 y = gantry__log_of_pair_f32(one.high, one.low);
 
     y = x < GANTRY_INFINITY_F32 ? y : GANTRY_INFINITY_F32;
     y = x >= -1.0f ? y : GANTRY_NAN_F32;
