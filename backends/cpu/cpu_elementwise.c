@@ -93,6 +93,13 @@ static int32_t compute_unary(gantry_op_call_t *call)
     return run_unary(call, call->kernel->data);
 }
 
+static int32_t compute_choice(gantry_op_call_t *call)
+{
+    const element_op_t *op = call->kernel->data;
+
+    return run_unary(call, op + (gantry_k_attr_int(call, "approximate", 0) != 0));
+}
+
 /* The loop for operands that are as large as the output or scalars, NULL when one is broadcast otherwise. */
 static gantry__cpu_loop_fn dense_form(const gantry__cpu_loops_t *loops, int64_t x_count, int64_t y_count, int64_t count)
 {
@@ -155,30 +162,47 @@ static int32_t compute_value(gantry_op_call_t *call)
 /* ---- definitions, one per line of elementwise.def ---- */
 
 #define COSTLY_NONE 0
+#define COSTLY_ROUNDING 0
+#define COSTLY_MODULO 1
 #define COSTLY_FUNCTIONS 1
+#define COSTLY_TRIGONOMETRY 1
+#define COSTLY_HYPERBOLIC 1
+#define COSTLY_SPECIAL 1
+#define COSTLY_ACTIVATION 1
+#define COSTLY_GAMMA 1
+#define COSTLY_POWER 1
 #define FAILURE_NEVER NULL
 #define FAILURE_ZERO_DIVISOR "Integer division by zero"
+#define FAILURE_NEGATIVE_EXPONENT "Integers to negative integer powers are not allowed"
 #define COMPUTE_UNARY compute_unary
+#define COMPUTE_CHOICE compute_choice
 #define COMPUTE_VARIANT compute_unary
 #define COMPUTE_BINARY compute_binary
 #define COMPUTE_VALUE compute_value
 
-#define GANTRY_ELEMENTWISE(name, form, types_, result, check, math, expression)                          \
-    static const element_op_t op_##name = {GANTRY_CPU_OP_##name, COSTLY_##math, FAILURE_##check};        \
-    static const gantry_type_constraint_t types_##name[] = {{"T", GANTRY_K_##types_}};                   \
-    static const gantry_kernel_def_t kernel_##name = {                                                   \
-        .struct_size = sizeof(gantry_kernel_def_t),                                                      \
-        .op = #name,                                                                                     \
-        .types = types_##name,                                                                           \
-        .type_count = GANTRY_K_##types_ != GANTRY_K_BOOLS, /* such an op takes bool alone */             \
-        .compute = COMPUTE_##form,                                                                       \
-        .data = &op_##name,                                                                              \
+static const element_op_t ops[] = {
+#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) \
+    {GANTRY_CPU_OP_##name, COSTLY_##math, FAILURE_##check},
+#include "portable/elementwise.def"
+#undef GANTRY_ELEMENTWISE
+};
+
+#define GANTRY_ELEMENTWISE(name, form, types_, result, check, math, expression)              \
+    static const gantry_type_constraint_t types_##name[] = {{"T", GANTRY_K_##types_}};       \
+    static const gantry_kernel_def_t kernel_##name = {                                       \
+        .struct_size = sizeof(gantry_kernel_def_t),                                          \
+        .op = #name,                                                                         \
+        .types = types_##name,                                                               \
+        .type_count = GANTRY_K_##types_ != GANTRY_K_BOOLS, /* such an op takes bool alone */ \
+        .compute = COMPUTE_##form,                                                           \
+        .data = &ops[GANTRY_CPU_OP_##name],                                                  \
     };
 #include "portable/elementwise.def"
 #undef GANTRY_ELEMENTWISE
 
 /* A variant is no op. */
 #define KERNEL_UNARY(name) &kernel_##name,
+#define KERNEL_CHOICE(name) &kernel_##name,
 #define KERNEL_BINARY(name) &kernel_##name,
 #define KERNEL_VALUE(name) &kernel_##name,
 #define KERNEL_VARIANT(name)

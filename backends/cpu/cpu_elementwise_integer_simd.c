@@ -4,6 +4,8 @@
 
 #include "portable/kernels/dialect.cl"
 
+#include "portable/kernels/math_integer.cl"
+
 #include "portable/kernels/types.cl"
 
 #define GANTRY_DENSE_ONLY

@@ -54,6 +54,7 @@
         return bad;                                                                               \
     }
 
+#define LOOPS_CHOICE(name, result, check, expression) LOOPS_UNARY(name, result, check, expression)
 #define LOOPS_VARIANT(name, result, check, expression) LOOPS_UNARY(name, result, check, expression)
 #ifdef GANTRY_DENSE_ONLY
 #define LOOPS_BINARY(name, result, check, expression) LOOP_DENSE(name, result, check, expression)
@@ -102,6 +103,7 @@
 #undef LOOPS_UNARY
 #undef LOOP_DENSE
 #undef LOOPS_SCALAR
+#undef LOOPS_CHOICE
 #undef LOOPS_VARIANT
 #undef LOOPS_BINARY
 #undef LOOPS_VALUE

@@ -8,7 +8,19 @@
 #include "portable/kernels/dialect.cl"
 
 #include "portable/kernels/math_float32.cl"
+#include "portable/kernels/math_float32_pair.cl"
+#include "portable/kernels/math_float32_hyperbolic.cl"
+#include "portable/kernels/math_float32_trig.cl"
+#include "portable/kernels/math_float32_special.cl"
+#include "portable/kernels/math_float32_activation.cl"
+#include "portable/kernels/math_float32_gamma.cl"
+#include "portable/kernels/math_float32_pow.cl"
 #include "portable/kernels/math_float64.cl"
+#include "portable/kernels/math_float64_library.cl"
+#include "portable/kernels/math_float64_special.cl"
+#include "portable/kernels/math_integer.cl"
+#include "portable/kernels/math_modulo.cl"
+#include "portable/kernels/math_rounding.cl"
 
 #include "portable/kernels/types.cl"
 
@@ -30,6 +42,7 @@
 /* ---- tables ---- */
 
 #define FORMS_UNARY(name, type) {name##_##type##_dense, NULL, NULL}
+#define FORMS_CHOICE(name, type) FORMS_UNARY(name, type)
 #define FORMS_VARIANT(name, type) FORMS_UNARY(name, type)
 #define FORMS_BINARY(name, type) {name##_##type##_dense, name##_##type##_y_scalar, name##_##type##_x_scalar}
 #define FORMS_VALUE(name, type) FORMS_BINARY(name, type)

@@ -74,7 +74,7 @@ static int32_t launch_dense(gantry_op_call_t *call, const portable_op_t *op, con
     }
     args[count++] = gantry_k_span(out);
     args[count++] = gantry_k_scalar(&work, sizeof work);
-    write_options(call, op->costly, options);
+    write_options(call, op->costly && call->input_count == 1, options);
     status = add_fault(call, op->fault_code != 0, args, &count);
     if (status == GANTRY_K_OK) {
         status = call->services->kernel(call, op->source, options, kernel_name, &kernel);
@@ -128,6 +128,13 @@ static int32_t compute_binary(gantry_op_call_t *call)
     return gantry__portable_broadcast(call, op->source, &plan, op->fault_code != 0);
 }
 
+static int32_t compute_choice(gantry_op_call_t *call)
+{
+    const portable_op_t *op = call->kernel->data;
+
+    return launch_dense(call, op + (gantry_k_attr_int(call, "approximate", 0) != 0), "dense");
+}
+
 /* An op whose y is an attribute: a program of one kernel, which gets the value's bits. */
 static int32_t compute_value(gantry_op_call_t *call)
 {
@@ -151,22 +158,63 @@ static int32_t compute_value(gantry_op_call_t *call)
 
 /* ---- one program and one kernel per line of elementwise.def ---- */
 
-#define PARTS_OF(...)                                                                                              \
-    {                                                                                                              \
-        gantry__text_dialect, gantry__text_launch, gantry__text_types, gantry__text_half, __VA_ARGS__,             \
-            gantry__text_elementwise                                                                               \
+/* A program holds the functions of its own type alone. */
+#define IF_FLOAT64 "#if GANTRY_T_ID == 2\n"
+#define IF_FLOAT32 "#elif GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF\n"
+#define IF_INTEGER "#else\n"
+#define END_IF "#endif\n"
+#define LIBRARY_FLOAT64 IF_FLOAT64, gantry__text_math_float64, gantry__text_math_float64_library
+#define PAIRS_FLOAT32 IF_FLOAT32, gantry__text_math_float32, gantry__text_math_float32_pair
+
+#define PARTS_OF(name, ...)                                                                               \
+    {                                                                                                     \
+        gantry__text_dialect, gantry__text_launch, gantry__text_types, gantry__text_half, __VA_ARGS__,    \
+            gantry__text_element, text_##name, gantry__text_elementwise                                   \
     }
-#define PARTS_NONE(name) PARTS_OF(gantry__text_element, gantry__text_work, text_##name)
-#define PARTS_FUNCTIONS(name) \
-    PARTS_OF(gantry__text_math_float32, gantry__text_math_float64, gantry__text_element, gantry__text_work, text_##name)
+#define PARTS_NONE(name) PARTS_OF(name, gantry__text_work)
+#define PARTS_ROUNDING(name) PARTS_OF(name, gantry__text_work, gantry__text_math_rounding)
+#define PARTS_MODULO(name)                                                                                \
+    PARTS_OF(name, gantry__text_work, IF_FLOAT64, gantry__text_math_float64_library, END_IF,              \
+             gantry__text_math_modulo)
+#define PARTS_FUNCTIONS(name)                                                                             \
+    PARTS_OF(name, gantry__text_work, IF_FLOAT64, gantry__text_math_float64, IF_FLOAT32,                  \
+             gantry__text_math_float32, END_IF)
+#define PARTS_TRIGONOMETRY(name)                                                                          \
+    PARTS_OF(name, gantry__text_work, LIBRARY_FLOAT64, IF_FLOAT32, gantry__text_math_float32,             \
+             gantry__text_math_float32_trig, END_IF)
+#define PARTS_HYPERBOLIC(name)                                                                            \
+    PARTS_OF(name, gantry__text_work, LIBRARY_FLOAT64, IF_FLOAT32, gantry__text_math_float32,             \
+             gantry__text_math_float32_hyperbolic, END_IF)
+#define PARTS_SPECIAL(name)                                                                               \
+    PARTS_OF(name, gantry__text_work, LIBRARY_FLOAT64, PAIRS_FLOAT32, gantry__text_math_float32_special,  \
+             END_IF)
+#define PARTS_ACTIVATION(name)                                                                            \
+    PARTS_OF(name, gantry__text_work, LIBRARY_FLOAT64, gantry__text_math_float64_special, PAIRS_FLOAT32,  \
+             gantry__text_math_float32_special, gantry__text_math_float32_activation, END_IF)
+#define PARTS_GAMMA(name)                                                                                 \
+    PARTS_OF(name, gantry__text_work, LIBRARY_FLOAT64, gantry__text_math_float64_special, PAIRS_FLOAT32,  \
+             gantry__text_math_float32_gamma, END_IF)
+#define PARTS_POWER(name)                                                                                 \
+    PARTS_OF(name, gantry__text_work, LIBRARY_FLOAT64, PAIRS_FLOAT32, gantry__text_math_float32_special,  \
+             gantry__text_math_float32_pow, IF_INTEGER, gantry__text_math_integer, END_IF)
 
 #define COSTLY_NONE 0
+#define COSTLY_ROUNDING 0
+#define COSTLY_MODULO 0
 #define COSTLY_FUNCTIONS 1
+#define COSTLY_TRIGONOMETRY 1
+#define COSTLY_HYPERBOLIC 1
+#define COSTLY_SPECIAL 1
+#define COSTLY_ACTIVATION 1
+#define COSTLY_GAMMA 1
+#define COSTLY_POWER 1
 #define FAULT_NEVER 0
 #define FAULT_ZERO_DIVISOR 2
+#define FAULT_NEGATIVE_EXPONENT 3
 #define TEXT_OF(number) #number
 #define TEXT(number) TEXT_OF(number)
 #define FORM_UNARY "UNARY"
+#define FORM_CHOICE "UNARY"
 #define FORM_VARIANT "UNARY"
 #define FORM_BINARY "BINARY"
 #define FORM_VALUE "VALUE"
@@ -193,27 +241,41 @@ const gantry_program_source_t gantry__portable_add_source = {.struct_size = size
                                                              .parts = parts_Add,
                                                              .part_count = sizeof parts_Add / sizeof parts_Add[0]};
 
+/* In the order of elementwise.def. */
+static const portable_op_t ops[] = {
+#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) \
+    {&source_##name, FAULT_##check, COSTLY_##math},
+#include "portable/elementwise.def"
+#undef GANTRY_ELEMENTWISE
+};
+enum {
+#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) ROW_##name,
+#include "portable/elementwise.def"
+#undef GANTRY_ELEMENTWISE
+};
+
 #define COMPUTE_UNARY compute_unary
+#define COMPUTE_CHOICE compute_choice
 #define COMPUTE_VARIANT compute_unary
 #define COMPUTE_BINARY compute_binary
 #define COMPUTE_VALUE compute_value
 
-#define GANTRY_ELEMENTWISE(name, form, types_, result, check, math, expression)                \
-    static const portable_op_t op_##name = {&source_##name, FAULT_##check, COSTLY_##math}; \
-    static const gantry_type_constraint_t types_##name[] = {{"T", GANTRY_K_##types_}};         \
-    static const gantry_kernel_def_t kernel_##name = {                                         \
-        .struct_size = sizeof(gantry_kernel_def_t),                                            \
-        .op = #name,                                                                           \
-        .types = types_##name,                                                                 \
-        .type_count = GANTRY_K_##types_ != GANTRY_K_BOOLS, /* such an op takes bool alone */   \
-        .compute = COMPUTE_##form,                                                             \
-        .data = &op_##name,                                                                    \
+#define GANTRY_ELEMENTWISE(name, form, types_, result, check, math, expression)              \
+    static const gantry_type_constraint_t types_##name[] = {{"T", GANTRY_K_##types_}};       \
+    static const gantry_kernel_def_t kernel_##name = {                                       \
+        .struct_size = sizeof(gantry_kernel_def_t),                                          \
+        .op = #name,                                                                         \
+        .types = types_##name,                                                               \
+        .type_count = GANTRY_K_##types_ != GANTRY_K_BOOLS, /* such an op takes bool alone */ \
+        .compute = COMPUTE_##form,                                                           \
+        .data = &ops[ROW_##name],                                                            \
     };
 #include "portable/elementwise.def"
 #undef GANTRY_ELEMENTWISE
 
 /* A variant is no op. */
 #define KERNEL_UNARY(name) &kernel_##name,
+#define KERNEL_CHOICE(name) &kernel_##name,
 #define KERNEL_BINARY(name) &kernel_##name,
 #define KERNEL_VALUE(name) &kernel_##name,
 #define KERNEL_VARIANT(name)

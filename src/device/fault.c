@@ -137,10 +137,12 @@ static gantry_status_t fetch_slot(const gantry__fault_t *fault, void *out) {
 
 static void describe(gantry__fault_t *fault, uint32_t code, uint32_t input, int64_t position) {
     const char *device = fault->device->full_name;
-    if (code == GANTRY_FAULT_DIVISION_BY_ZERO) {
-        (void)snprintf(fault->text, sizeof fault->text,
-                       "Integer division by zero: op %s (number %" PRIu64 ") on %s, element %" PRId64, fault->op,
-                       fault->sequence, device, position);
+    if (code == GANTRY_FAULT_DIVISION_BY_ZERO || code == GANTRY_FAULT_NEGATIVE_EXPONENT) {
+        const char *what = code == GANTRY_FAULT_DIVISION_BY_ZERO
+                               ? "Integer division by zero"
+                               : "Integers to negative integer powers are not allowed";
+        (void)snprintf(fault->text, sizeof fault->text, "%s: op %s (number %" PRIu64 ") on %s, element %" PRId64, what,
+                       fault->op, fault->sequence, device, position);
     } else if (code == GANTRY_FAULT_INDEX_OUT_OF_RANGE) {
         (void)snprintf(fault->text, sizeof fault->text,
                        "indices[%" PRId64 "] is out of range: op %s (number %" PRIu64 ") on %s, input %" PRIu32,

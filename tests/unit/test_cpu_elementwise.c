@@ -109,7 +109,7 @@ static int64_t broadcast_offset(const gantry_arg_t *arg, int32_t rank, const int
     return offset;
 }
 
-enum { UNARY, BINARY, VALUE, VARIANT };
+enum { UNARY, BINARY, VALUE, CHOICE, VARIANT };
 #define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) {#name, form},
 static const struct {
     const char *name;
@@ -121,7 +121,31 @@ static const struct {
 #define OPS (sizeof ops / sizeof ops[0])
 #define ALPHA 0.25
 
-/* ---- the reference: one element ---- */
+/* ---- the reference: one element ----
+ *
+ * The first ops have one here; the others' values are in the golden files, and here only their loops are compared. */
+
+static int has_reference(size_t op)
+{
+    static const int known[] = {
+        GANTRY_CPU_OP_Add,     GANTRY_CPU_OP_Sub,        GANTRY_CPU_OP_Mul,          GANTRY_CPU_OP_Div,
+        GANTRY_CPU_OP_Maximum, GANTRY_CPU_OP_Minimum,    GANTRY_CPU_OP_Neg,          GANTRY_CPU_OP_Abs,
+        GANTRY_CPU_OP_Square,  GANTRY_CPU_OP_Relu,       GANTRY_CPU_OP_LeakyRelu,    GANTRY_CPU_OP_Sqrt,
+        GANTRY_CPU_OP_Exp,     GANTRY_CPU_OP_Log,        GANTRY_CPU_OP_Tanh,         GANTRY_CPU_OP_Sigmoid,
+        GANTRY_CPU_OP_Equal,   GANTRY_CPU_OP_NotEqual,   GANTRY_CPU_OP_Less,         GANTRY_CPU_OP_LessEqual,
+        GANTRY_CPU_OP_Greater, GANTRY_CPU_OP_GreaterEqual, GANTRY_CPU_OP_LogicalAnd, GANTRY_CPU_OP_LogicalOr,
+        GANTRY_CPU_OP_LogicalNot};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if ((size_t)known[i] == op) return 1;
+    }
+    return 0;
+}
+
+static int no_reference(size_t op)
+{
+    fail_msg("no reference for %s", ops[op].name);
+    return 0;
+}
 
 /* op is a row of the table: GANTRY_CPU_OP_... */
 #define IS(name) (op == GANTRY_CPU_OP_##name)
@@ -166,8 +190,7 @@ static double float_result(size_t op, double x, double y)
     if (IS(Log)) return log(x);
     if (IS(Tanh)) return tanh(x);
     if (IS(Sigmoid)) return 1 / (1 + exp(-x));
-    fail_msg("no reference for %s", ops[op].name);
-    return 0;
+    return no_reference(op);
 }
 
 /* Modulo 2^64; the caller narrows. x and y were widened with their sign; large uint64 are negative here. */
@@ -193,8 +216,7 @@ static uint64_t int_result(size_t op, int64_t x, int64_t y, int is_unsigned)
     if (IS(Abs)) return x < 0 ? 0 - a : a;
     if (IS(Square)) return a * a;
     if (IS(Relu)) return x < 0 ? 0 : a;
-    fail_msg("no reference for %s", ops[op].name);
-    return 0;
+    return (uint64_t)no_reference(op);
 }
 
 static int same_f(double got, double want, double ulps, double eps, double least)
@@ -303,7 +325,8 @@ static int takes(const gantry_kernel_def_t *kernel, int32_t dtype)
 
 static int32_t result_type(size_t op, int32_t dtype)
 {
-    return compare_i(op, 0, 0) != 99 ? GANTRY_K_BOOL : dtype;
+    const int predicate = IS(IsNan) || IS(IsInf) || IS(IsFinite) || compare_i(op, 0, 0) != 99;
+    return predicate ? GANTRY_K_BOOL : dtype;
 }
 
 static double allowed_ulps(size_t op)
@@ -317,13 +340,26 @@ static int is_nan(int32_t dtype, const void *p)
     return in_set(dtype, GANTRY_K_FLOATING) && isnan(load_float(dtype, p));
 }
 
+/* Exponents of 0 to 7. */
+static void make_exponents(gantry_arg_t *y)
+{
+    const uint32_t size = gantry_k_size(y->dtype);
+    if (!in_set(y->dtype, GANTRY_K_INTEGERS)) return;
+    for (int64_t i = 0; i < y->element_count; i++) {
+        char *element = (char *)y->data + i * size;
+        const char low = element[0] & 7;
+        memset(element, 0, size);
+        element[0] = low;
+    }
+}
+
 static void run_one(cpu_call_t *device, size_t o, int32_t dtype, const shapes_t *s)
 {
     const gantry_kernel_def_t *kernel = find(ops[o].name);
     const int32_t out_dtype = result_type(o, dtype);
     const uint32_t size = gantry_k_size(dtype);
-    const gantry_arg_t *in[2] = {make_values(device, dtype, s->x_rank, s->x, 1),
-                                 make_values(device, dtype, s->y_rank, s->y, 2)};
+    gantry_arg_t *y_arg = make_values(device, dtype, s->y_rank, s->y, 2);
+    const gantry_arg_t *in[2] = {make_values(device, dtype, s->x_rank, s->x, 1), y_arg};
     const uint32_t arity = ops[o].form == BINARY ? 2 : 1;
     const int64_t *dims = arity == 1 ? s->x : s->out;
     const int32_t rank = arity == 1 ? s->x_rank : s->out_rank;
@@ -335,8 +371,9 @@ static void run_one(cpu_call_t *device, size_t o, int32_t dtype, const shapes_t 
     gantry_arg_t *again = cpu_tensor(device, out_dtype, rank, dims);
     const int best = device->device.simd_level;
 
+    if (o == GANTRY_CPU_OP_Pow) make_exponents(y_arg);
     assert_int_equal(cpu_compute(device, kernel, in, arity, out, attrs, attr_count), 0);
-    for (int64_t i = 0; i < out->element_count; i++) {
+    for (int64_t i = 0; has_reference(o) && i < out->element_count; i++) {
         const char *x = (const char *)in[0]->data + broadcast_offset(in[0], rank, dims, i) * size;
         const char *y =
             arity == 1 ? x : (const char *)in[1]->data + broadcast_offset(in[1], rank, dims, i) * size;
@@ -367,7 +404,8 @@ static void run_all(uint32_t threads)
     for (size_t o = 0; o < OPS; o++) {
         for (size_t t = 0; t < TYPES; t++) {
             if (ops[o].form == VARIANT || !takes(find(ops[o].name), all_types[t])) continue;
-            for (size_t s = t < COMMON_TYPES ? 0 : t % 4; s < SHAPES; s += t < COMMON_TYPES ? 1 : 4) {
+            const size_t step = !has_reference(o) ? 7 : t < COMMON_TYPES ? 1 : 4;
+            for (size_t s = (t + o) % step; s < SHAPES; s += step) {
                 int64_t count = 1;
                 for (int32_t d = 0; d < shapes[s].out_rank; d++) count *= shapes[s].out[d];
                 if ((count >= LARGE_COUNT) == (threads == 2)) run_one(&device, o, all_types[t], &shapes[s]);

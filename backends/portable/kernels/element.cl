@@ -8,8 +8,16 @@
 #undef GANTRY_IS_NEGATIVE
 #undef GANTRY_ABSOLUTE
 #undef GANTRY_DIVIDE
+#undef GANTRY_FLOOR_DIVIDE
+#undef GANTRY_TRUNCATE_DIVIDE
+#undef GANTRY_REMAINDER
+#undef GANTRY_FLOOR_REMAINDER
+#undef GANTRY_ROUND
+#undef GANTRY_POWER
+#undef GANTRY_SHIFT
 #undef GANTRY_CHECK_NEVER
 #undef GANTRY_CHECK_ZERO_DIVISOR
+#undef GANTRY_CHECK_NEGATIVE_EXPONENT
 
 #define GANTRY_CHECK_NEVER(y) 0
 
@@ -25,22 +33,48 @@
 #define GANTRY_IS_NAN(x) ((x) != (x))
 #define GANTRY_IS_NEGATIVE(x) ((x) < (C)0)
 #define GANTRY_DIVIDE(x, y) ((x) / (y))
+#define GANTRY_FLOOR_DIVIDE(x, y) GANTRY_MATH(floor)((x) / (y))
+#define GANTRY_TRUNCATE_DIVIDE(x, y) GANTRY_MATH(trunc)((x) / (y))
+#define GANTRY_REMAINDER(x, y) GANTRY_MATH(fmod)(x, y)
+#define GANTRY_FLOOR_REMAINDER(x, y) GANTRY_MATH(floor_mod)(x, y)
+#define GANTRY_ROUND(x) GANTRY_MATH(rint)(x)
+#define GANTRY_POWER(x, y) GANTRY_MATH(pow)(x, y)
 #define GANTRY_CHECK_ZERO_DIVISOR(y) 0
+#define GANTRY_CHECK_NEGATIVE_EXPONENT(y) 0
 
 #else
 
 #define GANTRY_IS_NAN(x) 0
 #define GANTRY_CHECK_ZERO_DIVISOR(y) ((y) == 0)
+#define GANTRY_TRUNCATE_DIVIDE(x, y) GANTRY_DIVIDE(x, y)
+#define GANTRY_ROUND(x) (x)
+#if GANTRY_T_ID == 9 || GANTRY_T_ID == 23
+#define GANTRY_POWER(x, y) gantry_power_u64((U)(x), (U)(y))
+#else
+#define GANTRY_POWER(x, y) gantry_power_u32((U)(x), (U)(y))
+#endif
 
-/* A zero divisor gives 0 and is reported apart. The least integer divided by -1 is itself, as multiplication wraps. */
+/* Where a quotient does not exist these give 0, and it is reported apart: a zero divisor. The least integer divided by
+ * -1 is itself, as multiplication wraps. A shift by less than no bits is one by none; one by all bits, by all but one. */
 #if GANTRY_T_IS_SIGNED
 #define GANTRY_IS_NEGATIVE(x) ((x) < 0)
 #define GANTRY_ABSOLUTE(x) ((x) < 0 ? (C)(-(U)(x)) : (x))
 #define GANTRY_DIVIDE(x, y) ((y) == 0 ? (C)0 : (y) == -1 ? (C)(-(U)(x)) : (C)((x) / (y)))
+#define GANTRY_REMAINDER(x, y) (((y) == 0) | ((y) == -1) ? (C)0 : (C)((x) % (y)))
+#define GANTRY_FLOOR_DIVIDE(x, y) \
+    (GANTRY_DIVIDE(x, y) - ((GANTRY_REMAINDER(x, y) != 0) & (((x) < 0) != ((y) < 0))))
+#define GANTRY_FLOOR_REMAINDER(x, y) \
+    (GANTRY_REMAINDER(x, y) + ((GANTRY_REMAINDER(x, y) != 0) & (((x) < 0) != ((y) < 0)) ? (y) : (C)0))
+#define GANTRY_SHIFT(y) (int)((y) < 0 ? 0 : (y) < (C)(8 * sizeof(C)) ? (y) : (C)(8 * sizeof(C) - 1))
+#define GANTRY_CHECK_NEGATIVE_EXPONENT(y) ((y) < 0)
 #else
 #define GANTRY_IS_NEGATIVE(x) 0
 #define GANTRY_ABSOLUTE(x) (x)
 #define GANTRY_DIVIDE(x, y) ((y) == 0 ? (C)0 : (C)((x) / (y)))
+#define GANTRY_REMAINDER(x, y) ((y) == 0 ? (C)0 : (C)((x) % (y)))
+#define GANTRY_FLOOR_DIVIDE(x, y) GANTRY_DIVIDE(x, y)
+#define GANTRY_FLOOR_REMAINDER(x, y) GANTRY_REMAINDER(x, y)
+#define GANTRY_SHIFT(y) (int)((y) < (C)(8 * sizeof(C)) ? (y) : (C)(8 * sizeof(C) - 1))
 #endif
 
 #endif
