@@ -20,6 +20,9 @@ extern const char gantry__text_math_float32_trig[];
 extern const char gantry__text_math_float64[];
 extern const char gantry__text_math_float64_library[];
 extern const char gantry__text_math_float64_special[];
+extern const char gantry__text_math_integer[];
+extern const char gantry__text_math_modulo[];
+extern const char gantry__text_math_rounding[];
 
 extern const char gantry__text_convert[];
 extern const char gantry__text_half[];
@@ -55,6 +58,7 @@ extern const char gantry__text_sort[];
 extern const char gantry__text_scatter[];
 extern const char gantry__text_segment[];
 extern const char gantry__text_compact[];
+extern const char gantry__text_clip[];
 extern const char gantry__text_window[];
 extern const char gantry__text_pool[];
 extern const char gantry__text_patches[];

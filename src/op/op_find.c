@@ -20,6 +20,8 @@ static const struct {
     gantry__op_id_t id;
 } op_aliases[] = {
     {"RealDiv", GANTRY__OP_ID_DIV},
+    {"Inv", GANTRY__OP_ID_RECIPROCAL},
+    {"Mod", GANTRY__OP_ID_TRUNCATE_MOD},
     {"Stack", GANTRY__OP_ID_PACK},
     {"Unstack", GANTRY__OP_ID_UNPACK},
     {"_EagerConst", GANTRY__OP_ID_CONST},
