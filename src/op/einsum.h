@@ -1,7 +1,8 @@
 /* Equations of Einsum, read against the shapes of a call.
  *
- * Every dimension of an input or of the result has a label: a character of the equation, or, for the dimensions under an ellipsis, a number from
- * GANTRY__EINSUM_ELLIPSIS on, counted from the last one, so that ellipses of two inputs meet as broadcasting has it.
+ * Every dimension of an input or of the result has a label: a character of the equation, or, for the dimensions under an
+ * ellipsis, a number from GANTRY__EINSUM_ELLIPSIS on, counted from the last one, so that ellipses of two inputs meet as
+ * broadcasting has it.
  * Knows no tensors. Nothing is owned. Thread-safe. */
 #ifndef GANTRY_OP_EINSUM_H
 #define GANTRY_OP_EINSUM_H
