@@ -57,6 +57,17 @@ static void run_part(void *context, int64_t begin, int64_t end) {
     }
 }
 
+static int32_t fail_permutation(gantry_op_call_t *call, int64_t value, int64_t limit) {
+    char text[96];
+
+    if (value >= 0 && value < limit) {
+        (void)snprintf(text, sizeof text, "%" PRId64 " is duplicated in the input.", value);
+    } else {
+        (void)snprintf(text, sizeof text, "%" PRId64 " is not between 0 and %" PRId64, value, limit);
+    }
+    return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, text);
+}
+
 static int32_t fail(gantry_op_call_t *call, const item_job_t *job) {
     const gantry_arg_t *indices = call->inputs[atomic_load(&job->input)];
     const int64_t position = atomic_load(&job->position);
@@ -65,6 +76,9 @@ static int32_t fail(gantry_op_call_t *call, const item_job_t *job) {
 
     if (atomic_load(&job->code) == GANTRY_FAULT_DIVISION_BY_ZERO) {
         return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "Integer division by zero");
+    }
+    if (atomic_load(&job->code) == GANTRY_FAULT_BAD_PERMUTATION) {
+        return fail_permutation(call, gantry_k_host_int(indices, position), job->launch->limit);
     }
     if (job->launch->explain != NULL) {
         job->launch->explain(call, position, text, sizeof text);

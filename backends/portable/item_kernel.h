@@ -78,6 +78,24 @@ static inline int32_t gantry_k_run_items_of(gantry_op_call_t *call, const gantry
     return items->run(call, items, launch);
 }
 
+enum { GANTRY_K_LONGEST_RUN = 64 }; /* elements of an item on a processor */
+
+/* Rows of `size` elements as items that are runs of them. */
+static inline gantry_runs_t gantry_k_runs(const gantry_op_call_t *call, int64_t size) {
+    const int64_t most = gantry_k_is_serial(call) ? GANTRY_K_LONGEST_RUN : 1, length = size < most ? size : most;
+
+    return (gantry_runs_t){.size = size, .length = length, .count = (size + length - 1) / length};
+}
+
+/* Runs the launch over all runs of output 0, which makes its count and item_bytes. */
+static inline int32_t gantry_k_run_runs(gantry_op_call_t *call, gantry_k_item_launch_t *launch,
+                                        const gantry_runs_t *runs) {
+    launch->count = call->outputs[0]->element_count / runs->size * runs->count;
+    launch->item_bytes = runs->length * (int64_t)gantry_k_size(launch->t);
+    launch->is_costly = 1;
+    return gantry_k_run_items(call, launch);
+}
+
 /* ---- what a family's file is made of, in this order ---- */
 
 #define GANTRY_K_COUNT_OF(array) (sizeof(array) / sizeof(array)[0])

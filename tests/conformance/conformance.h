@@ -182,14 +182,18 @@ void conformance_sentinels_check(conformance_t *c, gantry_scope_t *scope, confor
 
 void conformance_run_golden(conformance_t *c); /* golden files; with --compare: the bits of both devices */
 void conformance_run_sweep(conformance_t *c);  /* random inputs of many sizes; with --compare likewise */
+void conformance_run_sweep_shape(conformance_t *c);
+void conformance_run_sweep_index(conformance_t *c);
 void conformance_run_matmul(conformance_t *c); /* larger products against a plain loop */
 void conformance_run_coverage(conformance_t *c);
 void conformance_run_tensors(conformance_t *c);
 void conformance_run_transfers(conformance_t *c);
 void conformance_run_faults(conformance_t *c);
 void conformance_run_variables(conformance_t *c);
+void conformance_run_draws(conformance_t *c); /* random ops with a state, generators */
 void conformance_run_scopes(conformance_t *c);
 void conformance_run_calls(conformance_t *c);
+void conformance_run_calls_shape(conformance_t *c);
 void conformance_run_memory(conformance_t *c);
 void conformance_run_memory_control(conformance_t *c);
 void conformance_run_threads(conformance_t *c);
