@@ -216,17 +216,16 @@ static void info_attributes_show_kind_types_and_default(void **state) {
     } rows[] = {
         {"MatMul", 0, "T: type of float16, bfloat16, float32, float64, int32, int64"},
         {"MatMul", 1, "transpose_a: bool = false"},
-        {"Equal", 0, "T: type of the floating types, integers and bool"},
+        {"Equal", 0, "T: type of float32, float64, int32, int64, bool"},
         {"Equal", 1, "incompatible_shape_error: bool = true"},
-        {"Exp", 0, "T: type of float16, bfloat16, float32, float64"},
-        {"ArgMax", 2, "output_type: type of int32, int64 = int64"},
-        {"Cast", 1, "DstT: type of the floating types, integers and bool (required)"},
+        {"Exp", 0, "T: type of float32, float64"},
+        {"ArgMax", 2, "output_type: type of int16, uint16, int32, int64 = int64"},
+        {"Cast", 1, "DstT: type of float16, bfloat16, float32, float64, int32, int64, bool (required)"},
         {"Identity", 0, "T: type"},
         {"OneHot", 2, "axis: int = -1"},
         {"BiasAdd", 1, "data_format: string = \"NHWC\""},
         {"Squeeze", 1, "squeeze_dims: list of ints = {}"},
         {"VarHandleOp", 1, "shape: shape (required)"},
-        {"LeakyRelu", 1, "alpha: float = 0.2"},
         {"AddN", 1, "N: int (the list's length)"},
     };
     for (size_t i = 0; i < COUNT(rows); ++i) {
