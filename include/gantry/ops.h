@@ -118,5 +118,6 @@ GANTRY_API const gantry_tensor_t *gantry_matmul(gantry_scope_t *scope, const gan
 #endif
 
 #include <gantry/ops_compose.h>
+#include <gantry/ops_reduce.h>
 
 #endif
