@@ -45,6 +45,7 @@ extern const char gantry__text_reduce_finish[];
 extern const char gantry__text_argmax[];
 extern const char gantry__text_softmax[];
 extern const char gantry__text_scan[];
+extern const char gantry__text_loss[];
 extern const char gantry__text_matmul[];
 extern const char gantry__text_move[];
 extern const char gantry__text_gather[];

@@ -152,6 +152,9 @@ static void describe(gantry__fault_t *fault, uint32_t code, uint32_t input, int6
         (void)snprintf(fault->text, sizeof fault->text,
                        "element %" PRId64 " is not between 0 and the count, or duplicated in the input: %s, input %" PRIu32,
                        position, where, input);
+    } else if (code == GANTRY_FAULT_LABEL_OUT_OF_RANGE) {
+        (void)snprintf(fault->text, sizeof fault->text,
+                       "Received a label value which is outside the valid range: labels[%" PRId64 "], %s", position, where);
     } else {
         (void)snprintf(fault->text, sizeof fault->text, "%s reported error %" PRIu32 " at %" PRId64, where, code,
                        position);

@@ -76,6 +76,9 @@ gantry_status_t gantry__infer_reduce(gantry__infer_t *call);
 gantry_status_t gantry__infer_arg_max(gantry__infer_t *call);
 gantry_status_t gantry__infer_softmax(gantry__infer_t *call);
 gantry_status_t gantry__infer_scan(gantry__infer_t *call);
+gantry_status_t gantry__infer_softmax_cross_entropy(gantry__infer_t *call);
+gantry_status_t gantry__infer_sparse_cross_entropy(gantry__infer_t *call);
+gantry_status_t gantry__infer_sparse_rows(gantry__infer_t *call);
 
 gantry_status_t gantry__infer_mat_mul(gantry__infer_t *call);
 gantry_status_t gantry__infer_batch_mat_mul(gantry__infer_t *call);
