@@ -2,10 +2,11 @@
  *
  * In this order: the exact name (by bisection: op_list.def is sorted), an alias, the name without its version suffix.
  * TensorFlow's second version of MatrixDiag and its like laid diagonals otherwise than the third, so it is no name here.
- * Where the second version is listed beside the first (StatelessRandomUniformV2), no suffix is cut off: V3 would be
+ * Where the second version is listed, too (StatelessRandomUniformV2), no suffix is cut off: V3 would be
  * another op. */
 #include "op/op_def.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *const op_names[] = {
@@ -44,13 +45,14 @@ static uint32_t find_exact(const char *name, size_t length) {
     return GANTRY__OP_COUNT;
 }
 
-/* False for an op with a version in its name, or whose next version is listed. */
+/* False for an op with a version in its name, or whose second version is listed. */
 static bool takes_suffix(uint32_t place) {
     const char *name = op_names[place];
     size_t length = strlen(name);
     if (length > 2 && name[length - 2] == 'V' && name[length - 1] >= '2' && name[length - 1] <= '9') return false;
-    const char *next = place + 1 < GANTRY__OP_COUNT ? op_names[place + 1] : "";
-    return strncmp(next, name, length) != 0 || strcmp(next + length, "V2") != 0;
+    char next[64];
+    int written = snprintf(next, sizeof next, "%sV2", name);
+    return find_exact(next, (size_t)written) == GANTRY__OP_COUNT;
 }
 
 const gantry__op_def_t *gantry__op_find(const char *name) {

@@ -100,7 +100,8 @@ gantry_status_t gantry__infer_choice(const gantry__infer_t *call, const char *na
 }
 
 const gantry_attr_t *gantry__infer_attr(const gantry__infer_t *call, const char *name) {
-    uint32_t i = 0;
-    while (i + 1 < call->op->attr_count && strcmp(call->attrs[i].name, name) != 0) ++i;
-    return &call->attrs[i];
+    for (uint32_t i = 0; i < call->op->attr_count; ++i) {
+        if (strcmp(call->attrs[i].name, name) == 0) return &call->attrs[i];
+    }
+    return NULL;
 }

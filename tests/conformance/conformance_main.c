@@ -25,6 +25,7 @@ static void run_subjects(conformance_t *c)
     conformance_run_calls_shape(c);
     conformance_run_faults(c);
     conformance_run_variables(c);
+    conformance_run_draws(c);
     conformance_run_scopes(c);
     conformance_run_threads(c);
     conformance_run_memory(c);
@@ -39,6 +40,7 @@ static int run(conformance_t *c)
     conformance_run_golden(c);
     conformance_run_sweep(c);
     conformance_run_sweep_shape(c);
+    conformance_run_sweep_index(c);
     if (!c->options.compare) {
         run_subjects(c);
         conformance_run_coverage(c);
