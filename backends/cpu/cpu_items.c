@@ -96,6 +96,13 @@ static int32_t fail(gantry_op_call_t *call, const item_job_t *job) {
     return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, text);
 }
 
+static int64_t grain_of(const gantry_k_item_launch_t *launch) {
+    if (launch->elements > 0) {
+        return CHEAP_GRAIN / launch->elements;
+    }
+    return launch->is_costly ? COSTLY_GRAIN : CHEAP_GRAIN;
+}
+
 int32_t gantry__cpu_run_items(gantry_op_call_t *call, const gantry_k_items_t *items, gantry_k_item_launch_t *launch) {
     const gantry_k_item_fn *functions = find_functions(items, launch);
     const gantry_k_work_t work = {.count = launch->count, .run = launch->count};
@@ -112,7 +119,6 @@ int32_t gantry__cpu_run_items(gantry_op_call_t *call, const gantry_k_items_t *it
     for (uint32_t k = 0; k < launch->span_count; k++) {
         job.spans[k] = (void *)(uintptr_t)(launch->spans[k].region + launch->spans[k].offset_bytes);
     }
-    gantry__cpu_parallel_for(call->device, launch->count, launch->is_costly ? COSTLY_GRAIN : CHEAP_GRAIN, run_part,
-                             &job);
+    gantry__cpu_parallel_for(call->device, launch->count, grain_of(launch), run_part, &job);
     return atomic_load(&job.code) == GANTRY_FAULT_NONE ? GANTRY_K_OK : fail(call, &job);
 }
