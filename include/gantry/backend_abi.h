@@ -322,7 +322,12 @@ typedef struct gantry_call_services_t {
     int32_t (*read)(gantry_op_call_t *call, const gantry_span_t *source, void *target, uint64_t size_bytes);
 } gantry_call_services_t;
 
-enum { GANTRY_FAULT_NONE = 0, GANTRY_FAULT_INDEX_OUT_OF_RANGE = 1, GANTRY_FAULT_DIVISION_BY_ZERO = 2 };
+enum {
+    GANTRY_FAULT_NONE = 0,
+    GANTRY_FAULT_INDEX_OUT_OF_RANGE = 1,
+    GANTRY_FAULT_DIVISION_BY_ZERO = 2,
+    GANTRY_FAULT_BAD_PERMUTATION = 3 /* an element is no index, or is there twice */
+};
 
 struct gantry_op_call_t {
     uint32_t struct_size;
