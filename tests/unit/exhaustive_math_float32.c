@@ -181,7 +181,7 @@ static bool run_subject(const subject_t *subject, uint64_t stride, int threads)
         merge(&worst, &tasks[i].worst);
     }
     bool kept = worst.error_ulp <= subject->bound_ulp;
-    printf("%-8s largest error %.4f ulp at %.9g (0x%08" PRIx32 "): got %.9g, exact %.12g; bound %.1f; %" PRIu64
+    printf("%-8s largest error %.4f ulp at %.9g (0x%08" PRIx32 "): got %.9g, exact %.12g; bound %.4g; %" PRIu64
            " inputs, %.2f %% correctly rounded: %s\n",
            subject->name, worst.error_ulp, (double)worst.input, GANTRY_AS_UINT(worst.input), (double)worst.result,
            worst.wanted, subject->bound_ulp, worst.compared,
