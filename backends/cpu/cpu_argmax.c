@@ -1,4 +1,4 @@
-/* ArgMax of the CPU backend: shapes and threads. The loops are in cpu_argmax_simd.c. */
+/* ArgMax and ArgMin of the CPU backend: shapes and threads. The loops are in cpu_argmax_simd.c. */
 #include "cpu/cpu_reduce.h"
 
 #define PARALLEL_ELEMENTS 32768
@@ -36,11 +36,14 @@ static int32_t compute_argmax(gantry_op_call_t *call)
 {
     const gantry_arg_t *input = call->inputs[0];
     gantry_arg_t *output = call->outputs[0];
-    gantry__cpu_argmax_plan_t plan = {.in = input->data, .out = output->data, .out_dtype = output->dtype};
+    gantry__cpu_argmax_plan_t plan = {.in = input->data,
+                                      .out = output->data,
+                                      .out_dtype = output->dtype,
+                                      .is_least = call->kernel == &gantry__cpu_argmin_kernel};
     int level = gantry__cpu_simd_level(call->device);
     int64_t outer = plan_shape(call, &plan);
     if (plan.length == 0) {
-        return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "ArgMax: the reduced dimension has no elements");
+        return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "the reduced dimension has no elements");
     }
     int64_t unit_elements = plan.length * GANTRY_CPU_ARGMAX_BLOCK;
     plan.parts = (plan.columns + GANTRY_CPU_ARGMAX_BLOCK - 1) / GANTRY_CPU_ARGMAX_BLOCK;
@@ -68,14 +71,19 @@ static int32_t compute_argmax(gantry_op_call_t *call)
     return 0;
 }
 
-static const gantry_type_constraint_t argmax_types[] = {{"T", GANTRY_K_ALL}, {"output_type", GANTRY_K_INTS}};
+static const gantry_type_constraint_t argmax_types[] = {{"T", GANTRY_K_NUMERIC_BOOL},
+                                                       {"output_type", GANTRY_K_ARGMAX_OUTPUTS}};
+static const gantry_type_constraint_t argmin_types[] = {{"T", GANTRY_K_NUMERIC_BOOL}, {"output_type", GANTRY_K_INTS}};
 static const char *const host_dimension[] = {"dimension"};
 
-const gantry_kernel_def_t gantry__cpu_argmax_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                       .priority = 10,
-                                                       .op = "ArgMax",
-                                                       .types = argmax_types,
-                                                       .type_count = 2,
-                                                       .host_args = host_dimension,
-                                                       .host_arg_count = 1,
-                                                       .compute = compute_argmax};
+#define ARGMAX(variable, name, constraints)                                           \
+    const gantry_kernel_def_t variable = {.struct_size = sizeof(gantry_kernel_def_t), \
+                                          .priority = 10,                             \
+                                          .op = name,                                 \
+                                          .types = constraints,                       \
+                                          .type_count = 2,                            \
+                                          .host_args = host_dimension,                \
+                                          .host_arg_count = 1,                        \
+                                          .compute = compute_argmax}
+ARGMAX(gantry__cpu_argmax_kernel, "ArgMax", argmax_types);
+ARGMAX(gantry__cpu_argmin_kernel, "ArgMin", argmin_types);

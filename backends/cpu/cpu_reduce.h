@@ -8,13 +8,6 @@
 #include "cpu/cpu_kernels.h"
 #include "portable/reduce_shape.h"
 
-enum {
-    GANTRY_CPU_SUM = 0,
-    GANTRY_CPU_MAX = 1,
-    GANTRY_CPU_MIN = 2,
-    GANTRY_CPU_SUM_WIDE = 3 /* int32 summed in int64 */
-};
-
 /* One level of the tree: each sequence of at most 4096 elements of `in` becomes one element of `out`, which is
  * [shape.outer][chunks][shape.columns]. Units are numbered in that order, with `blocks` units for the columns of one
  * row of out. */
@@ -26,7 +19,9 @@ typedef struct gantry__cpu_reduce_plan_t {
     int64_t block;   /* columns of one unit */
     int64_t blocks;
     int64_t units;   /* outer * chunks * blocks */
-    int64_t divisor; /* of a Mean in its last level, else 0 */
+    int32_t finish;  /* GANTRY_FINISH_...; NONE but in the last level */
+    int32_t out_dtype;
+    int64_t divisor;
 } gantry__cpu_reduce_plan_t;
 
 /* Bytes of sums in a row of the output up to which one unit takes all its columns, lanes side by side. */
@@ -37,10 +32,11 @@ typedef struct gantry__cpu_reduce_plan_t {
 /* Runs units [begin, end) of the plan. */
 typedef void (*gantry__cpu_reduce_fn)(const gantry__cpu_reduce_plan_t *plan, int64_t begin, int64_t end);
 
-/* The loops for an operation and an element type, NULL when there are none. */
-GANTRY_CPU_DECLARE(gantry__cpu_reduce_fn, reduce_find, (int operation, int32_t dtype));
+/* The loops for a tree (GANTRY_TREE_...) over elements of a type, as a way has them; NULL when there are none. */
+GANTRY_CPU_DECLARE(gantry__cpu_reduce_fn, reduce_find, (int32_t tree, int32_t dtype));
+GANTRY_CPU_DECLARE(gantry__cpu_reduce_fn, reduce_find_extreme, (int32_t tree, int32_t dtype));
 
-/* ArgMax over the middle axis of [outer, length, columns]. With one column a unit is one of `parts` pieces of a row,
+/* ArgMax or ArgMin over the middle axis of [outer, length, columns]. With one column a unit is one of `parts` pieces of a row,
  * with more it is one of `parts` blocks of columns of one outer index. */
 typedef struct gantry__cpu_argmax_plan_t {
     const void *in;
@@ -50,7 +46,8 @@ typedef struct gantry__cpu_argmax_plan_t {
     int64_t columns;
     int64_t parts;
     int64_t piece;     /* elements of a row's piece */
-    int32_t out_dtype; /* int32 or int64 */
+    int32_t out_dtype; /* int16, uint16, int32 or int64 */
+    int32_t is_least;  /* ArgMin */
 } gantry__cpu_argmax_plan_t;
 
 /* Columns of a block. */
@@ -72,6 +69,7 @@ typedef void (*gantry__cpu_softmax_fn)(const gantry__cpu_softmax_plan_t *plan, i
 GANTRY_CPU_DECLARE(gantry__cpu_softmax_fn, softmax_find, (int32_t dtype, int logarithm));
 
 extern const gantry_kernel_def_t gantry__cpu_argmax_kernel;
+extern const gantry_kernel_def_t gantry__cpu_argmin_kernel;
 extern const gantry_kernel_def_t gantry__cpu_softmax_kernel;
 extern const gantry_kernel_def_t gantry__cpu_log_softmax_kernel;
 

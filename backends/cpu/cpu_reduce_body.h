@@ -1,6 +1,7 @@
 /* The units of one reduction over the tree, for one type and operation: included by cpu_reduce_simd.c, without a
- * guard. Needs BODY_NAME(x), BODY_IN, BODY_ACC, BODY_OP(a, b) and BODY_IDENTITY, of the same meaning as the names that
- * cpu_reduce_tree.h, which it includes, begins with TREE_; undefines them at its end.
+ * guard. Needs BODY_NAME(x), BODY_IN, BODY_ACC, BODY_LOAD(x), BODY_OP(a, b) and BODY_IDENTITY, of the same meaning as
+ * the names that cpu_reduce_tree.h, which it includes, begins with TREE_, and BODY_PUT(plan, acc, count, at), which
+ * writes results (cpu_reduce_finish.h); undefines them at its end.
  *
  * Three forms give the same bits:
  *   small   rows of at most 64 elements: 64 rows are turned into columns, the lanes of the tree are then whole vectors
@@ -15,6 +16,7 @@
 #define TREE_NAME(x) BODY_NAME(x)
 #define TREE_IN BODY_IN
 #define TREE_ACC BODY_ACC
+#define TREE_LOAD(x) BODY_LOAD(x)
 #define TREE_OP(a, b) BODY_OP(a, b)
 #define TREE_IDENTITY BODY_IDENTITY
 #include "cpu/cpu_reduce_tree.h"
@@ -38,18 +40,6 @@ static __attribute__((noinline)) void BODY_NAME(join)(BODY_ACC *restrict a, cons
     }
 }
 
-/* A Mean's last step. */
-static inline void BODY_NAME(finish)(const gantry__cpu_reduce_plan_t *plan, BODY_ACC *out, int64_t count)
-{
-    if (plan->divisor == 0) {
-        return;
-    }
-    BODY_ACC divisor = (BODY_ACC)plan->divisor;
-    for (int64_t i = 0; i < count; i++) {
-        out[i] = out[i] / divisor;
-    }
-}
-
 /* ---- small ---- */
 
 static __attribute__((noinline)) void BODY_NAME(small_rows)(const gantry__cpu_reduce_plan_t *plan, int64_t row,
@@ -59,15 +49,13 @@ static __attribute__((noinline)) void BODY_NAME(small_rows)(const gantry__cpu_re
     const int64_t width = GANTRY_REDUCE_LANES;
     int64_t length = plan->shape.length;
     const BODY_IN *in = (const BODY_IN *)plan->in + row * length;
-    BODY_ACC *out = (BODY_ACC *)plan->out + row;
     int64_t half = 1;
     if (rows < width) {
         BODY_NAME(fill)(turned, length * width);
     }
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t k = 0; k < length; k++) {
-            BODY_ACC value = (BODY_ACC)in[i * length + k];
-            turned[k * width + i] = BODY_OP(BODY_IDENTITY, value);
+            turned[k * width + i] = BODY_NAME(first)(BODY_LOAD(in[i * length + k]));
         }
     }
     while (half * 2 < length) {
@@ -78,8 +66,7 @@ static __attribute__((noinline)) void BODY_NAME(small_rows)(const gantry__cpu_re
             BODY_NAME(join)(turned + k * width, turned + (k + half) * width, width);
         }
     }
-    BODY_NAME(finish)(plan, turned, rows);
-    memcpy(out, turned, (size_t)rows * sizeof *out);
+    BODY_PUT(plan, turned, rows, row);
 }
 
 static void BODY_NAME(small)(const gantry__cpu_reduce_plan_t *plan, int64_t begin, int64_t end)
@@ -159,8 +146,7 @@ static void BODY_NAME(narrow)(const gantry__cpu_reduce_plan_t *plan, int64_t beg
         } else {
             BODY_NAME(fold)(acc, lanes, columns);
         }
-        BODY_NAME(finish)(plan, acc, columns);
-        memcpy((BODY_ACC *)plan->out + unit * columns, acc, (size_t)columns * sizeof *acc);
+        BODY_PUT(plan, acc, columns, unit * columns);
     }
 }
 
@@ -194,7 +180,7 @@ static __attribute__((noinline)) void BODY_NAME(lane)(const BODY_NAME(wide_t) * 
     }
 }
 
-#define BODY_FIRST(x) BODY_OP(BODY_IDENTITY, (BODY_ACC)(x))
+#define BODY_FIRST(x) BODY_NAME(first)(BODY_LOAD(x))
 
 /* Folds up to four lanes of one row each, first, first + apart, ..., in one pass. */
 static __attribute__((noinline)) void BODY_NAME(few)(const BODY_NAME(wide_t) * wide, int64_t first, int64_t apart,
@@ -251,7 +237,7 @@ static __attribute__((noinline)) void BODY_NAME(node)(const BODY_NAME(wide_t) * 
 
 static void BODY_NAME(wide)(const gantry__cpu_reduce_plan_t *plan, int64_t begin, int64_t end)
 {
-    _Alignas(64) BODY_ACC stack[6 * GANTRY_CPU_REDUCE_ROW_BYTES / sizeof(BODY_ACC)];
+    _Alignas(64) BODY_ACC stack[7 * GANTRY_CPU_REDUCE_ROW_BYTES / sizeof(BODY_ACC)]; /* the result, six open folds */
     const gantry__reduce_shape_t *shape = &plan->shape;
     for (int64_t unit = begin; unit < end; unit++) {
         int64_t column = unit % plan->blocks * plan->block;
@@ -263,9 +249,8 @@ static void BODY_NAME(wide)(const gantry__cpu_reduce_plan_t *plan, int64_t begin
             .row = row,
             .rows = shape->length - row < GANTRY_REDUCE_CHUNK ? shape->length - row : GANTRY_REDUCE_CHUNK,
             .width = shape->columns - column < plan->block ? shape->columns - column : plan->block};
-        BODY_ACC *out = (BODY_ACC *)plan->out + sequence * shape->columns + column;
-        BODY_NAME(node)(&wide, 0, 1, out, stack);
-        BODY_NAME(finish)(plan, out, wide.width);
+        BODY_NAME(node)(&wide, 0, 1, stack, stack + wide.width);
+        BODY_PUT(plan, stack, wide.width, sequence * shape->columns + column);
     }
 }
 
@@ -286,5 +271,7 @@ static void BODY_NAME(run)(const gantry__cpu_reduce_plan_t *plan, int64_t begin,
 #undef BODY_NAME
 #undef BODY_IN
 #undef BODY_ACC
+#undef BODY_LOAD
+#undef BODY_PUT
 #undef BODY_OP
 #undef BODY_IDENTITY

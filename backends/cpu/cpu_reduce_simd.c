@@ -1,132 +1,139 @@
-/* The loops of Sum, Mean, Max and Min. The tree they follow is told in backends/portable/kernels/reduce.cl.
+/* The loops of sums, products and sums of squares. The tree they follow is told in backends/portable/kernels/reduce.cl.
  *
- * Integers are added as unsigned ones, which wrap. A Mean of integers is divided by the caller. */
+ * Integers are taken as unsigned ones, which wrap. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "cpu/cpu_reduce.h"
+#include "cpu/cpu_reduce_finish.h"
 
 #define SUM(a, b) ((a) + (b))
-/* NaN stays once met; of zeros of two signs the earlier stays. Written in the form that becomes vector code. */
-#define MAX(a, b) ((b) != (b) ? (b) : ((b) > (a) ? (b) : (a)))
-#define MIN(a, b) ((b) != (b) ? (b) : ((b) < (a) ? (b) : (a)))
-#define MAX_INT(a, b) ((a) > (b) ? (a) : (b))
-#define MIN_INT(a, b) ((a) < (b) ? (a) : (b))
+#define PRODUCT(a, b) ((a) * (b))
 
-#define BODY_NAME(x) x##_sum_f32
-#define BODY_IN float
-#define BODY_ACC float
+#define WRAPPING_NAME(x) x##_sum
+#define WRAPPING_LOAD(type, x) ((type)(x))
+#define WRAPPING_OP(a, b) SUM(a, b)
+#define WRAPPING_IDENTITY 0
+#include "cpu/cpu_reduce_wrapping.h"
+
+#define WRAPPING_NAME(x) x##_product
+#define WRAPPING_LOAD(type, x) ((type)(x))
+#define WRAPPING_OP(a, b) PRODUCT(a, b)
+#define WRAPPING_IDENTITY 1
+#include "cpu/cpu_reduce_wrapping.h"
+
+#define SQUARE(type)                                   \
+    static inline type square_of_##type(type x)        \
+    {                                                  \
+        return x * x;                                  \
+    }
+SQUARE(float)
+SQUARE(double)
+SQUARE(uint32_t)
+SQUARE(uint64_t)
+
+#define WRAPPING_NAME(x) x##_squares
+#define WRAPPING_LOAD(type, x) square_of_##type(x)
+#define WRAPPING_OP(a, b) SUM(a, b)
+#define WRAPPING_IDENTITY 0
+#include "cpu/cpu_reduce_wrapping.h"
+
+/* Sums of small integers in 64 bits, for their mean. */
+#define BODY_NAME(x) x##_wide_i8
+#define BODY_IN int8_t
+#define BODY_ACC uint64_t
+#define BODY_LOAD(x) (uint64_t)(x)
 #define BODY_OP(a, b) SUM(a, b)
-#define BODY_IDENTITY 0.0f
+#define BODY_IDENTITY 0
+#define BODY_PUT put_u64
 #include "cpu/cpu_reduce_body.h"
 
-#define BODY_NAME(x) x##_sum_f64
-#define BODY_IN double
-#define BODY_ACC double
+#define BODY_NAME(x) x##_wide_u8
+#define BODY_IN uint8_t
+#define BODY_ACC uint64_t
+#define BODY_LOAD(x) (uint64_t)(x)
 #define BODY_OP(a, b) SUM(a, b)
-#define BODY_IDENTITY 0.0
+#define BODY_IDENTITY 0
+#define BODY_PUT put_u64
 #include "cpu/cpu_reduce_body.h"
 
-#define BODY_NAME(x) x##_sum_i32
+#define BODY_NAME(x) x##_wide_i16
+#define BODY_IN int16_t
+#define BODY_ACC uint64_t
+#define BODY_LOAD(x) (uint64_t)(x)
+#define BODY_OP(a, b) SUM(a, b)
+#define BODY_IDENTITY 0
+#define BODY_PUT put_u64
+#include "cpu/cpu_reduce_body.h"
+
+#define BODY_NAME(x) x##_wide_u16
+#define BODY_IN uint16_t
+#define BODY_ACC uint64_t
+#define BODY_LOAD(x) (uint64_t)(x)
+#define BODY_OP(a, b) SUM(a, b)
+#define BODY_IDENTITY 0
+#define BODY_PUT put_u64
+#include "cpu/cpu_reduce_body.h"
+
+#define BODY_NAME(x) x##_wide_i32
+#define BODY_IN int32_t
+#define BODY_ACC uint64_t
+#define BODY_LOAD(x) (uint64_t)(x)
+#define BODY_OP(a, b) SUM(a, b)
+#define BODY_IDENTITY 0
+#define BODY_PUT put_u64
+#include "cpu/cpu_reduce_body.h"
+
+#define BODY_NAME(x) x##_wide_u32
 #define BODY_IN uint32_t
-#define BODY_ACC uint32_t
-#define BODY_OP(a, b) SUM(a, b)
-#define BODY_IDENTITY 0
-#include "cpu/cpu_reduce_body.h"
-
-#define BODY_NAME(x) x##_sum_i64
-#define BODY_IN uint64_t
 #define BODY_ACC uint64_t
+#define BODY_LOAD(x) (uint64_t)(x)
 #define BODY_OP(a, b) SUM(a, b)
 #define BODY_IDENTITY 0
+#define BODY_PUT put_u64
 #include "cpu/cpu_reduce_body.h"
 
-#define BODY_NAME(x) x##_sum_wide
-#define BODY_IN int32_t
-#define BODY_ACC uint64_t
-#define BODY_OP(a, b) SUM(a, b)
-#define BODY_IDENTITY 0
-#include "cpu/cpu_reduce_body.h"
+enum { WRAPPING_TYPES = 8 };
 
-#define BODY_NAME(x) x##_max_f32
-#define BODY_IN float
-#define BODY_ACC float
-#define BODY_OP(a, b) MAX(a, b)
-#define BODY_IDENTITY -INFINITY
-#include "cpu/cpu_reduce_body.h"
-
-#define BODY_NAME(x) x##_max_f64
-#define BODY_IN double
-#define BODY_ACC double
-#define BODY_OP(a, b) MAX(a, b)
-#define BODY_IDENTITY -INFINITY
-#include "cpu/cpu_reduce_body.h"
-
-#define BODY_NAME(x) x##_max_i32
-#define BODY_IN int32_t
-#define BODY_ACC int32_t
-#define BODY_OP(a, b) MAX_INT(a, b)
-#define BODY_IDENTITY INT32_MIN
-#include "cpu/cpu_reduce_body.h"
-
-#define BODY_NAME(x) x##_max_i64
-#define BODY_IN int64_t
-#define BODY_ACC int64_t
-#define BODY_OP(a, b) MAX_INT(a, b)
-#define BODY_IDENTITY INT64_MIN
-#include "cpu/cpu_reduce_body.h"
-
-#define BODY_NAME(x) x##_min_f32
-#define BODY_IN float
-#define BODY_ACC float
-#define BODY_OP(a, b) MIN(a, b)
-#define BODY_IDENTITY INFINITY
-#include "cpu/cpu_reduce_body.h"
-
-#define BODY_NAME(x) x##_min_f64
-#define BODY_IN double
-#define BODY_ACC double
-#define BODY_OP(a, b) MIN(a, b)
-#define BODY_IDENTITY INFINITY
-#include "cpu/cpu_reduce_body.h"
-
-#define BODY_NAME(x) x##_min_i32
-#define BODY_IN int32_t
-#define BODY_ACC int32_t
-#define BODY_OP(a, b) MIN_INT(a, b)
-#define BODY_IDENTITY INT32_MAX
-#include "cpu/cpu_reduce_body.h"
-
-#define BODY_NAME(x) x##_min_i64
-#define BODY_IN int64_t
-#define BODY_ACC int64_t
-#define BODY_OP(a, b) MIN_INT(a, b)
-#define BODY_IDENTITY INT64_MAX
-#include "cpu/cpu_reduce_body.h"
-
-gantry__cpu_reduce_fn GANTRY_CPU_NAME(reduce_find)(int operation, int32_t dtype)
+static int type_place(int32_t dtype)
 {
-    static const gantry__cpu_reduce_fn floats[3][2] = {
-        {run_sum_f32, run_sum_f64}, {run_max_f32, run_max_f64}, {run_min_f32, run_min_f64}};
-    static const gantry__cpu_reduce_fn ints[3][2] = {
-        {run_sum_i32, run_sum_i64}, {run_max_i32, run_max_i64}, {run_min_i32, run_min_i64}};
-    if (operation == GANTRY_CPU_SUM_WIDE) {
-        return dtype == GANTRY_K_INT32 ? run_sum_wide : NULL;
+    static const int32_t dtypes[WRAPPING_TYPES] = {GANTRY_K_FLOAT32,  GANTRY_K_FLOAT64, GANTRY_K_FLOAT16,
+                                                   GANTRY_K_BFLOAT16, GANTRY_K_UINT8,   GANTRY_K_UINT16,
+                                                   GANTRY_K_INT32,    GANTRY_K_INT64};
+    int place = 0;
+    while (place < WRAPPING_TYPES && dtypes[place] != dtype) {
+        place++;
     }
-    if (operation < GANTRY_CPU_SUM || operation > GANTRY_CPU_MIN) {
-        return NULL;
-    }
+    return place;
+}
+
+static gantry__cpu_reduce_fn find_wide(int32_t dtype)
+{
     switch (dtype) {
-    case GANTRY_K_FLOAT32:
-        return floats[operation][0];
-    case GANTRY_K_FLOAT64:
-        return floats[operation][1];
-    case GANTRY_K_INT32:
-        return ints[operation][0];
-    case GANTRY_K_INT64:
-        return ints[operation][1];
-    default:
+    case GANTRY_K_INT8: return run_wide_i8;
+    case GANTRY_K_UINT8: return run_wide_u8;
+    case GANTRY_K_INT16: return run_wide_i16;
+    case GANTRY_K_UINT16: return run_wide_u16;
+    case GANTRY_K_INT32: return run_wide_i32;
+    case GANTRY_K_UINT32: return run_wide_u32;
+    default: return NULL;
+    }
+}
+
+gantry__cpu_reduce_fn GANTRY_CPU_NAME(reduce_find)(int32_t tree, int32_t dtype)
+{
+    const int place = type_place(dtype);
+    if (tree == GANTRY_TREE_WIDE_SUM) {
+        return find_wide(dtype);
+    }
+    if (place == WRAPPING_TYPES) {
         return NULL;
+    }
+    switch (tree) {
+    case GANTRY_TREE_SUM: return all_sum[place];
+    case GANTRY_TREE_PRODUCT: return all_product[place];
+    case GANTRY_TREE_SQUARES: return all_squares[place];
+    default: return NULL;
     }
 }

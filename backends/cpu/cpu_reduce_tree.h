@@ -4,7 +4,7 @@
  *
  *   TREE_NAME(x)   the name of x in this instance        TREE_OP(a, b)  the operation, a earlier than b
  *   TREE_IN        element type of the input             TREE_IDENTITY  its identity (+0, -infinity, ...)
- *   TREE_ACC       type of sums and of the output
+ *   TREE_ACC       type of partial results            TREE_LOAD(x)   an element of the input as it enters its lane
  *
  * A sequence's lanes stand in `acc` as [lane][column]; that is how the input itself lies when its rows follow each
  * other, so that one loop over 64 * columns elements serves every number of columns. Lanes that no element belongs to
@@ -17,12 +17,19 @@ static inline void TREE_NAME(fill)(TREE_ACC *acc, int64_t count)
     }
 }
 
+/* A lane's first element. */
+static inline __attribute__((always_inline)) TREE_ACC TREE_NAME(first)(TREE_ACC x)
+{
+    TREE_ACC identity = TREE_IDENTITY;
+    return TREE_OP(identity, x);
+}
+
 /* acc = TREE_OP(acc, x), element by element. */
 static inline __attribute__((always_inline)) void TREE_NAME(step)(TREE_ACC *restrict acc, const TREE_IN *restrict x,
                                                                   int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
-        TREE_ACC value = (TREE_ACC)x[i];
+        TREE_ACC value = TREE_LOAD(x[i]);
         acc[i] = TREE_OP(acc[i], value);
     }
 }
@@ -36,8 +43,8 @@ static inline __attribute__((always_inline)) void TREE_NAME(steps)(TREE_ACC *res
     for (; round + 4 <= rounds; round += 4) {
         const TREE_IN *restrict p = x + round * stride;
         for (int64_t i = 0; i < count; i++) {
-            TREE_ACC a = (TREE_ACC)p[i], b = (TREE_ACC)p[i + stride], c = (TREE_ACC)p[i + 2 * stride],
-                     d = (TREE_ACC)p[i + 3 * stride];
+            TREE_ACC a = TREE_LOAD(p[i]), b = TREE_LOAD(p[i + stride]), c = TREE_LOAD(p[i + 2 * stride]),
+                     d = TREE_LOAD(p[i + 3 * stride]);
             TREE_ACC sum = TREE_OP(acc[i], a);
             sum = TREE_OP(sum, b);
             sum = TREE_OP(sum, c);
@@ -85,12 +92,14 @@ static inline __attribute__((always_inline)) void TREE_NAME(add_sequence)(TREE_A
     int64_t rest = count - rounds * GANTRY_REDUCE_LANES;
     TREE_NAME(steps)(acc, x, rounds, GANTRY_REDUCE_LANES, GANTRY_REDUCE_LANES);
     if (rest > 0) {
-        TREE_IN padded[GANTRY_REDUCE_LANES];
-        for (int64_t i = 0; i < GANTRY_REDUCE_LANES; i++) {
-            padded[i] = (TREE_IN)TREE_IDENTITY;
+        TREE_ACC padded[GANTRY_REDUCE_LANES];
+        TREE_NAME(fill)(padded, GANTRY_REDUCE_LANES);
+        for (int64_t i = 0; i < rest; i++) {
+            padded[i] = TREE_LOAD(x[rounds * GANTRY_REDUCE_LANES + i]);
         }
-        memcpy(padded, x + rounds * GANTRY_REDUCE_LANES, (size_t)rest * sizeof *padded);
-        TREE_NAME(step)(acc, padded, GANTRY_REDUCE_LANES);
+        for (int64_t i = 0; i < GANTRY_REDUCE_LANES; i++) {
+            acc[i] = TREE_OP(acc[i], padded[i]);
+        }
     }
 }
 
@@ -106,5 +115,6 @@ static inline TREE_ACC TREE_NAME(chunk)(const TREE_IN *x, int64_t count)
 #undef TREE_NAME
 #undef TREE_IN
 #undef TREE_ACC
+#undef TREE_LOAD
 #undef TREE_OP
 #undef TREE_IDENTITY

@@ -30,13 +30,13 @@ static int32_t compute_softmax(gantry_op_call_t *call)
     return 0;
 }
 
-static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS}};
+static const gantry_type_constraint_t floating_types[] = {{"T", GANTRY_K_FLOATING}};
 
 #define SOFTMAX(variable, name)                                                              \
     const gantry_kernel_def_t variable = {.struct_size = sizeof(gantry_kernel_def_t),        \
                                           .priority = 10,                                    \
                                           .op = name,                                        \
-                                          .types = float_types,                              \
+                                          .types = floating_types,                              \
                                           .type_count = 1,                                   \
                                           .compute = compute_softmax}
 SOFTMAX(gantry__cpu_softmax_kernel, "Softmax");

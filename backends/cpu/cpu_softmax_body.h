@@ -1,34 +1,35 @@
-/* Softmax and LogSoftmax of rows for one float type: included by cpu_softmax_simd.c, without a guard. Needs
- * SOFT_NAME(x), SOFT_T, SOFT_EXP(x) and SOFT_LOG(x), and the trees sum and max of that type as SOFT_NAME(sum_chunk),
- * SOFT_NAME(max_chunk); undefines them.
+/* Softmax and LogSoftmax of rows for one floating type: included by cpu_softmax_simd.c, without a guard. Needs
+ * SOFT_NAME(x), SOFT_IN, the type of elements, SOFT_T, the one computed in, SOFT_LOAD(x) and SOFT_STORE(x), the ways
+ * between them, SOFT_EXP(x) and SOFT_LOG(x), SOFT_SUM, the tree's sum of a chunk of SOFT_T, and SOFT_MOST, its largest of
+ * a chunk of SOFT_IN; undefines them.
  *
  * Rows of at most 64 elements are turned into columns, 64 at a time, so that exp runs on whole vectors. Both forms give
  * the same bits. Owner: as cpu_reduce.h. Threads: thread-safe. */
 
 /* The largest element; +0 where it is a zero of either sign, NaN where there is one. */
-static SOFT_T SOFT_NAME(largest)(const SOFT_T *x, int64_t count)
+static SOFT_T SOFT_NAME(largest)(const SOFT_IN *x, int64_t count)
 {
     SOFT_T best = -INFINITY;
     for (int64_t i = 0; i < count; i += GANTRY_REDUCE_CHUNK) {
-        SOFT_T value = SOFT_NAME(max_chunk)(x + i, count - i < GANTRY_REDUCE_CHUNK ? count - i : GANTRY_REDUCE_CHUNK);
+        SOFT_T value = SOFT_MOST(x + i, count - i < GANTRY_REDUCE_CHUNK ? count - i : GANTRY_REDUCE_CHUNK);
         best = MAX(best, value);
     }
     return best + 0;
 }
 
 /* The tree's sum of exp(x - largest) over at most 4096 elements; the terms go to y unless it is NULL. */
-static __attribute__((noinline)) SOFT_T SOFT_NAME(leaf)(const SOFT_T *x, SOFT_T *y, int64_t count, SOFT_T largest)
+static __attribute__((noinline)) SOFT_T SOFT_NAME(leaf)(const SOFT_IN *x, SOFT_T *y, int64_t count, SOFT_T largest)
 {
     _Alignas(64) SOFT_T terms[GANTRY_REDUCE_CHUNK];
     SOFT_T *restrict target = y != NULL ? y : terms;
     for (int64_t i = 0; i < count; i++) {
-        target[i] = SOFT_EXP(x[i] - largest);
+        target[i] = SOFT_EXP(SOFT_LOAD(x[i]) - largest);
     }
-    return SOFT_NAME(sum_chunk)(target, count);
+    return SOFT_SUM(target, count);
 }
 
 /* The same for any number of elements, by levels of 4096. */
-static SOFT_T SOFT_NAME(sum)(const SOFT_T *x, SOFT_T *y, int64_t count, SOFT_T largest)
+static SOFT_T SOFT_NAME(sum)(const SOFT_IN *x, SOFT_T *y, int64_t count, SOFT_T largest)
 {
     if (count <= GANTRY_REDUCE_CHUNK) {
         return SOFT_NAME(leaf)(x, y, count, largest);
@@ -42,22 +43,28 @@ static SOFT_T SOFT_NAME(sum)(const SOFT_T *x, SOFT_T *y, int64_t count, SOFT_T l
     for (int64_t i = 0; i < count; i += part) {
         parts[found++] = SOFT_NAME(sum)(x + i, y != NULL ? y + i : NULL, count - i < part ? count - i : part, largest);
     }
-    return SOFT_NAME(sum_chunk)(parts, found);
+    return SOFT_SUM(parts, found);
 }
 
-static void SOFT_NAME(row)(const SOFT_T *x, SOFT_T *restrict y, int64_t count, int logarithm)
+/* y = x's results. Where y can hold the terms, they wait there; a half's are computed twice. */
+static void SOFT_NAME(row)(const SOFT_IN *x, SOFT_IN *restrict y, int64_t count, int logarithm)
 {
+    const int keeps_terms = !logarithm && sizeof(SOFT_IN) == sizeof(SOFT_T);
     SOFT_T largest = SOFT_NAME(largest)(x, count);
-    SOFT_T sum = SOFT_NAME(sum)(x, logarithm ? NULL : y, count, largest);
+    SOFT_T sum = SOFT_NAME(sum)(x, keeps_terms ? (SOFT_T *)(void *)y : NULL, count, largest);
     if (logarithm) {
         SOFT_T log_sum = SOFT_LOG(sum);
         for (int64_t i = 0; i < count; i++) {
-            y[i] = (x[i] - largest) - log_sum;
+            y[i] = SOFT_STORE((SOFT_LOAD(x[i]) - largest) - log_sum);
         }
-        return;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        y[i] = y[i] / sum;
+    } else if (keeps_terms) {
+        for (int64_t i = 0; i < count; i++) {
+            y[i] = SOFT_STORE(SOFT_LOAD(y[i]) / sum);
+        }
+    } else {
+        for (int64_t i = 0; i < count; i++) {
+            y[i] = SOFT_STORE(SOFT_EXP(SOFT_LOAD(x[i]) - largest) / sum);
+        }
     }
 }
 
@@ -65,7 +72,7 @@ static void SOFT_NAME(row)(const SOFT_T *x, SOFT_T *restrict y, int64_t count, i
 
 #define SOFT_WIDTH GANTRY_REDUCE_LANES
 
-static void SOFT_NAME(turn)(const SOFT_T *x, SOFT_T *turned, int64_t rows, int64_t length)
+static void SOFT_NAME(turn)(const SOFT_IN *x, SOFT_T *turned, int64_t rows, int64_t length)
 {
     if (rows < SOFT_WIDTH) {
         for (int64_t i = 0; i < length * SOFT_WIDTH; i++) {
@@ -74,7 +81,7 @@ static void SOFT_NAME(turn)(const SOFT_T *x, SOFT_T *turned, int64_t rows, int64
     }
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t k = 0; k < length; k++) {
-            turned[k * SOFT_WIDTH + i] = x[i * length + k];
+            turned[k * SOFT_WIDTH + i] = SOFT_LOAD(x[i * length + k]);
         }
     }
 }
@@ -118,7 +125,7 @@ static void SOFT_NAME(exponentials)(SOFT_T *restrict turned, SOFT_T *restrict te
     }
 }
 
-static void SOFT_NAME(turned_rows)(const SOFT_T *x, SOFT_T *y, int64_t rows, int64_t length, int logarithm)
+static void SOFT_NAME(turned_rows)(const SOFT_IN *x, SOFT_IN *y, int64_t rows, int64_t length, int logarithm)
 {
     _Alignas(64) SOFT_T turned[64 * SOFT_WIDTH];
     _Alignas(64) SOFT_T terms[64 * SOFT_WIDTH];
@@ -140,7 +147,7 @@ static void SOFT_NAME(turned_rows)(const SOFT_T *x, SOFT_T *y, int64_t rows, int
     }
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t k = 0; k < length; k++) {
-            y[i * length + k] = turned[k * SOFT_WIDTH + i];
+            y[i * length + k] = SOFT_STORE(turned[k * SOFT_WIDTH + i]);
         }
     }
 }
@@ -148,8 +155,8 @@ static void SOFT_NAME(turned_rows)(const SOFT_T *x, SOFT_T *y, int64_t rows, int
 static inline void SOFT_NAME(rows)(const gantry__cpu_softmax_plan_t *plan, int64_t begin, int64_t end, int logarithm)
 {
     int64_t length = plan->length;
-    const SOFT_T *x = plan->in;
-    SOFT_T *y = plan->out;
+    const SOFT_IN *x = plan->in;
+    SOFT_IN *y = plan->out;
     int64_t step = length <= 64 && end - begin > 2 ? SOFT_WIDTH : 1;
     for (int64_t row = begin; row < end; row += step) {
         if (step == 1) {
@@ -173,6 +180,11 @@ static void SOFT_NAME(log_softmax)(const gantry__cpu_softmax_plan_t *plan, int64
 
 #undef SOFT_WIDTH
 #undef SOFT_NAME
+#undef SOFT_IN
 #undef SOFT_T
+#undef SOFT_LOAD
+#undef SOFT_STORE
+#undef SOFT_SUM
+#undef SOFT_MOST
 #undef SOFT_EXP
 #undef SOFT_LOG

@@ -1,6 +1,8 @@
 /* The loops of Softmax and LogSoftmax: exp and log are the ones of every device, sums follow the tree of
  * kernels/reduce.cl. */
 #include "portable/kernels/dialect.cl"
+
+#include "portable/kernels/half.cl"
 #include "portable/kernels/math_float32.cl"
 #include "portable/kernels/math_float64.cl"
 
@@ -16,47 +18,97 @@
 #define TREE_NAME(x) sum_##x##_f32
 #define TREE_IN float
 #define TREE_ACC float
+#define TREE_LOAD(x) (x)
 #define TREE_OP(a, b) SUM(a, b)
-#define TREE_IDENTITY 0.0f
-#include "cpu/cpu_reduce_tree.h"
-#define TREE_NAME(x) max_##x##_f32
-#define TREE_IN float
-#define TREE_ACC float
-#define TREE_OP(a, b) MAX(a, b)
-#define TREE_IDENTITY -INFINITY
+#define TREE_IDENTITY 0
 #include "cpu/cpu_reduce_tree.h"
 #define TREE_NAME(x) sum_##x##_f64
 #define TREE_IN double
 #define TREE_ACC double
+#define TREE_LOAD(x) (x)
 #define TREE_OP(a, b) SUM(a, b)
-#define TREE_IDENTITY 0.0
+#define TREE_IDENTITY 0
+#include "cpu/cpu_reduce_tree.h"
+#define TREE_NAME(x) max_##x##_f32
+#define TREE_IN float
+#define TREE_ACC float
+#define TREE_LOAD(x) (x)
+#define TREE_OP(a, b) MAX(a, b)
+#define TREE_IDENTITY -INFINITY
 #include "cpu/cpu_reduce_tree.h"
 #define TREE_NAME(x) max_##x##_f64
 #define TREE_IN double
 #define TREE_ACC double
+#define TREE_LOAD(x) (x)
+#define TREE_OP(a, b) MAX(a, b)
+#define TREE_IDENTITY -INFINITY
+#include "cpu/cpu_reduce_tree.h"
+#define TREE_NAME(x) max_##x##_f16
+#define TREE_IN uint16_t
+#define TREE_ACC float
+#define TREE_LOAD(x) gantry_f16_to_f32(x)
+#define TREE_OP(a, b) MAX(a, b)
+#define TREE_IDENTITY -INFINITY
+#include "cpu/cpu_reduce_tree.h"
+#define TREE_NAME(x) max_##x##_bf16
+#define TREE_IN uint16_t
+#define TREE_ACC float
+#define TREE_LOAD(x) gantry_bf16_to_f32(x)
 #define TREE_OP(a, b) MAX(a, b)
 #define TREE_IDENTITY -INFINITY
 #include "cpu/cpu_reduce_tree.h"
 
 #define SOFT_NAME(x) x##_f32
+#define SOFT_IN float
 #define SOFT_T float
+#define SOFT_LOAD(x) (x)
+#define SOFT_STORE(x) (x)
 #define SOFT_EXP(x) gantry_exp_f32(x)
 #define SOFT_LOG(x) gantry_log_f32(x)
+#define SOFT_SUM sum_chunk_f32
+#define SOFT_MOST max_chunk_f32
 #include "cpu/cpu_softmax_body.h"
 
 #define SOFT_NAME(x) x##_f64
+#define SOFT_IN double
 #define SOFT_T double
+#define SOFT_LOAD(x) (x)
+#define SOFT_STORE(x) (x)
 #define SOFT_EXP(x) gantry_exp_f64(x)
 #define SOFT_LOG(x) gantry_log_f64(x)
+#define SOFT_SUM sum_chunk_f64
+#define SOFT_MOST max_chunk_f64
+#include "cpu/cpu_softmax_body.h"
+
+#define SOFT_NAME(x) x##_f16
+#define SOFT_IN uint16_t
+#define SOFT_T float
+#define SOFT_LOAD(x) gantry_f16_to_f32(x)
+#define SOFT_STORE(x) gantry_f32_to_f16(x)
+#define SOFT_EXP(x) gantry_exp_f32(x)
+#define SOFT_LOG(x) gantry_log_f32(x)
+#define SOFT_SUM sum_chunk_f32
+#define SOFT_MOST max_chunk_f16
+#include "cpu/cpu_softmax_body.h"
+
+#define SOFT_NAME(x) x##_bf16
+#define SOFT_IN uint16_t
+#define SOFT_T float
+#define SOFT_LOAD(x) gantry_bf16_to_f32(x)
+#define SOFT_STORE(x) gantry_f32_to_bf16(x)
+#define SOFT_EXP(x) gantry_exp_f32(x)
+#define SOFT_LOG(x) gantry_log_f32(x)
+#define SOFT_SUM sum_chunk_f32
+#define SOFT_MOST max_chunk_bf16
 #include "cpu/cpu_softmax_body.h"
 
 gantry__cpu_softmax_fn GANTRY_CPU_NAME(softmax_find)(int32_t dtype, int logarithm)
 {
-    if (dtype == GANTRY_K_FLOAT32) {
-        return logarithm ? log_softmax_f32 : softmax_f32;
+    switch (dtype) {
+    case GANTRY_K_FLOAT32: return logarithm ? log_softmax_f32 : softmax_f32;
+    case GANTRY_K_FLOAT64: return logarithm ? log_softmax_f64 : softmax_f64;
+    case GANTRY_K_FLOAT16: return logarithm ? log_softmax_f16 : softmax_f16;
+    case GANTRY_K_BFLOAT16: return logarithm ? log_softmax_bf16 : softmax_bf16;
+    default: return NULL;
     }
-    if (dtype == GANTRY_K_FLOAT64) {
-        return logarithm ? log_softmax_f64 : softmax_f64;
-    }
-    return NULL;
 }

@@ -1,4 +1,4 @@
-/* ArgMax on devices: pieces of rows, then the best of a row's pieces. The text is kernels/argmax.cl. */
+/* ArgMax and ArgMin on devices: pieces of rows, then the best of a row's pieces. The text is kernels/argmax.cl. */
 #include <stdio.h>
 
 #include "portable/portable_launch.h"
@@ -16,6 +16,8 @@ typedef struct {
     int64_t each;
     int64_t blocks;
     int64_t lanes;
+    int64_t is_least;
+    int64_t out_bytes;
 } argmax_t;
 
 /* Sequences below which the device would idle, and the length of the pieces a sequence is then cut into. */
@@ -31,12 +33,12 @@ typedef struct {
 #define GROUPS_PER_UNIT 16
 
 static const char *const argmax_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types,
-                                           gantry__text_argmax};
+                                           gantry__text_half, gantry__text_argmax};
 static const gantry_program_source_t argmax_source = {.struct_size = sizeof argmax_source,
                                                       .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
                                                       .label = "portable/argmax",
                                                       .parts = argmax_parts,
-                                                      .part_count = 4};
+                                                      .part_count = 5};
 
 static int32_t submit(gantry_op_call_t *call, const argmax_t *plan, const char *name, uint64_t items, uint32_t local,
                       gantry_span_t partial)
@@ -45,8 +47,8 @@ static int32_t submit(gantry_op_call_t *call, const argmax_t *plan, const char *
     const gantry_arg_t *output = call->outputs[0];
     gantry_backend_kernel_t *kernel = NULL;
     char options[64];
-    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_I_ID=%d -DGANTRY_SERIAL=%d", (int)input->dtype,
-             (int)output->dtype, gantry__portable_is_cpu(call));
+    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_SERIAL=%d",
+             input->dtype == GANTRY_K_BOOL ? GANTRY_K_UINT8 : (int)input->dtype, gantry__portable_is_cpu(call));
     int32_t status = call->services->kernel(call, &argmax_source, options, name, &kernel);
     if (status != 0) {
         return status;
@@ -115,12 +117,14 @@ static int64_t choose_piece(const gantry_op_call_t *call, const argmax_t *plan)
 
 static int32_t compute_argmax(gantry_op_call_t *call)
 {
-    argmax_t plan = {.parts = 1};
+    argmax_t plan = {.parts = 1,
+                     .is_least = call->kernel == &gantry__portable_argmin_kernel,
+                     .out_bytes = gantry_k_size(call->outputs[0]->dtype)};
     gantry_span_t partial = call->outputs[0]->span; /* not used with one piece */
     int64_t outer = plan_shape(call, &plan);
     int32_t status = 0;
     if (plan.length == 0) {
-        return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "ArgMax: the reduced dimension has no elements");
+        return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "the reduced dimension has no elements");
     }
     plan.piece = choose_piece(call, &plan);
     plan.parts = (plan.length + plan.piece - 1) / plan.piece;
@@ -136,13 +140,18 @@ static int32_t compute_argmax(gantry_op_call_t *call)
     return status;
 }
 
-static const gantry_type_constraint_t argmax_types[] = {{"T", GANTRY_K_ALL}, {"output_type", GANTRY_K_INTS}};
+static const gantry_type_constraint_t argmax_types[] = {{"T", GANTRY_K_NUMERIC_BOOL},
+                                                       {"output_type", GANTRY_K_ARGMAX_OUTPUTS}};
+static const gantry_type_constraint_t argmin_types[] = {{"T", GANTRY_K_NUMERIC_BOOL}, {"output_type", GANTRY_K_INTS}};
 static const char *const host_dimension[] = {"dimension"};
 
-const gantry_kernel_def_t gantry__portable_argmax_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                            .op = "ArgMax",
-                                                            .types = argmax_types,
-                                                            .type_count = 2,
-                                                            .host_args = host_dimension,
-                                                            .host_arg_count = 1,
-                                                            .compute = compute_argmax};
+#define ARGMAX(variable, name, constraints)                                             \
+    const gantry_kernel_def_t variable = {.struct_size = sizeof(gantry_kernel_def_t), \
+                                          .op = name,                                 \
+                                          .types = constraints,                       \
+                                          .type_count = 2,                            \
+                                          .host_args = host_dimension,                \
+                                          .host_arg_count = 1,                        \
+                                          .compute = compute_argmax}
+ARGMAX(gantry__portable_argmax_kernel, "ArgMax", argmax_types);
+ARGMAX(gantry__portable_argmin_kernel, "ArgMin", argmin_types);

@@ -1,4 +1,4 @@
-/* Sum, Mean, Max and Min on devices: one launch per level of the tree that kernels/reduce.cl describes, or one for the
+/* Sum, Mean, Max, Min, Prod, All, Any and EuclideanNorm on devices: one launch per level of the tree that kernels/reduce.cl describes, or one for the
  * last two. */
 #include "portable/portable_reduce.h"
 
@@ -16,7 +16,9 @@ typedef struct {
     int64_t each;
     int64_t blocks;
     int64_t lanes;
+    int64_t finish;
     int64_t divisor;
+    int64_t stored;
     int64_t kept_rank;
     int64_t kept_dims[GANTRY_REDUCE_AXES];
     int64_t kept_strides[GANTRY_REDUCE_AXES];
@@ -44,20 +46,20 @@ typedef struct {
 /* Work-groups per compute unit that a CPU should find, so that a slow core does not hold up the rest. */
 #define GROUPS_PER_UNIT 16
 
-static const char *const reduce_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types,
-                                           gantry__text_reduce};
+static const char *const reduce_parts[] = {gantry__text_dialect, gantry__text_launch,        gantry__text_types,
+                                           gantry__text_half,    gantry__text_reduce_finish, gantry__text_reduce};
 static const gantry_program_source_t reduce_source = {.struct_size = sizeof reduce_source,
                                                       .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
                                                       .label = "portable/reduce",
                                                       .parts = reduce_parts,
-                                                      .part_count = 4};
+                                                      .part_count = 6};
 
-static int32_t find_kernel(gantry_op_call_t *call, int operation, int32_t dtype, const char *name,
+static int32_t find_kernel(gantry_op_call_t *call, const gantry__reduce_way_t *way, const char *name,
                            gantry_backend_kernel_t **out_kernel)
 {
     char options[64];
-    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_REDUCE_OP=%d -DGANTRY_SERIAL=%d", (int)dtype,
-             operation, gantry__portable_is_cpu(call));
+    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_REDUCE_OP=%d -DGANTRY_SERIAL=%d", (int)way->in,
+             (int)way->tree, gantry__portable_is_cpu(call));
     return call->services->kernel(call, &reduce_source, options, name, out_kernel);
 }
 
@@ -144,22 +146,24 @@ static form_t choose_form(const gantry_op_call_t *call, reduce_level_t *level, i
     return choose_gpu_form(call, level, sequences, size_bytes);
 }
 
-/* One level of shape, from in to out. */
-static int32_t submit_level(gantry_op_call_t *call, const gantry__reduce_shape_t *shape, int operation, int32_t dtype,
-                            const gantry_span_t *in, const gantry_span_t *out, int64_t divisor)
+/* One level of shape, from in to out; the last one when is_last. */
+static int32_t submit_level(gantry_op_call_t *call, const gantry__reduce_shape_t *shape,
+                            const gantry__reduce_way_t *way, int is_last, const gantry_span_t *in,
+                            const gantry_span_t *out)
 {
     gantry_backend_kernel_t *kernel = NULL;
-    int64_t size = operation == GANTRY_PORTABLE_SUM_WIDE ? 8 : (int64_t)gantry_k_size(dtype);
     reduce_level_t level = {.length = shape->length,
                             .chunks = gantry__reduce_chunks(shape->length),
                             .columns = shape->columns,
-                            .divisor = divisor};
+                            .finish = is_last ? way->finish : GANTRY_FINISH_NONE,
+                            .divisor = is_last ? way->divisor : 0,
+                            .stored = is_last ? way->out : way->acc};
     copy_axes(&shape->kept, &level.kept_rank, level.kept_dims, level.kept_strides);
     copy_axes(&shape->reduced, &level.reduced_rank, level.reduced_dims, level.reduced_strides);
     form_t form = are_few(call, shape)
                       ? (form_t){"reduce_few", (uint64_t)(shape->outer * shape->columns), BLOCK_ITEMS}
-                      : choose_form(call, &level, shape->outer, size);
-    int32_t status = find_kernel(call, operation, dtype, form.name, &kernel);
+                      : choose_form(call, &level, shape->outer, (int64_t)gantry_k_size(way->acc));
+    int32_t status = find_kernel(call, way, form.name, &kernel);
     if (status != 0) {
         return status;
     }
@@ -168,61 +172,34 @@ static int32_t submit_level(gantry_op_call_t *call, const gantry__reduce_shape_t
     return gantry_k_launch_1d(call, kernel, form.groups * form.local, form.local, args, 3);
 }
 
-int32_t gantry__portable_reduce(gantry_op_call_t *call, const gantry__reduce_shape_t *shape, int operation,
-                                int32_t dtype, const gantry_span_t *in, const gantry_span_t *out, int64_t divisor)
+int32_t gantry__portable_reduce(gantry_op_call_t *call, const gantry__reduce_shape_t *shape,
+                                const gantry__reduce_way_t *way, const gantry_span_t *in, const gantry_span_t *out)
 {
     gantry__reduce_shape_t current = *shape;
+    gantry__reduce_way_t level = *way;
     gantry_span_t source = *in;
-    int32_t sum_dtype = operation == GANTRY_PORTABLE_SUM_WIDE ? GANTRY_K_INT64 : dtype;
     for (;;) {
         int64_t chunks = are_few(call, &current) ? 1 : gantry__reduce_chunks(current.length);
         gantry_span_t target = *out;
         if (chunks > 1) {
-            uint64_t bytes = (uint64_t)(current.outer * chunks * current.columns) * gantry_k_size(sum_dtype);
+            uint64_t bytes = (uint64_t)(current.outer * chunks * current.columns) * gantry_k_size(level.acc);
             int32_t status = call->services->scratch(call, bytes, &target);
             if (status != 0) {
                 return status;
             }
         }
-        int32_t status = submit_level(call, &current, operation, dtype, &source, &target, chunks == 1 ? divisor : 0);
+        int32_t status = submit_level(call, &current, &level, chunks == 1, &source, &target);
         if (status != 0 || chunks == 1) {
             return status;
         }
         source = target;
         gantry__reduce_shape_plain(current.outer, chunks, current.columns, &current);
-        dtype = sum_dtype;
-        operation = operation == GANTRY_PORTABLE_SUM_WIDE ? GANTRY_PORTABLE_SUM : operation;
+        gantry__reduce_next_level(&level);
     }
-}
-
-/* Sums in 64 bits, then quotients. */
-static int32_t integer_mean(gantry_op_call_t *call, const gantry__reduce_shape_t *shape)
-{
-    const gantry_arg_t *input = call->inputs[0];
-    const gantry_arg_t *output = call->outputs[0];
-    int operation = input->dtype == GANTRY_K_INT32 ? GANTRY_PORTABLE_SUM_WIDE : GANTRY_PORTABLE_SUM;
-    gantry_backend_kernel_t *kernel = NULL;
-    gantry_span_t sums;
-    int32_t status = call->services->scratch(call, (uint64_t)output->element_count * sizeof(int64_t), &sums);
-    if (status == 0) {
-        status = gantry__portable_reduce(call, shape, operation, input->dtype, &input->span, &sums, 0);
-    }
-    if (status == 0) {
-        status = find_kernel(call, operation, input->dtype, "reduce_quotients", &kernel);
-    }
-    if (status != 0) {
-        return status;
-    }
-    gantry_launch_arg_t args[] = {gantry_k_raw_span(sums), gantry_k_span(output),
-                                  gantry_k_scalar(&shape->length, sizeof shape->length),
-                                  gantry_k_scalar(&output->element_count, sizeof output->element_count)};
-    return gantry_k_launch_1d(call, kernel, (uint64_t)output->element_count, GANTRY_K_LOCAL, args, 4);
 }
 
 static int32_t compute_reduction(gantry_op_call_t *call)
 {
-    static const int of_operation[] = {GANTRY_PORTABLE_SUM, GANTRY_PORTABLE_SUM, GANTRY_PORTABLE_MAX,
-                                       GANTRY_PORTABLE_MIN};
     const gantry_arg_t *input = call->inputs[0];
     const gantry_arg_t *output = call->outputs[0];
     int32_t operation = *(const int32_t *)call->kernel->data;
@@ -233,42 +210,32 @@ static int32_t compute_reduction(gantry_op_call_t *call)
         uint32_t size = (uint32_t)gantry__reduce_empty(operation, output->dtype, value);
         return call->services->fill(call, &output->span, value, size);
     }
-    if (shape.length == 1) {
+    if (shape.length == 1 && gantry__reduce_copies_one(operation)) {
         return call->services->copy(call, &output->span, &input->span);
     }
-    if (operation == GANTRY_REDUCE_MEAN && !gantry_k_is_float(input->dtype)) {
-        return integer_mean(call, &shape);
-    }
-    int64_t divisor = operation == GANTRY_REDUCE_MEAN ? shape.length : 0;
-    return gantry__portable_reduce(call, &shape, of_operation[operation], input->dtype, &input->span, &output->span,
-                                   divisor);
+    gantry__reduce_way_t way = gantry__reduce_way(operation, input->dtype, shape.length);
+    return gantry__portable_reduce(call, &shape, &way, &input->span, &output->span);
 }
 
-static const gantry_type_constraint_t number_types[] = {{"T", GANTRY_K_NUMBERS}};
+static const gantry_type_constraint_t numeric_types[] = {{"T", GANTRY_K_NUMERIC}};
 static const char *const host_axes[] = {"reduction_indices"};
-static const int32_t operations[] = {GANTRY_REDUCE_SUM, GANTRY_REDUCE_MEAN, GANTRY_REDUCE_MAX, GANTRY_REDUCE_MIN};
 
-#define REDUCTION(name, index) \
+#define REDUCTION(name, operation, constrained)                                                  \
+    static const int32_t name##_operation = operation;                                           \
     static const gantry_kernel_def_t name##_kernel = {.struct_size = sizeof(gantry_kernel_def_t), \
-                                                      .op = #name, \
-                                                      .types = number_types, \
-                                                      .type_count = 1, \
-                                                      .host_args = host_axes, \
-                                                      .host_arg_count = 1, \
-                                                      .compute = compute_reduction, \
-                                                      .data = &operations[index]}
-REDUCTION(Sum, 0);
-REDUCTION(Mean, 1);
-REDUCTION(Max, 2);
-REDUCTION(Min, 3);
+                                                      .op = #name,                                \
+                                                      .types = numeric_types,                     \
+                                                      .type_count = constrained,                  \
+                                                      .host_args = host_axes,                     \
+                                                      .host_arg_count = 1,                        \
+                                                      .compute = compute_reduction,               \
+                                                      .data = &name##_operation};
+GANTRY_REDUCTIONS(REDUCTION)
 
-static const gantry_kernel_def_t *const kernels[] = {&Sum_kernel,
-                                                     &Mean_kernel,
-                                                     &Max_kernel,
-                                                     &Min_kernel,
-                                                     &gantry__portable_argmax_kernel,
-                                                     &gantry__portable_softmax_kernel,
-                                                     &gantry__portable_log_softmax_kernel};
+#define KERNEL_OF(name, operation, constrained) &name##_kernel,
+static const gantry_kernel_def_t *const kernels[] = {
+    GANTRY_REDUCTIONS(KERNEL_OF) &gantry__portable_argmax_kernel, &gantry__portable_argmin_kernel,
+    &gantry__portable_softmax_kernel, &gantry__portable_log_softmax_kernel};
 
 static const gantry_kernel_pack_t pack = {.struct_size = sizeof pack,
                                           .abi_version = GANTRY_ABI_VERSION,

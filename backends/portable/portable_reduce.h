@@ -6,13 +6,9 @@
 
 #include "portable/reduce_shape.h"
 
-/* Operations of kernels/reduce.cl; the numbers are build options. */
-enum { GANTRY_PORTABLE_SUM = 0, GANTRY_PORTABLE_MAX = 1, GANTRY_PORTABLE_MIN = 2, GANTRY_PORTABLE_SUM_WIDE = 3 };
-
-/* Submits all levels of the tree: `in` of this shape to `out`. divisor: of a floating-point Mean, else 0. length is at
- * least 1. */
-int32_t gantry__portable_reduce(gantry_op_call_t *call, const gantry__reduce_shape_t *shape, int operation,
-                                int32_t dtype, const gantry_span_t *in, const gantry_span_t *out, int64_t divisor);
+/* Submits all levels of the tree: `in` of this shape to `out`. length is at least 1. */
+int32_t gantry__portable_reduce(gantry_op_call_t *call, const gantry__reduce_shape_t *shape,
+                                const gantry__reduce_way_t *way, const gantry_span_t *in, const gantry_span_t *out);
 
 /* 1 for devices whose work-items are loops rather than lanes. */
 static inline int gantry__portable_is_cpu(const gantry_op_call_t *call)
@@ -21,6 +17,7 @@ static inline int gantry__portable_is_cpu(const gantry_op_call_t *call)
 }
 
 extern const gantry_kernel_def_t gantry__portable_argmax_kernel;
+extern const gantry_kernel_def_t gantry__portable_argmin_kernel;
 extern const gantry_kernel_def_t gantry__portable_softmax_kernel;
 extern const gantry_kernel_def_t gantry__portable_log_softmax_kernel;
 

@@ -11,13 +11,14 @@
 /* Work-groups per compute unit that a CPU should find. */
 #define GROUPS_PER_UNIT 16
 
-static const char *const softmax_parts[] = {gantry__text_dialect,      gantry__text_launch,       gantry__text_types,
-                                            gantry__text_math_float32, gantry__text_math_float64, gantry__text_softmax};
+static const char *const softmax_parts[] = {
+    gantry__text_dialect, gantry__text_launch,       gantry__text_types,        gantry__text_half,
+    gantry__text_math_float32, gantry__text_math_float64, gantry__text_softmax};
 static const gantry_program_source_t softmax_source = {.struct_size = sizeof softmax_source,
                                                        .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
                                                        .label = "portable/softmax",
                                                        .parts = softmax_parts,
-                                                       .part_count = 6};
+                                                       .part_count = 7};
 
 static int32_t find_kernel(gantry_op_call_t *call, const char *name, gantry_backend_kernel_t **out_kernel)
 {
@@ -69,17 +70,22 @@ static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
 {
     const gantry_arg_t *input = call->inputs[0];
     const gantry_arg_t *output = call->outputs[0];
-    uint64_t size = gantry_k_size(input->dtype);
+    gantry__reduce_way_t most = gantry__reduce_tree_way(GANTRY_TREE_MAX, input->dtype);
+    gantry__reduce_way_t total = gantry__reduce_tree_way(GANTRY_TREE_SUM, most.out);
+    uint64_t size = gantry_k_size(most.out);
     int64_t pieces = gantry__reduce_chunks(length);
     uint32_t local = gantry__portable_is_cpu(call) ? 1 : gantry_k_local_for(call, UINT64_MAX);
     uint64_t items = (uint64_t)(rows * pieces) * local;
     gantry__reduce_shape_t shape;
-    gantry_span_t terms = output->span; /* there is room for them there until the result is written */
+    gantry_span_t terms = output->span; /* there is room for them there, but for halves' terms, which are float32 */
     gantry_span_t largest, sum;
     gantry_backend_kernel_t *term_kernel = NULL, *result_kernel = NULL;
     int32_t status = call->services->scratch(call, (uint64_t)rows * size, &largest);
     if (status == 0) {
         status = call->services->scratch(call, (uint64_t)rows * size, &sum);
+    }
+    if (status == 0 && most.out != input->dtype) {
+        status = call->services->scratch(call, (uint64_t)(rows * length) * size, &terms);
     }
     if (status == 0) {
         status = find_kernel(call, "softmax_terms", &term_kernel);
@@ -89,7 +95,7 @@ static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
     }
     gantry__reduce_shape_plain(rows, length, 1, &shape);
     if (status == 0) {
-        status = gantry__portable_reduce(call, &shape, GANTRY_PORTABLE_MAX, input->dtype, &input->span, &largest, 0);
+        status = gantry__portable_reduce(call, &shape, &most, &input->span, &largest);
     }
     if (status == 0) {
         gantry_launch_arg_t args[] = {gantry_k_span(input), gantry_k_raw_span(largest), gantry_k_raw_span(terms),
@@ -97,7 +103,7 @@ static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
         status = gantry_k_launch_1d(call, term_kernel, items, local, args, 5);
     }
     if (status == 0) {
-        status = gantry__portable_reduce(call, &shape, GANTRY_PORTABLE_SUM, input->dtype, &terms, &sum, 0);
+        status = gantry__portable_reduce(call, &shape, &total, &terms, &sum);
     }
     if (status == 0) {
         gantry_launch_arg_t args[] = {gantry_k_span(input),
@@ -119,12 +125,12 @@ static int32_t compute_softmax(gantry_op_call_t *call)
     return length <= GANTRY_REDUCE_CHUNK ? submit_short(call, rows, length) : submit_long(call, rows, length);
 }
 
-static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS}};
+static const gantry_type_constraint_t floating_types[] = {{"T", GANTRY_K_FLOATING}};
 
 #define SOFTMAX(variable, name)                                                              \
     const gantry_kernel_def_t variable = {.struct_size = sizeof(gantry_kernel_def_t),        \
                                           .op = name,                                        \
-                                          .types = float_types,                              \
+                                          .types = floating_types,                              \
                                           .type_count = 1,                                   \
                                           .compute = compute_softmax}
 SOFTMAX(gantry__portable_softmax_kernel, "Softmax");

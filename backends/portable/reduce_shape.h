@@ -1,4 +1,4 @@
-/* The shape of a reduction in its shortest form, for the reduction kernels of every backend.
+/* The shape of a reduction in its shortest form, and its way through the tree, for the reduction kernels of every backend.
  *
  * Axes of size 1 vanish and neighbours that are both kept or both reduced become one, so that kept and reduced axes
  * alternate: at most four of each. A kept axis that comes last is `columns`, whose elements lie side by side.
@@ -14,8 +14,50 @@
 #define GANTRY_REDUCE_CHUNK 4096
 #define GANTRY_REDUCE_LANES 64
 
-/* The operations, in the order of their kernels. */
-enum { GANTRY_REDUCE_SUM = 0, GANTRY_REDUCE_MEAN = 1, GANTRY_REDUCE_MAX = 2, GANTRY_REDUCE_MIN = 3 };
+/* The ops, in the order of their kernels. */
+enum {
+    GANTRY_REDUCE_SUM,
+    GANTRY_REDUCE_MEAN,
+    GANTRY_REDUCE_MAX,
+    GANTRY_REDUCE_MIN,
+    GANTRY_REDUCE_PROD,
+    GANTRY_REDUCE_ALL,
+    GANTRY_REDUCE_ANY,
+    GANTRY_REDUCE_NORM,
+    GANTRY_REDUCE_OPS
+};
+/* X(op, its number, how many of its types are constrained) */
+#define GANTRY_REDUCTIONS(X) \
+    X(Sum, GANTRY_REDUCE_SUM, 1) X(Mean, GANTRY_REDUCE_MEAN, 1) X(Max, GANTRY_REDUCE_MAX, 1) \
+    X(Min, GANTRY_REDUCE_MIN, 1) X(Prod, GANTRY_REDUCE_PROD, 1) X(All, GANTRY_REDUCE_ALL, 0) \
+    X(Any, GANTRY_REDUCE_ANY, 0) X(EuclideanNorm, GANTRY_REDUCE_NORM, 1)
+
+/* What the tree's nodes do: build options of kernels/reduce.cl. */
+enum {
+    GANTRY_TREE_SUM = 0,
+    GANTRY_TREE_MAX = 1,
+    GANTRY_TREE_MIN = 2,
+    GANTRY_TREE_WIDE_SUM = 3, /* of integers in 64 bits */
+    GANTRY_TREE_PRODUCT = 4,
+    GANTRY_TREE_SQUARES = 5, /* the sum of squares */
+    GANTRY_TREE_KINDS
+};
+/* What the last level does to its results. */
+enum { GANTRY_FINISH_NONE = 0, GANTRY_FINISH_QUOTIENT = 1, GANTRY_FINISH_ROOT = 2 };
+
+/* The element types of a reduction's levels. Types that a tree cannot tell apart have one name: int32 and int64 stand
+ * for the unsigned ones where sums wrap, uint8 for int8 and bool, uint16 for int16. */
+typedef struct gantry__reduce_way_t {
+    int32_t tree;
+    int32_t in;  /* what the first level reads */
+    int32_t acc; /* partial results between levels */
+    int32_t out; /* what the last level writes */
+    int32_t finish;
+    int64_t divisor; /* of a quotient */
+} gantry__reduce_way_t;
+
+/* Types of ArgMax's result; ArgMin has int32 and int64 only. */
+#define GANTRY_K_ARGMAX_OUTPUTS (GANTRY_K_INTS | GANTRY_K_BIT(GANTRY_K_INT16) | GANTRY_K_BIT(GANTRY_K_UINT16))
 
 /* Sizes and strides (in elements) of some axes, the slowest first. */
 typedef struct gantry__reduce_axes_t {
@@ -42,9 +84,23 @@ void gantry__reduce_shape_of(int32_t rank, const int64_t *dims, uint32_t mask, g
 /* The shape of reducing the middle axis of [outer, length, columns]. */
 void gantry__reduce_shape_plain(int64_t outer, int64_t length, int64_t columns, gantry__reduce_shape_t *out_shape);
 
-/* The result of reducing no element, as TensorFlow has it, into value; returns its size in bytes. Sum 0; Mean NaN, 0
- * for integers; Max and Min the least and the greatest value of the type, infinities included. */
+/* The result of reducing no element, as TensorFlow has it, into value; returns its size in bytes. Sum and EuclideanNorm
+ * 0; Mean NaN, 0 for integers; Prod 1; Max and Min the least and the greatest value of the type, infinities included;
+ * All true, Any false. */
 size_t gantry__reduce_empty(int32_t operation, int32_t dtype, unsigned char value[8]);
+
+/* 1 when a single element is its own result. */
+static inline int gantry__reduce_copies_one(int32_t operation)
+{
+    return operation != GANTRY_REDUCE_NORM;
+}
+
+/* The way of an op over elements of dtype, `length` of which become one. */
+gantry__reduce_way_t gantry__reduce_way(int32_t operation, int32_t dtype, int64_t length);
+/* The way of a tree alone, whose last level writes partial results as they are. */
+gantry__reduce_way_t gantry__reduce_tree_way(int32_t tree, int32_t dtype);
+/* Makes way that of the levels above the first. */
+void gantry__reduce_next_level(gantry__reduce_way_t *way);
 
 /* Chunks that a sequence of `length` elements is cut into; at least 1. */
 static inline int64_t gantry__reduce_chunks(int64_t length)

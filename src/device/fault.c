@@ -136,21 +136,25 @@ static gantry_status_t fetch_slot(const gantry__fault_t *fault, void *out) {
 }
 
 static void describe(gantry__fault_t *fault, uint32_t code, uint32_t input, int64_t position) {
-    const char *device = fault->device->full_name;
+    char where[160];
+    (void)snprintf(where, sizeof where, "op %s%s%s (number %" PRIu64 ") on %s", fault->op,
+                   fault->part_of ? " of " : "", fault->part_of ? fault->part_of : "", fault->sequence,
+                   fault->device->full_name);
     if (code == GANTRY_FAULT_DIVISION_BY_ZERO || code == GANTRY_FAULT_NEGATIVE_EXPONENT) {
         const char *what = code == GANTRY_FAULT_DIVISION_BY_ZERO
                                ? "Integer division by zero"
                                : "Integers to negative integer powers are not allowed";
-        (void)snprintf(fault->text, sizeof fault->text, "%s: op %s (number %" PRIu64 ") on %s, element %" PRId64, what,
-                       fault->op, fault->sequence, device, position);
+        (void)snprintf(fault->text, sizeof fault->text, "%s: %s, element %" PRId64, what, where, position);
     } else if (code == GANTRY_FAULT_INDEX_OUT_OF_RANGE) {
+        (void)snprintf(fault->text, sizeof fault->text, "indices[%" PRId64 "] is out of range: %s, input %" PRIu32,
+                       position, where, input);
+    } else if (code == GANTRY_FAULT_BAD_PERMUTATION) {
         (void)snprintf(fault->text, sizeof fault->text,
-                       "indices[%" PRId64 "] is out of range: op %s (number %" PRIu64 ") on %s, input %" PRIu32,
-                       position, fault->op, fault->sequence, device, input);
+                       "element %" PRId64 " is not between 0 and the count, or duplicated in the input: %s, input %" PRIu32,
+                       position, where, input);
     } else {
-        (void)snprintf(fault->text, sizeof fault->text,
-                       "op %s (number %" PRIu64 ") on %s reported error %" PRIu32 " at %" PRId64, fault->op,
-                       fault->sequence, device, code, position);
+        (void)snprintf(fault->text, sizeof fault->text, "%s reported error %" PRIu32 " at %" PRId64, where, code,
+                       position);
     }
 }
 

@@ -28,9 +28,10 @@ typedef struct gantry__fault_t {
     uint32_t slot;
     gantry__point_t point; /* the launch that may write the slot */
     const char *op;        /* constant text */
+    const char *part_of;   /* constant text: the composed op that ran it; NULL: none */
     uint64_t sequence;     /* the op's number in its runtime */
     atomic_int settled;    /* 0: not yet; 1: good; 2: bad */
-    char text[192];        /* when bad */
+    char text[256];        /* when bad */
 } gantry__fault_t;
 
 /* The slots of one logical device, in one chunk of its memory taken at first use. */

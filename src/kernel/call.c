@@ -141,7 +141,9 @@ static int32_t serve_fault(gantry_op_call_t *abi, gantry_span_t *out_span) {
     gantry__call_t *call = from_abi(abi);
     if (call->fault)
         return (int32_t)gantry__fail(GANTRY_INTERNAL, "kernel of %s asks for a second error slot", abi->op);
-    return (int32_t)gantry__fault_create(call->device, abi->op, call->sequence, &call->fault, out_span);
+    gantry_status_t status = gantry__fault_create(call->device, abi->op, call->sequence, &call->fault, out_span);
+    if (status == GANTRY_OK) call->fault->part_of = call->part_of;
+    return (int32_t)status;
 }
 
 static int32_t serve_fail(gantry_op_call_t *abi, int32_t code, const char *text) {
@@ -196,6 +198,7 @@ void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device, ga
     call->sequence = sequence;
     call->scratch_count = 0;
     call->tag = NULL;
+    call->part_of = NULL;
     call->temporary_count = 0;
     call->fault = NULL;
     call->make_output = NULL;

@@ -33,6 +33,23 @@ const gantry_tensor_t *gantry__add_host_i32(gantry__extras_t *extras, gantry_sco
     return gantry__add_host(extras, scope, GANTRY_INT32, GANTRY_SCALAR, &value);
 }
 
+const gantry_tensor_t *gantry__add_host_int_like(gantry__extras_t *extras, gantry_scope_t *scope,
+                                                 const gantry_tensor_t *like, int32_t value) {
+    const int64_t wide = value;
+    if (!like || like->dtype != GANTRY_INT64) return gantry__add_host_i32(extras, scope, value);
+    return gantry__add_host(extras, scope, GANTRY_INT64, GANTRY_SCALAR, &wide);
+}
+
+const gantry_tensor_t *gantry__add_host_axes(gantry__extras_t *extras, gantry_scope_t *scope, const gantry_tensor_t *x,
+                                             const gantry_reduce_options_t *options) {
+    int32_t all[GANTRY_MAX_RANK];
+    const int32_t rank = x ? x->shape.rank : 0;
+    for (int32_t i = 0; i < rank; ++i) all[i] = i;
+    const int32_t *axes = options && options->axes ? options->axes : all;
+    const int64_t count = options && options->axes ? (int64_t)options->axis_count : rank;
+    return gantry__add_host(extras, scope, GANTRY_INT32, GANTRY_SHAPE(count), axes);
+}
+
 gantry_status_t gantry__call_op_into(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *const *inputs,
                                      size_t input_count, const gantry_attr_value_t *attrs, size_t attr_count,
                                      gantry__extras_t *extras, const gantry_tensor_t **outputs, size_t *output_count) {

@@ -60,8 +60,8 @@ static gantry_status_t take_results(gantry_scope_t *inner, const gantry__infer_t
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__compose(gantry_scope_t *scope, const gantry__infer_t *call,
-                                const gantry_tensor_t *const *inputs, gantry_tensor_t **outputs) {
+gantry_status_t gantry__compose(gantry_scope_t *scope, gantry__infer_t *call, const gantry_tensor_t *const *inputs,
+                                gantry_tensor_t **outputs) {
     gantry_scope_t inner;
     const gantry_tensor_t *results[GANTRY__MAX_OUTPUTS];
     for (uint32_t i = 0; i < call->output_count; ++i) {
@@ -112,4 +112,14 @@ const gantry_tensor_t *gantry__compose_scalar(const gantry__compose_t *c, gantry
                        : dtype == GANTRY_FLOAT32 ? (const void *)&narrow
                                                  : &half;
     return gantry_constant(c->scope, dtype, GANTRY_SCALAR, data, gantry_dtype_size(dtype));
+}
+
+const gantry_tensor_t *gantry__compose_narrow(const gantry__compose_t *c, const gantry_tensor_t *x,
+                                              gantry_dtype_t dtype) {
+    return !x || x->dtype == dtype ? x : gantry_cast(c->scope, x, dtype);
+}
+
+const gantry_tensor_t *gantry__compose_widen(const gantry__compose_t *c, const gantry_tensor_t *x) {
+    bool is_half = x && (x->dtype == GANTRY_FLOAT16 || x->dtype == GANTRY_BFLOAT16);
+    return is_half ? gantry_cast(c->scope, x, GANTRY_FLOAT32) : x;
 }

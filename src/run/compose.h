@@ -14,7 +14,7 @@
 /* One call of a composed op, for its function. */
 typedef struct gantry__compose_t {
     gantry_scope_t *scope;       /* for the parts: the functions of ops.h take it as any scope, and after a failure do nothing */
-    const gantry__infer_t *call; /* types, attributes, shapes of inputs and results: checked */
+    gantry__infer_t *call;       /* types, attributes, shapes of inputs and results: checked */
     const gantry_tensor_t *const *inputs;
     const gantry_tensor_t **outputs; /* to be set: tensors of that scope, or inputs; NULL after a failure */
 } gantry__compose_t;
@@ -26,7 +26,7 @@ typedef struct gantry__compose_t {
 #undef PART
 
 /* Writes call->output_count references; some may be NULL after a failure. */
-gantry_status_t gantry__compose(gantry_scope_t *scope, const gantry__infer_t *call, const gantry_tensor_t *const *inputs,
+gantry_status_t gantry__compose(gantry_scope_t *scope, gantry__infer_t *call, const gantry_tensor_t *const *inputs,
                                 gantry_tensor_t **outputs);
 
 /* Internal when the scope runs the parts of a composed op and this op is not listed among them. */
@@ -38,5 +38,8 @@ gantry_status_t gantry__check_part(const gantry_scope_t *scope, const gantry__op
 const gantry_tensor_t *gantry__compose_host(const gantry__compose_t *c, gantry_dtype_t dtype, gantry_shape_t shape, const void *data);
 /* A scalar of this floating type, on the scope's device. */
 const gantry_tensor_t *gantry__compose_scalar(const gantry__compose_t *c, gantry_dtype_t dtype, double value);
+/* Halves as float32, for parts between which nothing should be rounded; and a result as the type it has. Other types stay as they are. */
+const gantry_tensor_t *gantry__compose_widen(const gantry__compose_t *c, const gantry_tensor_t *x);
+const gantry_tensor_t *gantry__compose_narrow(const gantry__compose_t *c, const gantry_tensor_t *x, gantry_dtype_t dtype);
 
 #endif

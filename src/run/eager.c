@@ -206,6 +206,7 @@ static gantry_status_t plan(eager_t *eager, const gantry_logical_device_t *pinne
         request.call = &eager->call.abi;
     }
     eager->call.tag = eager->scope->tag;
+    eager->call.part_of = eager->scope->called ? eager->scope->called->name : NULL;
     return gantry__runtime_programs(eager->runtime, eager->device, &eager->call.programs);
 }
 

@@ -260,9 +260,9 @@ class Recorder:
         case = self._begin(name, inputs, attrs)
         try:
             got = run_tensorflow(self.tf_op, inputs, attrs)
-        except tf.errors.OpError as e:
-            message = said(e)
-            case["error"] = type(e).__name__.removesuffix("Error")
+        except (tf.errors.OpError, ValueError) as e:
+            message = said(e) if isinstance(e, tf.errors.OpError) else str(e).splitlines()[0]
+            case["error"] = type(e).__name__.removesuffix("Error") if isinstance(e, tf.errors.OpError) else "InvalidArgument"
             case["message_contains"] = contains
             case["tf_message"] = message[:240]
             assert contains in message, (self.op, name, message)

@@ -1,11 +1,12 @@
-"""Reductions, ArgMax, AddN, BiasAdd, Softmax and LogSoftmax."""
+"""Reductions, ArgMax, ArgMin, AddN, BiasAdd, Softmax and LogSoftmax."""
 import decimal
 import math
 
+import ml_dtypes
 import numpy as np
 
-from golden_case import (ALL_TYPES, EXACT, F32, F64, FLOATS, HALVES, I32, I64, INTEGERS, INTS, NUMBERS, VALUE, Recorder, cycled,
-                         random_values)
+from golden_case import (ALL_TYPES, BOOL, EXACT, F32, F64, FLOATS, HALVES, I32, I64, INTEGERS, INTS, NUMBERS, VALUE,
+                         Recorder, cycled, is_float, random_values)
 from golden_shapes import LARGE_SIZES, SIZES, text
 
 D = decimal.Decimal
@@ -19,32 +20,51 @@ def named(axes):
     return "_".join(str(a).replace("-", "m") for a in axes) or "none"
 
 
+SMALL_INTEGERS = tuple(np.dtype(n) for n in ("int8", "uint8", "int16", "uint16", "uint32", "uint64"))
+MORE_TYPES = HALVES + SMALL_INTEGERS    # beside NUMBERS
+
+
 def wrap(value, dtype):
-    half = 2 ** (dtype.itemsize * 8 - 1)
-    return (value + half) % (2 * half) - half
+    return int(np.array(value % 2 ** (dtype.itemsize * 8), np.uint64).astype(dtype))
 
 
 def total(row):
     """The correctly rounded sum (float64's fsum is exact before its one rounding); integers wrap around."""
-    if row.dtype in INTS:
+    if not is_float(row.dtype):
         return wrap(sum(int(v) for v in row), row.dtype)
-    return math.fsum(row) if np.isfinite(row).all() else float(np.sum(row.astype(F64)))
+    row = row.astype(F64)
+    return math.fsum(row) if np.isfinite(row).all() else float(np.sum(row))
 
 
 def mean(row):
-    """Integers: the sum in int64 (which may wrap around), divided with truncation; 0 of no elements."""
-    if row.dtype in INTS:
-        t = total(row.astype(I64))
+    """Integers: the sum in 64 bits (which may wrap around), divided with truncation; 0 of no elements."""
+    if not is_float(row.dtype):
+        t = total(row.astype(np.uint64 if row.dtype.kind == "u" else I64))
         return abs(t) // max(len(row), 1) * (1 if t >= 0 else -1)
     return total(row) / len(row) if len(row) else math.nan
 
 
+def product(row):
+    if not is_float(row.dtype):
+        return wrap(math.prod(int(v) for v in row), row.dtype)
+    return float(np.prod(row.astype(F64).astype(np.longdouble)))
+
+
+def norm(row):
+    """Of integers the sum wraps around, the root is cut; of a negative number it is not defined."""
+    if not is_float(row.dtype):
+        square = wrap(sum(int(v) ** 2 for v in row), row.dtype)
+        assert square >= 0
+        return math.isqrt(square)
+    return float(np.sqrt(np.sum(np.square(row.astype(F64).astype(np.longdouble)))))
+
+
 def lowest(dtype):
-    return -math.inf if dtype in FLOATS else int(np.iinfo(dtype).min)
+    return -math.inf if is_float(dtype) else int(np.iinfo(dtype).min)
 
 
 def highest(dtype):
-    return math.inf if dtype in FLOATS else int(np.iinfo(dtype).max)
+    return math.inf if is_float(dtype) else int(np.iinfo(dtype).max)
 
 
 ROWS = {
@@ -52,6 +72,10 @@ ROWS = {
     "Mean": mean,
     "Max": lambda row: np.max(row) if len(row) else lowest(row.dtype),
     "Min": lambda row: np.min(row) if len(row) else highest(row.dtype),
+    "Prod": product,
+    "EuclideanNorm": norm,
+    "All": np.all,
+    "Any": np.any,
 }
 
 
@@ -77,11 +101,15 @@ def reduce_reference(op):
 
 def reduce_tolerance(op, x, axes):
     """A bound that any sensible order of additions keeps: a few eps, growing as log2 of the count, times sum |x|."""
-    if op in ("Max", "Min") or x.dtype in INTS:
-        return VALUE if x.dtype in FLOATS else EXACT
+    if op in ("Max", "Min") or not is_float(x.dtype):
+        return VALUE if is_float(x.dtype) else EXACT
     _, _, rows = by_rows(x, list(axes))
+    if x.dtype in HALVES:   # float32 inside
+        return {"ulp": 1}
     if not np.isfinite(x).all():
         return {"ulp": 2}
+    if op in ("Prod", "EuclideanNorm"):
+        return {"ulp": 2, "rel": float(np.finfo(x.dtype).eps) * (2 + (rows.shape[1] if op == "Prod" else 8))}
     count = rows.shape[1]
     largest = max((math.fsum(np.abs(r)) for r in rows), default=0.0)
     bound = float(np.finfo(x.dtype).eps) * (2 + math.log2(max(count, 1))) * largest
@@ -133,8 +161,61 @@ def reduction_specials(r, op, dtype):
         r.add(f"{name}_corners_wrap_around", [x, axis])
 
 
+def typed(op, dtype, shape):
+    """Values whose products and squares stay in range."""
+    x = values(dtype, shape, op, "typed")
+    if dtype in SMALL_INTEGERS and op == "EuclideanNorm":
+        return x % dtype.type(2) * (np.arange(x.size).reshape(shape) % 8 == 0)
+    if is_float(dtype) and op == "Prod":
+        return np.asarray(1 + np.asarray(x, F64) / 32, dtype)
+    return x
+
+
+def further_type(r, op, dtype):
+    for shape, axes in (((5,), (0,)), (MATRIX, (0,)), (MATRIX, (1,)), (CUBE, (0, 2)), ((2, 65), (1,)), ((300,), (0,)),
+                        ((3, 130), (0,)), ((0, 2), (0,)), ((3, 1), (1,)), ((), ())):
+        x = cycled(typed(op, dtype, shape), 67)
+        tolerance = reduce_tolerance(op, x, axes)
+        count = int(np.prod([x.shape[a] for a in axes], dtype=np.int64))
+        theirs = {"rel": float(ml_dtypes.finfo(dtype).eps) * (count + 2), "abs": 8.0} if dtype in HALVES else tolerance
+        r.add(f"{dtype.name}_{text(shape)}_axes_{named(axes)}", [x, np.array(axes, I32)], tolerance=tolerance,
+              tf_tolerance=theirs)
+    if dtype.kind in "iu" and op != "EuclideanNorm":
+        info = np.iinfo(dtype)
+        r.add(f"{dtype.name}_corners_wrap_around",
+              [np.array([[info.max, 1, 5], [info.min, 7, 0], [info.max, info.max, info.max]], dtype),
+               np.array([1], I32)])
+    if dtype in HALVES:
+        n, i = np.nan, np.inf
+        for k, row in enumerate(([1, n, 2], [i, 1, 2], [-i, 1, i], [-0.0, -0.0, -0.0])):
+            r.add(f"{dtype.name}_special_values_{k}", [np.array([row], dtype), np.array([1], I32)],
+                  tolerance=VALUE if op in ("Max", "Min") else {"ulp": 1})
+
+
+def new_reduction(op, types):
+    """Axes and their errors are the same code for all reductions, so a few shapes do."""
+    r = Recorder(op, reference=reduce_reference(op))
+    for dtype in types:
+        further_type(r, op, dtype)
+    main = types[0]
+    for k, (shape, axes) in enumerate(AXES[:26] + ((((2,) * 8), (0, 3, 4, 7)),)):
+        x = typed(op, main, shape)
+        r.add(f"{main.name}_{text(shape)}_over_{named(axes)}_keep", [x, np.array(axes, INTS[k % 2])],
+              {"keep_dims": True}, tolerance=reduce_tolerance(op, x, axes))
+    if main == F32:
+        for k, row in enumerate(([1, np.nan, 2], [np.inf, 1, 2], [np.inf, -np.inf, 1], [np.inf, 0, 1], [-0.0, -0.0, 1])):
+            r.add(f"special_values_{k}", [np.array([row], F32), np.array([1], I32)], tolerance={"ulp": 1})
+        x = cycled(typed(op, F32, (4500,)), 113)
+        r.add("float32_4500", [x, np.array([0], I32)], tolerance=reduce_tolerance(op, x, (0,)))
+    r.error("axis_too_large", [typed(op, main, MATRIX), np.array([2], I32)], contains="2")
+    r.error("axis_twice", [typed(op, main, MATRIX), np.array([0, -2], I32)], contains="0")
+    return r
+
+
 def reduction(op):
     r = Recorder(op, reference=reduce_reference(op))
+    for dtype in MORE_TYPES:
+        further_type(r, op, dtype)
 
     def add(dtype, shape, axes, keep, index=I32, period=127):
         x = values(dtype, shape, op)
@@ -202,6 +283,52 @@ def arg_max():
     r.error("scalar_input", [values(F32, ()), np.array(0, I32)])
     r.error("empty_axis", [values(F32, (0, 3)), np.array(0, I32)], contains="empty")
     r.error("axis_not_a_scalar", [x, np.array([0, 1], I32)], contains="scalar")
+    further_arg(r, (np.dtype("int16"), np.dtype("uint16"), I32))
+    return r
+
+
+def further_arg(r, outputs):
+    """All types, both ends, ties; outputs are the types of the result."""
+    for dtype in MORE_TYPES:
+        for shape, axis in (((33,), 0), (MATRIX, 1), ((130,), 0)):
+            r.add(f"{dtype.name}_{text(shape)}", [cycled(values(dtype, shape, "more"), 67), np.array(axis, I32)])
+        r.add(f"{dtype.name}_ties", [np.array([[1, 3, 3, 1, 2], [0, 0, 0, 0, 0]], dtype), np.array(1, I32)])
+        if dtype in HALVES:
+            rows = np.array([[-np.inf, -np.inf, np.inf], [1, np.inf, np.inf], [-0.0, 0.0, -0.0]], dtype)
+        else:
+            info = np.iinfo(dtype)
+            rows = np.array([[info.min, info.max, info.max], [info.max, info.min, info.min], [info.max] * 3], dtype)
+        r.add(f"{dtype.name}_ends", [rows, np.array(1, I32)])
+    for out in outputs:
+        r.add(f"float32_to_{out.name}", [values(F32, (3, 300)) if out == I32 else values(F32, (3, 40)), np.array(1, I32)],
+              {"output_type": out})
+
+
+def arg_min():
+    def reference(x, a):
+        return np.argmin(x[0], axis=int(x[1])).astype(a.get("output_type", I64))
+    r = Recorder("ArgMin", reference=reference)
+    for shape, axis in ((MATRIX, 0), (MATRIX, -2), (CUBE, 0), (CUBE, 1), (CUBE, -1), ((17, 33), 0), ((2, 3, 2, 3, 2), 1),
+                        ((3, 1000), 1), ((0, 3), 1), ((2, 5, 70), 1)):
+        for out in INTS:
+            r.add(f"float32_{text(shape)}_axis_{named([axis])}_{out.name}",
+                  [cycled(values(F32, shape), 127), np.array(axis, out)], {"output_type": out})
+    for dtype in ALL_TYPES:
+        for shape, axis in ((CUBE, 1), ((33,), 0)):
+            r.add(f"{dtype.name}_{text(shape)}", [values(dtype, shape, "types"), np.array(axis, I32)])
+    for dtype in FLOATS:
+        rows = np.array([[np.inf] * 3, [1, -np.inf, -np.inf], [-0.0, 0.0, -0.0], [np.inf, -1, 1]], dtype)
+        r.add(f"{dtype.name}_infinities_and_zeros", [rows, np.array(1, I32)])
+    for dtype in INTS:
+        info = np.iinfo(dtype)
+        r.add(f"{dtype.name}_corners", [np.array([[info.max, info.min, info.min], [info.max] * 3], dtype),
+                                        np.array(1, I32)])
+    further_arg(r, INTS)
+    x = values(F32, MATRIX)
+    r.error("axis_too_large", [x, np.array(2, I32)], contains="2")
+    r.error("scalar_input", [values(F32, ()), np.array(0, I32)])
+    r.error("empty_axis", [values(F32, (0, 3)), np.array(0, I32)], contains="empty")
+    r.error("short_output", [x, np.array(0, I32)], {"output_type": np.dtype("int16")})
     return r
 
 
@@ -274,6 +401,7 @@ def bias_add():
 def softmax_row(row, log):
     """Correctly rounded, or the value at infinities and NaN."""
     dtype = row.dtype
+    row = row.astype(F64)
     top = max((float(v) for v in row), default=0.0) if not np.isnan(row).any() else math.nan
     if not math.isfinite(top):
         return np.full(row.shape, np.nan, dtype)
@@ -296,13 +424,16 @@ def softmax(op):
     r = Recorder(op, reference=reference)
 
     def add(name, x):
-        eps, finite = float(np.finfo(x.dtype).eps), x[np.isfinite(x)]
+        eps, finite = float(ml_dtypes.finfo(x.dtype).eps), np.asarray(x, F64)[np.isfinite(x)]
         spread = float(finite.max()) - float(finite.min()) if finite.size else 0.0
         relative = max(8 * eps, eps * (4 + spread))
         tolerance = {"abs": relative} if log else {"rel": relative}
         if log:
             tolerance["rel"] = 4 * eps
-        r.add(name, [x], tolerance=tolerance)
+        theirs = None
+        if x.dtype in HALVES:   # float32 inside, one rounding; TensorFlow rounds at each step
+            tolerance, theirs = {"ulp": 1}, {"rel": 16 * eps * (4 + spread), "abs": 16 * eps}
+        r.add(name, [x], tolerance=tolerance, tf_tolerance=theirs)
     for dtype in FLOATS:
         for n in SIZES + LARGE_SIZES if dtype == F32 else (1, 16, 33, 65):
             add(f"{dtype.name}_size_{n}", cycled(values(dtype, (n,), op), 127))
@@ -319,12 +450,19 @@ def softmax(op):
         add(f"{dtype.name}_minus_infinity", np.array([[0, -i, 1], [-i, -i, 5], [2, 1, -i]], dtype))
         for k, row in enumerate(([n, 1, 2], [1, n, 2], [i, 1, 2], [i, i, 0], [-i, -i, -i], [i, -i, 0])):
             add(f"{dtype.name}_not_finite_{k}", np.array([row], dtype))
+    for dtype in HALVES:
+        for shape in ((1, 3), (5, 17), (2, 65), (3, 300), (0, 3)):
+            add(f"{dtype.name}_shape_{text(shape)}", cycled(values(dtype, shape, op), 67))
+        add(f"{dtype.name}_minus_infinity", np.array([[0, -np.inf, 1]], dtype))
+        add(f"{dtype.name}_nan", np.array([[0, np.nan, 1]], dtype))
     r.error("scalar", [values(F32, ())])
     return r
 
 
 def build():
-    makers = {op: (lambda op=op: reduction(op)) for op in ROWS}
+    makers = {op: (lambda op=op: reduction(op)) for op in ("Sum", "Mean", "Max", "Min")}
+    makers.update({op: (lambda op=op: new_reduction(op, (F32, F64, I32, I64) + MORE_TYPES)) for op in ("Prod", "EuclideanNorm")})
+    makers.update({op: (lambda op=op: new_reduction(op, (BOOL,))) for op in ("All", "Any")})
     makers.update({op: (lambda op=op: softmax(op)) for op in ("Softmax", "LogSoftmax")})
-    makers.update({"ArgMax": arg_max, "AddN": add_n, "BiasAdd": bias_add})
+    makers.update({"ArgMax": arg_max, "ArgMin": arg_min, "AddN": add_n, "BiasAdd": bias_add})
     return makers

@@ -1,4 +1,4 @@
-/* Sum, Mean, Max and Min: one tree for every device.
+/* Reductions: Sum, Mean, Max, Min, Prod, All, Any and EuclideanNorm, one tree for every device.
  *
  * Floating-point addition is not associative, so a sum's bits depend on the order of its additions. Gantry fixes that
  * order by the length of the sequence alone: not by threads, vector width, work-group size or the axes' places in
@@ -18,11 +18,13 @@
  *       fold: 0+32 1+33 ... 31+63  ->  0+16 ... 15+31  ->  ...  ->  0+1
  *       n = 16 Mi: 4096 chunks, then 1
  *
- * The identity is +0 for sums, -infinity or the least integer for Max, +infinity or the greatest for Min. A lane that
- * starts at +0 never becomes -0, and adding +0 changes nothing else, so a lane without elements may be folded or left
+ * The identity is +0 for sums, 1 for products, -infinity or the least integer for Max, +infinity or the greatest for
+ * Min. A lane that starts at +0 never becomes -0, and adding +0 changes nothing else, so a lane without elements may be folded or left
  * out: the bits are the same. That is what lets an implementation pad.
  *   Mean divides the sum by the length, correctly rounded, in the element type; for integers the sum is taken in 64
  * bits and the division truncates. Max and Min spread NaN; of zeros of two signs the earlier stays. Integers wrap.
+ * EuclideanNorm is the root of a sum of squares. Halves become float32 when they are read, partial results are float32,
+ * and the last level rounds once (reduce_finish.cl). All and Any are Min and Max of bytes.
  *
  * Cost: n operations, n / 4096 elements of scratch. The error of a sum is at most 70 roundings per level, where the
  * naive loop has n. Lanes are what vectors and work-items want: 64 float32 are four AVX-512 registers or two warps of
@@ -47,38 +49,54 @@
  * The fold's order: lanes visited with their six bits reversed, 0, 32, 16, 48, 8, ..., so that each is folded as soon
  * as its partner is there, like the carries of a binary counter; six partial sums are kept instead of 64.
  *
- * Options: GANTRY_T_ID; GANTRY_REDUCE_OP 0 Sum, 1 Max, 2 Min, 3 Sum of int32 in 64 bits; GANTRY_SERIAL 1 for the forms
- * of CPUs, 0 for those of GPUs. */
+ * Options: GANTRY_T_ID, the type that is read; GANTRY_REDUCE_OP 0 sum, 1 Max, 2 Min, 3 sum of integers in 64 bits,
+ * 4 product, 5 sum of squares; GANTRY_SERIAL 1 for the forms of CPUs, 0 for those of GPUs. */
 
+#define REDUCE_IS_EXTREME (GANTRY_REDUCE_OP == 1 || GANTRY_REDUCE_OP == 2)
+
+/* ACC: the type of partial results; REDUCE_LOAD: an element as it enters its lane. */
 #if GANTRY_REDUCE_OP == 3
-typedef T IN;
 typedef ulong ACC;
-#elif GANTRY_REDUCE_OP == 0
-typedef U IN;
-typedef U ACC;
+#define REDUCE_LOAD(x) ((ACC)(GANTRY_LONG)(x))
+#elif REDUCE_IS_EXTREME
+typedef C ACC;
+#define REDUCE_LOAD(x) GANTRY_WIDEN(x)
 #else
-typedef T IN;
-typedef T ACC;
+typedef U ACC;
+#if GANTRY_REDUCE_OP == 5
+#define REDUCE_LOAD(x) reduce_square((ACC)GANTRY_WIDEN(x))
+GANTRY_FN ACC reduce_square(ACC x)
+{
+    return x * x;
+}
+#else
+#define REDUCE_LOAD(x) ((ACC)GANTRY_WIDEN(x))
+#endif
 #endif
 
-#if GANTRY_REDUCE_OP == 0 || GANTRY_REDUCE_OP == 3
+#if GANTRY_REDUCE_OP == 1
+#define REDUCE_OP(a, b) ((b) != (b) || (b) > (a) ? (b) : (a))
+#elif GANTRY_REDUCE_OP == 2
+#define REDUCE_OP(a, b) ((b) != (b) || (b) < (a) ? (b) : (a))
+#elif GANTRY_REDUCE_OP == 4
+#define REDUCE_OP(a, b) ((a) * (b))
+#define REDUCE_IDENTITY ((ACC)1)
+#else
 #define REDUCE_OP(a, b) ((a) + (b))
 #define REDUCE_IDENTITY ((ACC)0)
-#elif GANTRY_REDUCE_OP == 1
-#define REDUCE_OP(a, b) ((b) != (b) || (b) > (a) ? (b) : (a))
-#else
-#define REDUCE_OP(a, b) ((b) != (b) || (b) < (a) ? (b) : (a))
 #endif
 
-#if GANTRY_REDUCE_OP == 1 || GANTRY_REDUCE_OP == 2
-#if GANTRY_T_ID == GANTRY_FLOAT32
-#define REDUCE_IDENTITY GANTRY_AS_FLOAT(GANTRY_REDUCE_OP == 1 ? 0xff800000u : 0x7f800000u)
-#elif GANTRY_T_ID == GANTRY_FLOAT64
+/* Of an integer type all bits set, without the sign where there is one, is the greatest value. */
+#if REDUCE_IS_EXTREME
+#if GANTRY_T_ID == GANTRY_FLOAT64
 #define REDUCE_IDENTITY GANTRY_AS_DOUBLE(((ulong)(GANTRY_REDUCE_OP == 1 ? 0xfff00000u : 0x7ff00000u)) << 32)
-#elif GANTRY_T_ID == GANTRY_INT32
-#define REDUCE_IDENTITY (GANTRY_REDUCE_OP == 1 ? (int)0x80000000u : 0x7fffffff)
+#elif GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF
+#define REDUCE_IDENTITY GANTRY_AS_FLOAT(GANTRY_REDUCE_OP == 1 ? 0xff800000u : 0x7f800000u)
+#elif GANTRY_T_IS_SIGNED
+#define REDUCE_GREATEST ((ACC)(~(ulong)0 >> (65 - 8 * sizeof(ACC))))
+#define REDUCE_IDENTITY (GANTRY_REDUCE_OP == 1 ? (ACC)(-REDUCE_GREATEST - 1) : REDUCE_GREATEST)
 #else
-#define REDUCE_IDENTITY ((GANTRY_LONG)(GANTRY_REDUCE_OP == 1 ? (ulong)1 << 63 : ~((ulong)1 << 63)))
+#define REDUCE_IDENTITY (GANTRY_REDUCE_OP == 1 ? (ACC)0 : (ACC)~(ulong)0)
 #endif
 #endif
 
@@ -95,7 +113,9 @@ typedef struct {
     GANTRY_LONG each;    /* units of one work-group, on CPUs */
     GANTRY_LONG blocks;  /* reduce_wide, reduce_block: units for the columns of one chunk */
     GANTRY_LONG lanes;   /* reduce_group: at most 64 */
-    GANTRY_LONG divisor; /* 0: none */
+    GANTRY_LONG finish;  /* of the results: 0 nothing, 1 divided, 2 their roots */
+    GANTRY_LONG divisor;
+    GANTRY_LONG stored;  /* the type of out's elements, a number of types.cl */
     GANTRY_LONG kept_rank;
     GANTRY_LONG kept_dims[4];
     GANTRY_LONG kept_strides[4];
@@ -130,10 +150,43 @@ GANTRY_FN GANTRY_LONG row_offset(const reduce_level_t *level, GANTRY_LONG index)
     return offset;
 }
 
-GANTRY_FN ACC finish(const reduce_level_t *level, ACC value)
+/* out[at] = the result for value, in the type that out holds. */
+GANTRY_FN void put(GANTRY_SPAN_OUT(out), const reduce_level_t *level, GANTRY_LONG at, ACC value)
 {
-    return level->divisor == 0 ? value : value / (ACC)level->divisor;
+#if REDUCE_IS_EXTREME && !GANTRY_T_IS_HALF && GANTRY_T_ID != GANTRY_FLOAT32
+    GANTRY_OUT(ACC, out)[at] = value;
+#elif GANTRY_T_ID == GANTRY_FLOAT32 || GANTRY_T_IS_HALF
+    value = level->finish == 1 ? value / (ACC)level->divisor : level->finish == 2 ? GANTRY_SQRT_F32(value) : value;
+    if (level->stored == GANTRY_FLOAT32) {
+        GANTRY_OUT(float, out)[at] = value;
+    } else {
+        GANTRY_OUT(ushort, out)[at] =
+            level->stored == GANTRY_FLOAT16 ? gantry_f32_to_f16(value) : gantry_f32_to_bf16(value);
+    }
+#elif GANTRY_T_ID == GANTRY_FLOAT64
+    GANTRY_OUT(ACC, out)[at] =
+        level->finish == 1 ? value / (ACC)level->divisor : level->finish == 2 ? GANTRY_SQRT_F64(value) : value;
+#else
+    const int stored = (int)level->stored;
+    const int size = gantry_integer_size(stored);
+    ulong result = value;
+    if (level->finish == 1) {
+        result = gantry_integer_quotient(result, level->divisor, stored);
+    } else if (level->finish == 2) {
+        result = gantry_integer_root(result, stored);
+    }
+    if (size == 8) {
+        GANTRY_OUT(ulong, out)[at] = result;
+    } else if (size == 4) {
+        GANTRY_OUT(uint, out)[at] = (uint)result;
+    } else if (size == 2) {
+        GANTRY_OUT(ushort, out)[at] = (ushort)result;
+    } else {
+        GANTRY_OUT(uchar, out)[at] = (uchar)result;
+    }
+#endif
 }
+#define PUT(at, value) put(out_base, out_offset, &level, at, value)
 
 /* Elements of the chunk that begins at row. */
 GANTRY_FN GANTRY_LONG chunk_rows(const reduce_level_t *level, GANTRY_LONG row)
@@ -171,43 +224,43 @@ GANTRY_FN int reversed(int index, int lanes)
 
 /* values[k] = p[k * step] for k * apart < left, the identity for the rest, whose loads go to p[0]: there is no branch
  * between the loads, so all are under way before the first is used. */
-GANTRY_FN void load_rows(IN *values, GANTRY_GLOBAL const IN *p, GANTRY_LONG step, int apart, GANTRY_LONG left)
+GANTRY_FN void load_rows(ACC *values, GANTRY_GLOBAL const T *p, GANTRY_LONG step, int apart, GANTRY_LONG left)
 {
     for (int k = 0; k < AT_ONCE; k++) {
-        values[k] = p[k * apart < left ? k * step : 0];
+        values[k] = REDUCE_LOAD(p[k * apart < left ? k * step : 0]);
     }
     for (int k = 0; k < AT_ONCE; k++) {
-        values[k] = k * apart < left ? values[k] : (IN)REDUCE_IDENTITY;
+        values[k] = k * apart < left ? values[k] : REDUCE_IDENTITY;
     }
 }
 
 /* What one lane takes: x[row], x[row + 64], ... before end. */
-GANTRY_FN ACC lane_sum(GANTRY_GLOBAL const IN *x, const reduce_level_t *level, GANTRY_LONG row, GANTRY_LONG end)
+GANTRY_FN ACC lane_sum(GANTRY_GLOBAL const T *x, const reduce_level_t *level, GANTRY_LONG row, GANTRY_LONG end)
 {
     ACC sum = REDUCE_IDENTITY;
     if (level->reduced_rank != 1) {
         for (; row < end; row += LANES) {
-            ACC value = (ACC)x[row_offset(level, row)];
+            ACC value = REDUCE_LOAD(x[row_offset(level, row)]);
             sum = REDUCE_OP(sum, value);
         }
         return sum;
     }
     const GANTRY_LONG step = level->reduced_strides[0] * LANES;
-    GANTRY_GLOBAL const IN *p = x + row * level->reduced_strides[0];
+    GANTRY_GLOBAL const T *p = x + row * level->reduced_strides[0];
     GANTRY_LONG left = end - row;
-    IN values[AT_ONCE];
+    ACC values[AT_ONCE];
     for (; left > (AT_ONCE - 1) * LANES; left -= AT_ONCE * LANES, p += AT_ONCE * step) {
         for (int k = 0; k < AT_ONCE; k++) {
-            values[k] = p[k * step];
+            values[k] = REDUCE_LOAD(p[k * step]);
         }
         for (int k = 0; k < AT_ONCE; k++) {
-            sum = REDUCE_OP(sum, (ACC)values[k]);
+            sum = REDUCE_OP(sum, values[k]);
         }
     }
     if (left > 0) {
         load_rows(values, p, step, LANES, left);
         for (int k = 0; k < AT_ONCE; k++) {
-            sum = REDUCE_OP(sum, (ACC)values[k]);
+            sum = REDUCE_OP(sum, values[k]);
         }
     }
     return sum;
@@ -224,8 +277,8 @@ GANTRY_KERNEL reduce_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduc
     if (unit < level.units) {
         const GANTRY_LONG sequence = unit / level.columns;
         const GANTRY_LONG row = sequence % level.chunks * CHUNK;
-        GANTRY_GLOBAL const IN *x =
-            GANTRY_IN(IN, in) + kept_offset(&level, sequence / level.chunks) + unit % level.columns;
+        GANTRY_GLOBAL const T *x =
+            GANTRY_IN(T, in) + kept_offset(&level, sequence / level.chunks) + unit % level.columns;
         sum = lane_sum(x, &level, row + lane, row + chunk_rows(&level, row));
     }
     sums[item] = sum;
@@ -239,7 +292,7 @@ GANTRY_KERNEL reduce_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduc
         GANTRY_BARRIER();
     }
     if (lane == 0 && unit < level.units) {
-        GANTRY_OUT(ACC, out)[unit] = finish(&level, sum);
+        PUT(unit, sum);
     }
 }
 
@@ -258,7 +311,7 @@ GANTRY_KERNEL reduce_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduc
 #define PART_ROWS (2 * AT_ONCE)
 #define PARTS (CHUNK / LANES / PART_ROWS)
 
-GANTRY_FN void load_part(IN *values, GANTRY_GLOBAL const IN *x, const reduce_level_t *level, GANTRY_LONG row)
+GANTRY_FN void load_part(ACC *values, GANTRY_GLOBAL const T *x, const reduce_level_t *level, GANTRY_LONG row)
 {
     const GANTRY_LONG stride = level->reduced_strides[0];
     for (int k = 0; k < PART_ROWS; k += AT_ONCE, row += AT_ONCE * LANES) {
@@ -270,14 +323,14 @@ GANTRY_FN void load_part(IN *values, GANTRY_GLOBAL const IN *x, const reduce_lev
 GANTRY_KERNEL reduce_few(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_level_t level)
 {
     GANTRY_LOCAL_ARRAY(ACC, sums, GROUP_MOST);
-    IN values[PART_ROWS];
+    ACC values[PART_ROWS];
     const int item = (int)GANTRY_LOCAL_ID(0);
     const int lane = item % LANES;
     const int part = item / LANES;
     const int chunks = (int)level.chunks;
     const GANTRY_LONG unit = GANTRY_GROUP_ID(0);
     const GANTRY_LONG row = part * PART_ROWS * LANES + lane;
-    GANTRY_GLOBAL const IN *x = GANTRY_IN(IN, in) + kept_offset(&level, unit / level.columns) + unit % level.columns;
+    GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + kept_offset(&level, unit / level.columns) + unit % level.columns;
     load_part(values, x, &level, row);
     sums[item] = REDUCE_IDENTITY;
     GANTRY_BARRIER();
@@ -286,7 +339,7 @@ GANTRY_KERNEL reduce_few(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_
         if (chunk >= 0 && chunk < chunks) {
             ACC sum = sums[chunk * LANES + lane];
             for (int k = 0; k < PART_ROWS; k++) {
-                sum = REDUCE_OP(sum, (ACC)values[k]);
+                sum = REDUCE_OP(sum, values[k]);
             }
             sums[chunk * LANES + lane] = sum;
             if (chunk + 1 < chunks) {
@@ -306,7 +359,7 @@ GANTRY_KERNEL reduce_few(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_
         ACC first = sums[0], second = sums[LANES], third = sums[2 * LANES], fourth = sums[3 * LANES];
         first = REDUCE_OP(first, third);
         second = REDUCE_OP(second, fourth);
-        GANTRY_OUT(ACC, out)[unit] = finish(&level, REDUCE_OP(first, second));
+        PUT(unit, REDUCE_OP(first, second));
     }
 }
 
@@ -325,26 +378,26 @@ GANTRY_KERNEL reduce_few(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_
         const GANTRY_LONG row = sequence % level.chunks * CHUNK;                                                     \
         const GANTRY_LONG end = column < level.columns ? row + chunk_rows(&level, row) : row;                        \
         const GANTRY_LONG step = level.reduced_strides[0] * APART;                                                   \
-        GANTRY_GLOBAL const IN *p = GANTRY_IN(IN, in) + kept_offset(&level, sequence / level.chunks) + column +      \
+        GANTRY_GLOBAL const T *p = GANTRY_IN(T, in) + kept_offset(&level, sequence / level.chunks) + column +      \
                                     (row + r) * level.reduced_strides[0];                                            \
         GANTRY_LONG left = end - row - r;                                                                            \
         ACC own[LANES / APART];                                                                                      \
-        IN values[AT_ONCE];                                                                                          \
+        ACC values[AT_ONCE];                                                                                          \
         for (int j = 0; j < LANES / APART; j++) {                                                                    \
             own[j] = REDUCE_IDENTITY;                                                                                \
         }                                                                                                            \
         for (; left > (AT_ONCE - 1) * APART; left -= AT_ONCE * APART, p += AT_ONCE * step) {                         \
             for (int k = 0; k < AT_ONCE; k++) {                                                                      \
-                values[k] = p[k * step];                                                                             \
+                values[k] = REDUCE_LOAD(p[k * step]);                                                                             \
             }                                                                                                        \
             for (int k = 0; k < AT_ONCE; k++) {                                                                      \
-                own[k % (LANES / APART)] = REDUCE_OP(own[k % (LANES / APART)], (ACC)values[k]);                      \
+                own[k % (LANES / APART)] = REDUCE_OP(own[k % (LANES / APART)], values[k]);                      \
             }                                                                                                        \
         }                                                                                                            \
         if (left > 0) {                                                                                              \
             load_rows(values, p, step, APART, left);                                                                 \
             for (int k = 0; k < AT_ONCE; k++) {                                                                      \
-                own[k % (LANES / APART)] = REDUCE_OP(own[k % (LANES / APART)], (ACC)values[k]);                      \
+                own[k % (LANES / APART)] = REDUCE_OP(own[k % (LANES / APART)], values[k]);                      \
             }                                                                                                        \
         }                                                                                                            \
         for (int apart = LANES / APART / 2; apart > 0; apart /= 2) {                                                 \
@@ -363,7 +416,7 @@ GANTRY_KERNEL reduce_few(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_
             GANTRY_BARRIER();                                                                                        \
         }                                                                                                            \
         if (r == 0 && column < level.columns) {                                                                      \
-            GANTRY_OUT(ACC, out)[sequence * level.columns + column] = finish(&level, own[0]);                        \
+            PUT(sequence * level.columns + column, own[0]);                        \
         }                                                                                                            \
     }
 
@@ -407,21 +460,21 @@ REDUCE_BLOCK_KERNEL(reduce_block32, 32)
 
 /* Sequences of at most 64 elements, one for each lane; eight lanes are loaded at once. More lanes than there are
  * elements do no harm, so there are at least eight. */
-GANTRY_FN ACC item_of_lanes(GANTRY_GLOBAL const IN *x, GANTRY_LONG stride, int rows)
+GANTRY_FN ACC item_of_lanes(GANTRY_GLOBAL const T *x, GANTRY_LONG stride, int rows)
 {
     const int lanes = rows < AT_ONCE ? AT_ONCE : lanes_used(rows);
     const int eighth = lanes / AT_ONCE;
     ACC s0 = REDUCE_IDENTITY, s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, sum = s0;
-    IN values[AT_ONCE];
+    ACC values[AT_ONCE];
     for (int group = 0; group < eighth; group++) {
         const int first = reversed(group, eighth);
         for (int k = 0; k < AT_ONCE; k++) {
             const int lane = first + reversed(k, AT_ONCE) * eighth;
-            values[k] = x[lane < rows ? lane * stride : 0];
+            values[k] = REDUCE_LOAD(x[lane < rows ? lane * stride : 0]);
         }
         for (int k = 0; k < AT_ONCE; k++) {
             const int lane = first + reversed(k, AT_ONCE) * eighth;
-            ACC value = lane < rows ? (ACC)values[k] : REDUCE_IDENTITY;
+            ACC value = lane < rows ? values[k] : REDUCE_IDENTITY;
             sum = REDUCE_IDENTITY;
             sum = REDUCE_OP(sum, value);
             REDUCE_CARRY(group * AT_ONCE + k, sum);
@@ -430,7 +483,7 @@ GANTRY_FN ACC item_of_lanes(GANTRY_GLOBAL const IN *x, GANTRY_LONG stride, int r
     return sum;
 }
 
-GANTRY_FN ACC item_of_chunk(GANTRY_GLOBAL const IN *x, const reduce_level_t *level, GANTRY_LONG row, GANTRY_LONG rows)
+GANTRY_FN ACC item_of_chunk(GANTRY_GLOBAL const T *x, const reduce_level_t *level, GANTRY_LONG row, GANTRY_LONG rows)
 {
     const int lanes = lanes_used(rows);
     ACC s0 = REDUCE_IDENTITY, s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, sum = s0;
@@ -449,11 +502,11 @@ GANTRY_KERNEL reduce_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce
     }
     const GANTRY_LONG sequence = unit / level.columns;
     const GANTRY_LONG row = sequence % level.chunks * CHUNK;
-    GANTRY_GLOBAL const IN *x = GANTRY_IN(IN, in) + kept_offset(&level, sequence / level.chunks) + unit % level.columns;
+    GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + kept_offset(&level, sequence / level.chunks) + unit % level.columns;
     const ACC sum = level.length <= LANES && level.reduced_rank == 1
                         ? item_of_lanes(x, level.reduced_strides[0], (int)level.length)
                         : item_of_chunk(x, &level, row, chunk_rows(&level, row));
-    GANTRY_OUT(ACC, out)[unit] = finish(&level, sum);
+    PUT(unit, sum);
 }
 
 #else
@@ -468,20 +521,20 @@ GANTRY_KERNEL reduce_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce
 #define WIDTH 64
 
 /* acc = op(acc, x) */
-GANTRY_FN void add_row(ACC *acc, GANTRY_GLOBAL const IN *x, int count)
+GANTRY_FN void add_row(ACC *acc, GANTRY_GLOBAL const T *x, int count)
 {
     for (int i = 0; i < count; i++) {
-        ACC value = (ACC)x[i];
+        ACC value = REDUCE_LOAD(x[i]);
         acc[i] = REDUCE_OP(acc[i], value);
     }
 }
 
 /* The same for four pieces of x that lie `stride` elements apart. */
-GANTRY_FN void add_rows4(ACC *acc, GANTRY_GLOBAL const IN *x, GANTRY_LONG stride, int count)
+GANTRY_FN void add_rows4(ACC *acc, GANTRY_GLOBAL const T *x, GANTRY_LONG stride, int count)
 {
-    GANTRY_GLOBAL const IN *y = x + stride, *z = y + stride, *w = z + stride;
+    GANTRY_GLOBAL const T *y = x + stride, *z = y + stride, *w = z + stride;
     for (int i = 0; i < count; i++) {
-        ACC a = (ACC)x[i], b = (ACC)y[i], c = (ACC)z[i], d = (ACC)w[i];
+        ACC a = REDUCE_LOAD(x[i]), b = REDUCE_LOAD(y[i]), c = REDUCE_LOAD(z[i]), d = REDUCE_LOAD(w[i]);
         ACC sum = REDUCE_OP(acc[i], a);
         sum = REDUCE_OP(sum, b);
         sum = REDUCE_OP(sum, c);
@@ -498,7 +551,7 @@ GANTRY_FN void join(ACC *to, const ACC *a, const ACC *b, int count)
 }
 
 /* `count` elements that lie side by side, the first of which belongs to acc[0]; period = 64 * columns. */
-GANTRY_FN void add_run(ACC *acc, GANTRY_GLOBAL const IN *x, GANTRY_LONG count, int period)
+GANTRY_FN void add_run(ACC *acc, GANTRY_GLOBAL const T *x, GANTRY_LONG count, int period)
 {
     while (count >= 4 * period) {
         add_rows4(acc, x, period, period);
@@ -513,7 +566,7 @@ GANTRY_FN void add_run(ACC *acc, GANTRY_GLOBAL const IN *x, GANTRY_LONG count, i
 }
 
 /* acc[lane][column] of the chunk that begins at row, folded into the first `columns` elements. */
-GANTRY_FN void narrow_chunk(ACC *acc, GANTRY_GLOBAL const IN *x, const reduce_level_t *level, GANTRY_LONG row)
+GANTRY_FN void narrow_chunk(ACC *acc, GANTRY_GLOBAL const T *x, const reduce_level_t *level, GANTRY_LONG row)
 {
     const int columns = (int)level->columns;
     const int period = LANES * columns;
@@ -525,7 +578,7 @@ GANTRY_FN void narrow_chunk(ACC *acc, GANTRY_GLOBAL const IN *x, const reduce_le
         acc[i] = REDUCE_IDENTITY;
     }
     while (rows > 0) {
-        GANTRY_GLOBAL const IN *p = x + row_offset(level, row);
+        GANTRY_GLOBAL const T *p = x + row_offset(level, row);
         GANTRY_LONG piece = run - row % run < rows ? run - row % run : rows;
         GANTRY_LONG count = piece * columns;
         row += piece;
@@ -553,10 +606,10 @@ GANTRY_KERNEL reduce_narrow(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const redu
     const int columns = (int)level.columns;
     const GANTRY_LONG first = GANTRY_GROUP_ID(0) * level.each;
     for (GANTRY_LONG unit = first; unit < first + level.each && unit < level.units; unit++) {
-        GANTRY_GLOBAL const IN *x = GANTRY_IN(IN, in) + kept_offset(&level, unit / level.chunks);
+        GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + kept_offset(&level, unit / level.chunks);
         narrow_chunk(acc, x, &level, unit % level.chunks * CHUNK);
         for (int i = 0; i < columns; i++) {
-            GANTRY_OUT(ACC, out)[unit * columns + i] = finish(&level, acc[i]);
+            PUT(unit * columns + i, acc[i]);
         }
     }
 }
@@ -571,10 +624,10 @@ GANTRY_KERNEL reduce_small(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduc
     const GANTRY_LONG end = first + level.each < level.units ? first + level.each : level.units;
     for (GANTRY_LONG unit = first; unit < end; unit += WIDTH) {
         const int width = (int)(end - unit < WIDTH ? end - unit : WIDTH);
-        GANTRY_GLOBAL const IN *x = GANTRY_IN(IN, in) + unit * length;
+        GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + unit * length;
         for (int i = 0; i < width; i++) {
             for (int k = 0; k < length; k++) {
-                ACC value = (ACC)x[i * length + k];
+                ACC value = REDUCE_LOAD(x[i * length + k]);
                 turned[k * WIDTH + i] = REDUCE_OP(REDUCE_IDENTITY, value);
             }
         }
@@ -584,18 +637,18 @@ GANTRY_KERNEL reduce_small(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduc
             }
         }
         for (int i = 0; i < width; i++) {
-            GANTRY_OUT(ACC, out)[unit + i] = finish(&level, turned[i]);
+            PUT(unit + i, turned[i]);
         }
     }
 }
 
 /* The rows of the lane that begins at row, in `width` columns. */
-GANTRY_FN void add_lane(ACC *acc, GANTRY_GLOBAL const IN *x, const reduce_level_t *level, GANTRY_LONG row,
+GANTRY_FN void add_lane(ACC *acc, GANTRY_GLOBAL const T *x, const reduce_level_t *level, GANTRY_LONG row,
                         GANTRY_LONG end, int width)
 {
-    GANTRY_GLOBAL const IN *p = x + row_offset(level, row);
+    GANTRY_GLOBAL const T *p = x + row_offset(level, row);
     for (int i = 0; i < width; i++) {
-        ACC value = (ACC)p[i];
+        ACC value = REDUCE_LOAD(p[i]);
         acc[i] = REDUCE_OP(REDUCE_IDENTITY, value);
     }
     row += LANES;
@@ -611,7 +664,7 @@ GANTRY_FN void add_lane(ACC *acc, GANTRY_GLOBAL const IN *x, const reduce_level_
 
 /* The chunk that begins at row, in `width` columns. sums holds eight blocks: partial sum b is of 2^b lanes; the last
  * block is the new lane. Returns where the result is. */
-GANTRY_FN const ACC *wide_chunk(ACC *sums, GANTRY_GLOBAL const IN *x, const reduce_level_t *level, GANTRY_LONG row,
+GANTRY_FN const ACC *wide_chunk(ACC *sums, GANTRY_GLOBAL const T *x, const reduce_level_t *level, GANTRY_LONG row,
                                 int width)
 {
     ACC *lane = sums + 7 * BLOCK;
@@ -644,25 +697,12 @@ GANTRY_KERNEL reduce_wide(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce
         const GANTRY_LONG sequence = unit / level.blocks;
         const GANTRY_LONG column = unit % level.blocks * BLOCK;
         const int width = (int)(level.columns - column < BLOCK ? level.columns - column : BLOCK);
-        GANTRY_GLOBAL const IN *x = GANTRY_IN(IN, in) + kept_offset(&level, sequence / level.chunks) + column;
+        GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + kept_offset(&level, sequence / level.chunks) + column;
         const ACC *sum = wide_chunk(sums, x, &level, sequence % level.chunks * CHUNK, width);
         for (int i = 0; i < width; i++) {
-            GANTRY_OUT(ACC, out)[sequence * level.columns + column + i] = finish(&level, sum[i]);
+            PUT(sequence * level.columns + column + i, sum[i]);
         }
     }
 }
 
-#endif
-
-/* ---- Mean of integers ---- */
-
-#if GANTRY_T_IS_INT
-GANTRY_KERNEL reduce_quotients(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTRY_LONG divisor,
-                               const GANTRY_LONG count)
-{
-    const GANTRY_LONG i = GANTRY_GLOBAL_ID(0);
-    if (i < count) {
-        GANTRY_OUT(T, out)[i] = (T)(GANTRY_IN(GANTRY_LONG, in)[i] / divisor);
-    }
-}
 #endif

@@ -9,10 +9,12 @@
  *   softmax_turned  CPUs, rows of at most 64 elements: a work-group of one, 64 rows at a time
  *   longer rows     reduce.cl for the largest, softmax_terms, reduce.cl for the sum, softmax_result
  *
- * Options: GANTRY_T_ID, a float; GANTRY_SOFTMAX_LOG 0 or 1; GANTRY_SERIAL 1 for the forms of CPUs, 0 for those of
+ * Halves are computed in float32 (C of types.cl) and rounded once.
+ *
+ * Options: GANTRY_T_ID, a floating type; GANTRY_SOFTMAX_LOG 0 or 1; GANTRY_SERIAL 1 for the forms of CPUs, 0 for those of
  * GPUs. */
 
-#if GANTRY_T_ID == GANTRY_FLOAT32
+#if GANTRY_T_ID != GANTRY_FLOAT64
 #define SOFT_EXP(x) gantry_exp_f32(x)
 #define SOFT_LOG(x) gantry_log_f32(x)
 #define SOFT_LOWEST GANTRY_AS_FLOAT(0xff800000u)
@@ -26,16 +28,19 @@
 #define LANES 64
 
 /* The result for x once the row's largest element and sum are known; for LogSoftmax `sum` is the sum's logarithm. */
-GANTRY_FN T result_of(T x, T largest, T sum)
+GANTRY_FN T result_of(T element, C largest, C sum)
 {
+    const C x = GANTRY_WIDEN(element);
+    C result;
 #if GANTRY_SOFTMAX_LOG
-    return (x - largest) - sum;
+    result = (x - largest) - sum;
 #else
-    return SOFT_EXP(x - largest) / sum;
+    result = SOFT_EXP(x - largest) / sum;
 #endif
+    return GANTRY_NARROW(result);
 }
 
-GANTRY_FN T scale_of(T sum)
+GANTRY_FN C scale_of(C sum)
 {
 #if GANTRY_SOFTMAX_LOG
     return SOFT_LOG(sum);
@@ -67,7 +72,7 @@ GANTRY_FN T scale_of(T sum)
 GANTRY_KERNEL softmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTRY_LONG length,
                             const GANTRY_LONG rows, const GANTRY_LONG row_lanes)
 {
-    GANTRY_LOCAL_ARRAY(T, values, GROUP_MOST);
+    GANTRY_LOCAL_ARRAY(C, values, GROUP_MOST);
     const int item = (int)GANTRY_LOCAL_ID(0);
     const int lanes = (int)row_lanes;
     const int lane = item % lanes;
@@ -75,15 +80,16 @@ GANTRY_KERNEL softmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANT
     const GANTRY_LONG first = row < rows ? lane : length; /* without a row, to the barriers only */
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * length;
     GANTRY_GLOBAL T *y = GANTRY_OUT(T, out) + row * length;
-    T largest = SOFT_LOWEST;
-    T sum = 0;
+    C largest = SOFT_LOWEST;
+    C sum = 0;
     for (GANTRY_LONG i = first; i < length; i += lanes) {
-        largest = SOFT_MAX(largest, x[i]);
+        const C value = GANTRY_WIDEN(x[i]);
+        largest = SOFT_MAX(largest, value);
     }
     SOFT_FOLD(values, item, lane, lanes, largest, SOFT_MAX);
-    largest = largest + (T)0; /* a zero of either sign is +0 */
+    largest = largest + (C)0; /* a zero of either sign is +0 */
     for (GANTRY_LONG i = first; i < length; i += lanes) {
-        sum = sum + SOFT_EXP(x[i] - largest);
+        sum = sum + SOFT_EXP(GANTRY_WIDEN(x[i]) - largest);
     }
     SOFT_FOLD(values, item, lane, lanes, sum, SOFT_ADD);
     sum = scale_of(sum);
@@ -97,42 +103,44 @@ GANTRY_KERNEL softmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANT
 /* ---- CPUs: a work-item for a row. `lanes` is 64 or, for short rows, the least power of two that is not below the
  * length: lanes beyond it would hold the identity. A parameter, since loops that are unrolled do not become vectors ---- */
 
-GANTRY_FN T row_largest(GANTRY_GLOBAL const T *x, int length, int lanes)
+GANTRY_FN C row_largest(GANTRY_GLOBAL const T *x, int length, int lanes)
 {
-    T values[LANES];
-    T largest = SOFT_LOWEST;
+    C values[LANES];
+    C largest = SOFT_LOWEST;
     int i = 0;
     for (int k = 0; k < lanes; k++) {
         values[k] = SOFT_LOWEST;
     }
     for (; i + lanes <= length; i += lanes) {
         for (int k = 0; k < lanes; k++) {
-            values[k] = SOFT_MAX(values[k], x[i + k]);
+            const C value = GANTRY_WIDEN(x[i + k]);
+            values[k] = SOFT_MAX(values[k], value);
         }
     }
     for (int k = 0; k < lanes; k++) {
         largest = SOFT_MAX(largest, values[k]);
     }
     for (; i < length; i++) {
-        largest = SOFT_MAX(largest, x[i]);
+        const C value = GANTRY_WIDEN(x[i]);
+        largest = SOFT_MAX(largest, value);
     }
-    return largest + (T)0;
+    return largest + (C)0;
 }
 
-GANTRY_FN T row_sum(GANTRY_GLOBAL const T *x, int length, T largest, int lanes)
+GANTRY_FN C row_sum(GANTRY_GLOBAL const T *x, int length, C largest, int lanes)
 {
-    T values[LANES];
+    C values[LANES];
     int i = 0;
     for (int k = 0; k < lanes; k++) {
         values[k] = 0;
     }
     for (; i + lanes <= length; i += lanes) {
         for (int k = 0; k < lanes; k++) {
-            values[k] = values[k] + SOFT_EXP(x[i + k] - largest);
+            values[k] = values[k] + SOFT_EXP(GANTRY_WIDEN(x[i + k]) - largest);
         }
     }
     for (int k = 0; i + k < length; k++) {
-        values[k] = values[k] + SOFT_EXP(x[i + k] - largest);
+        values[k] = values[k] + SOFT_EXP(GANTRY_WIDEN(x[i + k]) - largest);
     }
     for (int apart = lanes / 2; apart > 0; apart /= 2) {
         for (int k = 0; k < apart; k++) {
@@ -151,8 +159,8 @@ GANTRY_KERNEL softmax_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTR
     }
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * length;
     GANTRY_GLOBAL T *y = GANTRY_OUT(T, out) + row * length;
-    const T largest = row_largest(x, (int)length, (int)lanes);
-    const T scale = scale_of(row_sum(x, (int)length, largest, (int)lanes));
+    const C largest = row_largest(x, (int)length, (int)lanes);
+    const C scale = scale_of(row_sum(x, (int)length, largest, (int)lanes));
     for (int i = 0; i < (int)length; i++) {
         y[i] = result_of(x[i], largest, scale);
     }
@@ -163,9 +171,9 @@ GANTRY_KERNEL softmax_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTR
 #define WIDTH 64
 
 /* terms = exp(turned - largest), turned -= largest, over `width` columns of `length` elements. */
-GANTRY_FN void turned_terms(T *turned, T *terms, int length, int width)
+GANTRY_FN void turned_terms(C *turned, C *terms, int length, int width)
 {
-    T largest[WIDTH];
+    C largest[WIDTH];
     for (int i = 0; i < width; i++) {
         largest[i] = turned[i];
     }
@@ -176,7 +184,7 @@ GANTRY_FN void turned_terms(T *turned, T *terms, int length, int width)
     }
     for (int k = 0; k < length; k++) {
         for (int i = 0; i < width; i++) {
-            T shifted = turned[k * WIDTH + i] - (largest[i] + (T)0);
+            C shifted = turned[k * WIDTH + i] - (largest[i] + (C)0);
             turned[k * WIDTH + i] = shifted;
             terms[k * WIDTH + i] = SOFT_EXP(shifted);
         }
@@ -184,7 +192,7 @@ GANTRY_FN void turned_terms(T *turned, T *terms, int length, int width)
 }
 
 /* Leaves the results in turned. terms are folded as the tree folds lanes. */
-GANTRY_FN void turned_results(T *turned, T *terms, int length, int lanes, int width)
+GANTRY_FN void turned_results(C *turned, C *terms, int length, int lanes, int width)
 {
 #if !GANTRY_SOFTMAX_LOG
     for (int i = 0; i < length * WIDTH; i++) {
@@ -216,8 +224,8 @@ GANTRY_FN void turned_results(T *turned, T *terms, int length, int lanes, int wi
 GANTRY_KERNEL softmax_turned(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTRY_LONG length, const GANTRY_LONG rows,
                              const GANTRY_LONG lanes, const GANTRY_LONG each)
 {
-    T turned[LANES * WIDTH];
-    T terms[LANES * WIDTH];
+    C turned[LANES * WIDTH];
+    C terms[LANES * WIDTH];
     const int count = (int)length;
     const GANTRY_LONG first = GANTRY_GROUP_ID(0) * each;
     const GANTRY_LONG end = first + each < rows ? first + each : rows;
@@ -227,14 +235,14 @@ GANTRY_KERNEL softmax_turned(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GAN
         GANTRY_GLOBAL T *y = GANTRY_OUT(T, out) + row * length;
         for (int i = 0; i < width; i++) {
             for (int k = 0; k < count; k++) {
-                turned[k * WIDTH + i] = x[i * count + k];
+                turned[k * WIDTH + i] = GANTRY_WIDEN(x[i * count + k]);
             }
         }
         turned_terms(turned, terms, count, width);
         turned_results(turned, terms, count, (int)lanes, width);
         for (int i = 0; i < width; i++) {
             for (int k = 0; k < count; k++) {
-                y[i * count + k] = turned[k * WIDTH + i];
+                y[i * count + k] = GANTRY_NARROW(turned[k * WIDTH + i]);
             }
         }
     }
@@ -254,11 +262,11 @@ GANTRY_KERNEL softmax_terms(GANTRY_SPAN_IN(in), GANTRY_SPAN_IN(largest), GANTRY_
     const GANTRY_LONG first = GANTRY_GROUP_ID(0) % pieces * PIECE;
     const int count = (int)(length - first < PIECE ? length - first : PIECE);
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * length + first;
-    GANTRY_GLOBAL T *e = GANTRY_OUT(T, terms) + row * length + first;
-    const T most = GANTRY_IN(T, largest)[row] + (T)0;
+    GANTRY_GLOBAL C *e = GANTRY_OUT(C, terms) + row * length + first;
+    const C most = GANTRY_IN(C, largest)[row] + (C)0;
     const int step = (int)GANTRY_LOCAL_SIZE(0);
     for (int i = (int)GANTRY_LOCAL_ID(0); i < count; i += step) {
-        e[i] = SOFT_EXP(x[i] - most);
+        e[i] = SOFT_EXP(GANTRY_WIDEN(x[i]) - most);
     }
 }
 
@@ -270,8 +278,8 @@ GANTRY_KERNEL softmax_result(GANTRY_SPAN_IN(in), GANTRY_SPAN_IN(largest), GANTRY
     const int count = (int)(length - first < PIECE ? length - first : PIECE);
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * length + first;
     GANTRY_GLOBAL T *y = GANTRY_OUT(T, out) + row * length + first;
-    const T most = GANTRY_IN(T, largest)[row] + (T)0;
-    const T scale = scale_of(GANTRY_IN(T, sum)[row]);
+    const C most = GANTRY_IN(C, largest)[row] + (C)0;
+    const C scale = scale_of(GANTRY_IN(C, sum)[row]);
     const int step = (int)GANTRY_LOCAL_SIZE(0);
     for (int i = (int)GANTRY_LOCAL_ID(0); i < count; i += step) {
         y[i] = result_of(x[i], most, scale);

@@ -1,0 +1,38 @@
+/* The loops of Max and Min. The tree they follow is told in backends/portable/kernels/reduce.cl.
+ *
+ * NaN stays once met; of zeros of two signs the earlier stays. */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "cpu/cpu_reduce.h"
+#include "cpu/cpu_reduce_finish.h"
+
+/* Written in the form that becomes vector code. */
+#define MAX(a, b) ((b) != (b) ? (b) : ((b) > (a) ? (b) : (a)))
+#define MIN(a, b) ((b) != (b) ? (b) : ((b) < (a) ? (b) : (a)))
+#define MAX_INT(a, b) ((a) > (b) ? (a) : (b))
+#define MIN_INT(a, b) ((a) < (b) ? (a) : (b))
+#define UINT8_MIN 0
+#define UINT16_MIN 0
+#define UINT32_MIN 0
+#define UINT64_MIN 0
+
+#define EXTREME_NAME(x) x##_max
+#define EXTREME_OP(a, b) MAX(a, b)
+#define EXTREME_INT_OP(a, b) MAX_INT(a, b)
+#define EXTREME_FLOAT -INFINITY
+#define EXTREME_INT(TYPE) TYPE##_MIN
+#include "cpu/cpu_reduce_extreme.h"
+
+#define EXTREME_NAME(x) x##_min
+#define EXTREME_OP(a, b) MIN(a, b)
+#define EXTREME_INT_OP(a, b) MIN_INT(a, b)
+#define EXTREME_FLOAT INFINITY
+#define EXTREME_INT(TYPE) TYPE##_MAX
+#include "cpu/cpu_reduce_extreme.h"
+
+gantry__cpu_reduce_fn GANTRY_CPU_NAME(reduce_find_extreme)(int32_t tree, int32_t dtype)
+{
+    return tree == GANTRY_TREE_MAX ? find_max(dtype) : find_min(dtype);
+}

@@ -1,0 +1,104 @@
+/* Cumsum, Cumprod and CumulativeLogsumexp: three launches of kernels/scan.cl's items, or one for short sequences. */
+#include "portable/item_kernel.h"
+#include "portable/kernels/scan.cl"
+#include "portable/portable_scan.h"
+
+enum {
+#define ITEM(name) ITEM_##name,
+    GANTRY_SCAN_ITEMS(ITEM)
+#undef ITEM
+};
+
+GANTRY_K_ITEM_TEXTS(scan, GANTRY_SCAN_ITEMS, gantry__text_math_float32, gantry__text_math_float64, gantry__text_scan);
+
+/* The type whose program scans this one: integers of a size wrap alike. */
+static int32_t program_type(int32_t dtype) {
+    if ((GANTRY_K_INTEGERS & GANTRY_K_BIT(dtype)) == 0) return dtype;
+    return gantry_k_size(dtype) == 1 ? GANTRY_K_UINT8 : gantry_k_twin(dtype);
+}
+
+static int32_t run(gantry_op_call_t *call, uint32_t item, int32_t dtype, gantry_scan_t *scan, int64_t chunks,
+                   const gantry_span_t spans[3]) {
+    const int is_totals = item == ITEM_scan_totals;
+    gantry_k_item_launch_t launch = {.item = item,
+                                     .t = dtype,
+                                     .count = chunks,
+                                     .item_bytes = GANTRY_SCAN_CHUNK * (int64_t)gantry_k_size(dtype),
+                                     .is_costly = 1,
+                                     .parameters = scan,
+                                     .parameter_bytes = sizeof *scan,
+                                     .spans = {spans[0], spans[1], spans[2]},
+                                     .span_count = is_totals ? 2 : 3};
+
+    return gantry_k_run_items(call, &launch);
+}
+
+/* Scans x [outer, scan->length, columns] into out, which may be x. Depth: one level per factor of 128. */
+static int32_t run_scan(gantry_op_call_t *call, int32_t dtype, gantry_scan_t scan, int64_t outer, gantry_span_t x,
+                        gantry_span_t out) {
+    const int32_t total_type = gantry_k_is_half(dtype) ? GANTRY_K_FLOAT32 : dtype;
+    gantry_span_t totals = x; /* where there is one chunk it is not read */
+    int64_t count;
+    int32_t status = GANTRY_K_OK;
+
+    scan.chunks = (scan.length + GANTRY_SCAN_CHUNK - 1) / GANTRY_SCAN_CHUNK;
+    count = outer * scan.chunks * scan.columns;
+    if (scan.chunks > 1) {
+        gantry_scan_t level = scan;
+
+        level.length = scan.chunks;
+        level.exclusive = 1;
+        level.reverse = 0;
+        status = call->services->scratch(call, (uint64_t)count * gantry_k_size(total_type), &totals);
+        if (status == GANTRY_K_OK) {
+            status = run(call, ITEM_scan_totals, dtype, &scan, count, (gantry_span_t[]){x, totals, totals});
+        }
+        if (status == GANTRY_K_OK) {
+            status = run_scan(call, total_type, level, outer, totals, totals);
+        }
+    }
+    return status == GANTRY_K_OK
+               ? run(call, ITEM_scan_rows, dtype, &scan, count, (gantry_span_t[]){x, totals, out})
+               : status;
+}
+
+static int32_t compute(gantry_op_call_t *call, int64_t operation) {
+    const gantry_arg_t *x = call->inputs[0];
+    int64_t axis = gantry_k_host_int(call->inputs[1], 0);
+    int64_t outer = 1;
+    gantry_scan_t scan = {.columns = 1,
+                          .operation = operation,
+                          .exclusive = gantry_k_attr_int(call, "exclusive", 0),
+                          .reverse = gantry_k_attr_int(call, "reverse", 0)};
+
+    axis += axis < 0 ? x->rank : 0;
+    scan.length = x->dims[axis];
+    for (int32_t d = 0; d < x->rank; d++) {
+        outer *= d < axis ? x->dims[d] : 1;
+        scan.columns *= d > axis ? x->dims[d] : 1;
+    }
+    return run_scan(call, program_type(x->dtype), scan, outer, x->span, call->outputs[0]->span);
+}
+
+static int32_t compute_sum(gantry_op_call_t *call) {
+    return compute(call, GANTRY_SCAN_SUM);
+}
+
+static int32_t compute_product(gantry_op_call_t *call) {
+    return compute(call, GANTRY_SCAN_PRODUCT);
+}
+
+static int32_t compute_log_sum(gantry_op_call_t *call) {
+    return compute(call, GANTRY_SCAN_LOG_SUM);
+}
+
+static const gantry_type_constraint_t numeric_types[] = {{"T", GANTRY_K_NUMERIC}};
+static const gantry_type_constraint_t floating_types[] = {{"T", GANTRY_K_FLOATING}};
+static const char *const hosts[] = {"axis"};
+
+GANTRY_K_ITEM_KERNEL_HOST(sum, scan, "Cumsum", numeric_types, hosts, compute_sum);
+GANTRY_K_ITEM_KERNEL_HOST(product, scan, "Cumprod", numeric_types, hosts, compute_product);
+GANTRY_K_ITEM_KERNEL_HOST(log_sum, scan, "CumulativeLogsumexp", floating_types, hosts, compute_log_sum);
+
+#define OPS(OP) OP(sum) OP(product) OP(log_sum)
+GANTRY_K_ITEM_PACK(scan, OPS);

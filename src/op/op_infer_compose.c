@@ -1,0 +1,127 @@
+/* Shapes of ops that are made of others and belong to no other family: what tells shapes, Eye, LinSpace,
+ * EmbeddingLookup, BooleanMask. */
+#include "op/op_infer.h"
+
+/* ---- shapes ---- */
+
+static gantry_status_t fail_wide(const char *what, int64_t value) {
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "output type is 32-bit but %s is %lld", what, (long long)value);
+}
+
+gantry_status_t gantry__infer_shape_of(gantry__infer_t *call) {
+    const gantry_shape_t *input = call->shapes[0];
+    for (int32_t i = 0; i < input->rank; ++i) {
+        if (call->out_dtypes[0] == GANTRY_INT32 && input->dims[i] > INT32_MAX)
+            return fail_wide("a dimension", input->dims[i]);
+    }
+    call->out_shapes[0] = GANTRY_SHAPE(input->rank);
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_size(gantry__infer_t *call) {
+    int64_t elements = gantry_shape_elements(call->shapes[0]);
+    if (call->out_dtypes[0] == GANTRY_INT32 && elements > INT32_MAX)
+        return fail_wide("the number of elements", elements);
+    call->out_shapes[0] = GANTRY_SCALAR;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_scalar(gantry__infer_t *call) {
+    call->out_shapes[0] = GANTRY_SCALAR;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__broadcast_args(gantry__infer_t *call, gantry_shape_t *out_both) {
+    gantry_shape_t shapes[2];
+    for (uint32_t i = 0; i < 2; ++i) {
+        gantry__host_ints_t dims;
+        if (call->shapes[i]->rank != 1) {
+            return gantry__fail(GANTRY_INVALID_ARGUMENT, "In[%u] must be a vector.%s", (unsigned)i,
+                                gantry__shape_text(call->shapes[i]).text);
+        }
+        GANTRY__TRY(gantry__infer_rank_fits(call->shapes[i]->dims[0]));
+        GANTRY__TRY(gantry__infer_ints(call, i, &dims));
+        shapes[i].rank = (int32_t)dims.count;
+        for (int32_t k = 0; k < shapes[i].rank; ++k) shapes[i].dims[k] = gantry__host_int(&dims, k);
+    }
+    if (gantry__broadcast_shapes(&shapes[0], &shapes[1], out_both)) return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s", gantry__shape_text(&shapes[0]).text,
+                        gantry__shape_text(&shapes[1]).text);
+}
+
+gantry_status_t gantry__infer_broadcast_args(gantry__infer_t *call) {
+    gantry_shape_t both;
+    GANTRY__TRY(gantry__broadcast_args(call, &both));
+    call->out_shapes[0] = GANTRY_SHAPE(both.rank);
+    return GANTRY_OK;
+}
+
+/* ---- Eye, LinSpace ---- */
+
+gantry_status_t gantry__infer_eye(gantry__infer_t *call) {
+    const gantry_attr_t *batch = gantry__infer_attr(call, "batch_shape");
+    gantry_shape_t *out = &call->out_shapes[0];
+    GANTRY__TRY(gantry__infer_rank_fits(batch->i));
+    GANTRY__TRY(gantry__infer_rank_fits(batch->i + 2));
+    out->rank = (int32_t)batch->i + 2;
+    for (int32_t i = 0; i < (int32_t)batch->i; ++i) out->dims[i] = batch->list[i];
+    for (uint32_t i = 0; i < 2; ++i) GANTRY__TRY(gantry__infer_int(call, i, &out->dims[batch->i + i]));
+    for (int32_t i = 0; i < out->rank; ++i) {
+        if (out->dims[i] < 0)
+            return gantry__fail(GANTRY_INVALID_ARGUMENT, "Dimension %lld must be >= 0", (long long)out->dims[i]);
+    }
+    if (out->dims[out->rank - 1] > INT32_MAX)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "num_columns is %lld; at most 2**31 - 1 is accepted",
+                            (long long)out->dims[out->rank - 1]);
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_lin_space(gantry__infer_t *call) {
+    int64_t num = 0;
+    for (uint32_t i = 0; i < 3; ++i) {
+        if (call->shapes[i]->rank == 0) continue;
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be a scalar, not shape %s", call->op->inputs[i].name,
+                            gantry__shape_text(call->shapes[i]).text);
+    }
+    GANTRY__TRY(gantry__infer_int(call, 2, &num));
+    if (num <= 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "Requires num > 0: %lld", (long long)num);
+    call->out_shapes[0] = GANTRY_SHAPE(num);
+    return GANTRY_OK;
+}
+
+/* ---- EmbeddingLookup ---- */
+
+gantry_status_t gantry__infer_embedding_lookup(gantry__infer_t *call) {
+    const gantry_shape_t *params = call->shapes[0], *ids = call->shapes[1];
+    gantry_shape_t *out = &call->out_shapes[0];
+    if (params->rank == 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "params must be at least 1 dimensional");
+    GANTRY__TRY(gantry__infer_rank_fits((int64_t)params->rank - 1 + ids->rank));
+    *out = *ids;
+    for (int32_t i = 1; i < params->rank; ++i) out->dims[out->rank++] = params->dims[i];
+    return GANTRY_OK;
+}
+
+/* ---- BooleanMask ---- */
+
+gantry_status_t gantry__infer_boolean_mask(gantry__infer_t *call) {
+    const gantry_shape_t *tensor = call->shapes[0], *mask = call->shapes[1];
+    gantry_shape_t *out = &call->out_shapes[0], covered = {.rank = 0};
+    int64_t axis = gantry__infer_attr(call, "axis")->i;
+    if (mask->rank == 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "mask cannot be scalar.");
+    if (axis < -tensor->rank || axis > tensor->rank) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "axis = %lld not in [%d, %d)", (long long)axis, -(int)tensor->rank,
+                            (int)tensor->rank);
+    }
+    axis += axis < 0 ? tensor->rank : 0;
+    for (int64_t i = axis; i < tensor->rank && i < axis + mask->rank; ++i)
+        covered.dims[covered.rank++] = tensor->dims[i];
+    if (!gantry_shape_equal(&covered, mask)) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Shapes %s and %s are incompatible",
+                            gantry__shape_text(&covered).text, gantry__shape_text(mask).text);
+    }
+    out->rank = 0;
+    for (int32_t i = 0; i < axis; ++i) out->dims[out->rank++] = tensor->dims[i];
+    out->dims[out->rank++] = -1; /* as many as the mask has that are true */
+    for (int32_t i = (int32_t)axis + mask->rank; i < tensor->rank; ++i) out->dims[out->rank++] = tensor->dims[i];
+    return GANTRY_OK;
+}

@@ -1,0 +1,314 @@
+"""Ops that are made of others: what tells shapes, Eye, LinSpace, EmbeddingLookup, normalisation, Dropout, Einsum.
+
+What TensorFlow composes in Python is recorded from its Python function (tf.eye, tf.nn.moments, tf.nn.batch_normalization,
+tf.keras.layers.LayerNormalization, tf.nn.experimental.stateless_dropout, tf.nn.embedding_lookup)."""
+import numpy as np
+
+from golden_case import (BF16, BOOL, F16, F32, F64, FLOATS, HALVES, I32, I64, INTS, MOVED_TYPES, Recorder, random_values,
+                         rng_for, tf)
+from golden_shapes import EMPTY_SHAPES, SHAPES, text
+
+# Sums and a square root in between: TensorFlow adds in another order. Halves are rounded once, from float32.
+NEAR = {F32: {"rel": 2e-6, "abs": 2e-6}, F64: {"rel": 4e-15, "abs": 4e-15}, F16: {"ulp": 1, "rel": 2e-6, "abs": 1e-5},
+        BF16: {"ulp": 1, "rel": 2e-6, "abs": 1e-5}}
+
+
+def signed(*numbers):
+    return "_".join(map(str, numbers)).replace("-", "m")
+
+
+# ---- shapes ----
+
+def shape_of(op):
+    r = Recorder(op)
+    for shape in SHAPES + EMPTY_SHAPES:
+        for kind in (None,) if op == "Rank" else INTS:
+            r.add(f"{text(shape)}_{kind.name if kind else ''}", [random_values(F32, shape, "shape")],
+                  {"out_type": kind} if kind else {})
+    for dtype in MOVED_TYPES:
+        r.add(dtype.name, [random_values(dtype, (2, 3), "shape")])
+    return r
+
+
+def broadcast_args():
+    r = Recorder("BroadcastArgs")
+    for a, b in (((), ()), ((2, 3), (3,)), ((3,), (2, 3)), ((2, 1), (1, 5)), ((), (4, 1)), ((0, 1), (1, 7)),
+                 ((2, 1, 2, 1, 2, 1, 2, 1), (1, 3, 1, 3, 1, 3, 1, 3))):
+        for kind in INTS:
+            r.add(f"{kind.name}_{text(a)}_{text(b)}", [np.array(a, kind), np.array(b, kind)])
+    r.error("do_not_fit", [np.array([2, 3], I32), np.array([2], I32)], contains="Incompatible shapes: [2,3] vs. [2]")
+    r.error("matrix", [np.array([[2, 3]], I32), np.array([2], I32)], contains="In[0] must be a vector.")
+    r.error("scalar", [np.array([2], I32), np.array(2, I32)], contains="In[1] must be a vector.")
+    return r
+
+
+# ---- making tensors ----
+
+def tf_eye(inputs, attrs):
+    return tf.eye(inputs[0], inputs[1], batch_shape=attrs.get("batch_shape"), dtype=attrs.get("dtype", F32))
+
+
+def eye():
+    r = Recorder("Eye", tf_op=tf_eye)
+    for rows, columns in ((0, 0), (1, 1), (3, 3), (2, 5), (5, 2), (0, 3), (3, 0), (17, 17)):
+        for kind in INTS:
+            r.add(f"{kind.name}_{rows}_{columns}", [np.array(rows, kind), np.array(columns, kind)])
+    for batch in ([2], [3, 1, 2], [0, 2], [1, 2, 1, 2, 1, 2]):
+        r.add(f"batch_{text(batch)}", [np.array(2, I32), np.array(3, I32)], {"batch_shape": batch})
+    for dtype in MOVED_TYPES:
+        if dtype != np.complex64:
+            r.add(dtype.name, [np.array(3, I32), np.array(2, I32)], {"dtype": dtype, "batch_shape": [2]})
+    r.error("negative", [np.array(-1, I32), np.array(2, I32)], contains="Dimension -1 must be >= 0")
+    return r
+
+
+def lin_space():
+    r = Recorder("LinSpace")
+    for dtype in FLOATS:
+        for start, stop, num in ((0, 1, 5), (0, 1, 11), (-3.7, 2.3, 17), (5, -5, 7), (1, 1, 3), (2, 9, 1), (1, 2, 2),
+                                 (0.1, 0.3, 300), (np.inf, 1, 3), (1, np.nan, 3), (3e38, -3e38, 4)):
+            for kind in INTS:
+                r.add(f"{dtype.name}_{kind.name}_{signed(start, stop, num)}",
+                      [np.array(start, dtype), np.array(stop, dtype), np.array(num, kind)])
+    one, two = np.array(1, F32), np.array(2, I32)
+    r.error("no_number", [one, one, np.array(0, I32)], contains="Requires num > 0: 0")
+    r.error("start_a_vector", [one.reshape(1), one, two], contains="start must be a scalar, not shape [1]")
+    r.error("stop_a_vector", [one, one.reshape(1), two], contains="stop must be a scalar, not shape [1]")
+    r.error("num_a_vector", [one, one, two.reshape(1)], contains="num must be a scalar, not shape [1]")
+    return r
+
+
+def tf_embedding_lookup(inputs, attrs):
+    return tf.nn.embedding_lookup(inputs[0], inputs[1])
+
+
+def embedding_lookup():
+    r = Recorder("EmbeddingLookup", tf_op=tf_embedding_lookup)
+    for shape, ids in (((4, 3), (5,)), ((4, 3), ()), ((4,), (2, 3)), ((3, 2, 2), (2, 2)), ((4, 0), (2,)), ((4, 3), (0,))):
+        for kind in INTS:
+            r.add(f"{kind.name}_{text(shape)}_{text(ids)}",
+                  [random_values(F32, shape, "embed"), rng_for("embed", ids).randint(0, shape[0], ids).astype(kind)])
+    for dtype in MOVED_TYPES:
+        r.add(dtype.name, [random_values(dtype, (4, 2), "embed"), np.array([3, 0, 3], I32)])
+    x = random_values(F32, (4, 2), "embed")
+    r.error("id_out_of_range", [x, np.array([0, 4], I32)], contains="indices[1]")
+    r.error("id_negative", [x, np.array([-1], I64)], contains="indices[0]")
+    return r
+
+
+def tf_boolean_mask(inputs, attrs):
+    return tf.boolean_mask(inputs[0], inputs[1], axis=attrs.get("axis", 0))
+
+
+def boolean_mask():
+    r = Recorder("BooleanMask", tf_op=tf_boolean_mask)
+
+    def mask(shape, *name):
+        return rng_for("mask", shape, *name).randint(0, 2, shape).astype(BOOL)
+    for shape, covered, axis in (((7,), (7,), 0), ((4, 3), (4,), 0), ((4, 3), (3,), 1), ((4, 3), (4, 3), 0), ((2, 3, 4), (3, 4), 1),
+                                 ((2, 3, 4), (2, 3), 0), ((4, 3), (4,), -2), ((300,), (300,), 0), ((0, 3), (0,), 0),
+                                 ((1, 2, 1, 2, 1, 2, 1, 3), (2, 1, 2), 3)):
+        for kind in ("some", "none", "all"):
+            m = mask(covered) if kind == "some" else np.full(covered, kind == "all")
+            r.add(f"{text(shape)}_by_{text(covered)}_{signed(axis)}_{kind}", [random_values(F32, shape, "mask"), m], {"axis": axis})
+    for dtype in MOVED_TYPES:
+        r.add(dtype.name, [random_values(dtype, (5, 2), "mask"), mask((5,), 1)])
+    x = random_values(F32, (2, 3), "mask")
+    r.error("too_long", [x, mask((3,))], contains="are incompatible")
+    r.error("too_many_dimensions", [x[0], mask((3, 2))], contains="are incompatible")
+    r.error("scalar", [x, np.array(True)], contains="mask cannot be scalar.")
+    return r
+
+
+# ---- normalisation ----
+
+def tf_moments(inputs, attrs):
+    return tf.nn.moments(inputs[0], inputs[1].numpy().tolist(), keepdims=attrs.get("keep_dims", False))
+
+
+def moments():
+    r = Recorder("Moments", tf_op=tf_moments)
+    for dtype in FLOATS:
+        for shape, axes in (((5,), [0]), ((3, 4), [0]), ((3, 4), [-1]), ((3, 4), [0, 1]), ((2, 3, 4, 5), [0, 1, 2]),
+                            ((2, 3, 4), [0, 2]), ((70, 3), [0]), ((3, 0), [0])):
+            for keep in (False, True):
+                r.add(f"{dtype.name}_{text(shape)}_{signed(*axes)}_{keep}",
+                      [random_values(dtype, shape, "moments"), np.array(axes, I32)], {"keep_dims": keep},
+                      tolerance=NEAR[dtype])
+    for dtype in HALVES:
+        for shape, axes in (((3, 4), [0]), ((2, 3, 4, 5), [0, 1, 2])):
+            r.add(f"{dtype.name}_{text(shape)}", [random_values(dtype, shape, "moments"), np.array(axes, I32)],
+                  tolerance=NEAR[dtype])
+    r.add("far_from_zero", [(random_values(F32, (64,), "moments") + 1000).astype(F32), np.array([0], I64)],
+          tolerance={"rel": 1e-5})
+    return r
+
+
+def tf_batch_norm(inputs, attrs):
+    return tf.nn.batch_normalization(*inputs, attrs.get("variance_epsilon", 0.001))
+
+
+def batch_norm():
+    r = Recorder("BatchNorm", tf_op=tf_batch_norm)
+    for dtype in FLOATS:
+        for shape, one in (((2, 3, 3, 4), (4,)), ((5, 3), (3,)), ((5, 3), (1, 3)), ((5, 3), (5, 1)), ((5, 3), ()), ((0, 3), (3,)),
+                           ((2, 3, 4), (2, 3, 4))):
+            parts = [random_values(dtype, one, "batch", i) for i in range(4)]
+            parts[1] = np.asarray(np.abs(parts[1]), dtype)
+            r.add(f"{dtype.name}_{text(shape)}_{text(one)}", [random_values(dtype, shape, "batch")] + parts,
+                  {"variance_epsilon": 0.01}, tolerance=NEAR[dtype])
+    x, v = random_values(F32, (5, 3), "batch"), np.ones(3, F32)
+    r.error("mean_too_short", [x, v[:2], v, v, v])
+    return r
+
+
+def tf_fused_batch_norm(inputs, attrs):
+    """FusedBatchNormV3. What its CPU kernel leaves undefined in the reserve spaces is what Gantry gives there."""
+    full = {"epsilon": 0.0001, "exponential_avg_factor": 1.0, "data_format": "NHWC", "is_training": True, **attrs}
+    y, mean, variance, saved_mean, saved_variance, _ = tf.raw_ops.FusedBatchNormV3(
+        x=inputs[0], scale=inputs[1], offset=inputs[2], mean=inputs[3], variance=inputs[4], **full)
+    if tf.size(y) == 0:
+        saved_mean, saved_variance = tf.zeros_like(saved_mean), tf.zeros_like(saved_variance)
+    elif not full["is_training"]:
+        saved_mean, saved_variance = inputs[3], inputs[4]
+    return [y, mean, variance, saved_mean, saved_variance, tf.zeros([0])]
+
+
+def fused_batch_norm():
+    r = Recorder("FusedBatchNorm", tf_op=tf_fused_batch_norm)
+
+    def channels(count, *name):
+        parts = [random_values(F32, (count,), "fused", i, *name) for i in range(4)]
+        parts[3] = np.abs(parts[3])
+        return parts
+
+    for training in (True, False):
+        for form in ("NHWC", "NCHW"):
+            for shape in ((2, 3, 3, 4), (1, 1, 1, 3), (2, 2, 2, 1), (3, 4, 5, 2)):
+                for factor in (1.0, 0.25) if shape[0] == 2 else (1.0,):
+                    x = random_values(F32, shape, "fused")
+                    x = x.transpose(0, 3, 1, 2) if form == "NCHW" else x
+                    r.add(f"{'training' if training else 'inference'}_{form}_{text(shape)}_{factor}",
+                          [x] + channels(shape[3]),
+                          {"is_training": training, "data_format": form, "exponential_avg_factor": factor,
+                           "epsilon": 0.001}, tolerance=NEAR[F32])
+        r.add(f"empty_{training}", [np.zeros((0, 2, 2, 3), F32)] + channels(3), {"is_training": training})
+    for dtype in HALVES:
+        for training in (True, False):
+            r.add(f"{dtype.name}_{training}", [random_values(dtype, (2, 2, 2, 3), "fused")] + channels(3),
+                  {"is_training": training}, tolerance=NEAR[dtype])
+    empty = np.zeros(0, F32)
+    x, parts = random_values(F32, (2, 2, 2, 3), "fused"), channels(3)
+    r.add("training_without_statistics", [x] + parts[:2] + [empty, empty], tolerance=NEAR[F32])
+    r.error("rank_3", [x[0]] + parts, contains="-dimensional[2,2,3]")
+    r.error("scale_a_matrix", [x, parts[0][None]] + parts[1:], contains="scale must be 1-dimensional[1,3]")
+    r.error("scale_too_short", [x, parts[0][:2]] + parts[1:],
+            contains="scale must have the same number of elements as the channels of x, got 2 and 3")
+    r.error("offset_too_short", [x, parts[0], parts[1][:2]] + parts[2:], contains="offset must have the same number")
+    r.error("mean_too_short", [x] + parts[:2] + [parts[2][:2], parts[3]], {"is_training": False},
+            contains="When is_training=false, mean must have the same number of elements")
+    r.error("no_mean_to_average_with", [x] + parts[:2] + [empty, empty], {"exponential_avg_factor": 0.5},
+            contains="When exponential_avg_factor != 1, mean must have the same number of elements")
+    r.error("data_format", [x] + parts, {"data_format": "NXYZ"}, contains="is not in the list of allowed values")
+    return r
+
+
+def tf_layer_norm(inputs, attrs):
+    x, scale, offset = inputs
+    axes = list(range(attrs.get("axis", -1) % len(x.shape), len(x.shape)))
+    layer = tf.keras.layers.LayerNormalization(axis=axes, epsilon=attrs.get("epsilon", 0.001), dtype=x.dtype.name)
+    layer.build(x.shape)
+    layer.set_weights([scale.numpy(), offset.numpy()])
+    return tf.convert_to_tensor(layer(x))
+
+
+def layer_norm():
+    r = Recorder("LayerNorm", tf_op=tf_layer_norm)
+    for dtype in FLOATS:
+        for shape, axis in (((5,), -1), ((3, 4), -1), ((3, 4), 1), ((3, 4), 0), ((2, 3, 4), 1), ((2, 3, 5), -2),
+                            ((2, 3, 64), -1), ((1, 2, 2, 1, 2, 1, 2, 3), 6)):
+            inner = shape[axis % len(shape):]
+            r.add(f"{dtype.name}_{text(shape)}_{signed(axis)}",
+                  [random_values(dtype, shape, "layer"), random_values(dtype, inner, "layer", 1),
+                   random_values(dtype, inner, "layer", 2)], {"axis": axis, "epsilon": 0.01},
+                  tolerance={k: 4 * v for k, v in NEAR[dtype].items()})
+    for dtype in HALVES:
+        for shape in ((3, 4), (2, 3, 17)):
+            r.add(f"{dtype.name}_{text(shape)}",
+                  [random_values(dtype, shape, "layer"), random_values(dtype, shape[-1:], "layer", 1),
+                   random_values(dtype, shape[-1:], "layer", 2)], tolerance={**NEAR[dtype], "abs": 1e-3})
+    return r
+
+
+def tf_dropout(inputs, attrs):
+    return tf.nn.experimental.stateless_dropout(inputs[0], rate=attrs["rate"], seed=inputs[1],
+                                                noise_shape=attrs.get("noise_shape"))
+
+
+def dropout():
+    r = Recorder("Dropout", tf_op=tf_dropout)
+    for dtype in FLOATS:
+        for shape in ((), (7,), (3, 33), (0, 2), (2, 3, 4)):
+            for rate in (0.5, 0.1, 0.0):
+                for seed in (np.array([1, 2], I32), np.array([-7, 1 << 40], I64)):
+                    r.add(f"{dtype.name}_{text(shape)}_{rate}_{seed.dtype.name}",
+                          [random_values(dtype, shape, "dropout"), seed], {"rate": rate})
+    x, seed = random_values(F32, (3, 4), "dropout"), np.array([3, 4], I64)
+    r.add("noise_of_rows", [x, seed], {"rate": 0.5, "noise_shape": [3, 1]})
+    r.add("noise_of_columns", [x, seed], {"rate": 0.5, "noise_shape": [1, 4]})
+    r.error("rate_1", [x, seed], {"rate": 1.0}, contains="in the range [0, 1)")
+    r.error("rate_negative", [x, seed], {"rate": -0.5}, contains="in the range [0, 1)")
+    r.error("noise_does_not_fit", [x, seed], {"rate": 0.5, "noise_shape": [2, 4]})
+    return r
+
+
+# ---- Einsum ----
+
+def einsum():
+    r = Recorder("Einsum")
+    forms = (("ij,jk->ik", (2, 3), (3, 4)), ("ij,kj->ik", (2, 3), (4, 3)), ("ji,jk->ik", (3, 2), (3, 4)),
+             ("ij,jk->ki", (2, 3), (3, 4)), ("bij,bjk->bik", (2, 3, 4), (2, 4, 5)), ("bij,bkj->bik", (2, 3, 4), (2, 5, 4)),
+             ("bhqd,bhkd->bhqk", (2, 2, 3, 4), (2, 2, 5, 4)), ("bqhd,bkhd->bhqk", (2, 3, 2, 4), (2, 5, 2, 4)),
+             ("bhqk,bkhd->bqhd", (2, 2, 3, 5), (2, 5, 2, 4)), ("abc,cd->abd", (2, 3, 4), (4, 5)), ("abc,bcd->ad", (2, 3, 4), (3, 4, 5)),
+             ("i,i->", (5,), (5,)), ("i,i->i", (5,), (5,)), ("i,j->ij", (3,), (4,)), ("i,->i", (3,), ()), (",->", (), ()),
+             ("ij,ij->", (2, 3), (2, 3)), ("ij,kl->", (2, 3), (3, 2)), ("ij,kl->ijkl", (2, 3), (3, 2)), ("bi,bj->bij", (2, 3), (2, 4)),
+             ("ij->ji", (2, 3)), ("ij->", (2, 3)), ("ij->i", (2, 3)), ("ij->j", (2, 3)), ("ijk->kij", (2, 3, 4)), ("->", ()),
+             ("ii->i", (4, 4)), ("ii->", (4, 4)), ("iji->ij", (3, 2, 3)), ("iii->i", (3, 3, 3)), ("iijj->ji", (2, 2, 3, 3)),
+             ("ii,ij->j", (3, 3), (3, 2)), ("ij,jk->", (2, 3), (3, 4)), ("ijl,jk->ik", (2, 3, 2), (3, 4)),
+             ("...ij->...ji", (5, 2, 3)), ("...i->...", (2, 3, 4)), ("i...->...", (2, 3)), ("...->...", (2, 3)),
+             ("...ij,...jk->...ik", (5, 1, 2, 3), (4, 3, 2)), ("...ij,jk->...ik", (2, 2, 3), (3, 4)), ("...ij,...jk->...ik", (2, 3), (4, 3, 2)),
+             ("...i,i...->...", (2, 3), (3, 2)), ("ab,ab...->...", (2, 3), (2, 3, 4)), ("i...j,j->...i", (2, 3, 4), (4,)),
+             ("ij,jk->ik", (0, 3), (3, 2)), ("ij,jk->ik", (2, 0), (0, 3)), ("ij->i", (2, 0)), ("Ab,bC->AC", (2, 3), (3, 4)))
+    for n, (equation, *shapes) in enumerate(forms):
+        label = "".join(x if x.isalnum() else "_" for x in equation.replace("->", " to ").replace("...", " e "))
+        r.add(f"{n}_{label}", [random_values(F32, s, "einsum", i) for i, s in enumerate(shapes)], {"equation": equation},
+              tolerance={"rel": 4e-6, "abs": 4e-6})
+    for dtype in (F64, I32, I64):
+        for equation, *shapes in forms[:2] + forms[4:5] + forms[26:28]:
+            r.add(f"{dtype.name}_{equation.replace('->', '_').replace(',', '_')}",
+                  [random_values(dtype, s, "einsum", i) for i, s in enumerate(shapes)], {"equation": equation},
+                  tolerance=NEAR.get(dtype, {"exact": True}))
+    x, y = random_values(F32, (2, 3), "einsum"), random_values(F32, (3, 4), "einsum")
+
+    def bad(name, equation, inputs, contains):
+        r.error(name, inputs, {"equation": equation}, contains=contains)
+    bad("no_arrow", "ij,jk", [x, y], "Expecting exactly one '->' in einsum equation: ij,jk")
+    bad("two_arrows", "ij->jk->", [x], "Expecting exactly one '->'")
+    bad("three_inputs", "ij,jk,kl->il", [x, y, x], "Expecting 1 or 2 input subscripts in equation 'ij,jk,kl->il' but got: 3")
+    bad("one_missing", "ij,jk->ik", [x], "Expected 2 inputs but got: 1")
+    bad("one_too_many", "ij->ij", [x, y], "Expected 1 inputs but got: 2")
+    bad("other_size", "ij,jk->ik", [x, x], "Expected dimension 3 at axis 0 of the input shaped [2,3] but got dimension 2")
+    bad("not_square", "ii->i", [x], "Expected dimension 2 at axis 1 of the input shaped [2,3] but got dimension 3")
+    bad("rank", "ijk->ij", [x], "Expected input 0 to have rank 3 but got: 2")
+    bad("rank_at_least", "...ijk->ij...", [x], "Expected input 0 to have rank at least 3 but got: 2")
+    bad("no_ellipsis_in_output", "i...->i", [x], "but no ellipsis (...) was found in the output subscripts.")
+    bad("batches_do_not_fit", "...ij,...jk->...ik", [np.zeros((2, 2, 3), F32), np.zeros((3, 3, 2), F32)],
+        "Invalid broadcasting dimensions: [2,2,3] vs. [3,3,2]")
+    return r
+
+
+def build():
+    return {"Shape": lambda: shape_of("Shape"), "Size": lambda: shape_of("Size"), "Rank": lambda: shape_of("Rank"),
+            "BroadcastArgs": broadcast_args, "Eye": eye, "LinSpace": lin_space, "EmbeddingLookup": embedding_lookup, "BooleanMask": boolean_mask,
+            "Moments": moments, "BatchNorm": batch_norm, "FusedBatchNorm": fused_batch_norm, "LayerNorm": layer_norm,
+            "Dropout": dropout, "Einsum": einsum}
