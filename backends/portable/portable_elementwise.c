@@ -210,7 +210,7 @@ static int32_t compute_value(gantry_op_call_t *call)
 #define COSTLY_POWER 1
 #define FAULT_NEVER 0
 #define FAULT_ZERO_DIVISOR 2
-#define FAULT_NEGATIVE_EXPONENT 3
+#define FAULT_NEGATIVE_EXPONENT 4
 #define TEXT_OF(number) #number
 #define TEXT(number) TEXT_OF(number)
 #define FORM_UNARY "UNARY"
