@@ -200,6 +200,26 @@ static void where_and_unique_make_results_of_the_datas_length(void **state) {
     end(&f, scope);
 }
 
+static void failing_allocation_leaves_nothing_behind(void **state) {
+    (void)state;
+    bool reached = true;
+    for (long n = 0; reached; ++n) {
+        runtime_fixture_t f;
+        gantry_scope_t *scope = begin(&f);
+        const gantry_tensor_t *x = ints(scope, GANTRY_SHAPE(5), (const int32_t[]){4, 0, 4, 7, 0}), *count = NULL;
+        f.heap.inner.calls = 0;
+        f.heap.inner.fail_at = n;
+        const gantry_tensor_t *y = gantry_unique(scope, x, NULL, &count);
+        reached = f.heap.inner.calls > n;
+        f.heap.inner.fail_at = -1;
+        if (!y) expect_scope_failure(scope, GANTRY_RESOURCE_EXHAUSTED, "");
+        if (!y) assert_null(count);
+        if (!reached) assert_non_null(y);
+        end(&f, scope);
+        assert_true(n < 1000);
+    }
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
@@ -214,6 +234,7 @@ int main(void) {
         TEST(unsorted_segment_ops_take_ids_in_any_order),
         TEST(bincount_counts_or_adds_weights),
         TEST(where_and_unique_make_results_of_the_datas_length),
+        TEST(failing_allocation_leaves_nothing_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

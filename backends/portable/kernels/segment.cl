@@ -21,6 +21,27 @@ typedef struct gantry_count_t {
 
 #ifdef GANTRY_ITEM_TEXT
 
+/* How many keys from `first` on are alike: in growing steps, since most are few, and back by halves. */
+GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_alike)(GANTRY_GLOBAL const uint *keys, const GANTRY_LONG first,
+                                                    const GANTRY_LONG count)
+{
+    const uint key = keys[first];
+    GANTRY_LONG step = 1, low, high;
+
+    while (first + step < count && keys[first + step] == key) {
+        step *= 2;
+    }
+    low = first + step / 2 + 1;
+    high = first + step < count ? first + step : count;
+    while (low < high) {
+        const GANTRY_LONG middle = (low + high) / 2;
+
+        low = keys[middle] == key ? middle + 1 : low;
+        high = keys[middle] == key ? high : middle;
+    }
+    return low - first;
+}
+
 /* sum = step, for each x, computed in the type A; the result is made of sum and the number of updates, n. */
 #define GANTRY_COMBINE(name, A, step, result)                                                                       \
     GANTRY_ITEM void GANTRY_ITEM_FN(name)(GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL const int *positions,       \
@@ -30,17 +51,16 @@ typedef struct gantry_count_t {
         const GANTRY_LONG first = i / p->inner, e = i % p->inner;                                                   \
         const uint key = keys[first];                                                                               \
                                                                                                                     \
-        if (key != GANTRY_NO_SLICE && (first == 0 || keys[first - 1] != key)) {                                \
+        if (key != GANTRY_NO_SLICE && (first == 0 || keys[first - 1] != key)) {                                     \
+            const GANTRY_LONG n = GANTRY_ITEM_FN(count_alike)(keys, first, p->count);                               \
             GANTRY_GLOBAL T *at = out + (GANTRY_LONG)key * p->inner + e;                                            \
-            GANTRY_LONG n = 0;                                                                                      \
             A sum = (A)GANTRY_WIDEN(*at);                                                                           \
                                                                                                                     \
-            while (first + n < p->count && keys[first + n] == key) {                                                \
-                const GANTRY_LONG update = p->is_sorted ? first + n : (GANTRY_LONG)positions[first + n];            \
+            for (GANTRY_LONG k = 0; k < n; k++) {                                                                   \
+                const GANTRY_LONG update = p->is_sorted ? first + k : (GANTRY_LONG)positions[first + k];            \
                 const A x = (A)GANTRY_WIDEN(updates[update * p->inner + e]);                                        \
                                                                                                                     \
-                sum = n == 0 && p->takes_first ? x : (step);                                                        \
-                n++;                                                                                                \
+                sum = k == 0 && p->takes_first ? x : (step);                                                        \
             }                                                                                                       \
             *at = (T)GANTRY_NARROW((C)(result));                                                                    \
         }                                                                                                           \
@@ -76,15 +96,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(combine_count)(GANTRY_GLOBAL const uint *keys, G
     const uint key = keys[i];
 
     if (key != GANTRY_NO_SLICE && (i == 0 || keys[i - 1] != key)) {
-        GANTRY_LONG low = i + 1, high = p->is_binary ? i + 1 : p->count;
-
-        while (low < high) {
-            const GANTRY_LONG middle = (low + high) / 2;
-
-            low = keys[middle] == key ? middle + 1 : low;
-            high = keys[middle] == key ? high : middle;
-        }
-        out[key] = (T)GANTRY_NARROW((C)(low - i));
+        out[key] = (T)GANTRY_NARROW((C)(p->is_binary ? 1 : GANTRY_ITEM_FN(count_alike)(keys, i, p->count)));
     }
 }
 GANTRY_ITEMS_1_1(combine_count, uint, T, gantry_count_t)
