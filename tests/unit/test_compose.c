@@ -170,6 +170,40 @@ static void scope_of_parts_runs_no_other_op(void **state) {
     runtime_fixture_close(&f);
 }
 
+static void scalars_of_halves_are_rounded_to_the_nearest(void **state) {
+    (void)state;
+    static const struct {
+        double value;
+        uint16_t float16, bfloat16;
+    } rows[] = {{0, 0, 0},
+                {1, 0x3c00, 0x3f80},
+                {-2, 0xc000, 0xc000},
+                {0.1, 0x2e66, 0x3dcd},
+                {1.0 / 3, 0x3555, 0x3eab},
+                {2049, 0x6800, 0x4500},    /* ties to even */
+                {2051, 0x6802, 0x4500},    /* the same, upwards; far below the tie for bfloat16 */
+                {65519, 0x7bff, 0x4780},   /* the largest of float16 */
+                {65520, 0x7c00, 0x4780},   /* rounds to infinity */
+                {0x1p-14, 0x0400, 0x3880}, /* the smallest normal one */
+                {0x1p-24, 0x0001, 0x3380}, /* the smallest */
+                {0x1p-25, 0x0000, 0x3300},
+                {0x1.8p-24, 0x0002, 0x33c0},
+                {0x1.ff8p-15, 0x03ff, 0x3880}};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 0);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    const gantry__compose_t c = {.scope = scope};
+    for (size_t i = 0; i < COUNT(rows); ++i) {
+        uint16_t got[2] = {0};
+        (void)gantry_tensor_read(gantry__compose_scalar(&c, GANTRY_FLOAT16, rows[i].value), &got[0], 2);
+        (void)gantry_tensor_read(gantry__compose_scalar(&c, GANTRY_BFLOAT16, rows[i].value), &got[1], 2);
+        if (got[0] != rows[i].float16 || got[1] != rows[i].bfloat16)
+            fail_msg("%a is %04x and %04x", rows[i].value, got[0], got[1]);
+    }
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
 /* ---- failures ---- */
 
 static void failing_part_is_told_behind_the_composed_op(void **state) {
@@ -247,6 +281,7 @@ int main(int argc, char **argv) {
         TEST(only_results_stay_and_they_have_the_scopes_tag),
         TEST(result_that_is_an_input_is_a_tensor_of_its_own),
         TEST(scope_of_parts_runs_no_other_op),
+        TEST(scalars_of_halves_are_rounded_to_the_nearest),
         TEST(failing_part_is_told_behind_the_composed_op),
         TEST(shapes_are_refused_before_any_part_runs),
         TEST(failing_allocation_leaves_nothing_behind),
