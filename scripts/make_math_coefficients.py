@@ -145,9 +145,9 @@ def atanh_tail(s):
     return (log((1 + s) / (1 - s)) - 2 * s) / s**3
 
 
-def odd_tail(function):
-    """(f(x) - x) / x^3 of an odd function that begins with x."""
-    return lambda x: (function(x) - x) / x**3
+def odd_tail(function, start):
+    """(f(x) - x) / x^3 - start of an odd function that begins with x."""
+    return lambda x: (function(x) - x) / x**3 - mpf(start)
 
 
 def off_zero(function):
@@ -177,10 +177,10 @@ def tanh_fit(tail, limit, size, form):
     return fit(even(tail), even(lambda x: x**3 / tanh(x)), TINY, mpf(limit)**2, size, form)
 
 
-def odd_fit(function, limit, size, form):
-    """f(x) = x + x^3 P(x^2) for |x| <= limit."""
+def odd_fit(function, limit, size, form, start=0):
+    """f(x) = x + x^3 (start + P(x^2)) for |x| <= limit."""
     limit = mpf(limit) * (1 + TINY)
-    return fit(even(odd_tail(function)), even(lambda x: x**3 / function(x)), TINY, limit**2, size, form)
+    return fit(even(odd_tail(function, start)), even(lambda x: x**3 / function(x)), TINY, limit**2, size, form)
 
 
 def sin_fit(size, form):
@@ -255,9 +255,9 @@ def trig_block():
         block.constant(name, part)
     with mp.workprec(320):
         block.words("TWO_OVER_PI", 2 / pi, FAR_LEAD, 7)
-    block.polynomial("TAN", odd_fit(tan, pi / 4, 7, FLOAT))
+    block.polynomial("TAN", odd_fit(tan, pi / 4, 7, FLOAT, "0.5"))
     block.polynomial("ASIN", odd_fit(asin, "0.5", 5, FLOAT))
-    block.polynomial("ATAN", odd_fit(atan, 1, 9, FLOAT))
+    block.polynomial("ATAN", odd_fit(atan, 1, 9, FLOAT, "-0.25"))
     return block
 
 

@@ -57,40 +57,34 @@ static void run_part(void *context, int64_t begin, int64_t end) {
     }
 }
 
-/* Writes "[1,2]": the place of a flat position; nothing for a scalar. */
-static void print_place(const gantry_arg_t *arg, int64_t position, char *out, size_t out_bytes) {
-    int64_t place[GANTRY_K_MAX_RANK];
-    size_t used = 0;
+static int32_t fail_permutation(gantry_op_call_t *call, int64_t value, int64_t limit) {
+    char text[96];
 
-    for (int32_t d = arg->rank - 1; d >= 0; d--) {
-        place[d] = position % arg->dims[d];
-        position /= arg->dims[d];
+    if (value >= 0 && value < limit) {
+        (void)snprintf(text, sizeof text, "%" PRId64 " is duplicated in the input.", value);
+    } else {
+        (void)snprintf(text, sizeof text, "%" PRId64 " is not between 0 and %" PRId64, value, limit);
     }
-    out[0] = '\0';
-    for (int32_t d = 0; d < arg->rank && used < out_bytes; d++) {
-        used += (size_t)snprintf(out + used, out_bytes - used, d ? ",%" PRId64 : "[%" PRId64, place[d]);
-    }
-    if (arg->rank > 0 && used < out_bytes) {
-        (void)snprintf(out + used, out_bytes - used, "]");
-    }
+    return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, text);
 }
 
 static int32_t fail(gantry_op_call_t *call, const item_job_t *job) {
     const gantry_arg_t *indices = call->inputs[atomic_load(&job->input)];
     const int64_t position = atomic_load(&job->position);
     char place[GANTRY_K_MAX_RANK * 22 + 4];
-    char text[sizeof place + 96];
+    char text[512];
 
     if (atomic_load(&job->code) == GANTRY_FAULT_DIVISION_BY_ZERO) {
         return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "Integer division by zero");
     }
-    if (atomic_load(&job->code) == GANTRY_FAULT_LABEL_OUT_OF_RANGE) {
-        (void)snprintf(text, sizeof text,
-                       "Received a label value of %" PRId64 " which is outside the valid range of [0, %" PRId64 ").",
-                       gantry_k_host_int(indices, position), job->launch->limit);
+    if (atomic_load(&job->code) == GANTRY_FAULT_BAD_PERMUTATION) {
+        return fail_permutation(call, gantry_k_host_int(indices, position), job->launch->limit);
+    }
+    if (job->launch->explain != NULL) {
+        job->launch->explain(call, position, text, sizeof text);
         return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, text);
     }
-    print_place(indices, position, place, sizeof place);
+    gantry__portable_print_place(indices->dims, indices->rank, position, place, sizeof place);
     (void)snprintf(text, sizeof text, "indices%s = %" PRId64 " is not in [0, %" PRId64 ")", place,
                    gantry_k_host_int(indices, position), job->launch->limit);
     return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, text);

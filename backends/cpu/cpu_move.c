@@ -1,4 +1,4 @@
-/* Transpose, BroadcastTo, Slice and Concat on the CPU: strided copies by element size.
+/* Transpose, Slice and their like, and Concat, on the CPU: strided copies by element size.
  *
  * Three forms, the first that fits (portable/move_shape.h makes them):
  *   dense    one run of bytes
@@ -110,23 +110,10 @@ static void run_copy(const gantry_op_call_t *call, const gantry__move_copy_t *co
     }
 }
 
-static int32_t compute_transpose(gantry_op_call_t *call) {
+static int32_t compute_one(gantry_op_call_t *call) {
+    const gantry__move_op_t *op = call->kernel->data;
     gantry__move_copy_t copy;
-    gantry__move_transpose(call, &copy);
-    run_copy(call, &copy, call->inputs[0]->data);
-    return GANTRY_K_OK;
-}
-
-static int32_t compute_broadcast(gantry_op_call_t *call) {
-    gantry__move_copy_t copy;
-    gantry__move_broadcast(call, &copy);
-    run_copy(call, &copy, call->inputs[0]->data);
-    return GANTRY_K_OK;
-}
-
-static int32_t compute_slice(gantry_op_call_t *call) {
-    gantry__move_copy_t copy;
-    gantry__move_slice(call, &copy);
+    op->plan(call, &copy);
     run_copy(call, &copy, call->inputs[0]->data);
     return GANTRY_K_OK;
 }
@@ -142,28 +129,23 @@ static int32_t compute_concat(gantry_op_call_t *call) {
 }
 
 static const gantry_type_constraint_t any_type[] = {{"T", GANTRY_K_ANY}};
-static const char *const transpose_host[] = {"perm"};
-static const char *const broadcast_host[] = {"shape"};
-static const char *const slice_host[] = {"begin", "size"};
-static const char *const concat_host[] = {"axis"};
 
-#define MOVE_KERNEL(op_, stem, host_count)                                                                             \
-    static const gantry_kernel_def_t stem##_kernel = {.struct_size = sizeof(gantry_kernel_def_t),                      \
-                                                      .priority = 10,                                                  \
-                                                      .op = op_,                                                       \
-                                                      .types = any_type,                                               \
-                                                      .type_count = 1,                                                 \
-                                                      .host_args = stem##_host,                                        \
-                                                      .host_arg_count = host_count,                                    \
-                                                      .compute = compute_##stem}
+#define MOVE_KERNEL(stem, op_, compute_, data_, host_count, ...)                                  \
+    static const char *const stem##_host[] = {__VA_ARGS__};                                       \
+    static const gantry_kernel_def_t stem##_kernel = {.struct_size = sizeof(gantry_kernel_def_t), \
+                                                      .priority = 10,                             \
+                                                      .op = op_,                                  \
+                                                      .types = any_type,                          \
+                                                      .type_count = 1,                            \
+                                                      .host_args = stem##_host,                   \
+                                                      .host_arg_count = host_count,               \
+                                                      .compute = compute_,                        \
+                                                      .data = data_};
+#define ONE_COPY(stem, op_, ...) MOVE_KERNEL(stem, op_, compute_one, &gantry__move_##stem, __VA_ARGS__)
+GANTRY_MOVE_OPS(ONE_COPY)
+MOVE_KERNEL(concat, "Concat", compute_concat, NULL, 1, "axis")
 
-MOVE_KERNEL("Transpose", transpose, 1);
-MOVE_KERNEL("BroadcastTo", broadcast, 1);
-MOVE_KERNEL("Slice", slice, 2);
-MOVE_KERNEL("Concat", concat, 1);
-
-const gantry_kernel_def_t *const gantry__cpu_move_kernels[] = {
-    &transpose_kernel, &broadcast_kernel,          &slice_kernel,
-    &concat_kernel,    &gantry__cpu_gather_kernel, &gantry__cpu_one_hot_kernel,
-};
+#define ADDRESS(stem, ...) &stem##_kernel,
+const gantry_kernel_def_t *const gantry__cpu_move_kernels[] = {&concat_kernel, &gantry__cpu_gather_kernel,
+                                                               &gantry__cpu_one_hot_kernel, GANTRY_MOVE_OPS(ADDRESS)};
 const uint32_t gantry__cpu_move_kernel_count = sizeof gantry__cpu_move_kernels / sizeof gantry__cpu_move_kernels[0];

@@ -1,97 +1,93 @@
-/* StatelessRandomUniform and StatelessRandomNormal on the CPU, by seed and by key and counter. Values come in groups of
- * one counter step; a last group that the output cuts short is made apart. */
+/* Random values that take a fixed number of words, on the CPU. They come in groups of one counter step; a last group
+ * that the output cuts short is made apart. */
 #include <string.h>
 
 #include "cpu/cpu_random.h"
 
 #define GRAIN_GROUPS 2048
+#define MOST_GROUP_BYTES 16
 
-typedef void (*groups_fn)(const gantry_k_stream_t *stream, int64_t first, int64_t groups, void *out, int level);
+typedef void (*groups_fn)(const gantry_k_draw_t *draw, int64_t first, int64_t groups, void *out);
 
 typedef struct random_t {
-    gantry_k_stream_t stream;
+    gantry_k_draw_t draw;
     groups_fn fill;
     char *out;
-    int level;
+    int64_t group_bytes;
 } random_t;
-
-#define GROUP_BYTES 16 /* four float32 or two float64 values */
-
-static void uniform_f32(const gantry_k_stream_t *stream, int64_t first, int64_t groups, void *out, int level)
-{
-    GANTRY_CPU_PICK(level, uniform_f32)(stream, first, groups, out);
-}
-
-static void uniform_f64(const gantry_k_stream_t *stream, int64_t first, int64_t groups, void *out, int level)
-{
-    GANTRY_CPU_PICK(level, uniform_f64)(stream, first, groups, out);
-}
-
-static void normal_f32(const gantry_k_stream_t *stream, int64_t first, int64_t groups, void *out, int level)
-{
-    GANTRY_CPU_PICK(level, normal_f32)(stream, first, groups, out);
-}
-
-static void normal_f64(const gantry_k_stream_t *stream, int64_t first, int64_t groups, void *out, int level)
-{
-    GANTRY_CPU_PICK(level, normal_f64)(stream, first, groups, out);
-}
 
 static void random_part(void *context, int64_t begin, int64_t end)
 {
     const random_t *random = context;
 
-    random->fill(&random->stream, begin, end - begin, random->out + begin * GROUP_BYTES, random->level);
+    random->fill(&random->draw, begin, end - begin, random->out + begin * random->group_bytes);
 }
 
-static int32_t compute(gantry_op_call_t *call, groups_fn fill_f32, groups_fn fill_f64)
+static groups_fn pick_uniform(int32_t dtype, int level)
+{
+    switch (dtype) {
+    case GANTRY_K_FLOAT16: return GANTRY_CPU_PICK(level, uniform_f16);
+    case GANTRY_K_BFLOAT16: return GANTRY_CPU_PICK(level, uniform_bf16);
+    case GANTRY_K_FLOAT32: return GANTRY_CPU_PICK(level, uniform_f32);
+    default: return GANTRY_CPU_PICK(level, uniform_f64);
+    }
+}
+
+static groups_fn pick_normal(int32_t dtype, int level)
+{
+    switch (dtype) {
+    case GANTRY_K_FLOAT16: return GANTRY_CPU_PICK(level, normal_f16);
+    case GANTRY_K_BFLOAT16: return GANTRY_CPU_PICK(level, normal_bf16);
+    case GANTRY_K_FLOAT32: return GANTRY_CPU_PICK(level, normal_f32);
+    default: return GANTRY_CPU_PICK(level, normal_f64);
+    }
+}
+
+static groups_fn pick_integers(int32_t dtype, int are_bounded, int level)
+{
+    if (gantry_k_size(dtype) == 8) {
+        return are_bounded ? GANTRY_CPU_PICK(level, integers_64) : GANTRY_CPU_PICK(level, words_64);
+    }
+    return are_bounded ? GANTRY_CPU_PICK(level, integers_32) : GANTRY_CPU_PICK(level, words_32);
+}
+
+static groups_fn pick(const gantry_op_call_t *call)
+{
+    const gantry_k_random_op_t *op = call->kernel->data;
+    const int32_t dtype = call->outputs[0]->dtype;
+    const int level = call->device->simd_level;
+
+    switch (op->values) {
+    case GANTRY_K_DRAWS_UNIFORM: return pick_uniform(dtype, level);
+    case GANTRY_K_DRAWS_NORMAL: return pick_normal(dtype, level);
+    default: return pick_integers(dtype, op->bounds != 0, level);
+    }
+}
+
+static int32_t compute(gantry_op_call_t *call)
 {
     const gantry_arg_t *out = call->outputs[0];
-    const int64_t bytes = out->element_count * gantry_k_size(out->dtype);
-    const int64_t groups = bytes / GROUP_BYTES;
-    random_t random = {.fill = out->dtype == GANTRY_K_FLOAT32 ? fill_f32 : fill_f64,
-                       .out = out->data,
-                       .level = call->device->simd_level};
-    int32_t status = gantry__portable_random_stream(call, &random.stream);
-    _Alignas(16) char last[GROUP_BYTES];
+    const int64_t group = gantry_k_group_of(out->dtype);
+    const int64_t groups = out->element_count / group;
+    const size_t left = (size_t)(out->element_count % group) * gantry_k_size(out->dtype);
+    random_t random = {
+        .fill = pick(call), .out = out->data, .group_bytes = group * (int64_t)gantry_k_size(out->dtype)};
+    int32_t status = gantry__portable_random_draw(call, &random.draw);
+    _Alignas(16) char last[MOST_GROUP_BYTES];
 
     if (status != GANTRY_K_OK) {
         return status;
     }
     gantry__cpu_parallel_for(call->device, groups, GRAIN_GROUPS, random_part, &random);
-    if (bytes % GROUP_BYTES != 0) {
-        random.fill(&random.stream, groups, 1, last, random.level);
-        memcpy(random.out + groups * GROUP_BYTES, last, (size_t)(bytes % GROUP_BYTES));
+    if (left != 0) {
+        random.fill(&random.draw, groups, 1, last);
+        memcpy(random.out + groups * random.group_bytes, last, left);
     }
     return GANTRY_K_OK;
 }
 
-static int32_t compute_uniform(gantry_op_call_t *call)
-{
-    return compute(call, uniform_f32, uniform_f64);
-}
+GANTRY_K_RANDOM_OPS(GANTRY_K_RANDOM_KERNEL)
 
-static int32_t compute_normal(gantry_op_call_t *call)
-{
-    return compute(call, normal_f32, normal_f64);
-}
-
-static const gantry_type_constraint_t types[] = {{"dtype", GANTRY_K_FLOATS}};
-static const char *const seed_args[] = {"shape", "seed"};
-static const char *const key_args[] = {"shape", "key", "counter", "alg"};
-
-#define KERNEL(op_name, args, args_count, function)                                                                    \
-    {                                                                                                                  \
-        .struct_size = sizeof(gantry_kernel_def_t), .op = op_name, .types = types, .type_count = 1, .host_args = args, \
-        .host_arg_count = args_count, .compute = function,                                                             \
-    }
-
-static const gantry_kernel_def_t uniform_by_seed = KERNEL("StatelessRandomUniform", seed_args, 2, compute_uniform);
-static const gantry_kernel_def_t normal_by_seed = KERNEL("StatelessRandomNormal", seed_args, 2, compute_normal);
-static const gantry_kernel_def_t uniform_by_key = KERNEL("StatelessRandomUniformV2", key_args, 4, compute_uniform);
-static const gantry_kernel_def_t normal_by_key = KERNEL("StatelessRandomNormalV2", key_args, 4, compute_normal);
-
-const gantry_kernel_def_t *const gantry__cpu_random_kernels[] = {&uniform_by_seed, &normal_by_seed, &uniform_by_key,
-                                                                 &normal_by_key};
+const gantry_kernel_def_t *const gantry__cpu_random_kernels[] = {GANTRY_K_RANDOM_OPS(GANTRY_K_RANDOM_KERNEL_POINTER)};
 const uint32_t gantry__cpu_random_kernel_count =
     sizeof gantry__cpu_random_kernels / sizeof gantry__cpu_random_kernels[0];

@@ -5,10 +5,21 @@
 #include "cpu/cpu_kernels.h"
 #include "portable/random_seed.h"
 
-/* Writes groups [first, first + groups) of the stream to out: four float32 or two float64 values each. */
-GANTRY_CPU_DECLARE(void, uniform_f32, (const gantry_k_stream_t *stream, int64_t first, int64_t groups, float *out));
-GANTRY_CPU_DECLARE(void, uniform_f64, (const gantry_k_stream_t *stream, int64_t first, int64_t groups, double *out));
-GANTRY_CPU_DECLARE(void, normal_f32, (const gantry_k_stream_t *stream, int64_t first, int64_t groups, float *out));
-GANTRY_CPU_DECLARE(void, normal_f64, (const gantry_k_stream_t *stream, int64_t first, int64_t groups, double *out));
+/* Writes groups [first, first + groups) of the draw to out: four values each, or two of 64 bits. */
+#define GANTRY_CPU_RANDOM_LOOP(name) \
+    GANTRY_CPU_DECLARE(void, name, (const gantry_k_draw_t *draw, int64_t first, int64_t groups, void *out))
+
+GANTRY_CPU_RANDOM_LOOP(uniform_f32);
+GANTRY_CPU_RANDOM_LOOP(uniform_f64);
+GANTRY_CPU_RANDOM_LOOP(uniform_f16);
+GANTRY_CPU_RANDOM_LOOP(uniform_bf16);
+GANTRY_CPU_RANDOM_LOOP(normal_f32);
+GANTRY_CPU_RANDOM_LOOP(normal_f64);
+GANTRY_CPU_RANDOM_LOOP(normal_f16);
+GANTRY_CPU_RANDOM_LOOP(normal_bf16);
+GANTRY_CPU_RANDOM_LOOP(integers_32);
+GANTRY_CPU_RANDOM_LOOP(integers_64);
+GANTRY_CPU_RANDOM_LOOP(words_32); /* integers of the whole type */
+GANTRY_CPU_RANDOM_LOOP(words_64);
 
 #endif

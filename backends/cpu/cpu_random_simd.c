@@ -3,6 +3,7 @@
 #include "cpu/cpu_random.h"
 
 #include "portable/kernels/dialect.cl"
+#include "portable/kernels/half.cl"
 #include "portable/kernels/math_float32.cl"
 #include "portable/kernels/math_float64.cl"
 #include "portable/kernels/philox.cl"
@@ -31,39 +32,63 @@ static int64_t make_words(const gantry_k_stream_t *stream, int64_t group, int64_
     return count;
 }
 
-void GANTRY_CPU_NAME(uniform_f32)(const gantry_k_stream_t *stream, int64_t first, int64_t groups, float *out)
-{
-    block_t words;
-
-    while (groups > 0) {
-        const int64_t count = make_words(stream, first, groups, &words);
-        for (int64_t g = 0; g < count; g++) {
-            out[4 * g] = gantry_uniform_f32(words.a[g]);
-            out[4 * g + 1] = gantry_uniform_f32(words.b[g]);
-            out[4 * g + 2] = gantry_uniform_f32(words.c[g]);
-            out[4 * g + 3] = gantry_uniform_f32(words.d[g]);
-        }
-        first += count;
-        groups -= count;
-        out += 4 * count;
+/* A loop over all groups, block by block: fill writes the values of `count` groups to `to`. */
+#define LOOP(name, type, group, fill)                                                                        \
+    void GANTRY_CPU_NAME(name)(const gantry_k_draw_t *draw, int64_t first, int64_t groups, void *out)        \
+    {                                                                                                        \
+        type *to = out;                                                                                      \
+        block_t words;                                                                                       \
+                                                                                                             \
+        for (int64_t done = 0; done < groups; done += BLOCK) {                                               \
+            const int64_t count = make_words(&draw->stream, first + done, groups - done, &words);            \
+            fill(&words, count, draw, to);                                                                   \
+            to += group * count;                                                                             \
+        }                                                                                                    \
     }
-}
 
-void GANTRY_CPU_NAME(uniform_f64)(const gantry_k_stream_t *stream, int64_t first, int64_t groups, double *out)
-{
-    block_t words;
+/* Four values of one word each, or two of two words. */
+#define FILL_FOUR(name, type, value)                                                                        \
+    static void fill_##name(const block_t *words, int64_t count, const gantry_k_draw_t *draw, type *to)     \
+    {                                                                                                       \
+        const uint32_t lowest = (uint32_t)draw->lowest;                                                     \
+        const uint32_t range = (uint32_t)draw->range;                                                       \
+                                                                                                            \
+        (void)lowest, (void)range;                                                                          \
+        for (int64_t g = 0; g < count; g++) {                                                               \
+            to[4 * g] = value(words->a[g]);                                                                 \
+            to[4 * g + 1] = value(words->b[g]);                                                             \
+            to[4 * g + 2] = value(words->c[g]);                                                             \
+            to[4 * g + 3] = value(words->d[g]);                                                             \
+        }                                                                                                   \
+    }                                                                                                       \
+    LOOP(name, type, 4, fill_##name)
 
-    while (groups > 0) {
-        const int64_t count = make_words(stream, first, groups, &words);
-        for (int64_t g = 0; g < count; g++) {
-            out[2 * g] = gantry_uniform_f64(words.a[g], words.b[g]);
-            out[2 * g + 1] = gantry_uniform_f64(words.c[g], words.d[g]);
-        }
-        first += count;
-        groups -= count;
-        out += 2 * count;
-    }
-}
+#define FILL_TWO(name, type, value)                                                                         \
+    static void fill_##name(const block_t *words, int64_t count, const gantry_k_draw_t *draw, type *to)     \
+    {                                                                                                       \
+        const uint64_t lowest = draw->lowest;                                                               \
+        const uint64_t range = draw->range;                                                                 \
+                                                                                                            \
+        (void)lowest, (void)range;                                                                          \
+        for (int64_t g = 0; g < count; g++) {                                                               \
+            to[2 * g] = value(words->a[g], words->b[g]);                                                    \
+            to[2 * g + 1] = value(words->c[g], words->d[g]);                                                \
+        }                                                                                                   \
+    }                                                                                                       \
+    LOOP(name, type, 2, fill_##name)
+
+#define SAME(word) (word)
+#define INTEGER_32(word) gantry_integer_32(word, lowest, range)
+#define INTEGER_64(low, high) gantry_integer_64(low, high, lowest, range)
+
+FILL_FOUR(uniform_f16, uint16_t, gantry_uniform_f16)
+FILL_FOUR(uniform_bf16, uint16_t, gantry_uniform_bf16)
+FILL_FOUR(uniform_f32, float, gantry_uniform_f32)
+FILL_TWO(uniform_f64, double, gantry_uniform_f64)
+FILL_FOUR(words_32, uint32_t, SAME)
+FILL_TWO(words_64, uint64_t, gantry_two_words)
+FILL_FOUR(integers_32, uint32_t, INTEGER_32)
+FILL_TWO(integers_64, uint64_t, INTEGER_64)
 
 static void normal_pairs_f32(const uint32_t *restrict first, const uint32_t *restrict second, int64_t count,
                              float *restrict sines, float *restrict cosines)
@@ -76,41 +101,33 @@ static void normal_pairs_f32(const uint32_t *restrict first, const uint32_t *res
     }
 }
 
-void GANTRY_CPU_NAME(normal_f32)(const gantry_k_stream_t *stream, int64_t first, int64_t groups, float *out)
-{
-    block_t words;
-    float values[4][BLOCK];
+/* Computed in float32, rounded once. */
+#define FILL_NORMAL(name, type, rounded)                                                                    \
+    static void fill_##name(const block_t *words, int64_t count, const gantry_k_draw_t *draw, type *to)     \
+    {                                                                                                       \
+        float values[4][BLOCK];                                                                             \
+                                                                                                            \
+        (void)draw;                                                                                         \
+        normal_pairs_f32(words->a, words->b, count, values[0], values[1]);                                  \
+        normal_pairs_f32(words->c, words->d, count, values[2], values[3]);                                  \
+        for (int64_t g = 0; g < count; g++) {                                                               \
+            to[4 * g] = rounded(values[0][g]);                                                              \
+            to[4 * g + 1] = rounded(values[1][g]);                                                          \
+            to[4 * g + 2] = rounded(values[2][g]);                                                          \
+            to[4 * g + 3] = rounded(values[3][g]);                                                          \
+        }                                                                                                   \
+    }                                                                                                       \
+    LOOP(name, type, 4, fill_##name)
 
-    while (groups > 0) {
-        const int64_t count = make_words(stream, first, groups, &words);
-        normal_pairs_f32(words.a, words.b, count, values[0], values[1]);
-        normal_pairs_f32(words.c, words.d, count, values[2], values[3]);
-        for (int64_t g = 0; g < count; g++) {
-            out[4 * g] = values[0][g];
-            out[4 * g + 1] = values[1][g];
-            out[4 * g + 2] = values[2][g];
-            out[4 * g + 3] = values[3][g];
-        }
-        first += count;
-        groups -= count;
-        out += 4 * count;
+FILL_NORMAL(normal_f16, uint16_t, gantry_f32_to_f16)
+FILL_NORMAL(normal_bf16, uint16_t, gantry_f32_to_bf16)
+FILL_NORMAL(normal_f32, float, SAME)
+
+static void fill_normal_f64(const block_t *words, int64_t count, const gantry_k_draw_t *draw, double *to)
+{
+    (void)draw;
+    for (int64_t g = 0; g < count; g++) {
+        gantry_normals_f64((gantry_words_t){words->a[g], words->b[g], words->c[g], words->d[g]}, to + 2 * g);
     }
 }
-
-void GANTRY_CPU_NAME(normal_f64)(const gantry_k_stream_t *stream, int64_t first, int64_t groups, double *out)
-{
-    block_t words;
-
-    while (groups > 0) {
-        const int64_t count = make_words(stream, first, groups, &words);
-        for (int64_t g = 0; g < count; g++) {
-            const double radius = gantry_radius_f64(gantry_uniform_f64(words.a[g], words.b[g]));
-            const double angle = 6.283185307179586 * gantry_uniform_f64(words.c[g], words.d[g]);
-            out[2 * g] = gantry_sin_4pi_f64(angle) * radius;
-            out[2 * g + 1] = gantry_cos_4pi_f64(angle) * radius;
-        }
-        first += count;
-        groups -= count;
-        out += 2 * count;
-    }
-}
+LOOP(normal_f64, double, 2, fill_normal_f64)

@@ -29,6 +29,8 @@ typedef struct gantry_k_item_launch_t {
     int32_t is_costly;  /* an item is worth dozens of instructions: shorter runs */
     int32_t can_fail;   /* the text takes a fault slot */
     int64_t limit;      /* of an index that may be out of range, for the message: [0, limit) */
+    /* On the CPU, where given, the text for bad data at that position in place of "indices[3] = 7 is not in ...". */
+    void (*explain)(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes);
     void *parameters;   /* begins with a gantry_work_t, which run fills in */
     uint32_t parameter_bytes;
     uint32_t span_count;
@@ -58,11 +60,40 @@ int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry_k_items_
                                    gantry_k_item_launch_t *launch);
 int32_t gantry__cpu_run_items(gantry_op_call_t *call, const gantry_k_items_t *items, gantry_k_item_launch_t *launch);
 
+/* Writes "[1,2]": the place of a flat position; nothing for a scalar. For messages. */
+void gantry__portable_print_place(const int64_t *dims, int32_t rank, int64_t position, char *out, size_t out_bytes);
+
 /* Runs the launch on the call's device. */
 static inline int32_t gantry_k_run_items(gantry_op_call_t *call, gantry_k_item_launch_t *launch) {
     const gantry_k_items_t *items = call->kernel->data;
 
     return items->run(call, items, launch);
+}
+
+/* Likewise with items of another family than the kernel's own: one of them is for devices, one for the CPU. */
+static inline int32_t gantry_k_run_items_of(gantry_op_call_t *call, const gantry_k_items_t *on_devices,
+                                            const gantry_k_items_t *on_cpu, gantry_k_item_launch_t *launch) {
+    const gantry_k_items_t *own = call->kernel->data, *items = own->run == on_cpu->run ? on_cpu : on_devices;
+
+    return items->run(call, items, launch);
+}
+
+enum { GANTRY_K_LONGEST_RUN = 64 }; /* elements of an item on a processor */
+
+/* Rows of `size` elements as items that are runs of them. */
+static inline gantry_runs_t gantry_k_runs(const gantry_op_call_t *call, int64_t size) {
+    const int64_t most = gantry_k_is_serial(call) ? GANTRY_K_LONGEST_RUN : 1, length = size < most ? size : most;
+
+    return (gantry_runs_t){.size = size, .length = length, .count = (size + length - 1) / length};
+}
+
+/* Runs the launch over all runs of output 0, which makes its count and item_bytes. */
+static inline int32_t gantry_k_run_runs(gantry_op_call_t *call, gantry_k_item_launch_t *launch,
+                                        const gantry_runs_t *runs) {
+    launch->count = call->outputs[0]->element_count / runs->size * runs->count;
+    launch->item_bytes = runs->length * (int64_t)gantry_k_size(launch->t);
+    launch->is_costly = 1;
+    return gantry_k_run_items(call, launch);
 }
 
 /* ---- what a family's file is made of, in this order ---- */

@@ -148,6 +148,23 @@ static inline int64_t gantry_k_attr_int(const gantry_op_call_t *call, const char
     return attr != NULL ? attr->i : fallback;
 }
 
+/* The text of the attribute, or fallback when the op has no such attribute. */
+static inline const char *gantry_k_attr_text(const gantry_op_call_t *call, const char *name, const char *fallback)
+{
+    const gantry_attr_t *attr = gantry_k_attr(call, name);
+
+    return attr != NULL && attr->s != NULL ? attr->s : fallback;
+}
+
+/* The bits of a host-memory scalar. */
+static inline uint64_t gantry_k_host_bits(const gantry_arg_t *arg)
+{
+    uint64_t bits = 0;
+
+    memcpy(&bits, arg->data, gantry_k_size(arg->dtype)); /* little-endian, as every machine that Gantry runs on */
+    return bits;
+}
+
 /* Element `index` of a host-memory int32 or int64 tensor. */
 static inline int64_t gantry_k_host_int(const gantry_arg_t *arg, int64_t index)
 {

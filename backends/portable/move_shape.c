@@ -16,7 +16,7 @@ static void begin(gantry__move_copy_t *copy, const gantry_arg_t *arg) {
 
 static int64_t from_end(int64_t axis, int32_t rank) { return axis < 0 ? axis + rank : axis; }
 
-void gantry__move_transpose(const gantry_op_call_t *call, gantry__move_copy_t *out) {
+static void plan_transpose(const gantry_op_call_t *call, gantry__move_copy_t *out) {
     const gantry_arg_t *x = call->inputs[0];
     int64_t strides[GANTRY_K_MAX_RANK];
     begin(out, call->outputs[0]);
@@ -28,7 +28,7 @@ void gantry__move_transpose(const gantry_op_call_t *call, gantry__move_copy_t *o
     gantry_k_plan_collapse(&out->plan);
 }
 
-void gantry__move_broadcast(const gantry_op_call_t *call, gantry__move_copy_t *out) {
+static void plan_broadcast(const gantry_op_call_t *call, gantry__move_copy_t *out) {
     const gantry_arg_t *x = call->inputs[0];
     const gantry_arg_t *result = call->outputs[0];
     begin(out, result);
@@ -37,7 +37,7 @@ void gantry__move_broadcast(const gantry_op_call_t *call, gantry__move_copy_t *o
     gantry_k_plan_collapse(&out->plan);
 }
 
-void gantry__move_slice(const gantry_op_call_t *call, gantry__move_copy_t *out) {
+static void plan_slice(const gantry_op_call_t *call, gantry__move_copy_t *out) {
     const gantry_arg_t *x = call->inputs[0];
     begin(out, call->outputs[0]);
     dense_strides(out->plan.strides[0], x->rank, x->dims);
@@ -47,6 +47,94 @@ void gantry__move_slice(const gantry_op_call_t *call, gantry__move_copy_t *out) 
     }
     gantry_k_plan_collapse(&out->plan);
 }
+
+/* The first index of entry `entry` of a slice, or its only one. */
+static int64_t first_index(const gantry_op_call_t *call, int64_t entry, int is_open, int64_t stride, int64_t size) {
+    int64_t index = gantry_k_host_int(call->inputs[1], entry);
+    const int64_t most = stride > 0 ? size : size - 1;
+    if (is_open) return stride > 0 ? 0 : size - 1;
+    index += index < 0 ? size : 0;
+    return index < 0 ? 0 : index > most ? most : index;
+}
+
+/* Entries have been checked and counted (src/op/op_infer_strided_slice.c): the result's dimensions are known, none is 0. */
+static void plan_strided_slice(const gantry_op_call_t *call, gantry__move_copy_t *out) {
+    const gantry_arg_t *x = call->inputs[0], *result = call->outputs[0];
+    const int64_t entries = call->inputs[1]->element_count;
+    const int64_t ellipsis = gantry_k_attr_int(call, "ellipsis_mask", 0);
+    const int64_t open = gantry_k_attr_int(call, "begin_mask", 0);
+    const int64_t added = gantry_k_attr_int(call, "new_axis_mask", 0);
+    const int64_t shrunk = gantry_k_attr_int(call, "shrink_axis_mask", 0);
+    int64_t strides[GANTRY_K_MAX_RANK], covered = x->rank;
+    int32_t axis = 0, to = 0;
+    begin(out, result);
+    dense_strides(strides, x->rank, x->dims);
+    dense_strides(out->plan.strides[1], result->rank, result->dims);
+    for (int64_t i = 0; i < entries; ++i) covered -= !((ellipsis | added) >> i & 1);
+    for (int64_t i = 0; i < entries; ++i) {
+        if (ellipsis >> i & 1) {
+            while (covered-- > 0) out->plan.strides[0][to++] = strides[axis++];
+        } else if (added >> i & 1) {
+            out->plan.strides[0][to++] = 0;
+        } else {
+            const int goes = (int)(shrunk >> i & 1);
+            const int64_t stride = gantry_k_host_int(call->inputs[3], i);
+            out->from += first_index(call, i, !goes && (open >> i & 1), stride, x->dims[axis]) * strides[axis];
+            /* a stride past the end, which alone could overflow, leads to one element */
+            if (!goes) out->plan.strides[0][to] = result->dims[to] > 1 ? stride * strides[axis] : 0;
+            to += !goes;
+            ++axis;
+        }
+    }
+    while (axis < x->rank) out->plan.strides[0][to++] = strides[axis++];
+    gantry_k_plan_collapse(&out->plan);
+}
+
+static void plan_reverse(const gantry_op_call_t *call, gantry__move_copy_t *out) {
+    const gantry_arg_t *x = call->inputs[0];
+    begin(out, call->outputs[0]);
+    dense_strides(out->plan.strides[0], x->rank, x->dims);
+    dense_strides(out->plan.strides[1], x->rank, x->dims);
+    for (int64_t i = 0; x->rank > 0 && i < call->inputs[1]->element_count; ++i) {
+        const int64_t axis = from_end(gantry_k_host_int(call->inputs[1], i), x->rank);
+        out->from += (x->dims[axis] - 1) * out->plan.strides[0][axis];
+        out->plan.strides[0][axis] *= -1;
+    }
+    gantry_k_plan_collapse(&out->plan);
+}
+
+/* Images with their squares of block x block pixels (`space`, operand `operand` of the plan) and with these as channels:
+ *
+ *     NHWC   space [n, h, row, w, column, c]   depth [n, h, w, row, column, c]
+ *     NCHW   space [n, c, h, row, w, column]   depth [n, row, column, c, h, w] */
+static void plan_blocks(const gantry_op_call_t *call, const gantry_arg_t *space, int operand,
+                        gantry__move_copy_t *out) {
+    const int64_t block = gantry_k_attr_int(call, "block_size", 0);
+    const int is_nchw = strcmp(gantry_k_attr_text(call, "data_format", "NHWC"), "NCHW") == 0;
+    const int64_t *dims = space->dims, n = dims[0], c = dims[is_nchw ? 1 : 3];
+    const int64_t height = dims[is_nchw ? 2 : 1], width = dims[is_nchw ? 3 : 2], h = height / block, w = width / block;
+    const int64_t pixel = is_nchw ? 1 : c, line = width * pixel, channel = is_nchw ? height * line : 1;
+    const int64_t nhwc_dims[] = {n, h, w, block, block, c}, nchw_dims[] = {n, block, block, c, h, w};
+    const int64_t nhwc[] = {height * line, block * line, block * pixel, line, pixel, channel};
+    const int64_t nchw[] = {c * channel, line, pixel, channel, block * line, block * pixel};
+    begin(out, call->outputs[0]);
+    out->plan.rank = 6;
+    memcpy(out->plan.dims, is_nchw ? nchw_dims : nhwc_dims, sizeof nhwc_dims);
+    memcpy(out->plan.strides[operand], is_nchw ? nchw : nhwc, sizeof nhwc);
+    dense_strides(out->plan.strides[1 - operand], 6, out->plan.dims);
+    gantry_k_plan_collapse(&out->plan);
+}
+
+static void plan_space_to_depth(const gantry_op_call_t *call, gantry__move_copy_t *out) {
+    plan_blocks(call, call->inputs[0], 0, out);
+}
+
+static void plan_depth_to_space(const gantry_op_call_t *call, gantry__move_copy_t *out) {
+    plan_blocks(call, call->outputs[0], 1, out);
+}
+
+#define DEFINE_OP(name, ...) const gantry__move_op_t gantry__move_##name = {plan_##name};
+GANTRY_MOVE_OPS(DEFINE_OP)
 
 void gantry__move_concat(const gantry_op_call_t *call, uint32_t index, gantry__move_copy_t *out) {
     const gantry_arg_t *part = call->inputs[index];

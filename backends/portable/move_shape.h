@@ -1,8 +1,9 @@
 /* The shapes of the ops that move elements, in their shortest form, for the move kernels of every backend.
  *
- * Transpose, BroadcastTo, Slice and each input of Concat are one thing: a copy between two strided arrays of the same
- * dimensions, where either the source or the target is dense. Gather and OneHot have forms of their own. Elements are
- * moved by their size alone. Owner: plain values, nothing allocated. Threads: thread-safe. */
+ * Transpose, BroadcastTo, Slice, StridedSlice, Reverse, SpaceToDepth, DepthToSpace and each input of Concat are one
+ * thing: a copy between two strided arrays of the same dimensions, where either the source or the target is dense.
+ * Strides may be negative. Gather and OneHot have forms of their own. Elements are moved by their size alone.
+ * Owner: plain values, nothing allocated. Threads: thread-safe. */
 #ifndef GANTRY_MOVE_SHAPE_H
 #define GANTRY_MOVE_SHAPE_H
 
@@ -16,10 +17,26 @@ typedef struct gantry__move_copy_t {
     int64_t count;
 } gantry__move_copy_t;
 
-/* What the call's op copies; for Concat the part that input `index` gives (which must not be empty). */
-void gantry__move_transpose(const gantry_op_call_t *call, gantry__move_copy_t *out);
-void gantry__move_broadcast(const gantry_op_call_t *call, gantry__move_copy_t *out);
-void gantry__move_slice(const gantry_op_call_t *call, gantry__move_copy_t *out);
+/* An op that is one copy: data of its kernel definitions. */
+typedef struct gantry__move_op_t {
+    void (*plan)(const gantry_op_call_t *call, gantry__move_copy_t *out);
+} gantry__move_op_t;
+
+/* X(name, "Op", number of host inputs, their names); gantry__move_<name> is the gantry__move_op_t. */
+#define GANTRY_MOVE_OPS(X)                                         \
+    X(transpose, "Transpose", 1, "perm")                           \
+    X(broadcast, "BroadcastTo", 1, "shape")                        \
+    X(slice, "Slice", 2, "begin", "size")                          \
+    X(strided_slice, "StridedSlice", 3, "begin", "end", "strides") \
+    X(reverse, "Reverse", 1, "axis")                               \
+    X(space_to_depth, "SpaceToDepth", 0, NULL)                     \
+    X(depth_to_space, "DepthToSpace", 0, NULL)
+
+#define GANTRY_MOVE_DECLARE_OP(name, ...) extern const gantry__move_op_t gantry__move_##name;
+GANTRY_MOVE_OPS(GANTRY_MOVE_DECLARE_OP)
+#undef GANTRY_MOVE_DECLARE_OP
+
+/* Concat is a copy per input; this one must not be empty. */
 void gantry__move_concat(const gantry_op_call_t *call, uint32_t index, gantry__move_copy_t *out);
 
 /* True when both sides are one run of elements. */

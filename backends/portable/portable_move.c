@@ -1,4 +1,4 @@
-/* Transpose, BroadcastTo, Slice and Concat on every device that builds programs: copies in the three forms of
+/* Transpose, Slice and their like, and Concat, on every device that builds programs: copies in the three forms of
  * move_shape.h. A dense copy is the device's own copy where its ends lie as the device wants them; programs are built
  * per element size. */
 #include "portable/portable_move.h"
@@ -123,21 +123,10 @@ static int32_t run_copy(gantry_op_call_t *call, const gantry__move_copy_t *copy,
     return run_strided(call, copy, in);
 }
 
-static int32_t compute_transpose(gantry_op_call_t *call) {
+static int32_t compute_one(gantry_op_call_t *call) {
+    const gantry__move_op_t *op = call->kernel->data;
     gantry__move_copy_t copy;
-    gantry__move_transpose(call, &copy);
-    return run_copy(call, &copy, call->inputs[0]);
-}
-
-static int32_t compute_broadcast(gantry_op_call_t *call) {
-    gantry__move_copy_t copy;
-    gantry__move_broadcast(call, &copy);
-    return run_copy(call, &copy, call->inputs[0]);
-}
-
-static int32_t compute_slice(gantry_op_call_t *call) {
-    gantry__move_copy_t copy;
-    gantry__move_slice(call, &copy);
+    op->plan(call, &copy);
     return run_copy(call, &copy, call->inputs[0]);
 }
 
@@ -153,33 +142,24 @@ static int32_t compute_concat(gantry_op_call_t *call) {
 }
 
 static const gantry_type_constraint_t any_type[] = {{"T", GANTRY_K_ANY}};
-static const char *const transpose_host[] = {"perm"};
-static const char *const broadcast_host[] = {"shape"};
-static const char *const slice_host[] = {"begin", "size"};
-static const char *const concat_host[] = {"axis"};
 
-#define MOVE_KERNEL(op_, stem)                                                                                         \
-    static const gantry_kernel_def_t stem##_kernel = {.struct_size = sizeof(gantry_kernel_def_t),                      \
-                                                      .op = op_,                                                       \
-                                                      .types = any_type,                                               \
-                                                      .type_count = 1,                                                 \
-                                                      .host_args = stem##_host,                                        \
-                                                      .host_arg_count = sizeof stem##_host / sizeof stem##_host[0],    \
-                                                      .compute = compute_##stem}
+#define MOVE_KERNEL(stem, op_, compute_, data_, host_count, ...)                                  \
+    static const char *const stem##_host[] = {__VA_ARGS__};                                       \
+    static const gantry_kernel_def_t stem##_kernel = {.struct_size = sizeof(gantry_kernel_def_t), \
+                                                      .op = op_,                                  \
+                                                      .types = any_type,                          \
+                                                      .type_count = 1,                            \
+                                                      .host_args = stem##_host,                   \
+                                                      .host_arg_count = host_count,               \
+                                                      .compute = compute_,                        \
+                                                      .data = data_};
+#define ONE_COPY(stem, op_, ...) MOVE_KERNEL(stem, op_, compute_one, &gantry__move_##stem, __VA_ARGS__)
+GANTRY_MOVE_OPS(ONE_COPY)
+MOVE_KERNEL(concat, "Concat", compute_concat, NULL, 1, "axis")
 
-MOVE_KERNEL("Transpose", transpose);
-MOVE_KERNEL("BroadcastTo", broadcast);
-MOVE_KERNEL("Slice", slice);
-MOVE_KERNEL("Concat", concat);
-
-static const gantry_kernel_def_t *const kernels[] = {
-    &transpose_kernel,
-    &broadcast_kernel,
-    &slice_kernel,
-    &concat_kernel,
-    &gantry__portable_gather_kernel,
-    &gantry__portable_one_hot_kernel,
-};
+#define ADDRESS(stem, ...) &stem##_kernel,
+static const gantry_kernel_def_t *const kernels[] = {&concat_kernel, &gantry__portable_gather_kernel,
+                                                     &gantry__portable_one_hot_kernel, GANTRY_MOVE_OPS(ADDRESS)};
 
 static const gantry_kernel_pack_t pack = {.struct_size = sizeof pack,
                                           .abi_version = 1,

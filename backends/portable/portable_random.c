@@ -1,5 +1,5 @@
-/* StatelessRandomUniform and StatelessRandomNormal on every device that builds programs. The host makes key and
- * counter, the device makes one group of values (16 bytes) per counter step. */
+/* Random values that take a fixed number of words, on every device that builds programs. The host makes key and
+ * counter, the device makes one group of values per counter step. */
 #include <stdio.h>
 
 #include "portable/portable_text.h"
@@ -8,11 +8,9 @@
 
 int32_t gantry_pack_query_random(uint32_t max_abi, const gantry_kernel_pack_t **out_pack);
 
-#define GROUP_BYTES 16
-
 static const char *const parts[] = {gantry__text_dialect,      gantry__text_launch,       gantry__text_types,
-                                    gantry__text_math_float32, gantry__text_math_float64, gantry__text_philox,
-                                    gantry__text_work,         gantry__text_random};
+                                    gantry__text_math_float32, gantry__text_math_float64, gantry__text_half,
+                                    gantry__text_philox,       gantry__text_work,         gantry__text_random};
 static const gantry_program_source_t source = {.struct_size = sizeof source,
                                                .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
                                                .label = "portable/random",
@@ -26,56 +24,54 @@ typedef struct random_scalars_t {
     uint64_t low;
     uint64_t high;
     uint64_t key;
+    uint64_t lowest;
+    uint64_t range;
 } random_scalars_t;
 
-static int32_t compute(gantry_op_call_t *call, const char *name)
+/* The type of the program: integers are made by size. */
+static int32_t text_type(const gantry_k_random_op_t *op, int32_t dtype)
 {
+    if (op->values != GANTRY_K_DRAWS_INTEGERS) {
+        return dtype;
+    }
+    return gantry_k_size(dtype) == 8 ? GANTRY_K_UINT64 : GANTRY_K_UINT32;
+}
+
+static int32_t compute(gantry_op_call_t *call)
+{
+    static const char *const names[] = {"uniform", "normal", "integers"}; /* by gantry_k_random_op_t's values */
+    const gantry_k_random_op_t *op = call->kernel->data;
     const gantry_arg_t *out = call->outputs[0];
-    const int64_t groups = (out->element_count * gantry_k_size(out->dtype) + GROUP_BYTES - 1) / GROUP_BYTES;
-    random_scalars_t scalars = {.work = gantry_k_work(call, groups, GROUP_BYTES, 1), .values = out->element_count};
-    const gantry_launch_arg_t args[] = {gantry_k_span(out), gantry_k_scalar(&scalars, sizeof scalars)};
+    const int64_t group = gantry_k_group_of(out->dtype);
+    const int64_t groups = (out->element_count + group - 1) / group;
+    gantry_k_draw_t draw;
     gantry_backend_kernel_t *kernel;
-    gantry_k_stream_t stream;
     char options[64];
-    int32_t status = gantry__portable_random_stream(call, &stream);
+    int32_t status = gantry__portable_random_draw(call, &draw);
 
     if (status != GANTRY_K_OK) {
         return status;
     }
-    scalars.low = stream.low;
-    scalars.high = stream.high;
-    scalars.key = (uint64_t)stream.key1 << 32 | stream.key0;
-    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_SERIAL=%d", out->dtype, gantry_k_is_serial(call));
-    status = call->services->kernel(call, &source, options, name, &kernel);
-    return status == GANTRY_K_OK ? gantry_k_launch_work(call, kernel, &scalars.work, args, 2) : status;
-}
-
-static int32_t compute_uniform(gantry_op_call_t *call)
-{
-    return compute(call, "uniform");
-}
-
-static int32_t compute_normal(gantry_op_call_t *call)
-{
-    return compute(call, "normal");
-}
-
-static const gantry_type_constraint_t types[] = {{"dtype", GANTRY_K_FLOATS}};
-static const char *const seed_args[] = {"shape", "seed"};
-static const char *const key_args[] = {"shape", "key", "counter", "alg"};
-
-#define KERNEL(op_name, args, args_count, function)                                                                    \
-    {                                                                                                                  \
-        .struct_size = sizeof(gantry_kernel_def_t), .op = op_name, .types = types, .type_count = 1, .host_args = args, \
-        .host_arg_count = args_count, .compute = function,                                                             \
+    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_SERIAL=%d", text_type(op, out->dtype),
+             gantry_k_is_serial(call));
+    status = call->services->kernel(call, &source, options, names[op->values], &kernel);
+    if (status != GANTRY_K_OK) {
+        return status;
     }
+    random_scalars_t scalars = {.work = gantry_k_work(call, groups, group * (int64_t)gantry_k_size(out->dtype), 1),
+                                .values = out->element_count,
+                                .low = draw.stream.low,
+                                .high = draw.stream.high,
+                                .key = (uint64_t)draw.stream.key1 << 32 | draw.stream.key0,
+                                .lowest = draw.lowest,
+                                .range = draw.range};
+    const gantry_launch_arg_t args[] = {gantry_k_span(out), gantry_k_scalar(&scalars, sizeof scalars)};
+    return gantry_k_launch_work(call, kernel, &scalars.work, args, 2);
+}
 
-static const gantry_kernel_def_t uniform_by_seed = KERNEL("StatelessRandomUniform", seed_args, 2, compute_uniform);
-static const gantry_kernel_def_t normal_by_seed = KERNEL("StatelessRandomNormal", seed_args, 2, compute_normal);
-static const gantry_kernel_def_t uniform_by_key = KERNEL("StatelessRandomUniformV2", key_args, 4, compute_uniform);
-static const gantry_kernel_def_t normal_by_key = KERNEL("StatelessRandomNormalV2", key_args, 4, compute_normal);
-static const gantry_kernel_def_t *const kernels[] = {&uniform_by_seed, &normal_by_seed, &uniform_by_key,
-                                                     &normal_by_key};
+GANTRY_K_RANDOM_OPS(GANTRY_K_RANDOM_KERNEL)
+
+static const gantry_kernel_def_t *const kernels[] = {GANTRY_K_RANDOM_OPS(GANTRY_K_RANDOM_KERNEL_POINTER)};
 
 static const gantry_kernel_pack_t pack = {.struct_size = sizeof pack,
                                           .abi_version = 1,

@@ -21,6 +21,7 @@ extern const char gantry__text_element[];
 extern const char gantry__text_philox[];
 extern const char gantry__text_work[];
 extern const char gantry__text_item[];
+extern const char gantry__text_indices[];
 
 /* families: one line each */
 extern const char gantry__text_elementwise[];
@@ -41,6 +42,14 @@ extern const char gantry__text_move[];
 extern const char gantry__text_gather[];
 extern const char gantry__text_one_hot[];
 extern const char gantry__text_matrix[];
+extern const char gantry__text_permutation[];
+extern const char gantry__text_remap[];
+extern const char gantry__text_space_batch[];
+extern const char gantry__text_draw[];
+extern const char gantry__text_sort[];
+extern const char gantry__text_scatter[];
+extern const char gantry__text_segment[];
+extern const char gantry__text_compact[];
 extern const char gantry__text_window[];
 extern const char gantry__text_pool[];
 extern const char gantry__text_patches[];

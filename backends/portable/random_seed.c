@@ -5,38 +5,56 @@
 #include <stdio.h>
 
 #include "portable/kernels/dialect.cl"
+#include "portable/kernels/half.cl"
 #include "portable/kernels/math_float32.cl"
 #include "portable/kernels/math_float64.cl"
 #include "portable/kernels/philox.cl"
 
-static void scramble(uint64_t seed0, uint64_t seed1, gantry_k_stream_t *out)
+/* Element `index` of a host tensor of 32- or 64-bit integers, as 64 bits that wrap. */
+static uint64_t integer_of(const gantry_arg_t *arg, int64_t index)
 {
-    const gantry_words_t mix = gantry_philox(seed0, seed1, 0, 0x3ec8f720u, 0x02461e29u);
-
-    *out = (gantry_k_stream_t){.low = 0, .high = (uint64_t)mix.d << 32 | mix.c, .key0 = mix.a, .key1 = mix.b};
+    return arg->dtype == GANTRY_K_UINT32 ? ((const uint32_t *)arg->data)[index]
+                                         : (uint64_t)gantry_k_host_int(arg, index);
 }
 
-int32_t gantry__portable_random_stream(gantry_op_call_t *call, gantry_k_stream_t *out_stream)
+gantry_k_stream_t gantry__portable_stream_of_seed(const gantry_arg_t *seed)
 {
-    const gantry_arg_t *const *in = call->inputs;
-    uint64_t key;
-    int64_t algorithm;
+    const gantry_words_t mix = gantry_philox(integer_of(seed, 0), integer_of(seed, 1), 0, 0x3ec8f720u, 0x02461e29u);
+
+    return (gantry_k_stream_t){.low = 0, .high = (uint64_t)mix.d << 32 | mix.c, .key0 = mix.a, .key1 = mix.b};
+}
+
+int32_t gantry__portable_stream_of_key(gantry_op_call_t *call, uint32_t first, gantry_k_stream_t *out_stream)
+{
+    const gantry_arg_t *const *in = call->inputs + first;
+    const int64_t algorithm = gantry_k_host_int(in[2], 0);
+    const uint64_t key = integer_of(in[0], 0);
     char text[128];
 
-    if (call->input_count == 2) {
-        scramble((uint64_t)gantry_k_host_int(in[1], 0), (uint64_t)gantry_k_host_int(in[1], 1), out_stream);
-        return GANTRY_K_OK;
-    }
-    algorithm = gantry_k_host_int(in[3], 0);
     if (algorithm != GANTRY_K_PHILOX && algorithm != GANTRY_K_AUTO_SELECT) {
         snprintf(text, sizeof text, "%.40s: alg is %lld; accepted are 1 (Philox) and 3 (chosen by the device: Philox)",
                  call->op, (long long)algorithm);
         return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, text);
     }
-    key = (uint64_t)gantry_k_host_int(in[1], 0);
-    *out_stream = (gantry_k_stream_t){.low = (uint64_t)gantry_k_host_int(in[2], 0),
-                                      .high = (uint64_t)gantry_k_host_int(in[2], 1),
+    *out_stream = (gantry_k_stream_t){.low = integer_of(in[1], 0),
+                                      .high = integer_of(in[1], 1),
                                       .key0 = (uint32_t)key,
                                       .key1 = (uint32_t)(key >> 32)};
+    return GANTRY_K_OK;
+}
+
+int32_t gantry__portable_random_draw(gantry_op_call_t *call, gantry_k_draw_t *out_draw)
+{
+    const gantry_k_random_op_t *op = call->kernel->data;
+
+    *out_draw = (gantry_k_draw_t){.range = 0};
+    if (op->bounds != 0) {
+        out_draw->lowest = integer_of(call->inputs[op->bounds], 0);
+        out_draw->range = integer_of(call->inputs[op->bounds + 1], 0) - out_draw->lowest;
+    }
+    if (op->is_by_key) {
+        return gantry__portable_stream_of_key(call, 1, &out_draw->stream);
+    }
+    out_draw->stream = gantry__portable_stream_of_seed(call->inputs[1]);
     return GANTRY_K_OK;
 }

@@ -1,4 +1,5 @@
-/* The key and counter of TensorFlow's stateless random ops, made on the host from a call's inputs.
+/* What the CPU backend and the portable pack share of the random ops whose values take a fixed number of Philox words:
+ * the list of them, and key, counter and bounds made on the host from a call's inputs.
  *
  * Not here: the generator on devices (kernels/philox.cl). Owner: plain values. Threads: thread-safe. */
 #ifndef GANTRY_RANDOM_SEED_H
@@ -13,10 +14,69 @@ typedef struct gantry_k_stream_t {
     uint32_t key1;
 } gantry_k_stream_t;
 
+/* Integers are lowest + a number below range, in the type's own arithmetic; range 0: any of the type. */
+typedef struct gantry_k_draw_t {
+    gantry_k_stream_t stream;
+    uint64_t lowest;
+    uint64_t range;
+} gantry_k_draw_t;
+
 enum { GANTRY_K_PHILOX = 1, GANTRY_K_AUTO_SELECT = 3 };
 
-/* Of seed[2] (one Philox block turns it into key and counter) or of key, counter and alg, by the call's number of
- * inputs. InvalidArgument for an algorithm that is not Philox. */
-int32_t gantry__portable_random_stream(gantry_op_call_t *call, gantry_k_stream_t *out_stream);
+/* The inputs are shape and seed, or shape, key, counter and alg; behind either may stand minval and maxval. */
+typedef struct gantry_k_random_op_t {
+    enum { GANTRY_K_DRAWS_UNIFORM, GANTRY_K_DRAWS_NORMAL, GANTRY_K_DRAWS_INTEGERS } values;
+    uint32_t bounds; /* the place of minval; 0: none */
+    int is_by_key;
+} gantry_k_random_op_t;
+
+#define GANTRY_K_DRAWN_INTEGERS (GANTRY_K_INTS | GANTRY_K_BIT(GANTRY_K_UINT32) | GANTRY_K_BIT(GANTRY_K_UINT64))
+
+/* OP(name, op, types, values, place of minval, is by key, host inputs...) */
+#define GANTRY_K_RANDOM_OPS(OP)                                                                                    \
+    OP(uniform, "StatelessRandomUniform", GANTRY_K_FLOATING, GANTRY_K_DRAWS_UNIFORM, 0, 0, "shape", "seed")        \
+    OP(normal, "StatelessRandomNormal", GANTRY_K_FLOATING, GANTRY_K_DRAWS_NORMAL, 0, 0, "shape", "seed")           \
+    OP(integers, "StatelessRandomUniformInt", GANTRY_K_INTS, GANTRY_K_DRAWS_INTEGERS, 2, 0, "shape", "seed",       \
+       "minval", "maxval")                                                                                         \
+    OP(full, "StatelessRandomUniformFullInt", GANTRY_K_DRAWN_INTEGERS, GANTRY_K_DRAWS_INTEGERS, 0, 0, "shape",     \
+       "seed")                                                                                                     \
+    OP(uniform_by_key, "StatelessRandomUniformV2", GANTRY_K_FLOATING, GANTRY_K_DRAWS_UNIFORM, 0, 1, "shape",       \
+       "key", "counter", "alg")                                                                                    \
+    OP(normal_by_key, "StatelessRandomNormalV2", GANTRY_K_FLOATING, GANTRY_K_DRAWS_NORMAL, 0, 1, "shape", "key",   \
+       "counter", "alg")                                                                                           \
+    OP(integers_by_key, "StatelessRandomUniformIntV2", GANTRY_K_DRAWN_INTEGERS, GANTRY_K_DRAWS_INTEGERS, 4, 1,     \
+       "shape", "key", "counter", "alg", "minval", "maxval")                                                       \
+    OP(full_by_key, "StatelessRandomUniformFullIntV2", GANTRY_K_DRAWN_INTEGERS, GANTRY_K_DRAWS_INTEGERS, 0, 1,     \
+       "shape", "key", "counter", "alg")
+
+/* The kernels of the list over one compute(), as an array of pointers: `kernels`. */
+#define GANTRY_K_RANDOM_KERNEL(name, op_name, type_mask, values_, bounds_, is_by_key_, ...)                         \
+    static const gantry_k_random_op_t name##_op = {values_, bounds_, is_by_key_};                                   \
+    static const gantry_type_constraint_t name##_type = {"dtype", type_mask};                                       \
+    static const char *const name##_hosts[] = {__VA_ARGS__};                                                        \
+    static const gantry_kernel_def_t name##_kernel = {.struct_size = sizeof(gantry_kernel_def_t),                   \
+                                                      .op = op_name,                                                \
+                                                      .types = &name##_type,                                        \
+                                                      .type_count = 1,                                              \
+                                                      .host_args = name##_hosts,                                    \
+                                                      .host_arg_count = sizeof name##_hosts / sizeof *name##_hosts, \
+                                                      .compute = compute,                                           \
+                                                      .data = &name##_op};
+#define GANTRY_K_RANDOM_KERNEL_POINTER(name, ...) &name##_kernel,
+
+/* Of seed[2]: one Philox block turns it into key and counter. */
+gantry_k_stream_t gantry__portable_stream_of_seed(const gantry_arg_t *seed);
+
+/* Of key, counter and alg, inputs[first] and the two behind it. InvalidArgument for an algorithm that is not Philox. */
+int32_t gantry__portable_stream_of_key(gantry_op_call_t *call, uint32_t first, gantry_k_stream_t *out_stream);
+
+/* Of a call of the list above. */
+int32_t gantry__portable_random_draw(gantry_op_call_t *call, gantry_k_draw_t *out_draw);
+
+/* Values that one counter step gives. */
+static inline int64_t gantry_k_group_of(int32_t dtype)
+{
+    return gantry_k_size(dtype) == 8 ? 2 : 4;
+}
 
 #endif

@@ -49,7 +49,7 @@ typedef struct gantry_op_info_t {
     size_t input_count; /* of names in inputs */
     size_t output_count;
     size_t attr_count;
-    const char *const *inputs; /* a trailing "..." marks a list: "values..." */
+    const char *const *inputs; /* a trailing "..." marks a list: "values...", "?" one that may be left out: "padding_value?" */
     const char *const *outputs; /* "output..." is as many tensors as an attribute says */
     const char *const *attrs; /* "transpose_a: bool = false" */
     bool is_composed;         /* has no kernels of its own: runs other ops; without parts, the core makes its results on the host */

@@ -29,11 +29,6 @@ GANTRY_API const gantry_tensor_t *gantry_ones_like(gantry_scope_t *scope, const 
 /* start, start + delta, ... below limit (above, when delta is negative): scalars of one number type. */
 GANTRY_API const gantry_tensor_t *gantry_range(gantry_scope_t *scope, const gantry_tensor_t *start, const gantry_tensor_t *limit,
                                                const gantry_tensor_t *delta);
-/* Uniform in [0, 1) / standard normal, of a float type, from a seed of two numbers: the same on every device. */
-GANTRY_API const gantry_tensor_t *gantry_stateless_random_uniform(gantry_scope_t *scope, gantry_shape_t shape, gantry_dtype_t dtype,
-                                                                  int64_t seed0, int64_t seed1);
-GANTRY_API const gantry_tensor_t *gantry_stateless_random_normal(gantry_scope_t *scope, gantry_shape_t shape, gantry_dtype_t dtype,
-                                                                 int64_t seed0, int64_t seed1);
 
 /* ---- elementwise ---- */
 
@@ -117,7 +112,18 @@ GANTRY_API const gantry_tensor_t *gantry_matmul(gantry_scope_t *scope, const gan
 }
 #endif
 
+/* further families */
+#include <gantry/ops_index.h>
+#include <gantry/ops_sort.h>
+/* ---- further families, a header each ---- */
+
+#include <gantry/ops_window.h>
 #include <gantry/ops_compose.h>
 #include <gantry/ops_reduce.h>
+/* further families */
+#include <gantry/ops_matrix.h>
+#include <gantry/ops_shape.h>
+/* ---- families with a header of their own ---- */
+#include <gantry/ops_random.h>
 
 #endif

@@ -42,6 +42,9 @@ GANTRY_API const gantry_tensor_t *gantry_lin_space(gantry_scope_t *scope, const 
 /* Rows of params by ids of any shape; an id out of range is an error at the next read. */
 GANTRY_API const gantry_tensor_t *gantry_embedding_lookup(gantry_scope_t *scope, const gantry_tensor_t *params, const gantry_tensor_t *ids);
 
+/* The slices of x where mask (bool) is true: the mask covers x's dimensions from axis on. Waits for the mask, whose true elements are counted. */
+GANTRY_API const gantry_tensor_t *gantry_boolean_mask(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *mask, int32_t axis);
+
 /* ---- normalisation; halves are computed in float32 ---- */
 
 /* Mean and variance over axes, as tf.nn.moments. options may be NULL. Returns the scope's status. */

@@ -149,6 +149,10 @@ static void describe(gantry__fault_t *fault, uint32_t code, uint32_t input, int6
     } else if (code == GANTRY_FAULT_LABEL_OUT_OF_RANGE) {
         (void)snprintf(fault->text, sizeof fault->text,
                        "Received a label value which is outside the valid range: labels[%" PRId64 "], %s", position, where);
+    } else if (code == GANTRY_FAULT_BAD_PERMUTATION) {
+        (void)snprintf(fault->text, sizeof fault->text,
+                       "element %" PRId64 " is not between 0 and the count, or duplicated in the input: %s, input %" PRIu32,
+                       position, where, input);
     } else {
         (void)snprintf(fault->text, sizeof fault->text, "%s reported error %" PRIu32 " at %" PRId64, where, code,
                        position);

@@ -30,7 +30,8 @@ enum {
     GANTRY__ARG_HOST = 1 << 0, /* small, needed on the host: shapes, axes, seeds */
     /* An input that takes as many tensors as the call has left over, at most one per op; or an op's only output, which is as many tensors as the
      * attribute says that counts them. */
-    GANTRY__ARG_LIST = 1 << 1
+    GANTRY__ARG_LIST = 1 << 1,
+    GANTRY__ARG_OPTIONAL = 1 << 2 /* an input that may be left out, as may all behind it; not in an op with a list */
 };
 
 typedef struct gantry__op_arg_t {

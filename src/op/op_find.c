@@ -1,10 +1,12 @@
 /* From a name to its op.
  *
  * In this order: the exact name (by bisection: op_list.def is sorted), an alias, the name without its version suffix.
- * Where the second version is listed beside the first (StatelessRandomUniformV2), no suffix is cut off: V3 would be
+ * TensorFlow's second version of MatrixDiag and its like laid diagonals otherwise than the third, so it is no name here.
+ * Where the second version is listed, too (StatelessRandomUniformV2), no suffix is cut off: V3 would be
  * another op. */
 #include "op/op_def.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *const op_names[] = {
@@ -25,6 +27,9 @@ static const struct {
     {"SparseSoftmaxCrossEntropy", GANTRY__OP_ID_SPARSE_SOFTMAX_CROSS_ENTROPY_WITH_LOGITS},
 };
 
+/* Older versions that mean another thing when called alike: of these only the newest is here. */
+static const char *const other_meanings[] = {"MatrixDiagV2", "MatrixDiagPartV2", "MatrixSetDiagV2"};
+
 /* The place of the name with this many characters, or GANTRY__OP_COUNT. */
 static uint32_t find_exact(const char *name, size_t length) {
     uint32_t low = 0, high = GANTRY__OP_COUNT;
@@ -42,13 +47,14 @@ static uint32_t find_exact(const char *name, size_t length) {
     return GANTRY__OP_COUNT;
 }
 
-/* False for an op with a version in its name, or whose next version is listed. */
+/* False for an op with a version in its name, or whose second version is listed. */
 static bool takes_suffix(uint32_t place) {
     const char *name = op_names[place];
     size_t length = strlen(name);
     if (length > 2 && name[length - 2] == 'V' && name[length - 1] >= '2' && name[length - 1] <= '9') return false;
-    const char *next = place + 1 < GANTRY__OP_COUNT ? op_names[place + 1] : "";
-    return strncmp(next, name, length) != 0 || strcmp(next + length, "V2") != 0;
+    char next[64];
+    int written = snprintf(next, sizeof next, "%sV2", name);
+    return find_exact(next, (size_t)written) == GANTRY__OP_COUNT;
 }
 
 const gantry__op_def_t *gantry__op_find(const char *name) {
@@ -58,6 +64,9 @@ const gantry__op_def_t *gantry__op_find(const char *name) {
     if (place < GANTRY__OP_COUNT) return gantry__op_get((gantry__op_id_t)place);
     for (size_t i = 0; i < sizeof op_aliases / sizeof op_aliases[0]; ++i) {
         if (strcmp(op_aliases[i].alias, name) == 0) return gantry__op_get(op_aliases[i].id);
+    }
+    for (size_t i = 0; i < sizeof other_meanings / sizeof other_meanings[0]; ++i) {
+        if (strcmp(other_meanings[i], name) == 0) return NULL;
     }
     if (length < 3 || name[length - 2] != 'V' || name[length - 1] < '2' || name[length - 1] > '4') return NULL;
     place = find_exact(name, length - 2);

@@ -40,9 +40,17 @@ static bool has_list(const gantry__op_def_t *op) {
     return false;
 }
 
+/* Inputs that every call has. */
+static uint32_t least_count(const gantry__op_def_t *op) {
+    uint32_t count = op->input_count;
+    while (count > 0 && (op->inputs[count - 1].flags & GANTRY__ARG_OPTIONAL)) --count;
+    return count;
+}
+
 static gantry_status_t fail_count(const gantry__infer_t *call) {
     const gantry__op_def_t *op = call->op;
     bool list = has_list(op);
+    uint32_t least = least_count(op);
     char names[160] = "";
     size_t used = 0;
     for (uint32_t k = 0; k < op->input_count && used < sizeof names; ++k) {
@@ -53,6 +61,10 @@ static gantry_status_t fail_count(const gantry__infer_t *call) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s takes at most %d inputs (%s), got %u", op->name,
                             GANTRY__MAX_INPUTS, names, (unsigned)call->input_count);
     }
+    if (least < op->input_count) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s takes %u to %u inputs (%s), got %u", op->name, (unsigned)least,
+                            (unsigned)op->input_count, names, (unsigned)call->input_count);
+    }
     return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s takes %s%u input%s%s%s%s, got %u", op->name,
                         list ? "at least " : "", (unsigned)op->input_count, op->input_count == 1 ? "" : "s",
                         names[0] ? " (" : "", names, names[0] ? ")" : "", (unsigned)call->input_count);
@@ -61,6 +73,7 @@ static gantry_status_t fail_count(const gantry__infer_t *call) {
 static gantry_status_t check_counts(const gantry__infer_t *call) {
     uint32_t expected = call->op->input_count;
     if (call->input_count == expected) return GANTRY_OK;
+    if (call->input_count < expected && call->input_count >= least_count(call->op)) return GANTRY_OK;
     if (call->input_count > expected && call->input_count <= GANTRY__MAX_INPUTS && has_list(call->op)) return GANTRY_OK;
     return fail_count(call);
 }

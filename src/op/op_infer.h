@@ -1,8 +1,9 @@
 /* What gantry__op_infer and the shape functions of the op families share: host arguments, texts for messages.
  *
- * Private to src/op. A shape function sets call->out_shapes from call->shapes, attrs and host arguments, or returns
- * InvalidArgument; it does not say which op failed (gantry__op_infer puts the op's name in front) nor check that a
- * result's size fits (it does that too). Nothing is owned, no heap is used. Thread-safe. */
+ * For src/op, and for the functions of composed ops in src/run. A shape function sets call->out_shapes from
+ * call->shapes, attrs and host arguments, or returns InvalidArgument; it does not say which op failed
+ * (gantry__op_infer puts the op's name in front) nor check that a result's size fits (it does that too). Nothing is
+ * owned, no heap is used. Thread-safe. */
 #ifndef GANTRY_OP_OP_INFER_H
 #define GANTRY_OP_OP_INFER_H
 
@@ -51,10 +52,13 @@ gantry_status_t gantry__infer_dims(gantry__infer_t *call, uint32_t input, bool s
 
 /* ---- attributes and shapes ---- */
 
-/* The call's attribute of that name, which the op has. */
+/* The call's attribute of that name; NULL when the op has none. */
 const gantry_attr_t *gantry__infer_attr(const gantry__infer_t *call, const char *name);
 /* NumPy's broadcasting; false when a and b do not fit. *out may be a or b. */
 bool gantry__broadcast_shapes(const gantry_shape_t *a, const gantry_shape_t *b, gantry_shape_t *out);
+/* InvalidArgument unless the string attribute is one of `count` words; *out_place is its place. */
+gantry_status_t gantry__infer_choice(const gantry__infer_t *call, const char *name, const char *const *words, size_t count,
+                                     size_t *out_place);
 /* InvalidArgument when rank is more than a shape can hold. */
 gantry_status_t gantry__infer_rank_fits(int64_t rank);
 
@@ -91,11 +95,47 @@ gantry_status_t gantry__infer_one_hot(gantry__infer_t *call);
 
 gantry_status_t gantry__infer_fill(gantry__infer_t *call);
 gantry_status_t gantry__infer_range(gantry__infer_t *call);
-gantry_status_t gantry__infer_random(gantry__infer_t *call);
-gantry_status_t gantry__infer_random_v2(gantry__infer_t *call);
 
 gantry_status_t gantry__infer_matrix_band_part(gantry__infer_t *call);
+gantry_status_t gantry__infer_matrix_diag(gantry__infer_t *call);
+gantry_status_t gantry__infer_matrix_diag_part(gantry__infer_t *call);
+gantry_status_t gantry__infer_matrix_set_diag(gantry__infer_t *call);
 
+gantry_status_t gantry__infer_strided_slice(gantry__infer_t *call);
+gantry_status_t gantry__infer_pad(gantry__infer_t *call);
+gantry_status_t gantry__infer_mirror_pad(gantry__infer_t *call);
+gantry_status_t gantry__infer_tile(gantry__infer_t *call);
+gantry_status_t gantry__infer_reverse(gantry__infer_t *call);
+gantry_status_t gantry__infer_roll(gantry__infer_t *call);
+gantry_status_t gantry__infer_space_to_depth(gantry__infer_t *call);
+gantry_status_t gantry__infer_depth_to_space(gantry__infer_t *call);
+gantry_status_t gantry__infer_space_to_batch(gantry__infer_t *call);
+gantry_status_t gantry__infer_batch_to_space(gantry__infer_t *call);
+gantry_status_t gantry__infer_invert_permutation(gantry__infer_t *call);
+
+gantry_status_t gantry__infer_random(gantry__infer_t *call);        /* shape, seed */
+gantry_status_t gantry__infer_random_int(gantry__infer_t *call);    /* shape, seed, minval, maxval */
+gantry_status_t gantry__infer_random_v2(gantry__infer_t *call);     /* shape, key, counter, alg */
+gantry_status_t gantry__infer_random_int_v2(gantry__infer_t *call); /* shape, key, counter, alg, minval, maxval */
+gantry_status_t gantry__infer_random_shape(gantry__infer_t *call);  /* shape */
+gantry_status_t gantry__infer_random_shape_int(gantry__infer_t *call);  /* shape, minval, maxval */
+gantry_status_t gantry__infer_multinomial(gantry__infer_t *call);       /* logits, num_samples; seed, or key, counter, alg */
+gantry_status_t gantry__infer_stateless_shuffle(gantry__infer_t *call); /* value, key, counter, alg */
+gantry_status_t gantry__infer_key_counter(gantry__infer_t *call);       /* seed */
+gantry_status_t gantry__infer_sort(gantry__infer_t *call);
+gantry_status_t gantry__infer_top_k(gantry__infer_t *call);
+gantry_status_t gantry__infer_in_top_k(gantry__infer_t *call);
+gantry_status_t gantry__infer_bound(gantry__infer_t *call);
+
+gantry_status_t gantry__infer_gather_nd(gantry__infer_t *call);
+gantry_status_t gantry__infer_scatter_nd(gantry__infer_t *call);
+gantry_status_t gantry__infer_tensor_scatter(gantry__infer_t *call);
+gantry_status_t gantry__infer_segment(gantry__infer_t *call);
+gantry_status_t gantry__infer_unsorted_segment(gantry__infer_t *call);
+gantry_status_t gantry__infer_bincount(gantry__infer_t *call);
+gantry_status_t gantry__infer_dense_bincount(gantry__infer_t *call);
+gantry_status_t gantry__infer_where(gantry__infer_t *call);
+gantry_status_t gantry__infer_unique(gantry__infer_t *call);
 gantry_status_t gantry__infer_pack(gantry__infer_t *call);
 gantry_status_t gantry__infer_unpack(gantry__infer_t *call);
 gantry_status_t gantry__infer_split(gantry__infer_t *call);
@@ -109,6 +149,7 @@ gantry_status_t gantry__broadcast_args(gantry__infer_t *call, gantry_shape_t *ou
 gantry_status_t gantry__infer_eye(gantry__infer_t *call);
 gantry_status_t gantry__infer_lin_space(gantry__infer_t *call);
 gantry_status_t gantry__infer_embedding_lookup(gantry__infer_t *call);
+gantry_status_t gantry__infer_boolean_mask(gantry__infer_t *call);
 gantry_status_t gantry__infer_moments(gantry__infer_t *call);
 gantry_status_t gantry__infer_batch_norm(gantry__infer_t *call);
 gantry_status_t gantry__infer_fused_batch_norm(gantry__infer_t *call);
@@ -120,6 +161,12 @@ gantry_status_t gantry__infer_avg_pool(gantry__infer_t *call);
 gantry_status_t gantry__infer_depthwise_conv(gantry__infer_t *call);
 gantry_status_t gantry__infer_extract_image_patches(gantry__infer_t *call);
 gantry_status_t gantry__infer_fold_image_patches(gantry__infer_t *call);
+
+gantry_status_t gantry__infer_conv_2d(gantry__infer_t *call);
+gantry_status_t gantry__infer_conv_2d_backprop_input(gantry__infer_t *call);
+gantry_status_t gantry__infer_conv_2d_transpose(gantry__infer_t *call);
+gantry_status_t gantry__infer_conv_1d(gantry__infer_t *call);
+gantry_status_t gantry__infer_pool_1d(gantry__infer_t *call);
 
 gantry_status_t gantry__infer_const(gantry__infer_t *call); /* refuses: a constant is not called by name */
 gantry_status_t gantry__infer_var_handle(gantry__infer_t *call);

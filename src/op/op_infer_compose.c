@@ -1,4 +1,5 @@
-/* Shapes of ops that are made of others and belong to no other family: what tells shapes, Eye, LinSpace, EmbeddingLookup. */
+/* Shapes of ops that are made of others and belong to no other family: what tells shapes, Eye, LinSpace,
+ * EmbeddingLookup, BooleanMask. */
 #include "op/op_infer.h"
 
 /* ---- shapes ---- */
@@ -97,5 +98,30 @@ gantry_status_t gantry__infer_embedding_lookup(gantry__infer_t *call) {
     GANTRY__TRY(gantry__infer_rank_fits((int64_t)params->rank - 1 + ids->rank));
     *out = *ids;
     for (int32_t i = 1; i < params->rank; ++i) out->dims[out->rank++] = params->dims[i];
+    return GANTRY_OK;
+}
+
+/* ---- BooleanMask ---- */
+
+gantry_status_t gantry__infer_boolean_mask(gantry__infer_t *call) {
+    const gantry_shape_t *tensor = call->shapes[0], *mask = call->shapes[1];
+    gantry_shape_t *out = &call->out_shapes[0], covered = {.rank = 0};
+    int64_t axis = gantry__infer_attr(call, "axis")->i;
+    if (mask->rank == 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "mask cannot be scalar.");
+    if (axis < -tensor->rank || axis > tensor->rank) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "axis = %lld not in [%d, %d)", (long long)axis, -(int)tensor->rank,
+                            (int)tensor->rank);
+    }
+    axis += axis < 0 ? tensor->rank : 0;
+    for (int64_t i = axis; i < tensor->rank && i < axis + mask->rank; ++i)
+        covered.dims[covered.rank++] = tensor->dims[i];
+    if (!gantry_shape_equal(&covered, mask)) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Shapes %s and %s are incompatible",
+                            gantry__shape_text(&covered).text, gantry__shape_text(mask).text);
+    }
+    out->rank = 0;
+    for (int32_t i = 0; i < axis; ++i) out->dims[out->rank++] = tensor->dims[i];
+    out->dims[out->rank++] = -1; /* as many as the mask has that are true */
+    for (int32_t i = (int32_t)axis + mask->rank; i < tensor->rank; ++i) out->dims[out->rank++] = tensor->dims[i];
     return GANTRY_OK;
 }

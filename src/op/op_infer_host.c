@@ -80,8 +80,28 @@ gantry_status_t gantry__infer_dims(gantry__infer_t *call, uint32_t input, bool s
     return GANTRY_OK;
 }
 
+gantry_status_t gantry__infer_choice(const gantry__infer_t *call, const char *name, const char *const *words,
+                                     size_t count, size_t *out_place) {
+    const char *value = gantry__infer_attr(call, name)->s;
+    gantry__short_text_t all = {""};
+    size_t used = 0;
+    for (size_t i = 0; i < count; ++i) {
+        if (strcmp(value, words[i]) == 0) {
+            *out_place = i;
+            return GANTRY_OK;
+        }
+        if (used < sizeof all.text) {
+            used += (size_t)snprintf(all.text + used, sizeof all.text - used, "%s\"%s\"", i ? ", " : "", words[i]);
+        }
+    }
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "Value for attr '%s' of \"%s\" is not in the list of allowed values: %s", name, value,
+                        all.text);
+}
+
 const gantry_attr_t *gantry__infer_attr(const gantry__infer_t *call, const char *name) {
-    uint32_t i = 0;
-    while (i + 1 < call->op->attr_count && strcmp(call->attrs[i].name, name) != 0) ++i;
-    return &call->attrs[i];
+    for (uint32_t i = 0; i < call->op->attr_count; ++i) {
+        if (strcmp(call->attrs[i].name, name) == 0) return &call->attrs[i];
+    }
+    return NULL;
 }

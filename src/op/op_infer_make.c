@@ -1,4 +1,4 @@
-/* Shapes of ops that make tensors from little: Fill, Range, the stateless random ops, constants and variables. */
+/* Shapes of ops that make tensors from little: Fill, Range, constants and variables. */
 #include "op/op_infer.h"
 
 #include <math.h>
@@ -85,47 +85,6 @@ gantry_status_t gantry__infer_range(gantry__infer_t *call) {
     }
     call->out_shapes[0].rank = 1;
     return count_range(call->dtypes[0], data, &call->out_shapes[0].dims[0]);
-}
-
-/* ---- random ---- */
-
-gantry_status_t gantry__infer_random(gantry__infer_t *call) {
-    const gantry_shape_t *seed = call->shapes[1];
-    if (seed->rank != 1 || seed->dims[0] != 2) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "seed must have shape [2], not %s", gantry__shape_text(seed).text);
-    }
-    return gantry__infer_dims(call, 0, false, &call->out_shapes[0]);
-}
-
-/* TensorFlow's numbers of generators. */
-enum { ALGORITHM_PHILOX = 1, ALGORITHM_THREEFRY = 2, ALGORITHM_AUTO = 3 };
-
-/* Philox 4x32 has a key of one 64-bit number and a counter of two. */
-gantry_status_t gantry__infer_random_v2(gantry__infer_t *call) {
-    const gantry_shape_t *key = call->shapes[1], *counter = call->shapes[2];
-    int64_t algorithm = 0;
-    if (call->shapes[3]->rank != 0) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "alg must have shape [], not %s",
-                            gantry__shape_text(call->shapes[3]).text);
-    }
-    GANTRY__TRY(gantry__infer_int(call, 3, &algorithm));
-    if (algorithm == ALGORITHM_THREEFRY) {
-        return gantry__fail(GANTRY_UNIMPLEMENTED,
-                            "algorithm 2 (ThreeFry) is not available; use 1 (Philox) or 3 (automatic)");
-    }
-    if (algorithm != ALGORITHM_PHILOX && algorithm != ALGORITHM_AUTO) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "Unsupported algorithm id: %lld; accepted are 1 (Philox) and 3 (automatic)",
-                            (long long)algorithm);
-    }
-    if (key->rank != 1 || key->dims[0] != 1) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "key must have shape [1], not %s", gantry__shape_text(key).text);
-    }
-    if (counter->rank != 1 || counter->dims[0] < 2) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "counter must be a vector with length at least 2; got shape: %s",
-                            gantry__shape_text(counter).text);
-    }
-    return gantry__infer_dims(call, 0, false, &call->out_shapes[0]);
 }
 
 /* ---- constants and variables ---- */

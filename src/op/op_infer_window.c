@@ -28,13 +28,6 @@ static gantry_status_t read_four(const gantry__infer_t *call, const char *name, 
     return GANTRY_OK;
 }
 
-static bool has_attr(const gantry__infer_t *call, const char *name) {
-    for (uint32_t i = 0; i < call->op->attr_count; ++i) {
-        if (strcmp(call->op->attrs[i].name, name) == 0) return true;
-    }
-    return false;
-}
-
 /* The two of the image; the others must be 1. */
 static gantry_status_t take_two(const int64_t four[4], int32_t first, const char *what, int64_t out[2]) {
     const int32_t channel = first == 1 ? 3 : 1;
@@ -87,17 +80,17 @@ static gantry_status_t read_explicit(const gantry__infer_t *call, gantry__window
 
 static gantry_status_t read_padding(const gantry__infer_t *call, gantry__window_t *w) {
     const char *padding = gantry__infer_attr(call, "padding")->s;
-    const bool may_be_explicit = has_attr(call, "explicit_paddings");
+    const gantry_attr_t *pads = gantry__infer_attr(call, "explicit_paddings");
     w->is_same = strcmp(padding, "SAME") == 0;
     w->before[0] = w->before[1] = w->after[0] = w->after[1] = 0;
-    if (may_be_explicit && strcmp(padding, "EXPLICIT") == 0) return read_explicit(call, w);
+    if (pads && strcmp(padding, "EXPLICIT") == 0) return read_explicit(call, w);
     if (!w->is_same && strcmp(padding, "VALID") != 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "Value for attr 'padding' of \"%s\" is not in the list of allowed values: \"SAME\", "
                             "\"VALID\"%s",
-                            padding, may_be_explicit ? ", \"EXPLICIT\"" : "");
+                            padding, pads ? ", \"EXPLICIT\"" : "");
     }
-    if (may_be_explicit && gantry__infer_attr(call, "explicit_paddings")->i != 0) {
+    if (pads && pads->i != 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "explicit_paddings attribute must be empty if the padding attribute is not EXPLICIT");
     }
@@ -107,7 +100,8 @@ static gantry_status_t read_padding(const gantry__infer_t *call, gantry__window_
 /* ---- geometry ---- */
 
 static gantry_status_t read_format(const gantry__infer_t *call, gantry__window_t *w) {
-    const char *format = has_attr(call, "data_format") ? gantry__infer_attr(call, "data_format")->s : "NHWC";
+    const gantry_attr_t *attr = gantry__infer_attr(call, "data_format");
+    const char *format = attr ? attr->s : "NHWC";
     if (strcmp(format, "NHWC") != 0 && strcmp(format, "NCHW") != 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "Value for attr 'data_format' of \"%s\" is not in the list of allowed values: \"NHWC\", "

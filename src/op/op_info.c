@@ -10,6 +10,7 @@
 #define TEXT_COMPUTED "type of float32, float64, int32, int64, bool"
 #define TEXT_CONVERTED "type of float16, bfloat16, float32, float64, int32, int64, bool"
 #define TEXT_FLOATING "type of float16, bfloat16, float32, float64"
+#define TEXT_DRAWN "type of int32, int64, uint32, uint64"
 #define TEXT_SIGNED "type of int8, int16, int32, int64"
 #define TEXT_UNSIGNED "type of uint8, uint16, uint32, uint64"
 #define TEXT_INTEGERS "type of int8, int16, int32, int64, uint8, uint16, uint32, uint64"
@@ -21,6 +22,7 @@
 #define FIXED(dtype)
 #define IN(arg, type) #arg,
 #define HOST_IN(arg, type) #arg,
+#define OPTIONAL_HOST_IN(arg, type) #arg "?",
 #define LIST_IN(arg, type) #arg "...",
 #define OUT(arg, type) #arg,
 #define LIST_OUT(arg, type) #arg "...",
@@ -30,9 +32,11 @@
 #define BOOL_ATTR(attr, value) #attr ": bool = " #value,
 #define FLOAT_ATTR(attr, value) #attr ": float = " #value,
 #define INT_ATTR(attr, value) #attr ": int = " #value,
+#define INT_REQUIRED(attr) #attr ": int (required)",
 #define LENGTH_ATTR(attr) #attr ": int (the list's length)",
 #define OUTPUTS_ATTR(attr) #attr ": int (how many outputs, required)",
 #define STRING_ATTR(attr, value) #attr ": string = " #value,
+#define STRING_REQUIRED(attr) #attr ": string (required)",
 #define INTS_ATTR(attr) #attr ": list of ints = {}",
 #define SHAPE_ATTR(attr) #attr ": shape (required)",
 

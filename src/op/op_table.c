@@ -23,9 +23,13 @@
 #define SET_NUMERIC_BOOL (SET_NUMERIC | GANTRY__TYPE_BIT(GANTRY_BOOL))
 #define SET_ANY (SET_NUMERIC_BOOL | GANTRY__TYPE_BIT(GANTRY_COMPLEX64))
 
+/* Whole numbers that random ops draw. */
+#define SET_DRAWN (SET_INTS | GANTRY__TYPE_BIT(GANTRY_UINT32) | GANTRY__TYPE_BIT(GANTRY_UINT64))
+
 #define FIXED(dtype) GANTRY__TYPE_FIXED(GANTRY_##dtype)
 #define IN(arg, type) {#arg, type, 0},
 #define HOST_IN(arg, type) {#arg, type, GANTRY__ARG_HOST},
+#define OPTIONAL_HOST_IN(arg, type) {#arg, type, GANTRY__ARG_HOST | GANTRY__ARG_OPTIONAL},
 #define LIST_IN(arg, type) {#arg, type, GANTRY__ARG_LIST},
 #define OUT(arg, type) {#arg, type, 0},
 #define LIST_OUT(arg, type) {#arg, type, GANTRY__ARG_LIST},
@@ -35,10 +39,12 @@
 #define TYPE_REQUIRED(attr, set) {.name = #attr, .kind = GANTRY_ATTR_TYPE, .dtype_mask = SET_##set, .required = true},
 #define BOOL_ATTR(attr, value) {.name = #attr, .kind = GANTRY_ATTR_BOOL, .i = value},
 #define INT_ATTR(attr, value) {.name = #attr, .kind = GANTRY_ATTR_INT, .i = value},
+#define INT_REQUIRED(attr) {.name = #attr, .kind = GANTRY_ATTR_INT, .required = true},
 #define FLOAT_ATTR(attr, value) {.name = #attr, .kind = GANTRY_ATTR_FLOAT, .f = value},
 #define LENGTH_ATTR(attr) {.name = #attr, .kind = GANTRY_ATTR_INT},
 #define OUTPUTS_ATTR(attr) {.name = #attr, .kind = GANTRY_ATTR_INT, .required = true, .counts_outputs = true},
 #define STRING_ATTR(attr, value) {.name = #attr, .kind = GANTRY_ATTR_STRING, .s = value},
+#define STRING_REQUIRED(attr) {.name = #attr, .kind = GANTRY_ATTR_STRING, .required = true},
 #define INTS_ATTR(attr) {.name = #attr, .kind = GANTRY_ATTR_INTS},
 #define SHAPE_ATTR(attr) {.name = #attr, .kind = GANTRY_ATTR_SHAPE, .required = true},
 

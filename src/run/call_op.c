@@ -33,6 +33,13 @@ const gantry_tensor_t *gantry__add_host_i32(gantry__extras_t *extras, gantry_sco
     return gantry__add_host(extras, scope, GANTRY_INT32, GANTRY_SCALAR, &value);
 }
 
+const gantry_tensor_t *gantry__add_host_int_like(gantry__extras_t *extras, gantry_scope_t *scope,
+                                                 const gantry_tensor_t *like, int32_t value) {
+    const int64_t wide = value;
+    if (!like || like->dtype != GANTRY_INT64) return gantry__add_host_i32(extras, scope, value);
+    return gantry__add_host(extras, scope, GANTRY_INT64, GANTRY_SCALAR, &wide);
+}
+
 const gantry_tensor_t *gantry__add_host_axes(gantry__extras_t *extras, gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_reduce_options_t *options) {
     int32_t all[GANTRY_MAX_RANK];

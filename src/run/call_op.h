@@ -18,6 +18,8 @@ const gantry_tensor_t *gantry__add_host(gantry__extras_t *extras, gantry_scope_t
                                         const void *data);
 const gantry_tensor_t *gantry__add_host_shape(gantry__extras_t *extras, gantry_scope_t *scope, const gantry_shape_t *shape); /* int64 */
 const gantry_tensor_t *gantry__add_host_i32(gantry__extras_t *extras, gantry_scope_t *scope, int32_t value);
+/* int64 where `like` (may be NULL) is, else int32: for a number whose type the op takes from another input. */
+const gantry_tensor_t *gantry__add_host_int_like(gantry__extras_t *extras, gantry_scope_t *scope, const gantry_tensor_t *like, int32_t value);
 /* The axes of a reduction: those of options, or all that x has. */
 const gantry_tensor_t *gantry__add_host_axes(gantry__extras_t *extras, gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_reduce_options_t *options);

@@ -1,4 +1,5 @@
-/* What tells shapes (Shape, Size, Rank, BroadcastArgs: made on the host, no tensor is read), Eye, LinSpace, EmbeddingLookup. */
+/* What tells shapes (Shape, Size, Rank, BroadcastArgs: made on the host, no tensor is read), Eye, LinSpace, EmbeddingLookup,
+ * BooleanMask. */
 #include <gantry/ops.h>
 
 #include "op/op_infer.h"
@@ -84,4 +85,23 @@ void gantry__compose_lin_space(const gantry__compose_t *c) {
 
 void gantry__compose_embedding_lookup(const gantry__compose_t *c) {
     c->outputs[0] = gantry_gather(c->scope, c->inputs[0], c->inputs[1], 0);
+}
+
+/* ---- BooleanMask ---- */
+
+/* The mask and the dimensions it covers as one; Where counts what is true, and waits for it. */
+void gantry__compose_boolean_mask(const gantry__compose_t *c) {
+    gantry_scope_t *scope = c->scope;
+    const gantry_tensor_t *tensor = c->inputs[0], *mask = c->inputs[1];
+    const gantry_shape_t *shape = &tensor->shape;
+    const int64_t given = gantry__infer_attr(c->call, "axis")->i;
+    const int32_t axis = (int32_t)(given < 0 ? given + shape->rank : given);
+    gantry_shape_t rows = {.rank = 0};
+    for (int32_t i = 0; i < axis; ++i) rows.dims[rows.rank++] = shape->dims[i];
+    rows.dims[rows.rank++] = mask->elements;
+    for (int32_t i = axis + mask->shape.rank; i < shape->rank; ++i) rows.dims[rows.rank++] = shape->dims[i];
+    const gantry_tensor_t *flat = gantry_reshape(scope, mask, GANTRY_SHAPE(mask->elements));
+    const gantry_tensor_t *where = gantry__call_op(scope, GANTRY__OP_ID_WHERE, &flat, 1, NULL, 0, NULL);
+    const gantry_tensor_t *indices = gantry_reshape(scope, where, GANTRY_SHAPE(where ? where->elements : 0));
+    c->outputs[0] = gantry_gather(scope, gantry_reshape(scope, tensor, rows), indices, axis);
 }

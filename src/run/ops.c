@@ -116,26 +116,6 @@ const gantry_tensor_t *gantry_range(gantry_scope_t *scope, const gantry_tensor_t
     return gantry__call_op(scope, GANTRY__OP_ID_RANGE, inputs, 3, NULL, 0, NULL);
 }
 
-static const gantry_tensor_t *random(gantry_scope_t *scope, gantry__op_id_t id, const gantry_shape_t *shape,
-                                     gantry_dtype_t dtype, int64_t seed0, int64_t seed1) {
-    gantry__extras_t extras = {.count = 0};
-    const int64_t seed[] = {seed0, seed1};
-    const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, shape), NULL};
-    if (inputs[0]) inputs[1] = gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE(2), seed);
-    const gantry_attr_value_t attr = {.name = "dtype", .kind = GANTRY_KIND_TYPE, .i = (int64_t)dtype};
-    return gantry__call_op(scope, id, inputs, 2, &attr, 1, &extras);
-}
-
-const gantry_tensor_t *gantry_stateless_random_uniform(gantry_scope_t *scope, gantry_shape_t shape,
-                                                       gantry_dtype_t dtype, int64_t seed0, int64_t seed1) {
-    return random(scope, GANTRY__OP_ID_STATELESS_RANDOM_UNIFORM, &shape, dtype, seed0, seed1);
-}
-
-const gantry_tensor_t *gantry_stateless_random_normal(gantry_scope_t *scope, gantry_shape_t shape, gantry_dtype_t dtype,
-                                                      int64_t seed0, int64_t seed1) {
-    return random(scope, GANTRY__OP_ID_STATELESS_RANDOM_NORMAL, &shape, dtype, seed0, seed1);
-}
-
 /* ---- elementwise ---- */
 
 #define DEFINE_UNARY(name, token, op)                                                       \

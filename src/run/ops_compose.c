@@ -87,6 +87,13 @@ const gantry_tensor_t *gantry_embedding_lookup(gantry_scope_t *scope, const gant
     return gantry__call_op(scope, GANTRY__OP_ID_EMBEDDING_LOOKUP, inputs, 2, NULL, 0, NULL);
 }
 
+const gantry_tensor_t *gantry_boolean_mask(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *mask,
+                                           int32_t axis) {
+    const gantry_tensor_t *inputs[] = {x, mask};
+    const gantry_attr_value_t attr = {.name = "axis", .kind = GANTRY_KIND_INT, .i = axis};
+    return gantry__call_op(scope, GANTRY__OP_ID_BOOLEAN_MASK, inputs, 2, &attr, 1, NULL);
+}
+
 /* ---- normalisation ---- */
 
 gantry_status_t gantry_moments(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_reduce_options_t *options,

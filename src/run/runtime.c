@@ -81,8 +81,12 @@ static gantry_status_t init_parts(gantry_runtime_t *runtime, const gantry_runtim
     status = gantry__plan_cache_init(&runtime->plans, &runtime->heap);
     if (status != GANTRY_OK) goto fail_devices;
     gantry__placement_log_init(&runtime->placements);
+    status = gantry__random_state_init(&runtime->random, &runtime->heap);
+    if (status != GANTRY_OK) goto fail_plans;
     if (gantry__mutex_init(&runtime->lock) == 0) return GANTRY_OK;
     status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    gantry__random_state_deinit(&runtime->random);
+fail_plans:
     gantry__plan_cache_deinit(&runtime->plans);
 fail_devices:
     gantry__device_table_deinit(&runtime->devices);
@@ -296,6 +300,7 @@ static void destroy(gantry_runtime_t *runtime) {
         runtime->words = node->next;
         gantry__heap_free(&runtime->heap, node, sizeof *node + node->length + 1);
     }
+    gantry__random_state_deinit(&runtime->random);
     gantry__plan_cache_deinit(&runtime->plans);
     gantry__device_table_deinit(&runtime->devices);
     gantry__backend_set_deinit(&runtime->backends);

@@ -162,7 +162,10 @@ void conformance_free_outputs(golden_tensor_t *outputs, size_t count);
 /* Fails unless type, shape and bits are the same; NaN equals NaN. */
 void conformance_check_same(conformance_t *c, const char *what, const golden_tensor_t *expected,
                             const golden_tensor_t *actual);
-/* The placement of the newest call of op on the device under test: right device, or listed in expectations. */
+/* False when there is no op of that name. */
+bool conformance_find_op(const char *name, gantry_op_info_t *out_info);
+/* The placement of the newest call of op on the device under test: right device, or listed in expectations. For a composed op, that of its
+ * parts. */
 void conformance_check_placement(conformance_t *c, const char *op, const gantry_tensor_t *output);
 
 /* ---- sentinels: tensors on both sides of the place where a result is expected to lie ---- */
@@ -179,14 +182,18 @@ void conformance_sentinels_check(conformance_t *c, gantry_scope_t *scope, confor
 
 void conformance_run_golden(conformance_t *c); /* golden files; with --compare: the bits of both devices */
 void conformance_run_sweep(conformance_t *c);  /* random inputs of many sizes; with --compare likewise */
+void conformance_run_sweep_shape(conformance_t *c);
+void conformance_run_sweep_index(conformance_t *c);
 void conformance_run_matmul(conformance_t *c); /* larger products against a plain loop */
 void conformance_run_coverage(conformance_t *c);
 void conformance_run_tensors(conformance_t *c);
 void conformance_run_transfers(conformance_t *c);
 void conformance_run_faults(conformance_t *c);
 void conformance_run_variables(conformance_t *c);
+void conformance_run_draws(conformance_t *c); /* random ops with a state, generators */
 void conformance_run_scopes(conformance_t *c);
 void conformance_run_calls(conformance_t *c);
+void conformance_run_calls_shape(conformance_t *c);
 void conformance_run_memory(conformance_t *c);
 void conformance_run_memory_control(conformance_t *c);
 void conformance_run_threads(conformance_t *c);

@@ -139,6 +139,7 @@ gantry_status_t conformance_call(conformance_t *c, gantry_scope_t *scope, const 
     for (size_t i = 0; i < CONFORMANCE_MAX_OUTPUTS; i++) outputs[i] = NULL;
     *output_count = CONFORMANCE_MAX_OUTPUTS;
     c->record = (gantry_placement_record_t){.struct_size = sizeof c->record};
+    gantry_set_seed(c->runtime, 0); /* random ops with a state begin anew */
     return gantry_op_call(scope, item->op, inputs, item->input_count, attrs, item->attr_count, outputs, output_count);
 }
 

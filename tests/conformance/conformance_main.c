@@ -22,8 +22,10 @@ static void run_subjects(conformance_t *c)
     conformance_run_tensors(c);
     conformance_run_transfers(c);
     conformance_run_calls(c);
+    conformance_run_calls_shape(c);
     conformance_run_faults(c);
     conformance_run_variables(c);
+    conformance_run_draws(c);
     conformance_run_scopes(c);
     conformance_run_threads(c);
     conformance_run_memory(c);
@@ -37,6 +39,8 @@ static int run(conformance_t *c)
     if (code) return code;
     conformance_run_golden(c);
     conformance_run_sweep(c);
+    conformance_run_sweep_shape(c);
+    conformance_run_sweep_index(c);
     if (!c->options.compare) {
         run_subjects(c);
         conformance_run_coverage(c);

@@ -31,15 +31,21 @@ static void check_listed(conformance_t *c, const char *op, gantry_dtype_t dtype,
     }
 }
 
+bool conformance_find_op(const char *name, gantry_op_info_t *out_info)
+{
+    for (size_t i = 0; i < gantry_op_count(); i++) {
+        *out_info = (gantry_op_info_t){.struct_size = sizeof *out_info};
+        if (gantry_op_info(i, out_info) == GANTRY_OK && strcmp(out_info->name, name) == 0) return true;
+    }
+    return false;
+}
+
 /* Parts ran where they were asked to; none at all for results of the host, or where an input is the result. */
 static bool check_composed(conformance_t *c, const char *op)
 {
     const gantry_placement_record_t *record = &c->record;
-    gantry_op_info_t info = {.struct_size = sizeof info};
-    for (size_t i = 0; i < gantry_op_count(); i++) {
-        if (gantry_op_info(i, &info) == GANTRY_OK && strcmp(info.name, op) == 0) break;
-    }
-    if (!info.is_composed || strcmp(info.name, op) != 0) return false;
+    gantry_op_info_t info;
+    if (!conformance_find_op(op, &info) || !info.is_composed) return false;
     if (!record->op[0]) return true;
     CHECK(c, strcmp(record->part_of, op) == 0, "the newest placement (%s) is part of \"%s\"", record->op, record->part_of);
     CHECK(c, strcmp(record->device, gantry_logical_device_full_name(c->device)) == 0 ||
@@ -73,22 +79,14 @@ void conformance_check_placement(conformance_t *c, const char *op, const gantry_
 
 /* ---- the whole list ---- */
 
-static bool op_exists(const char *name)
-{
-    for (size_t i = 0; i < gantry_op_count(); i++) {
-        gantry_op_info_t info = {.struct_size = sizeof info};
-        if (gantry_op_info(i, &info) == GANTRY_OK && strcmp(info.name, name) == 0) return true;
-    }
-    return false;
-}
-
 /* Verify mode: an expectation whose kernel exists, or whose op does not, is stale. */
 static void check_expectation(conformance_t *c, conformance_rule_t *rule)
 {
     const char *op = rule->words[1];
     gantry_dtype_t dtype = gantry_dtype_from_name(rule->words[2]);
     bool has = false;
-    if (!op_exists(op) || dtype == GANTRY_DTYPE_NONE) {
+    gantry_op_info_t info;
+    if (!conformance_find_op(op, &info) || dtype == GANTRY_DTYPE_NONE) {
         conformance_fail(c, "op %s or type %s does not exist: the line is stale", op, rule->words[2]);
         return;
     }

@@ -5,7 +5,7 @@
 
 #include "conformance_sweep.h"
 
-static uint64_t next(uint64_t *state)
+uint64_t sweep_next(uint64_t *state)
 {
     uint64_t z = (*state += 0x9e3779b97f4a7c15u);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -16,7 +16,7 @@ static uint64_t next(uint64_t *state)
 /* In [0, 1). */
 static double next_unit(uint64_t *state)
 {
-    return (double)(next(state) >> 11) * 0x1p-53;
+    return (double)(sweep_next(state) >> 11) * 0x1p-53;
 }
 
 uint64_t sweep_hash(const char *text)
@@ -42,34 +42,34 @@ static double next_float(uint64_t *state, sweep_domain_t domain)
 {
     double value = 2 * next_unit(state) - 1;
     if (domain == SWEEP_UNIT) return value;
-    uint64_t pick = next(state);
+    uint64_t pick = sweep_next(state);
     return pick & 1 ? 8 * value : 8 * value / (double)(UINT64_C(1) << (pick >> 59)); /* 2^0 to 2^31 smaller */
 }
 
 static uint64_t next_integer(uint64_t *state, sweep_domain_t domain)
 {
-    if (domain == SWEEP_MODERATE) return next(state) % 2001 - 1000;
-    if (domain == SWEEP_UNIT) return next(state) % 19 - 9;
-    return next(state) >> (next(state) & 63); /* of every magnitude */
+    if (domain == SWEEP_MODERATE) return sweep_next(state) % 2001 - 1000;
+    if (domain == SWEEP_UNIT) return sweep_next(state) % 19 - 9;
+    return sweep_next(state) >> (sweep_next(state) & 63); /* of every magnitude */
 }
 
 static bool takes_any_bits(uint64_t *state, sweep_domain_t domain)
 {
-    return (domain == SWEEP_ANY || domain == SWEEP_NONZERO) && (next(state) & 1);
+    return (domain == SWEEP_ANY || domain == SWEEP_NONZERO) && (sweep_next(state) & 1);
 }
 
 /* The bits of one element, in the low bytes. */
 static uint64_t next_element(uint64_t *state, gantry_dtype_t dtype, sweep_domain_t domain)
 {
     uint64_t bits = 0;
-    if (dtype == GANTRY_BOOL) return next(state) & 1;
+    if (dtype == GANTRY_BOOL) return sweep_next(state) & 1;
     if (golden_is_float(dtype)) {
-        if (takes_any_bits(state, domain)) return next(state);
+        if (takes_any_bits(state, domain)) return sweep_next(state);
         golden_store_number(dtype, &bits, 0, next_float(state, domain));
         return bits;
     }
     bits = next_integer(state, domain);
-    if (next(state) & 1) bits = 0 - bits;
+    if (sweep_next(state) & 1) bits = 0 - bits;
     uint64_t mask = gantry_dtype_size(dtype) == 8 ? UINT64_MAX : UINT32_MAX;
     return domain == SWEEP_NONZERO && (bits & mask) == 0 ? 1 : bits;
 }
@@ -98,7 +98,7 @@ golden_tensor_t sweep_indices(uint64_t seed, gantry_dtype_t dtype, gantry_shape_
 {
     golden_tensor_t t = make(dtype, shape);
     size_t count = t.bytes / gantry_dtype_size(dtype);
-    for (size_t i = 0; i < count; i++) store(&t, i, next(&seed) % (uint64_t)limit);
+    for (size_t i = 0; i < count; i++) store(&t, i, sweep_next(&seed) % (uint64_t)limit);
     return t;
 }
 

@@ -76,55 +76,60 @@ static void add_type_attr(sweep_t *s, const char *name, gantry_dtype_t dtype)
 }
 
 /* The second run on the same device, with sentinels. */
-static void run_again(sweep_t *s, const golden_tensor_t *first, size_t count)
+static void run_again(conformance_t *c, const golden_case_t *item, const golden_tensor_t *first, size_t count)
 {
     const gantry_tensor_t *inputs[CONFORMANCE_MAX_INPUTS], *outputs[CONFORMANCE_MAX_OUTPUTS];
     conformance_sentinels_t sentinels;
     size_t again_count = 0;
-    gantry_scope_t *scope = conformance_scope(s->c);
-    if (!conformance_make_inputs(s->c, scope, &s->item, inputs)) goto done;
-    conformance_sentinels_place(s->c, scope, first[0].bytes, &sentinels);
-    if (conformance_call(s->c, scope, &s->item, inputs, outputs, &again_count) != GANTRY_OK) {
-        conformance_fail(s->c, "the second call failed: %s", gantry_scope_message(scope));
+    gantry_scope_t *scope = conformance_scope(c);
+    if (!conformance_make_inputs(c, scope, item, inputs)) goto done;
+    conformance_sentinels_place(c, scope, first[0].bytes, &sentinels);
+    if (conformance_call(c, scope, item, inputs, outputs, &again_count) != GANTRY_OK) {
+        conformance_fail(c, "the second call failed: %s", gantry_scope_message(scope));
         goto done;
     }
-    conformance_check_placement(s->c, s->item.op, outputs[0]);
+    conformance_check_placement(c, item->op, outputs[0]);
     for (size_t i = 0; i < count && i < again_count; i++) {
         golden_tensor_t again;
         gantry_status_t status = conformance_read(outputs[i], &again);
-        if (status != GANTRY_OK) conformance_fail(s->c, "second run: %s", conformance_last_error(status));
-        else conformance_check_same(s->c, "the second run differs from the first", &first[i], &again);
+        if (status != GANTRY_OK) conformance_fail(c, "second run: %s", conformance_last_error(status));
+        else conformance_check_same(c, "the second run differs from the first", &first[i], &again);
         conformance_free_outputs(&again, 1);
     }
-    conformance_sentinels_check(s->c, scope, &sentinels);
+    conformance_sentinels_check(c, scope, &sentinels);
 done:
     gantry_scope_end(scope);
 }
 
-static void run_elsewhere(sweep_t *s, const golden_tensor_t *first, size_t count)
+static void run_elsewhere(conformance_t *c, const golden_case_t *item, const golden_tensor_t *first, size_t count)
 {
     golden_tensor_t second[CONFORMANCE_MAX_OUTPUTS] = {{0}};
     size_t second_count = 0;
-    conformance_evaluate(s->c, s->c->options.compare, &s->item, second, &second_count);
-    CHECK(s->c, count == second_count, "%zu outputs and %zu", count, second_count);
-    for (size_t i = 0; s->c->reasons == 0 && i < count; i++) {
-        conformance_check_same(s->c, s->c->options.compare, &first[i], &second[i]);
+    conformance_evaluate(c, c->options.compare, item, second, &second_count);
+    CHECK(c, count == second_count, "%zu outputs and %zu", count, second_count);
+    for (size_t i = 0; c->reasons == 0 && i < count; i++) {
+        conformance_check_same(c, c->options.compare, &first[i], &second[i]);
     }
     conformance_free_outputs(second, CONFORMANCE_MAX_OUTPUTS);
 }
 
-static void finish(sweep_t *s)
+void sweep_run(conformance_t *c, const golden_case_t *item)
 {
     golden_tensor_t first[CONFORMANCE_MAX_OUTPUTS] = {{0}};
     size_t count = 0;
-    conformance_evaluate(s->c, s->c->options.device, &s->item, first, &count);
-    if (s->c->reasons == 0) {
-        if (s->c->options.compare) run_elsewhere(s, first, count);
-        else run_again(s, first, count);
+    conformance_evaluate(c, c->options.device, item, first, &count);
+    if (c->reasons == 0) {
+        if (c->options.compare) run_elsewhere(c, item, first, count);
+        else run_again(c, item, first, count);
     }
     conformance_free_outputs(first, CONFORMANCE_MAX_OUTPUTS);
+    conformance_end(c);
+}
+
+static void finish(sweep_t *s)
+{
+    sweep_run(s->c, &s->item);
     conformance_free_outputs(s->inputs, s->item.input_count);
-    conformance_end(s->c);
 }
 
 /* ---- elementwise ---- */
@@ -380,8 +385,10 @@ static const sweep_spec_t specs[] = {
     {"Softmax", FLOATS, SWEEP_MODERATE, sweep_rows},
     {"Sqrt", FLOATS, SWEEP_ANY, sweep_unary},
     {"Square", NUMBERS, SWEEP_ANY, sweep_unary},
-    {"StatelessRandomNormal", FLOATS, SWEEP_ANY, sweep_generator},
-    {"StatelessRandomUniform", FLOATS, SWEEP_ANY, sweep_generator},
+    {"StatelessRandomNormal", FLOATS | HALVES, SWEEP_ANY, sweep_generator},
+    {"StatelessRandomUniform", FLOATS | HALVES, SWEEP_ANY, sweep_generator},
+    {"StatelessRandomUniformFullInt", I32 | I64, SWEEP_ANY, sweep_generator},
+    {"StatelessTruncatedNormal", FLOATS | HALVES, SWEEP_ANY, sweep_generator},
     {"Sub", NUMBERS, SWEEP_ANY, sweep_binary},
     {"Sum", NUMBERS, SWEEP_MODERATE, sweep_reduce},
     {"Tanh", FLOATS, SWEEP_ANY, sweep_unary},

@@ -3,6 +3,7 @@
 #ifndef GANTRY_TESTS_CONFORMANCE_SWEEP_H
 #define GANTRY_TESTS_CONFORMANCE_SWEEP_H
 
+#include "conformance.h"
 #include "golden.h"
 
 typedef enum sweep_domain_t {
@@ -20,6 +21,10 @@ golden_tensor_t sweep_indices(uint64_t seed, gantry_dtype_t dtype, gantry_shape_
 golden_tensor_t sweep_ints(const int32_t *values, size_t count);
 golden_tensor_t sweep_scalar_int(int32_t value);
 
-uint64_t sweep_hash(const char *text); /* a seed from a name */
+uint64_t sweep_hash(const char *text);  /* a seed from a name */
+uint64_t sweep_next(uint64_t *state);   /* any number */
+
+/* The rest of a case that conformance_begin began: the same bits twice, or on both devices; nothing written beside them. */
+void sweep_run(conformance_t *c, const golden_case_t *item);
 
 #endif

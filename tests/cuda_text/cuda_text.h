@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TEXT_MOST_KERNELS = 8, TEXT_MOST_PARAMETERS = 32, TEXT_MOST_PROGRAMS = 1024, TEXT_NAME_BYTES = 64 };
+enum { TEXT_MOST_KERNELS = 16, TEXT_MOST_PARAMETERS = 32, TEXT_MOST_PROGRAMS = 1024, TEXT_NAME_BYTES = 64 };
 
 /* A kernel that was asked for, with the parameters that its launches pass. */
 typedef struct text_kernel_t {

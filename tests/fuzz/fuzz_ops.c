@@ -130,6 +130,7 @@ static void run_in(gantry_scope_t *scope, const fuzz_case_t *c, outcome_t *out) 
         const fuzz_input_t *input = &c->inputs[i];
         inputs[i] = input->is_null ? NULL : gantry_constant(scope, input->dtype, input->shape, input->data, input->bytes);
     }
+    (void)gantry_set_seed(gantry_scope_runtime(scope), 0); /* random ops with a state begin anew on each device */
     out->status = gantry_op_call(scope, c->op, inputs, c->input_count, c->attrs, c->attr_count, outputs, &count);
     (void)snprintf(out->message, sizeof out->message, "%s", gantry_scope_message(scope));
     for (size_t i = 0; i < count && out->status == GANTRY_OK; ++i) {

@@ -4,12 +4,13 @@ What TensorFlow composes in Python is recorded from its Python function (tf.eye,
 tf.keras.layers.LayerNormalization, tf.nn.experimental.stateless_dropout, tf.nn.embedding_lookup)."""
 import numpy as np
 
-from golden_case import (BOOL, F32, F64, FLOATS, I32, I64, INTS, MOVED_TYPES, NUMBERS, Recorder, random_values, rng_for,
-                         tf)
+from golden_case import (BF16, BOOL, F16, F32, F64, FLOATS, HALVES, I32, I64, INTS, MOVED_TYPES, Recorder, random_values,
+                         rng_for, tf)
 from golden_shapes import EMPTY_SHAPES, SHAPES, text
 
-# Sums and a square root in between: TensorFlow adds in another order.
-NEAR = {F32: {"rel": 2e-6, "abs": 2e-6}, F64: {"rel": 4e-15, "abs": 4e-15}}
+# Sums and a square root in between: TensorFlow adds in another order. Halves are rounded once, from float32.
+NEAR = {F32: {"rel": 2e-6, "abs": 2e-6}, F64: {"rel": 4e-15, "abs": 4e-15}, F16: {"ulp": 1, "rel": 2e-6, "abs": 1e-5},
+        BF16: {"ulp": 1, "rel": 2e-6, "abs": 1e-5}}
 
 
 def signed(*numbers):
@@ -95,6 +96,30 @@ def embedding_lookup():
     return r
 
 
+def tf_boolean_mask(inputs, attrs):
+    return tf.boolean_mask(inputs[0], inputs[1], axis=attrs.get("axis", 0))
+
+
+def boolean_mask():
+    r = Recorder("BooleanMask", tf_op=tf_boolean_mask)
+
+    def mask(shape, *name):
+        return rng_for("mask", shape, *name).randint(0, 2, shape).astype(BOOL)
+    for shape, covered, axis in (((7,), (7,), 0), ((4, 3), (4,), 0), ((4, 3), (3,), 1), ((4, 3), (4, 3), 0), ((2, 3, 4), (3, 4), 1),
+                                 ((2, 3, 4), (2, 3), 0), ((4, 3), (4,), -2), ((300,), (300,), 0), ((0, 3), (0,), 0),
+                                 ((1, 2, 1, 2, 1, 2, 1, 3), (2, 1, 2), 3)):
+        for kind in ("some", "none", "all"):
+            m = mask(covered) if kind == "some" else np.full(covered, kind == "all")
+            r.add(f"{text(shape)}_by_{text(covered)}_{signed(axis)}_{kind}", [random_values(F32, shape, "mask"), m], {"axis": axis})
+    for dtype in MOVED_TYPES:
+        r.add(dtype.name, [random_values(dtype, (5, 2), "mask"), mask((5,), 1)])
+    x = random_values(F32, (2, 3), "mask")
+    r.error("too_long", [x, mask((3,))], contains="are incompatible")
+    r.error("too_many_dimensions", [x[0], mask((3, 2))], contains="are incompatible")
+    r.error("scalar", [x, np.array(True)], contains="mask cannot be scalar.")
+    return r
+
+
 # ---- normalisation ----
 
 def tf_moments(inputs, attrs):
@@ -110,6 +135,10 @@ def moments():
                 r.add(f"{dtype.name}_{text(shape)}_{signed(*axes)}_{keep}",
                       [random_values(dtype, shape, "moments"), np.array(axes, I32)], {"keep_dims": keep},
                       tolerance=NEAR[dtype])
+    for dtype in HALVES:
+        for shape, axes in (((3, 4), [0]), ((2, 3, 4, 5), [0, 1, 2])):
+            r.add(f"{dtype.name}_{text(shape)}", [random_values(dtype, shape, "moments"), np.array(axes, I32)],
+                  tolerance=NEAR[dtype])
     r.add("far_from_zero", [(random_values(F32, (64,), "moments") + 1000).astype(F32), np.array([0], I64)],
           tolerance={"rel": 1e-5})
     return r
@@ -164,6 +193,10 @@ def fused_batch_norm():
                           {"is_training": training, "data_format": form, "exponential_avg_factor": factor,
                            "epsilon": 0.001}, tolerance=NEAR[F32])
         r.add(f"empty_{training}", [np.zeros((0, 2, 2, 3), F32)] + channels(3), {"is_training": training})
+    for dtype in HALVES:
+        for training in (True, False):
+            r.add(f"{dtype.name}_{training}", [random_values(dtype, (2, 2, 2, 3), "fused")] + channels(3),
+                  {"is_training": training}, tolerance=NEAR[dtype])
     empty = np.zeros(0, F32)
     x, parts = random_values(F32, (2, 2, 2, 3), "fused"), channels(3)
     r.add("training_without_statistics", [x] + parts[:2] + [empty, empty], tolerance=NEAR[F32])
@@ -199,6 +232,11 @@ def layer_norm():
                   [random_values(dtype, shape, "layer"), random_values(dtype, inner, "layer", 1),
                    random_values(dtype, inner, "layer", 2)], {"axis": axis, "epsilon": 0.01},
                   tolerance={k: 4 * v for k, v in NEAR[dtype].items()})
+    for dtype in HALVES:
+        for shape in ((3, 4), (2, 3, 17)):
+            r.add(f"{dtype.name}_{text(shape)}",
+                  [random_values(dtype, shape, "layer"), random_values(dtype, shape[-1:], "layer", 1),
+                   random_values(dtype, shape[-1:], "layer", 2)], tolerance={**NEAR[dtype], "abs": 1e-3})
     return r
 
 
@@ -271,6 +309,6 @@ def einsum():
 
 def build():
     return {"Shape": lambda: shape_of("Shape"), "Size": lambda: shape_of("Size"), "Rank": lambda: shape_of("Rank"),
-            "BroadcastArgs": broadcast_args, "Eye": eye, "LinSpace": lin_space, "EmbeddingLookup": embedding_lookup,
+            "BroadcastArgs": broadcast_args, "Eye": eye, "LinSpace": lin_space, "EmbeddingLookup": embedding_lookup, "BooleanMask": boolean_mask,
             "Moments": moments, "BatchNorm": batch_norm, "FusedBatchNorm": fused_batch_norm, "LayerNorm": layer_norm,
             "Dropout": dropout, "Einsum": einsum}

@@ -1,4 +1,4 @@
-/* How far a float32 result lies from the exact one, which is given in double precision. Knows no function. Thread-safe. */
+/* How far a float32 result lies from the exact one, given in double precision. Knows no function. Thread-safe. */
 #ifndef FLOAT32_ERROR_H
 #define FLOAT32_ERROR_H
 

@@ -9,9 +9,10 @@
 #include <cmocka.h>
 
 #include "cpu_kernel_call.h"
-#include "portable/random_seed.h"
+#include "cpu/cpu_random.h"
 
 #include "portable/kernels/dialect.cl"
+#include "portable/kernels/half.cl"
 #include "portable/kernels/math_float32.cl"
 #include "portable/kernels/math_float64.cl"
 #include "portable/kernels/philox.cl"
@@ -46,6 +47,14 @@ static void philox_group_carries_into_the_upper_half(void **state)
     assert_memory_equal(&over, &want, sizeof over);
 }
 
+static void philox_groups_beyond_32_bits_are_counted(void **state)
+{
+    const gantry_words_t far = gantry_philox(7, 3, UINT64_C(5) << 33, 5, 6);
+    const gantry_words_t want = gantry_philox((UINT64_C(5) << 33) + 7, 3, 0, 5, 6);
+    (void)state;
+    assert_memory_equal(&far, &want, sizeof far);
+}
+
 static void angle_every_word_is_the_float64_product_rounded_once(void **state)
 {
     (void)state;
@@ -55,6 +64,32 @@ static void angle_every_word_is_the_float64_product_rounded_once(void **state)
         if (memcmp(&want, &got, sizeof got) != 0) {
             fail_msg("word %u: %a, not %a", m, (double)got, (double)want);
         }
+    }
+}
+
+/* ---- loops ---- */
+
+/* A loop that begins at a group beyond 2^32 gives what one gives at the start of a stream that lies as far on. */
+static void loops_beyond_2_to_the_32_groups_are_right(void **state)
+{
+    typedef void (*loop_t)(const gantry_k_draw_t *draw, int64_t first, int64_t groups, void *out);
+    static const loop_t loops[] = {
+        gantry__cpu_uniform_f32_base, gantry__cpu_uniform_f64_base,  gantry__cpu_uniform_f16_base,
+        gantry__cpu_normal_f32_base,  gantry__cpu_normal_f64_base,   gantry__cpu_normal_bf16_base,
+        gantry__cpu_words_32_base,    gantry__cpu_integers_64_base,
+    };
+    const int64_t first = (INT64_C(1) << 34) + 3, groups = 300;
+    const gantry_k_draw_t near = {.stream = {.low = (uint64_t)first, .high = 4, .key0 = 5}, .lowest = 2, .range = 99};
+    gantry_k_draw_t far = near;
+    static _Alignas(16) char got[300 * 16], want[300 * 16];
+    (void)state;
+    far.stream.low = 0;
+    for (size_t k = 0; k < sizeof loops / sizeof loops[0]; k++) {
+        memset(got, 0, sizeof got);
+        memset(want, 0, sizeof want);
+        loops[k](&far, first, groups, got);
+        loops[k](&near, 0, groups, want);
+        assert_memory_equal(got, want, sizeof got);
     }
 }
 
@@ -195,6 +230,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(philox_known_answers_are_met),
         cmocka_unit_test(philox_group_carries_into_the_upper_half),
+        cmocka_unit_test(philox_groups_beyond_32_bits_are_counted),
+        cmocka_unit_test(loops_beyond_2_to_the_32_groups_are_right),
         cmocka_unit_test(angle_every_word_is_the_float64_product_rounded_once),
         cmocka_unit_test(uniform_all_sizes_and_levels_matches_scalar_code),
         cmocka_unit_test(normal_is_box_muller_and_equal_on_all_levels),

@@ -71,7 +71,7 @@ static void assert_attrs(const gantry__op_def_t *op) {
         if (is_type != (attr->dtype_mask != 0)) fail_msg("%s: %s's set of types", op->name, attr->name);
         bool has_default = is_type && attr->i != GANTRY_DTYPE_NONE;
         if (has_default && !(attr->dtype_mask >> attr->i & 1)) fail_msg("%s: %s's default", op->name, attr->name);
-        if (attr->kind == GANTRY_ATTR_STRING) assert_non_null(attr->s);
+        if (attr->kind == GANTRY_ATTR_STRING && !attr->required) assert_non_null(attr->s);
         for (uint32_t j = 0; j < k; ++j) assert_string_not_equal(op->attrs[j].name, attr->name);
     }
 }
@@ -185,8 +185,9 @@ static void info_lists_names_of_every_op(void **state) {
         assert_int_equal(info.attr_count, op->attr_count);
         for (size_t k = 0; k < info.input_count; ++k) {
             char expected[64];
-            bool list = (op->inputs[k].flags & GANTRY__ARG_LIST) != 0;
-            (void)snprintf(expected, sizeof expected, "%s%s", op->inputs[k].name, list ? "..." : "");
+            const uint32_t flags = op->inputs[k].flags;
+            const char *mark = flags & GANTRY__ARG_LIST ? "..." : flags & GANTRY__ARG_OPTIONAL ? "?" : "";
+            (void)snprintf(expected, sizeof expected, "%s%s", op->inputs[k].name, mark);
             assert_string_equal(info.inputs[k], expected);
         }
         for (size_t k = 0; k < info.output_count; ++k) {

@@ -54,6 +54,8 @@ static void shapes(gantry_scope_t *scope) {
 static void made(gantry_scope_t *scope) {
     EXPECT_F32(gantry_eye(scope, 2, 3, GANTRY_FLOAT32), 1, 0, 0, 0, 1, 0);
     EXPECT_F32(gantry_lin_space(scope, gantry_scalar_f32(scope, 1), gantry_scalar_f32(scope, 3), 3), 1, 2, 3);
+    const gantry_tensor_t *x = matrix(scope), *even = gantry_equal(scope, x, F32(scope, 2, 4, 6));
+    EXPECT_F32(gantry_boolean_mask(scope, x, even, 0), 6);
     EXPECT_F32(gantry_embedding_lookup(scope, matrix(scope), I32(scope, 1, 1)), 4, 5, 6, 4, 5, 6);
     const gantry_tensor_t *both[] = {matrix(scope), matrix(scope)};
     EXPECT_F32(gantry_einsum(scope, "ij,kj->ik", both, 2), 14, 32, 32, 77);
@@ -232,6 +234,7 @@ static void run_all(gantry_scope_t *scope) {
     (void)gantry_split(scope, x, 1, out, 3);
     (void)gantry_split_v(scope, x, sizes, 1, out, 2);
     (void)gantry_shape(scope, x, GANTRY_INT32);
+    (void)gantry_boolean_mask(scope, x, gantry_equal(scope, x, x), 0);
     (void)gantry_eye(scope, 20, 20, GANTRY_FLOAT32);
     (void)gantry_lin_space(scope, gantry_scalar_f32(scope, 1), gantry_scalar_f32(scope, 3), 30);
     (void)gantry_moments(scope, x, NULL, &mean, &variance);

@@ -26,11 +26,19 @@
 #define GANTRY_ITEM_TEXT
 #define GANTRY_PARAMETERS(type) const type *
 
-#define GANTRY_ITEM_FAULT(fault, code_, input_, position_)                         \
-    do {                                                                           \
-        ((GANTRY_GLOBAL uint *)(fault))[0] = (uint)(code_);                        \
-        ((GANTRY_GLOBAL uint *)(fault))[1] = (uint)(input_);                       \
-        ((GANTRY_GLOBAL GANTRY_LONG *)(fault))[1] = (GANTRY_LONG)(position_);      \
+/* In C the first item of a range that fails is the one that is told; on devices any of them. */
+#if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
+#define GANTRY_IS_FAULT_FREE(fault) 1
+#else
+#define GANTRY_IS_FAULT_FREE(fault) (((uint *)(fault))[0] == 0)
+#endif
+#define GANTRY_ITEM_FAULT(fault, code_, input_, position_)                                 \
+    do {                                                                                   \
+        if (GANTRY_IS_FAULT_FREE(fault)) {                                                 \
+            ((GANTRY_GLOBAL uint *)(fault))[0] = (uint)(code_);                            \
+            ((GANTRY_GLOBAL uint *)(fault))[1] = (uint)(input_);                           \
+            ((GANTRY_GLOBAL GANTRY_LONG *)(fault))[1] = (GANTRY_LONG)(position_);          \
+        }                                                                                  \
     } while (0)
 
 #if defined(__OPENCL_VERSION__) || defined(__CUDACC__)

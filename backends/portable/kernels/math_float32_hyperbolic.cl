@@ -53,7 +53,8 @@ GANTRY_FN GANTRY_F32 gantry_sinh_f32(GANTRY_F32 x)
     GANTRY_F32 u = bounded * bounded;
     GANTRY_F32 p = GANTRY_SINH_3_F32 * u + GANTRY_SINH_2_F32;
     GANTRY_F32 large = gantry__exp_pair_f32(bounded, 0x80000000u);
-    GANTRY_F32 small, y;
+    GANTRY_F32 small;
+    GANTRY_F32 y;
 
     p = p * u + GANTRY_SINH_1_F32;
     p = p * u + GANTRY_SINH_0_F32;
@@ -147,12 +148,14 @@ GANTRY_FN GANTRY_F32 gantry_atanh_f32(GANTRY_F32 x)
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 u = a * a;
     GANTRY_F32 square = u * u;
-    GANTRY_F32 p = (GANTRY_ATANH_5_F32 * u + GANTRY_ATANH_4_F32) * square + (GANTRY_ATANH_3_F32 * u + GANTRY_ATANH_2_F32);
+    GANTRY_F32 p = GANTRY_ATANH_5_F32 * u + GANTRY_ATANH_4_F32;
     GANTRY_F32 t = (a + a) / (1.0f - a);
     GANTRY_F32 w = 1.0f + t;
     GANTRY_F32 large = 0.5f * gantry__log_sum_f32(w, 1.0f - (w - t), 0.0f);
-    GANTRY_F32 small, y;
+    GANTRY_F32 small;
+    GANTRY_F32 y;
 
+    p = p * square + (GANTRY_ATANH_3_F32 * u + GANTRY_ATANH_2_F32);
     p = p * square + (GANTRY_ATANH_1_F32 * u + GANTRY_ATANH_0_F32);
     small = a + a * u * p;
     y = a < 0.5f ? small : large;

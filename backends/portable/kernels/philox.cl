@@ -1,9 +1,11 @@
 /* Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011) and what TensorFlow
- * makes of its words. Comes after dialect.cl and the math texts; C loops and device text share it.
+ * makes of its words. Comes after dialect.cl, the math texts and half.cl; C loops and device text share it.
  *
- * A 128-bit counter and a 64-bit key give four words; group g of a stream is the output at counter + g. A uniform
- * float32 takes one word, a float64 two; normal values come in pairs by Box and Muller's method, sine first, from two
- * uniforms. All with the same bits on every device, uniforms also with TensorFlow's. */
+ * A 128-bit counter and a 64-bit key give four words; group g of a stream is the output at counter + g. A value of 32
+ * bits or less takes one word, one of 64 bits two; normal values come in pairs by Box and Muller's method, sine first,
+ * from two uniforms. All with the same bits on every device, uniforms and integers also with TensorFlow's. */
+#ifndef GANTRY_PHILOX_CL
+#define GANTRY_PHILOX_CL
 
 typedef struct gantry_words_t {
     uint a, b, c, d;
@@ -49,6 +51,34 @@ GANTRY_FN float gantry_uniform_f32(uint word)
     return GANTRY_AS_FLOAT((word & 0x007fffffu) | 0x3f800000u) - 1.0f;
 }
 
+/* [0, 1) from as many low bits as the type's fraction has. */
+GANTRY_FN ushort gantry_uniform_f16(uint word)
+{
+    return gantry_f32_to_f16((float)(int)(word & 0x3ffu) * 9.765625e-4f); /* 2^-10 */
+}
+
+GANTRY_FN ushort gantry_uniform_bf16(uint word)
+{
+    return gantry_f32_to_bf16((float)(int)(word & 0x7fu) * 7.8125e-3f); /* 2^-7 */
+}
+
+/* lowest + a number below range, which is slightly likelier to be a small one unless range is a power of two. */
+GANTRY_FN uint gantry_integer_32(uint word, uint lowest, uint range)
+{
+    return lowest + word % range;
+}
+
+/* 64 bits, the first word below the second. */
+GANTRY_FN ulong gantry_two_words(uint first, uint second)
+{
+    return (ulong)second << 32 | (ulong)first;
+}
+
+GANTRY_FN ulong gantry_integer_64(uint first, uint second, ulong lowest, ulong range)
+{
+    return lowest + gantry_two_words(first, second) % range;
+}
+
 /* 2 pi u for the u of gantry_uniform_f32(word), as the float64 product rounded to float32, without float64: the product
  * of the 23-bit integer and 2 pi = HIGH + LOW in two parts, HIGH's own rounding error from halves of 12 bits, whose
  * products are exact. */
@@ -74,6 +104,20 @@ GANTRY_FN float gantry_radius_f32(uint word)
     return gantry_sqrt_f32(-2.0f * gantry_log_f32(u < 1.0e-7f ? 1.0e-7f : u));
 }
 
+/* The four normal values of a block. */
+GANTRY_FN void gantry_normals_f32(const gantry_words_t w, float *values)
+{
+    const float radius_0 = gantry_radius_f32(w.a);
+    const float radius_1 = gantry_radius_f32(w.c);
+    const float angle_0 = gantry_angle_f32(w.b);
+    const float angle_1 = gantry_angle_f32(w.d);
+
+    values[0] = gantry_sin_4pi_f32(angle_0) * radius_0;
+    values[1] = gantry_cos_4pi_f32(angle_0) * radius_0;
+    values[2] = gantry_sin_4pi_f32(angle_1) * radius_1;
+    values[3] = gantry_cos_4pi_f32(angle_1) * radius_1;
+}
+
 #if GANTRY_HAS_FLOAT64
 /* [0, 1) from the low 20 bits of one word above all of the next. */
 GANTRY_FN double gantry_uniform_f64(uint first, uint second)
@@ -87,4 +131,16 @@ GANTRY_FN double gantry_radius_f64(double u)
 {
     return gantry_sqrt_f64(-2.0 * gantry_log_f64(u < 1.0e-7 ? 1.0e-7 : u));
 }
+
+/* The two of a block. */
+GANTRY_FN void gantry_normals_f64(const gantry_words_t w, double *values)
+{
+    const double radius = gantry_radius_f64(gantry_uniform_f64(w.a, w.b));
+    const double angle = 6.283185307179586 * gantry_uniform_f64(w.c, w.d);
+
+    values[0] = gantry_sin_4pi_f64(angle) * radius;
+    values[1] = gantry_cos_4pi_f64(angle) * radius;
+}
+#endif
+
 #endif

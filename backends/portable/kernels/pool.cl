@@ -15,19 +15,18 @@ GANTRY_ITEM void GANTRY_ITEM_FN(max_pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBA
 {
     const gantry_pixel_t at = gantry_pixel((ulong)i, (ulong)p->out_height, (ulong)p->out_width, (ulong)p->channels,
                                            p->work.count);
+    const GANTRY_LONG y = at.y * p->step_y - p->top, left = at.x * p->step_x - p->left;
+    const gantry_reach_t rows = gantry_reach(y, 1, p->rows, p->height);
+    const gantry_reach_t columns = gantry_reach(left, 1, p->columns, p->width);
     C best = GANTRY_POOL_LEAST;
 
-    for (GANTRY_LONG r = 0; r < p->rows; r++) {
-        const GANTRY_LONG y = at.y * p->step_y - p->top + r;
+    for (GANTRY_LONG r = rows.first; r < rows.end; r++) {
+        const GANTRY_LONG row = (at.image * p->height + y + r) * p->width + left;
 
-        for (GANTRY_LONG c = 0; c < p->columns && gantry_is_inside(y, p->height); c++) {
-            const GANTRY_LONG column = at.x * p->step_x - p->left + c;
+        for (GANTRY_LONG c = columns.first; c < columns.end; c++) {
+            const C value = GANTRY_WIDEN(x[(row + c) * p->channels + at.channel]);
 
-            if (gantry_is_inside(column, p->width)) {
-                const C value =
-                    GANTRY_WIDEN(x[((at.image * p->height + y) * p->width + column) * p->channels + at.channel]);
-                best = value > best ? value : best;
-            }
+            best = value > best ? value : best;
         }
     }
     out[i] = GANTRY_NARROW(best);

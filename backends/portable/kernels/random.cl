@@ -1,49 +1,78 @@
-/* Uniform and normal values from Philox words. Before this come dialect, launch, types (T is float or double), the math
- * texts, philox and work, whose elements are here groups: four float32 or two float64 values of one counter step. */
+/* Values that take a fixed number of Philox words: uniform, normal, integers. Before this come dialect, launch, types,
+ * the math texts, half, philox and work, whose elements are here groups: the values of one counter step, four, or two
+ * of 64 bits. T is a floating type, or uint or ulong for integers of that size. */
 typedef struct gantry_random_t {
     gantry_work_t work; /* groups */
     GANTRY_LONG values; /* elements of out: the last group may be cut short */
     ulong low;
     ulong high;
     ulong key;
+    ulong lowest; /* of integers */
+    ulong range;  /* of integers: how many values there are; 0: all */
 } gantry_random_t;
 
-#define GANTRY_GROUP (16 / (int)sizeof(T))
+#if GANTRY_T_ID == 2 || GANTRY_T_ID == 23
+#define GANTRY_GROUP 2
+#else
+#define GANTRY_GROUP 4
+#endif
 
+#define GANTRY_FOUR(values, value)  \
+    {                               \
+        values[0] = (T)value(w.a);  \
+        values[1] = (T)value(w.b);  \
+        values[2] = (T)value(w.c);  \
+        values[3] = (T)value(w.d);  \
+    }
+
+#if GANTRY_T_IS_INT
 /* The values of one group. */
-GANTRY_FN void gantry_uniform_group(const gantry_words_t w, T *values)
+GANTRY_FN void gantry_integers_group(const gantry_words_t w, const gantry_random_t *p, T *values)
 {
+#if GANTRY_T_ID == 22
+    const uint lowest = (uint)p->lowest;
+    const uint range = (uint)p->range;
+
+#define GANTRY_INTEGER(word) (range == 0 ? (word) : gantry_integer_32(word, lowest, range))
+    GANTRY_FOUR(values, GANTRY_INTEGER)
+#else
+#define GANTRY_INTEGER(first, second) \
+    (p->range == 0 ? gantry_two_words(first, second) : gantry_integer_64(first, second, p->lowest, p->range))
+    values[0] = GANTRY_INTEGER(w.a, w.b);
+    values[1] = GANTRY_INTEGER(w.c, w.d);
+#endif
+}
+#else
+GANTRY_FN void gantry_uniform_group(const gantry_words_t w, const gantry_random_t *p, T *values)
+{
+    (void)p;
 #if GANTRY_T_ID == 1
-    values[0] = gantry_uniform_f32(w.a);
-    values[1] = gantry_uniform_f32(w.b);
-    values[2] = gantry_uniform_f32(w.c);
-    values[3] = gantry_uniform_f32(w.d);
+    GANTRY_FOUR(values, gantry_uniform_f32)
+#elif GANTRY_T_ID == 14
+    GANTRY_FOUR(values, gantry_uniform_bf16)
+#elif GANTRY_T_ID == 19
+    GANTRY_FOUR(values, gantry_uniform_f16)
 #else
     values[0] = gantry_uniform_f64(w.a, w.b);
     values[1] = gantry_uniform_f64(w.c, w.d);
 #endif
 }
 
-GANTRY_FN void gantry_normal_group(const gantry_words_t w, T *values)
+GANTRY_FN void gantry_normal_group(const gantry_words_t w, const gantry_random_t *p, T *values)
 {
-#if GANTRY_T_ID == 1
-    const float radius_0 = gantry_radius_f32(w.a);
-    const float radius_1 = gantry_radius_f32(w.c);
-    const float angle_0 = gantry_angle_f32(w.b);
-    const float angle_1 = gantry_angle_f32(w.d);
+    C normals[GANTRY_GROUP];
 
-    values[0] = gantry_sin_4pi_f32(angle_0) * radius_0;
-    values[1] = gantry_cos_4pi_f32(angle_0) * radius_0;
-    values[2] = gantry_sin_4pi_f32(angle_1) * radius_1;
-    values[3] = gantry_cos_4pi_f32(angle_1) * radius_1;
+    (void)p;
+#if GANTRY_GROUP == 4
+    gantry_normals_f32(w, normals);
 #else
-    const double radius = gantry_radius_f64(gantry_uniform_f64(w.a, w.b));
-    const double angle = 6.283185307179586 * gantry_uniform_f64(w.c, w.d);
-
-    values[0] = gantry_sin_4pi_f64(angle) * radius;
-    values[1] = gantry_cos_4pi_f64(angle) * radius;
+    gantry_normals_f64(w, normals);
 #endif
+    for (int v = 0; v < GANTRY_GROUP; v++) {
+        values[v] = GANTRY_NARROW(normals[v]);
+    }
 }
+#endif
 
 #if GANTRY_SERIAL
 #define GANTRY_STORE_GROUP(to, values, count) \
@@ -83,10 +112,14 @@ GANTRY_FN void gantry_store_group(GANTRY_GLOBAL T *to, const T *values, int coun
         for (GANTRY_LONG g = GANTRY_FIRST(p.work); g < GANTRY_END(p.work); g += GANTRY_STEP) {   \
             T values[GANTRY_GROUP];                                                              \
             const int count = g < whole ? GANTRY_GROUP : (int)(p.values - whole * GANTRY_GROUP); \
-            group(gantry_philox(p.low, p.high, (ulong)g, key0, key1), values);                   \
+            group(gantry_philox(p.low, p.high, (ulong)g, key0, key1), &p, values);               \
             GANTRY_STORE_GROUP(outs + g * GANTRY_GROUP, values, count);                          \
         }                                                                                        \
     }
 
+#if GANTRY_T_IS_INT
+GANTRY_RANDOM_KERNEL(integers, gantry_integers_group)
+#else
 GANTRY_RANDOM_KERNEL(uniform, gantry_uniform_group)
 GANTRY_RANDOM_KERNEL(normal, gantry_normal_group)
+#endif

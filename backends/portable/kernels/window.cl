@@ -40,4 +40,20 @@ GANTRY_FN int gantry_is_inside(GANTRY_LONG place, GANTRY_LONG size)
     return (ulong)place < (ulong)size;
 }
 
+/* The elements [first, end) of a window that lie inside the image, along one dimension: element e is at place + e * spread
+ * of [0, size). A window may be larger than any image; what is outside costs nothing. */
+typedef struct gantry_reach_t {
+    GANTRY_LONG first, end;
+} gantry_reach_t;
+
+GANTRY_FN gantry_reach_t gantry_reach(GANTRY_LONG place, GANTRY_LONG spread, GANTRY_LONG elements, GANTRY_LONG size)
+{
+    const GANTRY_LONG left = size > place ? (size - place + spread - 1) / spread : 0;
+    gantry_reach_t reach;
+
+    reach.first = place < 0 ? (spread - 1 - place) / spread : 0;
+    reach.end = left < elements ? left : elements;
+    return reach;
+}
+
 #endif

@@ -12,22 +12,19 @@ GANTRY_ITEM void GANTRY_ITEM_FN(avg_pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBA
 {
     const gantry_pixel_t at = gantry_pixel((ulong)i, (ulong)p->out_height, (ulong)p->out_width, (ulong)p->channels,
                                            p->work.count);
+    const GANTRY_LONG y = at.y * p->step_y - p->top, left = at.x * p->step_x - p->left;
+    const gantry_reach_t rows = gantry_reach(y, 1, p->rows, p->height);
+    const gantry_reach_t columns = gantry_reach(left, 1, p->columns, p->width);
     C sum = (C)0;
-    int count = 0;
 
-    for (GANTRY_LONG r = 0; r < p->rows; r++) {
-        const GANTRY_LONG y = at.y * p->step_y - p->top + r;
+    for (GANTRY_LONG r = rows.first; r < rows.end; r++) {
+        const GANTRY_LONG row = (at.image * p->height + y + r) * p->width + left;
 
-        for (GANTRY_LONG c = 0; c < p->columns && gantry_is_inside(y, p->height); c++) {
-            const GANTRY_LONG column = at.x * p->step_x - p->left + c;
-
-            if (gantry_is_inside(column, p->width)) {
-                sum += GANTRY_WIDEN(x[((at.image * p->height + y) * p->width + column) * p->channels + at.channel]);
-                count++;
-            }
+        for (GANTRY_LONG c = columns.first; c < columns.end; c++) {
+            sum += GANTRY_WIDEN(x[(row + c) * p->channels + at.channel]);
         }
     }
-    out[i] = GANTRY_NARROW((C)(sum / (C)count));
+    out[i] = GANTRY_NARROW(sum / (C)((rows.end - rows.first) * (columns.end - columns.first)));
 }
 GANTRY_ITEMS_1_1(avg_pool, T, T, gantry_window_t)
 
@@ -42,18 +39,17 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
     const GANTRY_LONG own = p->planes != 0 ? at.image % filters : at.channel; /* which filter */
     const GANTRY_LONG image = p->planes != 0 ? at.image / p->depth : at.image;
     const GANTRY_LONG channel = p->planes != 0 ? 0 : own / p->depth;
+    const GANTRY_LONG y = at.y * p->step_y - p->top, left = at.x * p->step_x - p->left;
+    const gantry_reach_t rows = gantry_reach(y, p->spread_y, p->rows, p->height);
+    const gantry_reach_t columns = gantry_reach(left, p->spread_x, p->columns, p->width);
     C sum = (C)0;
 
-    for (GANTRY_LONG r = 0; r < p->rows; r++) {
-        const GANTRY_LONG y = at.y * p->step_y - p->top + r * p->spread_y;
+    for (GANTRY_LONG r = rows.first; r < rows.end; r++) {
+        const GANTRY_LONG row = (image * p->height + y + r * p->spread_y) * p->width + left;
 
-        for (GANTRY_LONG c = 0; c < p->columns && gantry_is_inside(y, p->height); c++) {
-            const GANTRY_LONG column = at.x * p->step_x - p->left + c * p->spread_x;
-
-            if (gantry_is_inside(column, p->width)) {
-                sum += GANTRY_WIDEN(x[((image * p->height + y) * p->width + column) * p->channels + channel]) *
-                       GANTRY_WIDEN(filter[(r * p->columns + c) * filters + own]);
-            }
+        for (GANTRY_LONG c = columns.first; c < columns.end; c++) {
+            sum += GANTRY_WIDEN(x[(row + c * p->spread_x) * p->channels + channel]) *
+                   GANTRY_WIDEN(filter[(r * p->columns + c) * filters + own]);
         }
     }
     out[i] = GANTRY_NARROW(sum);

@@ -111,3 +111,17 @@ GANTRY_FN ulong gantry_divide_position(ulong position, ulong size, GANTRY_LONG c
 {
     return count >> 32 ? position / size : (ulong)((uint)position / (uint)size);
 }
+
+/* Items (item.cl) that are runs of neighbours in a row: of one element on cards, of some dozens on processors, where what
+ * it takes to find the row is then paid once for all of them. GANTRY_FIND_RUN sets item i's row (of all `items`) and which
+ * of its elements are meant. */
+typedef struct gantry_runs_t {
+    GANTRY_LONG size;   /* elements of a row */
+    GANTRY_LONG length; /* of an item, but the last of a row may have fewer */
+    GANTRY_LONG count;  /* items of a row */
+} gantry_runs_t;
+
+#define GANTRY_FIND_RUN(runs, items)                                                                                 \
+    const GANTRY_LONG line = (GANTRY_LONG)gantry_divide_position((ulong)i, (ulong)(runs).count, items);              \
+    const GANTRY_LONG first = (i - line * (runs).count) * (runs).length;                                             \
+    const GANTRY_LONG end = (runs).size - first < (runs).length ? (runs).size : first + (runs).length;

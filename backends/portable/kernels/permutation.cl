@@ -1,0 +1,41 @@
+/* InvertPermutation, in three launches: nothing is written twice unless two elements are equal, and then one of them
+ * finds the other's number, or none where it is no index at all. T is int or long. */
+#ifndef GANTRY_PERMUTATION_PARAMETERS
+#define GANTRY_PERMUTATION_PARAMETERS
+typedef struct gantry_permutation_t {
+    gantry_work_t work;
+} gantry_permutation_t;
+#endif
+
+#ifdef GANTRY_ITEM_TEXT
+
+#define GANTRY_IS_INDEX(value) ((value) >= 0 && (value) < p->work.count)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(unset)(GANTRY_GLOBAL T *y, GANTRY_PARAMETERS(gantry_permutation_t) p,
+                                       const GANTRY_LONG i)
+{
+    (void)p;
+    y[i] = (T)-1;
+}
+GANTRY_ITEMS_0_1(unset, T, gantry_permutation_t)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(invert)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *y,
+                                        GANTRY_PARAMETERS(gantry_permutation_t) p, const GANTRY_LONG i)
+{
+    if (GANTRY_IS_INDEX(x[i])) {
+        y[x[i]] = (T)i;
+    }
+}
+GANTRY_ITEMS_1_1(invert, T, T, gantry_permutation_t)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(check)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *y,
+                                       GANTRY_PARAMETERS(gantry_permutation_t) p, GANTRY_GLOBAL uchar *fault,
+                                       const GANTRY_LONG i)
+{
+    if (!GANTRY_IS_INDEX(x[i]) || y[x[i]] != (T)i) {
+        GANTRY_ITEM_FAULT(fault, GANTRY_FAULT_BAD_PERMUTATION, 0, i);
+    }
+}
+GANTRY_ITEMS_1_1F(check, T, T, gantry_permutation_t)
+
+#endif

@@ -1,0 +1,107 @@
+/* Ops in which each place of the output has a place in the input, found dimension by dimension: Pad, MirrorPad, Tile,
+ * Roll; by element size.
+ *
+ * In every dimension the input's index is the output's plus an offset; what is then outside of the input is
+ *     border   not there: the place gets `value`                       Pad
+ *     mirror   mirrored at the nearer end                              MirrorPad
+ *     wrap     taken modulo the input's size                           Tile, Roll
+ *
+ * Items are runs in the last dimension, the only one whose stride is 1. */
+#ifndef GANTRY_REMAP_PARAMETERS
+#define GANTRY_REMAP_PARAMETERS
+typedef struct gantry_remap_t {
+    gantry_work_t work;
+    GANTRY_LONG rank;       /* at least 1 */
+    gantry_runs_t runs;     /* of the output's last dimension */
+    GANTRY_LONG edge;       /* mirror: 1 when the outermost element is repeated, else 0 */
+    GANTRY_LONG most_place; /* wrap: no index plus offset is above */
+    ulong value;            /* border: its bits */
+    GANTRY_LONG dims[8];    /* of the output */
+    GANTRY_LONG sizes[8];   /* of the input */
+    GANTRY_LONG strides[8]; /* of the input */
+    GANTRY_LONG offsets[8]; /* wrap: in [0, size) */
+} gantry_remap_t;
+#endif
+
+#ifdef GANTRY_ITEM_TEXT
+
+/* Sets first and end (the item's part of its row), row_size and offset (of the last dimension), and outs, the row; does
+ * `use_place`, statements, for every other dimension d, `place` being the output's index and the offset. */
+#define GANTRY_FIND_PLACES(use_place)                                                              \
+    GANTRY_FIND_RUN(p->runs, p->work.count)                                                        \
+    const int last = (int)p->rank - 1;                                                             \
+    const GANTRY_LONG row_size = p->sizes[last];                                                   \
+    const GANTRY_LONG offset = p->offsets[last];                                                   \
+    GANTRY_GLOBAL T *outs = out + line * p->runs.size;                                             \
+    ulong rest = (ulong)line;                                                                      \
+    for (int d = last - 1; d >= 0; d--) {                                                          \
+        const ulong next = gantry_divide_position(rest, (ulong)p->dims[d], p->work.count);         \
+        const GANTRY_LONG place = (GANTRY_LONG)(rest - next * (ulong)p->dims[d]) + p->offsets[d];  \
+        rest = next;                                                                               \
+        use_place                                                                                  \
+    }
+
+GANTRY_ITEM void GANTRY_ITEM_FN(border)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
+                                        GANTRY_PARAMETERS(gantry_remap_t) p, const GANTRY_LONG i)
+{
+    int is_inside = 1;
+    GANTRY_LONG row = 0; /* of the input, as long as it is inside */
+    GANTRY_FIND_PLACES({
+        is_inside = is_inside && place >= 0 && place < p->sizes[d];
+        row += place * p->strides[d];
+    })
+    const T value = (T)p->value;
+    GANTRY_LONG begin_inside = is_inside ? -offset : end;
+    GANTRY_LONG end_inside = is_inside ? row_size - offset : end;
+
+    begin_inside = begin_inside < first ? first : begin_inside > end ? end : begin_inside;
+    end_inside = end_inside < begin_inside ? begin_inside : end_inside > end ? end : end_inside;
+    for (GANTRY_LONG e = first; e < begin_inside; e++) {
+        outs[e] = value;
+    }
+    for (GANTRY_LONG e = begin_inside; e < end_inside; e++) {
+        outs[e] = x[row + e + offset];
+    }
+    for (GANTRY_LONG e = end_inside; e < end; e++) {
+        outs[e] = value;
+    }
+}
+GANTRY_ITEMS_1_1(border, T, T, gantry_remap_t)
+
+#define GANTRY_MIRROR(place, size) \
+    ((place) < 0 ? -(place) - p->edge : (place) >= (size) ? 2 * (size) - 2 + p->edge - (place) : (place))
+
+GANTRY_ITEM void GANTRY_ITEM_FN(mirror)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
+                                        GANTRY_PARAMETERS(gantry_remap_t) p, const GANTRY_LONG i)
+{
+    GANTRY_GLOBAL const T *ins = x;
+    GANTRY_FIND_PLACES(ins += GANTRY_MIRROR(place, p->sizes[d]) * p->strides[d];)
+    for (GANTRY_LONG e = first; e < end; e++) {
+        outs[e] = ins[GANTRY_MIRROR(e + offset, row_size)];
+    }
+}
+GANTRY_ITEMS_1_1(mirror, T, T, gantry_remap_t)
+
+#define GANTRY_WRAP(place, size) \
+    ((place) - (GANTRY_LONG)gantry_divide_position((ulong)(place), (ulong)(size), p->most_place) * (size))
+
+GANTRY_ITEM void GANTRY_ITEM_FN(wrap)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
+                                      GANTRY_PARAMETERS(gantry_remap_t) p, const GANTRY_LONG i)
+{
+    GANTRY_GLOBAL const T *ins = x;
+    GANTRY_FIND_PLACES(ins += GANTRY_WRAP(place, p->sizes[d]) * p->strides[d];)
+    GANTRY_LONG at = GANTRY_WRAP(first + offset, row_size);
+    GANTRY_LONG e = first;
+
+    while (e < end) {
+        const GANTRY_LONG left = row_size - at < end - e ? row_size - at : end - e;
+        for (GANTRY_LONG k = 0; k < left; k++) {
+            outs[e + k] = ins[at + k];
+        }
+        e += left;
+        at = 0;
+    }
+}
+GANTRY_ITEMS_1_1(wrap, T, T, gantry_remap_t)
+
+#endif

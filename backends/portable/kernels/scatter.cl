@@ -1,0 +1,116 @@
+/* Where indices lead: the slices that GatherNd takes, and the keys by which updates are put in order for ScatterNd, the
+ * TensorScatter ops and the segment ops. A key is the number of the slice that an update goes to, or NO_SLICE: it goes
+ * nowhere. Sorted stably by key (sort.cl), all updates of a slice lie side by side in their order, so that one item per
+ * element of a slice can walk them: no atomics, and the same bits everywhere.
+ *
+ *     indices   2 0 2 1        keys, sorted   0 1 2 2        the item at the first 2 does slice 2
+ *                              positions      1 3 0 2
+ *
+ * gather_nd and scatter_last are made by element size. */
+#ifndef GANTRY_SCATTER_PARAMETERS
+#define GANTRY_SCATTER_PARAMETERS
+
+/* Rows of `depth` indices, which lead to slices of inner elements in a tensor that begins with dims. */
+typedef struct gantry_slices_t {
+    gantry_work_t work;
+    GANTRY_LONG depth, inner;
+    GANTRY_LONG dims[8];
+    GANTRY_LONG is_wide;     /* indices of 64 bits */
+    GANTRY_LONG ignores_bad; /* those that lead outside */
+    GANTRY_LONG input;       /* the indices' place among the op's inputs */
+} gantry_slices_t;
+
+/* Ids in [0, limit); those of each row of per_row begin behind the ids before it. */
+typedef struct gantry_segments_t {
+    gantry_work_t work;
+    GANTRY_LONG limit, per_row;
+    GANTRY_LONG is_wide;
+    GANTRY_LONG drops_negative, drops_large; /* what is not in [0, limit), which is else a fault */
+    GANTRY_LONG is_sorted;                   /* a smaller id after a larger one is a fault */
+    GANTRY_LONG input;
+} gantry_segments_t;
+
+/* `count` updates, slices of inner elements each. */
+typedef struct gantry_scatter_last_t {
+    gantry_work_t work;
+    GANTRY_LONG count, inner;
+} gantry_scatter_last_t;
+
+#endif
+
+#ifdef GANTRY_ITEM_TEXT
+
+/* The slice that the row of indices leads to, or -1. */
+GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(find_slice)(GANTRY_GLOBAL const uchar *indices,
+                                                   GANTRY_PARAMETERS(gantry_slices_t) p, const GANTRY_LONG row)
+{
+    GANTRY_LONG slice = 0;
+    int is_inside = 1;
+
+    for (GANTRY_LONG d = 0; d < p->depth; d++) {
+        const GANTRY_LONG index = GANTRY_GET_INDEX(indices, p->is_wide, row * p->depth + d);
+
+        is_inside = is_inside && index >= 0 && index < p->dims[d];
+        slice = is_inside ? slice * p->dims[d] + index : 0;
+    }
+    return is_inside ? slice : -1;
+}
+
+GANTRY_ITEM void GANTRY_ITEM_FN(gather_nd)(GANTRY_GLOBAL const T *params, GANTRY_GLOBAL const uchar *indices,
+                                           GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_slices_t) p,
+                                           GANTRY_GLOBAL uchar *fault, const GANTRY_LONG i)
+{
+    const GANTRY_LONG row = i / p->inner;
+    const GANTRY_LONG slice = GANTRY_ITEM_FN(find_slice)(indices, p, row);
+
+    out[i] = slice < 0 ? (T)0 : params[slice * p->inner + i % p->inner];
+    if (slice < 0 && !p->ignores_bad) {
+        GANTRY_ITEM_FAULT(fault, GANTRY_FAULT_INDEX_OUT_OF_RANGE, p->input, row);
+    }
+}
+GANTRY_ITEMS_2_1F(gather_nd, T, uchar, T, gantry_slices_t)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(slice_keys)(GANTRY_GLOBAL const uchar *indices, GANTRY_GLOBAL uint *keys,
+                                            GANTRY_PARAMETERS(gantry_slices_t) p, GANTRY_GLOBAL uchar *fault,
+                                            const GANTRY_LONG i)
+{
+    const GANTRY_LONG slice = GANTRY_ITEM_FN(find_slice)(indices, p, i);
+
+    keys[i] = slice < 0 ? GANTRY_NO_SLICE : (uint)slice;
+    if (slice < 0 && !p->ignores_bad) {
+        GANTRY_ITEM_FAULT(fault, GANTRY_FAULT_INDEX_OUT_OF_RANGE, p->input, i);
+    }
+}
+GANTRY_ITEMS_1_1F(slice_keys, uchar, uint, gantry_slices_t)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(segment_keys)(GANTRY_GLOBAL const uchar *ids, GANTRY_GLOBAL uint *keys,
+                                              GANTRY_PARAMETERS(gantry_segments_t) p, GANTRY_GLOBAL uchar *fault,
+                                              const GANTRY_LONG i)
+{
+    const GANTRY_LONG id = GANTRY_GET_INDEX(ids, p->is_wide, i);
+    const int is_outside = id < 0 || id >= p->limit;
+    const int is_dropped = id < 0 ? p->drops_negative != 0 : p->drops_large != 0;
+    const int falls = p->is_sorted && i > 0 && id < GANTRY_GET_INDEX(ids, p->is_wide, i - 1);
+
+    keys[i] = is_outside || falls ? GANTRY_NO_SLICE : (uint)(i / p->per_row * p->limit + id);
+    if (falls || (is_outside && !is_dropped)) {
+        GANTRY_ITEM_FAULT(fault, GANTRY_FAULT_INDEX_OUT_OF_RANGE, p->input, i);
+    }
+}
+GANTRY_ITEMS_1_1F(segment_keys, uchar, uint, gantry_segments_t)
+
+/* Of several updates of a slice the last stays. */
+GANTRY_ITEM void GANTRY_ITEM_FN(scatter_last)(GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL const int *positions,
+                                              GANTRY_GLOBAL const T *updates, GANTRY_GLOBAL T *out,
+                                              GANTRY_PARAMETERS(gantry_scatter_last_t) p, const GANTRY_LONG i)
+{
+    const GANTRY_LONG at = i / p->inner, e = i % p->inner;
+    const uint key = keys[at];
+
+    if (key != GANTRY_NO_SLICE && (at + 1 == p->count || keys[at + 1] != key)) {
+        out[(GANTRY_LONG)key * p->inner + e] = updates[(GANTRY_LONG)positions[at] * p->inner + e];
+    }
+}
+GANTRY_ITEMS_3_1(scatter_last, uint, int, T, T, gantry_scatter_last_t)
+
+#endif

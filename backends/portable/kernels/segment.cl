@@ -1,0 +1,92 @@
+/* Slices combined: of updates that are sorted by the slice they go to (scatter.cl), the first of each slice's does them
+ * all, in their order. By element type; halves are summed as float32 and rounded once. */
+#ifndef GANTRY_SEGMENT_PARAMETERS
+#define GANTRY_SEGMENT_PARAMETERS
+
+/* `count` updates, slices of inner elements each. */
+typedef struct gantry_combine_t {
+    gantry_work_t work;
+    GANTRY_LONG count, inner;
+    GANTRY_LONG is_sorted;   /* the updates themselves are: there are no positions */
+    GANTRY_LONG takes_first; /* begins with the first update, not with what the output holds */
+} gantry_combine_t;
+
+typedef struct gantry_count_t {
+    gantry_work_t work;
+    GANTRY_LONG count;
+    GANTRY_LONG is_binary;
+} gantry_count_t;
+
+#endif
+
+#ifdef GANTRY_ITEM_TEXT
+
+/* sum = step, for each x, computed in the type A; the result is made of sum and the number of updates, n. */
+#define GANTRY_COMBINE(name, A, step, result)                                                                       \
+    GANTRY_ITEM void GANTRY_ITEM_FN(name)(GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL const int *positions,       \
+                                          GANTRY_GLOBAL const T *updates, GANTRY_GLOBAL T *out,                     \
+                                          GANTRY_PARAMETERS(gantry_combine_t) p, const GANTRY_LONG i)               \
+    {                                                                                                               \
+        const GANTRY_LONG first = i / p->inner, e = i % p->inner;                                                   \
+        const uint key = keys[first];                                                                               \
+                                                                                                                    \
+        if (key != GANTRY_NO_SLICE && (first == 0 || keys[first - 1] != key)) {                                \
+            GANTRY_GLOBAL T *at = out + (GANTRY_LONG)key * p->inner + e;                                            \
+            GANTRY_LONG n = 0;                                                                                      \
+            A sum = (A)GANTRY_WIDEN(*at);                                                                           \
+                                                                                                                    \
+            while (first + n < p->count && keys[first + n] == key) {                                                \
+                const GANTRY_LONG update = p->is_sorted ? first + n : (GANTRY_LONG)positions[first + n];            \
+                const A x = (A)GANTRY_WIDEN(updates[update * p->inner + e]);                                        \
+                                                                                                                    \
+                sum = n == 0 && p->takes_first ? x : (step);                                                        \
+                n++;                                                                                                \
+            }                                                                                                       \
+            *at = (T)GANTRY_NARROW((C)(result));                                                                    \
+        }                                                                                                           \
+    }                                                                                                               \
+    GANTRY_ITEMS_3_1(name, uint, int, T, T, gantry_combine_t)
+
+#if GANTRY_T_IS_UNSIGNED
+#define GANTRY_MEAN(sum, n) ((ulong)(C)(sum) / (ulong)(n))
+#elif GANTRY_T_IS_SIGNED
+#define GANTRY_MEAN(sum, n) ((GANTRY_LONG)(C)(sum) / (n))
+#else
+#define GANTRY_MEAN(sum, n) ((sum) / (U)(n))
+#endif
+
+GANTRY_COMBINE(combine_sum, U, sum + x, sum)
+GANTRY_COMBINE(combine_difference, U, sum - x, sum)
+GANTRY_COMBINE(combine_product, U, sum * x, sum)
+GANTRY_COMBINE(combine_mean, U, sum + x, GANTRY_MEAN(sum, n))
+/* As TensorFlow has them: a NaN stays until the next number. */
+GANTRY_COMBINE(segment_larger, C, sum > x ? sum : x, sum)
+GANTRY_COMBINE(segment_smaller, C, sum < x ? sum : x, sum)
+/* Here what the tensor held stays, if it is NaN, and NaN updates go. */
+GANTRY_COMBINE(scatter_larger, C, sum < x ? x : sum, sum)
+GANTRY_COMBINE(scatter_smaller, C, sum > x ? x : sum, sum)
+
+#undef GANTRY_COMBINE
+#undef GANTRY_MEAN
+
+/* How many updates a slice has, or 1. */
+GANTRY_ITEM void GANTRY_ITEM_FN(combine_count)(GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL T *out,
+                                               GANTRY_PARAMETERS(gantry_count_t) p, const GANTRY_LONG i)
+{
+    const uint key = keys[i];
+
+    if (key != GANTRY_NO_SLICE && (i == 0 || keys[i - 1] != key)) {
+        GANTRY_LONG low = i + 1, high = p->is_binary ? i + 1 : p->count;
+
+        while (low < high) {
+            const GANTRY_LONG middle = (low + high) / 2;
+
+            low = keys[middle] == key ? middle + 1 : low;
+            high = keys[middle] == key ? high : middle;
+        }
+        out[key] = (T)GANTRY_NARROW((C)(low - i));
+    }
+}
+GANTRY_ITEMS_1_1(combine_count, uint, T, gantry_count_t)
+
+#endif

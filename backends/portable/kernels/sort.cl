@@ -1,0 +1,255 @@
+/* Stable sorting of rows, and what works on sorted rows; by element size. An element's bits become a key, an unsigned
+ * integer in the elements' order (gantry_order_t says how), and keys are sorted with their positions:
+ *
+ *     sort_runs     an item sorts one run of 8 elements, by exchanges of neighbours, so that equal keys never pass
+ *     sort_merge    pairs of sorted runs become one of twice the length; an item writes 16 elements of it
+ *
+ *     run a   a0 a1 a2 a3 |          An item that starts at output d finds how many of the first d outputs come from
+ *     run b   b0 b1 b2 b3 |          a (sort_split, a binary search along the "merge path") and merges from there.
+ *
+ * Of equal keys a's come first, so positions decide ties. A row of n takes 1 + log2(n / 8) launches of n / 16 items;
+ * where only the first k are wanted, runs stop growing at k and rows get shorter instead. NaNs are one key, the largest;
+ * -0 and 0 are one key. Source of the search: Green, McColl, Bader, "GPU merge path", 2012. */
+#ifndef GANTRY_SORT_PARAMETERS
+#define GANTRY_SORT_PARAMETERS
+
+#define GANTRY_SORT_RUN 8
+#define GANTRY_SORT_PIECE 16
+#define GANTRY_SORT_CHUNK 256 /* predictions that an item of in_top_count looks at */
+
+/* Of keys: the sign's bit (0: unsigned), the bits of infinity (0: integers), whether the largest comes first. */
+typedef struct gantry_order_t {
+    ulong sign;
+    ulong infinity;
+    GANTRY_LONG descending;
+} gantry_order_t;
+
+/* Rows of length elements, which lie inner elements apart, runs of them in each. */
+typedef struct gantry_sort_runs_t {
+    gantry_work_t work;
+    gantry_order_t order;
+    GANTRY_LONG length, inner, runs;
+} gantry_sort_runs_t;
+
+/* From rows of length in runs of width to rows of out_length in runs of out_width: twice width, or the same. */
+typedef struct gantry_sort_merge_t {
+    gantry_work_t work;
+    GANTRY_LONG length, width, out_length, out_width, pieces;
+} gantry_sort_merge_t;
+
+/* The first kept of rows: positions lie stride apart, elements in rows of length that lie inner elements apart. */
+typedef struct gantry_sort_take_t {
+    gantry_work_t work;
+    GANTRY_LONG kept, inner, length, stride;
+    GANTRY_LONG is_wide; /* indices of 64 bits */
+} gantry_sort_take_t;
+
+/* Rows of length elements, searched for the row's `values` values. */
+typedef struct gantry_sort_bound_t {
+    gantry_work_t work;
+    gantry_order_t order;
+    GANTRY_LONG length, values;
+    GANTRY_LONG is_upper;
+    GANTRY_LONG is_wide;
+} gantry_sort_bound_t;
+
+typedef struct gantry_in_top_t {
+    gantry_work_t work;
+    gantry_order_t order;
+    GANTRY_LONG classes, chunks, k;
+    GANTRY_LONG is_wide;
+} gantry_in_top_t;
+
+#endif
+
+#ifdef GANTRY_ITEM_TEXT
+
+#define K GANTRY_KEY_OF_T
+
+GANTRY_ITEM int GANTRY_ITEM_FN(sort_is_nan)(const T x, const gantry_order_t *order)
+{
+    return order->infinity != 0 && ((K)x & (K)~order->sign) > (K)order->infinity;
+}
+
+GANTRY_ITEM K GANTRY_ITEM_FN(sort_key)(const T x, const gantry_order_t *order)
+{
+    const K bits = (K)x, sign = (K)order->sign;
+    const K width = sign | (sign - 1); /* of a float's bits */
+    const int is_negative = (bits & sign) != 0 && (bits & ~sign) != 0;
+    const K number = is_negative ? ~bits & width : bits | sign;
+    const K key = order->infinity == 0 ? bits ^ sign : GANTRY_ITEM_FN(sort_is_nan)(x, order) ? ~(K)0 : number;
+
+    return order->descending ? ~key : key;
+}
+
+GANTRY_ITEM void GANTRY_ITEM_FN(sort_runs)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL K *keys,
+                                           GANTRY_GLOBAL int *positions, GANTRY_PARAMETERS(gantry_sort_runs_t) p,
+                                           const GANTRY_LONG i)
+{
+    const GANTRY_LONG row = i / p->runs, begin = i % p->runs * GANTRY_SORT_RUN;
+    const GANTRY_LONG rest = p->length - begin;
+    const int count = rest < GANTRY_SORT_RUN ? (int)rest : GANTRY_SORT_RUN;
+    GANTRY_GLOBAL const T *in = x + (row / p->inner * p->length + begin) * p->inner + row % p->inner;
+    GANTRY_GLOBAL K *out_keys = keys + row * p->length + begin;
+    GANTRY_GLOBAL int *out_positions = positions + row * p->length + begin;
+    K key[GANTRY_SORT_RUN];
+    int place[GANTRY_SORT_RUN];
+
+    for (int e = 0; e < GANTRY_SORT_RUN; e++) {
+        key[e] = e < count ? GANTRY_ITEM_FN(sort_key)(in[e * p->inner], &p->order) : ~(K)0;
+        place[e] = (int)begin + e;
+    }
+    for (int round = 0; round < GANTRY_SORT_RUN; round++) {
+        for (int e = round & 1; e + 1 < GANTRY_SORT_RUN; e += 2) {
+            const int swaps = key[e] > key[e + 1];
+            const K low = swaps ? key[e + 1] : key[e], high = swaps ? key[e] : key[e + 1];
+            const int first = swaps ? place[e + 1] : place[e], second = swaps ? place[e] : place[e + 1];
+
+            key[e] = low;
+            key[e + 1] = high;
+            place[e] = first;
+            place[e + 1] = second;
+        }
+    }
+    for (int e = 0; e < count; e++) {
+        out_keys[e] = key[e];
+        out_positions[e] = place[e];
+    }
+}
+GANTRY_ITEMS_1_2(sort_runs, T, K, int, gantry_sort_runs_t)
+
+/* How many of the first `diagonal` outputs of the merge of a (a_count keys) and b, which lies behind it, are a's. */
+GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(sort_split)(GANTRY_GLOBAL const K *a, const GANTRY_LONG a_count,
+                                                   const GANTRY_LONG b_count, const GANTRY_LONG diagonal)
+{
+    GANTRY_GLOBAL const K *b = a + a_count;
+    GANTRY_LONG low = diagonal > b_count ? diagonal - b_count : 0;
+    GANTRY_LONG high = diagonal < a_count ? diagonal : a_count;
+
+    while (low < high) {
+        const GANTRY_LONG middle = (low + high) / 2;
+        const int goes_first = a[middle] <= b[diagonal - 1 - middle];
+
+        low = goes_first ? middle + 1 : low;
+        high = goes_first ? high : middle;
+    }
+    return low;
+}
+
+GANTRY_ITEM void GANTRY_ITEM_FN(sort_merge)(GANTRY_GLOBAL const K *keys, GANTRY_GLOBAL const int *positions,
+                                            GANTRY_GLOBAL K *out_keys, GANTRY_GLOBAL int *out_positions,
+                                            GANTRY_PARAMETERS(gantry_sort_merge_t) p, const GANTRY_LONG i)
+{
+    const GANTRY_LONG row = i / p->pieces, begin = i % p->pieces * GANTRY_SORT_PIECE;
+    const GANTRY_LONG pair = begin / p->out_width, diagonal = begin % p->out_width;
+    const GANTRY_LONG start = pair * 2 * p->width, rest = p->length - start;
+    const GANTRY_LONG a_count = rest < p->width ? rest : p->width;
+    const GANTRY_LONG b_count = rest < 2 * p->width ? rest - a_count : p->width;
+    GANTRY_GLOBAL const K *a = keys + row * p->length + start;
+    GANTRY_GLOBAL const int *places = positions + row * p->length + start;
+    const GANTRY_LONG out = row * p->out_length + begin, left = p->out_length - begin;
+    const int count = left < GANTRY_SORT_PIECE ? (int)left : GANTRY_SORT_PIECE;
+    GANTRY_LONG at_a = GANTRY_ITEM_FN(sort_split)(a, a_count, b_count, diagonal);
+    GANTRY_LONG at_b = a_count + diagonal - at_a;
+
+    for (int e = 0; e < count; e++) {
+        const int takes_a = at_a < a_count && (at_b >= a_count + b_count || a[at_a] <= a[at_b]);
+        const GANTRY_LONG from = takes_a ? at_a : at_b;
+
+        out_keys[out + e] = a[from];
+        out_positions[out + e] = places[from];
+        at_a += takes_a;
+        at_b += !takes_a;
+    }
+}
+GANTRY_ITEMS_2_2(sort_merge, K, int, K, int, gantry_sort_merge_t)
+
+/* The row and the place in it of element i of an output of rows that lie inner elements apart. */
+GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(sort_position)(GANTRY_GLOBAL const int *positions,
+                                                      GANTRY_PARAMETERS(gantry_sort_take_t) p, const GANTRY_LONG i)
+{
+    const GANTRY_LONG outer = i / (p->kept * p->inner);
+
+    return positions[(outer * p->inner + i % p->inner) * p->stride + i / p->inner % p->kept];
+}
+
+GANTRY_ITEM void GANTRY_ITEM_FN(sort_values)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const int *positions,
+                                             GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_sort_take_t) p,
+                                             const GANTRY_LONG i)
+{
+    const GANTRY_LONG outer = i / (p->kept * p->inner);
+    const GANTRY_LONG position = GANTRY_ITEM_FN(sort_position)(positions, p, i);
+
+    out[i] = x[(outer * p->length + position) * p->inner + i % p->inner];
+}
+GANTRY_ITEMS_2_1(sort_values, T, int, T, gantry_sort_take_t)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(sort_indices)(GANTRY_GLOBAL const int *positions, GANTRY_GLOBAL uchar *out,
+                                              GANTRY_PARAMETERS(gantry_sort_take_t) p, const GANTRY_LONG i)
+{
+    GANTRY_PUT_INDEX(out, p->is_wide, i, GANTRY_ITEM_FN(sort_position)(positions, p, i));
+}
+GANTRY_ITEMS_1_1(sort_indices, int, uchar, gantry_sort_take_t)
+
+/* The first place where the value, or what is larger than it, could stand. Nothing is smaller or larger than NaN. */
+GANTRY_ITEM void GANTRY_ITEM_FN(sort_bound)(GANTRY_GLOBAL const T *sorted, GANTRY_GLOBAL const T *values,
+                                            GANTRY_GLOBAL uchar *out, GANTRY_PARAMETERS(gantry_sort_bound_t) p,
+                                            const GANTRY_LONG i)
+{
+    GANTRY_GLOBAL const T *row = sorted + i / p->values * p->length;
+    const K value = GANTRY_ITEM_FN(sort_key)(values[i], &p->order);
+    GANTRY_LONG low = 0, high = p->length;
+
+    if (GANTRY_ITEM_FN(sort_is_nan)(values[i], &p->order)) {
+        low = high = p->is_upper ? p->length : 0;
+    }
+    while (low < high) {
+        const GANTRY_LONG middle = (low + high) / 2;
+        const K key = GANTRY_ITEM_FN(sort_key)(row[middle], &p->order);
+        const int is_before = key < value || (p->is_upper && key == value);
+
+        low = is_before ? middle + 1 : low;
+        high = is_before ? high : middle;
+    }
+    GANTRY_PUT_INDEX(out, p->is_wide, i, low);
+}
+GANTRY_ITEMS_2_1(sort_bound, T, T, uchar, gantry_sort_bound_t)
+
+/* In a chunk of a row's predictions, how many are larger than the target's; k where one is not finite, or the target is
+ * no class. */
+GANTRY_ITEM void GANTRY_ITEM_FN(in_top_count)(GANTRY_GLOBAL const T *predictions, GANTRY_GLOBAL const uchar *targets,
+                                              GANTRY_GLOBAL GANTRY_LONG *counts, GANTRY_PARAMETERS(gantry_in_top_t) p,
+                                              const GANTRY_LONG i)
+{
+    const GANTRY_LONG row = i / p->chunks, begin = i % p->chunks * GANTRY_SORT_CHUNK;
+    const GANTRY_LONG end = begin + GANTRY_SORT_CHUNK < p->classes ? begin + GANTRY_SORT_CHUNK : p->classes;
+    const GANTRY_LONG target = GANTRY_GET_INDEX(targets, p->is_wide, row);
+    const int is_class = target >= 0 && target < p->classes;
+    GANTRY_GLOBAL const T *in = predictions + row * p->classes;
+    const K limit = GANTRY_ITEM_FN(sort_key)(in[is_class ? target : 0], &p->order);
+    GANTRY_LONG count = 0;
+    int is_sound = is_class;
+
+    for (GANTRY_LONG e = begin; e < end; e++) {
+        is_sound = is_sound && ((K)in[e] & (K)~p->order.sign) < (K)p->order.infinity;
+        count += GANTRY_ITEM_FN(sort_key)(in[e], &p->order) > limit;
+    }
+    counts[i] = is_sound ? count : p->k;
+}
+GANTRY_ITEMS_2_1(in_top_count, T, uchar, GANTRY_LONG, gantry_in_top_t)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(in_top)(GANTRY_GLOBAL const GANTRY_LONG *counts, GANTRY_GLOBAL uchar *out,
+                                        GANTRY_PARAMETERS(gantry_in_top_t) p, const GANTRY_LONG i)
+{
+    GANTRY_LONG larger = 0;
+
+    for (GANTRY_LONG c = 0; c < p->chunks && larger < p->k; c++) {
+        larger += counts[i * p->chunks + c];
+    }
+    out[i] = larger < p->k;
+}
+GANTRY_ITEMS_1_1(in_top, GANTRY_LONG, uchar, gantry_in_top_t)
+
+#undef K
+
+#endif

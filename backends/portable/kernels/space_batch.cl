@@ -1,0 +1,115 @@
+/* SpaceToBatchND and BatchToSpaceND, by element size. Some dimensions of a space are cut into blocks; a place in a block is
+ * a place in the batch, the number of the block is what is left of the dimension:
+ *
+ *     space [batch, s0, s1, ..., inner]   batch [k0, k1, ..., batch, q0, q1, ..., inner]   s + start = q * block + k
+ *
+ * What a space lacks at its ends is 0. Items are runs in the last dimension that is cut, with all of `inner`. */
+#ifndef GANTRY_SPACE_BATCH_PARAMETERS
+#define GANTRY_SPACE_BATCH_PARAMETERS
+typedef struct gantry_space_batch_t {
+    gantry_work_t work;
+    gantry_runs_t runs;
+    GANTRY_LONG most_place; /* no position of an element or in a dimension is above */
+    GANTRY_LONG rank;       /* dimensions that are cut; at least 1 */
+    GANTRY_LONG batch;      /* of the space */
+    GANTRY_LONG inner;
+    GANTRY_LONG lines;     /* the product of `counts` but the last */
+    GANTRY_LONG space[8];  /* of each dimension its size, */
+    GANTRY_LONG counts[8]; /* blocks, */
+    GANTRY_LONG blocks[8]; /* their size, */
+    GANTRY_LONG starts[8]; /* and what comes before it */
+} gantry_space_batch_t;
+#endif
+
+#ifdef GANTRY_ITEM_TEXT
+
+#define GANTRY_DIVIDE(place, size) (GANTRY_LONG)gantry_divide_position((ulong)(place), (ulong)(size), p->most_place)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(space_to_batch)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
+                                                GANTRY_PARAMETERS(gantry_space_batch_t) p, const GANTRY_LONG i)
+{
+    GANTRY_FIND_RUN(p->runs, p->work.count)
+    const int last = (int)p->rank - 1;
+    const GANTRY_LONG part = GANTRY_DIVIDE(line, p->lines);
+    GANTRY_LONG cell = line - part * p->lines;         /* q of the dimensions not done yet */
+    GANTRY_LONG place = GANTRY_DIVIDE(part, p->batch); /* k of them */
+    const GANTRY_LONG image = part - place * p->batch;
+    GANTRY_LONG next = GANTRY_DIVIDE(place, p->blocks[last]);
+    const GANTRY_LONG start = place - next * p->blocks[last] - p->starts[last];
+    GANTRY_LONG stride = p->space[last];
+    GANTRY_LONG from = 0;
+    int is_inside = 1;
+
+    for (int d = last - 1; d >= 0; d--) {
+        const GANTRY_LONG rest = GANTRY_DIVIDE(cell, p->counts[d]);
+        GANTRY_LONG s = (cell - rest * p->counts[d]) * p->blocks[d] - p->starts[d];
+
+        place = next;
+        next = GANTRY_DIVIDE(place, p->blocks[d]);
+        s += place - next * p->blocks[d];
+        is_inside = is_inside && s >= 0 && s < p->space[d];
+        from += s * stride;
+        stride *= p->space[d];
+        cell = rest;
+    }
+    from += image * stride;
+
+    GANTRY_LONG s = GANTRY_DIVIDE(first, p->inner);
+    GANTRY_LONG c = first - s * p->inner;
+    s = s * p->blocks[last] + start;
+    for (GANTRY_LONG e = first; e < end; e++) {
+        const int is_there = is_inside && s >= 0 && s < p->space[last];
+
+        out[line * p->runs.size + e] = is_there ? x[(from + s) * p->inner + c] : (T)0;
+        c++;
+        if (c == p->inner) {
+            c = 0;
+            s += p->blocks[last];
+        }
+    }
+}
+GANTRY_ITEMS_1_1(space_to_batch, T, T, gantry_space_batch_t)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(batch_to_space)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
+                                                GANTRY_PARAMETERS(gantry_space_batch_t) p, const GANTRY_LONG i)
+{
+    GANTRY_FIND_RUN(p->runs, p->work.count)
+    const int last = (int)p->rank - 1;
+    const GANTRY_LONG block = p->blocks[last];
+    GANTRY_LONG rest = line;
+    GANTRY_LONG stride = p->counts[last];
+    GANTRY_LONG from = 0;
+    GANTRY_LONG place = 0;
+    GANTRY_LONG places = block;
+
+    for (int d = last - 1; d >= 0; d--) {
+        const GANTRY_LONG next = GANTRY_DIVIDE(rest, p->space[d]);
+        const GANTRY_LONG at = rest - next * p->space[d] + p->starts[d];
+        const GANTRY_LONG q = GANTRY_DIVIDE(at, p->blocks[d]);
+
+        from += q * stride;
+        stride *= p->counts[d];
+        place += (at - q * p->blocks[d]) * places;
+        places *= p->blocks[d];
+        rest = next;
+    }
+    from += (place * p->batch + rest) * stride;
+
+    const GANTRY_LONG s = GANTRY_DIVIDE(first, p->inner);
+    GANTRY_LONG q = GANTRY_DIVIDE(s + p->starts[last], block);
+    GANTRY_LONG k = s + p->starts[last] - q * block;
+    GANTRY_LONG c = first - s * p->inner;
+    for (GANTRY_LONG e = first; e < end; e++) {
+        out[line * p->runs.size + e] = x[(from + q + k * p->batch * stride) * p->inner + c];
+        c++;
+        if (c == p->inner) {
+            c = 0;
+            k++;
+            q += k == block;
+            k = k == block ? 0 : k;
+        }
+    }
+}
+GANTRY_ITEMS_1_1(batch_to_space, T, T, gantry_space_batch_t)
+
+#endif

@@ -1,0 +1,7 @@
+/* The items of kernels/draw.cl, in the order of every table of them. */
+#ifndef GANTRY_PORTABLE_DRAW_H
+#define GANTRY_PORTABLE_DRAW_H
+
+#define GANTRY_DRAW_ITEMS(ITEM) ITEM(truncated) ITEM(largest) ITEM(weigh) ITEM(sum_up) ITEM(pick)
+
+#endif

@@ -1,0 +1,7 @@
+/* The items of kernels/permutation.cl, in the order of every table of them. */
+#ifndef GANTRY_PORTABLE_PERMUTATION_H
+#define GANTRY_PORTABLE_PERMUTATION_H
+
+#define GANTRY_PERMUTATION_ITEMS(ITEM) ITEM(unset) ITEM(invert) ITEM(check)
+
+#endif

@@ -1,0 +1,42 @@
+/* InvertPermutation. */
+#include "portable/item_kernel.h"
+#include "portable/kernels/permutation.cl"
+#include "portable/portable_permutation.h"
+
+enum {
+#define ITEM(name) ITEM_##name,
+    GANTRY_PERMUTATION_ITEMS(ITEM)
+#undef ITEM
+};
+
+GANTRY_K_ITEM_TEXTS(permutation, GANTRY_PERMUTATION_ITEMS, gantry__text_permutation);
+
+static int32_t compute_invert(gantry_op_call_t *call) {
+    const gantry_arg_t *x = call->inputs[0], *y = call->outputs[0];
+    gantry_permutation_t permutation;
+    gantry_k_item_launch_t launch = {.item = ITEM_unset,
+                                     .t = x->dtype,
+                                     .count = y->element_count,
+                                     .parameters = &permutation,
+                                     .parameter_bytes = sizeof permutation,
+                                     .spans = {y->span},
+                                     .span_count = 1};
+    int32_t status = gantry_k_run_items(call, &launch);
+
+    launch.spans[0] = x->span;
+    launch.spans[1] = y->span;
+    launch.span_count = 2;
+    launch.item = ITEM_invert;
+    status = status == GANTRY_K_OK ? gantry_k_run_items(call, &launch) : status;
+    launch.item = ITEM_check;
+    launch.can_fail = 1;
+    launch.limit = y->element_count;
+    return status == GANTRY_K_OK ? gantry_k_run_items(call, &launch) : status;
+}
+
+static const gantry_type_constraint_t invert_types[] = {{"T", GANTRY_K_INTS}};
+
+GANTRY_K_ITEM_KERNEL(invert, permutation, "InvertPermutation", invert_types, compute_invert);
+
+#define OPS(OP) OP(invert)
+GANTRY_K_ITEM_PACK(permutation, OPS);

@@ -1,0 +1,29 @@
+/* The items of kernels/scatter.cl, and updates in the order of the slices they go to, for ops of other families.
+ *
+ * Owner: keys and positions lie in the call's scratch and end with the call. Threads: thread-safe. */
+#ifndef GANTRY_PORTABLE_SCATTER_H
+#define GANTRY_PORTABLE_SCATTER_H
+
+#include "portable/item_kernel.h"
+#include "portable/kernels/indices.cl"
+#include "portable/kernels/scatter.cl"
+
+#define GANTRY_SCATTER_ITEMS(ITEM) ITEM(gather_nd) ITEM(slice_keys) ITEM(segment_keys) ITEM(scatter_last)
+
+/* Updates in the order of their slices. */
+typedef struct gantry_k_updates_t {
+    int64_t count;                 /* at least 1 */
+    int64_t inner;                 /* elements of a slice, at least 1 */
+    gantry_span_t keys, positions; /* uint32, int32; without positions where the updates themselves are in order */
+} gantry_k_updates_t;
+
+/* By the slices of a tensor of the shape that rows of indices, the op's input of that number, lead to. count and inner
+ * are set, too. Indices that lead outside are a fault, but for the attribute bad_indices_policy "IGNORE". */
+int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const gantry_arg_t *shape,
+                                  gantry_k_updates_t *updates);
+/* By segments: parameters but is_wide and input's data are set; updates->count, too. explain: for the message. */
+int32_t gantry__scatter_by_segments(gantry_op_call_t *call, gantry_segments_t *parameters,
+                                    void (*explain)(const gantry_op_call_t *, int64_t, char *, size_t),
+                                    gantry_k_updates_t *updates);
+
+#endif

@@ -1,0 +1,214 @@
+/* GatherNd and TensorScatterUpdate, and the order of updates for all ops that scatter. */
+#include "portable/portable_scatter.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "portable/portable_sort.h"
+
+#define MOST_SLICES INT64_C(0xffffffff) /* that keys can number, one kept for none */
+
+enum {
+#define ITEM(name) ITEM_##name,
+    GANTRY_SCATTER_ITEMS(ITEM)
+#undef ITEM
+};
+
+GANTRY_K_ITEM_TEXTS(scatter, GANTRY_SCATTER_ITEMS, gantry__text_indices, gantry__text_scatter);
+
+static int32_t run(gantry_op_call_t *call, gantry_k_item_launch_t *launch) {
+    return gantry_k_run_items_of(call, &scatter_items, &gantry__cpu_scatter_items, launch);
+}
+
+/* ---- rows of indices ---- */
+
+/* Writes "[2, -1]": the row of indices that is bad. */
+static void print_row(const gantry_arg_t *indices, int64_t row, char *out, size_t out_bytes) {
+    const int64_t depth = indices->dims[indices->rank - 1];
+    size_t used = (size_t)snprintf(out, out_bytes, "[");
+
+    for (int64_t d = 0; d < depth && used < out_bytes; d++) {
+        used += (size_t)snprintf(out + used, out_bytes - used, "%s%" PRId64, d ? ", " : "",
+                                 gantry_k_host_int(indices, row * depth + d));
+    }
+    if (used < out_bytes) {
+        (void)snprintf(out + used, out_bytes - used, "]");
+    }
+}
+
+/* Writes "[5,2]". */
+static void print_shape(const gantry_arg_t *arg, char *out, size_t out_bytes) {
+    size_t used = (size_t)snprintf(out, out_bytes, "[");
+
+    for (int32_t d = 0; d < arg->rank && used < out_bytes; d++) {
+        used += (size_t)snprintf(out + used, out_bytes - used, "%s%" PRId64, d ? "," : "", arg->dims[d]);
+    }
+    if (used < out_bytes) {
+        (void)snprintf(out + used, out_bytes - used, "]");
+    }
+}
+
+static void explain_slice(const gantry_op_call_t *call, int64_t row, char *text, size_t text_bytes) {
+    const int is_gather = strcmp(call->op, "GatherNd") == 0, is_new = strcmp(call->op, "ScatterNd") == 0;
+    const gantry_arg_t *indices = call->inputs[is_new ? 0 : 1];
+    char place[GANTRY_K_MAX_RANK * 22 + 4], values[GANTRY_K_MAX_RANK * 22 + 4], shape[GANTRY_K_MAX_RANK * 22 + 4];
+
+    gantry__portable_print_place(indices->dims, indices->rank - 1, row, place, sizeof place);
+    print_row(indices, row, values, sizeof values);
+    print_shape(is_gather ? call->inputs[0] : call->outputs[0], shape, sizeof shape);
+    (void)snprintf(text, text_bytes, "indices%s = %s does not index into %sshape %s", place, values,
+                   is_gather ? "param " : "", shape);
+}
+
+/* Slices of a tensor of the shape that rows of the op's input lead to; *out_slices of them. */
+static gantry_slices_t slices_of(const gantry_op_call_t *call, uint32_t input, const gantry_arg_t *shape,
+                                 int64_t *out_slices) {
+    const gantry_arg_t *indices = call->inputs[input];
+    const gantry_attr_t *policy = gantry_k_attr(call, "bad_indices_policy");
+    gantry_slices_t out = {.depth = indices->dims[indices->rank - 1],
+                           .inner = 1,
+                           .is_wide = indices->dtype == GANTRY_K_INT64,
+                           .ignores_bad = policy != NULL && strcmp(policy->s, "IGNORE") == 0,
+                           .input = input};
+
+    *out_slices = 1;
+    for (int32_t d = 0; d < shape->rank; d++) {
+        out.dims[d] = shape->dims[d];
+        *(d < out.depth ? out_slices : &out.inner) *= shape->dims[d];
+    }
+    return out;
+}
+
+static int64_t rows_of(const gantry_arg_t *indices) {
+    int64_t rows = 1;
+
+    for (int32_t d = 0; d < indices->rank - 1; d++) {
+        rows *= indices->dims[d];
+    }
+    return rows;
+}
+
+/* ---- the order of updates ---- */
+
+static int32_t check_slices(gantry_op_call_t *call, int64_t slices) {
+    return slices < MOST_SLICES ? GANTRY_K_OK
+                                : call->services->fail(call, GANTRY_K_UNIMPLEMENTED,
+                                                       "more than 4294967294 slices or segments cannot be numbered");
+}
+
+static int32_t sort_updates(gantry_op_call_t *call, gantry_k_updates_t *updates) {
+    gantry_k_sort_t sort = {.source = updates->keys,
+                            .dtype = GANTRY_K_UINT32,
+                            .rows = 1,
+                            .length = updates->count,
+                            .inner = 1,
+                            .kept = updates->count};
+    const int32_t status = gantry__sort_rows(call, &sort);
+
+    updates->keys = sort.keys;
+    updates->positions = sort.positions;
+    return status;
+}
+
+/* Keys of all updates, in their order. */
+static int32_t make_keys(gantry_op_call_t *call, gantry_k_item_launch_t *launch, gantry_k_updates_t *updates) {
+    int32_t status = call->services->scratch(call, (uint64_t)updates->count * 4, &updates->keys);
+
+    launch->t = GANTRY_K_BOOL;
+    launch->count = updates->count;
+    launch->item_bytes = 4;
+    launch->can_fail = 1;
+    launch->spans[1] = updates->keys;
+    launch->span_count = 2;
+    return status == GANTRY_K_OK ? run(call, launch) : status;
+}
+
+int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const gantry_arg_t *shape,
+                                  gantry_k_updates_t *updates) {
+    int64_t slices;
+    gantry_slices_t parameters = slices_of(call, input, shape, &slices);
+    gantry_k_item_launch_t launch = {.item = ITEM_slice_keys,
+                                     .explain = explain_slice,
+                                     .parameters = &parameters,
+                                     .parameter_bytes = sizeof parameters,
+                                     .spans = {call->inputs[input]->span}};
+    int32_t status = check_slices(call, slices);
+
+    updates->count = rows_of(call->inputs[input]);
+    updates->inner = parameters.inner;
+    if (status == GANTRY_K_OK) {
+        status = make_keys(call, &launch, updates);
+    }
+    return status == GANTRY_K_OK ? sort_updates(call, updates) : status;
+}
+
+int32_t gantry__scatter_by_segments(gantry_op_call_t *call, gantry_segments_t *parameters,
+                                    void (*explain)(const gantry_op_call_t *, int64_t, char *, size_t),
+                                    gantry_k_updates_t *updates) {
+    const gantry_arg_t *ids = call->inputs[parameters->input];
+    gantry_k_item_launch_t launch = {.item = ITEM_segment_keys,
+                                     .explain = explain,
+                                     .parameters = parameters,
+                                     .parameter_bytes = sizeof *parameters,
+                                     .spans = {ids->span}};
+    int32_t status = check_slices(call, updates->count / parameters->per_row * parameters->limit);
+
+    parameters->is_wide = ids->dtype == GANTRY_K_INT64;
+    if (status == GANTRY_K_OK) {
+        status = make_keys(call, &launch, updates);
+    }
+    updates->positions = updates->keys;
+    return status == GANTRY_K_OK && !parameters->is_sorted ? sort_updates(call, updates) : status;
+}
+
+/* ---- GatherNd, TensorScatterUpdate ---- */
+
+static int32_t compute_gather_nd(gantry_op_call_t *call) {
+    const gantry_arg_t *params = call->inputs[0], *indices = call->inputs[1], *out = call->outputs[0];
+    int64_t slices;
+    gantry_slices_t parameters = slices_of(call, 1, params, &slices);
+    gantry_k_item_launch_t launch = {.item = ITEM_gather_nd,
+                                     .t = gantry_k_twin(params->dtype),
+                                     .count = out->element_count,
+                                     .can_fail = 1,
+                                     .explain = explain_slice,
+                                     .parameters = &parameters,
+                                     .parameter_bytes = sizeof parameters,
+                                     .spans = {params->span, indices->span, out->span},
+                                     .span_count = 3};
+
+    return run(call, &launch);
+}
+
+static int32_t compute_update(gantry_op_call_t *call) {
+    const gantry_arg_t *tensor = call->inputs[0], *out = call->outputs[0];
+    gantry_k_updates_t updates = {.count = 0};
+    gantry_scatter_last_t parameters = {.inner = 1};
+    int32_t status = call->services->copy(call, &out->span, &tensor->span);
+
+    if (status != GANTRY_K_OK || call->inputs[2]->element_count == 0) {
+        return status;
+    }
+    status = gantry__scatter_by_slices(call, 1, out, &updates);
+    parameters.count = updates.count;
+    parameters.inner = updates.inner;
+
+    gantry_k_item_launch_t launch = {.item = ITEM_scatter_last,
+                                     .t = gantry_k_twin(out->dtype),
+                                     .count = updates.count * updates.inner,
+                                     .parameters = &parameters,
+                                     .parameter_bytes = sizeof parameters,
+                                     .spans = {updates.keys, updates.positions, call->inputs[2]->span, out->span},
+                                     .span_count = 4};
+
+    return status == GANTRY_K_OK ? run(call, &launch) : status;
+}
+
+static const gantry_type_constraint_t gather_nd_types[] = {{"Tparams", GANTRY_K_ANY}, {"Tindices", GANTRY_K_INTS}};
+static const gantry_type_constraint_t update_types[] = {{"T", GANTRY_K_ANY}, {"Tindices", GANTRY_K_INTS}};
+
+GANTRY_K_ITEM_KERNEL(gather_nd, scatter, "GatherNd", gather_nd_types, compute_gather_nd);
+GANTRY_K_ITEM_KERNEL(update, scatter, "TensorScatterUpdate", update_types, compute_update);
+
+#define OPS(OP) OP(gather_nd) OP(update)
+GANTRY_K_ITEM_PACK(scatter, OPS);

@@ -1,0 +1,279 @@
+/* Ops that combine the updates of each slice or segment: ScatterNd, TensorScatterAdd, Sub, Max, Min; SegmentSum and its
+ * kin, of sorted ids; UnsortedSegmentSum and its kin; Bincount, DenseBincount. */
+#include "portable/portable_segment.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "portable/portable_scatter.h"
+
+enum {
+#define ITEM(name) ITEM_##name,
+    GANTRY_SEGMENT_ITEMS(ITEM)
+#undef ITEM
+};
+
+GANTRY_K_ITEM_TEXTS(segment, GANTRY_SEGMENT_ITEMS, gantry__text_indices, gantry__text_segment);
+
+/* How an op combines, and what of nothing is. */
+typedef struct way_t {
+    const char *op;
+    uint32_t item;
+    enum { FROM_ZERO, FROM_ONE, FROM_LOWEST, FROM_HIGHEST } start;
+} way_t;
+
+static const way_t ways[] = {
+    {"ScatterNd", ITEM_combine_sum, FROM_ZERO},
+    {"TensorScatterAdd", ITEM_combine_sum, FROM_ZERO},
+    {"TensorScatterSub", ITEM_combine_difference, FROM_ZERO},
+    {"TensorScatterMax", ITEM_scatter_larger, FROM_ZERO},
+    {"TensorScatterMin", ITEM_scatter_smaller, FROM_ZERO},
+    {"SegmentSum", ITEM_combine_sum, FROM_ZERO},
+    {"SegmentMean", ITEM_combine_mean, FROM_ZERO},
+    {"SegmentMax", ITEM_segment_larger, FROM_ZERO},
+    {"SegmentMin", ITEM_segment_smaller, FROM_ZERO},
+    {"SegmentProd", ITEM_combine_product, FROM_ONE},
+    {"UnsortedSegmentSum", ITEM_combine_sum, FROM_ZERO},
+    {"UnsortedSegmentMean", ITEM_combine_mean, FROM_ZERO},
+    {"UnsortedSegmentMax", ITEM_segment_larger, FROM_LOWEST},
+    {"UnsortedSegmentMin", ITEM_segment_smaller, FROM_HIGHEST},
+    {"UnsortedSegmentProd", ITEM_combine_product, FROM_ONE},
+    {"Bincount", ITEM_combine_sum, FROM_ZERO},
+    {"DenseBincount", ITEM_combine_sum, FROM_ZERO},
+};
+
+static const way_t *way_of(const gantry_op_call_t *call) {
+    size_t k = 0;
+
+    while (k + 1 < GANTRY_K_COUNT_OF(ways) && strcmp(ways[k].op, call->op) != 0) {
+        k++;
+    }
+    return &ways[k];
+}
+
+/* ---- what every op does ---- */
+
+/* The bits of the type's lowest or highest finite value. */
+static uint64_t extreme(int32_t dtype, int is_lowest) {
+    const uint64_t sign = UINT64_C(1) << (8 * gantry_k_size(dtype) - 1);
+
+    switch (dtype) {
+    case GANTRY_K_FLOAT16: return 0x7bff | (is_lowest ? sign : 0);
+    case GANTRY_K_BFLOAT16: return 0x7f7f | (is_lowest ? sign : 0);
+    case GANTRY_K_FLOAT32: return 0x7f7fffff | (is_lowest ? sign : 0);
+    case GANTRY_K_FLOAT64: return UINT64_C(0x7fefffffffffffff) | (is_lowest ? sign : 0);
+    default: break;
+    }
+    if ((GANTRY_K_BIT(dtype) & GANTRY_K_SIGNED) != 0) {
+        return is_lowest ? sign : sign - 1;
+    }
+    return is_lowest ? 0 : sign | (sign - 1);
+}
+
+static int32_t fill(gantry_op_call_t *call, const way_t *way) {
+    const gantry_arg_t *out = call->outputs[0];
+    const uint32_t bytes = gantry_k_size(out->dtype);
+    uint64_t bits = 0;
+    unsigned char pattern[8];
+
+    if (way->start != FROM_ZERO) {
+        bits = way->start == FROM_ONE ? gantry_k_one(out->dtype) : extreme(out->dtype, way->start == FROM_LOWEST);
+    }
+    for (uint32_t k = 0; k < sizeof pattern; k++) {
+        pattern[k] = (unsigned char)(bits >> 8 * k);
+    }
+    return call->services->fill(call, &out->span, pattern, bytes);
+}
+
+/* values: the updates themselves, one slice each. */
+static int32_t combine(gantry_op_call_t *call, const way_t *way, const gantry_k_updates_t *updates,
+                       const gantry_span_t *values, int is_sorted) {
+    const gantry_arg_t *out = call->outputs[0];
+    gantry_combine_t parameters = {
+        .count = updates->count, .inner = updates->inner, .is_sorted = is_sorted, .takes_first = is_sorted};
+    gantry_k_item_launch_t launch = {.item = way->item,
+                                     .t = out->dtype,
+                                     .count = updates->count * updates->inner,
+                                     .is_costly = 1,
+                                     .parameters = &parameters,
+                                     .parameter_bytes = sizeof parameters,
+                                     .spans = {updates->keys, updates->positions, *values, out->span},
+                                     .span_count = 4};
+
+    if (out->dtype == GANTRY_K_BOOL) { /* a sum of truths is whether there is one */
+        launch.item = ITEM_segment_larger;
+        launch.t = GANTRY_K_UINT8;
+    }
+    return gantry_k_run_items(call, &launch);
+}
+
+/* ---- ScatterNd, TensorScatterAdd and its kin ---- */
+
+static int32_t compute_scatter(gantry_op_call_t *call) {
+    const int is_new = strcmp(call->op, "ScatterNd") == 0;
+    const gantry_arg_t *values = call->inputs[is_new ? 1 : 2], *out = call->outputs[0];
+    const way_t *way = way_of(call);
+    gantry_k_updates_t updates;
+    int32_t status = is_new ? fill(call, way) : call->services->copy(call, &out->span, &call->inputs[0]->span);
+
+    if (status != GANTRY_K_OK || values->element_count == 0) {
+        return status;
+    }
+    status = gantry__scatter_by_slices(call, is_new ? 0 : 1, out, &updates);
+    return status == GANTRY_K_OK ? combine(call, way, &updates, &values->span, 0) : status;
+}
+
+/* ---- segments ---- */
+
+static void explain_unsorted(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes) {
+    const gantry_arg_t *ids = call->inputs[1];
+    char place[GANTRY_K_MAX_RANK * 22 + 4];
+
+    gantry__portable_print_place(ids->dims, ids->rank, position, place, sizeof place);
+    (void)snprintf(text, text_bytes, "segment_ids%s = %" PRId64 " is out of range [0, %" PRId64 ")", place,
+                   gantry_k_host_int(ids, position), gantry_k_host_int(call->inputs[2], 0));
+}
+
+static int32_t compute_unsorted(gantry_op_call_t *call) {
+    const gantry_arg_t *data = call->inputs[0], *ids = call->inputs[1];
+    const way_t *way = way_of(call);
+    gantry_segments_t parameters = {.limit = gantry_k_host_int(call->inputs[2], 0),
+                                    .per_row = ids->element_count,
+                                    .drops_negative = 1,
+                                    .input = 1};
+    gantry_k_updates_t updates = {.count = ids->element_count};
+    int32_t status = fill(call, way);
+
+    if (status != GANTRY_K_OK || data->element_count == 0) {
+        return status;
+    }
+    updates.inner = data->element_count / ids->element_count;
+    status = gantry__scatter_by_segments(call, &parameters, explain_unsorted, &updates);
+    return status == GANTRY_K_OK ? combine(call, way, &updates, &data->span, 0) : status;
+}
+
+static void explain_sorted(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes) {
+    const int is_negative = gantry_k_host_int(call->inputs[1], position) < 0;
+
+    (void)snprintf(text, text_bytes, "%s", is_negative ? "segment ids must be >= 0" : "segment ids are not increasing");
+}
+
+/* As many segments as the last id says; it is read back for that. */
+static int32_t make_output(gantry_op_call_t *call, int64_t *out_segments) {
+    const gantry_arg_t *data = call->inputs[0], *ids = call->inputs[1];
+    const uint32_t bytes = gantry_k_size(ids->dtype);
+    int64_t last = -1, dims[GANTRY_K_MAX_RANK];
+    int32_t narrow, status = GANTRY_K_OK;
+    gantry_span_t span = ids->span;
+
+    if (ids->element_count > 0) {
+        span.offset_bytes += (uint64_t)(ids->element_count - 1) * bytes;
+        span.size_bytes = bytes;
+        status = call->services->read(call, &span, bytes == 4 ? (void *)&narrow : (void *)&last, bytes);
+        if (status == GANTRY_K_OK && bytes == 4) {
+            last = narrow;
+        }
+        if (status == GANTRY_K_OK && last < 0) {
+            status = call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "segment ids must be >= 0");
+        }
+    }
+    memcpy(dims, data->dims, (size_t)data->rank * sizeof dims[0]);
+    dims[0] = *out_segments = last == INT64_MAX ? last : last + 1;
+    return status == GANTRY_K_OK ? call->services->allocate_output(call, 0, data->rank, dims) : status;
+}
+
+static int32_t compute_sorted(gantry_op_call_t *call) {
+    const gantry_arg_t *data = call->inputs[0], *ids = call->inputs[1];
+    const way_t *way = way_of(call);
+    gantry_segments_t parameters = {.per_row = ids->element_count, .is_sorted = 1, .input = 1};
+    gantry_k_updates_t updates = {.count = ids->element_count};
+    int32_t status = make_output(call, &parameters.limit);
+
+    if (status == GANTRY_K_OK) {
+        status = fill(call, way);
+    }
+    if (status != GANTRY_K_OK || data->element_count == 0) {
+        return status;
+    }
+    updates.inner = data->element_count / ids->element_count;
+    status = gantry__scatter_by_segments(call, &parameters, explain_sorted, &updates);
+    return status == GANTRY_K_OK ? combine(call, way, &updates, &data->span, 1) : status;
+}
+
+/* ---- Bincount ---- */
+
+static void explain_bin(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes) {
+    (void)call;
+    (void)position;
+    (void)snprintf(text, text_bytes, "Input arr must be non-negative!");
+}
+
+static int32_t count_bins(gantry_op_call_t *call, const gantry_k_updates_t *updates, int is_binary) {
+    gantry_count_t parameters = {.count = updates->count, .is_binary = is_binary};
+    gantry_k_item_launch_t launch = {.item = ITEM_combine_count,
+                                     .t = call->outputs[0]->dtype,
+                                     .count = updates->count,
+                                     .parameters = &parameters,
+                                     .parameter_bytes = sizeof parameters,
+                                     .spans = {updates->keys, call->outputs[0]->span},
+                                     .span_count = 2};
+
+    return gantry_k_run_items(call, &launch);
+}
+
+static int32_t compute_bins(gantry_op_call_t *call) {
+    const gantry_arg_t *in = call->inputs[0], *weights = call->inputs[2], *out = call->outputs[0];
+    const int has_rows = out->rank == 2; /* DenseBincount's */
+    const int is_binary = gantry_k_attr_int(call, "binary_output", 0) != 0;
+    const way_t *way = way_of(call);
+    gantry_segments_t parameters = {.limit = gantry_k_host_int(call->inputs[1], 0),
+                                    .per_row = has_rows ? in->dims[1] : in->element_count,
+                                    .drops_large = 1,
+                                    .input = 0};
+    gantry_k_updates_t updates = {.count = in->element_count, .inner = 1};
+    int32_t status = fill(call, way);
+
+    if (status != GANTRY_K_OK || in->element_count == 0) {
+        return status;
+    }
+    status = gantry__scatter_by_segments(call, &parameters, explain_bin, &updates);
+    if (status != GANTRY_K_OK) {
+        return status;
+    }
+    return is_binary || weights->element_count == 0 ? count_bins(call, &updates, is_binary)
+                                                    : combine(call, way, &updates, &weights->span, 0);
+}
+
+/* ---- the table ---- */
+
+static const gantry_type_constraint_t new_types[] = {{"T", GANTRY_K_NUMERIC_BOOL}, {"Tindices", GANTRY_K_INTS}};
+static const gantry_type_constraint_t scatter_types[] = {{"T", GANTRY_K_NUMERIC}, {"Tindices", GANTRY_K_INTS}};
+static const gantry_type_constraint_t mean_types[] = {{"T", GANTRY_K_FLOATING}, {"Tindices", GANTRY_K_INTS}};
+static const gantry_type_constraint_t bin_types[] = {{"T", GANTRY_K_NUMBERS}};
+static const char *const new_hosts[] = {"shape"};
+static const char *const segment_hosts[] = {"num_segments"};
+static const char *const bin_hosts[] = {"size"};
+
+GANTRY_K_ITEM_KERNEL_HOST(scatter_nd, segment, "ScatterNd", new_types, new_hosts, compute_scatter);
+GANTRY_K_ITEM_KERNEL(scatter_add, segment, "TensorScatterAdd", scatter_types, compute_scatter);
+GANTRY_K_ITEM_KERNEL(scatter_sub, segment, "TensorScatterSub", scatter_types, compute_scatter);
+GANTRY_K_ITEM_KERNEL(scatter_max, segment, "TensorScatterMax", scatter_types, compute_scatter);
+GANTRY_K_ITEM_KERNEL(scatter_min, segment, "TensorScatterMin", scatter_types, compute_scatter);
+GANTRY_K_ITEM_KERNEL(sum, segment, "SegmentSum", scatter_types, compute_sorted);
+GANTRY_K_ITEM_KERNEL(mean, segment, "SegmentMean", scatter_types, compute_sorted);
+GANTRY_K_ITEM_KERNEL(max, segment, "SegmentMax", scatter_types, compute_sorted);
+GANTRY_K_ITEM_KERNEL(min, segment, "SegmentMin", scatter_types, compute_sorted);
+GANTRY_K_ITEM_KERNEL(prod, segment, "SegmentProd", scatter_types, compute_sorted);
+GANTRY_K_ITEM_KERNEL_HOST(any_sum, segment, "UnsortedSegmentSum", scatter_types, segment_hosts, compute_unsorted);
+GANTRY_K_ITEM_KERNEL_HOST(any_mean, segment, "UnsortedSegmentMean", mean_types, segment_hosts, compute_unsorted);
+GANTRY_K_ITEM_KERNEL_HOST(any_max, segment, "UnsortedSegmentMax", scatter_types, segment_hosts, compute_unsorted);
+GANTRY_K_ITEM_KERNEL_HOST(any_min, segment, "UnsortedSegmentMin", scatter_types, segment_hosts, compute_unsorted);
+GANTRY_K_ITEM_KERNEL_HOST(any_prod, segment, "UnsortedSegmentProd", scatter_types, segment_hosts, compute_unsorted);
+GANTRY_K_ITEM_KERNEL_HOST(bincount, segment, "Bincount", bin_types, bin_hosts, compute_bins);
+GANTRY_K_ITEM_KERNEL_HOST(dense_bincount, segment, "DenseBincount", bin_types, bin_hosts, compute_bins);
+
+#define OPS(OP)                                                                                        \
+    OP(scatter_nd) OP(scatter_add) OP(scatter_sub) OP(scatter_max) OP(scatter_min)                     \
+    OP(sum) OP(mean) OP(max) OP(min) OP(prod)                                                          \
+    OP(any_sum) OP(any_mean) OP(any_max) OP(any_min) OP(any_prod) OP(bincount) OP(dense_bincount)
+GANTRY_K_ITEM_PACK(segment, OPS);

@@ -1,0 +1,7 @@
+/* The items of kernels/space_batch.cl, in the order of every table of them. */
+#ifndef GANTRY_PORTABLE_SPACE_BATCH_H
+#define GANTRY_PORTABLE_SPACE_BATCH_H
+
+#define GANTRY_SPACE_BATCH_ITEMS(ITEM) ITEM(space_to_batch) ITEM(batch_to_space)
+
+#endif

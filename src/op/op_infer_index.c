@@ -1,0 +1,189 @@
+/* Shapes of ops that go by indices: GatherNd, ScatterNd, the TensorScatter ops, segments, Bincount. */
+#include <inttypes.h>
+
+#include "op/op_infer.h"
+
+/* ---- rows of indices ---- */
+
+static gantry_status_t check_policy(const gantry__infer_t *call) {
+    static const char *const accepted[] = {"", "DEFAULT", "ERROR", "IGNORE"};
+    const char *policy = gantry__infer_attr(call, "bad_indices_policy")->s;
+    for (size_t i = 0; i < sizeof accepted / sizeof accepted[0]; ++i) {
+        if (strcmp(policy, accepted[i]) == 0) return GANTRY_OK;
+    }
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "Bad indices policy '%s' is unknown; DEFAULT, ERROR and IGNORE are accepted", policy);
+}
+
+gantry_status_t gantry__infer_gather_nd(gantry__infer_t *call) {
+    const gantry_shape_t *params = call->shapes[0], *indices = call->shapes[1];
+    gantry_shape_t *out = &call->out_shapes[0];
+    GANTRY__TRY(check_policy(call));
+    if (params->rank < 1) return gantry__fail(GANTRY_INVALID_ARGUMENT, "params must be at least a vector");
+    if (indices->rank < 1) return gantry__fail(GANTRY_INVALID_ARGUMENT, "indices must be at least a vector");
+    const int64_t depth = indices->dims[indices->rank - 1];
+    if (depth > params->rank) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "index innermost dimension length must be <= params rank; saw: %" PRId64 " vs. %d", depth,
+                            (int)params->rank);
+    }
+    GANTRY__TRY(gantry__infer_rank_fits((int64_t)indices->rank - 1 + params->rank - depth));
+    out->rank = 0;
+    for (int32_t d = 0; d < indices->rank - 1; ++d) out->dims[out->rank++] = indices->dims[d];
+    const bool has_rows = gantry_shape_elements(out) > 0;
+    if (has_rows && gantry_shape_elements(params) == 0) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Requested more than 0 entries, but params is empty.  Params shape: %s",
+                            gantry__shape_text(params).text);
+    }
+    for (int64_t d = depth; d < params->rank; ++d) out->dims[out->rank++] = params->dims[d];
+    return GANTRY_OK;
+}
+
+/* updates = indices[:-1] + output[depth:] */
+static gantry_status_t check_updates(const gantry_shape_t *indices, const gantry_shape_t *updates,
+                                     const gantry_shape_t *output) {
+    const int32_t outer = indices->rank - 1;
+    const int64_t depth = indices->dims[outer], inner = output->rank - depth;
+    bool fits = updates->rank >= outer;
+    for (int32_t d = 0; fits && d < outer; ++d) fits = indices->dims[d] == updates->dims[d];
+    if (!fits) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Dimensions [0,%d) of indices[shape=%s] must match dimensions [0,%d) of updates[shape=%s]",
+                            (int)outer, gantry__shape_text(indices).text, (int)outer,
+                            gantry__shape_text(updates).text);
+    }
+    fits = inner >= 0 && updates->rank == outer + inner;
+    for (int32_t d = 0; fits && d < inner; ++d) fits = output->dims[depth + d] == updates->dims[outer + d];
+    if (fits) return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "Dimensions [%" PRId64 ",%d) of output[shape=%s] must match dimensions [%d,%d) of "
+                        "updates[shape=%s]",
+                        depth, (int)output->rank, gantry__shape_text(output).text, (int)outer, (int)updates->rank,
+                        gantry__shape_text(updates).text);
+}
+
+static gantry_status_t check_scatter(gantry__infer_t *call, const gantry_shape_t *indices,
+                                     const gantry_shape_t *updates) {
+    const gantry_shape_t *output = &call->out_shapes[0];
+    GANTRY__TRY(check_policy(call));
+    if (indices->rank < 1) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Indices shape must have rank at least one. Found:%s",
+                            gantry__shape_text(indices).text);
+    }
+    const bool has_indices = gantry_shape_elements(indices) > 0, has_updates = gantry_shape_elements(updates) > 0;
+    if ((has_indices || has_updates) && (gantry_shape_elements(output) == 0 || (has_updates && !has_indices))) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Indices and updates specified for empty output.  indices shape: %s",
+                            gantry__shape_text(indices).text);
+    }
+    return check_updates(indices, updates, output);
+}
+
+gantry_status_t gantry__infer_scatter_nd(gantry__infer_t *call) {
+    if (call->shapes[2]->rank != 1) return gantry__fail(GANTRY_INVALID_ARGUMENT, "Shape must be a vector");
+    GANTRY__TRY(gantry__infer_dims(call, 2, false, &call->out_shapes[0]));
+    return check_scatter(call, call->shapes[0], call->shapes[1]);
+}
+
+gantry_status_t gantry__infer_tensor_scatter(gantry__infer_t *call) {
+    call->out_shapes[0] = *call->shapes[0];
+    return check_scatter(call, call->shapes[1], call->shapes[2]);
+}
+
+/* ---- segments ---- */
+
+gantry_status_t gantry__infer_segment(gantry__infer_t *call) {
+    const gantry_shape_t *data = call->shapes[0], *ids = call->shapes[1];
+    if (data->rank < 1) return gantry__fail(GANTRY_INVALID_ARGUMENT, "input must be at least rank 1");
+    if (ids->rank != 1) return gantry__fail(GANTRY_INVALID_ARGUMENT, "segment_ids should be a vector.");
+    if (ids->dims[0] != data->dims[0]) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "segment_ids should be the same size as dimension 0 of input. Got %" PRId64 " and %" PRId64,
+                            ids->dims[0], data->dims[0]);
+    }
+    call->out_shapes[0] = *data;
+    call->out_shapes[0].dims[0] = -1;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_unsorted_segment(gantry__infer_t *call) {
+    const gantry_shape_t *data = call->shapes[0], *ids = call->shapes[1];
+    gantry_shape_t *out = &call->out_shapes[0];
+    int64_t segments;
+    bool fits = data->rank >= ids->rank;
+    if (call->shapes[2]->rank != 0) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "num_segments should be a scalar, not shape %s",
+                            gantry__shape_text(call->shapes[2]).text);
+    }
+    for (int32_t d = 0; fits && d < ids->rank; ++d) fits = data->dims[d] == ids->dims[d];
+    if (!fits) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "data.shape = %s does not start with segment_ids.shape = %s",
+                            gantry__shape_text(data).text, gantry__shape_text(ids).text);
+    }
+    GANTRY__TRY(gantry__infer_int(call, 2, &segments));
+    if (segments < 0) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Input num_segments == %" PRId64 " must not be negative.",
+                            segments);
+    }
+    GANTRY__TRY(gantry__infer_rank_fits((int64_t)data->rank - ids->rank + 1));
+    out->rank = 1;
+    out->dims[0] = segments;
+    for (int32_t d = ids->rank; d < data->rank; ++d) out->dims[out->rank++] = data->dims[d];
+    return GANTRY_OK;
+}
+
+/* ---- Bincount ---- */
+
+static gantry_status_t read_size(gantry__infer_t *call, int64_t *out_size) {
+    if (call->shapes[1]->rank != 0) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Shape must be rank 0 but is rank %d for `size` argument",
+                            (int)call->shapes[1]->rank);
+    }
+    GANTRY__TRY(gantry__infer_int(call, 1, out_size));
+    if (*out_size >= 0) return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "size (%" PRId64 ") must be non-negative", *out_size);
+}
+
+gantry_status_t gantry__infer_bincount(gantry__infer_t *call) {
+    const int64_t weights = gantry_shape_elements(call->shapes[2]);
+    gantry_shape_t *out = &call->out_shapes[0];
+    out->rank = 1;
+    GANTRY__TRY(read_size(call, &out->dims[0]));
+    if (weights == 0 || weights == gantry_shape_elements(call->shapes[0])) return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "Input indices and weights must have the same size.");
+}
+
+gantry_status_t gantry__infer_dense_bincount(gantry__infer_t *call) {
+    const gantry_shape_t *input = call->shapes[0], *weights = call->shapes[2];
+    gantry_shape_t *out = &call->out_shapes[0];
+    if (input->rank > 2) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Shape must be at most rank 2 but is rank %d", (int)input->rank);
+    }
+    if (gantry_shape_elements(weights) != 0 && !gantry_shape_equal(weights, input)) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it acts as "
+                            "all weights equal to 1. Received %s",
+                            gantry__shape_text(weights).text);
+    }
+    out->rank = input->rank == 2 ? 2 : 1;
+    out->dims[0] = input->rank == 2 ? input->dims[0] : 0;
+    return read_size(call, &out->dims[out->rank - 1]);
+}
+
+/* ---- results as long as the data says ---- */
+
+gantry_status_t gantry__infer_where(gantry__infer_t *call) {
+    if (call->shapes[0]->rank < 1) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "WhereOp : Unhandled input dimensions: 0");
+    }
+    call->out_shapes[0] = (gantry_shape_t){.rank = 2, .dims = {-1, call->shapes[0]->rank}};
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__infer_unique(gantry__infer_t *call) {
+    if (call->shapes[0]->rank != 1) return gantry__fail(GANTRY_INVALID_ARGUMENT, "unique expects a 1D vector.");
+    for (uint32_t i = 0; i < call->output_count; ++i) {
+        call->out_shapes[i] = i == 1 ? *call->shapes[0] : (gantry_shape_t){.rank = 1, .dims = {-1}};
+    }
+    return GANTRY_OK;
+}

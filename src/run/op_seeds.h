@@ -1,0 +1,21 @@
+/* The seeds that random ops get when a global seed is set and they name none: the numbers that TensorFlow's eager mode
+ * takes from Python's random.Random(seed).randint(0, 2^31 - 1), so that both draw the same.
+ *
+ * A plain value; threads: externally synchronised. */
+#ifndef GANTRY_RUN_OP_SEEDS_H
+#define GANTRY_RUN_OP_SEEDS_H
+
+#include <stdint.h>
+
+#define GANTRY__MERSENNE_WORDS 624
+
+typedef struct gantry__op_seeds_t {
+    uint32_t words[GANTRY__MERSENNE_WORDS];
+    uint32_t next; /* the first word that is not used yet */
+} gantry__op_seeds_t;
+
+void gantry__op_seeds_init(gantry__op_seeds_t *seeds, int64_t seed);
+/* From 0 to 2^31 - 1. */
+int64_t gantry__op_seeds_next(gantry__op_seeds_t *seeds);
+
+#endif

@@ -1,0 +1,137 @@
+/* The C functions of ops_shape.h. */
+#include <gantry/ops.h>
+
+#include "run/call_op.h"
+
+static int32_t rank_of(const gantry_tensor_t *x) { return x ? x->shape.rank : 0; }
+
+static gantry_attr_value_t int_attr(const char *name, int64_t value) {
+    return (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_INT, .i = value};
+}
+
+static gantry_attr_value_t string_attr(const char *name, const char *value) {
+    return (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_STRING, .s = value};
+}
+
+/* A host vector that is not given has these numbers. */
+static const gantry_tensor_t *add_i64(gantry__extras_t *extras, gantry_scope_t *scope, const int64_t *values,
+                                      size_t count, int64_t otherwise) {
+    int64_t filled[2 * GANTRY_MAX_RANK];
+    if (!values && count <= 2 * GANTRY_MAX_RANK) {
+        for (size_t i = 0; i < count; ++i) filled[i] = otherwise;
+        values = filled;
+    }
+    if (!values && scope && scope->status == GANTRY_OK) {
+        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "%zu numbers are given at NULL", count);
+        (void)gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
+    }
+    return values ? gantry__add_host(extras, scope, GANTRY_INT64, GANTRY_SHAPE((int64_t)count), values) : NULL;
+}
+
+static const gantry_tensor_t *add_axes(gantry__extras_t *extras, gantry_scope_t *scope, const int32_t *axes,
+                                       size_t count) {
+    static const int32_t none;
+    const int64_t given = axes ? (int64_t)count : 0;
+    return gantry__add_host(extras, scope, GANTRY_INT32, GANTRY_SHAPE(given), axes ? axes : &none);
+}
+
+const gantry_tensor_t *gantry_strided_slice(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *begin,
+                                            const int64_t *end, const int64_t *strides, size_t entry_count,
+                                            const gantry_strided_slice_options_t *options) {
+    static const gantry_strided_slice_options_t plain = {0};
+    const gantry_strided_slice_options_t *o = options ? options : &plain;
+    gantry__extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[4] = {x};
+    const gantry_attr_value_t attrs[] = {int_attr("begin_mask", o->begin_mask), int_attr("end_mask", o->end_mask),
+                                         int_attr("ellipsis_mask", o->ellipsis_mask),
+                                         int_attr("new_axis_mask", o->new_axis_mask),
+                                         int_attr("shrink_axis_mask", o->shrink_axis_mask)};
+    inputs[1] = add_i64(&extras, scope, begin, entry_count, 0);
+    inputs[2] = add_i64(&extras, scope, end, entry_count, 0);
+    inputs[3] = add_i64(&extras, scope, strides, entry_count, 1);
+    return gantry__call_op(scope, GANTRY__OP_ID_STRIDED_SLICE, inputs, 4, attrs, 5, &extras);
+}
+
+static const char *mirror_mode(gantry_pad_mode_t mode) {
+    return mode == GANTRY_PAD_REFLECT ? "REFLECT" : mode == GANTRY_PAD_SYMMETRIC ? "SYMMETRIC" : "unknown";
+}
+
+const gantry_tensor_t *gantry_pad(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *paddings,
+                                  const gantry_pad_options_t *options) {
+    const gantry_pad_mode_t mode = options ? options->mode : GANTRY_PAD_CONSTANT;
+    const gantry_attr_value_t attr = string_attr("mode", mirror_mode(mode));
+    const int64_t rank = rank_of(x);
+    const int64_t none[2 * GANTRY_MAX_RANK] = {0};
+    gantry__extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[3] = {x, NULL, options ? options->value : NULL};
+    inputs[1] = gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE(rank, 2), paddings ? paddings : none);
+    if (mode != GANTRY_PAD_CONSTANT) {
+        return gantry__call_op(scope, GANTRY__OP_ID_MIRROR_PAD, inputs, 2, &attr, 1, &extras);
+    }
+    return gantry__call_op(scope, GANTRY__OP_ID_PAD, inputs, inputs[2] ? 3 : 2, NULL, 0, &extras);
+}
+
+const gantry_tensor_t *gantry_tile(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *multiples) {
+    gantry__extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {x, add_i64(&extras, scope, multiples, (size_t)rank_of(x), 1)};
+    return gantry__call_op(scope, GANTRY__OP_ID_TILE, inputs, 2, NULL, 0, &extras);
+}
+
+const gantry_tensor_t *gantry_reverse(gantry_scope_t *scope, const gantry_tensor_t *x, const int32_t *axes,
+                                      size_t axis_count) {
+    gantry__extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[] = {x, add_axes(&extras, scope, axes, axis_count)};
+    return gantry__call_op(scope, GANTRY__OP_ID_REVERSE, inputs, 2, NULL, 0, &extras);
+}
+
+const gantry_tensor_t *gantry_roll(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *shifts,
+                                   const int32_t *axes, size_t axis_count) {
+    gantry__extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[3] = {x};
+    inputs[1] = add_i64(&extras, scope, shifts, axis_count, 0);
+    inputs[2] = add_axes(&extras, scope, axes, axis_count);
+    return gantry__call_op(scope, GANTRY__OP_ID_ROLL, inputs, 3, NULL, 0, &extras);
+}
+
+static const gantry_tensor_t *call_blocks(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *x,
+                                          int64_t block_size, const char *data_format) {
+    const gantry_attr_value_t attrs[] = {int_attr("block_size", block_size),
+                                         string_attr("data_format", data_format ? data_format : "NHWC")};
+    return gantry__call_op(scope, id, &x, 1, attrs, 2, NULL);
+}
+
+const gantry_tensor_t *gantry_space_to_depth(gantry_scope_t *scope, const gantry_tensor_t *x, int64_t block_size,
+                                             const char *data_format) {
+    return call_blocks(scope, GANTRY__OP_ID_SPACE_TO_DEPTH, x, block_size, data_format);
+}
+
+const gantry_tensor_t *gantry_depth_to_space(gantry_scope_t *scope, const gantry_tensor_t *x, int64_t block_size,
+                                             const char *data_format) {
+    return call_blocks(scope, GANTRY__OP_ID_DEPTH_TO_SPACE, x, block_size, data_format);
+}
+
+static const gantry_tensor_t *call_batch_blocks(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *x,
+                                                const int64_t *block_shape, size_t block_count, const int64_t *ends) {
+    const int64_t none[2 * GANTRY_MAX_RANK] = {0}, count = (int64_t)block_count;
+    gantry__extras_t extras = {.count = 0};
+    const gantry_tensor_t *inputs[3] = {x};
+    inputs[1] = add_i64(&extras, scope, block_shape, block_count, 1);
+    /* more blocks than dimensions are refused, whatever their ends */
+    const int64_t given = ends || count <= GANTRY_MAX_RANK ? count : GANTRY_MAX_RANK;
+    inputs[2] = gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE(given, 2), ends ? ends : none);
+    return gantry__call_op(scope, id, inputs, 3, NULL, 0, &extras);
+}
+
+const gantry_tensor_t *gantry_space_to_batch(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                             const int64_t *block_shape, size_t block_count, const int64_t *paddings) {
+    return call_batch_blocks(scope, GANTRY__OP_ID_SPACE_TO_BATCH_ND, x, block_shape, block_count, paddings);
+}
+
+const gantry_tensor_t *gantry_batch_to_space(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                             const int64_t *block_shape, size_t block_count, const int64_t *crops) {
+    return call_batch_blocks(scope, GANTRY__OP_ID_BATCH_TO_SPACE_ND, x, block_shape, block_count, crops);
+}
+
+const gantry_tensor_t *gantry_invert_permutation(gantry_scope_t *scope, const gantry_tensor_t *x) {
+    return gantry__call_op(scope, GANTRY__OP_ID_INVERT_PERMUTATION, &x, 1, NULL, 0, NULL);
+}

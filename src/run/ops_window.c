@@ -1,0 +1,169 @@
+/* The C functions of ops_window.h: options become attributes. */
+#include <gantry/op.h>
+#include <gantry/ops_window.h>
+
+#include "run/call_op.h"
+
+#define MOST_ATTRS 6
+
+/* The attributes of one call; lists of four lie beside them. */
+typedef struct window_call_t {
+    gantry_window_options_t options;
+    gantry_attr_value_t attrs[MOST_ATTRS];
+    int64_t lists[MOST_ATTRS][8];
+    size_t count;
+} window_call_t;
+
+static const char *padding_text(gantry_padding_t padding) {
+    static const char *const texts[] = {"SAME", "VALID", "EXPLICIT"};
+    return (unsigned)padding < 3 ? texts[padding] : "none of gantry_padding_t";
+}
+
+static void add_text(window_call_t *call, const char *name, const char *text) {
+    call->attrs[call->count++] = (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_STRING, .s = text};
+}
+
+static void add_int(window_call_t *call, const char *name, int64_t value) {
+    call->attrs[call->count++] = (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_INT, .i = value};
+}
+
+/* [1, rows, columns, 1], or with the channels first [1, 1, rows, columns]. */
+static void add_four(window_call_t *call, const char *name, int64_t rows, int64_t columns) {
+    int64_t *list = call->lists[call->count];
+    const int first = call->options.channels_first ? 2 : 1;
+    for (int d = 0; d < 4; ++d) list[d] = 1;
+    list[first] = rows;
+    list[first + 1] = columns;
+    call->attrs[call->count++] = (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_INTS, .i = 4, .list = list};
+}
+
+static void add_pads(window_call_t *call) {
+    int64_t *list = call->lists[call->count];
+    const int first = call->options.channels_first ? 4 : 2;
+    if (call->options.padding != GANTRY_PADDING_EXPLICIT) return;
+    for (int d = 0; d < 8; ++d) list[d] = 0;
+    for (int d = 0; d < 4; ++d) list[first + d] = call->options.explicit_paddings[d];
+    call->attrs[call->count++] =
+        (gantry_attr_value_t){.name = "explicit_paddings", .kind = GANTRY_KIND_INTS, .i = 8, .list = list};
+}
+
+/* In the options 0 means 1. */
+static int64_t or_one(int64_t value) { return value ? value : 1; }
+
+static void add_strides(window_call_t *call) {
+    add_four(call, "strides", or_one(call->options.strides[0]), or_one(call->options.strides[1]));
+}
+
+static void add_spreads(window_call_t *call, const char *name) {
+    add_four(call, name, or_one(call->options.dilations[0]), or_one(call->options.dilations[1]));
+}
+
+/* Padding and format, which all ops have; for_images tells the format's names. */
+static void begin(window_call_t *call, const gantry_window_options_t *options, bool for_images) {
+    static const char *const formats[2][2] = {{"NWC", "NCW"}, {"NHWC", "NCHW"}};
+    call->count = 0;
+    call->options = options ? *options : (gantry_window_options_t){.padding = GANTRY_PADDING_SAME};
+    add_text(call, "padding", padding_text(call->options.padding));
+    add_text(call, "data_format", formats[for_images][call->options.channels_first]);
+}
+
+static const gantry_tensor_t *convolve(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *images,
+                                       const gantry_tensor_t *filter, const gantry_window_options_t *options) {
+    const gantry_tensor_t *inputs[] = {images, filter};
+    window_call_t call;
+    begin(&call, options, true);
+    add_strides(&call);
+    add_spreads(&call, "dilations");
+    add_pads(&call);
+    return gantry__call_op(scope, id, inputs, 2, call.attrs, call.count, NULL);
+}
+
+const gantry_tensor_t *gantry_conv2d(gantry_scope_t *scope, const gantry_tensor_t *images, const gantry_tensor_t *filter,
+                                     const gantry_window_options_t *options) {
+    return convolve(scope, GANTRY__OP_ID_CONV_2D, images, filter, options);
+}
+
+const gantry_tensor_t *gantry_depthwise_conv2d(gantry_scope_t *scope, const gantry_tensor_t *images,
+                                               const gantry_tensor_t *filter, const gantry_window_options_t *options) {
+    return convolve(scope, GANTRY__OP_ID_DEPTHWISE_CONV, images, filter, options);
+}
+
+const gantry_tensor_t *gantry_conv2d_transpose(gantry_scope_t *scope, const gantry_tensor_t *images,
+                                               const gantry_tensor_t *filter, gantry_shape_t output_shape,
+                                               const gantry_window_options_t *options) {
+    int32_t sizes[GANTRY_MAX_RANK] = {0};
+    gantry__extras_t extras = {.count = 0};
+    window_call_t call;
+    begin(&call, options, true);
+    add_strides(&call);
+    add_spreads(&call, "dilations");
+    for (int32_t d = 0; d < output_shape.rank && d < GANTRY_MAX_RANK; ++d) {
+        const int64_t size = output_shape.dims[d];
+        sizes[d] = size < 0 || size > INT32_MAX ? -1 : (int32_t)size; /* refused as a size */
+    }
+    const gantry_tensor_t *inputs[] = {
+        images, filter, gantry__add_host(&extras, scope, GANTRY_INT32, GANTRY_SHAPE(output_shape.rank), sizes)};
+    return gantry__call_op(scope, GANTRY__OP_ID_CONV_2D_TRANSPOSE, inputs, 3, call.attrs, call.count, &extras);
+}
+
+const gantry_tensor_t *gantry_conv1d(gantry_scope_t *scope, const gantry_tensor_t *sequences,
+                                     const gantry_tensor_t *filter, const gantry_window_options_t *options) {
+    const gantry_tensor_t *inputs[] = {sequences, filter};
+    window_call_t call;
+    begin(&call, options, false);
+    add_int(&call, "stride", or_one(call.options.strides[0]));
+    add_int(&call, "dilations", or_one(call.options.dilations[0]));
+    return gantry__call_op(scope, GANTRY__OP_ID_CONV_1D, inputs, 2, call.attrs, call.count, NULL);
+}
+
+static const gantry_tensor_t *pool_images(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *images,
+                                          int64_t rows, int64_t columns, const gantry_window_options_t *options) {
+    window_call_t call;
+    begin(&call, options, true);
+    add_four(&call, "ksize", rows, columns);
+    add_strides(&call);
+    add_pads(&call);
+    return gantry__call_op(scope, id, &images, 1, call.attrs, call.count, NULL);
+}
+
+const gantry_tensor_t *gantry_max_pool2d(gantry_scope_t *scope, const gantry_tensor_t *images, int64_t rows,
+                                         int64_t columns, const gantry_window_options_t *options) {
+    return pool_images(scope, GANTRY__OP_ID_MAX_POOL, images, rows, columns, options);
+}
+
+const gantry_tensor_t *gantry_avg_pool2d(gantry_scope_t *scope, const gantry_tensor_t *images, int64_t rows,
+                                         int64_t columns, const gantry_window_options_t *options) {
+    return pool_images(scope, GANTRY__OP_ID_AVG_POOL, images, rows, columns, options);
+}
+
+static const gantry_tensor_t *pool_line(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *sequences,
+                                        int64_t length, const gantry_window_options_t *options) {
+    window_call_t call;
+    begin(&call, options, false);
+    add_int(&call, "ksize", length);
+    add_int(&call, "strides", or_one(call.options.strides[0]));
+    return gantry__call_op(scope, id, &sequences, 1, call.attrs, call.count, NULL);
+}
+
+const gantry_tensor_t *gantry_max_pool1d(gantry_scope_t *scope, const gantry_tensor_t *sequences, int64_t length,
+                                         const gantry_window_options_t *options) {
+    return pool_line(scope, GANTRY__OP_ID_MAX_POOL_1D, sequences, length, options);
+}
+
+const gantry_tensor_t *gantry_avg_pool1d(gantry_scope_t *scope, const gantry_tensor_t *sequences, int64_t length,
+                                         const gantry_window_options_t *options) {
+    return pool_line(scope, GANTRY__OP_ID_AVG_POOL_1D, sequences, length, options);
+}
+
+const gantry_tensor_t *gantry_extract_image_patches(gantry_scope_t *scope, const gantry_tensor_t *images, int64_t rows,
+                                                    int64_t columns, const gantry_window_options_t *options) {
+    window_call_t call = {.count = 0};
+    call.options = options ? *options : (gantry_window_options_t){.padding = GANTRY_PADDING_SAME};
+    call.options.channels_first = false;
+    add_text(&call, "padding", padding_text(call.options.padding));
+    add_four(&call, "ksizes", rows, columns);
+    add_strides(&call);
+    add_spreads(&call, "rates");
+    add_pads(&call);
+    return gantry__call_op(scope, GANTRY__OP_ID_EXTRACT_IMAGE_PATCHES, &images, 1, call.attrs, call.count, NULL);
+}

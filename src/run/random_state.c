@@ -1,0 +1,119 @@
+#include "run/random_state.h"
+
+#include <string.h>
+
+#include "base/entropy.h"
+#include "base/hash.h"
+#include "op/op_infer.h"
+
+#define MOST_SEED INT64_C(0x7fffffff)
+#define SEED_WITHOUT_GLOBAL INT64_C(87654321) /* beside an op's own seed where no global one is set: TensorFlow's */
+
+typedef struct stream_key_t {
+    uint64_t op;    /* its number */
+    uint64_t types; /* its type attributes, a byte each */
+    int64_t seeds[2];
+} stream_key_t;
+
+typedef struct gantry__random_stream_t {
+    struct gantry__random_stream_t *next;
+    stream_key_t key;
+    gantry__philox_t place; /* of the next draw */
+} stream_t;
+
+gantry_status_t gantry__random_state_init(gantry__random_state_t *state, const gantry__heap_t *heap) {
+    state->heap = heap;
+    state->has_seed = false;
+    memset(state->streams, 0, sizeof state->streams);
+    if (gantry__mutex_init(&state->lock) == 0) return GANTRY_OK;
+    return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+}
+
+static void forget_streams(gantry__random_state_t *state) {
+    for (size_t i = 0; i < GANTRY__RANDOM_BUCKETS; ++i) {
+        while (state->streams[i]) {
+            stream_t *stream = state->streams[i];
+            state->streams[i] = stream->next;
+            gantry__heap_free(state->heap, stream, sizeof *stream);
+        }
+    }
+}
+
+void gantry__random_state_deinit(gantry__random_state_t *state) {
+    forget_streams(state);
+    gantry__mutex_deinit(&state->lock);
+}
+
+void gantry__random_set_seed(gantry__random_state_t *state, int64_t seed) {
+    gantry__mutex_lock(&state->lock);
+    forget_streams(state);
+    state->has_seed = true;
+    state->seed = seed;
+    gantry__op_seeds_init(&state->op_seeds, seed);
+    gantry__mutex_unlock(&state->lock);
+}
+
+/* Modulo 2^31 - 1, never negative. */
+static int64_t truncated(int64_t seed) {
+    seed %= MOST_SEED;
+    return seed < 0 ? seed + MOST_SEED : seed;
+}
+
+/* Two zeros would mean: no seed. */
+static void join_seeds(int64_t global, int64_t op_seed, int64_t out_seeds[2]) {
+    out_seeds[0] = truncated(global);
+    out_seeds[1] = truncated(op_seed);
+    if (out_seeds[0] == 0 && out_seeds[1] == 0) out_seeds[1] = MOST_SEED;
+}
+
+void gantry__random_op_seeds(gantry__random_state_t *state, int64_t op_seed, int64_t out_seeds[2]) {
+    gantry__mutex_lock(&state->lock);
+    join_seeds(state->has_seed ? state->seed : SEED_WITHOUT_GLOBAL, op_seed, out_seeds);
+    gantry__mutex_unlock(&state->lock);
+}
+
+static gantry__philox_t begin_of(const int64_t seeds[2]) {
+    return (gantry__philox_t){.counter = {0, (uint64_t)seeds[1]}, .key = (uint64_t)seeds[0]};
+}
+
+static gantry_status_t take_unseeded(gantry__random_state_t *state, gantry__philox_t *out_place) {
+    int64_t seeds[2];
+    gantry__mutex_lock(&state->lock);
+    bool has_seed = state->has_seed;
+    if (has_seed) join_seeds(state->seed, gantry__op_seeds_next(&state->op_seeds), seeds);
+    gantry__mutex_unlock(&state->lock);
+    if (!has_seed) GANTRY__TRY(gantry__entropy(seeds, sizeof seeds));
+    *out_place = begin_of(seeds);
+    return GANTRY_OK;
+}
+
+/* The stream of this key, made where there is none; NULL when memory is out. The lock is held. */
+static stream_t *find_stream(gantry__random_state_t *state, const stream_key_t *key) {
+    stream_t **bucket = &state->streams[gantry__hash64(key, sizeof *key, 0) % GANTRY__RANDOM_BUCKETS];
+    for (stream_t *stream = *bucket; stream; stream = stream->next) {
+        if (memcmp(&stream->key, key, sizeof *key) == 0) return stream;
+    }
+    stream_t *made = gantry__heap_alloc(state->heap, sizeof *made);
+    if (!made) return NULL;
+    *made = (stream_t){.next = *bucket, .key = *key, .place = begin_of(key->seeds)};
+    *bucket = made;
+    return made;
+}
+
+gantry_status_t gantry__random_take(gantry__random_state_t *state, const gantry__infer_t *call, uint64_t blocks,
+                                    gantry__philox_t *out_place) {
+    stream_key_t key = {.op = call->op->id,
+                        .seeds = {gantry__infer_attr(call, "seed")->i, gantry__infer_attr(call, "seed2")->i}};
+    if (key.seeds[0] == 0 && key.seeds[1] == 0) return take_unseeded(state, out_place);
+    for (uint32_t i = 0; i < call->op->attr_count; ++i) {
+        if (call->attrs[i].kind == GANTRY_ATTR_TYPE) key.types = key.types << 8 | (uint64_t)call->attrs[i].i;
+    }
+    gantry__mutex_lock(&state->lock);
+    stream_t *stream = find_stream(state, &key);
+    if (stream) {
+        *out_place = stream->place;
+        stream->place = gantry__philox_skip(stream->place, blocks);
+    }
+    gantry__mutex_unlock(&state->lock);
+    return stream ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}

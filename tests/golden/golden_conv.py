@@ -1,0 +1,191 @@
+"""Convolutions, and windows over sequences."""
+import numpy as np
+import tensorflow as tf
+
+from golden_case import F32, F64, HALVES, I32, NUMBERS, Recorder, random_values
+from golden_window import bound, channels_last, explicit_of, four, geometry, halves_bound, text, views
+
+
+def values(dtype, shape, *name):
+    return random_values(dtype, shape, "conv", *name)
+
+
+def patch_matrix(x, f, step, spread, padding, explicit):
+    """[n, oh, ow, rows, columns, channels] of float64."""
+    parts = [np.where(inside[None, :, :, None], part, 0.0) for _, _, part, inside in
+             views(x.astype(np.float64), f.shape[:2], step, spread, padding, explicit)]
+    n, oh, ow, ch = parts[0].shape
+    return np.stack(parts, axis=3).reshape(n, oh, ow, f.shape[0], f.shape[1], ch)
+
+
+def conv_reference(inputs, attrs):
+    x, lists, back = channels_last(inputs, attrs)
+    f = inputs[1].astype(np.float64)
+    spread = (lists("dilations") or [1, 1, 1, 1])[1:3]
+    p = patch_matrix(x, f, lists("strides")[1:3], spread, attrs["padding"], explicit_of(lists))
+    groups = x.shape[3] // f.shape[2]
+    each = f.shape[3] // groups
+    out = [np.einsum("nyxrcd,rcde->nyxe", p[..., g * f.shape[2]:(g + 1) * f.shape[2]], f[..., g * each:(g + 1) * each])
+           for g in range(groups)]
+    return back(np.concatenate(out, axis=3).astype(x.dtype))
+
+
+CASES = [   # image, filter, step, padding
+    ((1, 5, 5, 1), (3, 3, 1, 1), 1, "SAME"), ((2, 6, 7, 3), (2, 3, 3, 5), 2, "VALID"), ((2, 6, 7, 3), (3, 2, 3, 4), 3, "SAME"),
+    ((2, 4, 3, 8), (1, 1, 8, 6), 1, "VALID"), ((1, 4, 9, 2), (1, 1, 2, 3), 2, "SAME"), ((0, 4, 4, 2), (2, 2, 2, 3), 1, "SAME"),
+    ((1, 4, 4, 2), (4, 4, 2, 0), 1, "SAME"), ((1, 16, 16, 4), (5, 5, 4, 8), 1, "VALID"),
+]
+
+
+def conv_2d():
+    r = Recorder("Conv2D", reference=conv_reference)
+    for dtype in (F32, F64, I32) + HALVES:
+        for image, window, step, padding in CASES if dtype == F32 else CASES[1:3]:
+            elements = int(np.prod(window[:3]))
+            r.add(f"{dtype.name}_" + text(image, window, (step,), padding), [values(dtype, image), values(dtype, window)],
+                  {"strides": four((step, step)), "padding": padding},
+                  **({} if dtype == I32 else {"tolerance": bound(dtype, elements), "tf_tolerance": halves_bound(dtype, elements)}))
+    x, f = values(F32, (2, 7, 6, 4)), values(F32, (3, 2, 4, 6))
+    near = {"tolerance": bound(F32, 24)}
+    r.add("dilated", [x, f], {"strides": four((1, 1)), "padding": "SAME", "dilations": four((2, 3))}, **near)
+    r.add("explicit", [x, f], {"strides": four((1, 2)), "padding": "EXPLICIT", "explicit_paddings": [0, 0, 1, 2, 3, 0, 0, 0]}, **near)
+    r.add("groups", [x, values(F32, (3, 2, 2, 6))], {"strides": four((1, 1)), "padding": "SAME"}, **near)
+    r.add("groups_of_one", [x, values(F32, (3, 2, 1, 8))], {"strides": four((2, 1)), "padding": "VALID"}, **near)
+    r.add("nchw", [x.transpose(0, 3, 1, 2).copy(), f], {"strides": [1, 1, 2, 1], "padding": "SAME", "data_format": "NCHW"},
+          numpy_only=True, **near)
+    r.add("nchw_groups_explicit", [x.transpose(0, 3, 1, 2).copy(), values(F32, (3, 2, 2, 6))],
+          {"strides": [1, 1, 1, 1], "padding": "EXPLICIT", "explicit_paddings": [0, 0, 0, 0, 2, 1, 0, 3], "data_format": "NCHW",
+           "dilations": [1, 1, 1, 2]}, numpy_only=True, **near)
+    good = {"strides": four((1, 1)), "padding": "SAME"}
+    r.error("depths", [x, values(F32, (3, 2, 3, 6))], good, contains="input depth must be evenly divisible by filter depth")
+    r.error("groups_of_outputs", [x, values(F32, (3, 2, 2, 5))], good, contains="output depth must be evenly divisible")
+    r.error("stride_of_depth", [x, f], {**good, "strides": [1, 1, 1, 2]})
+    r.error("zero_stride", [x, f], {**good, "strides": [1, 0, 1, 1]})
+    r.error("two_strides", [x, f], {**good, "strides": [1, 1]}, contains="must specify 4 dimensions")
+    r.error("zero_dilation", [x, f], {**good, "dilations": [1, 0, 2, 1]})
+    r.error("paddings_beside_same", [x, f], {**good, "explicit_paddings": [0, 0, 1, 2, 3, 4, 0, 0]},
+            contains="must be empty if the padding attribute is not EXPLICIT")
+    r.error("six_paddings", [x, f], {**good, "padding": "EXPLICIT", "explicit_paddings": [0, 0, 1, 2, 3, 4]},
+            contains="must contain 8 values, but got: 6")
+    r.error("negative_padding", [x, f], {**good, "padding": "EXPLICIT", "explicit_paddings": [0, 0, 1, 2, 3, -4, 0, 0]},
+            contains="must be nonnegative")
+    r.error("input_of_rank_3", [x[0], f], good, contains="convolution input must be 4-dimensional")
+    r.error("filter_of_rank_3", [x, f[0]], good, contains="convolution filter must be 4-dimensional")
+    r.error("empty_filter", [x, f[:0]], good, contains="filter must not have zero elements")
+    return r
+
+
+def transposed_reference(sizes, f, y, attrs):
+    first = attrs.get("data_format") == "NCHW"
+    sizes = tuple(int(s) for s in sizes)
+    y = y.transpose(0, 2, 3, 1) if first else y
+    if len(sizes) == 2:
+        sizes = (y.shape[0], *sizes, f.shape[2])
+    elif first:
+        sizes = (sizes[0], sizes[2], sizes[3], sizes[1])
+    pick = slice(2, 4) if first else slice(1, 3)
+    step, spread = attrs["strides"][pick], attrs.get("dilations", [1, 1, 1, 1])[pick]
+    index = np.arange(sizes[1] * sizes[2]).reshape(1, sizes[1], sizes[2], 1)
+    out = np.zeros((sizes[0], sizes[1] * sizes[2], sizes[3]))
+    for r, c, place, inside in views(index, f.shape[:2], step, spread, attrs["padding"]):
+        for oy, ox in np.argwhere(inside):
+            out[:, place[0, oy, ox, 0]] += y[:, oy, ox].astype(np.float64) @ f[r, c].astype(np.float64).T
+    out = out.reshape(sizes).astype(y.dtype)
+    return out.transpose(0, 3, 1, 2) if first else out
+
+
+TRANSPOSED = [((1, 5, 5, 1), (3, 3, 1, 1), 1, "SAME"), ((2, 8, 7, 3), (2, 3, 3, 5), 2, "VALID"), ((2, 6, 7, 3), (3, 2, 3, 4), 3, "SAME"),
+              ((2, 4, 3, 4), (1, 1, 4, 6), 1, "VALID"), ((1, 4, 9, 2), (1, 1, 2, 3), 2, "SAME"), ((0, 4, 4, 2), (2, 2, 2, 3), 1, "SAME")]
+
+
+def transposed(op, order, attr_names, tf_op=None):
+    numpy_only = tf_op is None
+    def reference(inputs, attrs):
+        f, y, sizes = (inputs[order.index(k)] for k in ("filter", "result", "sizes"))
+        return transposed_reference(sizes, f, y, attrs)
+    r = Recorder(op, tf_op=tf_op, reference=reference)
+
+    def inputs(image, f, y):
+        named = {"filter": f, "result": y, "sizes": np.array(image, I32)}
+        return [named[k] for k in order]
+
+    for dtype in (F32, F64) + HALVES:
+        for image, window, step, padding in TRANSPOSED if dtype == F32 else TRANSPOSED[1:2]:
+            places = [geometry(s, k, step, 1, padding, (0, 0))[0] for s, k in zip(image[1:3], window)]
+            elements = int(np.prod(window)) // window[2]
+            y = values(dtype, (image[0], *places, window[3]))
+            tolerance = bound(dtype, elements)
+            if dtype in HALVES:     # the products' sums are rounded before they are added
+                tolerance = halves_bound(dtype, elements)
+            r.add(f"{dtype.name}_" + text(image, window, (step,), padding), inputs(image, values(dtype, window), y),
+                  {"strides": four((step, step)), "padding": padding}, tolerance=tolerance, numpy_only=numpy_only)
+    f, y = values(F32, (3, 2, 3, 4)), values(F32, (2, 4, 5, 6))
+    r.add("nchw_dilated", inputs((2, 3, 5, 6), f, y), {"strides": [1, 1, 1, 1], "padding": "SAME", "data_format": "NCHW",
+                                                       "dilations": [1, 1, 2, 1]}, tolerance=bound(F32, 24), numpy_only=True)
+    return r
+
+
+def backprop_input():
+    r = transposed("Conv2DBackpropInput", ("sizes", "filter", "result"), (), tf_op="Conv2DBackpropInput")
+    f, y = values(F32, (3, 3, 2, 5)), values(F32, (1, 4, 4, 5))
+    good = {"strides": four((1, 1)), "padding": "SAME"}
+    r.add("short_sizes", [np.array((4, 4), I32), f, y], good, tolerance=bound(F32, 45))
+    r.error("sizes_do_not_fit", [np.array((1, 5, 4, 2), I32), f, y], good, contains="doesn't match computed")
+    r.error("three_sizes", [np.array((1, 4, 4), I32), f, y], good, contains="4 values or 2 values, but got: 3")
+    r.error("depths", [np.array((1, 4, 4, 2), I32), f, values(F32, (1, 4, 4, 3))], good)
+    r.error("groups", [np.array((1, 4, 4, 4), I32), f, y], good, contains="not supported")
+    return r
+
+
+def line_attrs(attrs, names):
+    """Attributes of a form for sequences as those for images of one row."""
+    first = attrs.get("data_format") == "NCW"
+    out = {"padding": attrs["padding"], "data_format": "NCHW" if first else "NHWC"}
+    for name, image_name in names.items():
+        out[image_name] = [1, 1, 1, attrs.get(name, 1)] if first else [1, 1, attrs.get(name, 1), 1]
+    return out, 2 if first else 1
+
+
+def conv_1d():
+    def reference(inputs, attrs):
+        full, axis = line_attrs(attrs, {"stride": "strides", "dilations": "dilations"})
+        return np.squeeze(conv_reference([np.expand_dims(inputs[0], axis), inputs[1][None]], full), axis)
+
+    r = Recorder("Conv1D", reference=reference)
+    x, f = values(F32, (2, 9, 4)), values(F32, (3, 4, 5))
+    for padding in ("SAME", "VALID"):
+        for stride, dilations in ((1, 1), (2, 1), (1, 2)):
+            got = tf.nn.conv1d(x, f, stride, padding, dilations=dilations).numpy()
+            attrs = {"stride": stride, "padding": padding, "dilations": dilations}
+            assert np.abs(got - reference([x, f], attrs)).max() < 1e-4
+            r.add(f"{padding.lower()}_{stride}_{dilations}", [x, f], attrs, tolerance=bound(F32, 12), numpy_only=True)
+    r.add("ncw", [x.transpose(0, 2, 1).copy(), f], {"padding": "SAME", "data_format": "NCW"}, tolerance=bound(F32, 12), numpy_only=True)
+    r.add("groups", [x, values(F32, (2, 2, 6))], {"padding": "VALID"}, tolerance=bound(F32, 12), numpy_only=True)
+    return r
+
+
+def pool_1d(op, image_op, python):
+    from golden_window import avg_pool_reference, max_pool_reference
+    image_reference = max_pool_reference if image_op == "MaxPool" else avg_pool_reference
+
+    def reference(inputs, attrs):
+        full, axis = line_attrs(attrs, {"ksize": "ksize", "strides": "strides"})
+        return np.squeeze(image_reference([np.expand_dims(inputs[0], axis)], full), axis)
+
+    r = Recorder(op, reference=reference)
+    x = values(F32, (2, 9, 3))
+    for padding in ("SAME", "VALID"):
+        for ksize, strides in ((2, 2), (3, 1), (4, 3)):
+            attrs = {"ksize": ksize, "strides": strides, "padding": padding}
+            assert np.abs(python(x, ksize, strides, padding).numpy() - reference([x], attrs)).max() < 1e-5
+            r.add(f"{padding.lower()}_{ksize}_{strides}", [x], attrs, tolerance=bound(F32, ksize), numpy_only=True)
+    r.add("ncw", [x.transpose(0, 2, 1).copy()], {"ksize": 2, "strides": 2, "padding": "SAME", "data_format": "NCW"},
+          tolerance=bound(F32, 2), numpy_only=True)
+    return r
+
+
+def build():
+    return {"Conv2D": conv_2d, "Conv2DBackpropInput": backprop_input,
+            "Conv2DTranspose": lambda: transposed("Conv2DTranspose", ("result", "filter", "sizes"), ()),
+            "Conv1D": conv_1d, "MaxPool1D": lambda: pool_1d("MaxPool1D", "MaxPool", tf.nn.max_pool1d),
+            "AvgPool1D": lambda: pool_1d("AvgPool1D", "AvgPool", tf.nn.avg_pool1d)}

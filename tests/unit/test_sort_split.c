@@ -1,0 +1,121 @@
+/* The search along the merge path of kernels/sort.cl, and the keys it compares, run as C. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "portable/portable_sort.h"
+
+#include "cpu/cpu_items.h"
+
+/* The items for elements of 4 bytes. */
+#define GANTRY_ITEM_TEXT_FILE "portable/kernels/sort.cl"
+#define GANTRY_ITEM_LIST GANTRY_SORT_ITEMS
+#define GANTRY_T_ID 3
+#define GANTRY_S_ID 0
+#define GANTRY_I_ID 0
+#include "cpu/cpu_item_rows.h"
+
+#define split sort_split_item_3_0_0
+#define key_of sort_key_item_3_0_0
+#define sort_runs functions_3_0_0[0]
+
+/* What the split must be: merging one by one, of equal keys a's first. */
+static int64_t count_by_merging(const uint32_t *keys, int64_t a_count, int64_t b_count, int64_t diagonal) {
+    int64_t a = 0, b = 0;
+    while (a + b < diagonal) {
+        if (a < a_count && (b >= b_count || keys[a] <= keys[a_count + b])) a++;
+        else b++;
+    }
+    return a;
+}
+
+static void check_all_diagonals(const uint32_t *keys, int64_t a_count, int64_t b_count) {
+    for (int64_t d = 0; d <= a_count + b_count; d++) {
+        assert_int_equal(split(keys, a_count, b_count, d), count_by_merging(keys, a_count, b_count, d));
+    }
+}
+
+static void split_of_apart_runs_takes_one_first(void **state) {
+    (void)state;
+    check_all_diagonals((const uint32_t[]){1, 2, 3, 4, 5, 6}, 3, 3);
+    check_all_diagonals((const uint32_t[]){4, 5, 6, 1, 2, 3}, 3, 3);
+}
+
+static void split_of_equal_keys_takes_the_first_runs(void **state) {
+    (void)state;
+    const uint32_t keys[] = {7, 7, 7, 7, 7};
+    assert_int_equal(split(keys, 3, 2, 2), 2);
+    assert_int_equal(split(keys, 3, 2, 4), 3);
+    check_all_diagonals(keys, 3, 2);
+}
+
+static void split_with_an_empty_run_takes_all_of_the_other(void **state) {
+    (void)state;
+    const uint32_t keys[] = {1, 2, 3};
+    check_all_diagonals(keys, 3, 0);
+    check_all_diagonals(keys, 0, 3);
+}
+
+static void split_of_any_runs_is_what_merging_takes(void **state) {
+    (void)state;
+    uint32_t keys[24], random = 1;
+    for (int round = 0; round < 500; round++) {
+        const int64_t a_count = round % 13, b_count = round / 13 % 12;
+        for (int64_t i = 0; i < a_count + b_count; i++) {
+            random = random * 1664525u + 1013904223u;
+            keys[i] = (i == 0 || i == a_count ? 0 : keys[i - 1]) + (random >> 30); /* ascending, with repeats */
+        }
+        check_all_diagonals(keys, a_count, b_count);
+    }
+}
+
+static void keys_are_in_the_order_of_their_elements(void **state) {
+    (void)state;
+    static const float floats[] = {-INFINITY, -1, -1e-45f, 0, 1e-45f, 1, INFINITY};
+    static const int32_t ints[] = {INT32_MIN, -1, 0, 1, INT32_MAX};
+    const gantry_order_t of_floats = gantry__sort_order(GANTRY_K_FLOAT32, 0);
+    const gantry_order_t of_ints = gantry__sort_order(GANTRY_K_INT32, 0);
+    for (size_t i = 1; i < sizeof floats / sizeof floats[0]; i++) {
+        assert_true(key_of(GANTRY_AS_INT(floats[i - 1]), &of_floats) < key_of(GANTRY_AS_INT(floats[i]), &of_floats));
+    }
+    for (size_t i = 1; i < sizeof ints / sizeof ints[0]; i++) {
+        assert_true(key_of(ints[i - 1], &of_ints) < key_of(ints[i], &of_ints));
+    }
+    assert_true(key_of(GANTRY_AS_INT(-0.0f), &of_floats) == key_of(0, &of_floats));
+    assert_true(key_of(GANTRY_AS_INT(-NAN), &of_floats) == UINT32_MAX);
+    assert_true(key_of(GANTRY_AS_INT(NAN), &of_floats) > key_of(GANTRY_AS_INT(INFINITY), &of_floats));
+}
+
+static void keys_in_descending_order_are_turned_round(void **state) {
+    (void)state;
+    const gantry_order_t up = gantry__sort_order(GANTRY_K_INT32, 0), down = gantry__sort_order(GANTRY_K_INT32, 1);
+    assert_true(key_of(5, &up) > key_of(-5, &up));
+    assert_true(key_of(5, &down) < key_of(-5, &down));
+}
+
+static void run_is_sorted_and_equal_elements_keep_their_order(void **state) {
+    (void)state;
+    int32_t x[] = {3, 1, 3, -2, 1, 3, 0, -2, 9, 8}, positions[10];
+    uint32_t keys[10];
+    const gantry_sort_runs_t two_runs = {
+        .order = gantry__sort_order(GANTRY_K_INT32, 0), .length = 10, .inner = 1, .runs = 2};
+    sort_runs((void *const[]){x, keys, positions}, &two_runs, 0, 2);
+    assert_memory_equal(positions, ((const int32_t[]){3, 7, 6, 1, 4, 0, 2, 5, 9, 8}), sizeof positions);
+    for (int i = 0; i < 10; i++) assert_int_equal(keys[i], key_of(x[positions[i]], &two_runs.order));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(split_of_apart_runs_takes_one_first),
+        cmocka_unit_test(split_of_equal_keys_takes_the_first_runs),
+        cmocka_unit_test(split_with_an_empty_run_takes_all_of_the_other),
+        cmocka_unit_test(split_of_any_runs_is_what_merging_takes),
+        cmocka_unit_test(keys_are_in_the_order_of_their_elements),
+        cmocka_unit_test(keys_in_descending_order_are_turned_round),
+        cmocka_unit_test(run_is_sorted_and_equal_elements_keep_their_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
