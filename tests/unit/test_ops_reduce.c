@@ -93,7 +93,8 @@ static void cross_entropies_agree(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reductions_give_what_their_ops_give),
-                                       cmocka_unit_test(scans_take_options), cmocka_unit_test(cross_entropies_agree)};
+#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+    const struct CMUnitTest tests[] = {TEST(reductions_give_what_their_ops_give), TEST(scans_take_options),
+                                       TEST(cross_entropies_agree)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
