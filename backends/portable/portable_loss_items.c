@@ -1,4 +1,7 @@
 /* SparseCrossEntropyRows. */
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "portable/item_kernel.h"
 #include "portable/kernels/loss.cl"
 #include "portable/portable_loss.h"
@@ -11,6 +14,12 @@ enum {
 
 GANTRY_K_ITEM_TEXTS(loss, GANTRY_LOSS_ITEMS, gantry__text_loss);
 
+static void explain(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes) {
+    (void)snprintf(text, text_bytes,
+                   "Received a label value of %" PRId64 " which is outside the valid range of [0, %" PRId64 ").",
+                   gantry_k_host_int(call->inputs[2], position), call->inputs[0]->dims[1]);
+}
+
 static int32_t compute_sparse(gantry_op_call_t *call) {
     const gantry_arg_t *const *in = call->inputs;
     gantry_arg_t *const *out = call->outputs;
@@ -20,7 +29,7 @@ static int32_t compute_sparse(gantry_op_call_t *call) {
                                      .i = in[2]->dtype,
                                      .count = in[0]->element_count,
                                      .can_fail = 1,
-                                     .limit = loss.classes,
+                                     .explain = explain,
                                      .parameters = &loss,
                                      .parameter_bytes = sizeof loss,
                                      .spans = {in[0]->span, in[1]->span, in[2]->span, out[0]->span, out[1]->span},

@@ -142,11 +142,11 @@ GANTRY_API const gantry_tensor_t *gantry_matmul(gantry_scope_t *scope, const gan
 
 #include <gantry/ops_window.h>
 #include <gantry/ops_compose.h>
+#include <gantry/ops_reduce.h>
 /* further families */
 #include <gantry/ops_matrix.h>
 #include <gantry/ops_shape.h>
 /* ---- families with a header of their own ---- */
 #include <gantry/ops_random.h>
-#include <gantry/ops_reduce.h>
 
 #endif

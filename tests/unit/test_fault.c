@@ -51,6 +51,9 @@ static void bad_data_is_told_with_op_and_position(void **state) {
         {{GANTRY_FAULT_BAD_PERMUTATION, 0, 2},
          "element 2 is not between 0 and the count, or duplicated in the input: op Gather (number 17) on "
          "/job:localhost/replica:0/task:0/device:GPU:0, input 0"},
+        {{GANTRY_FAULT_LABEL_OUT_OF_RANGE, 2, 4},
+         "Received a label value which is outside the valid range: labels[4], op Gather (number 17) on "
+         "/job:localhost/replica:0/task:0/device:GPU:0"},
         {{99, 0, -1}, "op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0 reported error 99 at -1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
