@@ -1,40 +1,81 @@
 /* The ops of elementwise.def on the CPU: from a call to the loop that serves it. Small calls take the shortest way: one
  * look at the element counts tells a dense or scalar form, and the loop runs at once. */
 #include "cpu/cpu_elementwise.h"
+#include "portable/number_bits.h"
 
 #define SMALL_COUNT 4096 /* elements that are not worth splitting for any op */
 
 typedef struct element_op_t {
-    uint32_t row;   /* GANTRY_CPU_OP_... */
-    int32_t costly; /* several dozen instructions per element */
+    uint32_t row;        /* GANTRY_CPU_OP_... */
+    int32_t costly;      /* several dozen instructions per element */
+    const char *failure; /* what a bad element means */
 } element_op_t;
 
-static const gantry__cpu_loops_t *find_loops(const gantry_op_call_t *call, const element_op_t *op)
+static const gantry__cpu_loops_t *find_loops(const gantry_op_call_t *call, uint32_t row, uint32_t column)
 {
     const gantry__cpu_loops_t *table = GANTRY_CPU_PICK(call->device->simd_level, element_loops)();
 
-    return &table[op->row * GANTRY_CPU_TYPES + gantry__cpu_type_column(call->inputs[0]->dtype)];
+    return &table[row * GANTRY_CPU_TYPES + column];
 }
 
-static int32_t finish(gantry_op_call_t *call, int32_t bad)
+void gantry__cpu_map_find(gantry__cpu_map_t *map, const gantry_op_call_t *call, uint32_t row)
 {
-    if (bad == 0) {
-        return GANTRY_K_OK;
+    const int level = call->device->simd_level;
+    const int32_t dtype = call->inputs[0]->dtype, out_dtype = call->outputs[0]->dtype;
+    const uint32_t column = gantry__cpu_type_column(dtype);
+
+    map->simd_level = level;
+    map->x_bytes = map->y_bytes = gantry_k_size(dtype);
+    map->out_bytes = gantry_k_size(out_dtype);
+    if (column < GANTRY_CPU_TYPES) {
+        map->loops = find_loops(call, row, column);
+        map->loop = map->loops->dense;
+    } else if (column < GANTRY_CPU_INTEGERS_END) {
+        map->loop = GANTRY_CPU_PICK(level, integer_loop)(row, column - GANTRY_CPU_TYPES);
+    } else {
+        map->loop = find_loops(call, row, gantry__cpu_type_column(GANTRY_K_FLOAT32))->dense;
+        map->widen = GANTRY_CPU_PICK(level, convert_loop)(column, gantry__cpu_type_column(GANTRY_K_FLOAT32), 0);
+        map->narrow = out_dtype != dtype ? NULL
+                      : GANTRY_CPU_PICK(level, convert_loop)(gantry__cpu_type_column(GANTRY_K_FLOAT32), column, 0);
     }
-    return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "Integer division by zero");
 }
 
-static int32_t compute_unary(gantry_op_call_t *call)
+static int64_t grain_of(const element_op_t *op)
 {
-    const element_op_t *op = call->kernel->data;
+    return op->costly ? GANTRY_CPU_COSTLY_GRAIN : GANTRY_CPU_CHEAP_GRAIN;
+}
+
+static int32_t finish(gantry_op_call_t *call, const element_op_t *op, int32_t bad)
+{
+    return bad == 0 ? GANTRY_K_OK : call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, op->failure);
+}
+
+/* One or two operands of a type that has no loops of all forms. */
+static int32_t compute_by_blocks(gantry_op_call_t *call, const element_op_t *op, const gantry_arg_t *const *operands,
+                                 int32_t count)
+{
+    const gantry_arg_t *out = call->outputs[0];
+    gantry__cpu_map_t map = {.x = operands[0]->data, .y = operands[count - 1]->data, .out = out->data};
+    gantry_k_plan_t plan;
+
+    gantry__cpu_map_find(&map, call, op->row);
+    gantry_k_plan_broadcast(&plan, out, operands, count);
+    return finish(call, op, gantry__cpu_map_broadcast(call->device, &map, &plan, out->element_count, grain_of(op)));
+}
+
+static int32_t run_unary(gantry_op_call_t *call, const element_op_t *op)
+{
     const gantry_arg_t *x = call->inputs[0];
     const gantry_arg_t *out = call->outputs[0];
     const int64_t count = out->element_count;
-    const gantry__cpu_loop_fn loop = find_loops(call, op)->dense;
-    const int64_t grain = op->costly ? GANTRY_CPU_COSTLY_GRAIN : GANTRY_CPU_CHEAP_GRAIN;
+    const uint32_t column = gantry__cpu_type_column(x->dtype);
 
+    if (column >= GANTRY_CPU_TYPES) {
+        return compute_by_blocks(call, op, call->inputs, 1);
+    }
+    const gantry__cpu_loop_fn loop = find_loops(call, op->row, column)->dense;
     if (count <= SMALL_COUNT) {
-        return finish(call, loop(x->data, NULL, out->data, count));
+        return finish(call, op, loop(x->data, NULL, out->data, count));
     }
     gantry__cpu_map_t map = {.loop = loop,
                              .x = x->data,
@@ -44,7 +85,19 @@ static int32_t compute_unary(gantry_op_call_t *call)
                              .y_bytes = 0,
                              .out_bytes = gantry_k_size(out->dtype),
                              .simd_level = call->device->simd_level};
-    return finish(call, gantry__cpu_map_dense(call->device, &map, count, grain));
+    return finish(call, op, gantry__cpu_map_dense(call->device, &map, count, grain_of(op)));
+}
+
+static int32_t compute_unary(gantry_op_call_t *call)
+{
+    return run_unary(call, call->kernel->data);
+}
+
+static int32_t compute_choice(gantry_op_call_t *call)
+{
+    const element_op_t *op = call->kernel->data;
+
+    return run_unary(call, op + (gantry_k_attr_int(call, "approximate", 0) != 0));
 }
 
 /* The loop for operands that are as large as the output or scalars, NULL when one is broadcast otherwise. */
@@ -56,21 +109,24 @@ static gantry__cpu_loop_fn dense_form(const gantry__cpu_loops_t *loops, int64_t 
     return x_count == 1 && y_count == count ? loops->x_scalar : NULL;
 }
 
-static int32_t compute_binary(gantry_op_call_t *call)
+static int32_t run_binary(gantry_op_call_t *call, const gantry_arg_t *x, const gantry_arg_t *y)
 {
     const element_op_t *op = call->kernel->data;
-    const gantry_arg_t *x = call->inputs[0];
-    const gantry_arg_t *y = call->inputs[1];
+    const gantry_arg_t *const operands[2] = {x, y};
     const gantry_arg_t *out = call->outputs[0];
     const int64_t count = out->element_count;
-    const gantry__cpu_loops_t *loops = find_loops(call, op);
-    const gantry__cpu_loop_fn loop = dense_form(loops, x->element_count, y->element_count, count);
+    const uint32_t column = gantry__cpu_type_column(x->dtype);
     gantry_k_plan_t plan;
 
-    if (loop != NULL && count <= SMALL_COUNT) {
-        return finish(call, loop(x->data, y->data, out->data, count));
+    if (column >= GANTRY_CPU_TYPES) {
+        return compute_by_blocks(call, op, operands, 2);
     }
-    gantry__cpu_map_t map = {.loop = loop,
+    const gantry__cpu_loops_t *loops = find_loops(call, op->row, column);
+    const gantry__cpu_loop_fn loop = dense_form(loops, x->element_count, y->element_count, count);
+    if (loop != NULL && count <= SMALL_COUNT) {
+        return finish(call, op, loop(x->data, y->data, out->data, count));
+    }
+    gantry__cpu_map_t map = {.loop = loop != NULL ? loop : loops->dense,
                              .loops = loops,
                              .x = x->data,
                              .y = y->data,
@@ -82,43 +138,77 @@ static int32_t compute_binary(gantry_op_call_t *call)
     if (loop != NULL) {
         map.x_bytes *= x->element_count == count;
         map.y_bytes *= y->element_count == count;
-        return finish(call, gantry__cpu_map_dense(call->device, &map, count, GANTRY_CPU_CHEAP_GRAIN));
+        return finish(call, op, gantry__cpu_map_dense(call->device, &map, count, grain_of(op)));
     }
-    gantry_k_plan_broadcast(&plan, out, call->inputs, 2);
-    return finish(call, gantry__cpu_map_broadcast(call->device, &map, &plan, count, GANTRY_CPU_CHEAP_GRAIN));
+    gantry_k_plan_broadcast(&plan, out, operands, 2);
+    return finish(call, op, gantry__cpu_map_broadcast(call->device, &map, &plan, count, grain_of(op)));
+}
+
+static int32_t compute_binary(gantry_op_call_t *call)
+{
+    return run_binary(call, call->inputs[0], call->inputs[1]);
+}
+
+/* An op whose y is an attribute. */
+static int32_t compute_value(gantry_op_call_t *call)
+{
+    uint64_t bits = gantry_k_number_bits(call->inputs[0]->dtype, gantry_k_attr(call, "alpha")->f);
+    const gantry_arg_t y = {
+        .struct_size = sizeof y, .dtype = call->inputs[0]->dtype, .element_count = 1, .data = &bits};
+
+    return run_binary(call, call->inputs[0], &y);
 }
 
 /* ---- definitions, one per line of elementwise.def ---- */
 
-static const gantry_type_constraint_t types_NUMBERS[] = {{"T", GANTRY_K_NUMBERS}};
-static const gantry_type_constraint_t types_FLOATS[] = {{"T", GANTRY_K_FLOATS}};
-static const gantry_type_constraint_t types_ALL[] = {{"T", GANTRY_K_ALL}};
+#define COSTLY_NONE 0
+#define COSTLY_ROUNDING 0
+#define COSTLY_MODULO 1
+#define COSTLY_FUNCTIONS 1
+#define COSTLY_TRIGONOMETRY 1
+#define COSTLY_HYPERBOLIC 1
+#define COSTLY_SPECIAL 1
+#define COSTLY_ACTIVATION 1
+#define COSTLY_GAMMA 1
+#define COSTLY_POWER 1
+#define FAILURE_NEVER NULL
+#define FAILURE_ZERO_DIVISOR "Integer division by zero"
+#define FAILURE_NEGATIVE_EXPONENT "Integers to negative integer powers are not allowed"
+#define COMPUTE_UNARY compute_unary
+#define COMPUTE_CHOICE compute_choice
+#define COMPUTE_VARIANT compute_unary
+#define COMPUTE_BINARY compute_binary
+#define COMPUTE_VALUE compute_value
 
-#define CONSTRAINTS_NUMBERS .types = types_NUMBERS, .type_count = 1
-#define CONSTRAINTS_FLOATS .types = types_FLOATS, .type_count = 1
-#define CONSTRAINTS_ALL .types = types_ALL, .type_count = 1
-#define CONSTRAINTS_BOOLS .types = NULL, .type_count = 0 /* the op itself takes bool alone */
-#define COSTLY_NUMBERS 0
-#define COSTLY_FLOATS 1
-#define COSTLY_ALL 0
-#define COSTLY_BOOLS 0
-#define COMPUTE_1 compute_unary
-#define COMPUTE_2 compute_binary
+static const element_op_t ops[] = {
+#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) \
+    {GANTRY_CPU_OP_##name, COSTLY_##math, FAILURE_##check},
+#include "portable/elementwise.def"
+#undef GANTRY_ELEMENTWISE
+};
 
-#define GANTRY_ELEMENTWISE(name, arity, types_, result, check, expression)         \
-    static const element_op_t op_##name = {GANTRY_CPU_OP_##name, COSTLY_##types_}; \
-    static const gantry_kernel_def_t kernel_##name = {                             \
-        .struct_size = sizeof(gantry_kernel_def_t),                                \
-        .op = #name,                                                               \
-        CONSTRAINTS_##types_,                                                      \
-        .compute = COMPUTE_##arity,                                                \
-        .data = &op_##name,                                                        \
+#define GANTRY_ELEMENTWISE(name, form, types_, result, check, math, expression)              \
+    static const gantry_type_constraint_t types_##name[] = {{"T", GANTRY_K_##types_}};       \
+    static const gantry_kernel_def_t kernel_##name = {                                       \
+        .struct_size = sizeof(gantry_kernel_def_t),                                          \
+        .op = #name,                                                                         \
+        .types = types_##name,                                                               \
+        .type_count = GANTRY_K_##types_ != GANTRY_K_BOOLS, /* such an op takes bool alone */ \
+        .compute = COMPUTE_##form,                                                           \
+        .data = &ops[GANTRY_CPU_OP_##name],                                                  \
     };
 #include "portable/elementwise.def"
 #undef GANTRY_ELEMENTWISE
 
+/* A variant is no op. */
+#define KERNEL_UNARY(name) &kernel_##name,
+#define KERNEL_CHOICE(name) &kernel_##name,
+#define KERNEL_BINARY(name) &kernel_##name,
+#define KERNEL_VALUE(name) &kernel_##name,
+#define KERNEL_VARIANT(name)
+
 const gantry_kernel_def_t *const gantry__cpu_elementwise_kernels[] = {
-#define GANTRY_ELEMENTWISE(name, arity, types, result, check, expression) &kernel_##name,
+#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) KERNEL_##form(name)
 #include "portable/elementwise.def"
 #undef GANTRY_ELEMENTWISE
     &gantry__cpu_cast_kernel,       &gantry__cpu_select_kernel,    &gantry__cpu_fill_kernel,

@@ -19,8 +19,14 @@ typedef struct gantry__cpu_loops_t {
     gantry__cpu_loop_fn x_scalar; /* x[0], y[i] */
 } gantry__cpu_loops_t;
 
-/* Order of the columns of the loop tables. */
-enum { GANTRY_CPU_TYPES = 5 };
+/* Order of the columns of the loop tables: the types that have all forms of loops, the integers that have the dense one
+ * alone, and the halves, which are computed in float32's loops. */
+enum {
+    GANTRY_CPU_TYPES = 5,
+    GANTRY_CPU_RARE_TYPES = 6,
+    GANTRY_CPU_INTEGERS_END = GANTRY_CPU_TYPES + GANTRY_CPU_RARE_TYPES,
+    GANTRY_CPU_ALL_TYPES = GANTRY_CPU_INTEGERS_END + 2
+};
 
 static inline uint32_t gantry__cpu_type_column(int32_t dtype)
 {
@@ -29,21 +35,21 @@ static inline uint32_t gantry__cpu_type_column(int32_t dtype)
     case GANTRY_K_FLOAT64: return 1;
     case GANTRY_K_INT32: return 2;
     case GANTRY_K_INT64: return 3;
+    case GANTRY_K_INT8: return 5;
+    case GANTRY_K_INT16: return 6;
+    case GANTRY_K_UINT8: return 7;
+    case GANTRY_K_UINT16: return 8;
+    case GANTRY_K_UINT32: return 9;
+    case GANTRY_K_UINT64: return 10;
+    case GANTRY_K_FLOAT16: return 11;
+    case GANTRY_K_BFLOAT16: return 12;
     default: return 4;
     }
 }
 
-/* Order of the rows and columns of the conversion table: the types above, then the halves. */
-enum { GANTRY_CPU_CONVERTED_TYPES = GANTRY_CPU_TYPES + 2 };
-
-static inline uint32_t gantry__cpu_convert_column(int32_t dtype)
-{
-    return dtype == GANTRY_K_FLOAT16 ? 5 : dtype == GANTRY_K_BFLOAT16 ? 6 : gantry__cpu_type_column(dtype);
-}
-
 /* Rows of the loop table, in the order of elementwise.def. */
 enum {
-#define GANTRY_ELEMENTWISE(name, arity, types, result, check, expression) GANTRY_CPU_OP_##name,
+#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) GANTRY_CPU_OP_##name,
 #include "portable/elementwise.def"
 #undef GANTRY_ELEMENTWISE
     GANTRY_CPU_OPS
@@ -51,8 +57,13 @@ enum {
 
 /* The table, GANTRY_CPU_TYPES loops for each op. */
 GANTRY_CPU_DECLARE(const gantry__cpu_loops_t *, element_loops, (void));
-/* x of type `from` to out of type `to`, numbers of the conversion table; truncate: see kernels/cast.cl. */
+/* The dense loop for one of the rare integers, column 0 being int8; NULL: the op does not have this type. */
+GANTRY_CPU_DECLARE(gantry__cpu_loop_fn, integer_loop, (uint32_t row, uint32_t column));
+/* x of type `from` to out of type `to`, columns; truncate: see kernels/cast.cl. NULL: by way of another type, see
+ * gantry__cpu_convert. */
 GANTRY_CPU_DECLARE(gantry__cpu_loop_fn, convert_loop, (uint32_t from, uint32_t to, int32_t truncate));
+/* The end of the way from a float through int64 to a narrower integer: the nearest value that it has. */
+GANTRY_CPU_DECLARE(gantry__cpu_loop_fn, clamp_loop, (uint32_t to));
 /* out[i] = start + (begin + i) * delta; start and delta point to one element of out's type. */
 GANTRY_CPU_DECLARE(void, range_loop,
                    (uint32_t column, const void *start, const void *delta, int64_t begin, void *out, int64_t count));
@@ -76,7 +87,9 @@ GANTRY_CPU_DECLARE(void, fill_loop, (uint32_t bytes, const void *value, char *ou
 /* One elementwise map over an output of `count` elements: everything the parts of a parallel loop need. */
 typedef struct gantry__cpu_map_t {
     gantry__cpu_loop_fn loop; /* of the dense run */
-    const gantry__cpu_loops_t *loops;
+    const gantry__cpu_loops_t *loops; /* NULL for a type without scalar forms: then all goes by blocks */
+    gantry__cpu_loop_fn widen;        /* a block of a half's type to float32 and back; NULL for other types */
+    gantry__cpu_loop_fn narrow;       /* NULL, too, where the result is no half */
     const char *x;
     const char *y;
     char *out;
@@ -85,12 +98,15 @@ typedef struct gantry__cpu_map_t {
     uint32_t out_bytes;
     int simd_level;
     const gantry_k_plan_t *plan; /* of a run over rows */
-    int64_t pattern;             /* length of a repeated y, see cpu_elementwise_rows.c */
+    int64_t pattern;             /* length of a repeated y, see cpu_elementwise_map.c */
 } gantry__cpu_map_t;
 
+/* Finds what runs op `row` (GANTRY_CPU_OP_...) for x's type: the map's loops, conversions, sizes and level; loop is the
+ * dense one. */
+void gantry__cpu_map_find(gantry__cpu_map_t *map, const gantry_op_call_t *call, uint32_t row);
 /* Runs map->loop over [0, count); returns not 0 when an element was bad. */
 int32_t gantry__cpu_map_dense(gantry_backend_device_t *device, gantry__cpu_map_t *map, int64_t count, int64_t grain);
-/* The same with x and y broadcast as the plan says, loops in map->loops. */
+/* The same with x and, unless the plan has one operand, y broadcast as the plan says. */
 int32_t gantry__cpu_map_broadcast(gantry_backend_device_t *device, gantry__cpu_map_t *map, const gantry_k_plan_t *plan,
                                   int64_t count, int64_t grain);
 /* Copies elements [begin, begin + count) of operand `k` of the plan, as the output sees it, to a dense buffer. */

@@ -5,7 +5,8 @@
  * be overwritten (a quarter of the traffic of a + b). rows    broadcasting with long innermost runs: one call per run.
  * A y that only repeats along x (a bias) with a short run is first laid out several times in a small buffer, so that
  * runs become long. blocks  broadcasting with short innermost runs: operands are gathered, some hundred elements at a
- * time, into dense buffers.
+ * time, into dense buffers. Types that have the dense loop alone always go this way, and so do halves, which are widened
+ * to float32 and narrowed again block by block.
  *
  *     x [1000, 3]  + y [3]        pattern y y y y ...        rows of many times 3
  *     x [1000, 3]  + y [1000, 1]  blocks of gathered y       0 0 0 1 1 1 2 2 2
@@ -187,14 +188,13 @@ static void pattern_part(void *context, int64_t begin, int64_t end)
 
 /* ---- blocks ---- */
 
-static void copy_elements(char *target, const char *source, uint32_t bytes, int64_t step, int64_t count)
+/* Elements [begin, begin + count) that lie side by side, or count times the same. */
+static void copy_or_fill(char *target, const char *source, uint32_t bytes, int64_t step, int64_t begin, int64_t count)
 {
-    if (step == 1) {
-        memcpy(target, source, (size_t)(count * bytes));
-        return;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        memcpy(target + i * bytes, source, bytes);
+    if (step == 0) {
+        GANTRY_CPU_PICK(GANTRY_CPU_BASE, fill_loop)(bytes, source, target, count, 0);
+    } else {
+        memcpy(target, source + begin * bytes, (size_t)(count * bytes));
     }
 }
 
@@ -227,8 +227,7 @@ void gantry__cpu_gather(const gantry_k_plan_t *plan, int32_t k, const char *sour
                         int64_t count, char *target)
 {
     if (plan->rank == 1) {
-        const int64_t step = plan->strides[k][0];
-        copy_elements(target, source + begin * step * bytes, bytes, step, count);
+        copy_or_fill(target, source, bytes, plan->strides[k][0], begin, count);
     } else if (bytes == 1) {
         gather_uint8_t(plan, k, (const void *)source, begin, count, (void *)target);
     } else if (bytes == 2) {
@@ -253,27 +252,52 @@ static int is_dense(const gantry_k_plan_t *plan, int32_t k)
     return 1;
 }
 
+/* Room for what a loop cannot take from an operand as it lies. */
+typedef struct block_t {
+    _Alignas(64) char gathered[GATHER_ELEMENTS * 8];
+    _Alignas(64) char wide[GATHER_ELEMENTS * 4];
+} block_t;
+
+/* Elements [begin, begin + count) of operand k as the output sees them and as the loop takes them. */
+static const char *operand_of(const gantry__cpu_map_t *map, int32_t k, int64_t begin, int64_t count, int dense,
+                              block_t *block)
+{
+    const uint32_t bytes = k == 0 ? map->x_bytes : map->y_bytes;
+    const char *found = (k == 0 ? map->x : map->y);
+
+    if (dense) {
+        found += begin * bytes;
+    } else {
+        gantry__cpu_gather(map->plan, k, found, bytes, begin, count, block->gathered);
+        found = block->gathered;
+    }
+    if (map->widen != NULL) {
+        map->widen(found, NULL, block->wide, count);
+        found = block->wide;
+    }
+    return found;
+}
+
 static void blocks_part(void *context, int64_t begin, int64_t end)
 {
     map_job_t *job = context;
     const gantry__cpu_map_t *map = job->map;
-    _Alignas(64) char x_block[GATHER_ELEMENTS * 8];
-    _Alignas(64) char y_block[GATHER_ELEMENTS * 8];
+    const int binary = map->plan->operands == 2;
     const int x_dense = is_dense(map->plan, 0);
-    const int y_dense = is_dense(map->plan, 1);
+    const int y_dense = binary && is_dense(map->plan, 1);
+    _Alignas(64) char result[GATHER_ELEMENTS * 4];
+    block_t blocks[2];
 
     for (; begin < end; begin += GATHER_ELEMENTS) {
         const int64_t length = at_most(GATHER_ELEMENTS, end - begin);
+        const char *x = operand_of(map, 0, begin, length, x_dense, &blocks[0]);
+        const char *y = binary ? operand_of(map, 1, begin, length, y_dense, &blocks[1]) : NULL;
+        char *out = map->out + begin * map->out_bytes;
 
-        if (!x_dense) {
-            gantry__cpu_gather(map->plan, 0, map->x, map->x_bytes, begin, length, x_block);
+        note(job, map->loop(x, y, map->narrow != NULL ? result : out, length));
+        if (map->narrow != NULL) {
+            map->narrow(result, NULL, out, length);
         }
-        if (!y_dense) {
-            gantry__cpu_gather(map->plan, 1, map->y, map->y_bytes, begin, length, y_block);
-        }
-        note(job, map->loops->dense(x_dense ? map->x + begin * map->x_bytes : x_block,
-                                    y_dense ? map->y + begin * map->y_bytes : y_block,
-                                    map->out + begin * map->out_bytes, length));
     }
 }
 
@@ -284,6 +308,9 @@ int32_t gantry__cpu_map_broadcast(gantry_backend_device_t *device, gantry__cpu_m
     const int64_t repeated = repeated_length(plan);
 
     map->plan = plan;
+    if (map->loops == NULL) {
+        return run(device, map, blocks_part, count, grain);
+    }
     if (repeated > 0 && repeated * map->y_bytes * 4 <= PATTERN_BYTES) {
         map->pattern = repeated;
         return run(device, map, pattern_part, count, grain);

@@ -5,23 +5,75 @@
 #include "cpu/cpu_elementwise.h"
 
 #define BLOCK_ELEMENTS 2048 /* of AddN and Select: fits in the first-level cache */
+#define CAST_ELEMENTS 1024  /* of a Cast in two steps */
 
-/* ---- Cast ---- */
+/* ---- Cast ----
+ *
+ * Most pairs of types have a loop. The rarer integers go by way of int64, block by block: into it with their sign, out
+ * of it by their lowest bits, or, where a float has been cut to int64, by the nearest value they have. uint64 has loops
+ * of its own from and to floats, so halves meet it in float32. */
+
+typedef struct cast_t {
+    gantry__cpu_loop_fn first;
+    gantry__cpu_loop_fn second; /* NULL: one step is enough */
+    const char *x;
+    char *out;
+    uint32_t x_bytes;
+    uint32_t out_bytes;
+} cast_t;
+
+static int is_floating(int32_t dtype)
+{
+    return (GANTRY_K_BIT(dtype) & GANTRY_K_FLOATING) != 0;
+}
+
+static void find_cast(cast_t *cast, int level, int32_t from, int32_t to, int32_t truncate)
+{
+    const uint32_t x = gantry__cpu_type_column(from), out = gantry__cpu_type_column(to);
+    const int in_float32 = (from == GANTRY_K_UINT64 && gantry_k_is_half(to)) ||
+                           (gantry_k_is_half(from) && to == GANTRY_K_UINT64);
+    const uint32_t between = gantry__cpu_type_column(in_float32 ? GANTRY_K_FLOAT32 : GANTRY_K_INT64);
+
+    cast->first = GANTRY_CPU_PICK(level, convert_loop)(x, out, truncate);
+    cast->second = NULL;
+    if (cast->first == NULL) {
+        cast->first = GANTRY_CPU_PICK(level, convert_loop)(x, between, 0);
+        cast->second = is_floating(from) && !in_float32 ? GANTRY_CPU_PICK(level, clamp_loop)(out)
+                                                        : GANTRY_CPU_PICK(level, convert_loop)(between, out, 0);
+    }
+}
+
+static void cast_part(void *context, int64_t begin, int64_t end)
+{
+    const cast_t *cast = context;
+    _Alignas(64) char block[CAST_ELEMENTS * 8];
+
+    for (; begin < end; begin += CAST_ELEMENTS) {
+        const int64_t count = end - begin < CAST_ELEMENTS ? end - begin : CAST_ELEMENTS;
+
+        cast->first(cast->x + begin * cast->x_bytes, NULL, block, count);
+        cast->second(block, NULL, cast->out + begin * cast->out_bytes, count);
+    }
+}
 
 void gantry__cpu_convert(gantry_backend_device_t *device, int32_t from, const void *x, int32_t to, void *out,
                          int64_t count, int32_t truncate)
 {
-    const int level = device->simd_level;
-    gantry__cpu_map_t map = {.loop = GANTRY_CPU_PICK(level, convert_loop)(gantry__cpu_convert_column(from),
-                                                                          gantry__cpu_convert_column(to), truncate),
+    cast_t cast = {.x = x, .out = out, .x_bytes = gantry_k_size(from), .out_bytes = gantry_k_size(to)};
+
+    find_cast(&cast, device->simd_level, from, to, truncate);
+    if (cast.second != NULL) {
+        gantry__cpu_parallel_for(device, count, GANTRY_CPU_CHEAP_GRAIN, cast_part, &cast);
+        return;
+    }
+    gantry__cpu_map_t map = {.loop = cast.first,
                              .x = x,
                              .y = x,
                              .out = out,
-                             .x_bytes = gantry_k_size(from),
+                             .x_bytes = cast.x_bytes,
                              .y_bytes = 0,
-                             .out_bytes = gantry_k_size(to),
-                             .simd_level = level};
-
+                             .out_bytes = cast.out_bytes,
+                             .simd_level = device->simd_level};
     gantry__cpu_map_dense(device, &map, count, GANTRY_CPU_CHEAP_GRAIN);
 }
 
@@ -35,8 +87,7 @@ static int32_t compute_cast(gantry_op_call_t *call)
     return GANTRY_K_OK;
 }
 
-static const gantry_type_constraint_t cast_types[] = {{"SrcT", GANTRY_K_ALL | GANTRY_K_HALVES},
-                                                      {"DstT", GANTRY_K_ALL | GANTRY_K_HALVES}};
+static const gantry_type_constraint_t cast_types[] = {{"SrcT", GANTRY_K_NUMERIC_BOOL}, {"DstT", GANTRY_K_NUMERIC_BOOL}};
 
 const gantry_kernel_def_t gantry__cpu_cast_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
                                                      .op = "Cast",
@@ -204,7 +255,7 @@ static int32_t compute_range(gantry_op_call_t *call)
     return GANTRY_K_OK;
 }
 
-static const gantry_type_constraint_t range_types[] = {{"Tidx", GANTRY_K_NUMBERS}};
+static const gantry_type_constraint_t range_types[] = {{"Tidx", GANTRY_K_NUMERIC}};
 static const char *const range_host_args[] = {"start", "limit", "delta"};
 
 const gantry_kernel_def_t gantry__cpu_range_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
@@ -217,54 +268,68 @@ const gantry_kernel_def_t gantry__cpu_range_kernel = {.struct_size = sizeof(gant
 
 /* ---- AddN: from left to right, block by block so that the sum stays in the cache ---- */
 
+#define SUMMED_AT_ONCE 7 /* further inputs between two roundings of a half, as in kernels/add_n.cl */
+
 typedef struct add_n_t {
     const gantry_op_call_t *call;
-    gantry__cpu_loop_fn add;
-    uint32_t bytes;
+    gantry__cpu_map_t add;
 } add_n_t;
+
+/* `source` as the loop takes it. */
+static const char *widened(const gantry__cpu_map_t *add, const char *source, char *block, int64_t count)
+{
+    if (add->widen == NULL) {
+        return source;
+    }
+    add->widen(source, NULL, block, count);
+    return block;
+}
 
 static void add_n_part(void *context, int64_t begin, int64_t end)
 {
     const add_n_t *job = context;
+    const gantry__cpu_map_t *add = &job->add;
+    const uint32_t inputs = job->call->input_count;
     char *out = job->call->outputs[0]->data;
+    _Alignas(64) char sum[BLOCK_ELEMENTS * 8]; /* the output may be one of the inputs that are still to come */
+    _Alignas(64) char rounded[BLOCK_ELEMENTS * 2];
+    _Alignas(64) char wide[BLOCK_ELEMENTS * 4];
 
     while (begin < end) {
         const int64_t count = end - begin < BLOCK_ELEMENTS ? end - begin : BLOCK_ELEMENTS;
-        const int64_t offset = begin * job->bytes;
-        _Alignas(64) char sum[BLOCK_ELEMENTS * 8]; /* the output may be one of the inputs that are still to come */
-        const char *first = (const char *)job->call->inputs[0]->data + offset;
+        const int64_t offset = begin * add->x_bytes;
+        const char *first = widened(add, (const char *)job->call->inputs[0]->data + offset, sum, count);
 
-        for (uint32_t k = 1; k < job->call->input_count; k++) {
-            job->add(first, (const char *)job->call->inputs[k]->data + offset, sum, count);
+        for (uint32_t k = 1; k < inputs; k++) {
+            add->loop(first, widened(add, (const char *)job->call->inputs[k]->data + offset, wide, count), sum, count);
             first = sum;
+            if (add->narrow != NULL && (k % SUMMED_AT_ONCE == 0 || k + 1 == inputs)) {
+                add->narrow(sum, NULL, rounded, count);
+                first = k + 1 == inputs ? rounded : widened(add, rounded, sum, count);
+            }
         }
-        memmove(out + offset, first, (size_t)(count * job->bytes));
+        if (inputs == 1) {
+            first = (const char *)job->call->inputs[0]->data + offset;
+        }
+        memmove(out + offset, first, (size_t)(count * add->x_bytes));
         begin += count;
     }
 }
 
-static gantry__cpu_loop_fn add_loop(const gantry_op_call_t *call, const gantry__cpu_loops_t **out_loops)
-{
-    const gantry__cpu_loops_t *table = GANTRY_CPU_PICK(call->device->simd_level, element_loops)();
-
-    *out_loops = &table[GANTRY_CPU_OP_Add * GANTRY_CPU_TYPES + gantry__cpu_type_column(call->outputs[0]->dtype)];
-    return (*out_loops)->dense;
-}
-
 static int32_t compute_add_n(gantry_op_call_t *call)
 {
-    const gantry__cpu_loops_t *loops;
-    add_n_t job = {call, add_loop(call, &loops), gantry_k_size(call->outputs[0]->dtype)};
+    add_n_t job = {.call = call};
 
+    gantry__cpu_map_find(&job.add, call, GANTRY_CPU_OP_Add);
     gantry__cpu_parallel_for(call->device, call->outputs[0]->element_count, GANTRY_CPU_CHEAP_GRAIN, add_n_part, &job);
     return GANTRY_K_OK;
 }
 
-static const gantry_type_constraint_t number_types[] = {{"T", GANTRY_K_NUMBERS}};
+static const gantry_type_constraint_t numeric_types[] = {{"T", GANTRY_K_NUMERIC}};
 
 const gantry_kernel_def_t gantry__cpu_add_n_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
                                                       .op = "AddN",
-                                                      .types = number_types,
+                                                      .types = numeric_types,
                                                       .type_count = 1,
                                                       .compute = compute_add_n};
 
@@ -273,17 +338,10 @@ const gantry_kernel_def_t gantry__cpu_add_n_kernel = {.struct_size = sizeof(gant
 static int32_t compute_bias_add(gantry_op_call_t *call)
 {
     const gantry_arg_t *out = call->outputs[0];
-    const uint32_t bytes = gantry_k_size(out->dtype);
     gantry_k_plan_t plan;
-    gantry__cpu_map_t map = {.x = call->inputs[0]->data,
-                             .y = call->inputs[1]->data,
-                             .out = out->data,
-                             .x_bytes = bytes,
-                             .y_bytes = bytes,
-                             .out_bytes = bytes,
-                             .simd_level = call->device->simd_level};
+    gantry__cpu_map_t map = {.x = call->inputs[0]->data, .y = call->inputs[1]->data, .out = out->data};
 
-    map.loop = add_loop(call, &map.loops);
+    gantry__cpu_map_find(&map, call, GANTRY_CPU_OP_Add);
     gantry_k_plan_bias(&plan, call);
     gantry__cpu_map_broadcast(call->device, &map, &plan, out->element_count, GANTRY_CPU_CHEAP_GRAIN);
     return GANTRY_K_OK;
@@ -291,6 +349,6 @@ static int32_t compute_bias_add(gantry_op_call_t *call)
 
 const gantry_kernel_def_t gantry__cpu_bias_add_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
                                                          .op = "BiasAdd",
-                                                         .types = number_types,
+                                                         .types = numeric_types,
                                                          .type_count = 1,
                                                          .compute = compute_bias_add};

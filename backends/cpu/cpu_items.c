@@ -77,6 +77,12 @@ static int32_t fail(gantry_op_call_t *call, const item_job_t *job) {
     if (atomic_load(&job->code) == GANTRY_FAULT_DIVISION_BY_ZERO) {
         return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "Integer division by zero");
     }
+    if (atomic_load(&job->code) == GANTRY_FAULT_LABEL_OUT_OF_RANGE) {
+        (void)snprintf(text, sizeof text,
+                       "Received a label value of %" PRId64 " which is outside the valid range of [0, %" PRId64 ").",
+                       gantry_k_host_int(indices, position), job->launch->limit);
+        return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, text);
+    }
     if (atomic_load(&job->code) == GANTRY_FAULT_BAD_PERMUTATION) {
         return fail_permutation(call, gantry_k_host_int(indices, position), job->launch->limit);
     }
@@ -88,6 +94,13 @@ static int32_t fail(gantry_op_call_t *call, const item_job_t *job) {
     (void)snprintf(text, sizeof text, "indices%s = %" PRId64 " is not in [0, %" PRId64 ")", place,
                    gantry_k_host_int(indices, position), job->launch->limit);
     return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, text);
+}
+
+static int64_t grain_of(const gantry_k_item_launch_t *launch) {
+    if (launch->elements > 0) {
+        return CHEAP_GRAIN / launch->elements;
+    }
+    return launch->is_costly ? COSTLY_GRAIN : CHEAP_GRAIN;
 }
 
 int32_t gantry__cpu_run_items(gantry_op_call_t *call, const gantry_k_items_t *items, gantry_k_item_launch_t *launch) {
@@ -106,7 +119,6 @@ int32_t gantry__cpu_run_items(gantry_op_call_t *call, const gantry_k_items_t *it
     for (uint32_t k = 0; k < launch->span_count; k++) {
         job.spans[k] = (void *)(uintptr_t)(launch->spans[k].region + launch->spans[k].offset_bytes);
     }
-    gantry__cpu_parallel_for(call->device, launch->count, launch->is_costly ? COSTLY_GRAIN : CHEAP_GRAIN, run_part,
-                             &job);
+    gantry__cpu_parallel_for(call->device, launch->count, grain_of(launch), run_part, &job);
     return atomic_load(&job.code) == GANTRY_FAULT_NONE ? GANTRY_K_OK : fail(call, &job);
 }

@@ -90,8 +90,12 @@ static void run_dense(gantry_backend_device_t *device, move_job_t *job, uint32_t
 
 static void run_tiles(gantry_backend_device_t *device, move_job_t *job, uint32_t size) {
     static const gantry__cpu_range_fn loops[] = {move_tiles_1, move_tiles_2, move_tiles_4, move_tiles_8};
-    int64_t grain = GRAIN_BYTES / (TILE_SIDE * TILE_SIDE) / size + 1;
-    gantry__cpu_parallel_for(device, job->tiles->tiles, grain, loops[gantry_k_size_row(size)], job);
+    const gantry__move_tiles_t *tiles = job->tiles;
+    int64_t rows =
+        tiles->rows < tiles->tile_rows ? tiles->rows : tiles->tile_rows; /* many matrices are smaller than a tile */
+    int64_t columns = tiles->columns < tiles->tile_columns ? tiles->columns : tiles->tile_columns;
+    int64_t grain = GRAIN_BYTES / (rows * columns * size) + 1;
+    gantry__cpu_parallel_for(device, tiles->tiles, grain, loops[gantry_k_size_row(size)], job);
 }
 
 static void run_copy(const gantry_op_call_t *call, const gantry__move_copy_t *copy, const void *in) {

@@ -107,7 +107,7 @@ static int32_t compute_reduction(gantry_op_call_t *call)
     gantry_arg_t *output = call->outputs[0];
     int32_t operation = *(const int32_t *)call->kernel->data;
     gantry__reduce_shape_t shape;
-    gantry__reduce_shape_of(input->rank, input->dims, gantry__reduce_axes_mask(call->inputs[1], input->rank), &shape);
+    gantry__reduce_shape_of(input->rank, input->dims, gantry__reduce_axes_mask(call), &shape);
     if (shape.length == 0) {
         fill_identity(output, operation);
         return 0;
@@ -121,7 +121,7 @@ static int32_t compute_reduction(gantry_op_call_t *call)
 }
 
 static const gantry_type_constraint_t numeric_types[] = {{"T", GANTRY_K_NUMERIC}};
-static const char *const host_axes[] = {"reduction_indices"};
+static const char *const host_axes[] = {"reduction_indices"}; /* where the op has it */
 
 #define REDUCTION(name, operation, constrained)                                                  \
     static const int32_t name##_operation = operation;                                           \

@@ -27,6 +27,7 @@ typedef struct gantry_k_item_launch_t {
     int64_t count;      /* at least 1 */
     int64_t item_bytes; /* written by an item; 0: of a T */
     int32_t is_costly;  /* an item is worth dozens of instructions: shorter runs */
+    int64_t elements;   /* of an item that is a run of cheap ones; 0: it is none */
     int32_t can_fail;   /* the text takes a fault slot */
     int64_t limit;      /* of an index that may be out of range, for the message: [0, limit) */
     /* On the CPU, where given, the text for bad data at that position in place of "indices[3] = 7 is not in ...". */
@@ -92,7 +93,8 @@ static inline int32_t gantry_k_run_runs(gantry_op_call_t *call, gantry_k_item_la
                                         const gantry_runs_t *runs) {
     launch->count = call->outputs[0]->element_count / runs->size * runs->count;
     launch->item_bytes = runs->length * (int64_t)gantry_k_size(launch->t);
-    launch->is_costly = 1;
+    launch->elements = runs->length;
+    launch->is_costly = runs->length > 1;
     return gantry_k_run_items(call, launch);
 }
 

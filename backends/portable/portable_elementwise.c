@@ -3,14 +3,21 @@
  * on either side, broadcast). */
 #include <stdio.h>
 
+#include "portable/number_bits.h"
 #include "portable/portable_elementwise.h"
 #include "portable/portable_text.h"
 
 typedef struct portable_op_t {
     const gantry_program_source_t *source;
-    int32_t can_fail; /* for integers */
-    int32_t costly;   /* a function of floats: several dozen instructions */
+    int32_t fault_code; /* of integers that fail the op, or 0 */
+    int32_t costly;     /* a function of floats: several dozen instructions */
 } portable_op_t;
+
+/* As gantry_value_t of elementwise.cl. */
+typedef struct value_t {
+    gantry_k_work_t work;
+    uint64_t y;
+} value_t;
 
 #define OPTIONS_BYTES 64
 
@@ -19,6 +26,9 @@ static uint32_t lanes_of(const gantry_op_call_t *call)
 {
     uint32_t lanes = call->device_info->native_vector_width / (call->inputs[0]->dtype == GANTRY_K_FLOAT64 ? 2 : 1);
 
+    if (gantry_k_is_half(call->inputs[0]->dtype)) {
+        return 1;
+    }
     return gantry_k_is_serial(call) && (lanes == 2 || lanes == 4 || lanes == 8 || lanes == 16) ? lanes : 1;
 }
 
@@ -39,7 +49,7 @@ static int32_t add_fault(gantry_op_call_t *call, int can_fail, gantry_launch_arg
     gantry_span_t slot;
     int32_t status = GANTRY_K_OK;
 
-    if (can_fail && !gantry_k_is_float(call->inputs[0]->dtype)) {
+    if (can_fail && (GANTRY_K_BIT(call->inputs[0]->dtype) & GANTRY_K_INTEGERS) != 0) {
         status = call->services->fault(call, &slot);
         if (status == GANTRY_K_OK) {
             args[(*count)++] = gantry_k_raw_span(slot);
@@ -64,8 +74,8 @@ static int32_t launch_dense(gantry_op_call_t *call, const portable_op_t *op, con
     }
     args[count++] = gantry_k_span(out);
     args[count++] = gantry_k_scalar(&work, sizeof work);
-    write_options(call, op->costly, options);
-    status = add_fault(call, op->can_fail, args, &count);
+    write_options(call, op->costly && call->input_count == 1, options);
+    status = add_fault(call, op->fault_code != 0, args, &count);
     if (status == GANTRY_K_OK) {
         status = call->services->kernel(call, op->source, options, kernel_name, &kernel);
     }
@@ -115,29 +125,107 @@ static int32_t compute_binary(gantry_op_call_t *call)
         return launch_dense(call, op, "x_scalar");
     }
     gantry_k_plan_broadcast(&plan, call->outputs[0], call->inputs, 2);
-    return gantry__portable_broadcast(call, op->source, &plan, op->can_fail);
+    return gantry__portable_broadcast(call, op->source, &plan, op->fault_code != 0);
+}
+
+static int32_t compute_choice(gantry_op_call_t *call)
+{
+    const portable_op_t *op = call->kernel->data;
+
+    return launch_dense(call, op + (gantry_k_attr_int(call, "approximate", 0) != 0), "dense");
+}
+
+/* An op whose y is an attribute: a program of one kernel, which gets the value's bits. */
+static int32_t compute_value(gantry_op_call_t *call)
+{
+    const portable_op_t *op = call->kernel->data;
+    const gantry_arg_t *x = call->inputs[0];
+    const gantry_arg_t *out = call->outputs[0];
+    const value_t value = {.work = gantry_k_work(call, out->element_count, gantry_k_size(out->dtype), op->costly),
+                           .y = gantry_k_number_bits(x->dtype, gantry_k_attr(call, "alpha")->f)};
+    const gantry_launch_arg_t args[] = {gantry_k_span(x), gantry_k_span(out), gantry_k_scalar(&value, sizeof value)};
+    gantry_backend_kernel_t *kernel;
+    char options[OPTIONS_BYTES];
+    int32_t status;
+
+    write_options(call, 0, options);
+    status = call->services->kernel(call, op->source, options, "value", &kernel);
+    if (status != GANTRY_K_OK) {
+        return status;
+    }
+    return gantry_k_launch_wide(call, kernel, &value.work, GANTRY_K_WIDE_BYTES / gantry_k_size(x->dtype), args, 3);
 }
 
 /* ---- one program and one kernel per line of elementwise.def ---- */
 
-#define PARTS_OF(...)                                                                                        \
-    {                                                                                                        \
-        gantry__text_dialect, gantry__text_launch, gantry__text_types, __VA_ARGS__, gantry__text_elementwise \
-    }
-#define PARTS_PLAIN(name) PARTS_OF(gantry__text_element, gantry__text_work, text_##name)
-#define PARTS_NUMBERS(name) PARTS_PLAIN(name)
-#define PARTS_ALL(name) PARTS_PLAIN(name)
-#define PARTS_BOOLS(name) PARTS_PLAIN(name)
-#define PARTS_FLOATS(name) \
-    PARTS_OF(gantry__text_math_float32, gantry__text_math_float64, gantry__text_element, gantry__text_work, text_##name)
+/* A program holds the functions of its own type alone. */
+#define IF_FLOAT64 "#if GANTRY_T_ID == 2\n"
+#define IF_FLOAT32 "#elif GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF\n"
+#define IF_INTEGER "#else\n"
+#define END_IF "#endif\n"
+#define LIBRARY_FLOAT64 IF_FLOAT64, gantry__text_math_float64, gantry__text_math_float64_library
+#define PAIRS_FLOAT32 IF_FLOAT32, gantry__text_math_float32, gantry__text_math_float32_pair
 
-#define GANTRY_ELEMENTWISE(name, arity, types, result, check, expression)                                           \
-    static const char text_##name[] = "#define GANTRY_ARITY " #arity "\n"                                           \
+#define PARTS_OF(name, ...)                                                                               \
+    {                                                                                                     \
+        gantry__text_dialect, gantry__text_launch, gantry__text_types, gantry__text_half, __VA_ARGS__,    \
+            gantry__text_element, text_##name, gantry__text_elementwise                                   \
+    }
+#define PARTS_NONE(name) PARTS_OF(name, gantry__text_work)
+#define PARTS_ROUNDING(name) PARTS_OF(name, gantry__text_work, gantry__text_math_rounding)
+#define PARTS_MODULO(name)                                                                                \
+    PARTS_OF(name, gantry__text_work, IF_FLOAT64, gantry__text_math_float64_library, END_IF,              \
+             gantry__text_math_modulo)
+#define PARTS_FUNCTIONS(name)                                                                             \
+    PARTS_OF(name, gantry__text_work, IF_FLOAT64, gantry__text_math_float64, IF_FLOAT32,                  \
+             gantry__text_math_float32, END_IF)
+#define PARTS_TRIGONOMETRY(name)                                                                          \
+    PARTS_OF(name, gantry__text_work, LIBRARY_FLOAT64, IF_FLOAT32, gantry__text_math_float32,             \
+             gantry__text_math_float32_trig, END_IF)
+#define PARTS_HYPERBOLIC(name)                                                                            \
+    PARTS_OF(name, gantry__text_work, LIBRARY_FLOAT64, IF_FLOAT32, gantry__text_math_float32,             \
+             gantry__text_math_float32_hyperbolic, END_IF)
+#define PARTS_SPECIAL(name)                                                                               \
+    PARTS_OF(name, gantry__text_work, LIBRARY_FLOAT64, PAIRS_FLOAT32, gantry__text_math_float32_special,  \
+             END_IF)
+#define PARTS_ACTIVATION(name)                                                                            \
+    PARTS_OF(name, gantry__text_work, LIBRARY_FLOAT64, gantry__text_math_float64_special, PAIRS_FLOAT32,  \
+             gantry__text_math_float32_special, gantry__text_math_float32_activation, END_IF)
+#define PARTS_GAMMA(name)                                                                                 \
+    PARTS_OF(name, gantry__text_work, LIBRARY_FLOAT64, gantry__text_math_float64_special, PAIRS_FLOAT32,  \
+             gantry__text_math_float32_gamma, END_IF)
+#define PARTS_POWER(name)                                                                                 \
+    PARTS_OF(name, gantry__text_work, LIBRARY_FLOAT64, PAIRS_FLOAT32, gantry__text_math_float32_special,  \
+             gantry__text_math_float32_pow, IF_INTEGER, gantry__text_math_integer, END_IF)
+
+#define COSTLY_NONE 0
+#define COSTLY_ROUNDING 0
+#define COSTLY_MODULO 0
+#define COSTLY_FUNCTIONS 1
+#define COSTLY_TRIGONOMETRY 1
+#define COSTLY_HYPERBOLIC 1
+#define COSTLY_SPECIAL 1
+#define COSTLY_ACTIVATION 1
+#define COSTLY_GAMMA 1
+#define COSTLY_POWER 1
+#define FAULT_NEVER 0
+#define FAULT_ZERO_DIVISOR 2
+#define FAULT_NEGATIVE_EXPONENT 3
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+#define FORM_UNARY "UNARY"
+#define FORM_CHOICE "UNARY"
+#define FORM_VARIANT "UNARY"
+#define FORM_BINARY "BINARY"
+#define FORM_VALUE "VALUE"
+
+#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression)                                      \
+    static const char text_##name[] = "#define GANTRY_FORM_" FORM_##form " 1\n"                                     \
+                                      "#define GANTRY_RESULT_IS_" #result " 1\n"                                    \
                                       "#define GANTRY_EXPRESSION " #expression "\n"                                 \
                                       "#define GANTRY_CHECK(y) GANTRY_CHECK_" #check "(y)\n"                        \
-                                      "#define GANTRY_CHECKED_" #check "\n"                                         \
-                                      "typedef GANTRY_RESULT_" #result " R;\n";                                     \
-    static const char *const parts_##name[] = PARTS_##types(name);                                                  \
+                                      "#define GANTRY_FAULT_CODE " TEXT(FAULT_##check) "\n";                        \
+    static const char *const parts_##name[] = PARTS_##math(name);                                                   \
     static const gantry_program_source_t source_##name = {.struct_size = sizeof(gantry_program_source_t),           \
                                                           .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C, \
                                                           .label = "portable/elementwise/" #name,                   \
@@ -153,37 +241,47 @@ const gantry_program_source_t gantry__portable_add_source = {.struct_size = size
                                                              .parts = parts_Add,
                                                              .part_count = sizeof parts_Add / sizeof parts_Add[0]};
 
-static const gantry_type_constraint_t types_NUMBERS[] = {{"T", GANTRY_K_NUMBERS}};
-static const gantry_type_constraint_t types_FLOATS[] = {{"T", GANTRY_K_FLOATS}};
-static const gantry_type_constraint_t types_ALL[] = {{"T", GANTRY_K_ALL}};
+/* In the order of elementwise.def. */
+static const portable_op_t ops[] = {
+#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) \
+    {&source_##name, FAULT_##check, COSTLY_##math},
+#include "portable/elementwise.def"
+#undef GANTRY_ELEMENTWISE
+};
+enum {
+#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) ROW_##name,
+#include "portable/elementwise.def"
+#undef GANTRY_ELEMENTWISE
+};
 
-#define CONSTRAINTS_NUMBERS .types = types_NUMBERS, .type_count = 1
-#define CONSTRAINTS_FLOATS .types = types_FLOATS, .type_count = 1
-#define CONSTRAINTS_ALL .types = types_ALL, .type_count = 1
-#define CONSTRAINTS_BOOLS .types = NULL, .type_count = 0 /* the op itself takes bool alone */
-#define COSTLY_NUMBERS 0
-#define COSTLY_FLOATS 1
-#define COSTLY_ALL 0
-#define COSTLY_BOOLS 0
-#define CAN_FAIL_NEVER 0
-#define CAN_FAIL_ZERO_DIVISOR 1
-#define COMPUTE_1 compute_unary
-#define COMPUTE_2 compute_binary
+#define COMPUTE_UNARY compute_unary
+#define COMPUTE_CHOICE compute_choice
+#define COMPUTE_VARIANT compute_unary
+#define COMPUTE_BINARY compute_binary
+#define COMPUTE_VALUE compute_value
 
-#define GANTRY_ELEMENTWISE(name, arity, types_, result, check, expression)                      \
-    static const portable_op_t op_##name = {&source_##name, CAN_FAIL_##check, COSTLY_##types_}; \
-    static const gantry_kernel_def_t kernel_##name = {                                          \
-        .struct_size = sizeof(gantry_kernel_def_t),                                             \
-        .op = #name,                                                                            \
-        CONSTRAINTS_##types_,                                                                   \
-        .compute = COMPUTE_##arity,                                                             \
-        .data = &op_##name,                                                                     \
+#define GANTRY_ELEMENTWISE(name, form, types_, result, check, math, expression)              \
+    static const gantry_type_constraint_t types_##name[] = {{"T", GANTRY_K_##types_}};       \
+    static const gantry_kernel_def_t kernel_##name = {                                       \
+        .struct_size = sizeof(gantry_kernel_def_t),                                          \
+        .op = #name,                                                                         \
+        .types = types_##name,                                                               \
+        .type_count = GANTRY_K_##types_ != GANTRY_K_BOOLS, /* such an op takes bool alone */ \
+        .compute = COMPUTE_##form,                                                           \
+        .data = &ops[ROW_##name],                                                            \
     };
 #include "portable/elementwise.def"
 #undef GANTRY_ELEMENTWISE
 
+/* A variant is no op. */
+#define KERNEL_UNARY(name) &kernel_##name,
+#define KERNEL_CHOICE(name) &kernel_##name,
+#define KERNEL_BINARY(name) &kernel_##name,
+#define KERNEL_VALUE(name) &kernel_##name,
+#define KERNEL_VARIANT(name)
+
 static const gantry_kernel_def_t *const kernels[] = {
-#define GANTRY_ELEMENTWISE(name, arity, types, result, check, expression) &kernel_##name,
+#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) KERNEL_##form(name)
 #include "portable/elementwise.def"
 #undef GANTRY_ELEMENTWISE
     &gantry__portable_cast_kernel,       &gantry__portable_select_kernel,    &gantry__portable_fill_kernel,

@@ -74,8 +74,7 @@ static int32_t compute_cast(gantry_op_call_t *call)
     return gantry_k_launch_wide(call, kernel, &work, GANTRY_K_WIDE_BYTES / widest, args, 3);
 }
 
-static const gantry_type_constraint_t cast_types[] = {{"SrcT", GANTRY_K_ALL | GANTRY_K_HALVES},
-                                                      {"DstT", GANTRY_K_ALL | GANTRY_K_HALVES}};
+static const gantry_type_constraint_t cast_types[] = {{"SrcT", GANTRY_K_NUMERIC_BOOL}, {"DstT", GANTRY_K_NUMERIC_BOOL}};
 
 const gantry_kernel_def_t gantry__portable_cast_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
                                                           .op = "Cast",
@@ -177,7 +176,7 @@ const gantry_kernel_def_t gantry__portable_ones_like_kernel = {.struct_size = si
 /* ---- Range ---- */
 
 static const char *const range_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types,
-                                          gantry__text_work, gantry__text_range};
+                                          gantry__text_half,    gantry__text_work,   gantry__text_range};
 SOURCE(range, "portable/range");
 
 /* As gantry_range_t of range.cl. */
@@ -187,21 +186,13 @@ typedef struct range_scalars_t {
     uint64_t delta;
 } range_scalars_t;
 
-/* The bits of a host scalar, integers widened with their sign. */
+/* The bits of a host scalar. */
 static uint64_t bits_of(const gantry_arg_t *arg)
 {
     uint64_t bits = 0;
 
-    if (gantry_k_is_float(arg->dtype)) {
-        uint32_t low;
-        if (arg->dtype == GANTRY_K_FLOAT64) {
-            memcpy(&bits, arg->data, sizeof bits);
-            return bits;
-        }
-        memcpy(&low, arg->data, sizeof low);
-        return low;
-    }
-    return (uint64_t)gantry_k_host_int(arg, 0);
+    memcpy(&bits, arg->data, gantry_k_size(arg->dtype)); /* little-endian, as everywhere in Gantry */
+    return bits;
 }
 
 static int32_t compute_range(gantry_op_call_t *call)
@@ -215,7 +206,7 @@ static int32_t compute_range(gantry_op_call_t *call)
     return launch(call, &range_source, out->dtype, "range", &scalars.work, args, 2);
 }
 
-static const gantry_type_constraint_t range_types[] = {{"Tidx", GANTRY_K_NUMBERS}};
+static const gantry_type_constraint_t range_types[] = {{"Tidx", GANTRY_K_NUMERIC}};
 static const char *const range_host_args[] = {"start", "limit", "delta"};
 
 const gantry_kernel_def_t gantry__portable_range_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
@@ -231,7 +222,7 @@ const gantry_kernel_def_t gantry__portable_range_kernel = {.struct_size = sizeof
 #define REST_MOST 7u
 
 static const char *const add_n_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types,
-                                          gantry__text_work, gantry__text_add_n};
+                                          gantry__text_half,    gantry__text_work,   gantry__text_add_n};
 SOURCE(add_n, "portable/add_n");
 
 /* As gantry_add_n_t of add_n.cl. */
@@ -273,11 +264,11 @@ static int32_t compute_add_n(gantry_op_call_t *call)
     return GANTRY_K_OK;
 }
 
-static const gantry_type_constraint_t number_types[] = {{"T", GANTRY_K_NUMBERS}};
+static const gantry_type_constraint_t numeric_types[] = {{"T", GANTRY_K_NUMERIC}};
 
 const gantry_kernel_def_t gantry__portable_add_n_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
                                                            .op = "AddN",
-                                                           .types = number_types,
+                                                           .types = numeric_types,
                                                            .type_count = 1,
                                                            .compute = compute_add_n};
 
@@ -293,6 +284,6 @@ static int32_t compute_bias_add(gantry_op_call_t *call)
 
 const gantry_kernel_def_t gantry__portable_bias_add_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
                                                               .op = "BiasAdd",
-                                                              .types = number_types,
+                                                              .types = numeric_types,
                                                               .type_count = 1,
                                                               .compute = compute_bias_add};

@@ -1,8 +1,13 @@
 #include "portable/reduce_shape.h"
 
-uint32_t gantry__reduce_axes_mask(const gantry_arg_t *axes, int32_t rank)
+uint32_t gantry__reduce_axes_mask(const gantry_op_call_t *call)
 {
+    const int32_t rank = call->inputs[0]->rank;
     uint32_t mask = 0;
+    if (call->input_count == 1) {
+        return (UINT32_C(1) << rank) - 1;
+    }
+    const gantry_arg_t *axes = call->inputs[1];
     for (int64_t i = 0; i < axes->element_count; i++) {
         int64_t axis = gantry_k_host_int(axes, i);
         axis += axis < 0 ? rank : 0;
@@ -162,7 +167,7 @@ gantry__reduce_way_t gantry__reduce_way(int32_t operation, int32_t dtype, int64_
 {
     static const int32_t trees[GANTRY_REDUCE_OPS] = {GANTRY_TREE_SUM,     GANTRY_TREE_SUM, GANTRY_TREE_MAX,
                                                      GANTRY_TREE_MIN,     GANTRY_TREE_PRODUCT, GANTRY_TREE_MIN,
-                                                     GANTRY_TREE_MAX,     GANTRY_TREE_SQUARES};
+                                                     GANTRY_TREE_MAX,     GANTRY_TREE_SQUARES, GANTRY_TREE_SQUARES};
     const int is_integer = (GANTRY_K_INTEGERS & GANTRY_K_BIT(dtype)) != 0;
     int32_t tree = trees[operation];
 
@@ -174,6 +179,9 @@ gantry__reduce_way_t gantry__reduce_way(int32_t operation, int32_t dtype, int64_
     if (operation == GANTRY_REDUCE_MEAN) {
         way.finish = GANTRY_FINISH_QUOTIENT;
         way.divisor = length;
+    } else if (operation == GANTRY_REDUCE_L2_LOSS) {
+        way.finish = GANTRY_FINISH_QUOTIENT;
+        way.divisor = 2;
     } else if (operation == GANTRY_REDUCE_NORM) {
         way.finish = GANTRY_FINISH_ROOT;
     }

@@ -24,13 +24,14 @@ enum {
     GANTRY_REDUCE_ALL,
     GANTRY_REDUCE_ANY,
     GANTRY_REDUCE_NORM,
+    GANTRY_REDUCE_L2_LOSS, /* half the sum of squares of all elements */
     GANTRY_REDUCE_OPS
 };
 /* X(op, its number, how many of its types are constrained) */
 #define GANTRY_REDUCTIONS(X) \
     X(Sum, GANTRY_REDUCE_SUM, 1) X(Mean, GANTRY_REDUCE_MEAN, 1) X(Max, GANTRY_REDUCE_MAX, 1) \
     X(Min, GANTRY_REDUCE_MIN, 1) X(Prod, GANTRY_REDUCE_PROD, 1) X(All, GANTRY_REDUCE_ALL, 0) \
-    X(Any, GANTRY_REDUCE_ANY, 0) X(EuclideanNorm, GANTRY_REDUCE_NORM, 1)
+    X(Any, GANTRY_REDUCE_ANY, 0) X(EuclideanNorm, GANTRY_REDUCE_NORM, 1) X(L2Loss, GANTRY_REDUCE_L2_LOSS, 1)
 
 /* What the tree's nodes do: build options of kernels/reduce.cl. */
 enum {
@@ -74,9 +75,9 @@ typedef struct gantry__reduce_shape_t {
     gantry__reduce_axes_t reduced;
 } gantry__reduce_shape_t;
 
-/* Bit a of the result is set when axis a is among the elements of `axes` (int32 or int64, negative ones count from the
- * end). */
-uint32_t gantry__reduce_axes_mask(const gantry_arg_t *axes, int32_t rank);
+/* Bit a of the result is set when the call reduces axis a: when it is among the elements of input 1 (int32 or int64,
+ * negative ones count from the end), or always when there is no input 1. */
+uint32_t gantry__reduce_axes_mask(const gantry_op_call_t *call);
 
 /* The shape of reducing the axes of `mask` in a tensor of these sizes. */
 void gantry__reduce_shape_of(int32_t rank, const int64_t *dims, uint32_t mask, gantry__reduce_shape_t *out_shape);
@@ -84,15 +85,15 @@ void gantry__reduce_shape_of(int32_t rank, const int64_t *dims, uint32_t mask, g
 /* The shape of reducing the middle axis of [outer, length, columns]. */
 void gantry__reduce_shape_plain(int64_t outer, int64_t length, int64_t columns, gantry__reduce_shape_t *out_shape);
 
-/* The result of reducing no element, as TensorFlow has it, into value; returns its size in bytes. Sum and EuclideanNorm
- * 0; Mean NaN, 0 for integers; Prod 1; Max and Min the least and the greatest value of the type, infinities included;
+/* The result of reducing no element, as TensorFlow has it, into value; returns its size in bytes. Sum, EuclideanNorm
+ * and L2Loss 0; Mean NaN, 0 for integers; Prod 1; Max and Min the least and the greatest value of the type, infinities included;
  * All true, Any false. */
 size_t gantry__reduce_empty(int32_t operation, int32_t dtype, unsigned char value[8]);
 
 /* 1 when a single element is its own result. */
 static inline int gantry__reduce_copies_one(int32_t operation)
 {
-    return operation != GANTRY_REDUCE_NORM;
+    return operation != GANTRY_REDUCE_NORM && operation != GANTRY_REDUCE_L2_LOSS;
 }
 
 /* The way of an op over elements of dtype, `length` of which become one. */

@@ -326,7 +326,9 @@ enum {
     GANTRY_FAULT_NONE = 0,
     GANTRY_FAULT_INDEX_OUT_OF_RANGE = 1,
     GANTRY_FAULT_DIVISION_BY_ZERO = 2,
-    GANTRY_FAULT_BAD_PERMUTATION = 3 /* an element is no index, or is there twice */
+    GANTRY_FAULT_BAD_PERMUTATION = 3, /* an element is no index, or is there twice */
+    GANTRY_FAULT_NEGATIVE_EXPONENT = 4, /* of integers */
+    GANTRY_FAULT_LABEL_OUT_OF_RANGE = 5 /* of a class */
 };
 
 struct gantry_op_call_t {

@@ -2,7 +2,7 @@
  *
  * Every function returns a tensor of the scope, or NULL after an error that the scope keeps: InvalidArgument for shapes, types or
  * NULL inputs, Unimplemented where no device has a kernel, ResourceExhausted when memory is out. In a failed scope they do nothing.
- * Floats are float32 and float64; numbers are floats, int32 and int64. */
+ * Which types an op takes is listed in docs/ops.md. */
 #ifndef GANTRY_OPS_H
 #define GANTRY_OPS_H
 
@@ -37,23 +37,46 @@ GANTRY_API const gantry_tensor_t *gantry_range(gantry_scope_t *scope, const gant
     X(identity, IDENTITY, "Identity") X(neg, NEG, "Neg") X(abs, ABS, "Abs") X(square, SQUARE, "Square") \
     X(sqrt, SQRT, "Sqrt") X(exp, EXP, "Exp") X(log, LOG, "Log") X(tanh, TANH, "Tanh") \
     X(sigmoid, SIGMOID, "Sigmoid") X(relu, RELU, "Relu") X(logical_not, LOGICAL_NOT, "LogicalNot") \
-    X(softmax, SOFTMAX, "Softmax") X(log_softmax, LOG_SOFTMAX, "LogSoftmax")
+    X(softmax, SOFTMAX, "Softmax") X(log_softmax, LOG_SOFTMAX, "LogSoftmax") \
+    X(sign, SIGN, "Sign") X(reciprocal, RECIPROCAL, "Reciprocal") X(invert, INVERT, "Invert") \
+    X(floor, FLOOR, "Floor") X(ceil, CEIL, "Ceil") X(round, ROUND, "Round") X(rint, RINT, "Rint") \
+    X(expm1, EXPM1, "Expm1") X(log1p, LOG1P, "Log1p") X(rsqrt, RSQRT, "Rsqrt") X(sin, SIN, "Sin") X(cos, COS, "Cos") \
+    X(tan, TAN, "Tan") X(asin, ASIN, "Asin") X(acos, ACOS, "Acos") X(atan, ATAN, "Atan") X(sinh, SINH, "Sinh") \
+    X(cosh, COSH, "Cosh") X(asinh, ASINH, "Asinh") X(acosh, ACOSH, "Acosh") X(atanh, ATANH, "Atanh") \
+    X(erf, ERF, "Erf") X(erfc, ERFC, "Erfc") X(lgamma, LGAMMA, "Lgamma") X(digamma, DIGAMMA, "Digamma") \
+    X(relu6, RELU6, "Relu6") X(elu, ELU, "Elu") X(selu, SELU, "Selu") X(softplus, SOFTPLUS, "Softplus") \
+    X(softsign, SOFTSIGN, "Softsign") X(silu, SILU, "Silu") X(is_nan, IS_NAN, "IsNan") X(is_inf, IS_INF, "IsInf") \
+    X(is_finite, IS_FINITE, "IsFinite")
 #define GANTRY_BINARY_OPS(X) \
     X(add, ADD, "Add") X(sub, SUB, "Sub") X(mul, MUL, "Mul") X(div, DIV, "Div") X(maximum, MAXIMUM, "Maximum") \
     X(minimum, MINIMUM, "Minimum") X(equal, EQUAL, "Equal") X(not_equal, NOT_EQUAL, "NotEqual") \
     X(less, LESS, "Less") X(less_equal, LESS_EQUAL, "LessEqual") X(greater, GREATER, "Greater") \
     X(greater_equal, GREATER_EQUAL, "GreaterEqual") X(logical_and, LOGICAL_AND, "LogicalAnd") \
-    X(logical_or, LOGICAL_OR, "LogicalOr")
+    X(logical_or, LOGICAL_OR, "LogicalOr") X(logical_xor, LOGICAL_XOR, "LogicalXor") \
+    X(floor_div, FLOOR_DIV, "FloorDiv") X(floor_mod, FLOOR_MOD, "FloorMod") \
+    X(truncate_div, TRUNCATE_DIV, "TruncateDiv") X(truncate_mod, TRUNCATE_MOD, "TruncateMod") \
+    X(div_no_nan, DIV_NO_NAN, "DivNoNan") X(mul_no_nan, MUL_NO_NAN, "MulNoNan") X(pow, POW, "Pow") \
+    X(squared_difference, SQUARED_DIFFERENCE, "SquaredDifference") X(atan2, ATAN2, "Atan2") X(xdivy, XDIVY, "Xdivy") \
+    X(xlogy, XLOGY, "Xlogy") X(xlog1py, XLOG1PY, "Xlog1py") X(bitwise_and, BITWISE_AND, "BitwiseAnd") \
+    X(bitwise_or, BITWISE_OR, "BitwiseOr") X(bitwise_xor, BITWISE_XOR, "BitwiseXor") \
+    X(left_shift, LEFT_SHIFT, "LeftShift") X(right_shift, RIGHT_SHIFT, "RightShift")
 
 /* gantry_exp(scope, x) and so on; softmax and log_softmax work along the last axis. */
 #define GANTRY_DECLARE_UNARY(name, token, op) \
     GANTRY_API const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *x);
-/* gantry_add(scope, x, y) and so on. Div truncates integers; comparisons give bool. */
+/* gantry_add(scope, x, y) and so on. Div truncates integers; comparisons give bool; gantry_atan2 takes y first. */
 #define GANTRY_DECLARE_BINARY(name, token, op) \
     GANTRY_API const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y);
 GANTRY_UNARY_OPS(GANTRY_DECLARE_UNARY)
 GANTRY_BINARY_OPS(GANTRY_DECLARE_BINARY)
 
+/* x where it is positive, else alpha times x. */
+GANTRY_API const gantry_tensor_t *gantry_leaky_relu(gantry_scope_t *scope, const gantry_tensor_t *x, float alpha);
+/* x times the normal distribution function, or its approximation by a hyperbolic tangent. */
+GANTRY_API const gantry_tensor_t *gantry_gelu(gantry_scope_t *scope, const gantry_tensor_t *x, bool approximate);
+/* x held to [min, max], which broadcast to x. */
+GANTRY_API const gantry_tensor_t *gantry_clip_by_value(gantry_scope_t *scope, const gantry_tensor_t *x,
+                                                       const gantry_tensor_t *min, const gantry_tensor_t *max);
 /* condition ? x : y, elementwise, all three broadcast. */
 GANTRY_API const gantry_tensor_t *gantry_select(gantry_scope_t *scope, const gantry_tensor_t *condition, const gantry_tensor_t *x,
                                                 const gantry_tensor_t *y);
@@ -124,5 +147,6 @@ GANTRY_API const gantry_tensor_t *gantry_matmul(gantry_scope_t *scope, const gan
 #include <gantry/ops_shape.h>
 /* ---- families with a header of their own ---- */
 #include <gantry/ops_random.h>
+#include <gantry/ops_reduce.h>
 
 #endif

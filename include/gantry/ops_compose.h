@@ -1,5 +1,5 @@
-/* Ops that Gantry makes of others; ops.h includes this file and says what holds for all ops. Their parts are placed one by one, and each placement's
- * record names the op that was called (part_of). */
+/* Ops that Gantry makes of others; ops.h includes this file and says what holds for all ops. Their parts are placed one by one, and each
+ * placement's record names the op that was called (part_of). */
 #ifndef GANTRY_OPS_COMPOSE_H
 #define GANTRY_OPS_COMPOSE_H
 
@@ -15,7 +15,8 @@ struct gantry_reduce_options_t;
 
 /* Tensors of one shape along a new dimension, which is result's axis. */
 GANTRY_API const gantry_tensor_t *gantry_pack(gantry_scope_t *scope, const gantry_tensor_t *const *values, size_t count, int32_t axis);
-/* The other way: count, the size of x along axis, tensors into outputs. These three return the scope's status; after a failure outputs are NULL. */
+/* The other way: count tensors, as many as x has along axis, into outputs. These three return the scope's status; after a failure
+ * outputs are NULL. */
 GANTRY_API gantry_status_t gantry_unpack(gantry_scope_t *scope, const gantry_tensor_t *x, int32_t axis, const gantry_tensor_t **outputs,
                                          size_t count);
 /* count equal parts along axis. */
@@ -42,7 +43,8 @@ GANTRY_API const gantry_tensor_t *gantry_lin_space(gantry_scope_t *scope, const 
 /* Rows of params by ids of any shape; an id out of range is an error at the next read. */
 GANTRY_API const gantry_tensor_t *gantry_embedding_lookup(gantry_scope_t *scope, const gantry_tensor_t *params, const gantry_tensor_t *ids);
 
-/* The slices of x where mask (bool) is true: the mask covers x's dimensions from axis on. Waits for the mask, whose true elements are counted. */
+/* The slices of x where mask (bool) is true: the mask covers x's dimensions from axis on. Waits for the mask, whose true elements
+ * are counted. */
 GANTRY_API const gantry_tensor_t *gantry_boolean_mask(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *mask, int32_t axis);
 
 /* ---- normalisation; halves are computed in float32 ---- */
@@ -71,7 +73,8 @@ GANTRY_API gantry_status_t gantry_fused_batch_norm(gantry_scope_t *scope, const 
 /* Over the dimensions from axis on, whose shape scale and offset have; as Keras' LayerNormalization. */
 GANTRY_API const gantry_tensor_t *gantry_layer_norm(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *scale,
                                                     const gantry_tensor_t *offset, int32_t axis, double epsilon);
-/* Elements become 0 with probability rate (in [0, 1)), the same ones for the same seed on every device; the others are divided by 1 - rate. */
+/* Elements become 0 with probability rate (in [0, 1)), the same ones for the same seed on every device; the others are divided by
+ * 1 - rate. */
 GANTRY_API const gantry_tensor_t *gantry_dropout(gantry_scope_t *scope, const gantry_tensor_t *x, double rate, int64_t seed0, int64_t seed1);
 
 /* One or two tensors by an equation: "ij,jk->ik"; "...ij->...ji" broadcasts. */

@@ -140,9 +140,11 @@ static void describe(gantry__fault_t *fault, uint32_t code, uint32_t input, int6
     (void)snprintf(where, sizeof where, "op %s%s%s (number %" PRIu64 ") on %s", fault->op,
                    fault->part_of ? " of " : "", fault->part_of ? fault->part_of : "", fault->sequence,
                    fault->device->full_name);
-    if (code == GANTRY_FAULT_DIVISION_BY_ZERO) {
-        (void)snprintf(fault->text, sizeof fault->text, "Integer division by zero: %s, element %" PRId64, where,
-                       position);
+    if (code == GANTRY_FAULT_DIVISION_BY_ZERO || code == GANTRY_FAULT_NEGATIVE_EXPONENT) {
+        const char *what = code == GANTRY_FAULT_DIVISION_BY_ZERO
+                               ? "Integer division by zero"
+                               : "Integers to negative integer powers are not allowed";
+        (void)snprintf(fault->text, sizeof fault->text, "%s: %s, element %" PRId64, what, where, position);
     } else if (code == GANTRY_FAULT_INDEX_OUT_OF_RANGE) {
         (void)snprintf(fault->text, sizeof fault->text, "indices[%" PRId64 "] is out of range: %s, input %" PRIu32,
                        position, where, input);
@@ -150,6 +152,9 @@ static void describe(gantry__fault_t *fault, uint32_t code, uint32_t input, int6
         (void)snprintf(fault->text, sizeof fault->text,
                        "element %" PRId64 " is not between 0 and the count, or duplicated in the input: %s, input %" PRIu32,
                        position, where, input);
+    } else if (code == GANTRY_FAULT_LABEL_OUT_OF_RANGE) {
+        (void)snprintf(fault->text, sizeof fault->text,
+                       "Received a label value which is outside the valid range: labels[%" PRId64 "], %s", position, where);
     } else {
         (void)snprintf(fault->text, sizeof fault->text, "%s reported error %" PRIu32 " at %" PRId64, where, code,
                        position);

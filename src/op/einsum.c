@@ -87,15 +87,13 @@ static gantry_status_t read_output(gantry__einsum_t *e, const subscript_t *subsc
     }
     GANTRY__TRY(gantry__infer_rank_fits((int64_t)subscript->label_count + hidden));
     spread(subscript, subscript->label_count + hidden, &e->output);
+    e->distinct.count = 0;
     for (int32_t i = 0; i < e->output.count; ++i) {
         const uint8_t label = e->output.at[i];
         if (e->sizes[label] < 0) {
             return gantry__fail(GANTRY_INVALID_ARGUMENT, "label '%c' of the output is in no input", label);
         }
-        for (int32_t k = 0; k < i; ++k) {
-            if (e->output.at[k] == label)
-                return gantry__fail(GANTRY_UNIMPLEMENTED, "the output repeats label '%c'", label);
-        }
+        if (!gantry__has_label(&e->distinct, label)) e->distinct.at[e->distinct.count++] = label;
     }
     return GANTRY_OK;
 }

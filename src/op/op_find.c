@@ -20,9 +20,13 @@ static const struct {
     gantry__op_id_t id;
 } op_aliases[] = {
     {"RealDiv", GANTRY__OP_ID_DIV},
+    {"Inv", GANTRY__OP_ID_RECIPROCAL},
+    {"Mod", GANTRY__OP_ID_TRUNCATE_MOD},
     {"Stack", GANTRY__OP_ID_PACK},
     {"Unstack", GANTRY__OP_ID_UNPACK},
     {"_EagerConst", GANTRY__OP_ID_CONST},
+    {"SoftmaxCrossEntropy", GANTRY__OP_ID_SOFTMAX_CROSS_ENTROPY_WITH_LOGITS},
+    {"SparseSoftmaxCrossEntropy", GANTRY__OP_ID_SPARSE_SOFTMAX_CROSS_ENTROPY_WITH_LOGITS},
 };
 
 /* Older versions that mean another thing when called alike: of these only the newest is here. */

@@ -68,6 +68,7 @@ gantry_status_t gantry__infer_same(gantry__infer_t *call); /* input 0's shape */
 gantry_status_t gantry__infer_binary(gantry__infer_t *call);
 gantry_status_t gantry__infer_equal(gantry__infer_t *call);
 gantry_status_t gantry__infer_select(gantry__infer_t *call);
+gantry_status_t gantry__infer_clip(gantry__infer_t *call);
 gantry_status_t gantry__infer_add_n(gantry__infer_t *call);
 gantry_status_t gantry__infer_bias_add(gantry__infer_t *call);
 
@@ -75,6 +76,9 @@ gantry_status_t gantry__infer_reduce(gantry__infer_t *call);
 gantry_status_t gantry__infer_arg_max(gantry__infer_t *call);
 gantry_status_t gantry__infer_softmax(gantry__infer_t *call);
 gantry_status_t gantry__infer_scan(gantry__infer_t *call);
+gantry_status_t gantry__infer_softmax_cross_entropy(gantry__infer_t *call);
+gantry_status_t gantry__infer_sparse_cross_entropy(gantry__infer_t *call);
+gantry_status_t gantry__infer_sparse_rows(gantry__infer_t *call);
 
 gantry_status_t gantry__infer_mat_mul(gantry__infer_t *call);
 gantry_status_t gantry__infer_batch_mat_mul(gantry__infer_t *call);

@@ -77,6 +77,22 @@ gantry_status_t gantry__infer_add_n(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
+/* Bounds of the tensor's own shape or scalars, as in TensorFlow, or of any shape that broadcasts to it. */
+gantry_status_t gantry__infer_clip(gantry__infer_t *call) {
+    const gantry_shape_t *t = call->shapes[0];
+    for (uint32_t i = 1; i < 3; ++i) {
+        gantry_shape_t both;
+        if (gantry__broadcast_shapes(t, call->shapes[i], &both) && same_shape(&both, t)) continue;
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "clip_value_min and clip_value_max must be either of the same shape as input, or "
+                            "broadcast to it. input shape: %s, %s shape: %s",
+                            gantry__shape_text(t).text, call->op->inputs[i].name,
+                            gantry__shape_text(call->shapes[i]).text);
+    }
+    call->out_shapes[0] = *t;
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__infer_bias_add(gantry__infer_t *call) {
     const gantry_shape_t *value = call->shapes[0], *bias = call->shapes[1];
     const char *format = gantry__infer_attr(call, "data_format")->s;

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/decimal.h"
+
 gantry_status_t gantry__infer_fill(gantry__infer_t *call) {
     GANTRY__TRY(gantry__infer_dims(call, 0, true, &call->out_shapes[0]));
     if (call->shapes[1]->rank == 0) return GANTRY_OK;
@@ -32,7 +34,6 @@ static gantry_status_t count_ints(const int64_t v[3], int64_t *out_count) {
     return GANTRY_OK;
 }
 
-/* The quotient is float32 for float32 arguments, as in TensorFlow: rounding decides the number of elements. */
 static gantry_status_t count_floats(const double v[3], double quotient, int64_t *out_count) {
     double start = v[0], limit = v[1], delta = v[2];
     if (delta == 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "Requires delta != 0: 0");
@@ -46,32 +47,85 @@ static gantry_status_t count_floats(const double v[3], double quotient, int64_t 
     return GANTRY_OK;
 }
 
-static gantry_status_t count_range(gantry_dtype_t dtype, const void *const data[3], int64_t *out_count) {
-    int64_t ints[3] = {0};
-    double floats[3] = {0};
-    float singles[3] = {0};
-    for (int i = 0; i < 3; ++i) {
-        int32_t narrow;
-        switch (dtype) {
-        case GANTRY_INT32:
-            memcpy(&narrow, data[i], sizeof narrow);
-            ints[i] = narrow;
-            break;
-        case GANTRY_INT64:
-            memcpy(&ints[i], data[i], sizeof ints[i]);
-            break;
-        case GANTRY_FLOAT32:
-            memcpy(&singles[i], data[i], sizeof singles[i]);
-            floats[i] = singles[i];
-            break;
-        default:
-            memcpy(&floats[i], data[i], sizeof floats[i]);
-        }
+/* uint64 has no place in count_ints' numbers, but its differences have. */
+static gantry_status_t count_uint64(const uint64_t v[3], int64_t *out_count) {
+    if (v[2] == 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "Requires delta != 0: 0");
+    if (v[0] > v[1]) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "Requires start <= limit when delta > 0: %llu/%llu",
+                            (unsigned long long)v[0], (unsigned long long)v[1]);
     }
-    if (dtype == GANTRY_INT32 || dtype == GANTRY_INT64) return count_ints(ints, out_count);
-    if (dtype == GANTRY_FLOAT64) return count_floats(floats, (floats[1] - floats[0]) / floats[2], out_count);
-    float difference = singles[1] - singles[0], quotient = difference / singles[2];
-    return count_floats(floats, (double)quotient, out_count);
+    uint64_t count = (v[1] - v[0]) / v[2] + ((v[1] - v[0]) % v[2] != 0);
+    if (count > (uint64_t)INT64_MAX) return fail_range_size();
+    *out_count = (int64_t)count;
+    return GANTRY_OK;
+}
+
+/* x with a fraction of so many bits, to the nearest, ties to even. */
+static double round_to_bits(double x, int bits) {
+    int exponent;
+    if (!isfinite(x)) return x;
+    (void)frexp(x, &exponent);
+    return ldexp(nearbyint(ldexp(x, bits - exponent)), exponent - bits);
+}
+
+/* Difference and quotient are of the type of the arguments, as in TensorFlow: rounding decides the number of elements. */
+static gantry_status_t count_floating(gantry_dtype_t dtype, const double v[3], int64_t *out_count) {
+    double quotient = (v[1] - v[0]) / v[2];
+    if (dtype == GANTRY_FLOAT32) {
+        const float difference = (float)v[1] - (float)v[0];
+        quotient = (double)(difference / (float)v[2]);
+    } else if (dtype != GANTRY_FLOAT64) {
+        const int bits = dtype == GANTRY_FLOAT16 ? 11 : 8;
+        quotient = round_to_bits(round_to_bits(v[1] - v[0], bits) / v[2], bits);
+        if (dtype == GANTRY_FLOAT16 && fabs(quotient) > 65504) quotient = INFINITY;
+    }
+    return count_floats(v, quotient, out_count);
+}
+
+static int64_t read_int(gantry_dtype_t dtype, const void *data) {
+    union {
+        int8_t i8;
+        uint8_t u8;
+        int16_t i16;
+        uint16_t u16;
+        int32_t i32;
+        uint32_t u32;
+        int64_t i64;
+    } value = {.i64 = 0};
+    memcpy(&value, data, gantry_dtype_size(dtype));
+    switch (dtype) {
+    case GANTRY_INT8: return value.i8;
+    case GANTRY_UINT8: return value.u8;
+    case GANTRY_INT16: return value.i16;
+    case GANTRY_UINT16: return value.u16;
+    case GANTRY_INT32: return value.i32;
+    case GANTRY_UINT32: return value.u32;
+    default: return value.i64;
+    }
+}
+
+static double read_float(gantry_dtype_t dtype, const void *data) {
+    const gantry__real_t real = gantry__real_read(dtype, data);
+    const double magnitude = gantry__real_magnitude(&real);
+    return real.negative ? -magnitude : magnitude;
+}
+
+static bool is_floating(gantry_dtype_t dtype) {
+    return dtype == GANTRY_FLOAT16 || dtype == GANTRY_BFLOAT16 || dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64;
+}
+
+static gantry_status_t count_range(gantry_dtype_t dtype, const void *const data[3], int64_t *out_count) {
+    int64_t ints[3];
+    double floats[3];
+    for (int i = 0; i < 3; ++i) {
+        ints[i] = is_floating(dtype) ? 0 : read_int(dtype, data[i]);
+        floats[i] = read_float(dtype, data[i]);
+    }
+    if (is_floating(dtype)) return count_floating(dtype, floats, out_count);
+    if (dtype == GANTRY_UINT64) {
+        return count_uint64((const uint64_t[]){(uint64_t)ints[0], (uint64_t)ints[1], (uint64_t)ints[2]}, out_count);
+    }
+    return count_ints(ints, out_count);
 }
 
 gantry_status_t gantry__infer_range(gantry__infer_t *call) {

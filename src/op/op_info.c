@@ -14,6 +14,7 @@
 #define TEXT_SIGNED "type of int8, int16, int32, int64"
 #define TEXT_UNSIGNED "type of uint8, uint16, uint32, uint64"
 #define TEXT_INTEGERS "type of int8, int16, int32, int64, uint8, uint16, uint32, uint64"
+#define TEXT_SIGNED_NUMERIC "type of the floating types and signed integers"
 #define TEXT_NUMERIC "type of the floating types and integers"
 #define TEXT_NUMERIC_BOOL "type of the floating types, integers and bool"
 #define TEXT_ARGMAX_OUTPUTS "type of int16, uint16, int32, int64"

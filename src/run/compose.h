@@ -1,8 +1,9 @@
 /* Composed ops: ops without kernels, whose function runs other ops in the ordinary way.
  *
- * The composed op is inferred first, so that its types, attributes and shapes are checked under its own name. Its parts then run in a scope of
- * their own with the caller's device and tag; each is placed and recorded for itself, with the name of the op that the program called. What the
- * function made and did not hand over is released at the end; after a failure all of it is, and the message has the composed op's name in front.
+ * The composed op is inferred first, so that its types, attributes and shapes are checked under its own name. Its parts then run
+ * in a scope of their own with the caller's device and tag; each is placed and recorded for itself, with the name of the op that
+ * the program called. What the function made and did not hand over is released at the end; after a failure all of it is, and the
+ * message has the composed op's name in front.
  *
  * A new one: a line in op/composed.def and in a family's definitions (flag GANTRY__OP_COMPOSED), and its function in compose_<family>.c.
  * The scope belongs to the calling thread. */

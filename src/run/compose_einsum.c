@@ -5,7 +5,7 @@
  *     each input     a label twice: its diagonal.   a label nowhere else: summed away.
  *     left, right    [batch, free, contracted] x [batch, contracted, free], where a plain reshape will do without a transpose
  *     product        MatMul or BatchMatMul; nothing contracted: Mul, broadcasting
- *     output         [batch, left free, right free], transposed to the order asked for
+ *     output         [batch, left free, right free], transposed to the order asked for; a label twice: put on the diagonal, zeros beside it
  *
  * Dimensions under an ellipsis are batch dimensions; where one input lacks them or has 1, BatchMatMul broadcasts. */
 #include <string.h>
@@ -135,8 +135,8 @@ static labels_t joined(const labels_t *a, const labels_t *b) {
 
 static kinds_t sort_labels(const gantry__einsum_t *e, const operand_t *left, const operand_t *right) {
     kinds_t k = {.batch = {.count = 0}};
-    for (int32_t i = 0; i < e->output.count; ++i) {
-        const uint8_t label = e->output.at[i];
+    for (int32_t i = 0; i < e->distinct.count; ++i) {
+        const uint8_t label = e->distinct.at[i];
         bool in_left = gantry__has_label(&left->labels, label), in_right = gantry__has_label(&right->labels, label);
         bool is_batch = label >= GANTRY__EINSUM_ELLIPSIS || (in_left && in_right);
         append(is_batch ? &k.batch : in_left ? &k.left : &k.right, label);
@@ -215,6 +215,39 @@ static operand_t multiply(const gantry__compose_t *c, const gantry__einsum_t *e,
     return out;
 }
 
+/* ---- the output ---- */
+
+/* One more dimension at the end, which takes this label: x where it equals the dimension `from`, else zeros. */
+static void put_on_diagonal(const gantry__compose_t *c, operand_t *x, int32_t from, uint8_t label) {
+    gantry_scope_t *scope = c->scope;
+    const int64_t size = x->shape.dims[from];
+    gantry_shape_t raised = x->shape, along = {.rank = x->shape.rank + 1};
+    raised.dims[raised.rank++] = 1;
+    for (int32_t i = 0; i < along.rank; ++i) along.dims[i] = i == from || i == along.rank - 1 ? size : 1;
+    const gantry_tensor_t *diagonal = gantry_reshape(scope, gantry_eye(scope, size, size, GANTRY_BOOL), along);
+    x->tensor = gantry_select(scope, diagonal, gantry_reshape(scope, x->tensor, raised),
+                              gantry_zeros(scope, c->call->out_dtypes[0], GANTRY_SCALAR));
+    x->shape = raised;
+    x->shape.dims[raised.rank - 1] = size;
+    append(&x->labels, label);
+}
+
+/* Puts x, whose labels are distinct, into the order of the output, which may repeat them. */
+static void repeat_labels(const gantry__compose_t *c, const gantry__einsum_t *e, operand_t *x) {
+    labels_t wanted = {.count = 0};
+    for (int32_t i = 0; i < e->output.count; ++i) {
+        uint8_t label = e->output.at[i];
+        if (gantry__has_label(&wanted, label)) {
+            int32_t from = 0;
+            while (x->labels.at[from] != label) ++from;
+            label = (uint8_t)(GANTRY__EINSUM_ELLIPSIS + GANTRY_MAX_RANK + i); /* a name of its own */
+            put_on_diagonal(c, x, from, label);
+        }
+        append(&wanted, label);
+    }
+    turn(c->scope, x, &wanted);
+}
+
 void gantry__compose_einsum(const gantry__compose_t *c) {
     gantry__einsum_t e;
     gantry_status_t status =
@@ -228,6 +261,6 @@ void gantry__compose_einsum(const gantry__compose_t *c) {
         operand_t right = read_operand(c, &e, 1);
         out = multiply(c, &e, &out, &right);
     }
-    turn(c->scope, &out, &e.output);
+    repeat_labels(c, &e, &out);
     c->outputs[0] = out.tensor;
 }

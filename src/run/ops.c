@@ -130,6 +130,22 @@ const gantry_tensor_t *gantry_range(gantry_scope_t *scope, const gantry_tensor_t
 GANTRY_UNARY_OPS(DEFINE_UNARY)
 GANTRY_BINARY_OPS(DEFINE_BINARY)
 
+const gantry_tensor_t *gantry_leaky_relu(gantry_scope_t *scope, const gantry_tensor_t *x, float alpha) {
+    const gantry_attr_value_t attr = {.name = "alpha", .kind = GANTRY_KIND_FLOAT, .f = (double)alpha};
+    return gantry__call_op(scope, GANTRY__OP_ID_LEAKY_RELU, &x, 1, &attr, 1, NULL);
+}
+
+const gantry_tensor_t *gantry_gelu(gantry_scope_t *scope, const gantry_tensor_t *x, bool approximate) {
+    const gantry_attr_value_t attr = {.name = "approximate", .kind = GANTRY_KIND_BOOL, .i = approximate};
+    return gantry__call_op(scope, GANTRY__OP_ID_GELU, &x, 1, &attr, 1, NULL);
+}
+
+const gantry_tensor_t *gantry_clip_by_value(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *min,
+                                            const gantry_tensor_t *max) {
+    const gantry_tensor_t *inputs[] = {x, min, max};
+    return gantry__call_op(scope, GANTRY__OP_ID_CLIP_BY_VALUE, inputs, 3, NULL, 0, NULL);
+}
+
 const gantry_tensor_t *gantry_select(gantry_scope_t *scope, const gantry_tensor_t *condition, const gantry_tensor_t *x,
                                      const gantry_tensor_t *y) {
     const gantry_tensor_t *inputs[] = {condition, x, y};

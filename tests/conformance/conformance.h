@@ -31,6 +31,7 @@ typedef struct conformance_options_t {
     uint64_t every;           /* run only each n-th case of golden files, sweep and matrix products */
     bool opencl_cpu_as_gpu;
     bool gpu_forms;   /* the first GPU is one part that imitates small work-groups: kernels take their forms for GPUs */
+    bool all_types;
     bool list;          /* print the cases, run nothing */
     bool verbose;       /* log of the library, all reasons of a failure, table per op */
     bool allow_missing; /* exit 77 when the device's backend is unavailable */

@@ -23,6 +23,9 @@ static const char usage[] =
     "  --only NAME[,NAME]     these ops and groups only\n"
     "  --case TEXT            cases whose name contains TEXT\n"
     "  --every N              the first of every N cases of an op in golden files and sweep, and of matrix products\n"
+    "  --all-types            golden cases of every type; without it a device that builds programs is spared, for each\n"
+    "                         op, those of all but one of float16 and bfloat16, and of all but one of int8, int16,\n"
+    "                         uint8, uint16, uint32 and uint64, chosen by the op's name\n"
     "  --golden DIR           folder of golden files\n"
     "  --expectations FILE    kernels known to be missing: backend op dtype reason\n"
     "  --skip-file FILE       cases to leave out: op case-text reason (* is any case)\n"
@@ -63,6 +66,7 @@ static int take_word(conformance_options_t *o, const char *word, const char *val
         {"--gpu-forms", &o->gpu_forms},
         {"--allow-missing", &o->allow_missing},
         {"--expect-warm", &o->expect_warm},
+        {"--all-types", &o->all_types},
         {"--list", &o->list},
         {"--verbose", &o->verbose},
     };

@@ -22,6 +22,14 @@ HALVES = (F16, BF16)
 INTS = (I32, I64)
 NUMBERS = FLOATS + INTS
 ALL_TYPES = NUMBERS + (BOOL,)
+I8, I16, U8, U16, U32, U64 = (np.dtype(n) for n in ("int8", "int16", "uint8", "uint16", "uint32", "uint64"))
+SIGNED = INTS + (I8, I16)
+UNSIGNED = (U8, U16, U32, U64)
+INTEGERS = SIGNED + UNSIGNED
+FLOATING = FLOATS + HALVES
+SIGNED_NUMERIC = FLOATING + SIGNED
+NUMERIC = FLOATING + INTEGERS
+NUMERIC_BOOL = NUMERIC + (BOOL,)
 MOVED_TYPES = ALL_TYPES + HALVES + tuple(np.dtype(n) for n in ("int8", "uint8", "int16", "uint16", "complex64"))
 
 EXACT = {"exact": True}   # same bits; every NaN equals every NaN

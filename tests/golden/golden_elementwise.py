@@ -4,10 +4,12 @@ import math
 
 import numpy as np
 
-from golden_case import (ALL_TYPES, BF16, BOOL, EXACT, F16, F32, F64, FLOATS, HALVES, I32, I64, INTS, MOVED_TYPES,
-                         NUMBERS, VALUE, Recorder, cycled, random_values, rng_for)
+from golden_case import (ALL_TYPES, BF16, BOOL, EXACT, F16, F32, F64, FLOATING, FLOATS, HALVES, I32, I64, INTEGERS, INTS,
+                         MOVED_TYPES, NUMBERS, NUMERIC, NUMERIC_BOOL, SIGNED_NUMERIC, VALUE, Recorder, cycled,
+                         random_values, rng_for)
 from golden_shapes import (BAD_BROADCASTS, BROADCASTS, EMPTY_BROADCASTS, EMPTY_SHAPES, FEW_BROADCASTS, LARGE_SIZES,
                            SHAPES, SIZES, text)
+from golden_types import further_binary, further_unary, integer_edges, through_float32
 
 decimal.getcontext().prec = 60
 decimal.getcontext().Emin, decimal.getcontext().Emax = -10**9, 10**9
@@ -88,6 +90,14 @@ UNARY = {
     "LogicalNot": (np.logical_not, (BOOL,), EXACT),
 }
 TF_ULP = {"ulp": 16}
+
+
+def all_types(op, types):
+    """What the op takes beyond the types with many cases."""
+    wider = {NUMBERS: SIGNED_NUMERIC if op in ("Neg", "Abs") else NUMERIC, FLOATS: FLOATING, ALL_TYPES: NUMERIC_BOOL}
+    return wider.get(types, ())
+
+
 # Places where a range reduction or a change of formula may go wrong.
 RANGES = {
     "Exp": {F32: (88.0, 88.72283, 88.72284, 89.0, -87.0, -87.33654, 0.34657, 0.34658, -0.34658, 1e-8, -1e-8, 20.5),
@@ -109,6 +119,7 @@ def unary_values(op, dtype, shape, *name):
 
 def unary(op):
     function, types, tolerance = UNARY[op]
+    function = through_float32(function)
     r = Recorder(op, reference=lambda inputs, attrs: function(inputs[0]))
     extra = {"tf_tolerance": TF_ULP} if tolerance is ROUNDED else {}
     for dtype in types:
@@ -134,6 +145,7 @@ def unary(op):
         if op in ("Exp", "Sigmoid") and dtype in FLOATS:
             low = (-87.4, -90.0, -100.0, -103.9, -104.5) if dtype == F32 else (-708.5, -720.0, -740.0, -745.1, -746.0)
             r.add(f"{name}_denormal_results", [np.array(low, dtype=dtype)], tolerance=tol, numpy_only=True)
+    further_unary(r, op, function, all_types(op, types), tolerance, **extra)
     return r
 
 
@@ -143,8 +155,8 @@ def truncating_divide(x, y):
     x, y = np.broadcast_arrays(x, y)
     wide = [int(a) // int(b) if (a < 0) == (b < 0) else -(abs(int(a)) // abs(int(b)))
             for a, b in zip(x.reshape(-1), y.reshape(-1))]
-    half = 2 ** (x.dtype.itemsize * 8 - 1)   # the lowest value by -1 wraps around
-    return np.array([(w + half) % (2 * half) - half for w in wide], dtype=x.dtype).reshape(x.shape)
+    lowest, span = int(np.iinfo(x.dtype).min), 2 ** (x.dtype.itemsize * 8)   # the lowest value by -1 wraps around
+    return np.array([(w - lowest) % span + lowest for w in wide], dtype=x.dtype).reshape(x.shape)
 
 
 # op: (TensorFlow's op, reference, types, tolerance)
@@ -167,10 +179,19 @@ def pair(op, dtype, x_shape, y_shape, *name):
     x, y = random_values(dtype, x_shape, op, "x", *name), random_values(dtype, y_shape, op, "y", *name)
     if op in COMPARISONS and dtype != BOOL:
         x, y = np.asarray(np.trunc(x % 3), dtype=dtype), np.asarray(np.trunc(y % 3), dtype=dtype)
-    if op == "Div" and dtype in INTS:
+    if op == "Div" and dtype in INTEGERS and dtype not in INTS:
+        y = np.where(y == 0, dtype.type(3), y)
+    elif op == "Div" and dtype in INTS:
         y = np.where(y % 8 == 0, dtype.type(7), np.asarray(y // 40, dtype=dtype))
         y = np.asarray(np.where(y == 0, dtype.type(-3), y), dtype=dtype)
     return [x, y]
+
+
+def divisible(dtype, x, y):
+    """Pairs that integer division in TensorFlow is defined for."""
+    if dtype not in INTEGERS:
+        return np.ones(x.shape, bool)
+    return (y != 0) & ~((x == np.iinfo(dtype).min) & (y == dtype.type(-1) if np.iinfo(dtype).min else y != y))
 
 
 def all_pairs(values):
@@ -208,6 +229,7 @@ def binary_special(r, op, dtype, tolerance):
 
 def binary(op):
     tf_op, function, types, tolerance = BINARY[op]
+    function = through_float32(function)
     r = Recorder(op, tf_op, lambda inputs, attrs: np.asarray(function(*inputs)))
     for dtype in types:
         name, main = dtype.name, dtype == types[0]
@@ -219,10 +241,12 @@ def binary(op):
         for a, b in BROADCASTS + EMPTY_BROADCASTS if main else FEW_BROADCASTS:
             r.add(f"{name}_broadcast_{text(a)}_{text(b)}", pair(op, dtype, a, b), tolerance=tolerance)
         binary_special(r, op, dtype, tolerance)
+    further_binary(r, op, function, all_types(op, types), tolerance, lambda dtype, a, b: pair(op, dtype, a, b),
+                   pairs=divisible if op == "Div" else None)
     for a, b in BAD_BROADCASTS:
         r.error(f"incompatible_shapes_{text(a)}_{text(b)}", pair(op, types[0], a, b), contains="Incompatible shapes")
     if op == "Div":
-        for dtype in INTS:
+        for dtype in INTEGERS:
             zero = np.array([4, 0, 2], dtype)
             r.error(f"{dtype.name}_division_by_zero", [np.array([1, 2, 3], dtype), zero], contains="division by zero")
             r.error(f"{dtype.name}_division_by_scalar_zero", [np.array([1, 2], dtype), np.array(0, dtype)],
@@ -360,6 +384,25 @@ def cast_halves(r):
         r.add(f"float64_to_{source.name}_rounds_twice", [np.array([twice, -twice])], {"DstT": source})
 
 
+def cast_integers(r):
+    """Pairs with an integer type that is rarer than int32 and int64; floats stay within the integer's range."""
+    for source in NUMERIC_BOOL:
+        for target in NUMERIC_BOOL:
+            if not any(t in INTEGERS and t not in INTS for t in (source, target)):
+                continue
+            if source in INTEGERS:
+                x = integer_edges(source)
+            elif source == BOOL:
+                x = np.array([False, True])
+            else:
+                info = np.iinfo(target)
+                x = np.array([v for v in (0.0, -0.0, 0.5, 0.99, 1.5, 2.5, 100.0, 127.0, -1.0, -1.5, -100.0, -128.0, 255.0,
+                                          1000.0, 65280.0, -32768.0, 2.0**31, 2.0**40, 2.0**63)
+                              if info.min <= v <= info.max and (source != F16 or abs(v) < 65504)]).astype(source)
+            r.add(f"{source.name}_to_{target.name}_edges", [x], {"DstT": target})
+            r.add(f"{source.name}_to_{target.name}_size_1100", [cycled(np.resize(x, 1100), 7)], {"DstT": target})
+
+
 def cast():
     r = Recorder("Cast", reference=cast_reference)
     for source in ALL_TYPES:
@@ -382,6 +425,7 @@ def cast():
             if source in FLOATS and target in FLOATS + (BOOL,) and not (source == F64 and target == F32):
                 r.add(f"{name}_denormals", [denormals(source)], attrs, numpy_only=True)
     cast_halves(r)
+    cast_integers(r)
     return r
 
 

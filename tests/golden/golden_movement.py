@@ -1,7 +1,7 @@
 """Ops that make, shape or move data: Fill, Range, Reshape, Transpose, Concat, Slice, Gather, OneHot and the like."""
 import numpy as np
 
-from golden_case import (BOOL, F32, FLOATS, HALVES, I32, I64, INTS, MOVED_TYPES, NUMBERS, Recorder, cycled, random_values,
+from golden_case import (BOOL, F32, FLOATS, HALVES, I32, I64, INTEGERS, INTS, MOVED_TYPES, NUMBERS, Recorder, cycled, random_values,
                          rng_for)
 from golden_shapes import text
 
@@ -40,9 +40,13 @@ def fill():
 def range_reference(inputs, attrs):
     start, limit, delta = inputs
     dtype = start.dtype
-    if dtype.kind == "i":
+    if dtype.kind in "iu":
         return np.array(list(range(int(start), int(limit), int(delta))), dtype=dtype)
     count = int(max(0, np.ceil(np.abs((float(limit) - float(start)) / float(delta)))))
+    if dtype in HALVES:
+        count = int(np.ceil(np.abs((limit - start) / delta)))
+        start, delta = start.astype(F32), delta.astype(F32)
+        return (start + np.arange(count).astype(F32) * delta).astype(dtype)
     return start + np.arange(count).astype(dtype) * delta
 
 
@@ -53,6 +57,15 @@ def range_op():
     for dtype in NUMBERS:
         for c in cases:
             r.add(f"{dtype.name}_{named(*c)}", [np.array(v, dtype) for v in c])
+    for dtype in INTEGERS:   # TensorFlow lists them, and has no kernels
+        if dtype not in INTS:
+            for c in ((0, 5, 1), (3, 19, 3), (0, 120, 17)):
+                r.add(f"{dtype.name}_{named(*c)}", [np.array(v, dtype) for v in c], numpy_only=True)
+    r.add("uint64_ends", [np.array(v, np.uint64) for v in (2**64 - 30, 2**64 - 1, 7)], numpy_only=True)
+    for dtype in HALVES:   # rounded to the half twice by TensorFlow, once by Gantry
+        for c in ((0, 5, 1), (0.0, 1.0, 0.1), (1.0, -1.0, -0.3), (0.5, 3.7, 0.7), (0.0, 100.0, 2.5)):
+            r.add(f"{dtype.name}_{named(*c)}", [np.array(v, dtype) for v in c], tolerance={"ulp": 1},
+                  tf_tolerance={"ulp": 16})
     r.add("int64_large", [np.array(v, I64) for v in (2**40, 2**40 + 30, 7)])
     r.add("int32_ends", [np.array(v, I32) for v in (2**31 - 10, 2**31 - 1, 4)])
     for dtype in FLOATS:   # a running sum, a fused multiply-add or a wider type would round otherwise

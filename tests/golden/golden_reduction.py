@@ -5,7 +5,7 @@ import math
 import ml_dtypes
 import numpy as np
 
-from golden_case import (ALL_TYPES, BOOL, EXACT, F32, F64, FLOATS, HALVES, I32, I64, INTS, NUMBERS, VALUE,
+from golden_case import (ALL_TYPES, BOOL, EXACT, F32, F64, FLOATS, HALVES, I32, I64, INTEGERS, INTS, NUMBERS, VALUE,
                          Recorder, cycled, is_float, random_values)
 from golden_shapes import LARGE_SIZES, SIZES, text
 
@@ -334,12 +334,16 @@ def arg_min():
 
 def add_n():
     def reference(x, a):
+        if x[0].dtype in HALVES:
+            return np.sum([v.astype(F32) for v in x], axis=0, dtype=F32).astype(x[0].dtype)
+        if x[0].dtype in INTEGERS:
+            return np.sum(x, axis=0, dtype=x[0].dtype)
         columns = np.stack([v.reshape(-1) for v in x], axis=1)
         return np.array([total(c) for c in columns], x[0].dtype).reshape(x[0].shape)
     r = Recorder("AddN", reference=reference)
 
     def add(name, inputs):
-        dtype, exact = inputs[0].dtype, inputs[0].dtype in INTS or len(inputs) < 3
+        dtype, exact = inputs[0].dtype, inputs[0].dtype in INTEGERS or len(inputs) < 3
         bound = float(np.finfo(dtype).eps) * len(inputs) * 4.0 * len(inputs) if dtype in FLOATS else 0
         r.add(name, inputs, tolerance=VALUE if exact and dtype in FLOATS else EXACT
               if exact else {"ulp": 1, "abs": bound / 4})
@@ -352,6 +356,13 @@ def add_n():
     for dtype in INTS:
         top = np.full(3, np.iinfo(dtype).max, dtype)
         add(f"{dtype.name}_wrap_around", [top, top, top])
+    for dtype in INTEGERS:
+        if dtype not in INTS:
+            add(f"{dtype.name}_3_inputs", [values(dtype, (33,), i) for i in range(3)])
+    for dtype in HALVES:   # TensorFlow rounds after every addition, Gantry after seven of them
+        for n in (2, 3, 9):
+            r.add(f"{dtype.name}_{n}_inputs", [np.abs(values(dtype, (33,), i)) for i in range(n)],
+                  tolerance={"ulp": 1}, tf_tolerance={"ulp": 8})
     s = np.array([np.nan, np.inf, -np.inf, np.inf, -0.0], F32)
     r.add("float32_special_values", [s, np.array([1, 1, 1, -np.inf, -0.0], F32)], tolerance=VALUE)
     r.error("shapes_differ", [values(F32, (2, 3)), values(F32, (3, 2))])
@@ -375,6 +386,11 @@ def bias_add():
             for form, size in (("NHWC", shape[-1]), ("NCHW", shape[1])):
                 r.add(f"{dtype.name}_{text(shape)}_{form}", [value, values(dtype, (size,), "bias")],
                       {"data_format": form})
+    for dtype in INTEGERS + HALVES:
+        if dtype not in INTS:
+            r.add(f"{dtype.name}_3x17", [values(dtype, (3, 17)), values(dtype, (17,), "bias")])
+            r.add(f"{dtype.name}_2x3x5_NCHW", [values(dtype, (2, 3, 5)), values(dtype, (3,), "bias")],
+                  {"data_format": "NCHW"})
     r.error("bias_too_short", [values(F32, (2, 3)), values(F32, (2,))])
     r.error("bias_not_a_vector", [values(F32, (2, 3)), values(F32, (1, 3))])
     r.error("value_a_vector", [values(F32, (3,)), values(F32, (3,))])

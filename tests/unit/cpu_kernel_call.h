@@ -25,6 +25,7 @@ typedef struct cpu_call_t {
     char message[512];
     const char *options[8][2];
     int option_count;
+    int32_t device_type; /* CPU; items of another are as small as on cards */
 } cpu_call_t;
 
 /* The call that is being made: services get the op call only. */
@@ -117,6 +118,7 @@ static inline void cpu_call_open(cpu_call_t *owner, int level, uint32_t threads)
     owner->services = (gantry_call_services_t){
         .struct_size = sizeof owner->services, .scratch = cpu_call_scratch, .fail = cpu_call_fail};
     owner->scratch_left = -1;
+    owner->device_type = GANTRY_DEVICE_TYPE_CPU;
     owner->device.host = &owner->host;
     owner->device.simd_level = level < 0 ? gantry__cpu_simd_detect(NULL) : level;
     if (gantry__cpu_pool_create(&owner->host, threads, &owner->device.pool) != 0) {
@@ -180,7 +182,7 @@ static inline int32_t cpu_compute(cpu_call_t *owner, const gantry_kernel_def_t *
                                   const gantry_arg_t *const *inputs, uint32_t input_count, gantry_arg_t *output,
                                   const gantry_attr_t *const *attrs, uint32_t attr_count)
 {
-    static const gantry_device_info_t info = {.struct_size = sizeof info};
+    const gantry_device_info_t info = {.struct_size = sizeof info, .type = owner->device_type};
     gantry_arg_t *outputs[1] = {output};
     cpu_op_t op = {.call = {.struct_size = sizeof(gantry_op_call_t),
                             .input_count = input_count,

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "float32_error.h"
+#include "math_float32_reference.h"
 #include "math_float32_text.h"
 
 enum { BLOCK = 1024, MOST_THREADS = 64, DEFAULT_STRIDE = 1009 };
@@ -61,11 +62,6 @@ typedef struct task {
 #define MATH_FUNCTION(name, reference, bound_ulp, domain) FILL(name)
 #include "math_float32_functions.def"
 #undef MATH_FUNCTION
-
-static double sigmoid_reference(double x)
-{
-    return 1.0 / (1.0 + exp(-x));
-}
 
 static const subject_t subjects[] = {
 #define MATH_FUNCTION(name, reference, bound_ulp, domain) {#name, fill_##name, reference, bound_ulp, domain},
@@ -185,7 +181,7 @@ static bool run_subject(const subject_t *subject, uint64_t stride, int threads)
         merge(&worst, &tasks[i].worst);
     }
     bool kept = worst.error_ulp <= subject->bound_ulp;
-    printf("%-8s largest error %.4f ulp at %.9g (0x%08" PRIx32 "): got %.9g, exact %.12g; bound %.1f; %" PRIu64
+    printf("%-8s largest error %.4f ulp at %.9g (0x%08" PRIx32 "): got %.9g, exact %.12g; bound %.4g; %" PRIu64
            " inputs, %.2f %% correctly rounded: %s\n",
            subject->name, worst.error_ulp, (double)worst.input, GANTRY_AS_UINT(worst.input), (double)worst.result,
            worst.wanted, subject->bound_ulp, worst.compared,

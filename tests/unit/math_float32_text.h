@@ -7,8 +7,15 @@
 #include "../../backends/portable/kernels/math_float32.cl"
 #include "../../backends/portable/kernels/math_float32_hyperbolic.cl"
 #include "../../backends/portable/kernels/math_float32_trig.cl"
+#include "../../backends/portable/kernels/math_float32_pair.cl"
+#include "../../backends/portable/kernels/math_float32_special.cl"
+#include "../../backends/portable/kernels/math_float32_activation.cl"
+#include "../../backends/portable/kernels/math_float32_gamma.cl"
+#include "../../backends/portable/kernels/math_float32_pow.cl"
 
 /* The same for a device, by name and in this order. */
-#define GANTRY_MATH_FLOAT32_FILES "dialect.cl", "math_float32.cl", "math_float32_hyperbolic.cl", "math_float32_trig.cl"
+#define GANTRY_MATH_FLOAT32_FILES                                                                                      \
+    "dialect.cl", "math_float32.cl", "math_float32_hyperbolic.cl", "math_float32_trig.cl", "math_float32_pair.cl",     \
+        "math_float32_special.cl", "math_float32_activation.cl", "math_float32_gamma.cl", "math_float32_pow.cl"
 
 #endif

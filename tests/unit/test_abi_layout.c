@@ -249,7 +249,8 @@ _Static_assert(GANTRY_ATTR_BOOL == 1 && GANTRY_ATTR_INT == 2 && GANTRY_ATTR_FLOA
                    GANTRY_ATTR_SHAPE == 5 && GANTRY_ATTR_INTS == 6 && GANTRY_ATTR_STRING == 7,
                "attribute kinds");
 _Static_assert(GANTRY_FAULT_NONE == 0 && GANTRY_FAULT_INDEX_OUT_OF_RANGE == 1 && GANTRY_FAULT_DIVISION_BY_ZERO == 2 &&
-                   GANTRY_FAULT_BAD_PERMUTATION == 3,
+                   GANTRY_FAULT_BAD_PERMUTATION == 3 &&
+                   GANTRY_FAULT_NEGATIVE_EXPONENT == 4 && GANTRY_FAULT_LABEL_OUT_OF_RANGE == 5,
                "faults");
 _Static_assert(GANTRY_OK == 0 && GANTRY_INVALID_ARGUMENT == 3 && GANTRY_RESOURCE_EXHAUSTED == 8 &&
                    GANTRY_FAILED_PRECONDITION == 9 && GANTRY_UNIMPLEMENTED == 12 && GANTRY_INTERNAL == 13 &&

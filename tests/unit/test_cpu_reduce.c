@@ -12,10 +12,16 @@
 
 #include "cpu/cpu_reduce.h"
 
+#include "portable/kernels/dialect.cl"
+
+#include "portable/kernels/half.cl"
+
 #define F32 GANTRY_K_FLOAT32
 #define F64 GANTRY_K_FLOAT64
 #define I32 GANTRY_K_INT32
 #define I64 GANTRY_K_INT64
+#define F16 GANTRY_K_FLOAT16
+#define BF16 GANTRY_K_BFLOAT16
 
 static uint64_t random_state = 1;
 
@@ -37,6 +43,12 @@ static void randomize(gantry_arg_t *arg)
         case F64:
             ((double *)arg->data)[i] = value;
             break;
+        case F16:
+            ((uint16_t *)arg->data)[i] = gantry_f32_to_f16((float)value);
+            break;
+        case BF16:
+            ((uint16_t *)arg->data)[i] = gantry_f32_to_bf16((float)value);
+            break;
         case I32:
             ((uint32_t *)arg->data)[i] = random_bits();
             break;
@@ -52,8 +64,8 @@ static void randomize(gantry_arg_t *arg)
 
 /* ---- the definition, written down plainly ---- */
 
-enum { SUM, MEAN, MAX, MIN };
-static const char *const op_names[] = {"Sum", "Mean", "Max", "Min"};
+enum { SUM, MEAN, MAX, MIN, PROD, NORM, OPS };
+static const char *const op_names[] = {"Sum", "Mean", "Max", "Min", "Prod", "EuclideanNorm"};
 
 #define DEFINE_TREE(T, name, max_lowest)                                                                        \
     static T name##_combine(int op, T a, T b)                                                                   \
@@ -63,6 +75,8 @@ static const char *const op_names[] = {"Sum", "Mean", "Max", "Min"};
             return b > a || b != b ? b : a;                                                                     \
         case MIN:                                                                                               \
             return b < a || b != b ? b : a;                                                                     \
+        case PROD:                                                                                              \
+            return a * b;                                                                                       \
         default:                                                                                                \
             return a + b;                                                                                       \
         }                                                                                                       \
@@ -74,7 +88,7 @@ static const char *const op_names[] = {"Sum", "Mean", "Max", "Min"};
         for (int64_t begin = 0; begin < count; begin += 4096) {                                                 \
             T lanes[64];                                                                                        \
             for (int k = 0; k < 64; k++) {                                                                      \
-                lanes[k] = op == MAX ? (T)(max_lowest) : op == MIN ? (T)-(max_lowest) : (T)0;                   \
+                lanes[k] = op == MAX ? (T)(max_lowest) : op == MIN ? (T)-(max_lowest) : (T)(op == PROD);        \
             }                                                                                                   \
             for (int64_t i = begin; i < count && i < begin + 4096; i++) {                                       \
                 lanes[i % 64] = name##_combine(op, lanes[i % 64], x[i]);                                        \
@@ -93,26 +107,55 @@ static const char *const op_names[] = {"Sum", "Mean", "Max", "Min"};
 DEFINE_TREE(float, f32, -INFINITY)
 DEFINE_TREE(double, f64, -INFINITY)
 
+#define DEFINE_RESULT(T, name, root)                                   \
+    static T name##_result(int op, T *x, int64_t count)                \
+    {                                                                  \
+        if (op == NORM) {                                              \
+            for (int64_t i = 0; i < count; i++) {                      \
+                x[i] = x[i] * x[i];                                    \
+            }                                                          \
+            return root(name##_tree(op, x, count));                    \
+        }                                                              \
+        T all = count == 1 ? x[0] : name##_tree(op, x, count);         \
+        return op == MEAN && count > 1 ? all / (T)count : all;         \
+    }
+DEFINE_RESULT(float, f32, sqrtf)
+DEFINE_RESULT(double, f64, sqrt)
+
+/* Of a sum that wrapped to a negative number: 0. */
+static int64_t integer_root(int64_t square)
+{
+    int64_t root = square > 0 ? (int64_t)sqrt((double)square) : 0;
+    while (root > 0 && (uint64_t)root * (uint64_t)root > (uint64_t)square) {
+        root--;
+    }
+    while (square > 0 && (uint64_t)(root + 1) * (uint64_t)(root + 1) <= (uint64_t)square) {
+        root++;
+    }
+    return root;
+}
+
 /* Integers: order does not matter. */
 static int64_t integer_reduce(int op, int32_t dtype, const int64_t *x, int64_t count)
 {
-    uint64_t sum = 0;
+    uint64_t sum = op == PROD;
     int64_t best = x[0];
     for (int64_t i = 0; i < count; i++) {
-        sum += (uint64_t)x[i];
+        sum = op == PROD ? sum * (uint64_t)x[i] : sum + (uint64_t)x[i] * (op == NORM ? (uint64_t)x[i] : 1);
         best = (op == MAX && x[i] > best) || (op == MIN && x[i] < best) ? x[i] : best;
     }
     if (op == MEAN) {
         return (int64_t)sum / count;
     }
-    if (op == SUM) {
-        return dtype == I32 ? (int32_t)(uint32_t)sum : (int64_t)sum;
+    const int64_t wrapped = dtype == I32 ? (int32_t)(uint32_t)sum : (int64_t)sum;
+    if (op == NORM) {
+        return integer_root(wrapped);
     }
-    return best;
+    return op == SUM || op == PROD ? wrapped : best;
 }
 
 /* Elements of the sequence that belongs to the output element, in row-major order, each widened to 8 bytes unless
- * float32. */
+ * float32; halves as float32. */
 static int64_t collect(const gantry_arg_t *input, uint32_t mask, int64_t output, void *sequence)
 {
     int64_t found = 0;
@@ -131,6 +174,10 @@ static int64_t collect(const gantry_arg_t *input, uint32_t mask, int64_t output,
         }
         if (input->dtype == F32) {
             ((float *)sequence)[found] = ((float *)input->data)[i];
+        } else if (input->dtype == F16) {
+            ((float *)sequence)[found] = gantry_f16_to_f32(((uint16_t *)input->data)[i]);
+        } else if (input->dtype == BF16) {
+            ((float *)sequence)[found] = gantry_bf16_to_f32(((uint16_t *)input->data)[i]);
         } else if (input->dtype == I32) {
             ((int64_t *)sequence)[found] = ((int32_t *)input->data)[i];
         } else {
@@ -146,12 +193,14 @@ static void check_output(int op, const gantry_arg_t *input, uint32_t mask, const
     int64_t *sequence = calloc((size_t)input->element_count + 1, 8);
     int64_t count = collect(input, mask, at, sequence);
     if (input->dtype == F32) {
-        float expected = count == 1 ? ((float *)sequence)[0] : f32_tree(op, (float *)sequence, count);
-        expected = op == MEAN && count > 1 ? expected / (float)count : expected;
+        float expected = f32_result(op, (float *)sequence, count);
         assert_memory_equal(&expected, (float *)output->data + at, sizeof expected);
+    } else if (input->dtype == F16 || input->dtype == BF16) {
+        float all = f32_result(op, (float *)sequence, count);
+        uint16_t expected = input->dtype == F16 ? gantry_f32_to_f16(all) : gantry_f32_to_bf16(all);
+        assert_int_equal(expected, ((uint16_t *)output->data)[at]);
     } else if (input->dtype == F64) {
-        double expected = count == 1 ? ((double *)sequence)[0] : f64_tree(op, (double *)sequence, count);
-        expected = op == MEAN && count > 1 ? expected / (double)count : expected;
+        double expected = f64_result(op, (double *)sequence, count);
         assert_memory_equal(&expected, (double *)output->data + at, sizeof expected);
     } else {
         int64_t expected = integer_reduce(op, input->dtype, sequence, count);
@@ -217,7 +266,8 @@ static void check_shape(cpu_call_t *cpu, int op, int32_t dtype, int32_t rank, co
 
 /* ---- tests ---- */
 
-static const int32_t number_dtypes[] = {F32, F64, I32, I64};
+enum { TYPES = 6 };
+static const int32_t number_dtypes[TYPES] = {F32, F64, I32, I64, F16, BF16};
 
 static void reduction_every_length_follows_the_tree(void **state)
 {
@@ -229,8 +279,8 @@ static void reduction_every_length_follows_the_tree(void **state)
         cpu_call_open(&cpu, level, 2);
         for (int64_t n = 1; n <= 140; n++) {
             int64_t length = n <= 130 ? n : more[n - 131];
-            for (int k = 0; k < 16; k++) {
-                check_shape(&cpu, k / 4, number_dtypes[k % 4], 1, &length, 1, 1);
+            for (int k = 0; k < OPS * TYPES; k++) {
+                check_shape(&cpu, k / TYPES, number_dtypes[k % TYPES], 1, &length, 1, 1);
             }
         }
         cpu_call_close(&cpu);
@@ -265,9 +315,9 @@ static void reduction_rows_and_columns_follow_the_tree(void **state)
         cpu_call_open(&cpu, level, 2);
         for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
             int step =
-                shapes[s][0] * shapes[s][1] * shapes[s][2] > 50000 ? 5 : 1; /* large ones: each operation on one type */
-            for (int k = 0; k < 16; k += step) {
-                check_shape(&cpu, k / 4, number_dtypes[k % 4], 3, shapes[s], 2, step == 1 ? 2 : 1);
+                shapes[s][0] * shapes[s][1] * shapes[s][2] > 50000 ? 7 : 1; /* large ones: each operation on one type */
+            for (int k = 0; k < OPS * TYPES; k += step) {
+                check_shape(&cpu, k / TYPES, number_dtypes[k % TYPES], 3, shapes[s], 2, step == 1 ? 2 : 1);
             }
         }
         cpu_call_close(&cpu);
@@ -279,7 +329,7 @@ static void reduction_any_axes_follow_the_tree(void **state)
     cpu_call_t cpu;
     (void)state;
     cpu_call_open(&cpu, -1, 2);
-    for (int round = 0; round < 240; round++) {
+    for (int round = 0; round < 360; round++) {
         int64_t sizes[GANTRY_K_MAX_RANK];
         int32_t rank = 1 + (int32_t)(random_bits() % GANTRY_K_MAX_RANK);
         int64_t limit = 12000;
@@ -288,15 +338,15 @@ static void reduction_any_axes_follow_the_tree(void **state)
             limit /= sizes[i];
         }
         sizes[random_bits() % (uint32_t)rank] *= limit > 1 ? 1 + (int64_t)(random_bits() % (uint64_t)limit) : 1;
-        check_shape(&cpu, round % 4, number_dtypes[round / 4 % 4], rank, sizes, random_bits() & ((1u << rank) - 1), 3);
+        check_shape(&cpu, round % OPS, number_dtypes[round / OPS % TYPES], rank, sizes, random_bits() & ((1u << rank) - 1), 3);
     }
-    for (int round = 0; round < 16; round++) {
+    for (int round = 0; round < OPS * 4; round++) {
         const int64_t big[] = {70, 3, 90, 2};
         const int64_t wide[] = {3, 2, 70, 300};
-        check_shape(&cpu, round / 4, number_dtypes[round % 4], 4, big, 5, 4);
-        check_shape(&cpu, round / 4, number_dtypes[round % 4], 4, big, 10, 4);
-        check_shape(&cpu, round / 4, number_dtypes[round % 4], 4, wide, 5, 1);
-        check_shape(&cpu, round / 4, number_dtypes[round % 4], 4, wide, 7, 1);
+        check_shape(&cpu, round / 4, number_dtypes[(round + round / 4) % TYPES], 4, big, 5, 4);
+        check_shape(&cpu, round / 4, number_dtypes[(round + round / 4) % TYPES], 4, big, 10, 4);
+        check_shape(&cpu, round / 4, number_dtypes[(round + round / 4) % TYPES], 4, wide, 5, 1);
+        check_shape(&cpu, round / 4, number_dtypes[(round + round / 4) % TYPES], 4, wide, 7, 1);
     }
     cpu_call_close(&cpu);
 }

@@ -43,6 +43,9 @@ static void bad_data_is_told_with_op_and_position(void **state) {
     } cases[] = {
         {{GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 5},
          "indices[5] is out of range: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, input 1"},
+        {{GANTRY_FAULT_NEGATIVE_EXPONENT, 1, 7},
+         "Integers to negative integer powers are not allowed: op Gather (number 17) on "
+         "/job:localhost/replica:0/task:0/device:GPU:0, element 7"},
         {{GANTRY_FAULT_DIVISION_BY_ZERO, 0, 3},
          "Integer division by zero: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, element 3"},
         {{GANTRY_FAULT_BAD_PERMUTATION, 0, 2},

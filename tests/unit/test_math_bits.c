@@ -25,6 +25,7 @@
 
 #include "../../backends/portable/kernels/math_float64.cl"
 #include "../../backends/portable/kernels/math_float64_library.cl"
+#include "../../backends/portable/kernels/math_float64_special.cl"
 
 #ifndef GANTRY_KERNELS_FOLDER
 #define GANTRY_KERNELS_FOLDER "backends/portable/kernels"
@@ -34,11 +35,13 @@ enum { COUNT = 1 << 20, LIBRARY_COUNT = 1 << 17, LOCAL_SIZE = 64, LIBRARY_ULP = 
 
 /* Every function tested: C loops, kernels and their tables all come from these lists and math_float32_functions.def.
  * Those of two arguments have (x, z). The library's are the C library's in C and the device's own there. */
-#define PAIRS_F32(X) X(atan2)
-#define FUNCTIONS_F64(X) X(exp) X(log) X(tanh) X(sigmoid) X(sqrt) X(sin_4pi) X(cos_4pi)
+#define PAIRS_F32(X) X(atan2) X(pow)
+#define FUNCTIONS_F64(X)                                                                                               \
+    X(exp) X(log) X(tanh) X(sigmoid) X(sqrt) X(sin_4pi) X(cos_4pi) X(softplus) X(silu) X(gelu_tanh) X(softsign)        \
+    X(rsqrt) X(digamma)
 #define LIBRARY_F64(X)                                                                                                 \
     X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(erf) X(erfc) X(expm1)    \
-    X(log1p) X(lgamma)
+    X(log1p) X(lgamma) X(elu) X(selu) X(gelu_erf)
 #define LIBRARY_PAIRS_F64(X) X(atan2) X(pow) X(fmod)
 #define ONE(name) +1
 enum { LIBRARY_PAIRS = 0 LIBRARY_PAIRS_F64(ONE) };
@@ -422,15 +425,16 @@ static void compare_float32(const fixture_t *fixture, unsigned lanes)
     free(z);
 }
 
-static void compare_float64(const fixture_t *fixture, size_t count, const char *file, const subject_t *subjects,
-                            size_t subject_count, unsigned lanes, compare_fn compare)
+static void compare_float64(const fixture_t *fixture, size_t count, const subject_t *subjects, size_t subject_count,
+                            unsigned lanes, compare_fn compare)
 {
     skip_with_reason(fixture);
     if (!fixture->has_float64) {
         print_message("skipped: the device has no float64\n");
         skip();
     }
-    const char *const files[] = {"dialect.cl", file};
+    static const char *const files[] = {"dialect.cl", "math_float64.cl", "math_float64_library.cl",
+                                        "math_float64_special.cl"};
     char *text = read_text(files, sizeof files / sizeof files[0]);
     double *x = malloc(count * sizeof *x);
     assert_non_null(text);
@@ -450,14 +454,14 @@ static void compare_float64(const fixture_t *fixture, size_t count, const char *
 static void compare_own_float64(const fixture_t *fixture, unsigned lanes)
 {
     size_t count = sizeof subjects_f64 / sizeof subjects_f64[0];
-    compare_float64(fixture, COUNT, "math_float64.cl", subjects_f64, count, lanes, compare_bits);
+    compare_float64(fixture, COUNT, subjects_f64, count, lanes, compare_bits);
 }
 
 /* Those of two arguments have no lanes. */
 static void compare_library(const fixture_t *fixture, unsigned lanes)
 {
     size_t count = sizeof subjects_library / sizeof subjects_library[0];
-    compare_float64(fixture, LIBRARY_COUNT, "math_float64_library.cl", subjects_library,
+    compare_float64(fixture, LIBRARY_COUNT, subjects_library, 
                     lanes > 1 ? count - LIBRARY_PAIRS : count, lanes, compare_nearness);
 }
 

@@ -11,11 +11,16 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "../../backends/portable/kernels/dialect.cl"
 #include "../../backends/portable/kernels/math_float64.cl"
+#include "../../backends/portable/kernels/math_float64_library.cl"
+#include "../../backends/portable/kernels/math_float64_special.cl"
+
+#include "math_float64_reference.h"
 
 enum { BLOCK = 512, RANGES = 4 };
 
@@ -44,10 +49,19 @@ FILL(sigmoid)
 FILL(sqrt)
 FILL(sin_4pi)
 FILL(cos_4pi)
+FILL(softplus)
+FILL(elu)
+FILL(selu)
+FILL(silu)
+FILL(gelu_tanh)
+FILL(gelu_erf)
+FILL(softsign)
+FILL(rsqrt)
+FILL(digamma)
 
 #define FOUR_PI 12.566370614359172
 
-static long double sigmoid_reference(long double x)
+static long double sigmoid_reference_long(long double x)
 {
     return 1.0L / (1.0L + expl(-x));
 }
@@ -56,10 +70,21 @@ static const subject_t subjects[] = {
     {"exp", fill_exp, expl, 1.0, {{0, 0}, {-1, 1}, {-746, -707}, {-720, 720}}},
     {"log", fill_log, logl, 1.0, {{0, 0}, {0.5, 2}, {0.99, 1.01}, {0, 1e-307}}},
     {"tanh", fill_tanh, tanhl, 1.0, {{0, 0}, {-0.6, 0.6}, {-3, 3}, {-21, 21}}},
-    {"sigmoid", fill_sigmoid, sigmoid_reference, 1.0, {{0, 0}, {-1, 1}, {-746, -690}, {-50, 50}}},
+    {"sigmoid", fill_sigmoid, sigmoid_reference_long, 1.0, {{0, 0}, {-1, 1}, {-746, -690}, {-50, 50}}},
     {"sqrt", fill_sqrt, sqrtl, 0.5, {{0, 0}, {0, 1e-307}, {0.5, 2}, {0, 1e300}}},
     {"sin_4pi", fill_sin_4pi, sinl, 1.0, {{-FOUR_PI, FOUR_PI}, {-0.8, 0.8}, {-1e-300, 1e-300}, {3.14159, 3.1416}}},
     {"cos_4pi", fill_cos_4pi, cosl, 1.0, {{-FOUR_PI, FOUR_PI}, {-0.8, 0.8}, {-1e-7, 1e-7}, {4.71238, 4.71239}}},
+    {"softplus", fill_softplus, softplus_reference_long, 3.0, {{0, 0}, {-1, 1}, {-746, -30}, {-50, 50}}},
+    {"elu", fill_elu, elu_reference_long, 2.0, {{0, 0}, {-1, 1}, {-1e-9, 1e-9}, {-50, 50}}},
+    {"selu", fill_selu, selu_reference_long, 3.0, {{0, 0}, {-1, 1}, {-1e-9, 1e-9}, {-50, 50}}},
+    {"silu", fill_silu, silu_reference_long, 4.0, {{0, 0}, {-1, 1}, {-750, -650}, {-50, 50}}},
+    {"gelu_tanh", fill_gelu_tanh, gelu_tanh_reference_long, 4.0, {{0, 0}, {-1, 1}, {-22, -15}, {-15, 10}}},
+    {"gelu_erf", fill_gelu_erf, gelu_erf_reference_long, 4.0, {{-1e-5, 1e-5}, {-1, 1}, {-37, -5}, {-6, 9}}},
+    {"softsign", fill_softsign, softsign_reference_long, 1.5, {{0, 0}, {-1, 1}, {-1e-9, 1e-9}, {-50, 50}}},
+    {"rsqrt", fill_rsqrt, rsqrt_reference_long, 1.5, {{0, 0}, {0, 1e-307}, {0.5, 2}, {0, 1e300}}},
+    {"digamma", fill_digamma, digamma_reference_of_long, 5.0, {{0, 1.45}, {1.47, 2}, {2, 7}, {7, 1e300}}},
+    /* away from the zeros, near which the error is absolute */
+    {"digamma", fill_digamma, digamma_reference_of_long, 6.0, {{-0.35, -1e-300}, {-3.5, -2.8}, {-9.6, -8.9}, {-10000.6, -1e4}}},
 };
 
 enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };
@@ -221,10 +246,36 @@ static void functions_special_inputs_give_the_ieee_results(void **state)
     assert_bits(gantry_cos_4pi_f64(other_nan), nan_result);
 }
 
+/* Zeros, denormals, infinities, NaNs, integers, and arguments at which something overflows or vanishes. */
+static void functions_special_inputs_agree_with_their_references(void **state)
+{
+    static const double inputs[] = {
+        0.0,  -0.0,   4.94065645841246544e-324, -4.94065645841246544e-324, 2.2e-308, -2.2e-308, HUGE_VAL, -HUGE_VAL,
+        1.0,  -1.0,   2.0, -2.0, 0.5, 24.0, 40.0, -40.0, 709.0, 1000.0, -1000.0, 1e300, -1e300, 1e308, -4503599627370497.0,
+        1e16, -4.5e15,
+    };
+    (void)state;
+    int failures = 0;
+    for (int i = 0; i < SUBJECTS && LDBL_MANT_DIG >= 64; i++) {
+        for (size_t j = 0; j <= sizeof inputs / sizeof inputs[0]; j++) {
+            double x = j == 0 ? GANTRY_AS_DOUBLE(UINT64_C(0xfff0000000000123)) : inputs[j - 1];
+            double y = 0.0;
+            subjects[i].fill(&y, &x, 1);
+            double error = error_in_ulp(y, subjects[i].reference((long double)x));
+            if (!(error <= subjects[i].bound_ulp) && (strstr(subjects[i].name, "_4pi") == NULL || fabs(x) < FOUR_PI)) {
+                print_message("%s(%.17g) is %.17g: %g ulp\n", subjects[i].name, x, y, error);
+                failures++;
+            }
+        }
+    }
+    assert_int_equal(failures, 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_special_inputs_give_the_ieee_results),
+        cmocka_unit_test(functions_special_inputs_agree_with_their_references),
         cmocka_unit_test(quarter_functions_next_to_their_bends_stay_within_their_bounds),
         cmocka_unit_test(functions_random_inputs_stay_within_their_bounds),
     };

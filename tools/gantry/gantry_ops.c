@@ -5,10 +5,22 @@
 
 #include "gantry_tool.h"
 
-static const gantry_dtype_t types[] = {GANTRY_FLOAT16, GANTRY_BFLOAT16, GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_INT32,
-                                       GANTRY_INT64,   GANTRY_BOOL,     GANTRY_INT8,    GANTRY_UINT8,   GANTRY_INT16,
-                                       GANTRY_UINT16,  GANTRY_UINT32,   GANTRY_UINT64,  GANTRY_COMPLEX64};
-#define TYPES (sizeof types / sizeof types[0])
+/* Types that are named together where all of them are there. */
+typedef struct type_set_t {
+    const char *name;
+    size_t count;
+    gantry_dtype_t types[8];
+} type_set_t;
+
+static const type_set_t sets[] = {
+    {"floating", 4, {GANTRY_FLOAT16, GANTRY_BFLOAT16, GANTRY_FLOAT32, GANTRY_FLOAT64}},
+    {"integers",
+     8,
+     {GANTRY_INT8, GANTRY_INT16, GANTRY_INT32, GANTRY_INT64, GANTRY_UINT8, GANTRY_UINT16, GANTRY_UINT32, GANTRY_UINT64}},
+    {"bool", 1, {GANTRY_BOOL}},
+    {"complex64", 1, {GANTRY_COMPLEX64}},
+};
+#define SETS (sizeof sets / sizeof sets[0])
 #define PARTS_BYTES 512
 
 typedef struct devices_t {
@@ -16,19 +28,33 @@ typedef struct devices_t {
     size_t count;
 } devices_t;
 
-/* "float32 float64", or "all types": those for which the device has a kernel of the op. */
-static void list_types(gantry_runtime_t *runtime, const char *op, const gantry_logical_device_t *device, char *out,
-                       size_t out_bytes) {
+static void append(char *out, size_t out_bytes, const char *word) {
+    size_t used = strlen(out);
+    (void)snprintf(out + used, out_bytes - used, "%s%s", used ? " " : "", word);
+}
+
+/* Of the set's types those for which the device has a kernel of the op, or the set's name; true when they are all. */
+static bool list_set(gantry_runtime_t *runtime, const char *op, const gantry_logical_device_t *device,
+                     const type_set_t *set, char *out, size_t out_bytes) {
+    char some[128] = "";
     size_t count = 0;
-    out[0] = '\0';
-    for (size_t i = 0; i < TYPES; ++i) {
+    for (size_t i = 0; i < set->count; ++i) {
         bool has = false;
-        if (gantry_op_has_kernel(runtime, op, device, types[i], &has, NULL) != GANTRY_OK || !has) continue;
-        size_t used = strlen(out);
-        (void)snprintf(out + used, out_bytes - used, "%s%s", used ? " " : "", gantry_dtype_name(types[i]));
+        if (gantry_op_has_kernel(runtime, op, device, set->types[i], &has, NULL) != GANTRY_OK || !has) continue;
+        append(some, sizeof some, gantry_dtype_name(set->types[i]));
         ++count;
     }
-    if (count == TYPES) (void)snprintf(out, out_bytes, "all types");
+    if (count > 0) append(out, out_bytes, count == set->count ? set->name : some);
+    return count == set->count;
+}
+
+/* "float32 float64", "floating integers", or "all types". */
+static void list_types(gantry_runtime_t *runtime, const char *op, const gantry_logical_device_t *device, char *out,
+                       size_t out_bytes) {
+    bool all = true;
+    out[0] = '\0';
+    for (size_t i = 0; i < SETS; ++i) all = list_set(runtime, op, device, &sets[i], out, out_bytes) && all;
+    if (all) (void)snprintf(out, out_bytes, "all types");
 }
 
 /* "composed of Mul, Sum"; "" for an op with kernels. */

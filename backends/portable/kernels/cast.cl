@@ -10,6 +10,29 @@
 #define GANTRY_FROM(x) (x)
 #endif
 
+/* From a float to an integer. */
+#if GANTRY_FROM_ID == 2
+#define GANTRY_TO(target, x) gantry_f64_to_##target(GANTRY_FROM(x))
+#else
+#define GANTRY_TO(target, x) gantry_f32_to_##target(GANTRY_FROM(x))
+#endif
+#if GANTRY_T_ID == 4
+#define GANTRY_LOWEST GANTRY_LOWEST_U8
+#define GANTRY_HIGHEST GANTRY_HIGHEST_U8
+#elif GANTRY_T_ID == 6
+#define GANTRY_LOWEST GANTRY_LOWEST_I8
+#define GANTRY_HIGHEST GANTRY_HIGHEST_I8
+#elif GANTRY_T_ID == 17
+#define GANTRY_LOWEST GANTRY_LOWEST_U16
+#define GANTRY_HIGHEST GANTRY_HIGHEST_U16
+#elif GANTRY_T_ID == 5
+#define GANTRY_LOWEST GANTRY_LOWEST_I16
+#define GANTRY_HIGHEST GANTRY_HIGHEST_I16
+#else
+#define GANTRY_LOWEST GANTRY_LOWEST_U32
+#define GANTRY_HIGHEST GANTRY_HIGHEST_U32
+#endif
+
 #if GANTRY_T_ID == 19 && GANTRY_S_ID == 1 && defined(GANTRY_TRUNCATE)
 #define GANTRY_CONVERT(x) GANTRY_F32_TO_T(gantry_f32_without_bits(x, GANTRY_F16_DROPS_OF_F32))
 #elif GANTRY_T_ID == 19 && GANTRY_S_ID == 2 && defined(GANTRY_TRUNCATE)
@@ -22,14 +45,14 @@
 #define GANTRY_CONVERT(x) ((uchar)(((x) & 0x7fffu) != 0))
 #elif GANTRY_T_IS_BOOL
 #define GANTRY_CONVERT(x) ((uchar)((x) != 0))
-#elif GANTRY_FROM_ID == 1 && GANTRY_T_ID == 3
-#define GANTRY_CONVERT(x) gantry_f32_to_i32(GANTRY_FROM(x))
-#elif GANTRY_FROM_ID == 1 && GANTRY_T_ID == 9
-#define GANTRY_CONVERT(x) gantry_f32_to_i64(GANTRY_FROM(x))
-#elif GANTRY_S_ID == 2 && GANTRY_T_ID == 3
-#define GANTRY_CONVERT(x) gantry_f64_to_i32(x)
-#elif GANTRY_S_ID == 2 && GANTRY_T_ID == 9
-#define GANTRY_CONVERT(x) gantry_f64_to_i64(x)
+#elif GANTRY_ID_IS_FLOAT(GANTRY_FROM_ID) && GANTRY_T_ID == 3
+#define GANTRY_CONVERT(x) GANTRY_TO(i32, x)
+#elif GANTRY_ID_IS_FLOAT(GANTRY_FROM_ID) && GANTRY_T_ID == 9
+#define GANTRY_CONVERT(x) GANTRY_TO(i64, x)
+#elif GANTRY_ID_IS_FLOAT(GANTRY_FROM_ID) && GANTRY_T_ID == 23
+#define GANTRY_CONVERT(x) GANTRY_TO(u64, x)
+#elif GANTRY_ID_IS_FLOAT(GANTRY_FROM_ID) && GANTRY_T_IS_INT
+#define GANTRY_CONVERT(x) ((T)gantry_clamp_i64(GANTRY_TO(i64, x), GANTRY_LOWEST, GANTRY_HIGHEST))
 #elif GANTRY_S_ID == 2 && GANTRY_T_ID == 1 && defined(GANTRY_TRUNCATE)
 #define GANTRY_CONVERT(x) gantry_f64_to_f32_truncated(x)
 #else

@@ -20,7 +20,40 @@ GANTRY_FN GANTRY_LONG gantry_f32_to_i64(float x)
     return x == x ? r : 0;
 }
 
+GANTRY_FN ulong gantry_f32_to_u64(float x)
+{
+    float y = x > 0.0f ? x : 0.0f;
+    ulong r = (ulong)(y < 18446744073709551616.0f ? y : 0.0f);
+
+    return y < 18446744073709551616.0f ? r : ~(ulong)0;
+}
+
+/* The narrower integers: by way of 64 bits. */
+#define GANTRY_LOWEST_U8 0
+#define GANTRY_HIGHEST_U8 255
+#define GANTRY_LOWEST_I8 -128
+#define GANTRY_HIGHEST_I8 127
+#define GANTRY_LOWEST_U16 0
+#define GANTRY_HIGHEST_U16 65535
+#define GANTRY_LOWEST_I16 -32768
+#define GANTRY_HIGHEST_I16 32767
+#define GANTRY_LOWEST_U32 0
+#define GANTRY_HIGHEST_U32 0xffffffffu
+
+GANTRY_FN GANTRY_LONG gantry_clamp_i64(GANTRY_LONG x, GANTRY_LONG lowest, GANTRY_LONG highest)
+{
+    return x < lowest ? lowest : x > highest ? highest : x;
+}
+
 #if GANTRY_HAS_FLOAT64
+GANTRY_FN ulong gantry_f64_to_u64(double x)
+{
+    double y = x > 0.0 ? x : 0.0;
+    ulong r = (ulong)(y < 18446744073709551616.0 ? y : 0.0);
+
+    return y < 18446744073709551616.0 ? r : ~(ulong)0;
+}
+
 GANTRY_FN int gantry_f64_to_i32(double x)
 {
     double y = x > -2147483649.0 ? x : -2147483648.0;

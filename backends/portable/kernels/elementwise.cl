@@ -1,19 +1,27 @@
-/* Kernels of one op of elementwise.def for one type. Before this come dialect, launch, types, the math texts, element,
- * work and the op's own lines, made from the table:
+/* Kernels of one op of elementwise.def for one type. Before this come dialect, launch, types, half, the math texts,
+ * element, work and the op's own lines, made from the table:
  *
- *     GANTRY_ARITY                  1 or 2
+ *     GANTRY_FORM_...               UNARY (VARIANT, too), BINARY or VALUE: defined
+ *     GANTRY_RESULT_IS_...          SAME or BOOL: defined
  *     GANTRY_EXPRESSION             of x and y
- *     R                             result type: T, or uchar for a predicate
  *     GANTRY_CHECK(y)               not 0 for a bad element
- *     GANTRY_CHECKED_ZERO_DIVISOR   defined when the op has a check: for integers its kernels take the fault slot
- *                                   as their last parameter */
+ *     GANTRY_FAULT_CODE             of an op that has a check: for integers its kernels take the fault slot as their
+ *                                   last parameter; 0 for others */
 
-#if defined(GANTRY_CHECKED_ZERO_DIVISOR) && GANTRY_T_IS_INT
+#if defined(GANTRY_RESULT_IS_SAME)
+typedef T R;
+#define GANTRY_RESULT(value) GANTRY_NARROW((C)(value))
+#else
+typedef uchar R;
+#define GANTRY_RESULT(value) ((uchar)(value))
+#endif
+
+#if GANTRY_FAULT_CODE && GANTRY_T_IS_INT
 #define GANTRY_CAN_FAIL 1
 #define GANTRY_FAULT_PARAMETER , GANTRY_SPAN_OUT(fault)
-#define GANTRY_REPORT(bad, position)                                     \
-    if (bad) {                                                           \
-        GANTRY_FAULT(fault, GANTRY_FAULT_DIVISION_BY_ZERO, 1, position); \
+#define GANTRY_REPORT(bad, position)                         \
+    if (bad) {                                               \
+        GANTRY_FAULT(fault, GANTRY_FAULT_CODE, 1, position); \
     }
 #else
 #define GANTRY_CAN_FAIL 0
@@ -21,7 +29,7 @@
 #define GANTRY_REPORT(bad, position)
 #endif
 
-#if GANTRY_ARITY == 1 && defined(GANTRY_MATH_LANES)
+#if defined(GANTRY_FORM_UNARY) && defined(GANTRY_MATH_LANES)
 
 /* A function of floats on a processor whose compiler has to be told how wide its vectors are: math texts and expression
  * work on GANTRY_MATH_LANES elements at once. */
@@ -81,9 +89,12 @@ GANTRY_KERNEL dense(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(out), const gantry_work_t
 
 #else
 
-GANTRY_FN R gantry_apply(const T x, const T y)
+GANTRY_FN R gantry_apply(const T a, const T b)
 {
-    return (R)(GANTRY_EXPRESSION);
+    const C x = GANTRY_WIDEN(a);
+    const C y = GANTRY_WIDEN(b);
+
+    return GANTRY_RESULT(GANTRY_EXPRESSION);
 }
 
 #if !GANTRY_SERIAL
@@ -92,7 +103,7 @@ GANTRY_WIDE_TYPE(gantry_wide_t, T, GANTRY_ELEMENTS);
 GANTRY_WIDE_TYPE(gantry_wide_result_t, R, GANTRY_ELEMENTS);
 #endif
 
-#if GANTRY_ARITY == 1
+#if defined(GANTRY_FORM_UNARY)
 
 GANTRY_KERNEL dense(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(out), const gantry_work_t p)
 {
@@ -103,6 +114,26 @@ GANTRY_KERNEL dense(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(out), const gantry_work_t
     GANTRY_STORE_ALL(R, outs, p, gantry_apply(xs[i], xs[i]))
 #else
     GANTRY_MAP_ALL(T, gantry_wide_t, gantry_wide_result_t, GANTRY_ELEMENTS, xs, outs, p, gantry_apply(x, x))
+#endif
+}
+
+#elif defined(GANTRY_FORM_VALUE)
+
+typedef struct gantry_value_t {
+    gantry_work_t work;
+    ulong y; /* the bits of a T */
+} gantry_value_t;
+
+GANTRY_KERNEL value(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(out), const gantry_value_t p)
+{
+    GANTRY_GLOBAL const T *xs = GANTRY_IN(T, x);
+    GANTRY_GLOBAL R *outs = GANTRY_OUT(R, out);
+    const T y = GANTRY_T_OF_BITS(p.y);
+
+#if GANTRY_SERIAL
+    GANTRY_STORE_ALL(R, outs, p.work, gantry_apply(xs[i], y))
+#else
+    GANTRY_MAP_ALL(T, gantry_wide_t, gantry_wide_result_t, GANTRY_ELEMENTS, xs, outs, p.work, gantry_apply(x, y))
 #endif
 }
 

@@ -13,6 +13,8 @@
 #define GANTRY_F16_DROPS_OF_F64 42
 #define GANTRY_BF16_DROPS_OF_F32 16
 
+#if !defined(GANTRY_MATH_LANES) /* functions of scalars */
+
 /* The exponents' biases lie 112 apart. A denormal with fraction f is 2^-14 (1 + f) - 2^-14, which float32 computes
  * exactly. */
 GANTRY_FN float gantry_f16_to_f32(ushort half_bits)
@@ -67,6 +69,8 @@ GANTRY_FN double gantry_f64_without_bits(double x, int count)
 {
     return x == x ? GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(x) >> count << count) : x;
 }
+#endif
+
 #endif
 
 /* A program's T or S (types.cl), where that is a half. */

@@ -88,6 +88,11 @@
                        const P p, GANTRY_SPAN_OUT(fault))                                                 \
         GANTRY_ITEM_LOOP(name##_item(GANTRY_IN(A, a), GANTRY_IN(B, b), GANTRY_IN(D, d), GANTRY_OUT(E, e), \
                                      &p, GANTRY_OUT(uchar, fault), i))
+#define GANTRY_ITEMS_3_2F(name, A, B, D, E, F, P)                                                         \
+    GANTRY_KERNEL name(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_IN(d), GANTRY_SPAN_OUT(e),       \
+                       GANTRY_SPAN_OUT(f), const P p, GANTRY_SPAN_OUT(fault))                             \
+        GANTRY_ITEM_LOOP(name##_item(GANTRY_IN(A, a), GANTRY_IN(B, b), GANTRY_IN(D, d), GANTRY_OUT(E, e), \
+                                     GANTRY_OUT(F, f), &p, GANTRY_OUT(uchar, fault), i))
 
 #else
 
@@ -131,5 +136,8 @@
 #define GANTRY_ITEMS_3_1F(name, A, B, D, E, P)                                                                    \
     GANTRY_ITEM_RANGE(name, P, (const A *)spans[0], (const B *)spans[1], (const D *)spans[2], (E *)spans[3], p, \
                       (uchar *)spans[4])
+#define GANTRY_ITEMS_3_2F(name, A, B, D, E, F, P)                                                                 \
+    GANTRY_ITEM_RANGE(name, P, (const A *)spans[0], (const B *)spans[1], (const D *)spans[2], (E *)spans[3],      \
+                      (F *)spans[4], p, (uchar *)spans[5])
 
 #endif

@@ -52,6 +52,8 @@ extern __shared__ ulong gantry_shared_memory[];
 #define GANTRY_FAULT_INDEX_OUT_OF_RANGE 1u
 #define GANTRY_FAULT_DIVISION_BY_ZERO 2u
 #define GANTRY_FAULT_BAD_PERMUTATION 3u
+#define GANTRY_FAULT_NEGATIVE_EXPONENT 4u
+#define GANTRY_FAULT_LABEL_OUT_OF_RANGE 5u
 #define GANTRY_FAULT(name, code_, input_, position_)                 \
     do {                                                             \
         GANTRY_OUT(uint, name)[0] = (uint)(code_);                   \

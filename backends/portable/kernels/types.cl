@@ -84,6 +84,21 @@ typedef double gantry_computed_2;
 #define S GANTRY_PASTE(gantry_type_, GANTRY_S_ID)
 #define I GANTRY_PASTE(gantry_type_, GANTRY_I_ID)
 
+/* The T whose bits are the lowest of a ulong. */
+#define GANTRY_T_OF_BITS(bits) GANTRY_PASTE(gantry_of_bits_, GANTRY_T_ID)(bits)
+#define gantry_of_bits_1(bits) GANTRY_AS_FLOAT((uint)(bits))
+#define gantry_of_bits_2(bits) GANTRY_AS_DOUBLE(bits)
+#define gantry_of_bits_3(bits) ((int)(bits))
+#define gantry_of_bits_4(bits) ((uchar)(bits))
+#define gantry_of_bits_5(bits) ((short)(bits))
+#define gantry_of_bits_6(bits) ((signed char)(bits))
+#define gantry_of_bits_9(bits) ((GANTRY_LONG)(bits))
+#define gantry_of_bits_14(bits) ((ushort)(bits))
+#define gantry_of_bits_17(bits) ((ushort)(bits))
+#define gantry_of_bits_19(bits) ((ushort)(bits))
+#define gantry_of_bits_22(bits) ((uint)(bits))
+#define gantry_of_bits_23(bits) (bits)
+
 #define GANTRY_ID_IS_FLOAT(id) ((id) == 1 || (id) == 2)
 #define GANTRY_ID_IS_SIGNED(id) ((id) == 3 || (id) == 5 || (id) == 6 || (id) == 9)
 #define GANTRY_ID_IS_UNSIGNED(id) ((id) == 4 || (id) == 17 || (id) == 22 || (id) == 23)

@@ -1,0 +1,36 @@
+/* ClipByValue. Items are elements of the output. */
+#ifndef GANTRY_CLIP_PARAMETERS
+#define GANTRY_CLIP_PARAMETERS
+/* The collapsed plan of x (dense), the lower and the upper bound. */
+typedef gantry_plan_t gantry_clip_t;
+#endif
+
+#ifdef GANTRY_ITEM_TEXT
+
+/* A bound that is NaN bounds nothing; where they cross, the lower one is taken. */
+GANTRY_ITEM void GANTRY_ITEM_FN(clip)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *lower,
+                                      GANTRY_GLOBAL const T *upper, GANTRY_GLOBAL T *out,
+                                      GANTRY_PARAMETERS(gantry_clip_t) p, const GANTRY_LONG i)
+{
+    GANTRY_LONG rest = i;
+    GANTRY_LONG lower_at = 0;
+    GANTRY_LONG upper_at = 0;
+    C value = GANTRY_WIDEN(x[i]);
+    C low, high;
+
+    for (int d = (int)p->rank - 1; d > 0; d--) {
+        const GANTRY_LONG at = rest % p->dims[d];
+
+        lower_at += at * p->strides[1][d];
+        upper_at += at * p->strides[2][d];
+        rest /= p->dims[d];
+    }
+    low = GANTRY_WIDEN(lower[lower_at + rest * p->strides[1][0]]);
+    high = GANTRY_WIDEN(upper[upper_at + rest * p->strides[2][0]]);
+    value = high < value ? high : value;
+    value = value < low ? low : value;
+    out[i] = GANTRY_NARROW(value);
+}
+GANTRY_ITEMS_3_1(clip, T, T, T, T, gantry_clip_t)
+
+#endif

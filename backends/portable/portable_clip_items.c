@@ -1,0 +1,38 @@
+/* ClipByValue: elementwise with three operands. */
+#include "portable/item_kernel.h"
+#include "portable/kernels/clip.cl"
+#include "portable/portable_clip.h"
+
+enum {
+#define ITEM(name) ITEM_##name,
+    GANTRY_CLIP_ITEMS(ITEM)
+#undef ITEM
+};
+
+GANTRY_K_ITEM_TEXTS(clip, GANTRY_CLIP_ITEMS, gantry__text_clip);
+
+static int32_t compute_clip(gantry_op_call_t *call) {
+    static const gantry_k_work_t none = {0};
+    const gantry_arg_t *const *in = call->inputs;
+    const gantry_arg_t *out = call->outputs[0];
+    gantry_k_plan_t plan;
+
+    gantry_k_plan_broadcast(&plan, out, in, 3);
+    gantry_k_device_plan_t parameters = gantry_k_device_plan(&plan, &none);
+    gantry_k_item_launch_t launch = {.item = ITEM_clip,
+                                     .t = out->dtype,
+                                     .count = out->element_count,
+                                     .parameters = &parameters,
+                                     .parameter_bytes = sizeof parameters,
+                                     .spans = {in[0]->span, in[1]->span, in[2]->span, out->span},
+                                     .span_count = 4};
+
+    return gantry_k_run_items(call, &launch);
+}
+
+static const gantry_type_constraint_t clip_types[] = {{"T", GANTRY_K_NUMERIC}};
+
+GANTRY_K_ITEM_KERNEL(clip, clip, "ClipByValue", clip_types, compute_clip);
+
+#define OPS(OP) OP(clip)
+GANTRY_K_ITEM_PACK(clip, OPS);

@@ -1,0 +1,7 @@
+/* The items of kernels/loss.cl. */
+#ifndef GANTRY_PORTABLE_LOSS_H
+#define GANTRY_PORTABLE_LOSS_H
+
+#define GANTRY_LOSS_ITEMS(ITEM) ITEM(sparse_loss)
+
+#endif

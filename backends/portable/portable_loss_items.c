@@ -1,0 +1,37 @@
+/* SparseCrossEntropyRows. */
+#include "portable/item_kernel.h"
+#include "portable/kernels/loss.cl"
+#include "portable/portable_loss.h"
+
+enum {
+#define ITEM(name) ITEM_##name,
+    GANTRY_LOSS_ITEMS(ITEM)
+#undef ITEM
+};
+
+GANTRY_K_ITEM_TEXTS(loss, GANTRY_LOSS_ITEMS, gantry__text_loss);
+
+static int32_t compute_sparse(gantry_op_call_t *call) {
+    const gantry_arg_t *const *in = call->inputs;
+    gantry_arg_t *const *out = call->outputs;
+    gantry_loss_t loss = {.classes = in[0]->dims[1]};
+    gantry_k_item_launch_t launch = {.item = ITEM_sparse_loss,
+                                     .t = in[0]->dtype,
+                                     .i = in[2]->dtype,
+                                     .count = in[0]->element_count,
+                                     .can_fail = 1,
+                                     .limit = loss.classes,
+                                     .parameters = &loss,
+                                     .parameter_bytes = sizeof loss,
+                                     .spans = {in[0]->span, in[1]->span, in[2]->span, out[0]->span, out[1]->span},
+                                     .span_count = 5};
+
+    return gantry_k_run_items(call, &launch);
+}
+
+static const gantry_type_constraint_t sparse_types[] = {{"T", GANTRY_K_FLOATS}, {"Tlabels", GANTRY_K_INTS}};
+
+GANTRY_K_ITEM_KERNEL(sparse, loss, "SparseCrossEntropyRows", sparse_types, compute_sparse);
+
+#define OPS(OP) OP(sparse)
+GANTRY_K_ITEM_PACK(loss, OPS);

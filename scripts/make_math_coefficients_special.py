@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""Make the constants of backends/portable/kernels/math_float32_pair.cl, _special.cl, _gamma.cl and _activation.cl
+and of math_float64_special.cl.
+
+make_math_coefficients.py says how polynomials are fitted and what the options mean; this is its other half, for
+functions that have no closed form. Constants kept as a sum of two floats end in _HIGH and _LOW. Needs mpmath alone.
+
+    make_math_coefficients_special.py            write the constants between the markers of the files
+    make_math_coefficients_special.py --check    change nothing; exit 1 when a file does not hold these constants
+    make_math_coefficients_special.py --print    show the constants and each polynomial's error
+"""
+import argparse
+import sys
+
+from mpmath import mp, mpf, digamma, erf, erfc, euler, exp, findroot, gamma, log, loggamma, pi, psi, sqrt, zeta
+
+import make_math_coefficients as common
+from make_math_coefficients import DOUBLE, FLOAT, TINY, Block, even, fit, off_zero, split
+
+BEGIN = "/* constants: made by scripts/make_math_coefficients_special.py */"
+
+
+def pair(block, name, value):
+    """A constant as the sum of two numbers of the block's format."""
+    for part, rounded in zip(("HIGH", "LOW"), split(value, block.form, block.form.bits)):
+        block.constant(f"{name}_{part}", rounded)
+
+
+def polynomial_with_pairs(block, name, pairs, target, weight, low, high, size):
+    """A minimax polynomial whose `pairs` lowest coefficients are pairs and the others floats."""
+    fixed = {}
+    for power in range(size - 1, pairs - 2, -1):
+
+        def rest(x):
+            return target(x) - sum(c * x**i for i, c in fixed.items())
+
+        found, _ = common.remez(rest, weight, low, high, list(range(power + 1)))
+        if power >= pairs:
+            fixed[power] = FLOAT.round(found[power])
+    fixed.update({power: sum(split(found[power], FLOAT, 24)) for power in range(pairs)})
+    for power in range(pairs):
+        pair(block, f"{name}_{power}", fixed[power])
+    for power in range(pairs, size):
+        block.constant(f"{name}_{power}", fixed[power])
+    points = [low + (high - low) * (i + mpf(1) / 2) / 1000 for i in range(1000)]
+    error = max(abs(weight(x) * (target(x) - sum(c * x**i for i, c in fixed.items()))) for x in points)
+    block.report.append(f"{block.tag} {name}: {size} coefficients, 2^{mp.nstr(log(error, 2), 4)}")
+
+
+def pair_block():
+    """log((1 + s) / (1 - s)) = 2 s (1 + z / 3 + z^2 / 5 + z^3 P(z)), z = s^2."""
+    block = Block(FLOAT, "F32")
+    for name, part in zip(("HIGH", "MIDDLE", "LOW"), split(log(mpf(2)), FLOAT, 16, 16)):
+        block.constant(f"PAIR_LN2_{name}", part)
+    pair(block, "THIRD", mpf(1) / 3)
+    pair(block, "FIFTH", mpf(1) / 5)
+    top = (common.SPAN[1] / (2 + common.SPAN[1])) ** 2
+
+    def tail(z):
+        s = sqrt(z)
+        return (log((1 + s) / (1 - s)) / (2 * s) - 1 - z / 3 - z**2 / 5) / z**3
+
+    block.polynomial("PAIR_LOG", fit(off_zero(tail), lambda z: z**3, TINY, top, 3, FLOAT))
+    return block
+
+
+ERFC_LEAST, ERFC_MOST = 1 / mpf("12.25"), 1 / mpf(2)
+ERFC_MIDDLE = FLOAT.round((ERFC_LEAST + ERFC_MOST) / 2, 8)
+
+
+def erfc_scaled(u):
+    """erfc(z) exp(z^2) (z + 2) for u = 1 / (z + 2) - middle."""
+    z = 1 / (u + ERFC_MIDDLE) - 2
+    return erfc(z) * exp(z * z) * (z + 2)
+
+
+def special_block():
+    block = Block(FLOAT, "F32")
+    block.polynomial("ERF", fit(even(lambda x: erf(x) / x - 1), lambda u: 1, TINY, mpf("0.875") ** 2, 7, FLOAT))
+    block.constant("ERFC_MIDDLE", ERFC_MIDDLE)
+    polynomial_with_pairs(block, "ERFC", 2, erfc_scaled, lambda u: 1 / erfc_scaled(u), ERFC_LEAST - ERFC_MIDDLE,
+                          ERFC_MOST - ERFC_MIDDLE, 12)
+    return block
+
+
+SELU_SCALE, SELU_ALPHA = mpf("1.0507009873554804934193349852946"), mpf("1.6732632423543772848170429916717")
+
+
+def activation_block():
+    block = Block(FLOAT, "F32")
+    pair(block, "SQRT_HALF", sqrt(mpf(1) / 2))
+    pair(block, "GELU_1", 2 * sqrt(2 / pi))
+    pair(block, "GELU_3", 2 * sqrt(2 / pi) * mpf("0.044715"))
+    block.constant("SELU_MORE", FLOAT.round(SELU_SCALE - 1))
+    for part, rounded in zip(("HIGH", "LOW"), split(SELU_SCALE * SELU_ALPHA, FLOAT, 12)):
+        block.constant(f"SELU_ALPHA_{part}", rounded)
+    return block
+
+
+def stirling(x):
+    return loggamma(x) - ((x - mpf(1) / 2) * (log(x) - 1) + (log(2 * pi) - 1) / 2)
+
+
+def digamma_tail(x):
+    return log(x) - 1 / (2 * x) - digamma(x)
+
+
+def zero_row(block, name, order, root):
+    """Around a negative zero of polygamma(order - 1), where order 0 stands for log |gamma|: its place as a pair, how far
+    the row is good for, and the Taylor coefficients from the first power on."""
+    pair(block, f"{name}_AT", root)
+    block.constant(f"{name}_WIDTH", FLOAT.round(abs(root - mp.nint(root)) / 256))
+    for power in range(1, 5):
+        block.constant(f"{name}_{power}", FLOAT.round(psi(order + power - 1, root) / mp.factorial(power)))
+
+
+# Near these the general formulas are not good enough: tests/unit/exhaustive_math_float32.c finds out.
+LGAMMA_ZEROS = ("-2.457", "-2.748", "-3.1436", "-3.9553", "-4.0394")
+DIGAMMA_ZEROS = ("-0.504", "-1.573", "-2.611", "-3.635", "-4.653", "-5.667", "-6.678", "-66.796", "-95.808")
+
+
+def digamma_at(root):
+    return lambda d: digamma(root + d) / d if abs(d) > TINY else psi(1, root)
+
+
+def gamma_block():
+    block = Block(FLOAT, "F32")
+
+    def at_two(t):
+        return loggamma(2 + t) / t if abs(t) > TINY else 1 - euler
+
+    polynomial_with_pairs(block, "GAMMA2", 2, at_two, lambda t: 1, mpf(-1), mpf("0.25"), 12)
+    pair(block, "TWELFTH", mpf(1) / 12)
+    limit = 1 / mpf("2.25") ** 2
+    block.polynomial("STIRLING", fit(lambda w: (stirling(1 / sqrt(w)) / sqrt(w) - mpf(1) / 12) / w, lambda w: w * sqrt(w),
+                                     mpf(2) ** -20, limit, 5, FLOAT))
+    pair(block, "STIRLING_BASE", (log(2 * pi) - 1) / 2)
+    # sin(pi t) / (pi t) = 1 + u (a + u (b + u P(u))), u = t^2, |t| <= 1/2
+    pair(block, "SINC_1", -pi**2 / 6)
+    pair(block, "SINC_2", pi**4 / 120)
+
+    def sinc_tail(u):
+        x = pi * sqrt(u)
+        return (mp.sin(x) / x - 1 + u * pi**2 / 6 - u**2 * pi**4 / 120) / u**3
+
+    block.polynomial("SINC", fit(off_zero(sinc_tail), lambda u: u**3, mpf(2) ** -10, mpf(1) / 4, 4, FLOAT))
+    # pi cot(pi t) = 1 / t - t (a + u (b + u (c + u (d + u (e + u P(u))))))
+    for index in range(5):
+        pair(block, f"COT_HEAD_{index}", 2 * zeta(2 * index + 2))
+
+    def cot_tail(u):
+        t = sqrt(u)
+        return ((1 / t - pi * mp.cot(pi * t)) / t - sum(2 * zeta(2 * i + 2) * u**i for i in range(5))) / u**5
+
+    block.polynomial("COT", fit(cot_tail, lambda u: u**5, mpf(2) ** -10, mpf(1) / 4, 8, FLOAT))
+    root = findroot(digamma, mpf("1.4616"))
+    pair(block, "PSI_ROOT_LESS_1", root - 1)
+
+    polynomial_with_pairs(block, "PSI", 1, digamma_at(root), lambda d: 1, 1 - root, 2 - root, 12)
+    block.polynomial("PSI_FAR", fit(lambda w: (digamma_tail(1 / sqrt(w)) / w - mpf(1) / 12) / w, lambda w: w * w,
+                                    mpf(2) ** -20, mpf(1) / 4, 9, FLOAT))
+    for index, near in enumerate(LGAMMA_ZEROS):
+        zero_row(block, f"LGAMMA_ZERO{index}", 0, findroot(lambda x: log(abs(gamma(x))), mpf(near)))
+    for index, near in enumerate(DIGAMMA_ZEROS):
+        zero_row(block, f"DIGAMMA_ZERO{index}", 1, findroot(digamma, mpf(near)))
+    return block
+
+
+def special64_block():
+    block = Block(DOUBLE, "F64")
+    pair(block, "SQRT_HALF", sqrt(mpf(1) / 2))
+    pair(block, "GELU_1", 2 * sqrt(2 / pi))
+    pair(block, "GELU_3", 2 * sqrt(2 / pi) * mpf("0.044715"))
+    block.constant("TWO_OVER_ROOT_PI", DOUBLE.round(2 / sqrt(pi)))
+    block.constant("SELU_SCALE", DOUBLE.round(SELU_SCALE))
+    block.constant("SELU_ALPHA", DOUBLE.round(SELU_SCALE * SELU_ALPHA))
+    block.constant("PI", DOUBLE.round(pi))
+    root = findroot(digamma, mpf("1.4616"))
+    pair(block, "PSI_ROOT_LESS_1", root - 1)
+    block.polynomial("PSI", fit(digamma_at(root), lambda d: 1, 1 - root, 2 - root, 22, DOUBLE))
+    block.polynomial("PSI_FAR", fit(lambda w: digamma_tail(1 / sqrt(w)) / w, lambda w: w, mpf(2) ** -20, mpf(1) / 36, 8,
+                                    DOUBLE))
+    return block
+
+
+FILES = (("math_float32_pair.cl", pair_block), ("math_float32_special.cl", special_block),
+         ("math_float32_activation.cl", activation_block), ("math_float32_gamma.cl", gamma_block),
+         ("math_float64_special.cl", special64_block))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 on a difference")
+    parser.add_argument("--print", action="store_true", help="show the constants and each polynomial's error")
+    arguments = parser.parse_args()
+    stale = 0
+    for name, make in FILES:
+        block = make()
+        block.lines[0] = BEGIN
+        if arguments.print:
+            print(block.text(), *block.report, sep="\n")
+            continue
+        path = common.KERNELS / name
+        old = path.read_text()
+        new = old[:old.index(BEGIN)] + block.text() + old[old.index(common.END) + len(common.END):]
+        if arguments.check and old != new:
+            print(f"{path.name} does not hold the constants this script makes", file=sys.stderr)
+            stale = 1
+        elif old != new:
+            path.write_text(new)
+    return stale
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+/* The tests' own digamma (math_float32_reference.h), which judges gantry_digamma_f32 and _f64, against mpmath's values. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "math_float32_reference.h"
+
+static const struct digamma_value {
+    float x;
+    long double y;
+} table[] = {
+#include "digamma_table.inc"
+};
+
+static void digamma_reference_of_the_table_is_as_mpmath_has_it(void **state)
+{
+    (void)state;
+    double worst = 0.0;
+    double at = 0.0;
+    if (LDBL_MANT_DIG < 64) {
+        print_message("skipped: long double is no wider than double here, and then not enough near a zero\n");
+        skip();
+    }
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        const double got = digamma_reference((double)table[i].x);
+        /* In units of float32's last place, which is what the test of all inputs counts in. */
+        const int exponent = ilogbl(table[i].y) < -126 ? -126 : ilogbl(table[i].y);
+        const double error = (double)ldexpl(fabsl((long double)got - table[i].y), 23 - exponent);
+        if (error > worst) {
+            worst = error;
+            at = (double)table[i].x;
+        }
+    }
+    print_message("largest error %.2g ulp of float32, at %.9g\n", worst, at);
+    assert_true(worst < 1e-3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(digamma_reference_of_the_table_is_as_mpmath_has_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
