@@ -162,6 +162,7 @@ static void explain_sorted(const gantry_op_call_t *call, int64_t position, char 
 static int32_t make_output(gantry_op_call_t *call, int64_t *out_segments) {
     const gantry_arg_t *data = call->inputs[0], *ids = call->inputs[1];
     const uint32_t bytes = gantry_k_size(ids->dtype);
+    const int64_t row_bytes = ids->element_count > 0 ? data->element_count / ids->element_count * 8 : 0;
     int64_t last = -1, dims[GANTRY_K_MAX_RANK];
     int32_t narrow, status = GANTRY_K_OK;
     gantry_span_t span = ids->span;
@@ -176,9 +177,13 @@ static int32_t make_output(gantry_op_call_t *call, int64_t *out_segments) {
         if (status == GANTRY_K_OK && last < 0) {
             status = call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "segment ids must be >= 0");
         }
+        if (status == GANTRY_K_OK && last >= INT64_MAX / (row_bytes + 1)) {
+            status = call->services->fail(call, GANTRY_K_INVALID_ARGUMENT,
+                                          "the last segment id asks for more elements than a tensor can have");
+        }
     }
     memcpy(dims, data->dims, (size_t)data->rank * sizeof dims[0]);
-    dims[0] = *out_segments = last == INT64_MAX ? last : last + 1;
+    dims[0] = *out_segments = last + 1;
     return status == GANTRY_K_OK ? call->services->allocate_output(call, 0, data->rank, dims) : status;
 }
 

@@ -155,6 +155,19 @@ static void segment_ops_combine_the_rows_of_each_segment(void **state) {
     end(&f, scope);
 }
 
+static void segment_id_that_no_tensor_can_hold_is_refused(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    gantry_scope_t *scope = begin(&f);
+    const gantry_tensor_t *x = ints(scope, GANTRY_SHAPE(2, 2), (const int32_t[]){1, 2, 3, 4});
+    static const int64_t lasts[] = {INT64_MAX, INT64_MAX - 1, INT64_MAX / 8};
+    for (size_t i = 0; i < sizeof lasts / sizeof lasts[0]; ++i) {
+        assert_null(gantry_segment_sum(scope, x, longs(scope, GANTRY_SHAPE(2), (const int64_t[]){0, lasts[i]})));
+        expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "more elements than a tensor can have");
+    }
+    end(&f, scope);
+}
+
 static void unsorted_segment_ops_take_ids_in_any_order(void **state) {
     (void)state;
     runtime_fixture_t f;
@@ -231,6 +244,7 @@ int main(void) {
         TEST(tensor_scatter_ops_take_updates_in_their_order),
         TEST(index_outside_the_tensor_is_refused),
         TEST(segment_ops_combine_the_rows_of_each_segment),
+        TEST(segment_id_that_no_tensor_can_hold_is_refused),
         TEST(unsorted_segment_ops_take_ids_in_any_order),
         TEST(bincount_counts_or_adds_weights),
         TEST(where_and_unique_make_results_of_the_datas_length),
