@@ -84,7 +84,8 @@ static const subject_t subjects[] = {
     {"rsqrt", fill_rsqrt, rsqrt_reference_long, 1.5, {{0, 0}, {0, 1e-307}, {0.5, 2}, {0, 1e300}}},
     {"digamma", fill_digamma, digamma_reference_of_long, 5.0, {{0, 1.45}, {1.47, 2}, {2, 7}, {7, 1e300}}},
     /* away from the zeros, near which the error is absolute */
-    {"digamma", fill_digamma, digamma_reference_of_long, 6.0, {{-0.35, -1e-300}, {-3.5, -2.8}, {-9.6, -8.9}, {-10000.6, -1e4}}},
+    {"digamma", fill_digamma, digamma_reference_of_long, 6.0,
+     {{-0.35, -1e-300}, {-3.5, -2.8}, {-9.6, -8.9}, {-10000.6, -1e4}}},
 };
 
 enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };
@@ -250,9 +251,9 @@ static void functions_special_inputs_give_the_ieee_results(void **state)
 static void functions_special_inputs_agree_with_their_references(void **state)
 {
     static const double inputs[] = {
-        0.0,  -0.0,   4.94065645841246544e-324, -4.94065645841246544e-324, 2.2e-308, -2.2e-308, HUGE_VAL, -HUGE_VAL,
-        1.0,  -1.0,   2.0, -2.0, 0.5, 24.0, 40.0, -40.0, 709.0, 1000.0, -1000.0, 1e300, -1e300, 1e308, -4503599627370497.0,
-        1e16, -4.5e15,
+        0.0,   -0.0,  4.94065645841246544e-324, -4.94065645841246544e-324, 2.2e-308, -2.2e-308, HUGE_VAL, -HUGE_VAL,
+        1.0,   -1.0,  2.0, -2.0, 0.5, 24.0, 40.0, -40.0, 709.0, 1000.0, -1000.0, 1e300, -1e300, 1e308,
+        -4503599627370497.0, 1e16, -4.5e15,
     };
     (void)state;
     int failures = 0;

@@ -10,10 +10,10 @@
  *     digamma    DIGAMMA
  *
  * How it works, with a = |x| and t = a less the nearest integer, which is exact. Positive x:
- *     lgamma     (x - 1/2) (log(x) - 1) + (log(2 pi) - 1) / 2 + (1/12 - w P(w)) / x, w = 1 / x^2    from 9/4 on
+ *     lgamma     (x - 1/2) (log(x) - 1) + (log(2 pi) - 1) / 2 + (1/12 + w P(w)) / x, w = 1 / x^2    from 9/4 on
  *                (x - 2) P(x - 2)                                                                   from 5/4 on
  *                (x - 1) P(x - 1) - log(x), as lgamma(x + 1) - log(x)                               below
- *     digamma    log(x) - 1 / (2 x) - w (1/12 - w P(w))                                             from 2 on
+ *     digamma    log(x) - 1 / (2 x) - w (1/12 + w P(w))                                             from 2 on
  *                d P(d), where d = x - 1.4616 is the distance from the root, a pair                 from 1 on
  *                the same for x + 1, less 1 / x                                                     below
  * Negative x: lgamma(x) = -log(a |sin(pi t)| / pi) - lgamma(a), and digamma(x) = digamma(1 + a) + pi cot(pi t), where
@@ -21,8 +21,8 @@
  *   Between any two negative integers the two summands cancel somewhere. Next to a zero the sum keeps only what its
  * summands have beyond float's 24 bits, so all of this is calculated in pairs, and every first coefficient of a
  * polynomial is a pair where its rounding would show. That is enough for all but the zeros nearest to 0, where floats
- * lie densely, and two of digamma's further out that happen to have a float within 2^-27. Each of these has a row: its place as a pair, and a polynomial
- * of four terms, which takes over within 1/256 of the distance to the nearest integer.
+ * lie densely, and two of digamma's further out that happen to have a float within 2^-28. Each of these has a row: its
+ * place as a pair, and a polynomial of four terms, which holds within 1/256 of the distance to the nearest integer.
  */
 
 /* constants: made by scripts/make_math_coefficients_special.py */
@@ -249,8 +249,8 @@ GANTRY_FN gantry_pair_f32_t gantry__pair_negative_f32(gantry_pair_f32_t x)
     return x;
 }
 
-/* lgamma(a) = (a - 1/2) (log(a) - 1) + base + (1/12 - w P(w)) / a with w = 1 / a^2, for a >= 9/4 and `scale` times the
- * first term, which is all of it where scale is not 1. */
+/* lgamma(a) = (a - 1/2) (log(a) - 1) + base + (1/12 + w P(w)) / a with w = 1 / a^2, for a >= 9/4. With a scale below 1
+ * the first term, which is then all that counts, is scaled. */
 GANTRY_FN gantry_pair_f32_t gantry__stirling_f32(GANTRY_F32 a, gantry_pair_f32_t log_a, GANTRY_F32 scale)
 {
     GANTRY_F32 bounded = a > 1e9f ? 1e9f : a;
@@ -346,7 +346,7 @@ GANTRY_FN gantry_pair_f32_t gantry__cot_tail_f32(GANTRY_F32 t)
     return gantry__pair_times_f32(y, -t);
 }
 
-/* digamma(a) = log(a) - 1 / (2 a) - w (1/12 - w P(w)), w = 1 / a^2, for a pair a >= 2. */
+/* digamma(a) = log(a) - 1 / (2 a) - w (1/12 + w P(w)), w = 1 / a^2, for a pair a >= 2. */
 GANTRY_FN gantry_pair_f32_t gantry__digamma_far_f32(gantry_pair_f32_t a)
 {
     gantry_pair_f32_t bounded = gantry__pair_below_f32(a.high, 1e9f, a, gantry__pair_constant_f32(1e9f, 0.0f));
