@@ -39,6 +39,8 @@
 #define GANTRY_T_ID 10
 #include "cpu/cpu_elementwise_loops.h"
 
+#include "cpu/cpu_elementwise_near.h"
+
 /* ---- tables ---- */
 
 #define FORMS_UNARY(name, type) {name##_##type##_dense, NULL, NULL}

@@ -1,0 +1,77 @@
+/* The CPU backend's loops for Sin, Cos and Tan of float32 give the bits of the portable text, whatever a block holds. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cpu/cpu_backend.h"
+#include "cpu/cpu_elementwise.h"
+#include "math_float32_text.h"
+
+enum { COUNT = 5000 };
+
+static float x[COUNT];
+static float out[COUNT];
+
+/* Blocks of near arguments, of far ones, and near ones with one far, infinite or NaN among them. */
+static void fill_arguments(void)
+{
+    static const uint32_t odd_ones[] = {0x44800000u, 0xc47fffffu, 0x7f800000u, 0xff800000u, 0x7fc00000u, 0x7f7fffffu};
+    uint32_t bits = 1;
+    for (int i = 0; i < COUNT; i++) {
+        bits = bits * 1664525u + 1013904223u;
+        float near = (float)(int32_t)bits * 0x1p-24f;
+        x[i] = i < 700 ? near : i < 1500 ? GANTRY_AS_FLOAT(bits) : near * 7.9f;
+        if (i > 2000 && i % 611 == 0) {
+            x[i] = GANTRY_AS_FLOAT(odd_ones[i / 611 % 6]);
+        }
+    }
+}
+
+static void assert_loop(int row, float (*function)(float))
+{
+    static const int64_t counts[] = {0, 1, 255, 256, 257, COUNT};
+    for (int level = 0; level <= gantry__cpu_simd_detect(NULL); level++) {
+        const gantry__cpu_loops_t *loops = &GANTRY_CPU_PICK(level, element_loops)()[row * GANTRY_CPU_TYPES];
+        for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+            loops->dense(x, x, out, counts[c]);
+            for (int64_t i = 0; i < counts[c]; i++) {
+                if (GANTRY_AS_UINT(out[i]) != GANTRY_AS_UINT(function(x[i]))) {
+                    fail_msg("row %d, level %d, element %d of %d: x = %a gives %a, not %a", row, level, (int)i,
+                             (int)counts[c], (double)x[i], (double)out[i], (double)function(x[i]));
+                }
+            }
+        }
+    }
+}
+
+static void sin_of_near_and_far_blocks_has_the_texts_bits(void **state)
+{
+    (void)state;
+    assert_loop(GANTRY_CPU_OP_Sin, gantry_sin_f32);
+}
+
+static void cos_of_near_and_far_blocks_has_the_texts_bits(void **state)
+{
+    (void)state;
+    assert_loop(GANTRY_CPU_OP_Cos, gantry_cos_f32);
+}
+
+static void tan_of_near_and_far_blocks_has_the_texts_bits(void **state)
+{
+    (void)state;
+    assert_loop(GANTRY_CPU_OP_Tan, gantry_tan_f32);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sin_of_near_and_far_blocks_has_the_texts_bits),
+        cmocka_unit_test(cos_of_near_and_far_blocks_has_the_texts_bits),
+        cmocka_unit_test(tan_of_near_and_far_blocks_has_the_texts_bits),
+    };
+    fill_arguments();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
