@@ -42,21 +42,9 @@ gantry_status_t gantry_op_call(gantry_scope_t *scope, const char *name, const ga
     return status;
 }
 
-/* Whether a tensor that is no mere description of the call has the first type attribute's type. */
-static bool is_type_of_data(const gantry__op_def_t *op) {
-    for (uint32_t i = 0; i < op->input_count; ++i) {
-        if (op->inputs[i].type == GANTRY__TYPE_ATTR(0) && !(op->inputs[i].flags & GANTRY__ARG_HOST)) return true;
-    }
-    for (uint32_t i = 0; i < op->output_count; ++i) {
-        if (op->outputs[i].type == GANTRY__TYPE_ATTR(0)) return true;
-    }
-    return false;
-}
-
-/* Type attributes come first; an op without one, or with one for axes alone, takes one type only. */
+/* Type attributes come first; an op without one takes one type only. */
 static const gantry__op_attr_t *first_type_attr(const gantry__op_def_t *op) {
-    bool has_one = op->attr_count > 0 && op->attrs[0].kind == GANTRY_ATTR_TYPE;
-    return has_one && is_type_of_data(op) ? &op->attrs[0] : NULL;
+    return op->attr_count > 0 && op->attrs[0].kind == GANTRY_ATTR_TYPE ? &op->attrs[0] : NULL;
 }
 
 static bool op_takes_type(const gantry__op_def_t *op, gantry_dtype_t dtype) {
