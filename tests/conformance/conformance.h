@@ -15,7 +15,7 @@
 #define CONFORMANCE_SKIPPED 77 /* exit code that ctest takes as "skipped" */
 #define CONFORMANCE_MAX_OUTPUTS 64
 #define CONFORMANCE_MAX_INPUTS 64
-#define CONFORMANCE_MAX_GROUPS 160
+#define CONFORMANCE_MAX_GROUPS 320
 
 /* ---- options ---- */
 

@@ -91,7 +91,8 @@ typedef struct types_t {
 static const struct {
     const char *name;
     int32_t dtype;
-} names[] = {{"float32", 1}, {"float64", 2}, {"int32", 3}, {"int64", 9}, {"bool", 10}};
+} names[] = {{"float32", 1}, {"float64", 2},  {"int32", 3},   {"uint8", 4},    {"int16", 5},   {"int8", 6},   {"int64", 9},
+             {"bool", 10},   {"bfloat16", 14}, {"uint16", 17}, {"float16", 19}, {"uint32", 22}, {"uint64", 23}};
 
 /* 0 when the word is neither a type nor a restricted attribute. */
 static int32_t type_of(const types_t *types, const char *word) {
