@@ -454,7 +454,7 @@ static void compare_float64(const fixture_t *fixture, size_t count, const subjec
 static void compare_own_float64(const fixture_t *fixture, unsigned lanes)
 {
     size_t count = sizeof subjects_f64 / sizeof subjects_f64[0];
-    compare_float64(fixture, COUNT, "math_float64.cl", subjects_f64, count, lanes, compare_bits);
+    compare_float64(fixture, COUNT, subjects_f64, count, lanes, compare_bits);
 }
 
 /* Those of two arguments have no lanes. */
