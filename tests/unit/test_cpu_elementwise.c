@@ -404,7 +404,7 @@ static void run_all(uint32_t threads)
     for (size_t o = 0; o < OPS; o++) {
         for (size_t t = 0; t < TYPES; t++) {
             if (ops[o].form == VARIANT || !takes(find(ops[o].name), all_types[t])) continue;
-            const size_t step = !has_reference(o) ? 7 : t < COMMON_TYPES ? 1 : 4;
+            const size_t step = !has_reference(o) ? 11 : t < COMMON_TYPES ? 1 : 7;
             for (size_t s = (t + o) % step; s < SHAPES; s += step) {
                 int64_t count = 1;
                 for (int32_t d = 0; d < shapes[s].out_rank; d++) count *= shapes[s].out[d];

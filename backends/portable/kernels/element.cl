@@ -60,11 +60,11 @@
 #define GANTRY_IS_NEGATIVE(x) ((x) < 0)
 #define GANTRY_ABSOLUTE(x) ((x) < 0 ? (C)(-(U)(x)) : (x))
 #define GANTRY_DIVIDE(x, y) ((y) == 0 ? (C)0 : (y) == -1 ? (C)(-(U)(x)) : (C)((x) / (y)))
-#define GANTRY_REMAINDER(x, y) (((y) == 0) | ((y) == -1) ? (C)0 : (C)((x) % (y)))
+#define GANTRY_REMAINDER(x, y) ((((y) == 0) | ((y) == -1)) ? (C)0 : (C)((x) % (y)))
 #define GANTRY_FLOOR_DIVIDE(x, y) \
     (GANTRY_DIVIDE(x, y) - ((GANTRY_REMAINDER(x, y) != 0) & (((x) < 0) != ((y) < 0))))
 #define GANTRY_FLOOR_REMAINDER(x, y) \
-    (GANTRY_REMAINDER(x, y) + ((GANTRY_REMAINDER(x, y) != 0) & (((x) < 0) != ((y) < 0)) ? (y) : (C)0))
+    (GANTRY_REMAINDER(x, y) + (((GANTRY_REMAINDER(x, y) != 0) & (((x) < 0) != ((y) < 0))) ? (y) : (C)0))
 #define GANTRY_SHIFT(y) (int)((y) < 0 ? 0 : (y) < (C)(8 * sizeof(C)) ? (y) : (C)(8 * sizeof(C) - 1))
 #define GANTRY_CHECK_NEGATIVE_EXPONENT(y) ((y) < 0)
 #else

@@ -8,7 +8,7 @@
     GANTRY_FN T_ gantry_floor_mod_##suffix(T_ x, T_ y)                                \
     {                                                                                 \
         const T_ r = gantry_fmod_##suffix(x, y);                                      \
-        return (r != (T_)0) & ((r < (T_)0) != (y < (T_)0)) ? r + y : r;               \
+        return ((r != (T_)0) & ((r < (T_)0) != (y < (T_)0))) ? r + y : r;             \
     }
 
 /* A power of two of the exponent field, 1 for denormals too: the value of a last place. */
