@@ -75,6 +75,13 @@ static void add_type_attr(sweep_t *s, const char *name, gantry_dtype_t dtype)
     s->item.attr_count = 1;
 }
 
+static void add_flag(sweep_t *s, const char *name, bool value)
+{
+    snprintf(s->attr_name, sizeof s->attr_name, "%s", name);
+    s->attr = (golden_attr_t){.name = s->attr_name, .kind = GOLDEN_ATTR_BOOL, .bool_value = value};
+    s->item.attr_count = 1;
+}
+
 /* The second run on the same device, with sentinels. */
 static void run_again(conformance_t *c, const golden_case_t *item, const golden_tensor_t *first, size_t count)
 {
@@ -219,6 +226,11 @@ static void sweep_bias(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtyp
 
 /* ---- along axes ---- */
 
+static bool takes_one_axis(const sweep_spec_t *spec)
+{
+    return strncmp(spec->op, "Arg", 3) == 0;
+}
+
 static void reduce_case(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype, gantry_shape_t shape,
                         const int32_t *axes, size_t axis_count)
 {
@@ -227,7 +239,7 @@ static void reduce_case(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dty
     int32_t last = axis_count ? axes[axis_count - 1] : -1;
     if (!start(s, spec->op, "%s_%s_%zu_axes_last_%" PRId32, gantry_dtype_name(dtype), text, axis_count, last)) return;
     add_random(s, dtype, shape, spec->domain);
-    add(s, strcmp(spec->op, "ArgMax") == 0 ? sweep_scalar_int(last) : sweep_ints(axes, axis_count));
+    add(s, takes_one_axis(spec) ? sweep_scalar_int(last) : sweep_ints(axes, axis_count));
     finish(s);
 }
 
@@ -263,9 +275,9 @@ static void sweep_reduce(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dt
     gantry_shape_t box = GANTRY_SHAPE(7, 129, 65);
     for (int i = 0; i < 4; i++) {
         if (i != 2) reduce_case(s, spec, dtype, box, axes[i], 1);
-        else if (strcmp(spec->op, "ArgMax") != 0) reduce_case(s, spec, dtype, box, axes[i], 2);
+        else if (!takes_one_axis(spec)) reduce_case(s, spec, dtype, box, axes[i], 2);
     }
-    if (strcmp(spec->op, "ArgMax") != 0) reduce_case(s, spec, dtype, box, axes[0], 0);
+    if (!takes_one_axis(spec)) reduce_case(s, spec, dtype, box, axes[0], 0);
     sweep_long_reductions(s, spec, dtype);
 }
 
@@ -275,6 +287,21 @@ static void sweep_rows(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtyp
         int64_t a = pairs[i][0], b = pairs[i][1];
         if (!start(s, spec->op, "%s_%" PRId64 "x%" PRId64, gantry_dtype_name(dtype), a, b)) continue;
         add_random(s, dtype, GANTRY_SHAPE(a, b), spec->domain);
+        finish(s);
+    }
+}
+
+/* Around the borders of chunks of 128; in rows and in columns. */
+static void sweep_scan(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
+{
+    static const gantry_shape_t shapes[] = {{1, {129}},      {1, {16385}},      {2, {3, 127}},   {2, {257, 5}},
+                                            {2, {128, 300}}, {3, {2, 1000, 3}}, {2, {1, 20000}}, {2, {300, 7}}};
+    for (size_t i = 0; i < COUNT(shapes); i++) {
+        const bool is_last = shapes[i].rank == 1 || shapes[i].dims[1] > shapes[i].dims[0];
+        if (!start(s, spec->op, "%s_%zu", gantry_dtype_name(dtype), i)) continue;
+        add_random(s, dtype, shapes[i], spec->domain);
+        add(s, sweep_scalar_int(shapes[i].rank == 3 ? 1 : is_last ? -1 : 0));
+        add_flag(s, i % 2 == 0 ? "exclusive" : "reverse", i % 4 >= 2);
         finish(s);
     }
 }
@@ -356,7 +383,8 @@ static const sweep_spec_t specs[] = {
     {"Acosh", F32, SWEEP_ANY, sweep_unary},
     {"Add", NUMBERS, SWEEP_ANY, sweep_binary},
     {"AddN", NUMBERS, SWEEP_ANY, sweep_add_n},
-    {"ArgMax", NUMBERS, SWEEP_MODERATE, sweep_reduce},
+    {"ArgMax", NUMBERS | HALVES, SWEEP_MODERATE, sweep_reduce},
+    {"ArgMin", F32, SWEEP_MODERATE, sweep_reduce},
     {"Asin", F32, SWEEP_ANY, sweep_unary},
     {"Asinh", F32, SWEEP_ANY, sweep_unary},
     {"Atan", F32, SWEEP_ANY, sweep_unary},
@@ -371,6 +399,9 @@ static const sweep_spec_t specs[] = {
     {"Concat", ALL | HALVES, SWEEP_ANY, sweep_concat},
     {"Cos", F32, SWEEP_ANY, sweep_unary},
     {"Cosh", F32, SWEEP_ANY, sweep_unary},
+    {"Cumprod", F32 | I32, SWEEP_UNIT, sweep_scan},
+    {"Cumsum", NUMBERS | HALVES, SWEEP_MODERATE, sweep_scan},
+    {"CumulativeLogsumexp", FLOATS | HALVES, SWEEP_MODERATE, sweep_scan},
     {"Digamma", F32, SWEEP_ANY, sweep_unary},
     {"Div", NUMBERS, SWEEP_NONZERO, sweep_binary},
     {"DivNoNan", F32, SWEEP_ANY, sweep_binary},
@@ -378,6 +409,7 @@ static const sweep_spec_t specs[] = {
     {"Equal", ALL, SWEEP_MODERATE, sweep_binary},
     {"Erf", F32, SWEEP_ANY, sweep_unary},
     {"Erfc", F32, SWEEP_ANY, sweep_unary},
+    {"EuclideanNorm", F32, SWEEP_MODERATE, sweep_reduce},
     {"Exp", FLOATS, SWEEP_ANY, sweep_unary},
     {"Expm1", F32, SWEEP_ANY, sweep_unary},
     {"Floor", F32, SWEEP_ANY, sweep_unary},
@@ -398,12 +430,12 @@ static const sweep_spec_t specs[] = {
     {"Lgamma", F32, SWEEP_ANY, sweep_unary},
     {"Log", FLOATS, SWEEP_ANY, sweep_unary},
     {"Log1p", F32, SWEEP_ANY, sweep_unary},
-    {"LogSoftmax", FLOATS, SWEEP_MODERATE, sweep_rows},
+    {"LogSoftmax", FLOATS | HALVES, SWEEP_MODERATE, sweep_rows},
     {"LogicalAnd", BOOL, SWEEP_ANY, sweep_binary},
     {"LogicalNot", BOOL, SWEEP_ANY, sweep_unary},
     {"LogicalOr", BOOL, SWEEP_ANY, sweep_binary},
     {"LogicalXor", BOOL, SWEEP_ANY, sweep_binary},
-    {"Max", NUMBERS, SWEEP_ANY, sweep_reduce},
+    {"Max", NUMBERS | HALVES, SWEEP_ANY, sweep_reduce},
     {"Maximum", NUMBERS, SWEEP_ANY, sweep_binary},
     {"Mean", NUMBERS, SWEEP_MODERATE, sweep_reduce},
     {"Min", NUMBERS, SWEEP_ANY, sweep_reduce},
@@ -413,6 +445,7 @@ static const sweep_spec_t specs[] = {
     {"Neg", NUMBERS, SWEEP_ANY, sweep_unary},
     {"NotEqual", ALL, SWEEP_MODERATE, sweep_binary},
     {"Pow", F32, SWEEP_ANY, sweep_binary},
+    {"Prod", F32, SWEEP_UNIT, sweep_reduce},
     {"Reciprocal", F32, SWEEP_ANY, sweep_unary},
     {"Relu", NUMBERS, SWEEP_ANY, sweep_unary},
     {"Relu6", F32 | I32, SWEEP_ANY, sweep_unary},
@@ -427,7 +460,7 @@ static const sweep_spec_t specs[] = {
     {"Silu", F32, SWEEP_ANY, sweep_unary},
     {"Sin", F32, SWEEP_ANY, sweep_unary},
     {"Sinh", F32, SWEEP_ANY, sweep_unary},
-    {"Softmax", FLOATS, SWEEP_MODERATE, sweep_rows},
+    {"Softmax", FLOATS | HALVES, SWEEP_MODERATE, sweep_rows},
     {"Softplus", F32, SWEEP_ANY, sweep_unary},
     {"Softsign", F32, SWEEP_ANY, sweep_unary},
     {"Sqrt", FLOATS, SWEEP_ANY, sweep_unary},
@@ -438,7 +471,7 @@ static const sweep_spec_t specs[] = {
     {"StatelessRandomUniformFullInt", I32 | I64, SWEEP_ANY, sweep_generator},
     {"StatelessTruncatedNormal", FLOATS | HALVES, SWEEP_ANY, sweep_generator},
     {"Sub", NUMBERS, SWEEP_ANY, sweep_binary},
-    {"Sum", NUMBERS, SWEEP_MODERATE, sweep_reduce},
+    {"Sum", NUMBERS | HALVES, SWEEP_MODERATE, sweep_reduce},
     {"Tan", F32, SWEEP_ANY, sweep_unary},
     {"Tanh", FLOATS, SWEEP_ANY, sweep_unary},
     {"Transpose", ALL | HALVES, SWEEP_ANY, sweep_transpose},
