@@ -3,11 +3,11 @@
  * math_float32_pair.cl; the rules are those of math_float32.cl. As in TensorFlow lgamma is infinite and digamma NaN at
  * 0 and at the negative integers.
  *
- * Largest error over all 2^32 inputs, as tests/unit/exhaustive_math_float32.c --full finds it (see math_float32.cl):
+ * Largest error, as tests/unit/exhaustive_math_float32.c finds it (see math_float32.cl):
  *
- *     function   largest error   at
- *     lgamma     LGAMMA
- *     digamma    DIGAMMA
+ *     function   largest error   at               inputs
+ *     lgamma     2.6198 ulp      -4.99154472      every 7th; all from -16.1 to -2
+ *     digamma    2.31 ulp        -1.57331502      every 101st; all from -4194304 to -0.45
  *
  * How it works, with a = |x| and t = a less the nearest integer, which is exact. Positive x:
  *     lgamma     (x - 1/2) (log(x) - 1) + (log(2 pi) - 1) / 2 + (1/12 + w P(w)) / x, w = 1 / x^2    from 9/4 on
