@@ -219,7 +219,7 @@ static void info_attributes_show_kind_types_and_default(void **state) {
         {"Equal", 0, "T: type of float32, float64, int32, int64, bool"},
         {"Equal", 1, "incompatible_shape_error: bool = true"},
         {"Exp", 0, "T: type of float32, float64"},
-        {"ArgMax", 2, "output_type: type of int32, int64 = int64"},
+        {"ArgMax", 2, "output_type: type of int16, uint16, int32, int64 = int64"},
         {"Cast", 1, "DstT: type of float16, bfloat16, float32, float64, int32, int64, bool (required)"},
         {"Identity", 0, "T: type"},
         {"OneHot", 2, "axis: int = -1"},
