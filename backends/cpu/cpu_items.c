@@ -77,12 +77,6 @@ static int32_t fail(gantry_op_call_t *call, const item_job_t *job) {
     if (atomic_load(&job->code) == GANTRY_FAULT_DIVISION_BY_ZERO) {
         return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "Integer division by zero");
     }
-    if (atomic_load(&job->code) == GANTRY_FAULT_LABEL_OUT_OF_RANGE) {
-        (void)snprintf(text, sizeof text,
-                       "Received a label value of %" PRId64 " which is outside the valid range of [0, %" PRId64 ").",
-                       gantry_k_host_int(indices, position), job->launch->limit);
-        return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, text);
-    }
     if (atomic_load(&job->code) == GANTRY_FAULT_BAD_PERMUTATION) {
         return fail_permutation(call, gantry_k_host_int(indices, position), job->launch->limit);
     }
