@@ -192,7 +192,7 @@ static const element_op_t ops[] = {
     static const gantry_kernel_def_t kernel_##name = {                                       \
         .struct_size = sizeof(gantry_kernel_def_t),                                          \
         .op = #name,                                                                         \
-        .types = types_##name,                                                               \
+        .types = GANTRY_K_##types_ != GANTRY_K_BOOLS ? types_##name : NULL,                  \
         .type_count = GANTRY_K_##types_ != GANTRY_K_BOOLS, /* such an op takes bool alone */ \
         .compute = COMPUTE_##form,                                                           \
         .data = &ops[GANTRY_CPU_OP_##name],                                                  \

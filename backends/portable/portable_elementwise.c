@@ -265,7 +265,7 @@ enum {
     static const gantry_kernel_def_t kernel_##name = {                                       \
         .struct_size = sizeof(gantry_kernel_def_t),                                          \
         .op = #name,                                                                         \
-        .types = types_##name,                                                               \
+        .types = GANTRY_K_##types_ != GANTRY_K_BOOLS ? types_##name : NULL,                  \
         .type_count = GANTRY_K_##types_ != GANTRY_K_BOOLS, /* such an op takes bool alone */ \
         .compute = COMPUTE_##form,                                                           \
         .data = &ops[ROW_##name],                                                            \
