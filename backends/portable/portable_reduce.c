@@ -224,7 +224,7 @@ static const char *const host_axes[] = {"reduction_indices"}; /* where the op ha
     static const int32_t name##_operation = operation;                                           \
     static const gantry_kernel_def_t name##_kernel = {.struct_size = sizeof(gantry_kernel_def_t), \
                                                       .op = #name,                                \
-                                                      .types = numeric_types,                     \
+                                                      .types = (constrained) ? numeric_types : NULL, \
                                                       .type_count = constrained,                  \
                                                       .host_args = host_axes,                     \
                                                       .host_arg_count = 1,                        \

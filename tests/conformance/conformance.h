@@ -31,7 +31,8 @@ typedef struct conformance_options_t {
     uint64_t every;           /* run only each n-th case of golden files, sweep and matrix products */
     bool opencl_cpu_as_gpu;
     bool gpu_forms;   /* the first GPU is one part that imitates small work-groups: kernels take their forms for GPUs */
-    bool all_types;
+    bool all_types;   /* see conformance_spares_type */
+    bool few_types;
     bool list;          /* print the cases, run nothing */
     bool verbose;       /* log of the library, all reasons of a failure, table per op */
     bool allow_missing; /* exit 77 when the device's backend is unavailable */
@@ -148,6 +149,8 @@ void conformance_check_floats(conformance_t *c, const char *what, const gantry_t
                               size_t count);
 
 /* Makes constants of the case's inputs in the scope. False after failing the case. */
+/* Whether cases of this type are left out with this op: see --all-types and --few-types. */
+bool conformance_spares_type(const conformance_t *c, const char *op, gantry_dtype_t dtype);
 bool conformance_make_inputs(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
                              const gantry_tensor_t **inputs);
 /* Calls the case's op; empties and fills c->record. */

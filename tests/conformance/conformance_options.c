@@ -23,9 +23,10 @@ static const char usage[] =
     "  --only NAME[,NAME]     these ops and groups only\n"
     "  --case TEXT            cases whose name contains TEXT\n"
     "  --every N              the first of every N cases of an op in golden files and sweep, and of matrix products\n"
-    "  --all-types            golden cases of every type; without it a device that builds programs is spared, for each\n"
-    "                         op, those of all but one of float16 and bfloat16, and of all but one of int8, int16,\n"
-    "                         uint8, uint16, uint32 and uint64, chosen by the op's name\n"
+    "  --all-types            cases of every type; without it, where a device builds programs, one of float16, bfloat16\n"
+    "                         and float64 stands for these with each op, and one of int8, uint8, int16, uint16, uint32\n"
+    "                         and uint64, chosen by the op's name\n"
+    "  --few-types            none of these\n"
     "  --golden DIR           folder of golden files\n"
     "  --expectations FILE    kernels known to be missing: backend op dtype reason\n"
     "  --skip-file FILE       cases to leave out: op case-text reason (* is any case)\n"
@@ -67,6 +68,7 @@ static int take_word(conformance_options_t *o, const char *word, const char *val
         {"--allow-missing", &o->allow_missing},
         {"--expect-warm", &o->expect_warm},
         {"--all-types", &o->all_types},
+        {"--few-types", &o->few_types},
         {"--list", &o->list},
         {"--verbose", &o->verbose},
     };

@@ -180,7 +180,7 @@ static void kernels_are_well_formed_and_named_once(void **state)
     for (uint32_t i = 0; i < count; i++) {
         assert_int_equal(kernels[i]->struct_size, sizeof(gantry_kernel_def_t));
         assert_non_null(kernels[i]->compute);
-        assert_int_equal(kernels[i]->type_count == 0, kernels[i]->types == NULL);
+        if ((kernels[i]->type_count == 0) != (kernels[i]->types == NULL)) fail_msg("%s", kernels[i]->op);
     }
 }
 
