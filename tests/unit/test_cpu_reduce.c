@@ -1,4 +1,4 @@
-/* Reductions, ArgMax and Softmax of the CPU backend against plain loops; the sum's tree against its definition, element
+/* Reductions and ArgMax of the CPU backend against plain loops; the sum's tree against its definition, element
  * by element. */
 #include <math.h>
 #include <setjmp.h>
@@ -8,59 +8,7 @@
 
 #include <cmocka.h>
 
-#include "cpu_kernel_call.h"
-
-#include "cpu/cpu_reduce.h"
-
-#include "portable/kernels/dialect.cl"
-
-#include "portable/kernels/half.cl"
-
-#define F32 GANTRY_K_FLOAT32
-#define F64 GANTRY_K_FLOAT64
-#define I32 GANTRY_K_INT32
-#define I64 GANTRY_K_INT64
-#define F16 GANTRY_K_FLOAT16
-#define BF16 GANTRY_K_BFLOAT16
-
-static uint64_t random_state = 1;
-
-static uint32_t random_bits(void)
-{
-    random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)(random_state >> 32);
-}
-
-static void randomize(gantry_arg_t *arg)
-{
-    for (int64_t i = 0; i < arg->element_count; i++) {
-        double value = (double)random_bits() / 4294967296.0 - 0.5;
-        value = ldexp(value, (int)(random_bits() % 12));
-        switch (arg->dtype) {
-        case F32:
-            ((float *)arg->data)[i] = (float)value;
-            break;
-        case F64:
-            ((double *)arg->data)[i] = value;
-            break;
-        case F16:
-            ((uint16_t *)arg->data)[i] = gantry_f32_to_f16((float)value);
-            break;
-        case BF16:
-            ((uint16_t *)arg->data)[i] = gantry_f32_to_bf16((float)value);
-            break;
-        case I32:
-            ((uint32_t *)arg->data)[i] = random_bits();
-            break;
-        case I64:
-            ((uint64_t *)arg->data)[i] = (uint64_t)random_bits() << 32 | random_bits();
-            break;
-        default:
-            ((uint8_t *)arg->data)[i] = random_bits() & 1u;
-            break;
-        }
-    }
-}
+#include "cpu_reduce_case.h"
 
 /* ---- the definition, written down plainly ---- */
 
@@ -210,12 +158,6 @@ static void check_output(int op, const gantry_arg_t *input, uint32_t mask, const
     free(sequence);
 }
 
-static const gantry_kernel_def_t *kernel_of(const char *op)
-{
-    const gantry_kernel_def_t *kernel = cpu_kernel(gantry__cpu_reduce_kernels, gantry__cpu_reduce_kernel_count, op);
-    assert_non_null(kernel);
-    return kernel;
-}
 
 static gantry_arg_t *reduced_output(cpu_call_t *cpu, const gantry_arg_t *input, uint32_t mask)
 {
@@ -489,21 +431,6 @@ static void sum_scratch_exhausted_returns_the_status(void **state)
 
 /* ---- ArgMax ---- */
 
-static double element(const gantry_arg_t *arg, int64_t i)
-{
-    switch (arg->dtype) {
-    case F32:
-        return (double)((float *)arg->data)[i];
-    case F64:
-        return ((double *)arg->data)[i];
-    case I32:
-        return ((int32_t *)arg->data)[i];
-    case I64:
-        return (double)((int64_t *)arg->data)[i];
-    default:
-        return ((uint8_t *)arg->data)[i];
-    }
-}
 
 static void check_argmax(cpu_call_t *cpu, const gantry_arg_t *input, int32_t axis, int32_t out_dtype)
 {
@@ -596,113 +523,6 @@ static void argmax_empty_axis_is_refused(void **state)
     cpu_call_close(&cpu);
 }
 
-/* ---- Softmax ---- */
-
-static void check_softmax(cpu_call_t *cpu, int32_t dtype, int64_t rows, int64_t length)
-{
-    const int64_t sizes[] = {rows, length};
-    double tolerance = dtype == F32 ? 1e-5 : 1e-13;
-    gantry_arg_t *input = cpu_tensor(cpu, dtype, 2, sizes);
-    randomize(input);
-    const gantry_arg_t *inputs[] = {input};
-    gantry_arg_t *soft = cpu_tensor(cpu, dtype, 2, sizes);
-    gantry_arg_t *logs = cpu_tensor(cpu, dtype, 2, sizes);
-    assert_int_equal(cpu_compute(cpu, kernel_of("Softmax"), inputs, 1, soft, NULL, 0), 0);
-    assert_int_equal(cpu_compute(cpu, kernel_of("LogSoftmax"), inputs, 1, logs, NULL, 0), 0);
-    for (int64_t row = 0; row < rows; row++) {
-        double largest = -INFINITY, sum = 0;
-        for (int64_t i = 0; i < length; i++) {
-            largest = fmax(largest, element(input, row * length + i));
-        }
-        for (int64_t i = 0; i < length; i++) {
-            sum += exp(element(input, row * length + i) - largest);
-        }
-        for (int64_t i = 0; i < length; i++) {
-            double shifted = element(input, row * length + i) - largest;
-            assert_true(fabs(element(soft, row * length + i) - exp(shifted) / sum) <=
-                        tolerance * exp(shifted) / sum + 1e-38);
-            assert_true(fabs(element(logs, row * length + i) - (shifted - log(sum))) <=
-                        tolerance * (1 + fabs(shifted)));
-        }
-    }
-    cpu_call_clear(cpu);
-}
-
-static void softmax_rows_of_any_length_match_the_formula(void **state)
-{
-    static const int64_t lengths[] = {1, 2, 3, 5, 10, 16, 31, 32, 33, 64, 65, 100, 1000, 4096, 4097, 20000};
-    int best = gantry__cpu_simd_detect(NULL);
-    (void)state;
-    for (int level = 0; level <= best; level++) {
-        cpu_call_t cpu;
-        cpu_call_open(&cpu, level, 2);
-        for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
-            check_softmax(&cpu, F32, 1, lengths[i]);
-            check_softmax(&cpu, F32, lengths[i] < 100 ? 131 : 3, lengths[i]);
-            check_softmax(&cpu, F64, lengths[i] < 100 ? 67 : 3, lengths[i]);
-        }
-        cpu_call_close(&cpu);
-    }
-}
-
-static void softmax_levels_threads_and_forms_give_equal_bits(void **state)
-{
-    static const int64_t shapes[][2] = {{1000, 5}, {300, 32}, {300, 33}, {9, 5000}};
-    int best = gantry__cpu_simd_detect(NULL);
-    (void)state;
-    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
-        for (int logarithm = 0; logarithm < 2; logarithm++) {
-            const char *op = logarithm ? "LogSoftmax" : "Softmax";
-            size_t bytes = (size_t)(shapes[s][0] * shapes[s][1]) * sizeof(float);
-            float *first = NULL;
-            for (int run = 0; run < 2 * (best + 1); run++) {
-                cpu_call_t cpu;
-                cpu_call_open(&cpu, run / 2, (uint32_t)(run % 2 + 1));
-                gantry_arg_t *input = cpu_tensor(&cpu, F32, 2, shapes[s]);
-                gantry_arg_t *output = cpu_tensor(&cpu, F32, 2, shapes[s]);
-                const gantry_arg_t *inputs[] = {input};
-                random_state = 5;
-                randomize(input);
-                assert_int_equal(cpu_compute(&cpu, kernel_of(op), inputs, 1, output, NULL, 0), 0);
-                if (first == NULL) {
-                    first = malloc(bytes);
-                    memcpy(first, output->data, bytes);
-                    const int64_t one[] = {1, shapes[s][1]}; /* a row alone takes the other form */
-                    gantry_arg_t *row = cpu_tensor(&cpu, F32, 2, one);
-                    gantry_arg_t *alone = cpu_tensor(&cpu, F32, 2, one);
-                    memcpy(row->data, (float *)input->data + shapes[s][1], (size_t)shapes[s][1] * sizeof(float));
-                    inputs[0] = row;
-                    assert_int_equal(cpu_compute(&cpu, kernel_of(op), inputs, 1, alone, NULL, 0), 0);
-                    assert_memory_equal(alone->data, first + shapes[s][1], (size_t)shapes[s][1] * sizeof(float));
-                }
-                assert_memory_equal(first, output->data, bytes);
-                cpu_call_close(&cpu);
-            }
-            free(first);
-        }
-    }
-}
-
-static void softmax_extremes_follow_the_formula(void **state)
-{
-    static const float values[] = {INFINITY, 1, NAN, 1, -INFINITY, -INFINITY, -INFINITY, 1, 1000, -1000};
-    cpu_call_t cpu;
-    const int64_t sizes[] = {5, 2};
-    (void)state;
-    cpu_call_open(&cpu, -1, 1);
-    gantry_arg_t *input = cpu_tensor(&cpu, F32, 2, sizes);
-    gantry_arg_t *output = cpu_tensor(&cpu, F32, 2, sizes);
-    const gantry_arg_t *inputs[] = {input};
-    memcpy(input->data, values, sizeof values);
-    assert_int_equal(cpu_compute(&cpu, kernel_of("Softmax"), inputs, 1, output, NULL, 0), 0);
-    const float *y = output->data;
-    assert_true(isnan(y[0]) && isnan(y[2]) && isnan(y[3]) && isnan(y[4]) && isnan(y[5]));
-    assert_true(y[6] == 0.0f && y[7] == 1.0f && y[8] == 1.0f && y[9] == 0.0f);
-    assert_int_equal(cpu_compute(&cpu, kernel_of("LogSoftmax"), inputs, 1, output, NULL, 0), 0);
-    assert_true(isnan(y[0]) && isnan(y[3]) && y[6] == -INFINITY && y[7] == 0.0f && y[8] == 0.0f && y[9] == -2000.0f);
-    cpu_call_close(&cpu);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -719,9 +539,6 @@ int main(void)
         cmocka_unit_test(argmax_any_axis_finds_the_first_largest),
         cmocka_unit_test(argmax_nan_never_wins),
         cmocka_unit_test(argmax_empty_axis_is_refused),
-        cmocka_unit_test(softmax_rows_of_any_length_match_the_formula),
-        cmocka_unit_test(softmax_levels_threads_and_forms_give_equal_bits),
-        cmocka_unit_test(softmax_extremes_follow_the_formula),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,8 @@
 /* Reductions: Sum, Mean, Max, Min, Prod, All, Any and EuclideanNorm, one tree for every device.
  *
- * Floating-point addition is not associative, so a sum's bits depend on the order of its additions. Gantry fixes that
- * order by the length of the sequence alone: not by threads, vector width, work-group size or the axes' places in
- * memory. So Sum and Mean of a tensor are bit-equal on the CPU backend at any instruction set, on PoCL and on GPUs, and
- * can be computed well on each.
+ * A sum's bits depend on the order of its additions. Gantry fixes that order by the length of the sequence alone: not
+ * by threads, vector width, work-group size or the axes' places in memory. So Sum and Mean have the same bits on the
+ * CPU backend at any instruction set, on PoCL and on GPUs.
  *
  *   A sequence is what becomes one element of the output: the reduced axes' elements in row-major order, x[0] to
  *   x[n - 1]. One element alone is the result (a copy, so that -0 stays). Otherwise:
@@ -16,25 +15,19 @@
  *       x:    0 1 2 ... 63 | 64 65 ... 127 | ...             lane 0 = ((+0 + x0) + x64) + x128 + ...
  *             `--------- one chunk, 64 rows of 64 ---------'
  *       fold: 0+32 1+33 ... 31+63  ->  0+16 ... 15+31  ->  ...  ->  0+1
- *       n = 16 Mi: 4096 chunks, then 1
- *
  * The identity is +0 for sums, 1 for products, -infinity or the least integer for Max, +infinity or the greatest for
- * Min. A lane that starts at +0 never becomes -0, and adding +0 changes nothing else, so a lane without elements may be folded or left
- * out: the bits are the same. That is what lets an implementation pad.
+ * Min. A lane that starts at +0 never becomes -0, so a lane without elements may be folded or left out: the bits are the same.
  *   Mean divides the sum by the length, correctly rounded, in the element type; for integers the sum is taken in 64
  * bits and the division truncates. Max and Min spread NaN; of zeros of two signs the earlier stays. Integers wrap.
  * EuclideanNorm is the root of a sum of squares. Halves become float32 when they are read, partial results are float32,
  * and the last level rounds once (reduce_finish.cl). All and Any are Min and Max of bytes.
  *
- * Cost: n operations, n / 4096 elements of scratch. The error of a sum is at most 70 roundings per level, where the
- * naive loop has n. Lanes are what vectors and work-items want: 64 float32 are four AVX-512 registers or two warps of
- * adjacent loads.
+ * Cost: n operations, n / 4096 elements of scratch. The error of a sum is at most 70 roundings per level.
  *
  * Forms here, all for one level, in -> out; out is [outer][chunks][columns], columns being the kept axes behind the
  * last reduced one:
- *   reduce_group   GPUs, few columns: a work-item for each lane of one chunk of one column; where sequences are
- *                  shorter than 64 there are as many lanes as the least power of two that holds them, and more chunks
- *                  in a group
+ *   reduce_group   GPUs, few columns: a work-item for each lane of one chunk of one column; sequences shorter than 64
+ *                  have as many lanes as the least power of two that holds them, and more chunks in a group
  *   reduce_few     GPUs, so few sequences that each can have a compute unit, up to four chunks: a work-group for a
  *                  whole sequence, its chunks and the level above them
  *   reduce_block8, reduce_block32
@@ -46,9 +39,8 @@
  *   reduce_wide    CPUs, many columns: a work-group of one for chunks of 256 columns, fold's order
  *   reduce_small   CPUs, short sequences: a work-group of one, 64 at a time turned into columns
  *
- * The fold's order: lanes visited with their six bits reversed, 0, 32, 16, 48, 8, ..., so that each is folded as soon
- * as its partner is there, like the carries of a binary counter; six partial sums are kept instead of 64.
- *
+ * The fold's order: lanes visited with their six bits reversed, 0, 32, 16, 48, ..., as a binary counter carries: each is
+ * folded as soon as its partner is there, and six partial sums are kept instead of 64.
  * Options: GANTRY_T_ID, the type that is read; GANTRY_REDUCE_OP 0 sum, 1 Max, 2 Min, 3 sum of integers in 64 bits,
  * 4 product, 5 sum of squares; GANTRY_SERIAL 1 for the forms of CPUs, 0 for those of GPUs. */
 
