@@ -288,10 +288,14 @@ static int has_algorithm(const gantry_op_call_t *call, const gantry__matmul_shap
 
     read_form(shape, call->outputs[0]->dtype, &form);
     form.left.alignment = form.right.alignment = form.out.alignment = gantry_k_size(form.dtype);
+    if (gantry__cuda_enter(device) != GANTRY__CU_SUCCESS) {
+        return 1; /* compute() finds that out, too, and says so */
+    }
     native = gantry__cublas_plan_take(device, &form, &plan);
     if (native == GANTRY__CUBLAS_SUCCESS) {
         gantry__cublas_plan_give(device, plan);
     }
+    gantry__cuda_leave(device);
     return native != GANTRY__CUBLAS_NOT_SUPPORTED && native != GANTRY__CUBLAS_ARCH_MISMATCH;
 }
 

@@ -141,20 +141,6 @@ static void release(gantry_backend_device_t *device, gantry__cublas_plan_t *plan
     gantry__host_free(device->host, plan, sizeof *plan);
 }
 
-static gantry__cublas_status_t fill(gantry_backend_device_t *device, gantry__cublas_plan_t *plan) {
-    gantry__cublas_status_t native = GANTRY__CUBLAS_NOT_INITIALIZED;
-
-    if (gantry__cuda_enter(device) != GANTRY__CU_SUCCESS) {
-        return native;
-    }
-    native = describe(device, plan);
-    if (native == GANTRY__CUBLAS_SUCCESS) {
-        native = choose(device, plan);
-    }
-    gantry__cuda_leave(device);
-    return native;
-}
-
 static gantry__cublas_status_t make(gantry_backend_device_t *device, const gantry__cublas_form_t *form,
                                     gantry__cublas_plan_t **out_plan) {
     gantry__cublas_plan_t *plan = gantry__cuda_alloc(device->host, sizeof *plan);
@@ -164,7 +150,10 @@ static gantry__cublas_status_t make(gantry_backend_device_t *device, const gantr
         return GANTRY__CUBLAS_NO_HOST_MEMORY;
     }
     plan->form = *form;
-    native = fill(device, plan);
+    native = describe(device, plan);
+    if (native == GANTRY__CUBLAS_SUCCESS) {
+        native = choose(device, plan);
+    }
     if (native != GANTRY__CUBLAS_SUCCESS) {
         release(device, plan);
         return native;

@@ -43,7 +43,7 @@ typedef struct gantry__cublas_plan_t {
     gantry__cublas_choice_t choice;
 } gantry__cublas_plan_t;
 
-/* The plan of a form, kept or made now, for a device whose handle is there; the context is entered only to make one. The library's
+/* The plan of a form, kept or made now, for a device whose handle is there and whose context is entered. The library's
  * number, or GANTRY__CUBLAS_NO_HOST_MEMORY, when it fails: nothing to give back then. */
 gantry__cublas_status_t gantry__cublas_plan_take(gantry_backend_device_t *device, const gantry__cublas_form_t *form,
                                                  gantry__cublas_plan_t **out_plan);
