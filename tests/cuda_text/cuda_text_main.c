@@ -25,7 +25,7 @@ enum { MOST_ARCHITECTURES = 8, SKIPPED = 77 };
 
 static const char usage[] =
     "usage: gantry_cuda_text [options]\n"
-    "  --all               all architectures (75, 80, 90, 100, 120), not only 75 and 90; also through ptxas\n"
+    "  --all               all architectures (75, 80, 90, 100, 120), not only 90; also through ptxas\n"
     "  --arch N[,N]        these architectures\n"
     "  --only TEXT         programs whose label contains TEXT\n"
     "  --jobs N            processes (default: 2)\n"
@@ -68,7 +68,7 @@ static int read_options(int argc, char **argv, options_t *o) {
     const char *environment = getenv("GANTRY_CUDA_NVRTC");
     *o = (options_t){.jobs = 2, .cases = GANTRY_CUDA_TEXT_CASES};
     o->nvrtc = environment && *environment ? environment : GANTRY_CUDA_FOLDER "/lib/libnvrtc.so.12";
-    (void)read_architectures("75,90", o);
+    (void)read_architectures("90", o);
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(word, "--all") == 0) {
