@@ -182,9 +182,12 @@ static int32_t make_output(gantry_op_call_t *call, int64_t *out_segments) {
                                           "the last segment id asks for more elements than a tensor can have");
         }
     }
+    if (status != GANTRY_K_OK) {
+        return status;
+    }
     memcpy(dims, data->dims, (size_t)data->rank * sizeof dims[0]);
     dims[0] = *out_segments = last + 1;
-    return status == GANTRY_K_OK ? call->services->allocate_output(call, 0, data->rank, dims) : status;
+    return call->services->allocate_output(call, 0, data->rank, dims);
 }
 
 static int32_t compute_sorted(gantry_op_call_t *call) {
