@@ -34,12 +34,17 @@ gantry_status_t gantry__infer_conv_2d(gantry__infer_t *call) {
     return conv_shape(call, call->shapes[0], call->shapes[1], &call->out_shapes[0]);
 }
 
+/* Asked before the format is checked. */
+static bool is_channels_first(const gantry__infer_t *call) {
+    return strcmp(gantry__infer_attr(call, "data_format")->s, "NCHW") == 0;
+}
+
 /* The image's shape from input_sizes: all of it, or TensorFlow's short form of its two dimensions. */
 static gantry_status_t read_image(gantry__infer_t *call, uint32_t input, const gantry_shape_t *filter,
                                   const gantry_shape_t *result, gantry_shape_t *out) {
     GANTRY__TRY(gantry__infer_dims(call, input, false, out));
     if (out->rank == 2 && filter->rank == 4 && result->rank == 4) {
-        const bool last = gantry__infer_attr(call, "data_format")->s[1] != 'C';
+        const bool last = !is_channels_first(call);
         const int64_t rows = out->dims[0], columns = out->dims[1], depth = filter->dims[2];
         *out = last ? (gantry_shape_t){.rank = 4, .dims = {result->dims[0], rows, columns, depth}}
                     : (gantry_shape_t){.rank = 4, .dims = {result->dims[0], depth, rows, columns}};
@@ -54,7 +59,7 @@ static gantry_status_t infer_transposed(gantry__infer_t *call, uint32_t sizes, c
                                         const gantry_shape_t *result) {
     gantry_shape_t *image = &call->out_shapes[0], wanted;
     GANTRY__TRY(read_image(call, sizes, filter, result, image));
-    const int channel = gantry__infer_attr(call, "data_format")->s[1] == 'C' ? 1 : 3;
+    const int channel = is_channels_first(call) ? 1 : 3;
     if (filter->rank == 4 && image->dims[channel] != filter->dims[2]) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "filter has %" PRId64 " channels and the images %" PRId64

@@ -60,7 +60,8 @@ static void on_signal(int number) {
     (void)raise(number);
 }
 
-void __asan_on_error(void); /* called by the sanitizer before it reports */
+/* Called by the sanitizer before it reports, which looks for it by name. */
+__attribute__((visibility("default"))) void __asan_on_error(void);
 void __asan_on_error(void) { say_current(); }
 
 /* ---- golden files ---- */
