@@ -158,11 +158,21 @@ static void explain_sorted(const gantry_op_call_t *call, int64_t position, char 
     (void)snprintf(text, text_bytes, "%s", is_negative ? "segment ids must be >= 0" : "segment ids are not increasing");
 }
 
+/* Segments that a tensor of data's rows may have; a row without elements counts as one of ones. */
+static int64_t most_segments(const gantry_arg_t *data) {
+    int64_t most = INT64_MAX / 16;
+
+    for (int32_t d = 1; d < data->rank; d++) {
+        most /= data->dims[d] > 0 ? data->dims[d] : 1;
+    }
+    return most;
+}
+
 /* As many segments as the last id says; it is read back for that. */
 static int32_t make_output(gantry_op_call_t *call, int64_t *out_segments) {
     const gantry_arg_t *data = call->inputs[0], *ids = call->inputs[1];
     const uint32_t bytes = gantry_k_size(ids->dtype);
-    const int64_t row_bytes = ids->element_count > 0 ? data->element_count / ids->element_count * 8 : 0;
+    const int64_t most = most_segments(data);
     int64_t last = -1, dims[GANTRY_K_MAX_RANK];
     int32_t narrow, status = GANTRY_K_OK;
     gantry_span_t span = ids->span;
@@ -177,7 +187,7 @@ static int32_t make_output(gantry_op_call_t *call, int64_t *out_segments) {
         if (status == GANTRY_K_OK && last < 0) {
             status = call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "segment ids must be >= 0");
         }
-        if (status == GANTRY_K_OK && last >= INT64_MAX / (row_bytes + 1)) {
+        if (status == GANTRY_K_OK && last >= most) {
             status = call->services->fail(call, GANTRY_K_INVALID_ARGUMENT,
                                           "the last segment id asks for more elements than a tensor can have");
         }

@@ -165,6 +165,9 @@ static void segment_id_that_no_tensor_can_hold_is_refused(void **state) {
         assert_null(gantry_segment_sum(scope, x, longs(scope, GANTRY_SHAPE(2), (const int64_t[]){0, lasts[i]})));
         expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "more elements than a tensor can have");
     }
+    const gantry_tensor_t *rows_of_none = ints(scope, GANTRY_SHAPE(2, 2, 0), (const int32_t[]){0});
+    assert_null(gantry_segment_sum(scope, rows_of_none, longs(scope, GANTRY_SHAPE(2), (const int64_t[]){0, INT64_MAX / 2})));
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "more elements than a tensor can have");
     end(&f, scope);
 }
 
