@@ -28,7 +28,7 @@ static const gantry_k_item_fn *find_functions(const gantry_k_items_t *items, con
     for (uint32_t r = 0; r < items->row_count; r++) {
         const gantry_k_item_row_t *row = &items->rows[r];
 
-        if (row->t == launch->t && row->s == launch->s && row->i == launch->i) {
+        if (row->t == launch->t && row->i == launch->i) {
             return row->functions;
         }
     }

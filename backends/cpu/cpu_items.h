@@ -18,10 +18,10 @@
 
 #include "portable/kernels/item.cl"
 
-#define GANTRY_ITEM_FUNCTIONS_(t, s, i) functions_##t##_##s##_##i
-#define GANTRY_ITEM_FUNCTIONS(t, s, i) GANTRY_ITEM_FUNCTIONS_(t, s, i)
+#define GANTRY_ITEM_FUNCTIONS_(t, i) functions_##t##_##i
+#define GANTRY_ITEM_FUNCTIONS(t, i) GANTRY_ITEM_FUNCTIONS_(t, i)
 #define GANTRY_ITEM_FUNCTION(name) GANTRY_RANGE_FN(name),
-#define GANTRY_ITEM_ROW(t_, s_, i_) {.t = t_, .s = s_, .i = i_, .functions = GANTRY_ITEM_FUNCTIONS(t_, s_, i_)},
+#define GANTRY_ITEM_ROW(t_, i_) {.t = t_, .i = i_, .functions = GANTRY_ITEM_FUNCTIONS(t_, i_)},
 
 /* GANTRY_ITEM_ROWS is what the header of the types defined. */
 #define GANTRY_CPU_ITEM_FAMILY(family)                                                                      \

@@ -6,26 +6,22 @@
 #define GANTRY_ITEM_LIST GANTRY_LOSS_ITEMS
 
 #define GANTRY_T_ID 1
-#define GANTRY_S_ID 0
 #define GANTRY_I_ID 3
 #include "cpu/cpu_item_rows.h"
 
 #define GANTRY_T_ID 1
-#define GANTRY_S_ID 0
 #define GANTRY_I_ID 9
 #include "cpu/cpu_item_rows.h"
 
 #define GANTRY_T_ID 2
-#define GANTRY_S_ID 0
 #define GANTRY_I_ID 3
 #include "cpu/cpu_item_rows.h"
 
 #define GANTRY_T_ID 2
-#define GANTRY_S_ID 0
 #define GANTRY_I_ID 9
 #include "cpu/cpu_item_rows.h"
 
 #define GANTRY_ITEM_ROWS \
-    GANTRY_ITEM_ROW(1, 0, 3) GANTRY_ITEM_ROW(1, 0, 9) GANTRY_ITEM_ROW(2, 0, 3) GANTRY_ITEM_ROW(2, 0, 9)
+    GANTRY_ITEM_ROW(1, 3) GANTRY_ITEM_ROW(1, 9) GANTRY_ITEM_ROW(2, 3) GANTRY_ITEM_ROW(2, 9)
 
 GANTRY_CPU_ITEM_FAMILY(loss);

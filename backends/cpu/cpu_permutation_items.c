@@ -5,15 +5,11 @@
 #define GANTRY_ITEM_TEXT_FILE "portable/kernels/permutation.cl"
 #define GANTRY_ITEM_LIST GANTRY_PERMUTATION_ITEMS
 #define GANTRY_T_ID 3
-#define GANTRY_S_ID 0
-#define GANTRY_I_ID 0
 #include "cpu/cpu_item_rows.h"
 
 #define GANTRY_T_ID 9
-#define GANTRY_S_ID 0
-#define GANTRY_I_ID 0
 #include "cpu/cpu_item_rows.h"
 
-#define GANTRY_ITEM_ROWS GANTRY_ITEM_ROW(3, 0, 0) GANTRY_ITEM_ROW(9, 0, 0)
+#define GANTRY_ITEM_ROWS GANTRY_ITEM_ROW(3, 0) GANTRY_ITEM_ROW(9, 0)
 
 GANTRY_CPU_ITEM_FAMILY(permutation);

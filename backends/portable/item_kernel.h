@@ -23,7 +23,7 @@ enum { GANTRY_K_ITEM_SPANS = 5 };
 /* One launch of one item over [0, count). */
 typedef struct gantry_k_item_launch_t {
     uint32_t item;      /* its number in the family's list */
-    int32_t t, s, i;    /* element types T, S, I of the text; 0 where it has none */
+    int32_t t, i;       /* element types T and I of the text; 0 where it has none */
     int64_t count;      /* at least 1 */
     int64_t item_bytes; /* written by an item; 0: of a T */
     int32_t is_costly;  /* an item is worth dozens of instructions: shorter runs */
@@ -43,7 +43,7 @@ typedef void (*gantry_k_item_fn)(void *const *spans, const void *parameters, int
 
 /* The functions of a family for one choice of types, in the order of its list. */
 typedef struct gantry_k_item_row_t {
-    int32_t t, s, i;
+    int32_t t, i;
     const gantry_k_item_fn *functions;
 } gantry_k_item_row_t;
 
@@ -102,10 +102,12 @@ static inline int32_t gantry_k_run_runs(gantry_op_call_t *call, gantry_k_item_la
 
 #define GANTRY_K_COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 
-/* The family's device text, of these parts after the common ones, and its items' names. The CPU's half is defined by
- * cpu/cpu_item_family.h, in a file of the CPU backend. */
+/* The family's device text, of these parts after the common ones; its items' names, and their numbers ITEM_name. The CPU's
+ * half is defined by GANTRY_CPU_ITEM_FAMILY (cpu/cpu_items.h), in a file of the CPU backend. */
 #define GANTRY_K_ITEM_NAME(name) #name,
+#define GANTRY_K_ITEM_NUMBER(name) ITEM_##name,
 #define GANTRY_K_ITEM_TEXTS(family, ITEMS, ...)                                                                       \
+    enum { ITEMS(GANTRY_K_ITEM_NUMBER) };                                                                              \
     static const char *const family##_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types,       \
                                                  gantry__text_half,    gantry__text_work,   gantry__text_item,        \
                                                  __VA_ARGS__};                                                        \

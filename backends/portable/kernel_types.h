@@ -34,7 +34,6 @@ enum {
 #define GANTRY_K_INTS (GANTRY_K_BIT(GANTRY_K_INT32) | GANTRY_K_BIT(GANTRY_K_INT64))
 #define GANTRY_K_NUMBERS (GANTRY_K_FLOATS | GANTRY_K_INTS)
 #define GANTRY_K_BOOLS GANTRY_K_BIT(GANTRY_K_BOOL)
-#define GANTRY_K_ALL (GANTRY_K_NUMBERS | GANTRY_K_BOOLS) /* that every family of ops computes with */
 /* Stored as 16 bits, computed with as float32: in matrix products and Cast. */
 #define GANTRY_K_HALVES (GANTRY_K_BIT(GANTRY_K_FLOAT16) | GANTRY_K_BIT(GANTRY_K_BFLOAT16))
 /* What families with all types take. */

@@ -3,12 +3,6 @@
 #include "portable/kernels/clip.cl"
 #include "portable/portable_clip.h"
 
-enum {
-#define ITEM(name) ITEM_##name,
-    GANTRY_CLIP_ITEMS(ITEM)
-#undef ITEM
-};
-
 GANTRY_K_ITEM_TEXTS(clip, GANTRY_CLIP_ITEMS, gantry__text_clip);
 
 static int32_t compute_clip(gantry_op_call_t *call) {

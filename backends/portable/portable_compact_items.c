@@ -5,12 +5,6 @@
 
 #define MOST_LEVELS 12 /* 64 to this power is more than any count */
 
-enum {
-#define ITEM(name) ITEM_##name,
-    GANTRY_COMPACT_ITEMS(ITEM)
-#undef ITEM
-};
-
 GANTRY_K_ITEM_TEXTS(compact, GANTRY_COMPACT_ITEMS, gantry__text_indices, gantry__text_compact);
 
 static int64_t chunks_of(int64_t count) {

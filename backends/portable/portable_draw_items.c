@@ -4,12 +4,6 @@
 #include "portable/portable_draw.h"
 #include "portable/random_seed.h"
 
-enum {
-#define ITEM(name) ITEM_##name,
-    GANTRY_DRAW_ITEMS(ITEM)
-#undef ITEM
-};
-
 GANTRY_K_ITEM_TEXTS(draw, GANTRY_DRAW_ITEMS, gantry__text_math_float32, gantry__text_math_float64, gantry__text_philox,
                     gantry__text_draw);
 

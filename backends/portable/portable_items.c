@@ -12,7 +12,7 @@ static void write_options(const gantry_op_call_t *call, const gantry_k_item_laun
     const struct {
         char letter;
         int32_t dtype;
-    } types[] = {{'T', launch->t}, {'S', launch->s}, {'I', launch->i}};
+    } types[] = {{'T', launch->t}, {'I', launch->i}};
 
     for (size_t k = 0; k < GANTRY_K_COUNT_OF(types); k++) {
         if (types[k].dtype != 0) {

@@ -6,12 +6,6 @@
 #include "portable/kernels/loss.cl"
 #include "portable/portable_loss.h"
 
-enum {
-#define ITEM(name) ITEM_##name,
-    GANTRY_LOSS_ITEMS(ITEM)
-#undef ITEM
-};
-
 GANTRY_K_ITEM_TEXTS(loss, GANTRY_LOSS_ITEMS, gantry__text_loss);
 
 static void explain(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes) {

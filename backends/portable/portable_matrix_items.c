@@ -3,12 +3,6 @@
 #include "portable/kernels/matrix.cl"
 #include "portable/portable_matrix.h"
 
-enum {
-#define ITEM(name) ITEM_##name,
-    GANTRY_MATRIX_ITEMS(ITEM)
-#undef ITEM
-};
-
 GANTRY_K_ITEM_TEXTS(matrix, GANTRY_MATRIX_ITEMS, gantry__text_matrix);
 
 static int32_t compute_band(gantry_op_call_t *call) {

@@ -3,12 +3,6 @@
 #include "portable/kernels/permutation.cl"
 #include "portable/portable_permutation.h"
 
-enum {
-#define ITEM(name) ITEM_##name,
-    GANTRY_PERMUTATION_ITEMS(ITEM)
-#undef ITEM
-};
-
 GANTRY_K_ITEM_TEXTS(permutation, GANTRY_PERMUTATION_ITEMS, gantry__text_permutation);
 
 static int32_t compute_invert(gantry_op_call_t *call) {

@@ -6,18 +6,10 @@ GANTRY_K_ITEM_TEXTS(pool, GANTRY_POOL_ITEMS, gantry__text_window, gantry__text_p
 
 static int32_t compute_max_pool(gantry_op_call_t *call)
 {
-    const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
     gantry_window_t window;
-    gantry_k_item_launch_t launch = {.t = x->dtype,
-                                     .count = out->element_count,
-                                     .is_costly = 1,
-                                     .parameters = &window,
-                                     .parameter_bytes = sizeof window,
-                                     .spans = {x->span, out->span},
-                                     .span_count = 2};
 
     gantry__window_of_pool(call, &window);
-    return gantry_k_run_items(call, &launch);
+    return gantry__window_run(call, ITEM_max_pool, call->inputs[0], NULL, &window);
 }
 
 static const gantry_type_constraint_t max_pool_types[] = {{"T", GANTRY_K_NUMERIC}};

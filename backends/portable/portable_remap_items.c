@@ -7,12 +7,6 @@
 #include "portable/kernels/remap.cl"
 #include "portable/portable_remap.h"
 
-enum {
-#define ITEM(name) ITEM_##name,
-    GANTRY_REMAP_ITEMS(ITEM)
-#undef ITEM
-};
-
 GANTRY_K_ITEM_TEXTS(remap, GANTRY_REMAP_ITEMS, gantry__text_remap);
 
 static gantry_remap_t begin(const gantry_op_call_t *call) {

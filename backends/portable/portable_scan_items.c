@@ -3,12 +3,6 @@
 #include "portable/kernels/scan.cl"
 #include "portable/portable_scan.h"
 
-enum {
-#define ITEM(name) ITEM_##name,
-    GANTRY_SCAN_ITEMS(ITEM)
-#undef ITEM
-};
-
 GANTRY_K_ITEM_TEXTS(scan, GANTRY_SCAN_ITEMS, gantry__text_math_float32, gantry__text_math_float64, gantry__text_scan);
 
 /* The type whose program scans this one: integers of a size wrap alike. */

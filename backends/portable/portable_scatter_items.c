@@ -8,12 +8,6 @@
 
 #define MOST_SLICES INT64_C(0xffffffff) /* that keys can number, one kept for none */
 
-enum {
-#define ITEM(name) ITEM_##name,
-    GANTRY_SCATTER_ITEMS(ITEM)
-#undef ITEM
-};
-
 GANTRY_K_ITEM_TEXTS(scatter, GANTRY_SCATTER_ITEMS, gantry__text_indices, gantry__text_scatter);
 
 static int32_t run(gantry_op_call_t *call, gantry_k_item_launch_t *launch) {

@@ -7,12 +7,6 @@
 
 #include "portable/portable_scatter.h"
 
-enum {
-#define ITEM(name) ITEM_##name,
-    GANTRY_SEGMENT_ITEMS(ITEM)
-#undef ITEM
-};
-
 GANTRY_K_ITEM_TEXTS(segment, GANTRY_SEGMENT_ITEMS, gantry__text_indices, gantry__text_segment);
 
 /* How an op combines, and what of nothing is. */

@@ -1,12 +1,6 @@
 /* Sorting along an axis, and searches in what is sorted: Sort, ArgSort, TopK, LowerBound, UpperBound, InTopK. */
 #include "portable/portable_sort.h"
 
-enum {
-#define ITEM(name) ITEM_##name,
-    GANTRY_SORT_ITEMS(ITEM)
-#undef ITEM
-};
-
 GANTRY_K_ITEM_TEXTS(sort, GANTRY_SORT_ITEMS, gantry__text_indices, gantry__text_sort);
 
 static int32_t run(gantry_op_call_t *call, gantry_k_item_launch_t *launch) {

@@ -3,12 +3,6 @@
 #include "portable/kernels/space_batch.cl"
 #include "portable/portable_space_batch.h"
 
-enum {
-#define ITEM(name) ITEM_##name,
-    GANTRY_SPACE_BATCH_ITEMS(ITEM)
-#undef ITEM
-};
-
 GANTRY_K_ITEM_TEXTS(space_batch, GANTRY_SPACE_BATCH_ITEMS, gantry__text_space_batch);
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }

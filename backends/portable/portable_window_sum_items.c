@@ -2,69 +2,38 @@
 #include "portable/portable_windows.h"
 #include "portable/window_shape.h"
 
-enum {
-#define ITEM(name) ITEM_##name,
-    GANTRY_WINDOW_SUM_ITEMS(ITEM)
-#undef ITEM
-};
-
 GANTRY_K_ITEM_TEXTS(window_sum, GANTRY_WINDOW_SUM_ITEMS, gantry__text_window, gantry__text_window_sum);
 
 static int32_t compute_avg_pool(gantry_op_call_t *call)
 {
-    const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
     gantry_window_t window;
-    gantry_k_item_launch_t launch = {.item = ITEM_avg_pool,
-                                     .t = x->dtype,
-                                     .count = out->element_count,
-                                     .is_costly = 1,
-                                     .parameters = &window,
-                                     .parameter_bytes = sizeof window,
-                                     .spans = {x->span, out->span},
-                                     .span_count = 2};
 
     gantry__window_of_pool(call, &window);
-    return gantry_k_run_items(call, &launch);
+    return gantry__window_run(call, ITEM_avg_pool, call->inputs[0], NULL, &window);
 }
 
 static int32_t compute_depthwise(gantry_op_call_t *call)
 {
     static const gantry__window_names_t names = {"strides", "dilations"};
-    const gantry_arg_t *x = call->inputs[0], *filter = call->inputs[1], *out = call->outputs[0];
+    const gantry_arg_t *x = call->inputs[0], *filter = call->inputs[1];
     gantry_window_t window;
-    gantry_k_item_launch_t launch = {.item = ITEM_depthwise,
-                                     .t = x->dtype,
-                                     .count = out->element_count,
-                                     .is_costly = 1,
-                                     .parameters = &window,
-                                     .parameter_bytes = sizeof window,
-                                     .spans = {x->span, filter->span, out->span},
-                                     .span_count = 3};
 
-    gantry__window_fill(call, &names, x, out, filter->dims[0], filter->dims[1], &window);
+    gantry__window_fill(call, &names, x, call->outputs[0], filter->dims[0], filter->dims[1], &window);
     window.depth = filter->dims[3];
-    return gantry_k_run_items(call, &launch);
+    return gantry__window_run(call, ITEM_depthwise, x, filter, &window);
 }
 
 /* The image is the output here; inputs are the patches, as [batch, y, x, rows * columns * channels], and the sizes. */
 static int32_t compute_fold(gantry_op_call_t *call)
 {
     static const gantry__window_names_t names = {"strides", "rates"};
-    const gantry_arg_t *patches = call->inputs[0], *out = call->outputs[0];
+    const gantry_arg_t *patches = call->inputs[0];
     gantry_window_t window;
     int64_t rows, columns;
-    gantry_k_item_launch_t launch = {.item = ITEM_fold,
-                                     .t = out->dtype,
-                                     .count = out->element_count,
-                                     .is_costly = 1,
-                                     .parameters = &window,
-                                     .parameter_bytes = sizeof window,
-                                     .spans = {patches->span, out->span},
-                                     .span_count = 2};
 
     gantry__window_size(call, "ksizes", &rows, &columns);
-    gantry__window_fill(call, &names, out, patches, rows, columns, &window);
-    return gantry_k_run_items(call, &launch);
+    gantry__window_fill(call, &names, call->outputs[0], patches, rows, columns, &window);
+    return gantry__window_run(call, ITEM_fold, patches, NULL, &window);
 }
 
 static const gantry_type_constraint_t floating_types[] = {{"T", GANTRY_K_FLOATING}};

@@ -70,3 +70,22 @@ void gantry__window_of_pool(const gantry_op_call_t *call, gantry_window_t *out)
     gantry__window_size(call, "ksize", &rows, &columns);
     gantry__window_fill(call, &names, call->inputs[0], call->outputs[0], rows, columns, out);
 }
+
+int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *x, const gantry_arg_t *filter,
+                           gantry_window_t *window)
+{
+    const gantry_arg_t *out = call->outputs[0];
+    gantry_k_item_launch_t launch = {.item = item,
+                                     .t = out->dtype,
+                                     .count = out->element_count,
+                                     .is_costly = 1,
+                                     .parameters = window,
+                                     .parameter_bytes = sizeof *window};
+
+    launch.spans[launch.span_count++] = x->span;
+    if (filter != NULL) {
+        launch.spans[launch.span_count++] = filter->span;
+    }
+    launch.spans[launch.span_count++] = out->span;
+    return gantry_k_run_items(call, &launch);
+}

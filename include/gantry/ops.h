@@ -135,18 +135,15 @@ GANTRY_API const gantry_tensor_t *gantry_matmul(gantry_scope_t *scope, const gan
 }
 #endif
 
-/* further families */
-#include <gantry/ops_index.h>
-#include <gantry/ops_sort.h>
-/* ---- further families, a header each ---- */
-
-#include <gantry/ops_window.h>
-#include <gantry/ops_compose.h>
-#include <gantry/ops_reduce.h>
-/* further families */
-#include <gantry/ops_matrix.h>
-#include <gantry/ops_shape.h>
 /* ---- families with a header of their own ---- */
+
+#include <gantry/ops_compose.h>
+#include <gantry/ops_index.h>
+#include <gantry/ops_matrix.h>
 #include <gantry/ops_random.h>
+#include <gantry/ops_reduce.h>
+#include <gantry/ops_shape.h>
+#include <gantry/ops_sort.h>
+#include <gantry/ops_window.h>
 
 #endif

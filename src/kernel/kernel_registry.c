@@ -10,6 +10,7 @@ typedef struct source_t {
     gantry__kernel_registry_t *registry;
     const gantry__log_t *log;
     const char *name;
+    uint64_t dtype_mask;
 } source_t;
 
 static bool is_well_formed(const gantry_kernel_def_t *def) {
@@ -29,7 +30,7 @@ static gantry_status_t add_all(const source_t *source, const gantry_kernel_def_t
                                sizeof *registry->entries)) {
             return GANTRY_RESOURCE_EXHAUSTED;
         }
-        registry->entries[registry->count++] = (gantry__kernel_entry_t){kernels[i], source->name};
+        registry->entries[registry->count++] = (gantry__kernel_entry_t){kernels[i], source->name, source->dtype_mask};
     }
     return GANTRY_OK;
 }
@@ -45,6 +46,7 @@ static gantry_status_t add_backend(source_t source, const gantry__backend_t *bac
 
 static gantry_status_t add_packs(source_t source, const gantry_backend_t *table, const gantry_device_info_t *info) {
     if (!GANTRY_ABI_HAS(table, program) || !table->program) return GANTRY_OK;
+    source.dtype_mask = info->dtype_mask;
     for (size_t i = 0; i < gantry__builtin_pack_count; ++i) {
         const gantry_kernel_pack_t *pack = NULL;
         if (gantry__builtin_packs[i](GANTRY_ABI_VERSION, &pack) != 0 || !(pack->program_kinds & info->program_kinds))
@@ -70,7 +72,7 @@ gantry_status_t gantry__kernel_registry_init(gantry__kernel_registry_t *registry
                                              const gantry__log_t *log, const gantry__backend_t *backend,
                                              uint32_t device_index, const gantry_device_info_t *info) {
     *registry = (gantry__kernel_registry_t){.heap = heap};
-    source_t source = {registry, log, "core"};
+    source_t source = {registry, log, "core", UINT64_MAX};
     const gantry_kernel_def_t *const *core;
     uint32_t core_count = gantry__core_kernels(&core);
     gantry_status_t status = add_all(&source, core, core_count);
@@ -106,11 +108,18 @@ const gantry__kernel_entry_t *gantry__kernel_registry_find(const gantry__kernel_
     return registry->entries + low;
 }
 
-bool gantry__kernel_takes_types(const gantry_kernel_def_t *def, const gantry_attr_t *attrs, size_t attr_count) {
+/* No device computes with complex numbers: who takes them moves elements as bits, whatever the device's types are. */
+static uint64_t taken_types(const gantry__kernel_entry_t *entry, const gantry_type_constraint_t *constraint) {
+    bool moves_bits = (constraint->dtype_mask >> GANTRY_COMPLEX64 & 1) != 0;
+    return moves_bits ? constraint->dtype_mask : constraint->dtype_mask & entry->dtype_mask;
+}
+
+bool gantry__kernel_takes_types(const gantry__kernel_entry_t *entry, const gantry_attr_t *attrs, size_t attr_count) {
+    const gantry_kernel_def_t *def = entry->def;
     for (uint32_t i = 0; i < def->type_count; ++i) {
         for (size_t j = 0; j < attr_count; ++j) {
             if (attrs[j].kind != GANTRY_ATTR_TYPE || strcmp(attrs[j].name, def->types[i].attr) != 0) continue;
-            if (!(def->types[i].dtype_mask >> attrs[j].i & 1)) return false;
+            if (!(taken_types(entry, &def->types[i]) >> attrs[j].i & 1)) return false;
         }
     }
     return true;

@@ -16,7 +16,8 @@
 
 typedef struct gantry__kernel_entry_t {
     const gantry_kernel_def_t *def;
-    const char *source; /* backend or pack: "cpu", "portable/elementwise", "core" */
+    const char *source;   /* backend or pack: "cpu", "portable/elementwise", "core" */
+    uint64_t dtype_mask;  /* what its programs may compute with: of a pack the device's types, else all */
 } gantry__kernel_entry_t;
 
 typedef struct gantry__kernel_registry_t {
@@ -33,8 +34,8 @@ void gantry__kernel_registry_deinit(gantry__kernel_registry_t *registry);
 /* The kernels of op; *out_count may be 0. */
 const gantry__kernel_entry_t *gantry__kernel_registry_find(const gantry__kernel_registry_t *registry, const char *op, size_t *out_count);
 
-/* Do the kernel's type constraints allow these type attributes (attrs of kind TYPE; others are passed over)? */
-bool gantry__kernel_takes_types(const gantry_kernel_def_t *def, const gantry_attr_t *attrs, size_t attr_count);
+/* Do the kernel's type constraints, and its device, allow these type attributes (attrs of kind TYPE; others are passed over)? */
+bool gantry__kernel_takes_types(const gantry__kernel_entry_t *entry, const gantry_attr_t *attrs, size_t attr_count);
 
 /* Does the kernel want this input or output in host memory? */
 bool gantry__kernel_has_host_arg(const gantry_kernel_def_t *def, const char *name);

@@ -7,12 +7,8 @@
 #define SET_NUMBERS (SET_FLOATS | SET_INTS)
 #define SET_HALVES (GANTRY__TYPE_BIT(GANTRY_FLOAT16) | GANTRY__TYPE_BIT(GANTRY_BFLOAT16))
 #define SET_MULTIPLIED (SET_NUMBERS | SET_HALVES)
-#define SET_COMPUTED (SET_NUMBERS | GANTRY__TYPE_BIT(GANTRY_BOOL))
-#define SET_CONVERTED (SET_COMPUTED | SET_HALVES)
-/* What the ops of a whole family take; FLOATS, INTS and NUMBERS above are what the ops that are not widened yet take. */
 #define SET_FLOATING (SET_FLOATS | SET_HALVES)
-#define SET_SIGNED                                                                                            \
-    (SET_INTS | GANTRY__TYPE_BIT(GANTRY_INT8) | GANTRY__TYPE_BIT(GANTRY_INT16))
+#define SET_SIGNED (SET_INTS | GANTRY__TYPE_BIT(GANTRY_INT8) | GANTRY__TYPE_BIT(GANTRY_INT16))
 #define SET_UNSIGNED                                                                                                   \
     (GANTRY__TYPE_BIT(GANTRY_UINT8) | GANTRY__TYPE_BIT(GANTRY_UINT16) | GANTRY__TYPE_BIT(GANTRY_UINT32) |              \
      GANTRY__TYPE_BIT(GANTRY_UINT64))

@@ -82,7 +82,7 @@ static bool try_device(const gantry__place_request_t *request, logical_t *device
     plan->kernel_count = 0;
     for (size_t i = 0; i < count && plan->kernel_count < GANTRY__MAX_CANDIDATES; ++i) {
         const gantry_kernel_def_t *def = entries[i].def;
-        if (!gantry__kernel_takes_types(def, request->attrs, request->op->attr_count)) continue;
+        if (!gantry__kernel_takes_types(&entries[i], request->attrs, request->op->attr_count)) continue;
         if (!takes_call(request, device, view, def)) {
             why = GANTRY_REFUSED_KERNEL_DECLINED;
             continue;

@@ -117,7 +117,7 @@ static void judge_entry(const text_program_t *program, int architecture, const t
 static bool uses_library(const text_program_t *program) {
     bool includes = false;
     for (uint32_t i = 0; i < program->source->part_count; i++)
-        includes |= strstr(program->source->parts[i], "gantry_sin_f64") != NULL;
+        includes |= strstr(program->source->parts[i], "gantry__canonical_f64") != NULL;
     return includes && strstr(program->options, "GANTRY_T_ID=2 ") != NULL;
 }
 

@@ -113,7 +113,7 @@ static inline int add_device(const char *type, int index, int backend, uint32_t 
 static inline void add_kernel(uint32_t devices, const gantry_kernel_def_t *def) {
     for (size_t i = 0; i < machine.table.physical_count; ++i) {
         gantry__kernel_registry_t *registry = &machine.registries[i];
-        if (devices >> i & 1) registry->entries[registry->count++] = (gantry__kernel_entry_t){def, "table"};
+        if (devices >> i & 1) registry->entries[registry->count++] = (gantry__kernel_entry_t){def, "table", UINT64_MAX};
     }
 }
 

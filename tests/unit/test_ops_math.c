@@ -1,39 +1,12 @@
 /* The elementwise C functions of ops.h: each runs the op of its name. What the ops give is the golden files' to say. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include <gantry/gantry.h>
+#include "cpu_scope.h"
 
 #define COUNT 3
 
-typedef struct fixture_t {
-    gantry_runtime_t *runtime;
-    gantry_scope_t *scope;
-} fixture_t;
-
-static int set_up(void **state) {
-    static fixture_t fixture;
-    assert_int_equal(gantry_runtime_create(NULL, &fixture.runtime), GANTRY_OK);
-    fixture.scope = gantry_scope_begin(fixture.runtime, "/CPU:0");
-    assert_non_null(fixture.scope);
-    *state = &fixture;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    fixture_t *f = *state;
-    (void)gantry_scope_end(f->scope);
-    gantry_runtime_release(f->runtime);
-    return 0;
-}
-
 /* Of a type that the op takes: bool for logical ops, int32 for those of bits, else float32. */
-static const gantry_tensor_t *operand(const fixture_t *f, const char *op, int second) {
+static const gantry_tensor_t *operand(const cpu_scope_t *f, const char *op, int second) {
     static const float floats[2][COUNT] = {{0.25f, -0.5f, 3.0f}, {2.0f, 0.75f, -1.0f}};
     static const int32_t ints[2][COUNT] = {{5, -6, 7}, {3, 1, 2}};
     static const bool bools[2][COUNT] = {{true, false, true}, {true, true, false}};
@@ -46,7 +19,7 @@ static const gantry_tensor_t *operand(const fixture_t *f, const char *op, int se
     return gantry_constant(f->scope, GANTRY_FLOAT32, GANTRY_SHAPE(COUNT), floats[second], sizeof floats[0]);
 }
 
-static void check_same(const fixture_t *f, const char *op, const gantry_tensor_t *got,
+static void check_same(const cpu_scope_t *f, const char *op, const gantry_tensor_t *got,
                        const gantry_tensor_t *const *inputs, size_t input_count, const gantry_attr_value_t *attrs,
                        size_t attr_count) {
     const gantry_tensor_t *wanted = NULL;
@@ -63,7 +36,7 @@ static void check_same(const fixture_t *f, const char *op, const gantry_tensor_t
 }
 
 static void unary_functions_run_the_op_of_their_name(void **state) {
-    const fixture_t *f = *state;
+    const cpu_scope_t *f = *state;
 #define CHECK_UNARY(name, token, op)                                         \
     {                                                                        \
         const gantry_tensor_t *x = operand(f, op, 0);                        \
@@ -73,7 +46,7 @@ static void unary_functions_run_the_op_of_their_name(void **state) {
 }
 
 static void binary_functions_run_the_op_of_their_name(void **state) {
-    const fixture_t *f = *state;
+    const cpu_scope_t *f = *state;
 #define CHECK_BINARY(name, token, op)                                                         \
     {                                                                                         \
         const gantry_tensor_t *inputs[] = {operand(f, op, 0), operand(f, op, 1)};             \
@@ -83,7 +56,7 @@ static void binary_functions_run_the_op_of_their_name(void **state) {
 }
 
 static void functions_with_attributes_pass_them_on(void **state) {
-    const fixture_t *f = *state;
+    const cpu_scope_t *f = *state;
     const gantry_tensor_t *x = operand(f, "Gelu", 0);
     const gantry_attr_value_t alpha = {.name = "alpha", .kind = GANTRY_KIND_FLOAT, .f = 0.5};
     check_same(f, "LeakyRelu", gantry_leaky_relu(f->scope, x, 0.5f), &x, 1, &alpha, 1);
@@ -97,7 +70,7 @@ static void functions_with_attributes_pass_them_on(void **state) {
 
 /* Other names of TensorFlow's for the same ops. */
 static void aliases_are_the_same_ops(void **state) {
-    const fixture_t *f = *state;
+    const cpu_scope_t *f = *state;
     const gantry_tensor_t *inputs[] = {operand(f, "Div", 0), operand(f, "Div", 1)};
     check_same(f, "Inv", gantry_reciprocal(f->scope, inputs[0]), inputs, 1, NULL, 0);
     check_same(f, "Mod", gantry_truncate_mod(f->scope, inputs[0], inputs[1]), inputs, 2, NULL, 0);
@@ -105,10 +78,10 @@ static void aliases_are_the_same_ops(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(unary_functions_run_the_op_of_their_name, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(binary_functions_run_the_op_of_their_name, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(functions_with_attributes_pass_them_on, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(aliases_are_the_same_ops, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unary_functions_run_the_op_of_their_name, cpu_scope_set_up, cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(binary_functions_run_the_op_of_their_name, cpu_scope_set_up, cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(functions_with_attributes_pass_them_on, cpu_scope_set_up, cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(aliases_are_the_same_ops, cpu_scope_set_up, cpu_scope_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,38 +1,11 @@
 /* The C functions of ops_window.h: that options become the attributes they stand for. What the ops give is the golden
  * files' to say. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include <gantry/gantry.h>
-
-typedef struct fixture_t {
-    gantry_runtime_t *runtime;
-    gantry_scope_t *scope;
-} fixture_t;
-
-static int set_up(void **state) {
-    static fixture_t fixture;
-    assert_int_equal(gantry_runtime_create(NULL, &fixture.runtime), GANTRY_OK);
-    fixture.scope = gantry_scope_begin(fixture.runtime, "/CPU:0");
-    assert_non_null(fixture.scope);
-    *state = &fixture;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    fixture_t *f = *state;
-    (void)gantry_scope_end(f->scope);
-    gantry_runtime_release(f->runtime);
-    return 0;
-}
+#include "cpu_scope.h"
 
 /* 1, 2, 3, ... */
-static const gantry_tensor_t *counted(const fixture_t *f, gantry_shape_t shape) {
+static const gantry_tensor_t *counted(const cpu_scope_t *f, gantry_shape_t shape) {
     float values[256];
     const int64_t count = gantry_shape_elements(&shape);
     assert_in_range(count, 0, 256);
@@ -40,7 +13,7 @@ static const gantry_tensor_t *counted(const fixture_t *f, gantry_shape_t shape) 
     return gantry_constant(f->scope, GANTRY_FLOAT32, shape, values, (size_t)count * sizeof *values);
 }
 
-static void check(const fixture_t *f, const gantry_tensor_t *got, gantry_shape_t shape, const float *wanted) {
+static void check(const cpu_scope_t *f, const gantry_tensor_t *got, gantry_shape_t shape, const float *wanted) {
     float values[256];
     if (!got) fail_msg("%s", gantry_scope_message(f->scope));
     assert_true(gantry_shape_equal(gantry_tensor_shape(got), &shape));
@@ -50,7 +23,7 @@ static void check(const fixture_t *f, const gantry_tensor_t *got, gantry_shape_t
 }
 
 static void conv2d_without_options_keeps_the_size(void **state) {
-    const fixture_t *f = *state;
+    const cpu_scope_t *f = *state;
     /* ones over {1..9}: sums of the 2 x 2 to the right and below, cut at the border */
     const float sums[] = {12, 16, 9, 24, 28, 15, 15, 17, 9};
     const float ones[] = {1, 1, 1, 1};
@@ -59,7 +32,7 @@ static void conv2d_without_options_keeps_the_size(void **state) {
 }
 
 static void conv2d_with_all_options_does_as_they_say(void **state) {
-    const fixture_t *f = *state;
+    const cpu_scope_t *f = *state;
     const gantry_window_options_t options = {.strides = {2, 1},
                                              .dilations = {1, 2},
                                              .padding = GANTRY_PADDING_EXPLICIT,
@@ -74,7 +47,7 @@ static void conv2d_with_all_options_does_as_they_say(void **state) {
 }
 
 static void depthwise_conv2d_valid_has_outputs_per_channel(void **state) {
-    const fixture_t *f = *state;
+    const cpu_scope_t *f = *state;
     const gantry_window_options_t valid = {.padding = GANTRY_PADDING_VALID};
     const float filter[] = {1, 10, 100, 1000}; /* [1, 1, 2, 2] */
     const float wanted[] = {1, 10, 200, 2000};
@@ -86,7 +59,7 @@ static void depthwise_conv2d_valid_has_outputs_per_channel(void **state) {
 }
 
 static void conv2d_transpose_makes_the_larger_image(void **state) {
-    const fixture_t *f = *state;
+    const cpu_scope_t *f = *state;
     const gantry_window_options_t options = {.strides = {2, 2}, .padding = GANTRY_PADDING_VALID};
     const float ones[] = {1, 1, 1, 1};
     const float wanted[] = {1, 1, 2, 2, 1, 1, 2, 2};
@@ -97,7 +70,7 @@ static void conv2d_transpose_makes_the_larger_image(void **state) {
 }
 
 static void conv1d_takes_the_first_stride_and_dilation(void **state) {
-    const fixture_t *f = *state;
+    const cpu_scope_t *f = *state;
     const gantry_window_options_t options = {.strides = {2}, .dilations = {3}, .padding = GANTRY_PADDING_VALID};
     const float ones[] = {1, 1};
     const float wanted[] = {5, 9};
@@ -106,7 +79,7 @@ static void conv1d_takes_the_first_stride_and_dilation(void **state) {
 }
 
 static void pools_take_windows_and_strides(void **state) {
-    const fixture_t *f = *state;
+    const cpu_scope_t *f = *state;
     const gantry_window_options_t options = {.strides = {1, 2}, .padding = GANTRY_PADDING_VALID};
     const gantry_window_options_t line = {.strides = {2}, .channels_first = true};
     const float most[] = {6, 8}, mean[] = {3.5f, 5.5f}, most_1d[] = {2, 4, 5}, mean_1d[] = {1.5f, 3.5f, 5};
@@ -118,7 +91,7 @@ static void pools_take_windows_and_strides(void **state) {
 }
 
 static void extract_image_patches_lays_windows_side_by_side(void **state) {
-    const fixture_t *f = *state;
+    const cpu_scope_t *f = *state;
     const gantry_window_options_t valid = {.padding = GANTRY_PADDING_VALID};
     const float wanted[] = {1, 2, 2, 3};
     check(f, gantry_extract_image_patches(f->scope, counted(f, GANTRY_SHAPE(1, 1, 3, 1)), 1, 2, &valid),
@@ -126,14 +99,14 @@ static void extract_image_patches_lays_windows_side_by_side(void **state) {
 }
 
 static void a_window_of_no_rows_is_refused(void **state) {
-    const fixture_t *f = *state;
+    const cpu_scope_t *f = *state;
     assert_null(gantry_max_pool2d(f->scope, counted(f, GANTRY_SHAPE(1, 2, 2, 1)), 0, 2, NULL));
     assert_int_equal(gantry_scope_status(f->scope), GANTRY_INVALID_ARGUMENT);
     assert_non_null(strstr(gantry_scope_message(f->scope), "ksize must be positive"));
 }
 
 static void a_padding_that_does_not_exist_is_refused(void **state) {
-    const fixture_t *f = *state;
+    const cpu_scope_t *f = *state;
     const gantry_window_options_t options = {.padding = (gantry_padding_t)7};
     const gantry_tensor_t *x = counted(f, GANTRY_SHAPE(1, 2, 2, 1));
     assert_null(gantry_conv2d(f->scope, x, x, &options));
@@ -142,15 +115,15 @@ static void a_padding_that_does_not_exist_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(conv2d_without_options_keeps_the_size, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(conv2d_with_all_options_does_as_they_say, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(depthwise_conv2d_valid_has_outputs_per_channel, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(conv2d_transpose_makes_the_larger_image, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(conv1d_takes_the_first_stride_and_dilation, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(pools_take_windows_and_strides, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(extract_image_patches_lays_windows_side_by_side, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_window_of_no_rows_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_padding_that_does_not_exist_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(conv2d_without_options_keeps_the_size, cpu_scope_set_up, cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(conv2d_with_all_options_does_as_they_say, cpu_scope_set_up, cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(depthwise_conv2d_valid_has_outputs_per_channel, cpu_scope_set_up, cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(conv2d_transpose_makes_the_larger_image, cpu_scope_set_up, cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(conv1d_takes_the_first_stride_and_dilation, cpu_scope_set_up, cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(pools_take_windows_and_strides, cpu_scope_set_up, cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(extract_image_patches_lays_windows_side_by_side, cpu_scope_set_up, cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(a_window_of_no_rows_is_refused, cpu_scope_set_up, cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(a_padding_that_does_not_exist_is_refused, cpu_scope_set_up, cpu_scope_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,13 +14,11 @@
 #define GANTRY_ITEM_TEXT_FILE "portable/kernels/sort.cl"
 #define GANTRY_ITEM_LIST GANTRY_SORT_ITEMS
 #define GANTRY_T_ID 3
-#define GANTRY_S_ID 0
-#define GANTRY_I_ID 0
 #include "cpu/cpu_item_rows.h"
 
-#define split sort_split_item_3_0_0
-#define key_of sort_key_item_3_0_0
-#define sort_runs functions_3_0_0[0]
+#define split sort_split_item_3_0
+#define key_of sort_key_item_3_0
+#define sort_runs functions_3_0[0]
 
 /* What the split must be: merging one by one, of equal keys a's first. */
 static int64_t count_by_merging(const uint32_t *keys, int64_t a_count, int64_t b_count, int64_t diagonal) {

@@ -100,12 +100,12 @@
 #define GANTRY_GLOBAL
 #define GANTRY_CONSTANT static const
 #define GANTRY_ITEM static inline
-#define GANTRY_ITEM_JOIN_(name, t, s, i) name##_item_##t##_##s##_##i
-#define GANTRY_ITEM_JOIN(name, t, s, i) GANTRY_ITEM_JOIN_(name, t, s, i)
-#define GANTRY_RANGE_JOIN_(name, t, s, i) name##_range_##t##_##s##_##i
-#define GANTRY_RANGE_JOIN(name, t, s, i) GANTRY_RANGE_JOIN_(name, t, s, i)
-#define GANTRY_ITEM_FN(name) GANTRY_ITEM_JOIN(name, GANTRY_T_ID, GANTRY_S_ID, GANTRY_I_ID)
-#define GANTRY_RANGE_FN(name) GANTRY_RANGE_JOIN(name, GANTRY_T_ID, GANTRY_S_ID, GANTRY_I_ID)
+#define GANTRY_ITEM_JOIN_(name, t, i) name##_item_##t##_##i
+#define GANTRY_ITEM_JOIN(name, t, i) GANTRY_ITEM_JOIN_(name, t, i)
+#define GANTRY_RANGE_JOIN_(name, t, i) name##_range_##t##_##i
+#define GANTRY_RANGE_JOIN(name, t, i) GANTRY_RANGE_JOIN_(name, t, i)
+#define GANTRY_ITEM_FN(name) GANTRY_ITEM_JOIN(name, GANTRY_T_ID, GANTRY_I_ID)
+#define GANTRY_RANGE_FN(name) GANTRY_RANGE_JOIN(name, GANTRY_T_ID, GANTRY_I_ID)
 
 /* spans: inputs, outputs; then the fault slot where there is one. */
 #define GANTRY_ITEM_RANGE(name, P, ...)                                                                           \

@@ -13,18 +13,14 @@
 GANTRY_ITEM void GANTRY_ITEM_FN(max_pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                           GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i)
 {
-    const gantry_pixel_t at = gantry_pixel((ulong)i, (ulong)p->out_height, (ulong)p->out_width, (ulong)p->channels,
-                                           p->work.count);
-    const GANTRY_LONG y = at.y * p->step_y - p->top, left = at.x * p->step_x - p->left;
-    const gantry_reach_t rows = gantry_reach(y, 1, p->rows, p->height);
-    const gantry_reach_t columns = gantry_reach(left, 1, p->columns, p->width);
+    const gantry_view_t view = gantry_view(p, p->channels, i);
     C best = GANTRY_POOL_LEAST;
 
-    for (GANTRY_LONG r = rows.first; r < rows.end; r++) {
-        const GANTRY_LONG row = (at.image * p->height + y + r) * p->width + left;
+    for (GANTRY_LONG r = view.rows.first; r < view.rows.end; r++) {
+        const GANTRY_LONG row = (view.at.image * p->height + view.top + r) * p->width + view.left;
 
-        for (GANTRY_LONG c = columns.first; c < columns.end; c++) {
-            const C value = GANTRY_WIDEN(x[(row + c) * p->channels + at.channel]);
+        for (GANTRY_LONG c = view.columns.first; c < view.columns.end; c++) {
+            const C value = GANTRY_WIDEN(x[(row + c) * p->channels + view.at.channel]);
 
             best = value > best ? value : best;
         }

@@ -56,4 +56,25 @@ GANTRY_FN gantry_reach_t gantry_reach(GANTRY_LONG place, GANTRY_LONG spread, GAN
     return reach;
 }
 
+/* What one element of a pool's output, or of a depthwise convolution's, sees: the element, where its window begins, and
+ * which of the window's elements lie inside. */
+typedef struct gantry_view_t {
+    gantry_pixel_t at;
+    GANTRY_LONG top, left;
+    gantry_reach_t rows, columns;
+} gantry_view_t;
+
+/* innermost: elements of the output at one place. */
+GANTRY_FN gantry_view_t gantry_view(const gantry_window_t *p, GANTRY_LONG innermost, GANTRY_LONG i)
+{
+    gantry_view_t view;
+
+    view.at = gantry_pixel((ulong)i, (ulong)p->out_height, (ulong)p->out_width, (ulong)innermost, p->work.count);
+    view.top = view.at.y * p->step_y - p->top;
+    view.left = view.at.x * p->step_x - p->left;
+    view.rows = gantry_reach(view.top, p->spread_y, p->rows, p->height);
+    view.columns = gantry_reach(view.left, p->spread_x, p->columns, p->width);
+    return view;
+}
+
 #endif

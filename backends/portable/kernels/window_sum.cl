@@ -10,21 +10,17 @@
 GANTRY_ITEM void GANTRY_ITEM_FN(avg_pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                           GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i)
 {
-    const gantry_pixel_t at = gantry_pixel((ulong)i, (ulong)p->out_height, (ulong)p->out_width, (ulong)p->channels,
-                                           p->work.count);
-    const GANTRY_LONG y = at.y * p->step_y - p->top, left = at.x * p->step_x - p->left;
-    const gantry_reach_t rows = gantry_reach(y, 1, p->rows, p->height);
-    const gantry_reach_t columns = gantry_reach(left, 1, p->columns, p->width);
+    const gantry_view_t view = gantry_view(p, p->channels, i);
     C sum = (C)0;
 
-    for (GANTRY_LONG r = rows.first; r < rows.end; r++) {
-        const GANTRY_LONG row = (at.image * p->height + y + r) * p->width + left;
+    for (GANTRY_LONG r = view.rows.first; r < view.rows.end; r++) {
+        const GANTRY_LONG row = (view.at.image * p->height + view.top + r) * p->width + view.left;
 
-        for (GANTRY_LONG c = columns.first; c < columns.end; c++) {
-            sum += GANTRY_WIDEN(x[(row + c) * p->channels + at.channel]);
+        for (GANTRY_LONG c = view.columns.first; c < view.columns.end; c++) {
+            sum += GANTRY_WIDEN(x[(row + c) * p->channels + view.at.channel]);
         }
     }
-    out[i] = GANTRY_NARROW(sum / (C)((rows.end - rows.first) * (columns.end - columns.first)));
+    out[i] = GANTRY_NARROW(sum / (C)((view.rows.end - view.rows.first) * (view.columns.end - view.columns.first)));
 }
 GANTRY_ITEMS_1_1(avg_pool, T, T, gantry_window_t)
 
@@ -34,20 +30,16 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
 {
     const GANTRY_LONG filters = (p->planes != 0 ? p->planes : p->channels) * p->depth;
     const GANTRY_LONG innermost = p->planes != 0 ? 1 : filters;
-    const gantry_pixel_t at = gantry_pixel((ulong)i, (ulong)p->out_height, (ulong)p->out_width, (ulong)innermost,
-                                           p->work.count);
-    const GANTRY_LONG own = p->planes != 0 ? at.image % filters : at.channel; /* which filter */
-    const GANTRY_LONG image = p->planes != 0 ? at.image / p->depth : at.image;
+    const gantry_view_t view = gantry_view(p, innermost, i);
+    const GANTRY_LONG own = p->planes != 0 ? view.at.image % filters : view.at.channel; /* which filter */
+    const GANTRY_LONG image = p->planes != 0 ? view.at.image / p->depth : view.at.image;
     const GANTRY_LONG channel = p->planes != 0 ? 0 : own / p->depth;
-    const GANTRY_LONG y = at.y * p->step_y - p->top, left = at.x * p->step_x - p->left;
-    const gantry_reach_t rows = gantry_reach(y, p->spread_y, p->rows, p->height);
-    const gantry_reach_t columns = gantry_reach(left, p->spread_x, p->columns, p->width);
     C sum = (C)0;
 
-    for (GANTRY_LONG r = rows.first; r < rows.end; r++) {
-        const GANTRY_LONG row = (image * p->height + y + r * p->spread_y) * p->width + left;
+    for (GANTRY_LONG r = view.rows.first; r < view.rows.end; r++) {
+        const GANTRY_LONG row = (image * p->height + view.top + r * p->spread_y) * p->width + view.left;
 
-        for (GANTRY_LONG c = columns.first; c < columns.end; c++) {
+        for (GANTRY_LONG c = view.columns.first; c < view.columns.end; c++) {
             sum += GANTRY_WIDEN(x[(row + c * p->spread_x) * p->channels + channel]) *
                    GANTRY_WIDEN(filter[(r * p->columns + c) * filters + own]);
         }
