@@ -30,6 +30,7 @@ typedef struct eager_t {
     gantry_logical_device_t *device;
     const gantry_logical_device_t *exhausted; /* where memory ran out before, or NULL */
     uint32_t choice; /* of the plan's kernels */
+    bool in_place; /* output 0 is the memory of an input that ends here */
     uint64_t bytes_copied;
     gantry_status_t host_status; /* why host_value gave NULL */
     uint32_t copy_count;         /* of copies */
@@ -46,7 +47,7 @@ typedef struct eager_t {
     } owned[GANTRY__MAX_INPUTS]; /* host copies of device tensors */
     gantry_tensor_t *made[GANTRY__MAX_OUTPUTS]; /* NULL: left to the kernel */
     const gantry_tensor_t *used[GANTRY__MAX_INPUTS]; /* what the kernel reads on the device; NULL for host inputs */
-    gantry__point_t points[GANTRY__MAX_INPUTS];
+    gantry__point_t points[GANTRY__MAX_INPUTS + GANTRY__STREAMS];
     gantry_arg_t args[GANTRY__MAX_INPUTS + GANTRY__MAX_OUTPUTS];
     const gantry_arg_t *input_args[GANTRY__MAX_INPUTS];
     gantry_arg_t *output_args[GANTRY__MAX_OUTPUTS];
@@ -66,6 +67,7 @@ static void begin(eager_t *eager, gantry_scope_t *scope, const gantry__op_def_t 
     eager->device = NULL;
     eager->exhausted = NULL;
     eager->choice = 0;
+    eager->in_place = false;
     eager->bytes_copied = 0;
     eager->host_status = GANTRY_OK;
     eager->copy_count = eager->owned_count = eager->made_count = eager->point_count = 0;
@@ -268,7 +270,34 @@ static gantry_status_t gather(eager_t *eager) {
     return GANTRY_OK;
 }
 
+/* An input that ends with this op, whose memory nobody else can reach and which output 0 fits; NULL: none. */
+static const gantry_tensor_t *find_donor(const eager_t *eager) {
+    if (eager->scope->donated_count == 0 || !(eager->call.abi.kernel->flags & GANTRY_KERNEL_IN_PLACE)) return NULL;
+    const gantry_arg_t *out = eager->output_args[0];
+    const uint64_t out_bytes = (uint64_t)out->element_count * gantry_dtype_size((gantry_dtype_t)out->dtype);
+    for (uint32_t i = 0; i < eager->input_count; ++i) {
+        const gantry_tensor_t *input = eager->inputs[i];
+        if (eager->used[i] == input && input->elements == out->element_count && input->size_bytes == out_bytes &&
+            gantry__scope_is_donated(eager->scope, input) && gantry__tensor_is_sole(input))
+            return input;
+    }
+    return NULL;
+}
+
+/* Output 0 in the donor's memory, behind what other streams still do with it. */
+static gantry_status_t take_over(eager_t *eager, const gantry_tensor_t *donor) {
+    GANTRY__TRY(gantry__tensor_reuse(donor, eager->infer.out_dtypes[0], &eager->infer.out_shapes[0], &eager->made[0]));
+    bind_arg(eager->output_args[0], eager->made[0]);
+    if (!eager->device->synchronous)
+        eager->point_count += gantry__buffer_other_uses(donor->buffer, GANTRY_STREAM_COMPUTE,
+                                                        eager->points + eager->point_count);
+    eager->in_place = true;
+    return GANTRY_OK;
+}
+
 static gantry_status_t allocate_output(eager_t *eager, uint32_t i) {
+    const gantry_tensor_t *donor = i == 0 ? find_donor(eager) : NULL;
+    if (donor) return take_over(eager, donor);
     const gantry__allocation_t purpose = {.owner = eager->op->name,
                                           .tag = eager->scope->tag,
                                           .held = eager->call.temporary_count + eager->call.scratch_count};
@@ -439,7 +468,7 @@ static gantry_status_t run_on_cpu(eager_t *eager, const gantry_attr_value_t *att
 }
 
 static bool may_move(const eager_t *eager, const gantry_logical_device_t *pinned) {
-    if (!eager->runtime->devices.policy.oom_fallback || pinned || !eager->device) return false;
+    if (!eager->runtime->devices.policy.oom_fallback || pinned || !eager->device || eager->in_place) return false;
     return eager->device->index < 0 || strcmp(eager->device->physical->type, "CPU") != 0;
 }
 
@@ -469,6 +498,7 @@ gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_
         publish(&eager, outputs);
     }
     end(&eager);
+    gantry__scope_end_donated(scope, inputs, input_count);
     return status == GANTRY_OK ? GANTRY_OK : gantry__scope_fail(scope, status);
 }
 
