@@ -19,6 +19,8 @@
 #include "run/compose.h"
 #include "run/dispatch.h"
 
+#define PIECE_ALIGNMENT 64 /* bytes: a line of a processor's cache */
+
 typedef struct eager_t {
     gantry_scope_t *scope;
     gantry_runtime_t *runtime;
@@ -406,6 +408,25 @@ static gantry_status_t compute(eager_t *eager) {
     return status;
 }
 
+/* Whether the result is a piece of an input on this device, aligned as kernels expect it, and too large to be copied into the tensor's object. */
+static bool is_piece(const eager_t *eager) {
+    if (eager->infer.piece_first < 0) return false;
+    const gantry_tensor_t *input = eager->inputs[0];
+    const uint64_t base = eager->device->info.base_alignment_bytes, least = PIECE_ALIGNMENT;
+    const uint64_t size = gantry_dtype_size(input->dtype), first = (uint64_t)eager->infer.piece_first * size;
+    return input->buffer && input->device == eager->device &&
+           (uint64_t)eager->output_args[0]->element_count * size > GANTRY__INLINE_BYTES &&
+           (input->buffer->span.offset_bytes + input->offset_bytes + first) % (base > least ? base : least) == 0;
+}
+
+static gantry_status_t make_piece(eager_t *eager) {
+    const gantry_tensor_t *input = eager->inputs[0];
+    const uint64_t first = (uint64_t)eager->infer.piece_first * gantry_dtype_size(input->dtype);
+    GANTRY__TRY(gantry__tensor_view(input, first, &eager->infer.out_shapes[0], &eager->made[0]));
+    eager->made_count = 1;
+    return gantry__tensor_inherit_faults(eager->made[0], input);
+}
+
 static gantry_status_t make_alias(eager_t *eager) {
     const gantry_tensor_t *local;
     GANTRY__TRY(bring_input(eager, 0, false, &local));
@@ -442,15 +463,17 @@ static gantry_status_t run(eager_t *eager, const gantry_attr_value_t *attrs, siz
             (void)gantry__dispatch_note(eager->scope, eager->kept, eager->op->name, 0);
         return status;
     }
-    bool is_alias = (eager->op->flags & GANTRY__OP_ALIAS) != 0;
+    bool is_alias = (eager->op->flags & GANTRY__OP_ALIAS) != 0, is_view = !is_alias && is_piece(eager);
     if (is_alias) {
         status = make_alias(eager);
+    } else if (is_view) {
+        status = make_piece(eager);
     } else {
         status = gather(eager);
         if (status == GANTRY_OK) status = allocate(eager);
     }
     eager->call.sequence = gantry__dispatch_note(eager->scope, eager->kept, eager->op->name, eager->bytes_copied);
-    if (status == GANTRY_OK && !is_alias) status = compute(eager);
+    if (status == GANTRY_OK && !is_alias && !is_view) status = compute(eager);
     return status;
 }
 

@@ -137,6 +137,15 @@ gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry
     return GANTRY_OK;
 }
 
+gantry_status_t gantry__tensor_view(const gantry_tensor_t *source, uint64_t first_byte, const gantry_shape_t *shape,
+                                    gantry_tensor_t **out_tensor) {
+    GANTRY__TRY(gantry__tensor_alias(source, shape, out_tensor));
+    gantry_tensor_t *tensor = *out_tensor;
+    tensor->offset_bytes += first_byte;
+    if (tensor->data) tensor->data = (unsigned char *)tensor->data + first_byte;
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__tensor_reuse(const gantry_tensor_t *source, gantry_dtype_t dtype, const gantry_shape_t *shape,
                                      gantry_tensor_t **out_tensor) {
     GANTRY__TRY(gantry__tensor_alias(source, shape, out_tensor));
