@@ -348,10 +348,10 @@ struct gantry_op_call_t {
     void *core; /* the core's own */
 };
 
-/* "The op's type attribute `attr` is one of these": one entry per attribute the kernel restricts. A pack's kernels are not offered for types that
- * the device's dtype_mask lacks, but for those whose mask has complex64, with which no device computes: they move elements as bits. */
+/* "The op's type attribute `attr` is one of these": one entry per attribute the kernel restricts. Kernels are not offered for types that the
+ * device's dtype_mask lacks, but for those whose mask has complex64, with which no device computes: they move elements as bits. */
 typedef struct gantry_type_constraint_t {
-    const char *attr;    /* "T" */
+    const char *attr;    /* "T"; NULL: the kernel computes with all of these, whatever the op's types are */
     uint64_t dtype_mask; /* bit (1 << dtype) */
 } gantry_type_constraint_t;
 
