@@ -163,25 +163,4 @@ static int32_t compute_one_hot(gantry_op_call_t *call) {
     return GANTRY_K_OK;
 }
 
-static const gantry_type_constraint_t gather_types[] = {{"Tparams", GANTRY_K_ANY}, {"Tindices", GANTRY_K_INTS}};
-static const gantry_type_constraint_t one_hot_types[] = {{"T", GANTRY_K_ANY}, {"TI", GANTRY_K_INTS}};
-static const char *const gather_host[] = {"axis"};
-static const char *const one_hot_host[] = {"depth"};
-
-const gantry_kernel_def_t gantry__cpu_gather_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                       .priority = 10,
-                                                       .op = "Gather",
-                                                       .types = gather_types,
-                                                       .type_count = 2,
-                                                       .host_args = gather_host,
-                                                       .host_arg_count = 1,
-                                                       .compute = compute_gather};
-
-const gantry_kernel_def_t gantry__cpu_one_hot_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                        .priority = 10,
-                                                        .op = "OneHot",
-                                                        .types = one_hot_types,
-                                                        .type_count = 2,
-                                                        .host_args = one_hot_host,
-                                                        .host_arg_count = 1,
-                                                        .compute = compute_one_hot};
+GANTRY_GATHER_OPS(GANTRY_K_CPU_KERNEL)
