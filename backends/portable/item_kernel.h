@@ -11,6 +11,7 @@
 #ifndef GANTRY_ITEM_KERNEL_H
 #define GANTRY_ITEM_KERNEL_H
 
+#include "portable/place_text.h"
 #include "portable/portable_text.h"
 #include "portable/portable_work.h"
 
@@ -29,8 +30,7 @@ typedef struct gantry_k_item_launch_t {
     int32_t is_costly;  /* an item is worth dozens of instructions: shorter runs */
     int64_t elements;   /* of an item that is a run of cheap ones; 0: it is none */
     int32_t can_fail;   /* the text takes a fault slot */
-    int64_t limit;      /* of an index that may be out of range, for the message: [0, limit) */
-    /* On the CPU, where given, the text for bad data at that position in place of "indices[3] = 7 is not in ...". */
+    /* On the CPU the text for bad data at that position; of a launch that can fail. */
     void (*explain)(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes);
     void *parameters;   /* begins with a gantry_work_t, which run fills in */
     uint32_t parameter_bytes;
@@ -60,9 +60,6 @@ struct gantry_k_items_t {
 int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry_k_items_t *items,
                                    gantry_k_item_launch_t *launch);
 int32_t gantry__cpu_run_items(gantry_op_call_t *call, const gantry_k_items_t *items, gantry_k_item_launch_t *launch);
-
-/* Writes "[1,2]": the place of a flat position; nothing for a scalar. For messages. */
-void gantry__portable_print_place(const int64_t *dims, int32_t rank, int64_t position, char *out, size_t out_bytes);
 
 /* Runs the launch on the call's device. */
 static inline int32_t gantry_k_run_items(gantry_op_call_t *call, gantry_k_item_launch_t *launch) {
