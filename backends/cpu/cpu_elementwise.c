@@ -194,6 +194,7 @@ static const element_op_t ops[] = {
         .op = #name,                                                                         \
         .types = GANTRY_K_##types_ != GANTRY_K_BOOLS ? types_##name : NULL,                  \
         .type_count = GANTRY_K_##types_ != GANTRY_K_BOOLS, /* such an op takes bool alone */ \
+        .flags = GANTRY_KERNEL_IN_PLACE,                                                     \
         .compute = COMPUTE_##form,                                                           \
         .data = &ops[GANTRY_CPU_OP_##name],                                                  \
     };

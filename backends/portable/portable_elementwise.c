@@ -267,6 +267,7 @@ enum {
         .op = #name,                                                                         \
         .types = GANTRY_K_##types_ != GANTRY_K_BOOLS ? types_##name : NULL,                  \
         .type_count = GANTRY_K_##types_ != GANTRY_K_BOOLS, /* such an op takes bool alone */ \
+        .flags = GANTRY_KERNEL_IN_PLACE,                                                     \
         .compute = COMPUTE_##form,                                                           \
         .data = &ops[ROW_##name],                                                            \
     };

@@ -355,13 +355,19 @@ typedef struct gantry_type_constraint_t {
     uint64_t dtype_mask; /* bit (1 << dtype) */
 } gantry_type_constraint_t;
 
+enum {
+    /* Output 0 may be the memory of any input as large as it: each of its elements is written after the last read of that input's element at
+     * the same position, by the same worker, and of no other. */
+    GANTRY_KERNEL_IN_PLACE = 1 << 0
+};
+
 struct gantry_kernel_def_t {
     uint32_t struct_size;
     int32_t priority; /* higher first among kernels of one op on one device; the portable pack uses 0 */
     const char *op;
     const gantry_type_constraint_t *types;
     uint32_t type_count;
-    uint32_t flags; /* 0 */
+    uint32_t flags; /* GANTRY_KERNEL_... */
     /* Names of inputs and outputs that live in host memory, e.g. "axis". */
     const char *const *host_args;
     uint32_t host_arg_count;

@@ -150,10 +150,13 @@ const gantry_tensor_t *conformance_iota(gantry_scope_t *scope, int64_t n);
 void conformance_check_floats(conformance_t *c, const char *what, const gantry_tensor_t *tensor, const float *values,
                               size_t count);
 
-/* Makes constants of the case's inputs in the scope. False after failing the case. */
 /* Whether cases of this type are left out with this op: see --all-types and --few-types. */
 bool conformance_spares_type(const conformance_t *c, const char *op, gantry_dtype_t dtype);
+/* Makes constants of the case's inputs in the scope. False after failing the case. */
 bool conformance_make_inputs(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
+                             const gantry_tensor_t **inputs);
+/* The same, each in the middle of a larger tensor. */
+bool conformance_make_pieces(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
                              const gantry_tensor_t **inputs);
 /* Calls the case's op; empties and fills c->record. */
 gantry_status_t conformance_call(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
