@@ -6,7 +6,7 @@ reference alone: TensorFlow flushes them to zero."""
 import ml_dtypes
 import numpy as np
 
-from golden_case import EXACT, F64, FLOATING, HALVES, I32, I64, INTEGERS, INTS, VALUE, is_float
+from golden_case import EXACT, F64, FLOATING, FLOATS, HALVES, I32, I64, INTEGERS, INTS, VALUE, is_float
 
 NAN, INF = np.nan, np.inf
 ONE = np.array([1], I32)
@@ -50,6 +50,10 @@ def sizes(m):
     return np.array((1, len(m), 3, 1), I32)
 
 
+SEGMENTS = ("SegmentSum", "SegmentMean", "SegmentMax", "SegmentMin", "SegmentProd")
+SCATTERS = ("TensorScatterAdd", "TensorScatterSub", "TensorScatterMax", "TensorScatterMin")
+JOIN = {"Sum": np.add, "Mean": np.add, "Add": np.add, "Prod": np.multiply, "Max": np.maximum, "Min": np.minimum, "Sub": np.subtract}
+
 # op: {label: (inputs, attributes) of the rows}
 ROWS = {
     **{op: reduced(op) for op in ("Sum", "Mean", "Prod", "EuclideanNorm", "Max", "Min", "LogSumExp", "Var", "Std", "Moments")},
@@ -78,6 +82,14 @@ ROWS = {
     "Conv2DTranspose": {"input": lambda m: ([m[:, 0].reshape(1, -1, 1, 1), ones(m, 1, 3, 1, 1), sizes(m)], WINDOW),
                         "filter": lambda m: ([ones(m, 1, 1, 1, 1), m.reshape(1, -1, 1, 1), np.array((1, 1, m.size, 1), I32)], WINDOW)},
     "FoldImagePatches": {"rows": lambda m: ([m.reshape(1, -1, 1, 3), sizes(m).astype(I64)], {**WINDOW, "ksizes": [1, 1, 3, 1], "rates": [1, 1, 1, 1]})},
+    **{op: {"rows": lambda m: ([m.T.copy(), np.array([1, 1, 1], I32)], {})} for op in SEGMENTS},
+    **{"Unsorted" + op: {"rows": lambda m: ([m.T.copy(), np.array([1, 1, 1], I32), np.array(3, I32)], {})} for op in SEGMENTS},
+    "ScatterNd": {"updates": lambda m: ([np.array([[1], [1], [3]], I32), m.T.copy(), np.array((4, len(m)), I32)], {})},
+    **{op: {"tensor": lambda m: ([np.tile(m[:, 0], (2, 1)), np.array([[1], [1]], I32), m.T[1:].copy()], {}),
+            "updates": lambda m: ([np.tile(m[:, 2], (2, 1)), np.array([[1], [1]], I32), m.T[:2].copy()], {})} for op in SCATTERS},
+    "Bincount": {"weights": lambda m: ([np.tile(np.arange(len(m), dtype=I32)[:, None], 3), np.array(len(m), I32), m], {})},
+    "DenseBincount": {"weights": lambda m: ([np.array([0, 2, 2], I32), np.array(4, I32), m[2]], {}),
+                      "rows": lambda m: ([np.tile(np.array([0, 2, 2], I32), (len(m), 1)), np.array(4, I32), m], {})},
     "MaxPool1D": {"rows": lambda m: ([m[:, :, None]], {"ksize": 3, "strides": 1, "padding": "VALID"})},
     "AvgPool1D": {"rows": lambda m: ([m[:, :, None]], {"ksize": 3, "strides": 1, "padding": "VALID"})},
 }
@@ -86,7 +98,9 @@ ALONE = {"LogSumExp", "Var", "Std", "Conv1D", "MaxPool1D", "AvgPool1D", "FoldIma
          ("ClipByValue", "uint32"), ("ClipByValue", "uint64"), ("Conv2D", "int64"), ("MaxPool", "uint32"), ("MaxPool", "uint64")}
 INTEGER_OPS = {**{op: INTEGERS for op in ("Sum", "Mean", "Prod", "Max", "Min", "Cumsum", "Cumprod", "AddN", "BiasAdd", "ClipByValue", "MaxPool",
                                           "MaxPool1D")},
-               **{op: INTS for op in ("MatMul", "BatchMatMul", "Einsum", "Conv2D", "Conv1D")}}
+               **{op: INTEGERS for op in SEGMENTS + SCATTERS + ("ScatterNd",)},
+               **{"Unsorted" + op: INTEGERS for op in SEGMENTS if op != "SegmentMean"},
+               **{op: INTS for op in ("MatMul", "BatchMatMul", "Einsum", "Conv2D", "Conv1D", "Bincount", "DenseBincount")}}
 CHOOSES = ("Max", "Min", "MaxPool", "MaxPool1D", "ClipByValue", "BiasAdd", "AddN")
 FUNCTIONS = ("LogSumExp", "Softmax", "LogSoftmax", "Moments", "Var", "Std", "CumulativeLogsumexp")
 
@@ -104,27 +118,73 @@ def tolerance(op, dtype):
     return {"ulp": 4, "abs": small} if small else {"ulp": 1}
 
 
+# ---- of denormals, where the op's other cases have no reference ----
+
+def narrow(x, dtype):
+    return np.asarray(np.asarray(x, np.longdouble).astype(F64)).astype(dtype)
+
+
 def einsum(inputs, attrs):
-    kind = inputs[0].dtype
-    wide = [x.astype(I64 if kind in INTS else np.longdouble) for x in inputs]
-    return np.einsum(attrs["equation"], *wide).astype(kind)
+    return narrow(np.einsum(attrs["equation"], *[x.astype(np.longdouble) for x in inputs]), inputs[0].dtype)
 
 
 def moments(inputs, attrs):
     wide = inputs[0].astype(np.longdouble)
-    return [x.astype(F64).astype(inputs[0].dtype) for x in (wide.mean(1), wide.var(1))]
+    return [narrow(x, inputs[0].dtype) for x in (wide.mean(1), wide.var(1))]
+
+
+def segments(kind):
+    """All three rows are of segment 1."""
+    def reference(inputs, attrs):
+        data = inputs[0]
+        empty = {"Prod": 1.0, "Max": float(ml_dtypes.finfo(data.dtype).min), "Min": float(ml_dtypes.finfo(data.dtype).max)}.get(kind, 0.0)
+        empty = empty if len(inputs) == 3 else float(kind == "Prod")    # what no row of sorted segments is in is 0, or 1
+        one = JOIN[kind].reduce(data.astype(np.longdouble), 0) / (3 if kind == "Mean" else 1)
+        none = np.full(one.shape, empty)
+        return narrow([none, one, none] if len(inputs) == 3 else [none, one], data.dtype)
+    return reference
+
+
+def scatter(kind):
+    """Both updates go to row 1."""
+    def reference(inputs, attrs):
+        tensor, _, updates = (x.astype(np.longdouble) for x in inputs)
+        return narrow([tensor[0], JOIN[kind](JOIN[kind](tensor[1], updates[0]), updates[1])], inputs[0].dtype)
+    return reference
+
+
+def scatter_nd(inputs, attrs):
+    updates = inputs[1].astype(np.longdouble)
+    return narrow([updates[0] * 0, updates[0] + updates[1], updates[0] * 0, updates[2]], inputs[1].dtype)
+
+
+def bincount(inputs, attrs):
+    return narrow(inputs[2].astype(np.longdouble).sum(1), inputs[2].dtype)
+
+
+def dense_bincount(inputs, attrs):
+    w = np.atleast_2d(inputs[2]).astype(np.longdouble)
+    out = np.stack([w[:, 0], w[:, 0] * 0, w[:, 1] + w[:, 2], w[:, 0] * 0], 1)
+    return narrow(out if inputs[2].ndim == 2 else out[0], inputs[2].dtype)
+
+
+DENORMALS = {"Einsum": einsum, "Moments": moments, "ScatterNd": scatter_nd, "Bincount": bincount, "DenseBincount": dense_bincount,
+             **{unsorted + op: segments(op[7:]) for op in SEGMENTS for unsorted in ("", "Unsorted")},
+             **{op: scatter(op[13:]) for op in SCATTERS}}
 
 
 def extend(op, r):
-    r.reference = {"Einsum": einsum, "Moments": moments}.get(op, r.reference)
+    floating = FLOATS if "Bincount" in op else FLOATING
     for label, make in ROWS.get(op, {}).items():
-        for dtype in FLOATING:
+        for dtype in floating:
             theirs = {"rel": 16 * float(ml_dtypes.finfo(dtype).eps)} if op == "Softmax" and dtype in HALVES else None
             inputs, attrs = make(special_rows(dtype))
             r.add(f"{dtype.name}_special_{label}", inputs, attrs, tolerance=tolerance(op, dtype), tf_tolerance=theirs,
                   numpy_only=op in ALONE)
             inputs, attrs = make(denormal_rows(dtype))
+            usual, r.reference = r.reference, DENORMALS.get(op, r.reference)
             r.add(f"{dtype.name}_denormal_{label}", inputs, attrs, tolerance=tolerance(op, dtype), numpy_only=True)
+            r.reference = usual
         for dtype in INTEGER_OPS.get(op, ()):
             inputs, attrs = make(integer_rows(dtype))
             r.add(f"{dtype.name}_ends_{label}", inputs, attrs, numpy_only=op in ALONE or (op, dtype.name) in ALONE)
