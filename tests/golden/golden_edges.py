@@ -63,7 +63,7 @@ MOVING = {
     "MatrixBandPart": lambda x: ([square(x), np.array(1, I64), np.array(2, I64)], {}),
     "MatrixDiag": lambda x: ([x.reshape(2, 8), I(0), np.array(-1, I32), np.array(-1, I32), x[0]], {}),
     "MatrixDiagPart": lambda x: ([square(x), I(-1, 1), x[1]], {}),
-    "MatrixSetDiag": lambda x: ([square(x), x[:4], I(0)], {}),
+    "MatrixSetDiag": lambda x: ([square(x), x[:8].reshape(2, 4), I(0, 1)], {}),
     "StridedSlice": lambda x: ([x, I(15), I(-17), I(-1)], {}),
     "Pad": lambda x: ([x, I(1, 2).reshape(1, 2), x[0]], {}),
     "MirrorPad": lambda x: ([x, I(15, 3).reshape(1, 2)], {"mode": "REFLECT"}),
@@ -74,7 +74,7 @@ MOVING = {
     "DepthToSpace": lambda x: ([x.reshape(1, 2, 2, 4)], {"block_size": 2}),
     "SpaceToBatchND": lambda x: ([image(x), I(2, 2), np.zeros((2, 2), I32)], {}),
     "BatchToSpaceND": lambda x: ([x.reshape(4, 2, 2, 1), I(2, 2), np.zeros((2, 2), I32)], {}),
-    "TensorScatterUpdate": lambda x: ([x, I(*range(8)).reshape(8, 1), x[8:]], {}),
+    "TensorScatterUpdate": lambda x: ([x, I(*range(8, 16)).reshape(8, 1), x[:8]], {}),
     "ExtractImagePatches": lambda x: ([image(x)], {"ksizes": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "rates": [1, 1, 1, 1], "padding": "VALID"}),
     "StatelessShuffle": lambda x: ([x, np.array([3], U64), np.array([1, 2], U64), np.array(1, I32)], {}),
     "OneHot": lambda x: ([I(0, 2**31 - 1, -2**31, 15), np.array(16, I32), x[1], x[0]], {}),
@@ -103,6 +103,6 @@ def extend(op, r):
     for dtype in ANY:
         x = edge_values(dtype)
         move(r, f"{dtype.name}_edge_values", MOVING[op], x)
-        if op in ("OneHot", "Fill", "MatrixDiag", "MatrixDiagPart", "Pad"):     # one element at a time
-            for k in (1, 4, 5) if is_float(dtype) and op in ("OneHot", "Fill") else ():
+        if op in ("OneHot", "Fill") and dtype.kind != "c":     # which take one element at a time
+            for k in (1, 3, 4, 5, 15) if is_float(dtype) else (1, 7):
                 move(r, f"{dtype.name}_edge_value_{k}", MOVING[op], np.roll(x, -k))
