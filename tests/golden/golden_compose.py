@@ -4,7 +4,7 @@ What TensorFlow composes in Python is recorded from its Python function (tf.eye,
 tf.keras.layers.LayerNormalization, tf.nn.experimental.stateless_dropout, tf.nn.embedding_lookup)."""
 import numpy as np
 
-from golden_case import (BF16, BOOL, F16, F32, F64, FLOATS, HALVES, I32, I64, INTS, MOVED_TYPES, Recorder, random_values,
+from golden_case import (BF16, BOOL, F16, F32, F64, FLOATS, HALVES, I32, I64, INTS, MOVED_TYPES, UNSIGNED, Recorder, random_values,
                          rng_for, tf)
 from golden_edge_rows import denormal_rows, special_rows
 from golden_shapes import EMPTY_SHAPES, SHAPES, text
@@ -58,7 +58,7 @@ def eye():
             r.add(f"{kind.name}_{rows}_{columns}", [np.array(rows, kind), np.array(columns, kind)])
     for batch in ([2], [3, 1, 2], [0, 2], [1, 2, 1, 2, 1, 2]):
         r.add(f"batch_{text(batch)}", [np.array(2, I32), np.array(3, I32)], {"batch_shape": batch})
-    for dtype in MOVED_TYPES:
+    for dtype in MOVED_TYPES + UNSIGNED[2:]:
         if dtype != np.complex64:
             r.add(dtype.name, [np.array(3, I32), np.array(2, I32)], {"dtype": dtype, "batch_shape": [2]})
     r.error("negative", [np.array(-1, I32), np.array(2, I32)], contains="Dimension -1 must be >= 0")

@@ -349,6 +349,8 @@ def binary(op):
                     "division by zero")
     if op == "Pow":
         for dtype in [t for t in INTEGERS if t in types]:
+            top = np.iinfo(dtype).max
+            r.add(f"{dtype.name}_largest_exponent", [np.array([0, 1, -1, 2, 3, top, -top - 1], dtype), np.array(top, dtype)])
             refused(r, f"{dtype.name}_negative_exponent", [np.array([1, 2], dtype), np.array([2, -1], dtype)],
                     "negative integer powers")
     return r
