@@ -35,7 +35,7 @@ def shape_of(op):
 
 def broadcast_args():
     r = Recorder("BroadcastArgs")
-    for a, b in (((), ()), ((2, 3), (3,)), ((3,), (2, 3)), ((2, 1), (1, 5)), ((), (4, 1)), ((0, 1), (1, 7)),
+    for a, b in (((), ()), ((2, 3), (3,)), ((3,), (2, 3)), ((2, 1), (1, 5)), ((), (4, 1)), ((2, 1, 3), (1, 4, 1)), ((0, 1), (1, 7)),
                  ((2, 1, 2, 1, 2, 1, 2, 1), (1, 3, 1, 3, 1, 3, 1, 3))):
         for kind in INTS:
             r.add(f"{kind.name}_{text(a)}_{text(b)}", [np.array(a, kind), np.array(b, kind)])

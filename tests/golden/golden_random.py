@@ -197,6 +197,13 @@ def multinomial_by_key():
         for label, logits in (("edges", edge_logits(dtype)), ("denormals", edge_logits(dtype, True))):
             r.add(f"{dtype.name}_{label}", [logits, np.array(20, I32)] + key_inputs((), 7, (0, 3))[1:], numpy_only=True)
     r.add("no_rows", [np.zeros((0, 3), F32), np.array(4, I32)] + key_inputs((), 7, (0, 3))[1:], numpy_only=True)
+    x, key = np.zeros((2, 3), F32), key_inputs((), 7, (0, 3))[1:]
+    r.our_error("logits_a_vector", [x[0], np.array(4, I32)] + key, contains="logits should be a matrix")
+    r.our_error("samples_a_vector", [x, np.array([4], I32)] + key, contains="num_samples should be a scalar")
+    r.our_error("samples_negative", [x, np.array(-4, I32)] + key, contains="num_samples should be non-negative")
+    r.our_error("no_classes", [x[:, :0], np.array(4, I32)] + key, contains="num_classes should be positive")
+    r.our_error("algorithm_unknown", [x, np.array(4, I32)] + key[:2] + [np.array(17, I32)], contains="17")
+    r.our_error("counter_too_short", [x, np.array(4, I32), key[0], key[1][:1], key[2]], contains="counter")
     return r
 
 

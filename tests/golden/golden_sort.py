@@ -75,15 +75,11 @@ def sort_cases(op, function, reference):
 
 def refused(r):
     """What TensorFlow's Python refuses with errors of other kinds."""
-    def refuse(name, inputs, attrs, contains):
-        case = r._begin(name, inputs, attrs)
-        case.update({"error": "InvalidArgument", "message_contains": contains, "outputs": []})
-        r.cases.append(case)
-    refuse("axis_too_large", [np.zeros((2, 3), F32)], {"axis": 2}, "axis 2 is out of range")
-    refuse("axis_too_small", [np.zeros((2, 3), F32)], {"axis": -3}, "axis -3 is out of range")
-    refuse("scalar", [np.zeros((), F32)], {}, "out of range")
-    refuse("direction", [np.zeros((2, 3), F32)], {"direction": "UP"},
-           "should be one of ASCENDING, DESCENDING. Received: direction=UP")
+    x = np.zeros((2, 3), F32)
+    r.our_error("axis_too_large", [x], {"axis": 2}, "axis 2 is out of range")
+    r.our_error("axis_too_small", [x], {"axis": -3}, "axis -3 is out of range")
+    r.our_error("scalar", [x[0, 0]], contains="out of range")
+    r.our_error("direction", [x], {"direction": "UP"}, "should be one of ASCENDING, DESCENDING. Received: direction=UP")
     return r
 
 
