@@ -60,6 +60,7 @@ class Op:
         self.skipped = "GANTRY__OP_VARIABLE" in flags or self.name == "Const"
         self.inputs = [(kind, a[0], a[1]) for kind, a in calls(inputs)]
         self.outputs = [(kind, a[0], a[1]) for kind, a in calls(outputs)]
+        self.kinds = {a[0]: kind for kind, a in calls(attributes)}
         self.attributes = [(a[0], sets.get(a[1], set()) if kind.startswith("TYPE") else None) for kind, a in calls(attributes)]
 
     def types(self, type_text):

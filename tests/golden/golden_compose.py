@@ -327,6 +327,13 @@ def layer_norm_edges(r):
         r.add(f"{dtype.name}_denormal", [denormal_rows(dtype), zero, denormal_rows(dtype)[1]], tolerance={"ulp": 1}, numpy_only=True)
         r.add(f"{dtype.name}_denormal_scale", [np.array([[1, 2, 4]]).astype(dtype), denormal_rows(dtype)[1], zero], tolerance={"ulp": 4},
               numpy_only=True)
+    x, one = random_values(F32, (2, 3), "layer"), np.ones(3, F32)
+    r.our_error("axis_too_large", [x, one, one], {"axis": 2}, "2")
+    r.our_error("axis_too_small", [x, one, one], {"axis": -3}, "-3")
+    r.our_error("scale_too_short", [x, one[:2], one], contains="scale")
+    r.our_error("offset_too_short", [x, one, one[:2]], contains="offset")
+    r.our_error("scale_a_matrix", [x, one[None], one], contains="scale")
+    r.our_error("scalar", [one[0], one, one])
     r.add("float32_empty", [np.zeros((0, 3), F32), np.ones(3, F32), np.zeros(3, F32)], numpy_only=True)
 
 

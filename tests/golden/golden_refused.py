@@ -89,26 +89,21 @@ def changed_inputs(op, inputs):
             yield f"input_{i}_{label}".replace("-", "m"), inputs[:i] + [y] + inputs[i + 1:]
 
 
+TYPES = tuple(np.dtype(t) for t in ("bool", "float32", "int32", "complex64"))
+OTHERS = {"STRING_ATTR": ("", "FOO"), "STRING_REQUIRED": ("FOO",), "FLOAT_ATTR": (-1.0,), "INT_ATTR": NUMBERS, "INT_REQUIRED": NUMBERS,
+          "TYPE_OR": TYPES, "TYPE_REQUIRED": TYPES, "OUTPUTS_ATTR": (0, -1, 9), "LENGTH_ATTR": (0, 9)}
+
+
+def other_lists(old):
+    """One entry less, one more, none, and each one wrong; of a list that is not given, what may not stand there."""
+    if not old:
+        return [[0], [-1], [1, 0, 0, 1], [1, 1, 1, 1, 1]]
+    return [old[:-1], old + [1], []] + [old[:k] + [v] + old[k + 1:] for k in range(len(old)) for v in NUMBERS]
+
+
 def changed_attrs(op, attrs):
-    for name, types in op.attributes:
-        if name in ("N", "num_split", "num"):
-            values = [0, -1, 9]
-        elif name not in attrs:
-            continue
-        else:
-            old = attrs[name]
-            if isinstance(old, np.dtype):
-                values = [np.dtype(t) for t in ("bool", "float32", "int32", "complex64")]
-            elif isinstance(old, bool):
-                continue
-            elif isinstance(old, int):
-                values = list(NUMBERS)
-            elif isinstance(old, float):
-                values = [-1.0]
-            elif isinstance(old, str):
-                values = ["", "FOO"]
-            else:
-                values = [old[:-1], old + [1], []] + [old[:k] + [v] + old[k + 1:] for k in range(len(old)) for v in NUMBERS]
+    for name, kind in op.kinds.items():
+        values = other_lists(attrs.get(name)) if kind == "INTS_ATTR" else OTHERS.get(kind, ())
         for k, v in enumerate(values):
             yield f"{name}_{k}", {**attrs, name: v}
 
