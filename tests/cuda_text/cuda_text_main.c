@@ -1,7 +1,8 @@
 /* gantry_cuda_text: compiles all device text of the portable pack for NVIDIA's architectures, without a card.
  *
- *   gantry_cuda_text                       every program for two architectures
- *   gantry_cuda_text --all                 for all of them, and the PTX through ptxas where there is one
+ *   gantry_cuda_text                       every program for one architecture
+ *   gantry_cuda_text --every 3             of each source the first program, and every third of all
+ *   gantry_cuda_text --all                 for all architectures, and the PTX through ptxas where there is one
  *
  * Exit code: 0 all right, 1 something failed, 2 wrong usage, 77 no NVRTC here. */
 #include <stdatomic.h>
@@ -28,6 +29,7 @@ static const char usage[] =
     "  --all               all architectures (75, 80, 90, 100, 120), not only 90; also through ptxas\n"
     "  --arch N[,N]        these architectures\n"
     "  --only TEXT         programs whose label contains TEXT\n"
+    "  --every N           the first program of each source, and every N-th of all\n"
     "  --jobs N            processes (default: 2)\n"
     "  --nvrtc FILE        default: GANTRY_CUDA_NVRTC, or build/cuda/lib/libnvrtc.so.12\n"
     "  --cases FILE        calls that ask for the programs\n"
@@ -36,7 +38,7 @@ static const char usage[] =
 typedef struct options_t {
     int architectures[MOST_ARCHITECTURES];
     int architecture_count;
-    int jobs;
+    int jobs, every;
     bool all, list;
     const char *only, *nvrtc, *cases;
 } options_t;
@@ -66,7 +68,7 @@ static bool read_architectures(const char *text, options_t *o) {
 
 static int read_options(int argc, char **argv, options_t *o) {
     const char *environment = getenv("GANTRY_CUDA_NVRTC");
-    *o = (options_t){.jobs = 2, .cases = GANTRY_CUDA_TEXT_CASES};
+    *o = (options_t){.jobs = 2, .every = 1, .cases = GANTRY_CUDA_TEXT_CASES};
     o->nvrtc = environment && *environment ? environment : GANTRY_CUDA_FOLDER "/lib/libnvrtc.so.12";
     (void)read_architectures("90", o);
     for (int i = 1; i < argc; i++) {
@@ -88,12 +90,15 @@ static int read_options(int argc, char **argv, options_t *o) {
             o->cases = value;
         else if (strcmp(word, "--jobs") == 0)
             o->jobs = atoi(value);
+        else if (strcmp(word, "--every") == 0)
+            o->every = atoi(value);
         else if (strcmp(word, "--arch") != 0)
             return refuse("unknown option", word);
         else if (!read_architectures(value, o))
             return refuse("not architectures:", value);
         i++;
     }
+    if (o->every < 1) return refuse("--every takes 1 or more", "");
     return o->jobs >= 1 && o->jobs <= 64 ? 0 : refuse("--jobs takes 1 to 64", "");
 }
 
@@ -104,13 +109,21 @@ static int least_architecture(const text_program_t *program) {
     return strcmp(program->source->label, "opencl/tensor_matmul") == 0 ? 80 : 0;
 }
 
+static bool is_chosen(const options_t *o, const text_list_t *list, uint32_t i) {
+    const char *label = list->programs[i].source->label;
+    uint32_t before = 0;
+    if (o->only && !strstr(label, o->only)) return false;
+    while (strcmp(list->programs[before].source->label, label) != 0) before++;
+    return before == i || i % (uint32_t)o->every == 0;
+}
+
 static void work(const options_t *o, const text_list_t *list, const text_compiler_t *compiler, shared_t *shared) {
     const char *ptxas =
         o->all && access(GANTRY_CUDA_FOLDER "/bin/ptxas", X_OK) == 0 ? GANTRY_CUDA_FOLDER "/bin/ptxas" : NULL;
     const uint32_t kinds = (uint32_t)o->architecture_count, units = list->count * kinds;
     for (uint32_t unit; (unit = atomic_fetch_add(&shared->next, 1)) < units;) {
         const text_program_t *program = &list->programs[unit / kinds];
-        if (o->only && !strstr(program->source->label, o->only)) continue;
+        if (!is_chosen(o, list, unit / kinds)) continue;
         if (o->architectures[unit % kinds] < least_architecture(program)) continue;
         cuda_text_compile(compiler, list, program, o->architectures[unit % kinds], ptxas, &shared->reports[unit]);
         fflush(stdout);
