@@ -23,11 +23,13 @@ static void run_subjects(conformance_t *c)
     conformance_run_transfers(c);
     conformance_run_calls(c);
     conformance_run_calls_shape(c);
+    conformance_run_views(c);
     conformance_run_faults(c);
     conformance_run_fault_words(c);
     conformance_run_variables(c);
     conformance_run_draws(c);
     conformance_run_scopes(c);
+    conformance_run_lacking(c);
     conformance_run_threads(c);
     conformance_run_memory(c);
     conformance_run_memory_control(c);
