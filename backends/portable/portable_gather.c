@@ -47,7 +47,8 @@ static int32_t compute_gather(gantry_op_call_t *call) {
     char options[GANTRY_MOVE_OPTIONS_BYTES];
     gantry__move_options(call, bytes, indices->dtype, options);
     int32_t status = call->services->kernel(call, &gather_source, options, "gather", &kernel);
-    if (status == GANTRY_K_OK) status = call->services->fault(call, &fault);
+    const gantry_fault_words_t words = gantry_k_words_up_to("indices@ is not in [0, #)", indices, shape.limit);
+    if (status == GANTRY_K_OK) status = gantry_k_fault(call, &words, &fault);
     if (status != GANTRY_K_OK) return status;
     const gantry_launch_arg_t args[] = {gantry_k_span(params), gantry_k_span(indices), gantry_k_span(out),
                                         gantry_k_scalar(&scalars, sizeof scalars), gantry_k_raw_span(fault)};

@@ -41,7 +41,7 @@ int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry_k_items_
     args[count++] = gantry_k_scalar(launch->parameters, launch->parameter_bytes);
     status = call->services->kernel(call, items->source, options, items->names[launch->item], &kernel);
     if (status == GANTRY_K_OK && launch->can_fail) {
-        status = call->services->fault(call, &fault);
+        status = gantry_k_fault(call, &launch->words, &fault);
         args[count++] = gantry_k_raw_span(fault);
     }
     return status == GANTRY_K_OK ? gantry_k_launch_work(call, kernel, &work, args, count) : status;

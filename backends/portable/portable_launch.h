@@ -50,6 +50,40 @@ static inline gantry_launch_arg_t gantry_k_local(uint32_t size_bytes)
     return out;
 }
 
+/* The words for bad data that was found at a place of the first `rank` dimensions of arg. */
+static inline gantry_fault_words_t gantry_k_words(const char *text, const gantry_arg_t *arg, int32_t rank)
+{
+    gantry_fault_words_t words = {.struct_size = sizeof words, .text = text, .place_rank = rank};
+
+    for (int32_t d = 0; d < rank; d++) {
+        words.place_dims[d] = arg->dims[d];
+    }
+    return words;
+}
+
+/* The same, with an accepted number. */
+static inline gantry_fault_words_t gantry_k_words_up_to(const char *text, const gantry_arg_t *arg, int64_t limit)
+{
+    gantry_fault_words_t words = gantry_k_words(text, arg, arg->rank);
+
+    words.accepted_count = 1;
+    words.accepted[0] = limit;
+    return words;
+}
+
+/* The fault slot of a call, told of in these words. */
+static inline int32_t gantry_k_fault(gantry_op_call_t *call, const gantry_fault_words_t *words, gantry_span_t *out_span)
+{
+    const gantry_call_services_t *services = call->services;
+    const int32_t status = services->fault(call, out_span);
+
+    if (status == GANTRY_K_OK && services->struct_size > offsetof(gantry_call_services_t, fault_words) &&
+        services->fault_words != NULL) {
+        services->fault_words(call, words);
+    }
+    return status;
+}
+
 /* Launches at least `items` work-items in groups of `local`; the text's tail test drops those beyond. */
 static inline int32_t gantry_k_launch_1d(gantry_op_call_t *call, gantry_backend_kernel_t *kernel, uint64_t items,
                                          uint32_t local, const gantry_launch_arg_t *args, uint32_t arg_count)

@@ -8,6 +8,8 @@
 
 GANTRY_K_ITEM_TEXTS(loss, GANTRY_LOSS_ITEMS, gantry__text_loss);
 
+#define LABEL_WORDS "Received a label value which is outside the valid range of [0, #): labels@"
+
 static void explain(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes) {
     (void)snprintf(text, text_bytes,
                    "Received a label value of %" PRId64 " which is outside the valid range of [0, %" PRId64 ").",
@@ -23,6 +25,7 @@ static int32_t compute_sparse(gantry_op_call_t *call) {
                                      .i = in[2]->dtype,
                                      .count = in[0]->element_count,
                                      .can_fail = 1,
+                                     .words = gantry_k_words_up_to(LABEL_WORDS, in[2], loss.classes),
                                      .explain = explain,
                                      .parameters = &loss,
                                      .parameter_bytes = sizeof loss,

@@ -38,6 +38,7 @@ static int32_t compute_invert(gantry_op_call_t *call) {
     launch.item = ITEM_check;
     launch.can_fail = 1;
     launch.explain = explain;
+    launch.words = gantry_k_words_up_to("x@ is not between 0 and #, or is duplicated in the input", x, y->element_count);
     return status == GANTRY_K_OK ? gantry_k_run_items(call, &launch) : status;
 }
 

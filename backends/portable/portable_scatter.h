@@ -21,9 +21,10 @@ typedef struct gantry_k_updates_t {
  * are set, too. Indices that lead outside are a fault, but for the attribute bad_indices_policy "IGNORE". */
 int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const gantry_arg_t *shape,
                                   gantry_k_updates_t *updates);
-/* By segments: parameters but is_wide and input's data are set; updates->count, too. explain: for the message. */
+/* By segments: parameters but is_wide and input's data are set; updates->count, too. explain, and on devices words, of a place
+ * and the limit: for the message. */
 int32_t gantry__scatter_by_segments(gantry_op_call_t *call, gantry_segments_t *parameters,
                                     void (*explain)(const gantry_op_call_t *, int64_t, char *, size_t),
-                                    gantry_k_updates_t *updates);
+                                    const char *words, gantry_k_updates_t *updates);
 
 #endif

@@ -34,6 +34,16 @@ static void explain_slice(const gantry_op_call_t *call, int64_t row, char *text,
                    is_gather ? "param " : "", shape);
 }
 
+static gantry_fault_words_t slice_words(const gantry_arg_t *indices, const char *text, const gantry_arg_t *shape) {
+    gantry_fault_words_t words = gantry_k_words(text, indices, indices->rank - 1);
+
+    words.accepted_count = shape->rank;
+    for (int32_t d = 0; d < shape->rank; d++) {
+        words.accepted[d] = shape->dims[d];
+    }
+    return words;
+}
+
 /* Slices of a tensor of the shape that rows of the op's input lead to; *out_slices of them. */
 static gantry_slices_t slices_of(const gantry_op_call_t *call, uint32_t input, const gantry_arg_t *shape,
                                  int64_t *out_slices) {
@@ -103,6 +113,8 @@ int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const 
     gantry_slices_t parameters = slices_of(call, input, shape, &slices);
     gantry_k_item_launch_t launch = {.item = ITEM_slice_keys,
                                      .explain = explain_slice,
+                                     .words = slice_words(call->inputs[input],
+                                                          "indices@ does not index into shape [#]", shape),
                                      .parameters = &parameters,
                                      .parameter_bytes = sizeof parameters,
                                      .spans = {call->inputs[input]->span}};
@@ -118,10 +130,11 @@ int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const 
 
 int32_t gantry__scatter_by_segments(gantry_op_call_t *call, gantry_segments_t *parameters,
                                     void (*explain)(const gantry_op_call_t *, int64_t, char *, size_t),
-                                    gantry_k_updates_t *updates) {
+                                    const char *words, gantry_k_updates_t *updates) {
     const gantry_arg_t *ids = call->inputs[parameters->input];
     gantry_k_item_launch_t launch = {.item = ITEM_segment_keys,
                                      .explain = explain,
+                                     .words = gantry_k_words_up_to(words, ids, parameters->limit),
                                      .parameters = parameters,
                                      .parameter_bytes = sizeof *parameters,
                                      .spans = {ids->span}};
@@ -146,6 +159,8 @@ static int32_t compute_gather_nd(gantry_op_call_t *call) {
                                      .count = out->element_count,
                                      .can_fail = 1,
                                      .explain = explain_slice,
+                                     .words =
+                                         slice_words(indices, "indices@ does not index into param shape [#]", params),
                                      .parameters = &parameters,
                                      .parameter_bytes = sizeof parameters,
                                      .spans = {params->span, indices->span, out->span},

@@ -142,7 +142,8 @@ static int32_t compute_unsorted(gantry_op_call_t *call) {
         return status;
     }
     updates.inner = data->element_count / ids->element_count;
-    status = gantry__scatter_by_segments(call, &parameters, explain_unsorted, &updates);
+    status = gantry__scatter_by_segments(call, &parameters, explain_unsorted, "segment_ids@ is out of range [0, #)",
+                                         &updates);
     return status == GANTRY_K_OK ? combine(call, way, &updates, &data->span, 0) : status;
 }
 
@@ -208,7 +209,8 @@ static int32_t compute_sorted(gantry_op_call_t *call) {
         return status;
     }
     updates.inner = data->element_count / ids->element_count;
-    status = gantry__scatter_by_segments(call, &parameters, explain_sorted, &updates);
+    status = gantry__scatter_by_segments(call, &parameters, explain_sorted,
+                                         "segment ids must be >= 0, or segment ids are not increasing: segment_ids@", &updates);
     return status == GANTRY_K_OK ? combine(call, way, &updates, &data->span, 1) : status;
 }
 
@@ -248,7 +250,8 @@ static int32_t compute_bins(gantry_op_call_t *call) {
     if (status != GANTRY_K_OK || in->element_count == 0) {
         return status;
     }
-    status = gantry__scatter_by_segments(call, &parameters, explain_bin, &updates);
+    status = gantry__scatter_by_segments(call, &parameters, explain_bin, "Input arr must be non-negative! arr@",
+                                         &updates);
     if (status != GANTRY_K_OK) {
         return status;
     }

@@ -298,6 +298,17 @@ typedef struct gantry_attr_t {
     const int64_t *list; /* SHAPE, INTS */
 } gantry_attr_t;
 
+/* How the core tells of bad data that a kernel found on its device. In text @ becomes the position as a place in an array of place_dims,
+ * "[1,0]", and # the accepted numbers: "indices@ is not in [0, #)". The text is constant; ranks and counts are at most 8. */
+typedef struct gantry_fault_words_t {
+    uint32_t struct_size;
+    int32_t place_rank;
+    int32_t accepted_count;
+    const char *text;
+    int64_t place_dims[8];
+    int64_t accepted[8];
+} gantry_fault_words_t;
+
 /* What a kernel may ask of the core while it computes. The first argument is the call it was given. */
 typedef struct gantry_call_services_t {
     uint32_t struct_size;
@@ -320,6 +331,9 @@ typedef struct gantry_call_services_t {
     /* optional (a core that has it says so by struct_size). Waits for what the call has submitted, then copies the span's first size_bytes
      * to host memory: for the counts that the shape of an output needs. */
     int32_t (*read)(gantry_op_call_t *call, const gantry_span_t *source, void *target, uint64_t size_bytes);
+    /* optional (a core that has it says so by struct_size). After fault: words for it, copied, in place of those that the core has for the
+     * slot's code. */
+    void (*fault_words)(gantry_op_call_t *call, const gantry_fault_words_t *words);
 } gantry_call_services_t;
 
 enum {

@@ -135,30 +135,63 @@ static gantry_status_t fetch_slot(const gantry__fault_t *fault, void *out) {
     return status != GANTRY_OK ? status : waited;
 }
 
-static void describe(gantry__fault_t *fault, uint32_t code, uint32_t input, int64_t position) {
-    char where[160];
-    (void)snprintf(where, sizeof where, "op %s%s%s (number %" PRIu64 ") on %s", fault->op,
-                   fault->part_of ? " of " : "", fault->part_of ? fault->part_of : "", fault->sequence,
-                   fault->device->full_name);
-    if (code == GANTRY_FAULT_DIVISION_BY_ZERO || code == GANTRY_FAULT_NEGATIVE_EXPONENT) {
-        const char *what = code == GANTRY_FAULT_DIVISION_BY_ZERO
-                               ? "Integer division by zero"
-                               : "Integers to negative integer powers are not allowed";
-        (void)snprintf(fault->text, sizeof fault->text, "%s: %s, element %" PRId64, what, where, position);
-    } else if (code == GANTRY_FAULT_INDEX_OUT_OF_RANGE) {
-        (void)snprintf(fault->text, sizeof fault->text, "indices[%" PRId64 "] is out of range: %s, input %" PRIu32,
-                       position, where, input);
-    } else if (code == GANTRY_FAULT_BAD_PERMUTATION) {
-        (void)snprintf(fault->text, sizeof fault->text,
-                       "element %" PRId64 " is not between 0 and the count, or duplicated in the input: %s, input %" PRIu32,
-                       position, where, input);
-    } else if (code == GANTRY_FAULT_LABEL_OUT_OF_RANGE) {
-        (void)snprintf(fault->text, sizeof fault->text,
-                       "Received a label value which is outside the valid range: labels[%" PRId64 "], %s", position, where);
-    } else {
-        (void)snprintf(fault->text, sizeof fault->text, "%s reported error %" PRIu32 " at %" PRId64, where, code,
-                       position);
+/* "[1,0]", or the numbers alone. */
+static size_t print_numbers(const int64_t *numbers, int32_t count, bool is_place, char *out, size_t out_bytes) {
+    size_t used = 0;
+    for (int32_t d = 0; d < count && used < out_bytes; ++d) {
+        const char *before = d > 0 ? "," : is_place ? "[" : "";
+        used += (size_t)snprintf(out + used, out_bytes - used, "%s%" PRId64, before, numbers[d]);
     }
+    if (is_place && count > 0 && used < out_bytes) used += (size_t)snprintf(out + used, out_bytes - used, "]");
+    return used < out_bytes ? used : out_bytes - 1;
+}
+
+static void print_words(const gantry_fault_words_t *words, int64_t position, char *out, size_t out_bytes) {
+    int64_t place[8];
+    size_t used = 0;
+    for (int32_t d = words->place_rank - 1; d >= 0; --d) {
+        int64_t size = words->place_dims[d] > 0 ? words->place_dims[d] : 1;
+        place[d] = d > 0 ? position % size : position;
+        position /= size;
+    }
+    for (const char *at = words->text; *at && used + 1 < out_bytes; ++at) {
+        if (*at == '@') {
+            used += print_numbers(place, words->place_rank, true, out + used, out_bytes - used);
+        } else if (*at == '#') {
+            used += print_numbers(words->accepted, words->accepted_count, false, out + used, out_bytes - used);
+        } else {
+            out[used++] = *at;
+        }
+    }
+    out[used] = '\0';
+}
+
+/* For kernels that give no words. */
+static void print_code(uint32_t code, int64_t position, char *out, size_t out_bytes) {
+    static const char *const texts[] = {
+        [GANTRY_FAULT_INDEX_OUT_OF_RANGE] = "an index is out of range",
+        [GANTRY_FAULT_DIVISION_BY_ZERO] = "Integer division by zero",
+        [GANTRY_FAULT_BAD_PERMUTATION] = "an index is not between 0 and the count, or duplicated in the input",
+        [GANTRY_FAULT_NEGATIVE_EXPONENT] = "Integers to negative integer powers are not allowed",
+        [GANTRY_FAULT_LABEL_OUT_OF_RANGE] = "Received a label value which is outside the valid range",
+    };
+    if (code < sizeof texts / sizeof texts[0]) {
+        (void)snprintf(out, out_bytes, "%s, element %" PRId64, texts[code], position);
+    } else {
+        (void)snprintf(out, out_bytes, "error %" PRIu32 ", element %" PRId64, code, position);
+    }
+}
+
+static void describe(gantry__fault_t *fault, uint32_t code, uint32_t input, int64_t position) {
+    char what[320];
+    if (fault->words.text) {
+        print_words(&fault->words, position, what, sizeof what);
+    } else {
+        print_code(code, position, what, sizeof what);
+    }
+    (void)snprintf(fault->text, sizeof fault->text, "%s: op %s%s%s (number %" PRIu64 ") on %s, input %" PRIu32, what,
+                   fault->op, fault->part_of ? " of " : "", fault->part_of ? fault->part_of : "", fault->sequence,
+                   fault->device->full_name, input);
 }
 
 gantry_status_t gantry__fault_settle(gantry__fault_t *fault) {

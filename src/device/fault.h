@@ -31,7 +31,8 @@ typedef struct gantry__fault_t {
     const char *part_of;   /* constant text: the composed op that ran it; NULL: none */
     uint64_t sequence;     /* the op's number in its runtime */
     atomic_int settled;    /* 0: not yet; 1: good; 2: bad */
-    char text[256];        /* when bad */
+    gantry_fault_words_t words; /* the kernel's; without a text: none */
+    char text[512];             /* when bad */
 } gantry__fault_t;
 
 /* The slots of one logical device, in one chunk of its memory taken at first use. */

@@ -146,6 +146,12 @@ static int32_t serve_fault(gantry_op_call_t *abi, gantry_span_t *out_span) {
     return (int32_t)status;
 }
 
+static void serve_fault_words(gantry_op_call_t *abi, const gantry_fault_words_t *words) {
+    gantry__call_t *call = from_abi(abi);
+    bool fits = words->place_rank >= 0 && words->place_rank <= 8 && words->accepted_count >= 0 && words->accepted_count <= 8;
+    if (call->fault && fits) call->fault->words = *words;
+}
+
 static int32_t serve_fail(gantry_op_call_t *abi, int32_t code, const char *text) {
     (void)abi;
     return (int32_t)gantry__fail(code > 0 && code <= GANTRY_DATA_LOSS ? (gantry_status_t)code : GANTRY_UNKNOWN, "%s",
@@ -183,6 +189,7 @@ static const gantry_call_services_t services = {
     .fault = serve_fault,
     .fail = serve_fail,
     .read = serve_read,
+    .fault_words = serve_fault_words,
 };
 
 void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device, gantry__program_cache_t *programs,

@@ -198,6 +198,7 @@ void conformance_run_coverage(conformance_t *c);
 void conformance_run_tensors(conformance_t *c);
 void conformance_run_transfers(conformance_t *c);
 void conformance_run_faults(conformance_t *c);
+void conformance_run_fault_words(conformance_t *c);
 void conformance_run_variables(conformance_t *c);
 void conformance_run_draws(conformance_t *c); /* random ops with a state, generators */
 void conformance_run_scopes(conformance_t *c);

@@ -243,6 +243,13 @@ static int32_t compute_gather(gantry_op_call_t *op) {
     gantry_span_t fault;
     int32_t code = op->services->fault(op, &fault);
     if (code != FAKE_OK) return code;
+    gantry_fault_words_t words = {.struct_size = sizeof words,
+                                  .text = "indices@ is not in [0, #)",
+                                  .place_rank = indices->rank,
+                                  .accepted_count = 1,
+                                  .accepted = {plan.size}};
+    for (int32_t d = 0; d < indices->rank; ++d) words.place_dims[d] = indices->dims[d];
+    op->services->fault_words(op, &words);
     fake_kernel_work_t work;
     gantry__fake_kernel_begin(&work, op, run_gather, 4, &plan, sizeof plan);
     for (uint32_t k = 0; k < 2; ++k) gantry__fake_kernel_input(&work, k, k);

@@ -152,7 +152,7 @@ SLOT(gantry_attr_t, f, 24);
 SLOT(gantry_attr_t, s, 32);
 SLOT(gantry_attr_t, list, 40);
 
-SIZE(gantry_call_services_t, 80);
+SIZE(gantry_call_services_t, 88);
 SLOT(gantry_call_services_t, struct_size, 0);
 SLOT(gantry_call_services_t, scratch, 8);
 SLOT(gantry_call_services_t, allocate_output, 16);
@@ -163,6 +163,15 @@ SLOT(gantry_call_services_t, fill, 48);
 SLOT(gantry_call_services_t, fault, 56);
 SLOT(gantry_call_services_t, fail, 64);
 SLOT(gantry_call_services_t, read, 72);
+SLOT(gantry_call_services_t, fault_words, 80);
+
+SIZE(gantry_fault_words_t, 152);
+SLOT(gantry_fault_words_t, struct_size, 0);
+SLOT(gantry_fault_words_t, place_rank, 4);
+SLOT(gantry_fault_words_t, accepted_count, 8);
+SLOT(gantry_fault_words_t, text, 16);
+SLOT(gantry_fault_words_t, place_dims, 24);
+SLOT(gantry_fault_words_t, accepted, 88);
 
 SIZE(gantry_op_call_t, 96);
 SLOT(gantry_op_call_t, struct_size, 0);

@@ -42,19 +42,22 @@ static void bad_data_is_told_with_op_and_position(void **state) {
         const char *text;
     } cases[] = {
         {{GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 5},
-         "indices[5] is out of range: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, input 1"},
+         "an index is out of range, element 5: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, "
+         "input 1"},
         {{GANTRY_FAULT_NEGATIVE_EXPONENT, 1, 7},
-         "Integers to negative integer powers are not allowed: op Gather (number 17) on "
-         "/job:localhost/replica:0/task:0/device:GPU:0, element 7"},
+         "Integers to negative integer powers are not allowed, element 7: op Gather (number 17) on "
+         "/job:localhost/replica:0/task:0/device:GPU:0, input 1"},
         {{GANTRY_FAULT_DIVISION_BY_ZERO, 0, 3},
-         "Integer division by zero: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, element 3"},
+         "Integer division by zero, element 3: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, "
+         "input 0"},
         {{GANTRY_FAULT_BAD_PERMUTATION, 0, 2},
-         "element 2 is not between 0 and the count, or duplicated in the input: op Gather (number 17) on "
+         "an index is not between 0 and the count, or duplicated in the input, element 2: op Gather (number 17) on "
          "/job:localhost/replica:0/task:0/device:GPU:0, input 0"},
         {{GANTRY_FAULT_LABEL_OUT_OF_RANGE, 2, 4},
-         "Received a label value which is outside the valid range: labels[4], op Gather (number 17) on "
-         "/job:localhost/replica:0/task:0/device:GPU:0"},
-        {{99, 0, -1}, "op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0 reported error 99 at -1"},
+         "Received a label value which is outside the valid range, element 4: op Gather (number 17) on "
+         "/job:localhost/replica:0/task:0/device:GPU:0, input 2"},
+        {{99, 0, -1},
+         "error 99, element -1: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, input 0"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         device_fixture_t f;
@@ -66,6 +69,45 @@ static void bad_data_is_told_with_op_and_position(void **state) {
         gantry__fault_release(fault);
         device_fixture_close(&f);
     }
+}
+
+static void kernels_words_take_the_place_and_the_accepted(void **state) {
+    (void)state;
+    static const struct {
+        gantry_fault_words_t words;
+        int64_t position;
+        const char *text;
+    } cases[] = {
+        {{.text = "indices@ is not in [0, #)", .place_rank = 2, .place_dims = {3, 4}, .accepted_count = 1, .accepted = {9}},
+         7, "indices[1,3] is not in [0, 9): op Gather (number 17) on "},
+        {{.text = "x@, shape [#]", .place_rank = 0, .accepted_count = 3, .accepted = {2, 3, 4}}, 0, "x, shape [2,3,4]: op"},
+        {{.text = "x@ # @", .place_rank = 1, .place_dims = {0}}, INT64_MAX, "x[9223372036854775807]  [92233720368547758"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        device_fixture_t f;
+        slot_t slot = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, cases[i].position};
+        gantry__fault_t *fault = run_kernel(device_fixture_open_gpu(&f), &slot);
+        fault->words = cases[i].words;
+        expect_failure(gantry__fault_settle(fault), GANTRY_INVALID_ARGUMENT, cases[i].text);
+        gantry__fault_release(fault);
+        device_fixture_close(&f);
+    }
+}
+
+static void longest_words_are_cut(void **state) {
+    (void)state;
+    char text[1000];
+    device_fixture_t f;
+    slot_t slot = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, INT64_MAX};
+    gantry__fault_t *fault = run_kernel(device_fixture_open_gpu(&f), &slot);
+    memset(text, '#', sizeof text);
+    text[sizeof text - 1] = '\0';
+    fault->words = (gantry_fault_words_t){.text = text, .accepted_count = 8};
+    for (int i = 0; i < 8; ++i) fault->words.accepted[i] = INT64_MIN;
+    expect_failure(gantry__fault_settle(fault), GANTRY_INVALID_ARGUMENT, "-9223372036854775808,-9223372036854775808");
+    assert_non_null(strstr(gantry__message(), ": op Gather (number 17) on "));
+    gantry__fault_release(fault);
+    device_fixture_close(&f);
 }
 
 static void settling_waits_for_the_launch(void **state) {
@@ -226,6 +268,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(good_work_settles_well),
         TEST(bad_data_is_told_with_op_and_position),
+        TEST(kernels_words_take_the_place_and_the_accepted),
+        TEST(longest_words_are_cut),
         TEST(settling_waits_for_the_launch),
         TEST(released_slot_is_clean_for_the_next),
         TEST(faults_are_counted),

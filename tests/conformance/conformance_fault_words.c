@@ -1,0 +1,106 @@
+/* What is told of bad data: the same words wherever it is found, but for the value, which only the CPU backend knows; on
+ * devices also the op and the input. */
+#include <stdio.h>
+#include <string.h>
+
+#include "conformance.h"
+
+enum { MOST_INPUTS = 3, MOST_ELEMENTS = 6, MOST_PARTS = 3 };
+
+typedef struct operand_t {
+    gantry_dtype_t dtype; /* int32 or float32 */
+    int32_t rank;
+    int64_t dims[2];
+    int32_t values[MOST_ELEMENTS];
+} operand_t;
+
+typedef struct fault_case_t {
+    const char *op;
+    const char *at;                /* what devices add */
+    const char *parts[MOST_PARTS]; /* in every text */
+    operand_t inputs[MOST_INPUTS];
+    size_t input_count;
+} fault_case_t;
+
+#define I32(count, ...) {GANTRY_INT32, 1, {count}, {__VA_ARGS__}}
+#define F32(count, ...) {GANTRY_FLOAT32, 1, {count}, {__VA_ARGS__}}
+#define SCALAR(value) {GANTRY_INT32, 0, {0}, {value}}
+#define INDICES {GANTRY_INT32, 2, {2, 2}, {0, 0, 2, 1}}
+#define MATRIX {GANTRY_FLOAT32, 2, {2, 3}, {1, 2, 3, 4, 5, 6}}
+
+static const fault_case_t cases[] = {
+    {"Gather", "input 1", {"indices[1]", " is not in [0, 3)"}, {F32(3, 1, 2, 3), I32(2, 0, 7), SCALAR(0)}, 3},
+    {"Gather", "input 1", {"indices[1,0]", " is not in [0, 2)"}, {F32(2, 1, 2), INDICES, SCALAR(0)}, 3},
+    {"GatherNd", "input 1", {"indices[1]", " does not index into param shape [2,3]"}, {MATRIX, INDICES}, 2},
+    {"ScatterNd", "input 0", {"indices[1]", " does not index into shape [2,3]"}, {INDICES, F32(2, 1, 2), I32(2, 2, 3)}, 3},
+    {"TensorScatterUpdate", "input 1", {"indices[1]", " does not index into shape [2,3]"},
+     {MATRIX, INDICES, F32(2, 1, 2)}, 3},
+    {"UnsortedSegmentSum", "input 1", {"segment_ids[2]", " is out of range [0, 2)"},
+     {F32(3, 1, 2, 3), I32(3, 0, 1, 5), SCALAR(2)}, 3},
+    {"SegmentSum", "input 1", {"segment ids are not increasing"}, {F32(3, 1, 2, 3), I32(3, 0, 2, 1)}, 2},
+    {"SegmentSum", "input 1", {"segment ids must be >= 0"}, {F32(3, 1, 2, 3), I32(3, -1, 0, 1)}, 2},
+    {"Bincount", "input 0", {"Input arr must be non-negative!"}, {I32(3, 1, -2, 3), SCALAR(4), F32(3, 1, 1, 1)}, 3},
+    {"Div", "element 2", {"Integer division by zero"}, {I32(3, 1, 2, 3), I32(3, 1, 1, 0)}, 2},
+    {"FloorMod", "input 1", {"Integer division by zero"}, {I32(3, 1, 2, 3), I32(3, 1, 1, 0)}, 2},
+    {"Pow", "element 1", {"Integers to negative integer powers are not allowed"}, {I32(2, 1, 2), I32(2, 1, -1)}, 2},
+    {"InvertPermutation", "x[1]", {" is not between 0 and 3"}, {I32(3, 0, 7, 1)}, 1},
+    {"InvertPermutation", "input 0", {" is duplicated in the input"}, {I32(3, 0, 1, 1)}, 1},
+    {"SparseSoftmaxCrossEntropyWithLogits", "labels[1]",
+     {"Received a label value", " which is outside the valid range of [0, 3)"}, {MATRIX, I32(2, 0, 3)}, 2},
+};
+
+static const gantry_tensor_t *make_input(gantry_scope_t *scope, const operand_t *operand)
+{
+    float floats[MOST_ELEMENTS];
+    size_t count = 1;
+    for (int32_t d = 0; d < operand->rank; d++) count *= (size_t)operand->dims[d];
+    for (size_t i = 0; i < MOST_ELEMENTS; i++) floats[i] = (float)operand->values[i];
+    const void *elements = operand->dtype == GANTRY_FLOAT32 ? (const void *)floats : (const void *)operand->values;
+    gantry_shape_t shape = {.rank = operand->rank};
+    memcpy(shape.dims, operand->dims, sizeof operand->dims);
+    return gantry_constant(scope, operand->dtype, shape, elements, count * 4);
+}
+
+static void check_text(conformance_t *c, const fault_case_t *item, const char *text, bool is_late)
+{
+    for (size_t i = 0; i < MOST_PARTS && item->parts[i]; i++) {
+        CHECK(c, strstr(text, item->parts[i]), "%s: \"%s\" lacks \"%s\"", item->op, text, item->parts[i]);
+    }
+    if (is_late) {
+        CHECK(c, strstr(text, item->op), "\"%s\" does not name the op %s", text, item->op);
+        CHECK(c, strstr(text, item->at), "%s: \"%s\" lacks \"%s\"", item->op, text, item->at);
+    }
+}
+
+static void check_case(conformance_t *c, const fault_case_t *item)
+{
+    gantry_scope_t *scope = conformance_scope(c);
+    const gantry_tensor_t *inputs[MOST_INPUTS], *outputs[2] = {NULL, NULL};
+    size_t count = 2;
+    for (size_t i = 0; i < item->input_count; i++) inputs[i] = make_input(scope, &item->inputs[i]);
+    gantry_status_t status = gantry_op_call(scope, item->op, inputs, item->input_count, NULL, 0, outputs, &count);
+    const char *text = gantry_scope_message(scope);
+    bool is_late = status == GANTRY_OK;
+    if (is_late) {
+        golden_tensor_t got;
+        status = conformance_read(outputs[0], &got);
+        conformance_free_outputs(&got, 1);
+        text = gantry_last_message();
+    }
+    CHECK(c, status == GANTRY_INVALID_ARGUMENT, "%s gave %s", item->op, gantry_status_name(status));
+    if (status == GANTRY_INVALID_ARGUMENT) check_text(c, item, text, is_late);
+    gantry_scope_end(scope);
+}
+
+static void bad_data_is_told_in_the_same_words(conformance_t *c)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) check_case(c, &cases[i]);
+}
+
+void conformance_run_fault_words(conformance_t *c)
+{
+    static const conformance_check_t checks[] = {
+        {"bad_data_is_told_in_the_same_words", bad_data_is_told_in_the_same_words},
+    };
+    conformance_run_checks(c, "fault", checks, sizeof checks / sizeof checks[0]);
+}
