@@ -16,32 +16,19 @@ static void run_pass(void *context, int64_t begin, int64_t end)
     pass->run(pass->plan, begin, end);
 }
 
-/* The tensor as [outer, length, columns] around the axis that inputs[1] names. */
-static int64_t plan_shape(const gantry_op_call_t *call, gantry__cpu_argmax_plan_t *plan)
-{
-    const gantry_arg_t *input = call->inputs[0];
-    int64_t axis = gantry_k_host_int(call->inputs[1], 0);
-    int64_t outer = 1;
-    axis += axis < 0 ? input->rank : 0;
-    plan->length = input->dims[axis];
-    plan->columns = 1;
-    for (int32_t i = 0; i < input->rank; i++) {
-        outer *= i < axis ? input->dims[i] : 1;
-        plan->columns *= i > axis ? input->dims[i] : 1;
-    }
-    return outer;
-}
-
 static int32_t compute_argmax(gantry_op_call_t *call)
 {
     const gantry_arg_t *input = call->inputs[0];
     gantry_arg_t *output = call->outputs[0];
+    const gantry__reduce_middle_t shape = gantry__reduce_middle_of(call);
+    const int64_t outer = shape.outer;
     gantry__cpu_argmax_plan_t plan = {.in = input->data,
                                       .out = output->data,
+                                      .length = shape.length,
+                                      .columns = shape.columns,
                                       .out_dtype = output->dtype,
                                       .is_least = call->kernel == &gantry__cpu_argmin_kernel};
     int level = gantry__cpu_simd_level(call->device);
-    int64_t outer = plan_shape(call, &plan);
     if (plan.length == 0) {
         return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "the reduced dimension has no elements");
     }
@@ -71,19 +58,4 @@ static int32_t compute_argmax(gantry_op_call_t *call)
     return 0;
 }
 
-static const gantry_type_constraint_t argmax_types[] = {{"T", GANTRY_K_NUMERIC_BOOL},
-                                                       {"output_type", GANTRY_K_ARGMAX_OUTPUTS}};
-static const gantry_type_constraint_t argmin_types[] = {{"T", GANTRY_K_NUMERIC_BOOL}, {"output_type", GANTRY_K_INTS}};
-static const char *const host_dimension[] = {"dimension"};
-
-#define ARGMAX(variable, name, constraints)                                           \
-    const gantry_kernel_def_t variable = {.struct_size = sizeof(gantry_kernel_def_t), \
-                                          .priority = 10,                             \
-                                          .op = name,                                 \
-                                          .types = constraints,                       \
-                                          .type_count = 2,                            \
-                                          .host_args = host_dimension,                \
-                                          .host_arg_count = 1,                        \
-                                          .compute = compute_argmax}
-ARGMAX(gantry__cpu_argmax_kernel, "ArgMax", argmax_types);
-ARGMAX(gantry__cpu_argmin_kernel, "ArgMin", argmin_types);
+GANTRY_ARGMAX_OPS(GANTRY_K_CPU_KERNEL)

@@ -6,7 +6,7 @@
 #define SMALL_COUNT 4096 /* elements that are not worth splitting for any op */
 
 typedef struct element_op_t {
-    uint32_t row;        /* GANTRY_CPU_OP_... */
+    uint32_t row;        /* GANTRY_K_ROW_... */
     int32_t costly;      /* several dozen instructions per element */
     const char *failure; /* what a bad element means */
 } element_op_t;
@@ -161,59 +161,25 @@ static int32_t compute_value(gantry_op_call_t *call)
 
 /* ---- definitions, one per line of elementwise.def ---- */
 
-#define COSTLY_NONE 0
-#define COSTLY_ROUNDING 0
-#define COSTLY_MODULO 1
-#define COSTLY_FUNCTIONS 1
-#define COSTLY_TRIGONOMETRY 1
-#define COSTLY_HYPERBOLIC 1
-#define COSTLY_SPECIAL 1
-#define COSTLY_ACTIVATION 1
-#define COSTLY_GAMMA 1
-#define COSTLY_POWER 1
+#define GANTRY_K_COSTLY_MODULO 1
 #define FAILURE_NEVER NULL
 #define FAILURE_ZERO_DIVISOR "Integer division by zero"
 #define FAILURE_NEGATIVE_EXPONENT "Integers to negative integer powers are not allowed"
-#define COMPUTE_UNARY compute_unary
-#define COMPUTE_CHOICE compute_choice
-#define COMPUTE_VARIANT compute_unary
-#define COMPUTE_BINARY compute_binary
-#define COMPUTE_VALUE compute_value
 
 static const element_op_t ops[] = {
 #define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) \
-    {GANTRY_CPU_OP_##name, COSTLY_##math, FAILURE_##check},
+    {GANTRY_K_ROW_##name, GANTRY_K_COSTLY_##math, FAILURE_##check},
 #include "portable/elementwise.def"
 #undef GANTRY_ELEMENTWISE
 };
 
-#define GANTRY_ELEMENTWISE(name, form, types_, result, check, math, expression)              \
-    static const gantry_type_constraint_t types_##name[] = {{"T", GANTRY_K_##types_}};       \
-    static const gantry_kernel_def_t kernel_##name = {                                       \
-        .struct_size = sizeof(gantry_kernel_def_t),                                          \
-        .op = #name,                                                                         \
-        .types = GANTRY_K_##types_ != GANTRY_K_BOOLS ? types_##name : NULL,                  \
-        .type_count = GANTRY_K_##types_ != GANTRY_K_BOOLS, /* such an op takes bool alone */ \
-        .compute = COMPUTE_##form,                                                           \
-        .data = &ops[GANTRY_CPU_OP_##name],                                                  \
-    };
+#define GANTRY_ELEMENTWISE GANTRY_K_ELEMENTWISE_KERNEL
 #include "portable/elementwise.def"
 #undef GANTRY_ELEMENTWISE
-
-/* A variant is no op. */
-#define KERNEL_UNARY(name) &kernel_##name,
-#define KERNEL_CHOICE(name) &kernel_##name,
-#define KERNEL_BINARY(name) &kernel_##name,
-#define KERNEL_VALUE(name) &kernel_##name,
-#define KERNEL_VARIANT(name)
 
 const gantry_kernel_def_t *const gantry__cpu_elementwise_kernels[] = {
-#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) KERNEL_##form(name)
+#define GANTRY_ELEMENTWISE GANTRY_K_ELEMENTWISE_POINTER
 #include "portable/elementwise.def"
 #undef GANTRY_ELEMENTWISE
-    &gantry__cpu_cast_kernel,       &gantry__cpu_select_kernel,    &gantry__cpu_fill_kernel,
-    &gantry__cpu_zeros_like_kernel, &gantry__cpu_ones_like_kernel, &gantry__cpu_range_kernel,
-    &gantry__cpu_add_n_kernel,      &gantry__cpu_bias_add_kernel,
-};
-const uint32_t gantry__cpu_elementwise_kernel_count =
-    sizeof gantry__cpu_elementwise_kernels / sizeof gantry__cpu_elementwise_kernels[0];
+    GANTRY_K_ELEMENTWISE_OTHERS(GANTRY_K_CPU_KERNEL_POINTER)};
+const uint32_t gantry__cpu_elementwise_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_elementwise_kernels);

@@ -6,6 +6,7 @@
 #define GANTRY_CPU_ELEMENTWISE_H
 
 #include "cpu/cpu_kernels.h"
+#include "portable/elementwise_kernels.h"
 #include "portable/kernel_shape.h"
 
 /* out[i] = f(x[i], y[i]) for i < count; not 0 when an element was bad (its result is a defined value). x or y may be
@@ -47,15 +48,7 @@ static inline uint32_t gantry__cpu_type_column(int32_t dtype)
     }
 }
 
-/* Rows of the loop table, in the order of elementwise.def. */
-enum {
-#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) GANTRY_CPU_OP_##name,
-#include "portable/elementwise.def"
-#undef GANTRY_ELEMENTWISE
-    GANTRY_CPU_OPS
-};
-
-/* The table, GANTRY_CPU_TYPES loops for each op. */
+/* The table, GANTRY_CPU_TYPES loops for each line of elementwise.def. */
 GANTRY_CPU_DECLARE(const gantry__cpu_loops_t *, element_loops, (void));
 /* The dense loop for one of the rare integers, column 0 being int8; NULL: the op does not have this type. */
 GANTRY_CPU_DECLARE(gantry__cpu_loop_fn, integer_loop, (uint32_t row, uint32_t column));
@@ -101,7 +94,7 @@ typedef struct gantry__cpu_map_t {
     int64_t pattern;             /* length of a repeated y, see cpu_elementwise_map.c */
 } gantry__cpu_map_t;
 
-/* Finds what runs op `row` (GANTRY_CPU_OP_...) for x's type: the map's loops, conversions, sizes and level; loop is the
+/* Finds what runs op `row` (GANTRY_K_ROW_...) for x's type: the map's loops, conversions, sizes and level; loop is the
  * dense one. */
 void gantry__cpu_map_find(gantry__cpu_map_t *map, const gantry_op_call_t *call, uint32_t row);
 /* Runs map->loop over [0, count); returns not 0 when an element was bad. */
@@ -117,14 +110,7 @@ void gantry__cpu_gather(const gantry_k_plan_t *plan, int32_t k, const char *sour
 void gantry__cpu_convert(gantry_backend_device_t *device, int32_t from, const void *x, int32_t to, void *out,
                          int64_t count, int32_t truncate);
 
-/* compute() of ops that have no line in elementwise.def. */
-extern const gantry_kernel_def_t gantry__cpu_cast_kernel;
-extern const gantry_kernel_def_t gantry__cpu_select_kernel;
-extern const gantry_kernel_def_t gantry__cpu_fill_kernel;
-extern const gantry_kernel_def_t gantry__cpu_zeros_like_kernel;
-extern const gantry_kernel_def_t gantry__cpu_ones_like_kernel;
-extern const gantry_kernel_def_t gantry__cpu_range_kernel;
-extern const gantry_kernel_def_t gantry__cpu_add_n_kernel;
-extern const gantry_kernel_def_t gantry__cpu_bias_add_kernel;
+/* Kernels of ops that have no line in elementwise.def. */
+GANTRY_K_ELEMENTWISE_OTHERS(GANTRY_K_CPU_KERNEL_DECLARATION)
 
 #endif

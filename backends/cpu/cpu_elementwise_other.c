@@ -87,14 +87,6 @@ static int32_t compute_cast(gantry_op_call_t *call)
     return GANTRY_K_OK;
 }
 
-static const gantry_type_constraint_t cast_types[] = {{"SrcT", GANTRY_K_NUMERIC_BOOL}, {"DstT", GANTRY_K_NUMERIC_BOOL}};
-
-const gantry_kernel_def_t gantry__cpu_cast_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                     .op = "Cast",
-                                                     .types = cast_types,
-                                                     .type_count = 2,
-                                                     .compute = compute_cast};
-
 /* ---- Select ---- */
 
 typedef struct select_t {
@@ -150,14 +142,6 @@ static int32_t compute_select(gantry_op_call_t *call)
     return GANTRY_K_OK;
 }
 
-static const gantry_type_constraint_t any_type[] = {{"T", GANTRY_K_ANY}};
-
-const gantry_kernel_def_t gantry__cpu_select_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                       .op = "Select",
-                                                       .types = any_type,
-                                                       .type_count = 1,
-                                                       .compute = compute_select};
-
 /* ---- Fill, ZerosLike, OnesLike ---- */
 
 typedef struct fill_t {
@@ -206,26 +190,6 @@ static int32_t compute_ones_like(gantry_op_call_t *call)
     return fill_output(call, &one);
 }
 
-static const char *const fill_host_args[] = {"dims"};
-
-const gantry_kernel_def_t gantry__cpu_fill_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                     .op = "Fill",
-                                                     .types = any_type,
-                                                     .type_count = 1,
-                                                     .host_args = fill_host_args,
-                                                     .host_arg_count = 1,
-                                                     .compute = compute_fill};
-const gantry_kernel_def_t gantry__cpu_zeros_like_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                           .op = "ZerosLike",
-                                                           .types = any_type,
-                                                           .type_count = 1,
-                                                           .compute = compute_zeros_like};
-const gantry_kernel_def_t gantry__cpu_ones_like_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                          .op = "OnesLike",
-                                                          .types = any_type,
-                                                          .type_count = 1,
-                                                          .compute = compute_ones_like};
-
 /* ---- Range ---- */
 
 typedef struct range_t {
@@ -254,17 +218,6 @@ static int32_t compute_range(gantry_op_call_t *call)
     gantry__cpu_parallel_for(call->device, out->element_count, GANTRY_CPU_CHEAP_GRAIN, range_part, &range);
     return GANTRY_K_OK;
 }
-
-static const gantry_type_constraint_t range_types[] = {{"Tidx", GANTRY_K_NUMERIC}};
-static const char *const range_host_args[] = {"start", "limit", "delta"};
-
-const gantry_kernel_def_t gantry__cpu_range_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                      .op = "Range",
-                                                      .types = range_types,
-                                                      .type_count = 1,
-                                                      .host_args = range_host_args,
-                                                      .host_arg_count = 3,
-                                                      .compute = compute_range};
 
 /* ---- AddN: from left to right, block by block so that the sum stays in the cache ---- */
 
@@ -320,18 +273,10 @@ static int32_t compute_add_n(gantry_op_call_t *call)
 {
     add_n_t job = {.call = call};
 
-    gantry__cpu_map_find(&job.add, call, GANTRY_CPU_OP_Add);
+    gantry__cpu_map_find(&job.add, call, GANTRY_K_ROW_Add);
     gantry__cpu_parallel_for(call->device, call->outputs[0]->element_count, GANTRY_CPU_CHEAP_GRAIN, add_n_part, &job);
     return GANTRY_K_OK;
 }
-
-static const gantry_type_constraint_t numeric_types[] = {{"T", GANTRY_K_NUMERIC}};
-
-const gantry_kernel_def_t gantry__cpu_add_n_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                      .op = "AddN",
-                                                      .types = numeric_types,
-                                                      .type_count = 1,
-                                                      .compute = compute_add_n};
 
 /* ---- BiasAdd ---- */
 
@@ -341,14 +286,10 @@ static int32_t compute_bias_add(gantry_op_call_t *call)
     gantry_k_plan_t plan;
     gantry__cpu_map_t map = {.x = call->inputs[0]->data, .y = call->inputs[1]->data, .out = out->data};
 
-    gantry__cpu_map_find(&map, call, GANTRY_CPU_OP_Add);
+    gantry__cpu_map_find(&map, call, GANTRY_K_ROW_Add);
     gantry_k_plan_bias(&plan, call);
     gantry__cpu_map_broadcast(call->device, &map, &plan, out->element_count, GANTRY_CPU_CHEAP_GRAIN);
     return GANTRY_K_OK;
 }
 
-const gantry_kernel_def_t gantry__cpu_bias_add_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                         .op = "BiasAdd",
-                                                         .types = numeric_types,
-                                                         .type_count = 1,
-                                                         .compute = compute_bias_add};
+GANTRY_K_ELEMENTWISE_OTHERS(GANTRY_K_CPU_KERNEL)

@@ -58,7 +58,7 @@
 #define ROW_BOOLS(forms, name) NO_FORMS, NO_FORMS, NO_FORMS, NO_FORMS, forms(name, 10),
 
 /* Columns as in gantry__cpu_type_column. */
-static const gantry__cpu_loops_t element_table[GANTRY_CPU_OPS * GANTRY_CPU_TYPES] = {
+static const gantry__cpu_loops_t element_table[GANTRY_K_ROWS * GANTRY_CPU_TYPES] = {
 #define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) ROW_##types(FORMS_##form, name)
 #include "portable/elementwise.def"
 #undef GANTRY_ELEMENTWISE

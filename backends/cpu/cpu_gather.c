@@ -12,6 +12,7 @@
 
 #include "cpu/cpu_kernels.h"
 #include "portable/move_shape.h"
+#include "portable/place_text.h"
 
 #define GRAIN_BYTES 65536 /* of output; one part of a parallel loop */
 #define NO_POSITION INT64_MAX
@@ -24,11 +25,6 @@ typedef struct gather_job_t {
     size_t row_bytes;
     _Atomic int64_t bad; /* smallest position of an index out of range, NO_POSITION when there is none */
 } gather_job_t;
-
-static int64_t read_index(const gantry_arg_t *indices, int64_t position) {
-    if (indices->dtype == GANTRY_K_INT32) return ((const int32_t *)indices->data)[position];
-    return ((const int64_t *)indices->data)[position];
-}
 
 static void note_bad(gather_job_t *job, int64_t position) {
     int64_t known = atomic_load_explicit(&job->bad, memory_order_relaxed);
@@ -61,7 +57,7 @@ static void gather_rows(void *context, int64_t begin, int64_t end) {
         int64_t position = matrix / shape->outer * shape->picks + pick;
         int64_t run = shape->picks - pick < end - begin ? shape->picks - pick : end - begin;
         for (int64_t i = 0; i < run; ++i, out += job->row_bytes) {
-            int64_t index = read_index(job->indices, position + i);
+            int64_t index = gantry_k_host_int(job->indices, position + i);
             if ((uint64_t)index < (uint64_t)shape->limit) {
                 copy_row(out, params + (size_t)index * job->row_bytes, job->row_bytes);
             } else {
@@ -75,27 +71,12 @@ static void gather_rows(void *context, int64_t begin, int64_t end) {
     }
 }
 
-/* Writes "[1,2]": the place of a flat position; nothing for a scalar. */
-static void print_place(const gantry_arg_t *arg, int64_t position, char *out, size_t out_bytes) {
-    int64_t place[GANTRY_K_MAX_RANK];
-    size_t used = 0;
-    for (int32_t d = arg->rank - 1; d >= 0; --d) {
-        place[d] = position % arg->dims[d];
-        position /= arg->dims[d];
-    }
-    out[0] = '\0';
-    for (int32_t d = 0; d < arg->rank && used < out_bytes; ++d) {
-        used += (size_t)snprintf(out + used, out_bytes - used, d ? ",%" PRId64 : "[%" PRId64, place[d]);
-    }
-    if (arg->rank > 0 && used < out_bytes) (void)snprintf(out + used, out_bytes - used, "]");
-}
-
 static int32_t fail_index(gantry_op_call_t *call, const gather_job_t *job, int64_t position) {
-    char place[GANTRY_K_MAX_RANK * 22 + 4];
+    char place[GANTRY_K_PLACE_BYTES];
     char text[sizeof place + 96];
-    print_place(job->indices, position, place, sizeof place);
+    gantry__portable_print_place(job->indices->dims, job->indices->rank, position, place, sizeof place);
     (void)snprintf(text, sizeof text, "indices%s = %" PRId64 " is not in [0, %" PRId64 ")", place,
-                   read_index(job->indices, position), job->shape.limit);
+                   gantry_k_host_int(job->indices, position), job->shape.limit);
     return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, text);
 }
 
@@ -130,7 +111,7 @@ typedef struct one_hot_job_t {
         if (suffix == 1) {                                                                                             \
             for (int64_t row = begin; row < end; ++row) {                                                              \
                 type *out = (type *)job->out + row * depth;                                                            \
-                int64_t index = read_index(job->indices, row);                                                         \
+                int64_t index = gantry_k_host_int(job->indices, row);                                                         \
                 for (int64_t i = 0; i < depth; ++i) out[i] = off;                                                      \
                 if ((uint64_t)index < (uint64_t)depth) out[index] = on;                                                \
             }                                                                                                          \
@@ -139,7 +120,7 @@ typedef struct one_hot_job_t {
         for (int64_t row = begin; row < end; ++row) {                                                                  \
             type *out = (type *)job->out + row * suffix;                                                               \
             int64_t place = row % depth, position = row / depth * suffix;                                              \
-            for (int64_t i = 0; i < suffix; ++i) out[i] = read_index(job->indices, position + i) == place ? on : off;  \
+            for (int64_t i = 0; i < suffix; ++i) out[i] = gantry_k_host_int(job->indices, position + i) == place ? on : off;  \
         }                                                                                                              \
     }
 
@@ -163,25 +144,4 @@ static int32_t compute_one_hot(gantry_op_call_t *call) {
     return GANTRY_K_OK;
 }
 
-static const gantry_type_constraint_t gather_types[] = {{"Tparams", GANTRY_K_ANY}, {"Tindices", GANTRY_K_INTS}};
-static const gantry_type_constraint_t one_hot_types[] = {{"T", GANTRY_K_ANY}, {"TI", GANTRY_K_INTS}};
-static const char *const gather_host[] = {"axis"};
-static const char *const one_hot_host[] = {"depth"};
-
-const gantry_kernel_def_t gantry__cpu_gather_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                       .priority = 10,
-                                                       .op = "Gather",
-                                                       .types = gather_types,
-                                                       .type_count = 2,
-                                                       .host_args = gather_host,
-                                                       .host_arg_count = 1,
-                                                       .compute = compute_gather};
-
-const gantry_kernel_def_t gantry__cpu_one_hot_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                        .priority = 10,
-                                                        .op = "OneHot",
-                                                        .types = one_hot_types,
-                                                        .type_count = 2,
-                                                        .host_args = one_hot_host,
-                                                        .host_arg_count = 1,
-                                                        .compute = compute_one_hot};
+GANTRY_GATHER_OPS(GANTRY_K_CPU_KERNEL)

@@ -2,9 +2,8 @@
 #ifndef GANTRY_CPU_GATHER_H
 #define GANTRY_CPU_GATHER_H
 
-#include <gantry/backend_abi.h>
+#include "portable/move_shape.h"
 
-extern const gantry_kernel_def_t gantry__cpu_gather_kernel;
-extern const gantry_kernel_def_t gantry__cpu_one_hot_kernel;
+GANTRY_GATHER_OPS(GANTRY_K_CPU_KERNEL_DECLARATION)
 
 #endif

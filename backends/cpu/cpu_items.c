@@ -1,7 +1,5 @@
 /* Launches of items on the CPU: the text, compiled as C, on all threads. */
-#include <inttypes.h>
 #include <stdatomic.h>
-#include <stdio.h>
 
 #include "cpu/cpu_kernels.h"
 #include "portable/item_kernel.h"
@@ -20,8 +18,7 @@ typedef struct item_job_t {
     gantry_k_item_fn run;
     const gantry_k_item_launch_t *launch;
     void *spans[GANTRY_K_ITEM_SPANS];
-    _Atomic int64_t position; /* the smallest that a part reported */
-    _Atomic uint32_t code, input;
+    _Atomic int64_t position; /* of bad data: the smallest that a part reported, or NO_POSITION */
 } item_job_t;
 
 static const gantry_k_item_fn *find_functions(const gantry_k_items_t *items, const gantry_k_item_launch_t *launch) {
@@ -35,13 +32,11 @@ static const gantry_k_item_fn *find_functions(const gantry_k_items_t *items, con
     return NULL;
 }
 
-static void note_fault(item_job_t *job, const fault_slot_t *slot) {
+static void note_fault(item_job_t *job, int64_t position) {
     int64_t known = atomic_load(&job->position);
 
-    while (slot->position < known && !atomic_compare_exchange_weak(&job->position, &known, slot->position)) {
+    while (position < known && !atomic_compare_exchange_weak(&job->position, &known, position)) {
     }
-    atomic_store(&job->input, slot->input); /* the same of all items of a launch */
-    atomic_store(&job->code, slot->code);
 }
 
 static void run_part(void *context, int64_t begin, int64_t end) {
@@ -53,40 +48,14 @@ static void run_part(void *context, int64_t begin, int64_t end) {
     spans[job->launch->span_count] = &slot;
     job->run(spans, job->launch->parameters, begin, end);
     if (slot.code != GANTRY_FAULT_NONE) {
-        note_fault(job, &slot);
+        note_fault(job, slot.position);
     }
-}
-
-static int32_t fail_permutation(gantry_op_call_t *call, int64_t value, int64_t limit) {
-    char text[96];
-
-    if (value >= 0 && value < limit) {
-        (void)snprintf(text, sizeof text, "%" PRId64 " is duplicated in the input.", value);
-    } else {
-        (void)snprintf(text, sizeof text, "%" PRId64 " is not between 0 and %" PRId64, value, limit);
-    }
-    return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, text);
 }
 
 static int32_t fail(gantry_op_call_t *call, const item_job_t *job) {
-    const gantry_arg_t *indices = call->inputs[atomic_load(&job->input)];
-    const int64_t position = atomic_load(&job->position);
-    char place[GANTRY_K_MAX_RANK * 22 + 4];
     char text[512];
 
-    if (atomic_load(&job->code) == GANTRY_FAULT_DIVISION_BY_ZERO) {
-        return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "Integer division by zero");
-    }
-    if (atomic_load(&job->code) == GANTRY_FAULT_BAD_PERMUTATION) {
-        return fail_permutation(call, gantry_k_host_int(indices, position), job->launch->limit);
-    }
-    if (job->launch->explain != NULL) {
-        job->launch->explain(call, position, text, sizeof text);
-        return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, text);
-    }
-    gantry__portable_print_place(indices->dims, indices->rank, position, place, sizeof place);
-    (void)snprintf(text, sizeof text, "indices%s = %" PRId64 " is not in [0, %" PRId64 ")", place,
-                   gantry_k_host_int(indices, position), job->launch->limit);
+    job->launch->explain(call, atomic_load(&job->position), text, sizeof text);
     return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, text);
 }
 
@@ -107,12 +76,10 @@ int32_t gantry__cpu_run_items(gantry_op_call_t *call, const gantry_k_items_t *it
     }
     job.run = functions[launch->item];
     atomic_init(&job.position, NO_POSITION);
-    atomic_init(&job.code, GANTRY_FAULT_NONE);
-    atomic_init(&job.input, 0);
     memcpy(launch->parameters, &work, sizeof work);
     for (uint32_t k = 0; k < launch->span_count; k++) {
         job.spans[k] = (void *)(uintptr_t)(launch->spans[k].region + launch->spans[k].offset_bytes);
     }
     gantry__cpu_parallel_for(call->device, launch->count, grain_of(launch), run_part, &job);
-    return atomic_load(&job.code) == GANTRY_FAULT_NONE ? GANTRY_K_OK : fail(call, &job);
+    return atomic_load(&job.position) == NO_POSITION ? GANTRY_K_OK : fail(call, &job);
 }

@@ -417,20 +417,6 @@ static int32_t compute_matmul(gantry_op_call_t *call)
     return gantry_k_is_half(call->outputs[0]->dtype) ? gantry__cpu_matmul_half(call) : gantry__cpu_matmul(call);
 }
 
-static const gantry_type_constraint_t number_types[] = {{"T", GANTRY_K_NUMBERS | GANTRY_K_HALVES}};
-static const gantry_kernel_def_t matmul_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                  .priority = 10,
-                                                  .op = "MatMul",
-                                                  .types = number_types,
-                                                  .type_count = 1,
-                                                  .compute = compute_matmul};
-static const gantry_kernel_def_t batch_matmul_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                        .priority = 10,
-                                                        .op = "BatchMatMul",
-                                                        .types = number_types,
-                                                        .type_count = 1,
-                                                        .compute = compute_matmul};
-
-const gantry_kernel_def_t *const gantry__cpu_matmul_kernels[] = {&matmul_kernel, &batch_matmul_kernel};
-const uint32_t gantry__cpu_matmul_kernel_count =
-    sizeof gantry__cpu_matmul_kernels / sizeof gantry__cpu_matmul_kernels[0];
+static const gantry_kernel_def_t products[] = GANTRY__MATMUL_KERNELS(0, gantry__matmul_types, NULL, compute_matmul);
+const gantry_kernel_def_t *const gantry__cpu_matmul_kernels[] = {&products[0], &products[1]};
+const uint32_t gantry__cpu_matmul_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_matmul_kernels);

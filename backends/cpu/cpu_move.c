@@ -132,24 +132,8 @@ static int32_t compute_concat(gantry_op_call_t *call) {
     return GANTRY_K_OK;
 }
 
-static const gantry_type_constraint_t any_type[] = {{"T", GANTRY_K_ANY}};
+GANTRY_MOVE_KERNELS
 
-#define MOVE_KERNEL(stem, op_, compute_, data_, host_count, ...)                                  \
-    static const char *const stem##_host[] = {__VA_ARGS__};                                       \
-    static const gantry_kernel_def_t stem##_kernel = {.struct_size = sizeof(gantry_kernel_def_t), \
-                                                      .priority = 10,                             \
-                                                      .op = op_,                                  \
-                                                      .types = any_type,                          \
-                                                      .type_count = 1,                            \
-                                                      .host_args = stem##_host,                   \
-                                                      .host_arg_count = host_count,               \
-                                                      .compute = compute_,                        \
-                                                      .data = data_};
-#define ONE_COPY(stem, op_, ...) MOVE_KERNEL(stem, op_, compute_one, &gantry__move_##stem, __VA_ARGS__)
-GANTRY_MOVE_OPS(ONE_COPY)
-MOVE_KERNEL(concat, "Concat", compute_concat, NULL, 1, "axis")
-
-#define ADDRESS(stem, ...) &stem##_kernel,
-const gantry_kernel_def_t *const gantry__cpu_move_kernels[] = {&concat_kernel, &gantry__cpu_gather_kernel,
-                                                               &gantry__cpu_one_hot_kernel, GANTRY_MOVE_OPS(ADDRESS)};
-const uint32_t gantry__cpu_move_kernel_count = sizeof gantry__cpu_move_kernels / sizeof gantry__cpu_move_kernels[0];
+const gantry_kernel_def_t *const gantry__cpu_move_kernels[] = {
+    GANTRY_MOVE_POINTERS GANTRY_GATHER_OPS(GANTRY_K_CPU_KERNEL_POINTER)};
+const uint32_t gantry__cpu_move_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_move_kernels);

@@ -89,5 +89,4 @@ static int32_t compute(gantry_op_call_t *call)
 GANTRY_K_RANDOM_OPS(GANTRY_K_RANDOM_KERNEL)
 
 const gantry_kernel_def_t *const gantry__cpu_random_kernels[] = {GANTRY_K_RANDOM_OPS(GANTRY_K_RANDOM_KERNEL_POINTER)};
-const uint32_t gantry__cpu_random_kernel_count =
-    sizeof gantry__cpu_random_kernels / sizeof gantry__cpu_random_kernels[0];
+const uint32_t gantry__cpu_random_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_random_kernels);

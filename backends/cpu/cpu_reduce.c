@@ -120,25 +120,9 @@ static int32_t compute_reduction(gantry_op_call_t *call)
                     output->data);
 }
 
-static const gantry_type_constraint_t numeric_types[] = {{"T", GANTRY_K_NUMERIC}};
-static const char *const host_axes[] = {"reduction_indices"}; /* where the op has it */
+GANTRY_REDUCTIONS(GANTRY_REDUCE_KERNEL)
 
-#define REDUCTION(name, operation, constrained)                                                  \
-    static const int32_t name##_operation = operation;                                           \
-    static const gantry_kernel_def_t name##_kernel = {.struct_size = sizeof(gantry_kernel_def_t), \
-                                                      .priority = 10,                             \
-                                                      .op = #name,                                \
-                                                      .types = (constrained) ? numeric_types : NULL, \
-                                                      .type_count = constrained,                  \
-                                                      .host_args = host_axes,                     \
-                                                      .host_arg_count = 1,                        \
-                                                      .compute = compute_reduction,               \
-                                                      .data = &name##_operation};
-GANTRY_REDUCTIONS(REDUCTION)
-
-#define KERNEL_OF(name, operation, constrained) &name##_kernel,
 const gantry_kernel_def_t *const gantry__cpu_reduce_kernels[] = {
-    GANTRY_REDUCTIONS(KERNEL_OF) &gantry__cpu_argmax_kernel, &gantry__cpu_argmin_kernel, &gantry__cpu_softmax_kernel,
-    &gantry__cpu_log_softmax_kernel};
-const uint32_t gantry__cpu_reduce_kernel_count =
-    sizeof gantry__cpu_reduce_kernels / sizeof gantry__cpu_reduce_kernels[0];
+    GANTRY_REDUCTIONS(GANTRY_REDUCE_POINTER) GANTRY_ARGMAX_OPS(GANTRY_K_CPU_KERNEL_POINTER)
+        GANTRY_SOFTMAX_OPS(GANTRY_K_CPU_KERNEL_POINTER)};
+const uint32_t gantry__cpu_reduce_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_reduce_kernels);

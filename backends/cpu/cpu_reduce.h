@@ -68,9 +68,7 @@ typedef struct gantry__cpu_softmax_plan_t {
 typedef void (*gantry__cpu_softmax_fn)(const gantry__cpu_softmax_plan_t *plan, int64_t begin, int64_t end);
 GANTRY_CPU_DECLARE(gantry__cpu_softmax_fn, softmax_find, (int32_t dtype, int logarithm));
 
-extern const gantry_kernel_def_t gantry__cpu_argmax_kernel;
-extern const gantry_kernel_def_t gantry__cpu_argmin_kernel;
-extern const gantry_kernel_def_t gantry__cpu_softmax_kernel;
-extern const gantry_kernel_def_t gantry__cpu_log_softmax_kernel;
+GANTRY_ARGMAX_OPS(GANTRY_K_CPU_KERNEL_DECLARATION)
+GANTRY_SOFTMAX_OPS(GANTRY_K_CPU_KERNEL_DECLARATION)
 
 #endif

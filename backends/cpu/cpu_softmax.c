@@ -30,14 +30,4 @@ static int32_t compute_softmax(gantry_op_call_t *call)
     return 0;
 }
 
-static const gantry_type_constraint_t floating_types[] = {{"T", GANTRY_K_FLOATING}};
-
-#define SOFTMAX(variable, name)                                                              \
-    const gantry_kernel_def_t variable = {.struct_size = sizeof(gantry_kernel_def_t),        \
-                                          .priority = 10,                                    \
-                                          .op = name,                                        \
-                                          .types = floating_types,                              \
-                                          .type_count = 1,                                   \
-                                          .compute = compute_softmax}
-SOFTMAX(gantry__cpu_softmax_kernel, "Softmax");
-SOFTMAX(gantry__cpu_log_softmax_kernel, "LogSoftmax");
+GANTRY_SOFTMAX_OPS(GANTRY_K_CPU_KERNEL)

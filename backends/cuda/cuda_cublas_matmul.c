@@ -335,4 +335,4 @@ static int32_t compute(gantry_op_call_t *call) {
 static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS | GANTRY_K_HALVES}};
 
 const gantry_kernel_def_t gantry__cublas_kernels[GANTRY__CUBLAS_OPS] =
-    GANTRY__MATMUL_KERNELS(float_types, supports, compute);
+    GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, supports, compute);

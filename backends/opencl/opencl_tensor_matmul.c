@@ -135,4 +135,4 @@ static int32_t compute(gantry_op_call_t *call) {
 static const gantry_type_constraint_t float32_only[] = {{"T", GANTRY_K_BIT(GANTRY_K_FLOAT32)}};
 
 const gantry_kernel_def_t gantry__opencl_tensor_kernels[GANTRY__OPENCL_MATMUL_OPS] =
-    GANTRY__MATMUL_KERNELS(float32_only, supports, compute);
+    GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float32_only, supports, compute);

@@ -11,6 +11,7 @@
 #ifndef GANTRY_ITEM_KERNEL_H
 #define GANTRY_ITEM_KERNEL_H
 
+#include "portable/place_text.h"
 #include "portable/portable_text.h"
 #include "portable/portable_work.h"
 
@@ -29,8 +30,7 @@ typedef struct gantry_k_item_launch_t {
     int32_t is_costly;  /* an item is worth dozens of instructions: shorter runs */
     int64_t elements;   /* of an item that is a run of cheap ones; 0: it is none */
     int32_t can_fail;   /* the text takes a fault slot */
-    int64_t limit;      /* of an index that may be out of range, for the message: [0, limit) */
-    /* On the CPU, where given, the text for bad data at that position in place of "indices[3] = 7 is not in ...". */
+    /* On the CPU the text for bad data at that position; of a launch that can fail. */
     void (*explain)(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes);
     void *parameters;   /* begins with a gantry_work_t, which run fills in */
     uint32_t parameter_bytes;
@@ -60,9 +60,6 @@ struct gantry_k_items_t {
 int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry_k_items_t *items,
                                    gantry_k_item_launch_t *launch);
 int32_t gantry__cpu_run_items(gantry_op_call_t *call, const gantry_k_items_t *items, gantry_k_item_launch_t *launch);
-
-/* Writes "[1,2]": the place of a flat position; nothing for a scalar. For messages. */
-void gantry__portable_print_place(const int64_t *dims, int32_t rank, int64_t position, char *out, size_t out_bytes);
 
 /* Runs the launch on the call's device. */
 static inline int32_t gantry_k_run_items(gantry_op_call_t *call, gantry_k_item_launch_t *launch) {
@@ -100,34 +97,22 @@ static inline int32_t gantry_k_run_runs(gantry_op_call_t *call, gantry_k_item_la
 
 /* ---- what a family's file is made of, in this order ---- */
 
-#define GANTRY_K_COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
-
 /* The family's device text, of these parts after the common ones; its items' names, and their numbers ITEM_name. The CPU's
  * half is defined by GANTRY_CPU_ITEM_FAMILY (cpu/cpu_items.h), in a file of the CPU backend. */
 #define GANTRY_K_ITEM_NAME(name) #name,
 #define GANTRY_K_ITEM_NUMBER(name) ITEM_##name,
-#define GANTRY_K_ITEM_TEXTS(family, ITEMS, ...)                                                                       \
-    enum { ITEMS(GANTRY_K_ITEM_NUMBER) };                                                                              \
-    static const char *const family##_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types,       \
-                                                 gantry__text_half,    gantry__text_work,   gantry__text_item,        \
-                                                 __VA_ARGS__};                                                        \
-    static const gantry_program_source_t family##_source = {.struct_size = sizeof(gantry_program_source_t),           \
-                                                            .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C, \
-                                                            .label = "portable/" #family,                             \
-                                                            .parts = family##_parts,                                  \
-                                                            .part_count = GANTRY_K_COUNT_OF(family##_parts)};         \
-    static const char *const family##_names[] = {ITEMS(GANTRY_K_ITEM_NAME)};                                          \
-    static const gantry_k_items_t family##_items = {                                                                  \
-        .run = gantry__portable_run_items, .names = family##_names, .source = &family##_source};                      \
+#define GANTRY_K_ITEM_TEXTS(family, ITEMS, ...)                                                                     \
+    enum { ITEMS(GANTRY_K_ITEM_NUMBER) };                                                                           \
+    GANTRY_K_PROGRAM(family##_source, "portable/" #family, gantry__text_half, gantry__text_work, gantry__text_item, \
+                     __VA_ARGS__);                                                                                  \
+    static const char *const family##_names[] = {ITEMS(GANTRY_K_ITEM_NAME)};                                        \
+    static const gantry_k_items_t family##_items = {                                                                \
+        .run = gantry__portable_run_items, .names = family##_names, .source = &family##_source};                    \
     extern const gantry_k_items_t gantry__cpu_##family##_items
 
 /* Both definitions of one op, named x_...: type constraints and names of host inputs are arrays. */
-#define GANTRY_K_ITEM_DEFINITION(items, op_, types_, hosts_, host_count_, compute_)                  \
-    {                                                                                                \
-        .struct_size = sizeof(gantry_kernel_def_t), .op = op_, .types = types_,                      \
-        .type_count = GANTRY_K_COUNT_OF(types_), .host_args = hosts_, .host_arg_count = host_count_, \
-        .compute = compute_, .data = items                                                           \
-    }
+#define GANTRY_K_ITEM_DEFINITION(items, op_, types_, hosts_, host_count_, compute_) \
+    GANTRY_K_DEFINITION(op_, types_, GANTRY_K_COUNT_OF(types_), hosts_, host_count_, .compute = compute_, .data = items)
 #define GANTRY_K_ITEM_KERNEL_(x, family, op_, types_, hosts_, host_count_, compute_)           \
     static const gantry_kernel_def_t x##_on_devices =                                          \
         GANTRY_K_ITEM_DEFINITION(&family##_items, op_, types_, hosts_, host_count_, compute_); \
@@ -142,23 +127,12 @@ static inline int32_t gantry_k_run_runs(gantry_op_call_t *call, gantry_k_item_la
  * item_families.def makes both known. */
 #define GANTRY_K_ON_DEVICES(x) &x##_on_devices,
 #define GANTRY_K_ON_CPU(x) &x##_on_cpu,
-#define GANTRY_K_ITEM_PACK(family, OPS)                                                           \
-    static const gantry_kernel_def_t *const family##_kernels[] = {OPS(GANTRY_K_ON_DEVICES)};      \
-    static const gantry_kernel_pack_t family##_pack = {                                           \
-        .struct_size = sizeof(gantry_kernel_pack_t),                                              \
-        .abi_version = 1,                                                                         \
-        .name = #family,                                                                          \
-        .program_kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,                         \
-        .kernel_count = GANTRY_K_COUNT_OF(family##_kernels),                                      \
-        .kernels = family##_kernels};                                                             \
-    int32_t gantry_pack_query_##family(uint32_t max_abi, const gantry_kernel_pack_t **out_pack);  \
-    int32_t gantry_pack_query_##family(uint32_t max_abi, const gantry_kernel_pack_t **out_pack) { \
-        *out_pack = max_abi >= family##_pack.abi_version ? &family##_pack : NULL;                 \
-        return *out_pack != NULL ? GANTRY_K_OK : GANTRY_K_FAILED_PRECONDITION;                    \
-    }                                                                                             \
-    extern const gantry_kernel_def_t *const gantry__cpu_##family##_kernels[];                     \
-    extern const uint32_t gantry__cpu_##family##_kernel_count;                                    \
-    const gantry_kernel_def_t *const gantry__cpu_##family##_kernels[] = {OPS(GANTRY_K_ON_CPU)};   \
+#define GANTRY_K_ITEM_PACK(family, OPS)                                                         \
+    static const gantry_kernel_def_t *const family##_kernels[] = {OPS(GANTRY_K_ON_DEVICES)};    \
+    GANTRY_K_PACK(family, #family, family##_kernels);                                           \
+    extern const gantry_kernel_def_t *const gantry__cpu_##family##_kernels[];                   \
+    extern const uint32_t gantry__cpu_##family##_kernel_count;                                  \
+    const gantry_kernel_def_t *const gantry__cpu_##family##_kernels[] = {OPS(GANTRY_K_ON_CPU)}; \
     const uint32_t gantry__cpu_##family##_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_##family##_kernels)
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef GANTRY_MATMUL_SHAPE_H
 #define GANTRY_MATMUL_SHAPE_H
 
-#include "portable/kernel_types.h"
+#include "portable/kernel_definition.h"
 
 #define GANTRY_MATMUL_BATCH_RANK (GANTRY_K_MAX_RANK - 2)
 
@@ -37,16 +37,17 @@ static inline int gantry__matmul_has_whole_card(const gantry_op_call_t *call, co
            call->device_info->local_memory_bytes == own->local_memory_bytes;
 }
 
-/* Both ops' kernels of one way to compute products, above the portable pack's; a table's initialiser. */
-#define GANTRY__MATMUL_KERNEL(of_op, of_types, is_supported, to_compute)                                              \
-    {                                                                                                                 \
-        .struct_size = sizeof(gantry_kernel_def_t), .priority = 10, .op = (of_op), .types = (of_types), .type_count = 1, \
-        .supports = (is_supported), .compute = (to_compute)                                                           \
+/* Both ops' kernels of one way to compute products; a table's initialiser. supports_ may be NULL. */
+#define GANTRY__MATMUL_KERNELS(priority_, types, supports_, compute_)                                           \
+    {                                                                                                           \
+        GANTRY_K_DEFINITION("MatMul", types, 1, NULL, 0, .priority = priority_, .supports = supports_,          \
+                            .compute = compute_),                                                               \
+            GANTRY_K_DEFINITION("BatchMatMul", types, 1, NULL, 0, .priority = priority_, .supports = supports_, \
+                                .compute = compute_)                                                            \
     }
-#define GANTRY__MATMUL_KERNELS(types, supports, compute)                                                              \
-    {                                                                                                                 \
-        GANTRY__MATMUL_KERNEL("MatMul", types, supports, compute),                                                    \
-            GANTRY__MATMUL_KERNEL("BatchMatMul", types, supports, compute)                                            \
-    }
+/* The priority of products that a backend has above the portable pack's. */
+#define GANTRY__MATMUL_ABOVE_PACK 10
+/* What the CPU backend and the pack compute. */
+static const gantry_type_constraint_t gantry__matmul_types[] = {{"T", GANTRY_K_NUMBERS | GANTRY_K_HALVES}};
 
 #endif

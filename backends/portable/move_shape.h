@@ -7,6 +7,7 @@
 #ifndef GANTRY_MOVE_SHAPE_H
 #define GANTRY_MOVE_SHAPE_H
 
+#include "portable/kernel_definition.h"
 #include "portable/kernel_shape.h"
 
 /* Element at index (i0, i1, ...) goes from source[from + sum i * strides[0]] to target[to + sum i * strides[1]]. */
@@ -35,6 +36,29 @@ typedef struct gantry__move_op_t {
 #define GANTRY_MOVE_DECLARE_OP(name, ...) extern const gantry__move_op_t gantry__move_##name;
 GANTRY_MOVE_OPS(GANTRY_MOVE_DECLARE_OP)
 #undef GANTRY_MOVE_DECLARE_OP
+
+/* The kernels of those and of Concat, over compute_one and compute_concat: <name>_kernel. */
+#define GANTRY_MOVE_KERNEL(name, op_, compute_, data_, host_count, ...)   \
+    static const char *const name##_hosts[] = {__VA_ARGS__};              \
+    static const gantry_kernel_def_t name##_kernel = GANTRY_K_DEFINITION( \
+        op_, gantry_k_any_type, 1, name##_hosts, host_count, .compute = compute_, .data = data_);
+#define GANTRY_MOVE_ONE_COPY(name, op_, ...) \
+    GANTRY_MOVE_KERNEL(name, op_, compute_one, &gantry__move_##name, __VA_ARGS__)
+#define GANTRY_MOVE_KERNELS               \
+    GANTRY_MOVE_OPS(GANTRY_MOVE_ONE_COPY) \
+    GANTRY_MOVE_KERNEL(concat, "Concat", compute_concat, NULL, 1, "axis")
+#define GANTRY_MOVE_POINTER(name, ...) &name##_kernel,
+#define GANTRY_MOVE_POINTERS GANTRY_MOVE_OPS(GANTRY_MOVE_POINTER) &concat_kernel,
+
+/* Gather and OneHot, as a list of kernel_definition.h. */
+#define GANTRY_GATHER_OPS(X)                                                             \
+    X(gather, "Gather", compute_gather, gantry_k_gather_types, gantry_k_gather_hosts, 1) \
+    X(one_hot, "OneHot", compute_one_hot, gantry_k_one_hot_types, gantry_k_one_hot_hosts, 1)
+static const gantry_type_constraint_t gantry_k_gather_types[] = {{"Tparams", GANTRY_K_ANY},
+                                                                 {"Tindices", GANTRY_K_INTS}};
+static const gantry_type_constraint_t gantry_k_one_hot_types[] = {{"T", GANTRY_K_ANY}, {"TI", GANTRY_K_INTS}};
+static const char *const gantry_k_gather_hosts[] = {"axis"};
+static const char *const gantry_k_one_hot_hosts[] = {"depth"};
 
 /* Concat is a copy per input; this one must not be empty. */
 void gantry__move_concat(const gantry_op_call_t *call, uint32_t index, gantry__move_copy_t *out);

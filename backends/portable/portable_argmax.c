@@ -32,13 +32,7 @@ typedef struct {
 /* Work-groups per compute unit that a CPU should find. */
 #define GROUPS_PER_UNIT 16
 
-static const char *const argmax_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types,
-                                           gantry__text_half, gantry__text_argmax};
-static const gantry_program_source_t argmax_source = {.struct_size = sizeof argmax_source,
-                                                      .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
-                                                      .label = "portable/argmax",
-                                                      .parts = argmax_parts,
-                                                      .part_count = 5};
+GANTRY_K_PROGRAM(argmax_source, "portable/argmax", gantry__text_half, gantry__text_argmax);
 
 static int32_t submit(gantry_op_call_t *call, const argmax_t *plan, const char *name, uint64_t items, uint32_t local,
                       gantry_span_t partial)
@@ -56,23 +50,6 @@ static int32_t submit(gantry_op_call_t *call, const argmax_t *plan, const char *
     gantry_launch_arg_t args[] = {gantry_k_span(input), gantry_k_span(output), gantry_k_raw_span(partial),
                                   gantry_k_scalar(plan, sizeof *plan)};
     return gantry_k_launch_1d(call, kernel, items, local, args, 4);
-}
-
-/* The tensor as [outer, length, columns] around the axis that inputs[1] names; returns outer. */
-static int64_t plan_shape(const gantry_op_call_t *call, argmax_t *plan)
-{
-    const gantry_arg_t *input = call->inputs[0];
-    int64_t axis = gantry_k_host_int(call->inputs[1], 0);
-    int64_t outer = 1;
-    axis += axis < 0 ? input->rank : 0;
-    plan->length = input->dims[axis];
-    plan->columns = 1;
-    for (int32_t i = 0; i < input->rank; i++) {
-        outer *= i < axis ? input->dims[i] : 1;
-        plan->columns *= i > axis ? input->dims[i] : 1;
-    }
-    plan->sequences = outer * plan->columns;
-    return outer;
 }
 
 static int32_t submit_pieces_on_cpu(gantry_op_call_t *call, argmax_t *plan, int64_t outer, gantry_span_t partial)
@@ -117,11 +94,14 @@ static int64_t choose_piece(const gantry_op_call_t *call, const argmax_t *plan)
 
 static int32_t compute_argmax(gantry_op_call_t *call)
 {
-    argmax_t plan = {.parts = 1,
+    const gantry__reduce_middle_t shape = gantry__reduce_middle_of(call);
+    argmax_t plan = {.length = shape.length,
+                     .columns = shape.columns,
+                     .sequences = shape.outer * shape.columns,
+                     .parts = 1,
                      .is_least = call->kernel == &gantry__portable_argmin_kernel,
                      .out_bytes = gantry_k_size(call->outputs[0]->dtype)};
     gantry_span_t partial = call->outputs[0]->span; /* not used with one piece */
-    int64_t outer = plan_shape(call, &plan);
     int32_t status = 0;
     if (plan.length == 0) {
         return call->services->fail(call, GANTRY_K_INVALID_ARGUMENT, "the reduced dimension has no elements");
@@ -132,7 +112,7 @@ static int32_t compute_argmax(gantry_op_call_t *call)
         status = call->services->scratch(call, (uint64_t)(plan.sequences * plan.parts) * sizeof(int64_t), &partial);
     }
     if (status == 0) {
-        status = submit_pieces(call, &plan, outer, partial);
+        status = submit_pieces(call, &plan, shape.outer, partial);
     }
     if (status == 0 && plan.parts > 1) {
         status = submit(call, &plan, "argmax_join", (uint64_t)plan.sequences, GANTRY_K_LOCAL, partial);
@@ -140,18 +120,4 @@ static int32_t compute_argmax(gantry_op_call_t *call)
     return status;
 }
 
-static const gantry_type_constraint_t argmax_types[] = {{"T", GANTRY_K_NUMERIC_BOOL},
-                                                       {"output_type", GANTRY_K_ARGMAX_OUTPUTS}};
-static const gantry_type_constraint_t argmin_types[] = {{"T", GANTRY_K_NUMERIC_BOOL}, {"output_type", GANTRY_K_INTS}};
-static const char *const host_dimension[] = {"dimension"};
-
-#define ARGMAX(variable, name, constraints)                                             \
-    const gantry_kernel_def_t variable = {.struct_size = sizeof(gantry_kernel_def_t), \
-                                          .op = name,                                 \
-                                          .types = constraints,                       \
-                                          .type_count = 2,                            \
-                                          .host_args = host_dimension,                \
-                                          .host_arg_count = 1,                        \
-                                          .compute = compute_argmax}
-ARGMAX(gantry__portable_argmax_kernel, "ArgMax", argmax_types);
-ARGMAX(gantry__portable_argmin_kernel, "ArgMin", argmin_types);
+GANTRY_ARGMAX_OPS(GANTRY_K_PORTABLE_KERNEL)

@@ -166,48 +166,26 @@ static int32_t compute_value(gantry_op_call_t *call)
 #define LIBRARY_FLOAT64 IF_FLOAT64, gantry__text_math_float64, gantry__text_math_float64_library
 #define PAIRS_FLOAT32 IF_FLOAT32, gantry__text_math_float32, gantry__text_math_float32_pair
 
-#define PARTS_OF(name, ...)                                                                               \
-    {                                                                                                     \
-        gantry__text_dialect, gantry__text_launch, gantry__text_types, gantry__text_half, __VA_ARGS__,    \
-            gantry__text_element, text_##name, gantry__text_elementwise                                   \
-    }
-#define PARTS_NONE(name) PARTS_OF(name, gantry__text_work)
-#define PARTS_ROUNDING(name) PARTS_OF(name, gantry__text_work, gantry__text_math_rounding)
-#define PARTS_MODULO(name)                                                                                \
-    PARTS_OF(name, gantry__text_work, IF_FLOAT64, gantry__text_math_float64_library, END_IF,              \
-             gantry__text_math_modulo)
-#define PARTS_FUNCTIONS(name)                                                                             \
-    PARTS_OF(name, gantry__text_work, IF_FLOAT64, gantry__text_math_float64, IF_FLOAT32,                  \
-             gantry__text_math_float32, END_IF)
-#define PARTS_TRIGONOMETRY(name)                                                                          \
-    PARTS_OF(name, gantry__text_work, LIBRARY_FLOAT64, IF_FLOAT32, gantry__text_math_float32,             \
-             gantry__text_math_float32_trig, END_IF)
-#define PARTS_HYPERBOLIC(name)                                                                            \
-    PARTS_OF(name, gantry__text_work, LIBRARY_FLOAT64, IF_FLOAT32, gantry__text_math_float32,             \
-             gantry__text_math_float32_hyperbolic, END_IF)
-#define PARTS_SPECIAL(name)                                                                               \
-    PARTS_OF(name, gantry__text_work, LIBRARY_FLOAT64, PAIRS_FLOAT32, gantry__text_math_float32_special,  \
-             END_IF)
-#define PARTS_ACTIVATION(name)                                                                            \
-    PARTS_OF(name, gantry__text_work, LIBRARY_FLOAT64, gantry__text_math_float64_special, PAIRS_FLOAT32,  \
-             gantry__text_math_float32_special, gantry__text_math_float32_activation, END_IF)
-#define PARTS_GAMMA(name)                                                                                 \
-    PARTS_OF(name, gantry__text_work, LIBRARY_FLOAT64, gantry__text_math_float64_special, PAIRS_FLOAT32,  \
-             gantry__text_math_float32_gamma, END_IF)
-#define PARTS_POWER(name)                                                                                 \
-    PARTS_OF(name, gantry__text_work, LIBRARY_FLOAT64, PAIRS_FLOAT32, gantry__text_math_float32_special,  \
-             gantry__text_math_float32_pow, IF_INTEGER, gantry__text_math_integer, END_IF)
+/* The parts of a program between the common ones and the op's text. */
+#define PARTS_NONE
+#define PARTS_ROUNDING gantry__text_math_rounding,
+#define PARTS_MODULO IF_FLOAT64, gantry__text_math_float64_library, END_IF, gantry__text_math_modulo,
+#define PARTS_FUNCTIONS IF_FLOAT64, gantry__text_math_float64, IF_FLOAT32, gantry__text_math_float32, END_IF,
+#define PARTS_TRIGONOMETRY \
+    LIBRARY_FLOAT64, IF_FLOAT32, gantry__text_math_float32, gantry__text_math_float32_trig, END_IF,
+#define PARTS_HYPERBOLIC \
+    LIBRARY_FLOAT64, IF_FLOAT32, gantry__text_math_float32, gantry__text_math_float32_hyperbolic, END_IF,
+#define PARTS_SPECIAL LIBRARY_FLOAT64, PAIRS_FLOAT32, gantry__text_math_float32_special, END_IF,
+#define PARTS_ACTIVATION                                                                                  \
+    LIBRARY_FLOAT64, gantry__text_math_float64_special, PAIRS_FLOAT32, gantry__text_math_float32_special, \
+        gantry__text_math_float32_activation, END_IF,
+#define PARTS_GAMMA \
+    LIBRARY_FLOAT64, gantry__text_math_float64_special, PAIRS_FLOAT32, gantry__text_math_float32_gamma, END_IF,
+#define PARTS_POWER                                                                                   \
+    LIBRARY_FLOAT64, PAIRS_FLOAT32, gantry__text_math_float32_special, gantry__text_math_float32_pow, \
+        IF_INTEGER, gantry__text_math_integer, END_IF,
 
-#define COSTLY_NONE 0
-#define COSTLY_ROUNDING 0
-#define COSTLY_MODULO 0
-#define COSTLY_FUNCTIONS 1
-#define COSTLY_TRIGONOMETRY 1
-#define COSTLY_HYPERBOLIC 1
-#define COSTLY_SPECIAL 1
-#define COSTLY_ACTIVATION 1
-#define COSTLY_GAMMA 1
-#define COSTLY_POWER 1
+#define GANTRY_K_COSTLY_MODULO 0
 #define FAULT_NEVER 0
 #define FAULT_ZERO_DIVISOR 2
 #define FAULT_NEGATIVE_EXPONENT 4
@@ -219,85 +197,34 @@ static int32_t compute_value(gantry_op_call_t *call)
 #define FORM_BINARY "BINARY"
 #define FORM_VALUE "VALUE"
 
-#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression)                                      \
-    static const char text_##name[] = "#define GANTRY_FORM_" FORM_##form " 1\n"                                     \
-                                      "#define GANTRY_RESULT_IS_" #result " 1\n"                                    \
-                                      "#define GANTRY_EXPRESSION " #expression "\n"                                 \
-                                      "#define GANTRY_CHECK(y) GANTRY_CHECK_" #check "(y)\n"                        \
-                                      "#define GANTRY_FAULT_CODE " TEXT(FAULT_##check) "\n";                        \
-    static const char *const parts_##name[] = PARTS_##math(name);                                                   \
-    static const gantry_program_source_t source_##name = {.struct_size = sizeof(gantry_program_source_t),           \
-                                                          .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C, \
-                                                          .label = "portable/elementwise/" #name,                   \
-                                                          .parts = parts_##name,                                    \
-                                                          .part_count = sizeof parts_##name / sizeof parts_##name[0]};
+#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression)                           \
+    static const char text_##name[] = "#define GANTRY_FORM_" FORM_##form " 1\n"                          \
+                                      "#define GANTRY_RESULT_IS_" #result " 1\n"                         \
+                                      "#define GANTRY_EXPRESSION " #expression "\n"                      \
+                                      "#define GANTRY_CHECK(y) GANTRY_CHECK_" #check "(y)\n"             \
+                                      "#define GANTRY_FAULT_CODE " TEXT(FAULT_##check) "\n";             \
+    GANTRY_K_PROGRAM(source_##name, "portable/elementwise/" #name, gantry__text_half, gantry__text_work, \
+                     PARTS_##math gantry__text_element, text_##name, gantry__text_elementwise);
 #include "portable/elementwise.def"
 #undef GANTRY_ELEMENTWISE
 
-/* The same content as source_Add; its own object because another file needs it by name. */
-const gantry_program_source_t gantry__portable_add_source = {.struct_size = sizeof(gantry_program_source_t),
-                                                             .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
-                                                             .label = "portable/elementwise/Add",
-                                                             .parts = parts_Add,
-                                                             .part_count = sizeof parts_Add / sizeof parts_Add[0]};
+const gantry_program_source_t *const gantry__portable_add_source = &source_Add;
 
 /* In the order of elementwise.def. */
 static const portable_op_t ops[] = {
 #define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) \
-    {&source_##name, FAULT_##check, COSTLY_##math},
-#include "portable/elementwise.def"
-#undef GANTRY_ELEMENTWISE
-};
-enum {
-#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) ROW_##name,
+    {&source_##name, FAULT_##check, GANTRY_K_COSTLY_##math},
 #include "portable/elementwise.def"
 #undef GANTRY_ELEMENTWISE
 };
 
-#define COMPUTE_UNARY compute_unary
-#define COMPUTE_CHOICE compute_choice
-#define COMPUTE_VARIANT compute_unary
-#define COMPUTE_BINARY compute_binary
-#define COMPUTE_VALUE compute_value
-
-#define GANTRY_ELEMENTWISE(name, form, types_, result, check, math, expression)              \
-    static const gantry_type_constraint_t types_##name[] = {{"T", GANTRY_K_##types_}};       \
-    static const gantry_kernel_def_t kernel_##name = {                                       \
-        .struct_size = sizeof(gantry_kernel_def_t),                                          \
-        .op = #name,                                                                         \
-        .types = GANTRY_K_##types_ != GANTRY_K_BOOLS ? types_##name : NULL,                  \
-        .type_count = GANTRY_K_##types_ != GANTRY_K_BOOLS, /* such an op takes bool alone */ \
-        .compute = COMPUTE_##form,                                                           \
-        .data = &ops[ROW_##name],                                                            \
-    };
+#define GANTRY_ELEMENTWISE GANTRY_K_ELEMENTWISE_KERNEL
 #include "portable/elementwise.def"
 #undef GANTRY_ELEMENTWISE
-
-/* A variant is no op. */
-#define KERNEL_UNARY(name) &kernel_##name,
-#define KERNEL_CHOICE(name) &kernel_##name,
-#define KERNEL_BINARY(name) &kernel_##name,
-#define KERNEL_VALUE(name) &kernel_##name,
-#define KERNEL_VARIANT(name)
 
 static const gantry_kernel_def_t *const kernels[] = {
-#define GANTRY_ELEMENTWISE(name, form, types, result, check, math, expression) KERNEL_##form(name)
+#define GANTRY_ELEMENTWISE GANTRY_K_ELEMENTWISE_POINTER
 #include "portable/elementwise.def"
 #undef GANTRY_ELEMENTWISE
-    &gantry__portable_cast_kernel,       &gantry__portable_select_kernel,    &gantry__portable_fill_kernel,
-    &gantry__portable_zeros_like_kernel, &gantry__portable_ones_like_kernel, &gantry__portable_range_kernel,
-    &gantry__portable_add_n_kernel,      &gantry__portable_bias_add_kernel,
-};
-
-static const gantry_kernel_pack_t pack = {.struct_size = sizeof pack,
-                                          .abi_version = 1,
-                                          .name = "elementwise",
-                                          .program_kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
-                                          .kernel_count = sizeof kernels / sizeof kernels[0],
-                                          .kernels = kernels};
-
-int32_t gantry_pack_query_elementwise(uint32_t max_abi, const gantry_kernel_pack_t **out_pack)
-{
-    *out_pack = max_abi >= pack.abi_version ? &pack : NULL;
-    return *out_pack != NULL ? GANTRY_K_OK : GANTRY_K_FAILED_PRECONDITION;
-}
+    GANTRY_K_ELEMENTWISE_OTHERS(GANTRY_K_PORTABLE_KERNEL_POINTER)};
+GANTRY_K_PACK(elementwise, "elementwise", kernels);

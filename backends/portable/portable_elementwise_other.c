@@ -1,20 +1,11 @@
 /* Elementwise ops of the portable pack that are not an expression of one type: Cast, Select, Fill, ZerosLike, OnesLike,
  * Range, AddN, BiasAdd. Ops that only move bits are built for the element's size, not its type (gantry_k_twin). */
 #include <stdio.h>
-#include <string.h>
 
 #include "portable/portable_elementwise.h"
 #include "portable/portable_text.h"
 
 #define OPTIONS_BYTES 96
-
-#define SOURCE(name_, label_)                                                                                        \
-    static const gantry_program_source_t name_##_source = {.struct_size = sizeof(gantry_program_source_t),           \
-                                                           .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C, \
-                                                           .label = label_,                                          \
-                                                           .parts = name_##_parts,                                   \
-                                                           .part_count =                                             \
-                                                               sizeof name_##_parts / sizeof name_##_parts[0]}
 
 /* Builds or finds the kernel for type T and launches it over the work, `each` elements at once on a GPU. */
 static int32_t launch_wide(gantry_op_call_t *call, const gantry_program_source_t *source, int32_t type,
@@ -38,10 +29,8 @@ static int32_t launch(gantry_op_call_t *call, const gantry_program_source_t *sou
 
 /* ---- Cast ---- */
 
-static const char *const cast_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types,
-                                         gantry__text_convert, gantry__text_half,   gantry__text_work,
-                                         gantry__text_cast};
-SOURCE(cast, "portable/cast");
+GANTRY_K_PROGRAM(cast_source, "portable/cast", gantry__text_convert, gantry__text_half, gantry__text_work,
+                 gantry__text_cast);
 
 /* Whether attribute Truncate makes a difference. */
 static int truncates(int32_t from, int32_t to)
@@ -74,19 +63,9 @@ static int32_t compute_cast(gantry_op_call_t *call)
     return gantry_k_launch_wide(call, kernel, &work, GANTRY_K_WIDE_BYTES / widest, args, 3);
 }
 
-static const gantry_type_constraint_t cast_types[] = {{"SrcT", GANTRY_K_NUMERIC_BOOL}, {"DstT", GANTRY_K_NUMERIC_BOOL}};
-
-const gantry_kernel_def_t gantry__portable_cast_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                          .op = "Cast",
-                                                          .types = cast_types,
-                                                          .type_count = 2,
-                                                          .compute = compute_cast};
-
 /* ---- Select ---- */
 
-static const char *const select_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types,
-                                           gantry__text_work, gantry__text_select};
-SOURCE(select, "portable/select");
+GANTRY_K_PROGRAM(select_source, "portable/select", gantry__text_work, gantry__text_select);
 
 static int32_t compute_select(gantry_op_call_t *call)
 {
@@ -112,19 +91,9 @@ static int32_t compute_select(gantry_op_call_t *call)
     return launch(call, &select_source, gantry_k_twin(out->dtype), "broadcast", &work, args, 5);
 }
 
-static const gantry_type_constraint_t any_type[] = {{"T", GANTRY_K_ANY}};
-
-const gantry_kernel_def_t gantry__portable_select_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                            .op = "Select",
-                                                            .types = any_type,
-                                                            .type_count = 1,
-                                                            .compute = compute_select};
-
 /* ---- Fill, ZerosLike, OnesLike ---- */
 
-static const char *const fill_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types,
-                                         gantry__text_work, gantry__text_fill};
-SOURCE(fill, "portable/fill");
+GANTRY_K_PROGRAM(fill_source, "portable/fill", gantry__text_work, gantry__text_fill);
 
 static int32_t compute_fill(gantry_op_call_t *call)
 {
@@ -136,16 +105,6 @@ static int32_t compute_fill(gantry_op_call_t *call)
 
     return launch(call, &fill_source, gantry_k_twin(out->dtype), "fill", &work, args, 3);
 }
-
-static const char *const fill_host_args[] = {"dims"};
-
-const gantry_kernel_def_t gantry__portable_fill_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                          .op = "Fill",
-                                                          .types = any_type,
-                                                          .type_count = 1,
-                                                          .host_args = fill_host_args,
-                                                          .host_arg_count = 1,
-                                                          .compute = compute_fill};
 
 static int32_t compute_zeros_like(gantry_op_call_t *call)
 {
@@ -162,22 +121,9 @@ static int32_t compute_ones_like(gantry_op_call_t *call)
     return call->services->fill(call, &out->span, &one, gantry_k_size(out->dtype));
 }
 
-const gantry_kernel_def_t gantry__portable_zeros_like_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                                .op = "ZerosLike",
-                                                                .types = any_type,
-                                                                .type_count = 1,
-                                                                .compute = compute_zeros_like};
-const gantry_kernel_def_t gantry__portable_ones_like_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                               .op = "OnesLike",
-                                                               .types = any_type,
-                                                               .type_count = 1,
-                                                               .compute = compute_ones_like};
-
 /* ---- Range ---- */
 
-static const char *const range_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types,
-                                          gantry__text_half,    gantry__text_work,   gantry__text_range};
-SOURCE(range, "portable/range");
+GANTRY_K_PROGRAM(range_source, "portable/range", gantry__text_half, gantry__text_work, gantry__text_range);
 
 /* As gantry_range_t of range.cl. */
 typedef struct range_scalars_t {
@@ -186,44 +132,22 @@ typedef struct range_scalars_t {
     uint64_t delta;
 } range_scalars_t;
 
-/* The bits of a host scalar. */
-static uint64_t bits_of(const gantry_arg_t *arg)
-{
-    uint64_t bits = 0;
-
-    memcpy(&bits, arg->data, gantry_k_size(arg->dtype)); /* little-endian, as everywhere in Gantry */
-    return bits;
-}
-
 static int32_t compute_range(gantry_op_call_t *call)
 {
     const gantry_arg_t *out = call->outputs[0];
     const range_scalars_t scalars = {.work = gantry_k_work(call, out->element_count, gantry_k_size(out->dtype), 0),
-                                     .start = bits_of(call->inputs[0]),
-                                     .delta = bits_of(call->inputs[2])};
+                                     .start = gantry_k_host_bits(call->inputs[0]),
+                                     .delta = gantry_k_host_bits(call->inputs[2])};
     const gantry_launch_arg_t args[] = {gantry_k_span(out), gantry_k_scalar(&scalars, sizeof scalars)};
 
     return launch(call, &range_source, out->dtype, "range", &scalars.work, args, 2);
 }
 
-static const gantry_type_constraint_t range_types[] = {{"Tidx", GANTRY_K_NUMERIC}};
-static const char *const range_host_args[] = {"start", "limit", "delta"};
-
-const gantry_kernel_def_t gantry__portable_range_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                           .op = "Range",
-                                                           .types = range_types,
-                                                           .type_count = 1,
-                                                           .host_args = range_host_args,
-                                                           .host_arg_count = 3,
-                                                           .compute = compute_range};
-
 /* ---- AddN ---- */
 
 #define REST_MOST 7u
 
-static const char *const add_n_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types,
-                                          gantry__text_half,    gantry__text_work,   gantry__text_add_n};
-SOURCE(add_n, "portable/add_n");
+GANTRY_K_PROGRAM(add_n_source, "portable/add_n", gantry__text_half, gantry__text_work, gantry__text_add_n);
 
 /* As gantry_add_n_t of add_n.cl. */
 typedef struct add_n_scalars_t {
@@ -264,14 +188,6 @@ static int32_t compute_add_n(gantry_op_call_t *call)
     return GANTRY_K_OK;
 }
 
-static const gantry_type_constraint_t numeric_types[] = {{"T", GANTRY_K_NUMERIC}};
-
-const gantry_kernel_def_t gantry__portable_add_n_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                           .op = "AddN",
-                                                           .types = numeric_types,
-                                                           .type_count = 1,
-                                                           .compute = compute_add_n};
-
 /* ---- BiasAdd: Add with a plan of its own ---- */
 
 static int32_t compute_bias_add(gantry_op_call_t *call)
@@ -279,11 +195,7 @@ static int32_t compute_bias_add(gantry_op_call_t *call)
     gantry_k_plan_t plan;
 
     gantry_k_plan_bias(&plan, call);
-    return gantry__portable_broadcast(call, &gantry__portable_add_source, &plan, 0);
+    return gantry__portable_broadcast(call, gantry__portable_add_source, &plan, 0);
 }
 
-const gantry_kernel_def_t gantry__portable_bias_add_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                              .op = "BiasAdd",
-                                                              .types = numeric_types,
-                                                              .type_count = 1,
-                                                              .compute = compute_bias_add};
+GANTRY_K_ELEMENTWISE_OTHERS(GANTRY_K_PORTABLE_KERNEL)

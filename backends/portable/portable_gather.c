@@ -14,16 +14,8 @@ typedef struct device_one_hot_t {
     int64_t depth, suffix;
 } device_one_hot_t;
 
-#define SOURCE(stem)                                                                                                   \
-    static const char *const stem##_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types,          \
-                                               gantry__text_work, gantry__text_##stem};                                \
-    static const gantry_program_source_t stem##_source = {.struct_size = sizeof(gantry_program_source_t),              \
-                                                          .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,    \
-                                                          .label = "portable/" #stem,                                  \
-                                                          .parts = stem##_parts,                                       \
-                                                          .part_count = sizeof stem##_parts / sizeof stem##_parts[0]}
-SOURCE(gather);
-SOURCE(one_hot);
+GANTRY_K_PROGRAM(gather_source, "portable/gather", gantry__text_work, gantry__text_gather);
+GANTRY_K_PROGRAM(one_hot_source, "portable/one_hot", gantry__text_work, gantry__text_one_hot);
 
 /* On GPUs rows of bools and halves are taken as fewer, larger elements where their length and the spans allow: a
  * work-item moves one. Returns the bytes of an element; lessens shape's and count's elements. */
@@ -79,23 +71,4 @@ static int32_t compute_one_hot(gantry_op_call_t *call) {
     return status == GANTRY_K_OK ? gantry_k_launch_work(call, kernel, &scalars.work, args, 5) : status;
 }
 
-static const gantry_type_constraint_t gather_types[] = {{"Tparams", GANTRY_K_ANY}, {"Tindices", GANTRY_K_INTS}};
-static const gantry_type_constraint_t one_hot_types[] = {{"T", GANTRY_K_ANY}, {"TI", GANTRY_K_INTS}};
-static const char *const gather_host[] = {"axis"};
-static const char *const one_hot_host[] = {"depth"};
-
-const gantry_kernel_def_t gantry__portable_gather_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                            .op = "Gather",
-                                                            .types = gather_types,
-                                                            .type_count = 2,
-                                                            .host_args = gather_host,
-                                                            .host_arg_count = 1,
-                                                            .compute = compute_gather};
-
-const gantry_kernel_def_t gantry__portable_one_hot_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                             .op = "OneHot",
-                                                             .types = one_hot_types,
-                                                             .type_count = 2,
-                                                             .host_args = one_hot_host,
-                                                             .host_arg_count = 1,
-                                                             .compute = compute_one_hot};
+GANTRY_GATHER_OPS(GANTRY_K_PORTABLE_KERNEL)

@@ -1,5 +1,4 @@
 /* Launches of items on devices that build programs. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,21 +45,4 @@ int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry_k_items_
         args[count++] = gantry_k_raw_span(fault);
     }
     return status == GANTRY_K_OK ? gantry_k_launch_work(call, kernel, &work, args, count) : status;
-}
-
-void gantry__portable_print_place(const int64_t *dims, int32_t rank, int64_t position, char *out, size_t out_bytes) {
-    int64_t place[GANTRY_K_MAX_RANK];
-    size_t used = 0;
-
-    for (int32_t d = rank - 1; d >= 0; d--) {
-        place[d] = position % dims[d];
-        position /= dims[d];
-    }
-    out[0] = '\0';
-    for (int32_t d = 0; d < rank && used < out_bytes; d++) {
-        used += (size_t)snprintf(out + used, out_bytes - used, d ? ",%" PRId64 : "[%" PRId64, place[d]);
-    }
-    if (rank > 0 && used < out_bytes) {
-        (void)snprintf(out + used, out_bytes - used, "]");
-    }
 }

@@ -30,13 +30,7 @@ typedef struct {
 #define ROWS 4
 #define COLUMNS 64
 
-static const char *const matmul_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types,
-                                           gantry__text_half, gantry__text_matmul};
-static const gantry_program_source_t matmul_source = {.struct_size = sizeof matmul_source,
-                                                      .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
-                                                      .label = "portable/matmul",
-                                                      .parts = matmul_parts,
-                                                      .part_count = sizeof matmul_parts / sizeof matmul_parts[0]};
+GANTRY_K_PROGRAM(matmul_source, "portable/matmul", gantry__text_half, gantry__text_matmul);
 
 static matmul_t plan_product(const gantry__matmul_shape_t *shape)
 {
@@ -134,31 +128,6 @@ static int32_t compute_matmul(gantry_op_call_t *call)
     return gantry_k_launch_1d(call, kernel, form.groups * form.local, form.local, args, 4);
 }
 
-static const gantry_type_constraint_t number_types[] = {{"T", GANTRY_K_NUMBERS | GANTRY_K_HALVES}};
-static const gantry_kernel_def_t matmul_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                  .op = "MatMul",
-                                                  .types = number_types,
-                                                  .type_count = 1,
-                                                  .compute = compute_matmul};
-static const gantry_kernel_def_t batch_matmul_kernel = {.struct_size = sizeof(gantry_kernel_def_t),
-                                                        .op = "BatchMatMul",
-                                                        .types = number_types,
-                                                        .type_count = 1,
-                                                        .compute = compute_matmul};
-
-static const gantry_kernel_def_t *const kernels[] = {&matmul_kernel, &batch_matmul_kernel};
-
-static const gantry_kernel_pack_t pack = {.struct_size = sizeof pack,
-                                          .abi_version = GANTRY_ABI_VERSION,
-                                          .name = "portable/matmul",
-                                          .program_kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
-                                          .kernel_count = sizeof kernels / sizeof kernels[0],
-                                          .kernels = kernels};
-
-int32_t gantry_pack_query_matmul(uint32_t max_abi, const gantry_kernel_pack_t **out_pack);
-
-int32_t gantry_pack_query_matmul(uint32_t max_abi, const gantry_kernel_pack_t **out_pack)
-{
-    *out_pack = &pack;
-    return max_abi < GANTRY_ABI_VERSION ? GANTRY_K_FAILED_PRECONDITION : GANTRY_K_OK;
-}
+static const gantry_kernel_def_t products[] = GANTRY__MATMUL_KERNELS(0, gantry__matmul_types, NULL, compute_matmul);
+static const gantry_kernel_def_t *const kernels[] = {&products[0], &products[1]};
+GANTRY_K_PACK(matmul, "portable/matmul", kernels);

@@ -28,13 +28,7 @@ typedef struct device_tiles_t {
     int64_t batch_strides[2][GANTRY_K_MAX_RANK];
 } device_tiles_t;
 
-static const char *const parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types, gantry__text_work,
-                                    gantry__text_move};
-static const gantry_program_source_t source = {.struct_size = sizeof source,
-                                               .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
-                                               .label = "portable/move",
-                                               .parts = parts,
-                                               .part_count = sizeof parts / sizeof parts[0]};
+GANTRY_K_PROGRAM(source, "portable/move", gantry__text_work, gantry__text_move);
 
 static int32_t find_kernel(gantry_op_call_t *call, const char *name, gantry_backend_kernel_t **out_kernel) {
     char options[GANTRY_MOVE_OPTIONS_BYTES];
@@ -141,34 +135,8 @@ static int32_t compute_concat(gantry_op_call_t *call) {
     return status;
 }
 
-static const gantry_type_constraint_t any_type[] = {{"T", GANTRY_K_ANY}};
+GANTRY_MOVE_KERNELS
 
-#define MOVE_KERNEL(stem, op_, compute_, data_, host_count, ...)                                  \
-    static const char *const stem##_host[] = {__VA_ARGS__};                                       \
-    static const gantry_kernel_def_t stem##_kernel = {.struct_size = sizeof(gantry_kernel_def_t), \
-                                                      .op = op_,                                  \
-                                                      .types = any_type,                          \
-                                                      .type_count = 1,                            \
-                                                      .host_args = stem##_host,                   \
-                                                      .host_arg_count = host_count,               \
-                                                      .compute = compute_,                        \
-                                                      .data = data_};
-#define ONE_COPY(stem, op_, ...) MOVE_KERNEL(stem, op_, compute_one, &gantry__move_##stem, __VA_ARGS__)
-GANTRY_MOVE_OPS(ONE_COPY)
-MOVE_KERNEL(concat, "Concat", compute_concat, NULL, 1, "axis")
-
-#define ADDRESS(stem, ...) &stem##_kernel,
-static const gantry_kernel_def_t *const kernels[] = {&concat_kernel, &gantry__portable_gather_kernel,
-                                                     &gantry__portable_one_hot_kernel, GANTRY_MOVE_OPS(ADDRESS)};
-
-static const gantry_kernel_pack_t pack = {.struct_size = sizeof pack,
-                                          .abi_version = 1,
-                                          .name = "move",
-                                          .program_kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
-                                          .kernel_count = sizeof kernels / sizeof kernels[0],
-                                          .kernels = kernels};
-
-int32_t gantry_pack_query_move(uint32_t max_abi, const gantry_kernel_pack_t **out_pack) {
-    *out_pack = max_abi >= pack.abi_version ? &pack : NULL;
-    return *out_pack != NULL ? GANTRY_K_OK : GANTRY_K_FAILED_PRECONDITION;
-}
+static const gantry_kernel_def_t *const kernels[] = {
+    GANTRY_MOVE_POINTERS GANTRY_GATHER_OPS(GANTRY_K_PORTABLE_KERNEL_POINTER)};
+GANTRY_K_PACK(move, "move", kernels);

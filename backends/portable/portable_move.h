@@ -4,12 +4,10 @@
 
 #include <stdio.h>
 
+#include "portable/move_shape.h"
 #include "portable/portable_work.h"
 
-int32_t gantry_pack_query_move(uint32_t max_abi, const gantry_kernel_pack_t **out_pack);
-
-extern const gantry_kernel_def_t gantry__portable_gather_kernel;
-extern const gantry_kernel_def_t gantry__portable_one_hot_kernel;
+GANTRY_GATHER_OPS(GANTRY_K_PORTABLE_KERNEL_DECLARATION)
 
 #define GANTRY_MOVE_OPTIONS_BYTES 64
 

@@ -1,9 +1,22 @@
 /* InvertPermutation. */
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "portable/item_kernel.h"
 #include "portable/kernels/permutation.cl"
 #include "portable/portable_permutation.h"
 
 GANTRY_K_ITEM_TEXTS(permutation, GANTRY_PERMUTATION_ITEMS, gantry__text_permutation);
+
+static void explain(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes) {
+    const int64_t value = gantry_k_host_int(call->inputs[0], position), count = call->outputs[0]->element_count;
+
+    if (value >= 0 && value < count) {
+        (void)snprintf(text, text_bytes, "%" PRId64 " is duplicated in the input.", value);
+    } else {
+        (void)snprintf(text, text_bytes, "%" PRId64 " is not between 0 and %" PRId64, value, count);
+    }
+}
 
 static int32_t compute_invert(gantry_op_call_t *call) {
     const gantry_arg_t *x = call->inputs[0], *y = call->outputs[0];
@@ -24,7 +37,7 @@ static int32_t compute_invert(gantry_op_call_t *call) {
     status = status == GANTRY_K_OK ? gantry_k_run_items(call, &launch) : status;
     launch.item = ITEM_check;
     launch.can_fail = 1;
-    launch.limit = y->element_count;
+    launch.explain = explain;
     return status == GANTRY_K_OK ? gantry_k_run_items(call, &launch) : status;
 }
 

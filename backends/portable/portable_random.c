@@ -6,16 +6,8 @@
 #include "portable/portable_work.h"
 #include "portable/random_seed.h"
 
-int32_t gantry_pack_query_random(uint32_t max_abi, const gantry_kernel_pack_t **out_pack);
-
-static const char *const parts[] = {gantry__text_dialect,      gantry__text_launch,       gantry__text_types,
-                                    gantry__text_math_float32, gantry__text_math_float64, gantry__text_half,
-                                    gantry__text_philox,       gantry__text_work,         gantry__text_random};
-static const gantry_program_source_t source = {.struct_size = sizeof source,
-                                               .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
-                                               .label = "portable/random",
-                                               .parts = parts,
-                                               .part_count = sizeof parts / sizeof parts[0]};
+GANTRY_K_PROGRAM(source, "portable/random", gantry__text_math_float32, gantry__text_math_float64, gantry__text_half,
+                 gantry__text_philox, gantry__text_work, gantry__text_random);
 
 /* As gantry_random_t of random.cl. */
 typedef struct random_scalars_t {
@@ -72,16 +64,4 @@ static int32_t compute(gantry_op_call_t *call)
 GANTRY_K_RANDOM_OPS(GANTRY_K_RANDOM_KERNEL)
 
 static const gantry_kernel_def_t *const kernels[] = {GANTRY_K_RANDOM_OPS(GANTRY_K_RANDOM_KERNEL_POINTER)};
-
-static const gantry_kernel_pack_t pack = {.struct_size = sizeof pack,
-                                          .abi_version = 1,
-                                          .name = "random",
-                                          .program_kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
-                                          .kernel_count = sizeof kernels / sizeof kernels[0],
-                                          .kernels = kernels};
-
-int32_t gantry_pack_query_random(uint32_t max_abi, const gantry_kernel_pack_t **out_pack)
-{
-    *out_pack = max_abi >= pack.abi_version ? &pack : NULL;
-    return *out_pack != NULL ? GANTRY_K_OK : GANTRY_K_FAILED_PRECONDITION;
-}
+GANTRY_K_PACK(random, "random", kernels);

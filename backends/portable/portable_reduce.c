@@ -46,13 +46,7 @@ typedef struct {
 /* Work-groups per compute unit that a CPU should find, so that a slow core does not hold up the rest. */
 #define GROUPS_PER_UNIT 16
 
-static const char *const reduce_parts[] = {gantry__text_dialect, gantry__text_launch,        gantry__text_types,
-                                           gantry__text_half,    gantry__text_reduce_finish, gantry__text_reduce};
-static const gantry_program_source_t reduce_source = {.struct_size = sizeof reduce_source,
-                                                      .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
-                                                      .label = "portable/reduce",
-                                                      .parts = reduce_parts,
-                                                      .part_count = 6};
+GANTRY_K_PROGRAM(reduce_source, "portable/reduce", gantry__text_half, gantry__text_reduce_finish, gantry__text_reduce);
 
 static int32_t find_kernel(gantry_op_call_t *call, const gantry__reduce_way_t *way, const char *name,
                            gantry_backend_kernel_t **out_kernel)
@@ -217,37 +211,9 @@ static int32_t compute_reduction(gantry_op_call_t *call)
     return gantry__portable_reduce(call, &shape, &way, &input->span, &output->span);
 }
 
-static const gantry_type_constraint_t numeric_types[] = {{"T", GANTRY_K_NUMERIC}};
-static const char *const host_axes[] = {"reduction_indices"}; /* where the op has it */
+GANTRY_REDUCTIONS(GANTRY_REDUCE_KERNEL)
 
-#define REDUCTION(name, operation, constrained)                                                  \
-    static const int32_t name##_operation = operation;                                           \
-    static const gantry_kernel_def_t name##_kernel = {.struct_size = sizeof(gantry_kernel_def_t), \
-                                                      .op = #name,                                \
-                                                      .types = (constrained) ? numeric_types : NULL, \
-                                                      .type_count = constrained,                  \
-                                                      .host_args = host_axes,                     \
-                                                      .host_arg_count = 1,                        \
-                                                      .compute = compute_reduction,               \
-                                                      .data = &name##_operation};
-GANTRY_REDUCTIONS(REDUCTION)
-
-#define KERNEL_OF(name, operation, constrained) &name##_kernel,
 static const gantry_kernel_def_t *const kernels[] = {
-    GANTRY_REDUCTIONS(KERNEL_OF) &gantry__portable_argmax_kernel, &gantry__portable_argmin_kernel,
-    &gantry__portable_softmax_kernel, &gantry__portable_log_softmax_kernel};
-
-static const gantry_kernel_pack_t pack = {.struct_size = sizeof pack,
-                                          .abi_version = GANTRY_ABI_VERSION,
-                                          .name = "portable/reduce",
-                                          .program_kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
-                                          .kernel_count = sizeof kernels / sizeof kernels[0],
-                                          .kernels = kernels};
-
-int32_t gantry_pack_query_reduce(uint32_t max_abi, const gantry_kernel_pack_t **out_pack);
-
-int32_t gantry_pack_query_reduce(uint32_t max_abi, const gantry_kernel_pack_t **out_pack)
-{
-    *out_pack = &pack;
-    return max_abi < GANTRY_ABI_VERSION ? GANTRY_K_FAILED_PRECONDITION : GANTRY_K_OK;
-}
+    GANTRY_REDUCTIONS(GANTRY_REDUCE_POINTER) GANTRY_ARGMAX_OPS(GANTRY_K_PORTABLE_KERNEL_POINTER)
+        GANTRY_SOFTMAX_OPS(GANTRY_K_PORTABLE_KERNEL_POINTER)};
+GANTRY_K_PACK(reduce, "portable/reduce", kernels);

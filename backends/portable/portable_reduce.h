@@ -16,9 +16,7 @@ static inline int gantry__portable_is_cpu(const gantry_op_call_t *call)
     return call->device_info->type == GANTRY_DEVICE_TYPE_CPU;
 }
 
-extern const gantry_kernel_def_t gantry__portable_argmax_kernel;
-extern const gantry_kernel_def_t gantry__portable_argmin_kernel;
-extern const gantry_kernel_def_t gantry__portable_softmax_kernel;
-extern const gantry_kernel_def_t gantry__portable_log_softmax_kernel;
+GANTRY_ARGMAX_OPS(GANTRY_K_PORTABLE_KERNEL_DECLARATION)
+GANTRY_SOFTMAX_OPS(GANTRY_K_PORTABLE_KERNEL_DECLARATION)
 
 #endif

@@ -16,40 +16,20 @@ static int32_t run(gantry_op_call_t *call, gantry_k_item_launch_t *launch) {
 
 /* ---- rows of indices ---- */
 
-/* Writes "[2, -1]": the row of indices that is bad. */
-static void print_row(const gantry_arg_t *indices, int64_t row, char *out, size_t out_bytes) {
-    const int64_t depth = indices->dims[indices->rank - 1];
-    size_t used = (size_t)snprintf(out, out_bytes, "[");
-
-    for (int64_t d = 0; d < depth && used < out_bytes; d++) {
-        used += (size_t)snprintf(out + used, out_bytes - used, "%s%" PRId64, d ? ", " : "",
-                                 gantry_k_host_int(indices, row * depth + d));
-    }
-    if (used < out_bytes) {
-        (void)snprintf(out + used, out_bytes - used, "]");
-    }
-}
-
-/* Writes "[5,2]". */
-static void print_shape(const gantry_arg_t *arg, char *out, size_t out_bytes) {
-    size_t used = (size_t)snprintf(out, out_bytes, "[");
-
-    for (int32_t d = 0; d < arg->rank && used < out_bytes; d++) {
-        used += (size_t)snprintf(out + used, out_bytes - used, "%s%" PRId64, d ? "," : "", arg->dims[d]);
-    }
-    if (used < out_bytes) {
-        (void)snprintf(out + used, out_bytes - used, "]");
-    }
-}
-
 static void explain_slice(const gantry_op_call_t *call, int64_t row, char *text, size_t text_bytes) {
     const int is_gather = strcmp(call->op, "GatherNd") == 0, is_new = strcmp(call->op, "ScatterNd") == 0;
     const gantry_arg_t *indices = call->inputs[is_new ? 0 : 1];
-    char place[GANTRY_K_MAX_RANK * 22 + 4], values[GANTRY_K_MAX_RANK * 22 + 4], shape[GANTRY_K_MAX_RANK * 22 + 4];
+    const gantry_arg_t *indexed = is_gather ? call->inputs[0] : call->outputs[0];
+    const int64_t depth = indices->dims[indices->rank - 1]; /* at most indexed's rank */
+    int64_t index[GANTRY_K_MAX_RANK];
+    char place[GANTRY_K_PLACE_BYTES], values[GANTRY_K_PLACE_BYTES], shape[GANTRY_K_PLACE_BYTES];
 
     gantry__portable_print_place(indices->dims, indices->rank - 1, row, place, sizeof place);
-    print_row(indices, row, values, sizeof values);
-    print_shape(is_gather ? call->inputs[0] : call->outputs[0], shape, sizeof shape);
+    for (int64_t d = 0; d < depth; d++) {
+        index[d] = gantry_k_host_int(indices, row * depth + d);
+    }
+    gantry__portable_print_list(index, depth, ", ", values, sizeof values);
+    gantry__portable_print_list(indexed->dims, indexed->rank, ",", shape, sizeof shape);
     (void)snprintf(text, text_bytes, "indices%s = %s does not index into %sshape %s", place, values,
                    is_gather ? "param " : "", shape);
 }

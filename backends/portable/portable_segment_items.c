@@ -121,7 +121,7 @@ static int32_t compute_scatter(gantry_op_call_t *call) {
 
 static void explain_unsorted(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes) {
     const gantry_arg_t *ids = call->inputs[1];
-    char place[GANTRY_K_MAX_RANK * 22 + 4];
+    char place[GANTRY_K_PLACE_BYTES];
 
     gantry__portable_print_place(ids->dims, ids->rank, position, place, sizeof place);
     (void)snprintf(text, text_bytes, "segment_ids%s = %" PRId64 " is out of range [0, %" PRId64 ")", place,

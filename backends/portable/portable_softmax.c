@@ -11,14 +11,8 @@
 /* Work-groups per compute unit that a CPU should find. */
 #define GROUPS_PER_UNIT 16
 
-static const char *const softmax_parts[] = {
-    gantry__text_dialect, gantry__text_launch,       gantry__text_types,        gantry__text_half,
-    gantry__text_math_float32, gantry__text_math_float64, gantry__text_softmax};
-static const gantry_program_source_t softmax_source = {.struct_size = sizeof softmax_source,
-                                                       .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,
-                                                       .label = "portable/softmax",
-                                                       .parts = softmax_parts,
-                                                       .part_count = 7};
+GANTRY_K_PROGRAM(softmax_source, "portable/softmax", gantry__text_half, gantry__text_math_float32,
+                 gantry__text_math_float64, gantry__text_softmax);
 
 static int32_t find_kernel(gantry_op_call_t *call, const char *name, gantry_backend_kernel_t **out_kernel)
 {
@@ -125,13 +119,4 @@ static int32_t compute_softmax(gantry_op_call_t *call)
     return length <= GANTRY_REDUCE_CHUNK ? submit_short(call, rows, length) : submit_long(call, rows, length);
 }
 
-static const gantry_type_constraint_t floating_types[] = {{"T", GANTRY_K_FLOATING}};
-
-#define SOFTMAX(variable, name)                                                              \
-    const gantry_kernel_def_t variable = {.struct_size = sizeof(gantry_kernel_def_t),        \
-                                          .op = name,                                        \
-                                          .types = floating_types,                              \
-                                          .type_count = 1,                                   \
-                                          .compute = compute_softmax}
-SOFTMAX(gantry__portable_softmax_kernel, "Softmax");
-SOFTMAX(gantry__portable_log_softmax_kernel, "LogSoftmax");
+GANTRY_SOFTMAX_OPS(GANTRY_K_PORTABLE_KERNEL)

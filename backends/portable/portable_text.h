@@ -5,6 +5,8 @@
 #ifndef GANTRY_PORTABLE_TEXT_H
 #define GANTRY_PORTABLE_TEXT_H
 
+#include "portable/kernel_definition.h"
+
 /* common parts */
 extern const char gantry__text_dialect[];
 extern const char gantry__text_launch[];
@@ -64,5 +66,15 @@ extern const char gantry__text_window[];
 extern const char gantry__text_pool[];
 extern const char gantry__text_patches[];
 extern const char gantry__text_window_sum[];
+
+/* Defines the program `variable`, of these parts after the three that all have. */
+#define GANTRY_K_PROGRAM(variable, label_, ...)                                                                   \
+    static const char *const variable##_parts[] = {gantry__text_dialect, gantry__text_launch, gantry__text_types, \
+                                                   __VA_ARGS__};                                                  \
+    static const gantry_program_source_t variable = {.struct_size = sizeof(gantry_program_source_t),              \
+                                                     .kinds = GANTRY_PROGRAM_OPENCL_C | GANTRY_PROGRAM_CUDA_C,    \
+                                                     .label = label_,                                             \
+                                                     .parts = variable##_parts,                                   \
+                                                     .part_count = GANTRY_K_COUNT_OF(variable##_parts)}
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef GANTRY_RANDOM_SEED_H
 #define GANTRY_RANDOM_SEED_H
 
-#include "portable/kernel_types.h"
+#include "portable/kernel_definition.h"
 
 typedef struct gantry_k_stream_t {
     uint64_t low; /* of the 128-bit counter */
@@ -50,18 +50,13 @@ typedef struct gantry_k_random_op_t {
        "shape", "key", "counter", "alg")
 
 /* The kernels of the list over one compute(), as an array of pointers: `kernels`. */
-#define GANTRY_K_RANDOM_KERNEL(name, op_name, type_mask, values_, bounds_, is_by_key_, ...)                         \
-    static const gantry_k_random_op_t name##_op = {values_, bounds_, is_by_key_};                                   \
-    static const gantry_type_constraint_t name##_type = {"dtype", type_mask};                                       \
-    static const char *const name##_hosts[] = {__VA_ARGS__};                                                        \
-    static const gantry_kernel_def_t name##_kernel = {.struct_size = sizeof(gantry_kernel_def_t),                   \
-                                                      .op = op_name,                                                \
-                                                      .types = &name##_type,                                        \
-                                                      .type_count = 1,                                              \
-                                                      .host_args = name##_hosts,                                    \
-                                                      .host_arg_count = sizeof name##_hosts / sizeof *name##_hosts, \
-                                                      .compute = compute,                                           \
-                                                      .data = &name##_op};
+#define GANTRY_K_RANDOM_KERNEL(name, op_name, type_mask, values_, bounds_, is_by_key_, ...)          \
+    static const gantry_k_random_op_t name##_op = {values_, bounds_, is_by_key_};                    \
+    static const gantry_type_constraint_t name##_type = {"dtype", type_mask};                        \
+    static const char *const name##_hosts[] = {__VA_ARGS__};                                         \
+    static const gantry_kernel_def_t name##_kernel =                                                 \
+        GANTRY_K_DEFINITION(op_name, &name##_type, 1, name##_hosts, GANTRY_K_COUNT_OF(name##_hosts), \
+                            .compute = compute, .data = &name##_op);
 #define GANTRY_K_RANDOM_KERNEL_POINTER(name, ...) &name##_kernel,
 
 /* Of seed[2]: one Philox block turns it into key and counter. */

@@ -18,6 +18,20 @@ uint32_t gantry__reduce_axes_mask(const gantry_op_call_t *call)
     return mask;
 }
 
+gantry__reduce_middle_t gantry__reduce_middle_of(const gantry_op_call_t *call)
+{
+    const gantry_arg_t *input = call->inputs[0];
+    int64_t axis = gantry_k_host_int(call->inputs[1], 0);
+    gantry__reduce_middle_t middle = {.outer = 1, .columns = 1};
+    axis += axis < 0 ? input->rank : 0;
+    middle.length = input->dims[axis];
+    for (int32_t i = 0; i < input->rank; i++) {
+        middle.outer *= i < axis ? input->dims[i] : 1;
+        middle.columns *= i > axis ? input->dims[i] : 1;
+    }
+    return middle;
+}
+
 /* Puts an axis in front of the axes found so far, or lets the first of them grow over it. */
 static void prepend(gantry__reduce_axes_t *axes, int64_t dim, int64_t stride, int merge)
 {

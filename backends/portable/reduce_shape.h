@@ -6,7 +6,7 @@
 #ifndef GANTRY_REDUCE_SHAPE_H
 #define GANTRY_REDUCE_SHAPE_H
 
-#include "portable/kernel_types.h"
+#include "portable/kernel_definition.h"
 
 #define GANTRY_REDUCE_AXES 4
 
@@ -33,6 +33,31 @@ enum {
     X(Min, GANTRY_REDUCE_MIN, 1) X(Prod, GANTRY_REDUCE_PROD, 1) X(All, GANTRY_REDUCE_ALL, 0) \
     X(Any, GANTRY_REDUCE_ANY, 0) X(EuclideanNorm, GANTRY_REDUCE_NORM, 1) X(L2Loss, GANTRY_REDUCE_L2_LOSS, 1)
 
+/* X that defines <op>_kernel over compute_reduction, which finds the op's number in its data. */
+#define GANTRY_REDUCE_KERNEL(name, operation, constrained)                                          \
+    static const int32_t name##_operation = operation;                                              \
+    static const gantry_kernel_def_t name##_kernel = GANTRY_K_DEFINITION(                           \
+        #name, (constrained) ? gantry_k_numeric_type : NULL, constrained, gantry_k_reduce_hosts, 1, \
+        .compute = compute_reduction, .data = &name##_operation);
+#define GANTRY_REDUCE_POINTER(name, operation, constrained) &name##_kernel,
+static const char *const gantry_k_reduce_hosts[] = {"reduction_indices"}; /* where the op has it */
+
+/* Further ops of the family, as lists of kernel_definition.h. */
+#define GANTRY_ARGMAX_OPS(X)                                                             \
+    X(argmax, "ArgMax", compute_argmax, gantry_k_argmax_types, gantry_k_argmax_hosts, 1) \
+    X(argmin, "ArgMin", compute_argmax, gantry_k_argmin_types, gantry_k_argmax_hosts, 1)
+#define GANTRY_SOFTMAX_OPS(X)                                               \
+    X(softmax, "Softmax", compute_softmax, gantry_k_floating_type, NULL, 0) \
+    X(log_softmax, "LogSoftmax", compute_softmax, gantry_k_floating_type, NULL, 0)
+
+/* Types of ArgMax's result; ArgMin has int32 and int64 only. */
+#define GANTRY_K_ARGMAX_OUTPUTS (GANTRY_K_INTS | GANTRY_K_BIT(GANTRY_K_INT16) | GANTRY_K_BIT(GANTRY_K_UINT16))
+static const gantry_type_constraint_t gantry_k_argmax_types[] = {{"T", GANTRY_K_NUMERIC_BOOL},
+                                                                 {"output_type", GANTRY_K_ARGMAX_OUTPUTS}};
+static const gantry_type_constraint_t gantry_k_argmin_types[] = {{"T", GANTRY_K_NUMERIC_BOOL},
+                                                                 {"output_type", GANTRY_K_INTS}};
+static const char *const gantry_k_argmax_hosts[] = {"dimension"};
+
 /* What the tree's nodes do: build options of kernels/reduce.cl. */
 enum {
     GANTRY_TREE_SUM = 0,
@@ -57,9 +82,6 @@ typedef struct gantry__reduce_way_t {
     int64_t divisor; /* of a quotient */
 } gantry__reduce_way_t;
 
-/* Types of ArgMax's result; ArgMin has int32 and int64 only. */
-#define GANTRY_K_ARGMAX_OUTPUTS (GANTRY_K_INTS | GANTRY_K_BIT(GANTRY_K_INT16) | GANTRY_K_BIT(GANTRY_K_UINT16))
-
 /* Sizes and strides (in elements) of some axes, the slowest first. */
 typedef struct gantry__reduce_axes_t {
     int32_t rank;
@@ -81,6 +103,13 @@ uint32_t gantry__reduce_axes_mask(const gantry_op_call_t *call);
 
 /* The shape of reducing the axes of `mask` in a tensor of these sizes. */
 void gantry__reduce_shape_of(int32_t rank, const int64_t *dims, uint32_t mask, gantry__reduce_shape_t *out_shape);
+
+/* A tensor as [outer, length, columns] around the axis that input 1 names. */
+typedef struct gantry__reduce_middle_t {
+    int64_t outer, length, columns;
+} gantry__reduce_middle_t;
+
+gantry__reduce_middle_t gantry__reduce_middle_of(const gantry_op_call_t *call);
 
 /* The shape of reducing the middle axis of [outer, length, columns]. */
 void gantry__reduce_shape_plain(int64_t outer, int64_t length, int64_t columns, gantry__reduce_shape_t *out_shape);

@@ -128,13 +128,13 @@ static const struct {
 static int has_reference(size_t op)
 {
     static const int known[] = {
-        GANTRY_CPU_OP_Add,     GANTRY_CPU_OP_Sub,        GANTRY_CPU_OP_Mul,          GANTRY_CPU_OP_Div,
-        GANTRY_CPU_OP_Maximum, GANTRY_CPU_OP_Minimum,    GANTRY_CPU_OP_Neg,          GANTRY_CPU_OP_Abs,
-        GANTRY_CPU_OP_Square,  GANTRY_CPU_OP_Relu,       GANTRY_CPU_OP_LeakyRelu,    GANTRY_CPU_OP_Sqrt,
-        GANTRY_CPU_OP_Exp,     GANTRY_CPU_OP_Log,        GANTRY_CPU_OP_Tanh,         GANTRY_CPU_OP_Sigmoid,
-        GANTRY_CPU_OP_Equal,   GANTRY_CPU_OP_NotEqual,   GANTRY_CPU_OP_Less,         GANTRY_CPU_OP_LessEqual,
-        GANTRY_CPU_OP_Greater, GANTRY_CPU_OP_GreaterEqual, GANTRY_CPU_OP_LogicalAnd, GANTRY_CPU_OP_LogicalOr,
-        GANTRY_CPU_OP_LogicalNot};
+        GANTRY_K_ROW_Add,     GANTRY_K_ROW_Sub,        GANTRY_K_ROW_Mul,          GANTRY_K_ROW_Div,
+        GANTRY_K_ROW_Maximum, GANTRY_K_ROW_Minimum,    GANTRY_K_ROW_Neg,          GANTRY_K_ROW_Abs,
+        GANTRY_K_ROW_Square,  GANTRY_K_ROW_Relu,       GANTRY_K_ROW_LeakyRelu,    GANTRY_K_ROW_Sqrt,
+        GANTRY_K_ROW_Exp,     GANTRY_K_ROW_Log,        GANTRY_K_ROW_Tanh,         GANTRY_K_ROW_Sigmoid,
+        GANTRY_K_ROW_Equal,   GANTRY_K_ROW_NotEqual,   GANTRY_K_ROW_Less,         GANTRY_K_ROW_LessEqual,
+        GANTRY_K_ROW_Greater, GANTRY_K_ROW_GreaterEqual, GANTRY_K_ROW_LogicalAnd, GANTRY_K_ROW_LogicalOr,
+        GANTRY_K_ROW_LogicalNot};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if ((size_t)known[i] == op) return 1;
     }
@@ -147,8 +147,8 @@ static int no_reference(size_t op)
     return 0;
 }
 
-/* op is a row of the table: GANTRY_CPU_OP_... */
-#define IS(name) (op == GANTRY_CPU_OP_##name)
+/* op is a row of the table: GANTRY_K_ROW_... */
+#define IS(name) (op == GANTRY_K_ROW_##name)
 
 #define COMPARE()                        \
     if (IS(Equal)) return x == y;        \
@@ -371,7 +371,7 @@ static void run_one(cpu_call_t *device, size_t o, int32_t dtype, const shapes_t 
     gantry_arg_t *again = cpu_tensor(device, out_dtype, rank, dims);
     const int best = device->device.simd_level;
 
-    if (o == GANTRY_CPU_OP_Pow) make_exponents(y_arg);
+    if (o == GANTRY_K_ROW_Pow) make_exponents(y_arg);
     assert_int_equal(cpu_compute(device, kernel, in, arity, out, attrs, attr_count), 0);
     for (int64_t i = 0; has_reference(o) && i < out->element_count; i++) {
         const char *x = (const char *)in[0]->data + broadcast_offset(in[0], rank, dims, i) * size;

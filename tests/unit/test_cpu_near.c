@@ -50,19 +50,19 @@ static void assert_loop(int row, float (*function)(float))
 static void sin_of_near_and_far_blocks_has_the_texts_bits(void **state)
 {
     (void)state;
-    assert_loop(GANTRY_CPU_OP_Sin, gantry_sin_f32);
+    assert_loop(GANTRY_K_ROW_Sin, gantry_sin_f32);
 }
 
 static void cos_of_near_and_far_blocks_has_the_texts_bits(void **state)
 {
     (void)state;
-    assert_loop(GANTRY_CPU_OP_Cos, gantry_cos_f32);
+    assert_loop(GANTRY_K_ROW_Cos, gantry_cos_f32);
 }
 
 static void tan_of_near_and_far_blocks_has_the_texts_bits(void **state)
 {
     (void)state;
-    assert_loop(GANTRY_CPU_OP_Tan, gantry_tan_f32);
+    assert_loop(GANTRY_K_ROW_Tan, gantry_tan_f32);
 }
 
 int main(void)
