@@ -39,7 +39,7 @@ enum {
     static const gantry_kernel_def_t kernel_##name = GANTRY_K_DEFINITION(                \
         #name, GANTRY_K_##types_ != GANTRY_K_BOOLS ? types_##name : NULL,                \
         GANTRY_K_##types_ != GANTRY_K_BOOLS, /* such an op takes bool alone */           \
-        NULL, 0, .compute = GANTRY_K_COMPUTE_##form, .data = &ops[GANTRY_K_ROW_##name]);
+        NULL, 0, .flags = GANTRY_KERNEL_IN_PLACE, .compute = GANTRY_K_COMPUTE_##form, .data = &ops[GANTRY_K_ROW_##name]);
 
 /* GANTRY_ELEMENTWISE that lists pointers to them. A variant is no op. */
 #define GANTRY_K_ELEMENTWISE_POINTER(name, form, types, result, check, math, expression) GANTRY_K_POINTER_##form(name)

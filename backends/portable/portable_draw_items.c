@@ -145,12 +145,6 @@ static int32_t compute_classes_by_key(gantry_op_call_t *call)
     return status == GANTRY_K_OK ? draw_classes(call, &stream) : status;
 }
 
-/* Weights are float64, whatever the logits are. */
-static int32_t has_float64(const gantry_op_call_t *call)
-{
-    return (call->device_info->dtype_mask >> GANTRY_K_FLOAT64 & 1) != 0;
-}
-
 /* ---- key and counter ---- */
 
 static int32_t write_words(gantry_op_call_t *call, uint32_t output, const void *value, uint32_t bytes, uint64_t place)
@@ -202,14 +196,16 @@ GANTRY_K_ITEM_KERNEL_HOST(key_counter_alg, draw, "StatelessRandomGetKeyCounterAl
 static const gantry_kernel_def_t alg_on_devices = ALG(&draw_items);
 static const gantry_kernel_def_t alg_on_cpu = ALG(&gantry__cpu_draw_items);
 
-static const gantry_type_constraint_t class_types[] = {{"T", GANTRY_K_FLOATING}, {"output_dtype", GANTRY_K_INTS}};
+/* Weights are float64, whatever the logits are. */
+static const gantry_type_constraint_t class_types[] = {
+    {"T", GANTRY_K_FLOATING}, {"output_dtype", GANTRY_K_INTS}, {NULL, GANTRY_K_BIT(GANTRY_K_FLOAT64)}};
 static const char *const samples_by_seed[] = {"num_samples", "seed"};
 static const char *const samples_by_key[] = {"num_samples", "key", "counter", "alg"};
 
-#define CLASSES(name, items_, op_, hosts_, compute_)                                                         \
-    static const gantry_kernel_def_t name =                                                                  \
-        GANTRY_K_DEFINITION(op_, class_types, 2, hosts_, GANTRY_K_COUNT_OF(hosts_), .supports = has_float64, \
-                            .compute = compute_, .data = items_)
+#define CLASSES(name, items_, op_, hosts_, compute_)                                             \
+    static const gantry_kernel_def_t name =                                                      \
+        GANTRY_K_DEFINITION(op_, class_types, GANTRY_K_COUNT_OF(class_types), hosts_,            \
+                            GANTRY_K_COUNT_OF(hosts_), .compute = compute_, .data = items_)
 CLASSES(classes_on_devices, &draw_items, "StatelessMultinomial", samples_by_seed, compute_classes);
 CLASSES(classes_on_cpu, &gantry__cpu_draw_items, "StatelessMultinomial", samples_by_seed, compute_classes);
 CLASSES(classes_by_key_on_devices, &draw_items, "StatelessMultinomialV2", samples_by_key, compute_classes_by_key);

@@ -348,12 +348,18 @@ struct gantry_op_call_t {
     void *core; /* the core's own */
 };
 
-/* "The op's type attribute `attr` is one of these": one entry per attribute the kernel restricts. A pack's kernels are not offered for types that
- * the device's dtype_mask lacks, but for those whose mask has complex64, with which no device computes: they move elements as bits. */
+/* "The op's type attribute `attr` is one of these": one entry per attribute the kernel restricts. Kernels are not offered for types that the
+ * device's dtype_mask lacks, but for those whose mask has complex64, with which no device computes: they move elements as bits. */
 typedef struct gantry_type_constraint_t {
-    const char *attr;    /* "T" */
+    const char *attr;    /* "T"; NULL: the kernel computes with all of these, whatever the op's types are */
     uint64_t dtype_mask; /* bit (1 << dtype) */
 } gantry_type_constraint_t;
+
+enum {
+    /* Output 0 may be the memory of any input as large as it: each of its elements is written after the last read of that input's element at
+     * the same position, by the same worker, and of no other. */
+    GANTRY_KERNEL_IN_PLACE = 1 << 0
+};
 
 struct gantry_kernel_def_t {
     uint32_t struct_size;
@@ -361,7 +367,7 @@ struct gantry_kernel_def_t {
     const char *op;
     const gantry_type_constraint_t *types;
     uint32_t type_count;
-    uint32_t flags; /* 0 */
+    uint32_t flags; /* GANTRY_KERNEL_... */
     /* Names of inputs and outputs that live in host memory, e.g. "axis". */
     const char *const *host_args;
     uint32_t host_arg_count;

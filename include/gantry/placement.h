@@ -36,7 +36,8 @@ typedef enum gantry_refusal_t {
     GANTRY_REFUSED_NOT_VISIBLE = 6,
     GANTRY_REFUSED_INTEGER_VARIABLE = 7, /* integer variables but int64 live on the CPU */
     GANTRY_REFUSED_DEVICE_LOST = 8,
-    GANTRY_REFUSED_OUT_OF_MEMORY = 9
+    GANTRY_REFUSED_OUT_OF_MEMORY = 9,
+    GANTRY_REFUSED_DEVICE_LACKS_TYPE = 10 /* a kernel is there, but the device does not compute with a type of the op: float64 without double precision */
 } gantry_refusal_t;
 
 GANTRY_API const char *gantry_placement_reason_text(gantry_placement_reason_t reason);

@@ -33,6 +33,11 @@ GANTRY_API gantry_status_t gantry_scope_set_tag(gantry_scope_t *scope, const cha
 GANTRY_API const gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_tensor_t *tensor);
 /* Ends the scope's ownership early, so that memory is reused. Not an error for NULL or another's tensor. */
 GANTRY_API void gantry_tensor_drop(gantry_scope_t *scope, const gantry_tensor_t *tensor);
+/* Gives the tensor to the next op of this scope that takes it: the scope owns it no longer once that op returns, well or not, and where
+ * nobody else holds it, its memory may become the result's: x = gantry_add(scope, gantry_tensor_donate(scope, x), y). Returns tensor. Not an
+ * error for NULL or another's tensor, which stay what they are; so does a tensor that finds GANTRY_MAX_DONATED others waiting. */
+#define GANTRY_MAX_DONATED 16
+GANTRY_API const gantry_tensor_t *gantry_tensor_donate(gantry_scope_t *scope, const gantry_tensor_t *tensor);
 
 #ifdef __cplusplus
 }

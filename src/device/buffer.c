@@ -90,6 +90,16 @@ void gantry__buffer_release(gantry__buffer_t *buffer) {
     gantry__heap_free(device->table->heap, buffer, sizeof *buffer);
 }
 
+uint32_t gantry__buffer_other_uses(const gantry__buffer_t *buffer, uint32_t stream,
+                                   gantry__point_t out_points[GANTRY__STREAMS - 1]) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < GANTRY__STREAMS; ++i) {
+        uint64_t use = atomic_load_explicit(&buffer->last_use[i], memory_order_acquire);
+        if (i != stream && use > 0) out_points[count++] = (gantry__point_t){&buffer->device->streams[i], use};
+    }
+    return count;
+}
+
 void gantry__buffer_mark_use(gantry__buffer_t *buffer, uint32_t stream, uint64_t count) {
     uint_fast64_t seen = atomic_load_explicit(&buffer->last_use[stream], memory_order_relaxed);
     while (seen < count && !atomic_compare_exchange_weak_explicit(&buffer->last_use[stream], &seen, count,

@@ -25,6 +25,8 @@ gantry_status_t gantry__buffer_create(gantry_logical_device_t *device, uint64_t 
                                       gantry__buffer_t **out_buffer);
 gantry__buffer_t *gantry__buffer_retain(gantry__buffer_t *buffer);
 void gantry__buffer_release(gantry__buffer_t *buffer); /* NULL is allowed */
+/* What a writer on `stream` has to wait for: the uses on the others. Returns how many points there are. */
+uint32_t gantry__buffer_other_uses(const gantry__buffer_t *buffer, uint32_t stream, gantry__point_t out_points[GANTRY__STREAMS - 1]);
 /* Work that was counted as `count` on the stream touches the buffer. */
 void gantry__buffer_mark_use(gantry__buffer_t *buffer, uint32_t stream, uint64_t count);
 

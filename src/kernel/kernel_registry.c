@@ -46,7 +46,6 @@ static gantry_status_t add_backend(source_t source, const gantry__backend_t *bac
 
 static gantry_status_t add_packs(source_t source, const gantry_backend_t *table, const gantry_device_info_t *info) {
     if (!GANTRY_ABI_HAS(table, program) || !table->program) return GANTRY_OK;
-    source.dtype_mask = info->dtype_mask;
     for (size_t i = 0; i < gantry__builtin_pack_count; ++i) {
         const gantry_kernel_pack_t *pack = NULL;
         if (gantry__builtin_packs[i](GANTRY_ABI_VERSION, &pack) != 0 || !(pack->program_kinds & info->program_kinds))
@@ -76,6 +75,7 @@ gantry_status_t gantry__kernel_registry_init(gantry__kernel_registry_t *registry
     const gantry_kernel_def_t *const *core;
     uint32_t core_count = gantry__core_kernels(&core);
     gantry_status_t status = add_all(&source, core, core_count);
+    source.dtype_mask = info->dtype_mask;
     if (status == GANTRY_OK) status = add_backend(source, backend, device_index);
     if (status == GANTRY_OK) status = add_packs(source, backend->table, info);
     if (status != GANTRY_OK) {
@@ -108,21 +108,41 @@ const gantry__kernel_entry_t *gantry__kernel_registry_find(const gantry__kernel_
     return registry->entries + low;
 }
 
-/* No device computes with complex numbers: who takes them moves elements as bits, whatever the device's types are. */
-static uint64_t taken_types(const gantry__kernel_entry_t *entry, const gantry_type_constraint_t *constraint) {
-    bool moves_bits = (constraint->dtype_mask >> GANTRY_COMPLEX64 & 1) != 0;
-    return moves_bits ? constraint->dtype_mask : constraint->dtype_mask & entry->dtype_mask;
+static gantry_dtype_t first_type(uint64_t mask) {
+    unsigned dtype = 0;
+    while (!(mask >> dtype & 1)) ++dtype;
+    return (gantry_dtype_t)dtype;
 }
 
-bool gantry__kernel_takes_types(const gantry__kernel_entry_t *entry, const gantry_attr_t *attrs, size_t attr_count) {
-    const gantry_kernel_def_t *def = entry->def;
-    for (uint32_t i = 0; i < def->type_count; ++i) {
-        for (size_t j = 0; j < attr_count; ++j) {
-            if (attrs[j].kind != GANTRY_ATTR_TYPE || strcmp(attrs[j].name, def->types[i].attr) != 0) continue;
-            if (!(taken_types(entry, &def->types[i]) >> attrs[j].i & 1)) return false;
-        }
+/* NULL: the op has no such attribute. */
+static const gantry_attr_t *find_type(const gantry_attr_t *attrs, size_t attr_count, const char *name) {
+    for (size_t i = 0; i < attr_count; ++i) {
+        if (attrs[i].kind == GANTRY_ATTR_TYPE && strcmp(attrs[i].name, name) == 0) return &attrs[i];
     }
-    return true;
+    return NULL;
+}
+
+bool gantry__kernel_takes_types(const gantry__kernel_entry_t *entry, const gantry_attr_t *attrs, size_t attr_count,
+                                gantry_dtype_t *out_lacking) {
+    gantry_dtype_t unused;
+    if (!out_lacking) out_lacking = &unused;
+    *out_lacking = GANTRY_DTYPE_NONE;
+    uint64_t lacking = 0;
+    for (uint32_t i = 0; i < entry->def->type_count; ++i) {
+        const gantry_type_constraint_t *constraint = &entry->def->types[i];
+        /* no device computes with complex numbers: who takes them moves elements as bits, whatever the device's types are */
+        bool moves_bits = (constraint->dtype_mask >> GANTRY_COMPLEX64 & 1) != 0;
+        uint64_t used = constraint->dtype_mask;
+        if (constraint->attr) {
+            const gantry_attr_t *attr = find_type(attrs, attr_count, constraint->attr);
+            if (!attr) continue;
+            if (!(used >> attr->i & 1)) return false;
+            used = UINT64_C(1) << attr->i;
+        }
+        if (!moves_bits) lacking |= used & ~entry->dtype_mask;
+    }
+    if (lacking) *out_lacking = first_type(lacking);
+    return lacking == 0;
 }
 
 bool gantry__kernel_has_host_arg(const gantry_kernel_def_t *def, const char *name) {

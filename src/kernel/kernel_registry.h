@@ -17,7 +17,7 @@
 typedef struct gantry__kernel_entry_t {
     const gantry_kernel_def_t *def;
     const char *source;   /* backend or pack: "cpu", "portable/elementwise", "core" */
-    uint64_t dtype_mask;  /* what its programs may compute with: of a pack the device's types, else all */
+    uint64_t dtype_mask;  /* what it may compute with: the device's types; all for the core's, which run on the host */
 } gantry__kernel_entry_t;
 
 typedef struct gantry__kernel_registry_t {
@@ -34,8 +34,10 @@ void gantry__kernel_registry_deinit(gantry__kernel_registry_t *registry);
 /* The kernels of op; *out_count may be 0. */
 const gantry__kernel_entry_t *gantry__kernel_registry_find(const gantry__kernel_registry_t *registry, const char *op, size_t *out_count);
 
-/* Do the kernel's type constraints, and its device, allow these type attributes (attrs of kind TYPE; others are passed over)? */
-bool gantry__kernel_takes_types(const gantry__kernel_entry_t *entry, const gantry_attr_t *attrs, size_t attr_count);
+/* Do the kernel's type constraints, and its device, allow these type attributes (attrs of kind TYPE; others are passed over)? When the device
+ * alone does not, *out_lacking (NULL: not asked) is the type that it does not compute with, else GANTRY_DTYPE_NONE. */
+bool gantry__kernel_takes_types(const gantry__kernel_entry_t *entry, const gantry_attr_t *attrs, size_t attr_count,
+                                gantry_dtype_t *out_lacking);
 
 /* Does the kernel want this input or output in host memory? */
 bool gantry__kernel_has_host_arg(const gantry_kernel_def_t *def, const char *name);

@@ -67,6 +67,8 @@ typedef struct gantry__infer_t {
     void *caller;
     gantry_shape_t out_shapes[GANTRY__MAX_OUTPUTS];
     gantry_dtype_t out_dtypes[GANTRY__MAX_OUTPUTS]; /* filled from the definition before infer runs */
+    /* Where output 0 is elements of input 0 that lie side by side: the first one's position. -1 before infer runs, and for all other ops. */
+    int64_t piece_first;
 } gantry__infer_t;
 
 typedef gantry_status_t (*gantry__infer_fn)(gantry__infer_t *call);

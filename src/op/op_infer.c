@@ -319,6 +319,7 @@ static gantry_status_t check_results(const gantry__infer_t *call) {
 gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_t *attrs, size_t attr_count) {
     const gantry__op_def_t *op = call->op;
     uint32_t seen = 0;
+    call->piece_first = -1;
     GANTRY__TRY(check_counts(call));
     fill_defaults(call);
     if (attr_count > 0 && !attrs) {

@@ -22,6 +22,18 @@ gantry__short_text_t gantry__shape_text(const gantry_shape_t *shape);
 /* "float32, int32" of the types in mask. */
 gantry__short_text_t gantry__type_mask_text(uint64_t mask);
 
+/* ---- pieces of a tensor ---- */
+
+/* A box of a tensor, told dimension by dimension from the outermost, at first all 0. */
+typedef struct gantry__piece_t {
+    uint64_t first; /* its first element's position; of an empty box no position at all */
+    bool has_rows;  /* more than one element so far */
+    bool is_apart;  /* its elements do not lie side by side */
+} gantry__piece_t;
+
+/* Of a dimension of `size` the piece has `count` from begin on, each `stride` behind the last. */
+void gantry__piece_extend(gantry__piece_t *piece, int64_t size, int64_t begin, int64_t count, int64_t stride);
+
 /* ---- host arguments ---- */
 
 /* The numbers of an int32 or int64 host argument. data is NULL only when count is 0. */

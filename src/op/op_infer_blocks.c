@@ -106,9 +106,9 @@ static gantry_status_t read_batch_blocks(gantry__infer_t *call, const char *what
     if (blocks->rank != 1) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "block_shape rank should be 1 instead of %d", (int)blocks->rank);
     }
-    if (input->rank < blocks->dims[0] + 1) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "input rank should be >= %" PRId64 " instead of %d",
-                            blocks->dims[0] + 1, (int)input->rank);
+    if (input->rank <= blocks->dims[0]) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "input rank should be >= %" PRIu64 " instead of %d",
+                            (uint64_t)blocks->dims[0] + 1, (int)input->rank);
     }
     if (ends->rank != 2 || ends->dims[0] != blocks->dims[0] || ends->dims[1] != 2) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s should have shape [%" PRId64 ", 2] instead of %s",

@@ -109,15 +109,16 @@ static gantry_status_t read_line(const gantry__infer_t *call, const char *what, 
 
 static gantry_status_t infer_line(gantry__infer_t *call, const line_t *line, gantry_shape_t *out) {
     const char *padding = gantry__infer_attr(call, "padding")->s;
-    const int64_t length = call->shapes[0]->dims[line->at], reach = (line->window - 1) * line->spread + 1;
+    const int64_t length = call->shapes[0]->dims[line->at];
     const bool same = strcmp(padding, "SAME") == 0;
     if (line->window < 1 || line->step < 1 || line->spread < 1 || line->window > INT32_MAX || line->step > INT32_MAX ||
-        line->spread > INT32_MAX) {
+        line->spread > INT32_MAX || length > INT32_MAX) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "window, stride and dilation must be positive and less than 2^31; they are %" PRId64
-                            ", %" PRId64 ", %" PRId64,
-                            line->window, line->step, line->spread);
+                            "window, stride and dilation must be positive and, as the length, less than 2^31; they are %" PRId64
+                            ", %" PRId64 ", %" PRId64 " of %" PRId64,
+                            line->window, line->step, line->spread, length);
     }
+    const int64_t reach = (line->window - 1) * line->spread + 1;
     if (!same && strcmp(padding, "VALID") != 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "Value for attr 'padding' of \"%s\" is not in the list of allowed values: \"SAME\", "

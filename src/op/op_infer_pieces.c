@@ -47,6 +47,15 @@ gantry_status_t gantry__infer_concat(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
+/* ---- pieces that lie side by side ---- */
+
+void gantry__piece_extend(gantry__piece_t *piece, int64_t size, int64_t begin, int64_t count, int64_t stride) {
+    piece->first = piece->first * (uint64_t)size + (uint64_t)begin;
+    piece->is_apart |= count != 1 && stride != 1;
+    piece->is_apart |= count != size && piece->has_rows; /* only the outermost of several rows may be less than whole */
+    piece->has_rows |= count != 1;
+}
+
 /* ---- Slice ---- */
 
 gantry_status_t gantry__infer_slice(gantry__infer_t *call) {
@@ -62,6 +71,7 @@ gantry_status_t gantry__infer_slice(gantry__infer_t *call) {
     GANTRY__TRY(gantry__infer_ints(call, 1, &begin));
     GANTRY__TRY(gantry__infer_ints(call, 2, &size));
     out->rank = input->rank;
+    gantry__piece_t piece = {.first = 0};
     for (int32_t i = 0; i < input->rank; ++i) {
         int64_t from = gantry__host_int(&begin, i), length = gantry__host_int(&size, i);
         if (from < 0 || from > input->dims[i]) {
@@ -74,7 +84,9 @@ gantry_status_t gantry__infer_slice(gantry__infer_t *call) {
                                 (long long)rest, (long long)length);
         }
         out->dims[i] = length == -1 ? rest : length;
+        gantry__piece_extend(&piece, input->dims[i], from, out->dims[i], 1);
     }
+    if (!piece.is_apart) call->piece_first = (int64_t)piece.first;
     return GANTRY_OK;
 }
 

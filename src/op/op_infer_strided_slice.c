@@ -89,7 +89,11 @@ static int64_t place_of(int64_t index, bool is_open, int64_t open, int64_t size,
     return index < least ? least : index > most ? most : index;
 }
 
-static int64_t count_range(const spec_t *spec, int32_t entry, int64_t size) {
+typedef struct range_t {
+    int64_t begin, count, stride;
+} range_t;
+
+static range_t read_range(const spec_t *spec, int32_t entry, int64_t size) {
     const int64_t stride = gantry__host_int(&spec->strides, entry);
     const int64_t least = stride > 0 ? 0 : -1, most = stride > 0 ? size : size - 1;
     const int64_t first = stride > 0 ? least : most, last = stride > 0 ? most : least;
@@ -98,8 +102,14 @@ static int64_t count_range(const spec_t *spec, int32_t entry, int64_t size) {
     const int64_t end =
         place_of(gantry__host_int(&spec->end, entry), has_bit(spec->end_mask, entry), last, size, least, most);
     const int64_t length = end - begin;
-    if (length == 0 || (length < 0) != (stride < 0)) return 0;
-    return length / stride + (length % stride != 0);
+    if (length == 0 || (length < 0) != (stride < 0)) return (range_t){begin, 0, stride};
+    return (range_t){begin, length / stride + (length % stride != 0), stride};
+}
+
+/* One index: checked before. */
+static range_t read_index(const spec_t *spec, int32_t entry, int64_t size) {
+    const int64_t given = gantry__host_int(&spec->begin, entry);
+    return (range_t){given < 0 ? given + size : given, 1, 1};
 }
 
 static gantry_status_t check_entry(const gantry_shape_t *input, const spec_t *spec, int32_t entry, int32_t axis) {
@@ -121,24 +131,43 @@ static gantry_status_t append(gantry_shape_t *shape, int64_t size) {
     return GANTRY_OK;
 }
 
+typedef struct walk_t {
+    const gantry_shape_t *input;
+    gantry_shape_t *out;
+    int32_t axis; /* of the input, next */
+    gantry__piece_t piece;
+} walk_t;
+
+static gantry_status_t take_whole(walk_t *walk) {
+    const int64_t size = walk->input->dims[walk->axis++];
+    gantry__piece_extend(&walk->piece, size, 0, size, 1);
+    return append(walk->out, size);
+}
+
+static gantry_status_t take_entry(walk_t *walk, const spec_t *spec, int32_t entry) {
+    GANTRY__TRY(check_entry(walk->input, spec, entry, walk->axis));
+    const bool shrinks = has_bit(spec->shrink_axis_mask, entry);
+    const int64_t size = walk->input->dims[walk->axis++];
+    const range_t range = shrinks ? read_index(spec, entry, size) : read_range(spec, entry, size);
+    gantry__piece_extend(&walk->piece, size, range.begin, range.count, range.stride);
+    return shrinks ? GANTRY_OK : append(walk->out, range.count);
+}
+
 gantry_status_t gantry__infer_strided_slice(gantry__infer_t *call) {
-    const gantry_shape_t *input = call->shapes[0];
-    gantry_shape_t *out = &call->out_shapes[0];
+    walk_t walk = {.input = call->shapes[0], .out = &call->out_shapes[0]};
     spec_t spec;
-    int32_t axis = 0;
     GANTRY__TRY(read_spec(call, &spec));
-    out->rank = 0;
+    walk.out->rank = 0;
     for (int32_t i = 0; i < spec.entries; ++i) {
         if (has_bit(spec.ellipsis_mask, i)) {
-            for (int32_t k = 0; k < spec.covered; ++k) GANTRY__TRY(append(out, input->dims[axis++]));
+            for (int32_t k = 0; k < spec.covered; ++k) GANTRY__TRY(take_whole(&walk));
         } else if (has_bit(spec.new_axis_mask, i)) {
-            GANTRY__TRY(append(out, 1));
+            GANTRY__TRY(append(walk.out, 1));
         } else {
-            GANTRY__TRY(check_entry(input, &spec, i, axis));
-            if (!has_bit(spec.shrink_axis_mask, i)) GANTRY__TRY(append(out, count_range(&spec, i, input->dims[axis])));
-            ++axis;
+            GANTRY__TRY(take_entry(&walk, &spec, i));
         }
     }
-    while (axis < input->rank) GANTRY__TRY(append(out, input->dims[axis++]));
+    while (walk.axis < walk.input->rank) GANTRY__TRY(take_whole(&walk));
+    if (!walk.piece.is_apart) call->piece_first = (int64_t)walk.piece.first;
     return GANTRY_OK;
 }

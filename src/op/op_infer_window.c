@@ -123,8 +123,19 @@ gantry_status_t gantry__window_read(const gantry__infer_t *call, const gantry__w
     return read_padding(call, out);
 }
 
+/* As TensorFlow's kernels: then no sum below overflows. */
+static gantry_status_t check_sizes(const gantry__window_t *w, const gantry_shape_t *image, int d) {
+    const int64_t size = image->dims[w->first + d];
+    if (size <= INT32_MAX && w->window[d] <= INT32_MAX) return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "an image of %" PRId64 " and a window of %" PRId64
+                        " along dimension %d are too large; less than 2^31 is accepted",
+                        size, w->window[d], (int)w->first + d);
+}
+
 gantry_status_t gantry__window_places(const gantry__window_t *w, const gantry_shape_t *image, int64_t out[2]) {
     for (int d = 0; d < 2; ++d) {
+        GANTRY__TRY(check_sizes(w, image, d));
         const int64_t size = image->dims[w->first + d];
         const int64_t reach = (w->window[d] - 1) * w->spread[d] + 1;
         const int64_t room = size + w->before[d] + w->after[d] - reach + w->step[d];

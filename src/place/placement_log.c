@@ -100,6 +100,7 @@ const char *gantry_refusal_text(gantry_refusal_t refusal) {
                                         "not visible",
                                         "integer variables other than int64 live on the CPU",
                                         "the device was lost",
-                                        "the device has no memory for it"};
+                                        "the device has no memory for it",
+                                        "the device does not compute with a type of the op"};
     return (size_t)refusal < sizeof texts / sizeof texts[0] ? texts[refusal] : "invalid refusal";
 }

@@ -23,7 +23,8 @@ static gantry_dtype_t first_dtype(const gantry__place_request_t *request) {
     return GANTRY_DTYPE_NONE;
 }
 
-static void refuse(gantry__plan_t *plan, const logical_t *device, gantry_refusal_t why) {
+/* lacking: which type, of a device that lacks it. */
+static void refuse(gantry__plan_t *plan, const logical_t *device, gantry_refusal_t why, gantry_dtype_t lacking) {
     uint32_t kept = plan->refusal_count < GANTRY_MAX_REFUSALS ? plan->refusal_count : GANTRY_MAX_REFUSALS;
     for (uint32_t i = 0; i < kept; ++i) {
         if (plan->refusals[i].device == device) return; /* its first reason stands */
@@ -31,6 +32,7 @@ static void refuse(gantry__plan_t *plan, const logical_t *device, gantry_refusal
     if (kept < GANTRY_MAX_REFUSALS) {
         plan->refusals[kept].device = device;
         plan->refusals[kept].why = why;
+        plan->refusals[kept].lacking = lacking;
     }
     ++plan->refusal_count;
 }
@@ -59,44 +61,58 @@ static bool takes_call(const gantry__place_request_t *request, const logical_t *
     return def->supports(&call) != 0;
 }
 
-/* Takes the device into the plan when it has a kernel; otherwise says why not. */
-static bool try_device(const gantry__place_request_t *request, logical_t *device, gantry__plan_t *plan) {
+/* A variable is updated where it lives: not on a device that does not compute with its type. */
+static bool cannot_update(const struct gantry_physical_device_t *view, const gantry__place_request_t *request) {
+    return request->op->flags & GANTRY__OP_VARIABLE && !(view->info.dtype_mask >> first_dtype(request) & 1);
+}
+
+/* Puts the device's kernels into the plan. None: *out_why says why, and *out_lacking which type the device lacks. */
+static bool find_kernels(const gantry__place_request_t *request, const logical_t *device, gantry__plan_t *plan,
+                         gantry_refusal_t *out_why, gantry_dtype_t *out_lacking) {
     size_t count;
-    const struct gantry_physical_device_t *view = gantry__logical_view(device);
     const gantry__kernel_entry_t *entries =
-        gantry__kernel_registry_find(&request->registries[view->position], request->op->name, &count);
-    plan->view = view;
-    gantry_refusal_t why = count == 0 ? GANTRY_REFUSED_NO_KERNEL : GANTRY_REFUSED_NO_KERNEL_FOR_TYPE;
-    if (gantry__device_is_lost(device)) {
-        refuse(plan, device, GANTRY_REFUSED_DEVICE_LOST);
-        return false;
-    }
-    if (request->integer_variable && strcmp(device->physical->type, "CPU") != 0) {
-        refuse(plan, device, GANTRY_REFUSED_INTEGER_VARIABLE);
-        return false;
-    }
-    if (request->op->flags & GANTRY__OP_SEQUENCED) { /* run by the core on any device */
-        plan->device = device;
-        return true;
-    }
+        gantry__kernel_registry_find(&request->registries[plan->view->position], request->op->name, &count);
+    *out_why = count == 0 ? GANTRY_REFUSED_NO_KERNEL : GANTRY_REFUSED_NO_KERNEL_FOR_TYPE;
+    *out_lacking = GANTRY_DTYPE_NONE;
     plan->kernel_count = 0;
     for (size_t i = 0; i < count && plan->kernel_count < GANTRY__MAX_CANDIDATES; ++i) {
-        const gantry_kernel_def_t *def = entries[i].def;
-        if (!gantry__kernel_takes_types(&entries[i], request->attrs, request->op->attr_count)) continue;
-        if (!takes_call(request, device, view, def)) {
-            why = GANTRY_REFUSED_KERNEL_DECLINED;
-            continue;
+        gantry_dtype_t lacking;
+        if (!gantry__kernel_takes_types(&entries[i], request->attrs, request->op->attr_count, &lacking)) {
+            if (lacking == GANTRY_DTYPE_NONE || *out_why != GANTRY_REFUSED_NO_KERNEL_FOR_TYPE) continue;
+            *out_why = GANTRY_REFUSED_DEVICE_LACKS_TYPE;
+            *out_lacking = lacking;
+        } else if (takes_call(request, device, plan->view, entries[i].def)) {
+            plan->kernels[plan->kernel_count++] = &entries[i];
+        } else {
+            *out_why = GANTRY_REFUSED_KERNEL_DECLINED;
         }
-        plan->kernels[plan->kernel_count++] = &entries[i];
     }
-    if (plan->kernel_count == 0) {
-        refuse(plan, device, why);
-        return false;
+    return plan->kernel_count > 0;
+}
+
+/* Takes the device into the plan when it has a kernel; otherwise says why not. */
+static bool try_device(const gantry__place_request_t *request, logical_t *device, gantry__plan_t *plan) {
+    gantry_refusal_t why;
+    gantry_dtype_t lacking = GANTRY_DTYPE_NONE;
+    plan->view = gantry__logical_view(device);
+    if (gantry__device_is_lost(device)) {
+        why = GANTRY_REFUSED_DEVICE_LOST;
+    } else if (request->integer_variable && strcmp(device->physical->type, "CPU") != 0) {
+        why = GANTRY_REFUSED_INTEGER_VARIABLE;
+    } else if (cannot_update(plan->view, request)) {
+        why = GANTRY_REFUSED_DEVICE_LACKS_TYPE;
+        lacking = first_dtype(request);
+    } else if (request->op->flags & GANTRY__OP_SEQUENCED) { /* run by the core on any device */
+        plan->device = device;
+        return true;
+    } else if (find_kernels(request, device, plan, &why, &lacking)) {
+        plan->device = device;
+        for (uint32_t i = 0; i < plan->kernel_count; ++i)
+            plan->host_inputs[i] = host_inputs_of(request->op, plan->kernels[i]->def);
+        return true;
     }
-    plan->device = device;
-    for (uint32_t i = 0; i < plan->kernel_count; ++i)
-        plan->host_inputs[i] = host_inputs_of(request->op, plan->kernels[i]->def);
-    return true;
+    refuse(plan, device, why, lacking);
+    return false;
 }
 
 /* GPUs, then other accelerators, then CPUs; each in logical order. */
@@ -186,7 +202,7 @@ static gantry_status_t explain_refusal(const gantry__place_request_t *request, g
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "Could not satisfy device specification '%s'. enable_soft_placement=%d. Supported device "
                             "types [%s]. All available "
-                            "devices [%s].%s%s",
+                            "devices [%s].%s%s.",
                             asked, request->soft ? 1 : 0, types, names,
                             request->require ? " Placement is \"require\": falling back is an error; op " : " Op ", op);
     }
@@ -199,14 +215,19 @@ static gantry_status_t explain_refusal(const gantry__place_request_t *request, g
         request->require ? " Placement is \"require\": running on a CPU while no GPU has a kernel is an error." : "");
 }
 
-/* TensorFlow's text, and which of the devices that were passed over is lost. */
+/* TensorFlow's text, and which of the devices that were passed over is lost or does not compute with a type. */
 static gantry_status_t refuse_op(const gantry__place_request_t *request, gantry__plan_t *plan) {
     gantry_status_t status = explain_refusal(request, plan);
     for (uint32_t i = 0; i < plan->refusal_count && i < GANTRY_MAX_REFUSALS; ++i) {
         const logical_t *device = plan->refusals[i].device;
-        if (plan->refusals[i].why != GANTRY_REFUSED_DEVICE_LOST) continue;
-        return gantry__fail(status, "%s Device %s was lost: %s.", gantry__message(), device->full_name,
-                            device->physical->lost_text);
+        if (plan->refusals[i].why == GANTRY_REFUSED_DEVICE_LOST) {
+            return gantry__fail(status, "%s Device %s was lost: %s.", gantry__message(), device->full_name,
+                                device->physical->lost_text);
+        }
+        if (plan->refusals[i].why == GANTRY_REFUSED_DEVICE_LACKS_TYPE) {
+            return gantry__fail(status, "%s Device %s does not compute with %s.", gantry__message(), device->full_name,
+                                gantry_dtype_name(plan->refusals[i].lacking));
+        }
     }
     return status;
 }
@@ -218,7 +239,7 @@ static bool is_spare_cpu(const gantry__place_request_t *request, const logical_t
 }
 
 static gantry_status_t place_exhausted(const gantry__place_request_t *request, gantry__plan_t *plan) {
-    refuse(plan, request->exhausted, GANTRY_REFUSED_OUT_OF_MEMORY);
+    refuse(plan, request->exhausted, GANTRY_REFUSED_OUT_OF_MEMORY, GANTRY_DTYPE_NONE);
     if (!try_all(request, is_spare_cpu, plan)) return refuse_op(request, plan);
     plan->reason = GANTRY_PLACED_OUT_OF_MEMORY;
     return GANTRY_OK;
@@ -269,13 +290,13 @@ static void note_missing_device(const gantry__place_request_t *request, gantry__
             why = GANTRY_REFUSED_NOT_VISIBLE;
         }
     }
-    refuse(plan, NULL, why);
+    refuse(plan, NULL, why, GANTRY_DTYPE_NONE);
 }
 
 static gantry_status_t place_asked(const gantry__place_request_t *request, gantry__plan_t *plan) {
     if (is_wish_elsewhere(request->wish)) {
         plan->reason = GANTRY_PLACED_REFUSED;
-        refuse(plan, NULL, GANTRY_REFUSED_NO_SUCH_DEVICE);
+        refuse(plan, NULL, GANTRY_REFUSED_NO_SUCH_DEVICE, GANTRY_DTYPE_NONE);
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s unknown device.", request->wish->text);
     }
     if (try_all(request, is_asked, plan)) {

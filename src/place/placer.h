@@ -49,6 +49,7 @@ typedef struct gantry__plan_t {
     struct {
         const gantry_logical_device_t *device; /* NULL: the device asked for does not exist */
         gantry_refusal_t why;
+        gantry_dtype_t lacking; /* of DEVICE_LACKS_TYPE: which */
     } refusals[GANTRY_MAX_REFUSALS];
 } gantry__plan_t;
 

@@ -17,10 +17,11 @@ void gantry__compose_softmax_cross_entropy(const gantry__compose_t *c) {
     const gantry_tensor_t *labels = gantry__compose_widen(c, c->inputs[1]);
     const gantry_tensor_t *features =
         gantry_broadcast_to(s, gantry__compose_widen(c, c->inputs[0]), *shape); /* the same tensor where it fits */
-    const gantry_tensor_t *terms = gantry_mul(s, labels, gantry_neg(s, gantry_log_softmax(s, features)));
+    const gantry_tensor_t *terms = gantry_neg(s, gantry_tensor_donate(s, gantry_log_softmax(s, features)));
+    terms = gantry_mul(s, labels, gantry_tensor_donate(s, terms));
     const int32_t rows = 1;
-    finish(c, gantry_sum(s, terms, &(gantry_reduce_options_t){.axes = &rows, .axis_count = 1}),
-           gantry_sub(s, gantry_softmax(s, features), labels));
+    finish(c, gantry_sum(s, gantry_tensor_donate(s, terms), &(gantry_reduce_options_t){.axes = &rows, .axis_count = 1}),
+           gantry_sub(s, gantry_tensor_donate(s, gantry_softmax(s, features)), labels));
 }
 
 void gantry__compose_sparse_cross_entropy(const gantry__compose_t *c) {

@@ -25,7 +25,7 @@ static const gantry_tensor_t *mean_over(const gantry__compose_t *c, const gantry
 static moments_t moments(const gantry__compose_t *c, const gantry_tensor_t *x, const gantry_tensor_t *axes) {
     moments_t m = {.mean = mean_over(c, x, axes)};
     m.centered = gantry_sub(c->scope, x, m.mean);
-    m.variance = mean_over(c, gantry_square(c->scope, m.centered), axes);
+    m.variance = mean_over(c, gantry_tensor_donate(c->scope, gantry_square(c->scope, m.centered)), axes);
     return m;
 }
 
@@ -57,7 +57,7 @@ void gantry__compose_batch_norm(const gantry__compose_t *c) {
     for (int i = 0; i < 5; ++i) in[i] = gantry__compose_widen(c, c->inputs[i]);
     const gantry_tensor_t *scaling = factor(c, in[4], in[2], float_attr(c, "variance_epsilon"));
     const gantry_tensor_t *shift = gantry_sub(scope, in[3], gantry_mul(scope, in[1], scaling));
-    const gantry_tensor_t *y = gantry_add(scope, gantry_mul(scope, in[0], scaling), shift);
+    const gantry_tensor_t *y = gantry_add(scope, gantry_tensor_donate(scope, gantry_mul(scope, in[0], scaling)), shift);
     c->outputs[0] = gantry__compose_narrow(c, y, c->call->out_dtypes[0]);
 }
 
@@ -85,14 +85,15 @@ static fused_t read_fused(const gantry__compose_t *c) {
     };
 }
 
-/* y = centered * factor + offset */
+/* y = centered * factor + offset; centered ends here. */
 static void give_normalised(const gantry__compose_t *c, const fused_t *f, const gantry_tensor_t *centered,
                             const gantry_tensor_t *variance) {
     gantry_scope_t *scope = c->scope;
     const gantry_tensor_t *scale = gantry_reshape(scope, c->inputs[1], f->broadcast);
     const gantry_tensor_t *offset = gantry_reshape(scope, c->inputs[2], f->broadcast);
     const gantry_tensor_t *scaling = factor(c, scale, variance, float_attr(c, "epsilon"));
-    const gantry_tensor_t *y = gantry_add(scope, gantry_mul(scope, centered, scaling), offset);
+    const gantry_tensor_t *scaled = gantry_mul(scope, gantry_tensor_donate(scope, centered), scaling);
+    const gantry_tensor_t *y = gantry_add(scope, gantry_tensor_donate(scope, scaled), offset);
     c->outputs[0] = gantry__compose_narrow(c, y, c->call->out_dtypes[0]);
 }
 
@@ -151,10 +152,10 @@ void gantry__compose_layer_norm(const gantry__compose_t *c) {
     const gantry_dtype_t dtype = x ? x->dtype : GANTRY_FLOAT32;
     const gantry_tensor_t *scaling =
         factor(c, gantry__compose_scalar(c, dtype, 1.0), m.variance, float_attr(c, "epsilon"));
-    const gantry_tensor_t *scaled =
-        gantry_mul(scope, gantry_mul(scope, m.centered, scaling), gantry__compose_widen(c, c->inputs[1]));
-    c->outputs[0] = gantry__compose_narrow(c, gantry_add(scope, scaled, gantry__compose_widen(c, c->inputs[2])),
-                                           c->call->out_dtypes[0]);
+    const gantry_tensor_t *y = gantry_mul(scope, gantry_tensor_donate(scope, m.centered), scaling);
+    y = gantry_mul(scope, gantry_tensor_donate(scope, y), gantry__compose_widen(c, c->inputs[1]));
+    y = gantry_add(scope, gantry_tensor_donate(scope, y), gantry__compose_widen(c, c->inputs[2]));
+    c->outputs[0] = gantry__compose_narrow(c, y, c->call->out_dtypes[0]);
 }
 
 /* ---- Dropout ---- */

@@ -28,8 +28,9 @@ void gantry__compose_log_sum_exp(const gantry__compose_t *c) {
     const gantry_tensor_t *zero = gantry__compose_scalar(c, x->dtype, 0);
     const gantry_tensor_t *most = reduce(c, GANTRY__OP_ID_MAX, x, true);
     most = gantry_select(s, gantry_equal(s, gantry_sub(s, most, most), zero), most, zero); /* inf - inf is NaN */
+    const gantry_tensor_t *powers = gantry_exp(s, gantry_tensor_donate(s, gantry_sub(s, x, most)));
     const gantry_tensor_t *sum =
-        gantry_log(s, reduce(c, GANTRY__OP_ID_SUM, gantry_exp(s, gantry_sub(s, x, most)), keeps_dims(c)));
+        gantry_log(s, reduce(c, GANTRY__OP_ID_SUM, gantry_tensor_donate(s, powers), keeps_dims(c)));
     finish(c, gantry_add(s, sum, gantry_reshape(s, most, c->call->out_shapes[0])));
 }
 
@@ -37,7 +38,8 @@ void gantry__compose_log_sum_exp(const gantry__compose_t *c) {
 static const gantry_tensor_t *variance(const gantry__compose_t *c) {
     const gantry_tensor_t *x = gantry__compose_widen(c, c->inputs[0]);
     const gantry_tensor_t *apart = gantry_sub(c->scope, x, reduce(c, GANTRY__OP_ID_MEAN, x, true));
-    return reduce(c, GANTRY__OP_ID_MEAN, gantry_square(c->scope, apart), keeps_dims(c));
+    const gantry_tensor_t *squares = gantry_square(c->scope, gantry_tensor_donate(c->scope, apart));
+    return reduce(c, GANTRY__OP_ID_MEAN, gantry_tensor_donate(c->scope, squares), keeps_dims(c));
 }
 
 void gantry__compose_var(const gantry__compose_t *c) { finish(c, variance(c)); }

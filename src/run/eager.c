@@ -19,6 +19,8 @@
 #include "run/compose.h"
 #include "run/dispatch.h"
 
+#define PIECE_ALIGNMENT 64 /* bytes: a line of a processor's cache */
+
 typedef struct eager_t {
     gantry_scope_t *scope;
     gantry_runtime_t *runtime;
@@ -30,6 +32,7 @@ typedef struct eager_t {
     gantry_logical_device_t *device;
     const gantry_logical_device_t *exhausted; /* where memory ran out before, or NULL */
     uint32_t choice; /* of the plan's kernels */
+    bool in_place; /* output 0 is the memory of an input that ends here */
     uint64_t bytes_copied;
     gantry_status_t host_status; /* why host_value gave NULL */
     uint32_t copy_count;         /* of copies */
@@ -46,7 +49,7 @@ typedef struct eager_t {
     } owned[GANTRY__MAX_INPUTS]; /* host copies of device tensors */
     gantry_tensor_t *made[GANTRY__MAX_OUTPUTS]; /* NULL: left to the kernel */
     const gantry_tensor_t *used[GANTRY__MAX_INPUTS]; /* what the kernel reads on the device; NULL for host inputs */
-    gantry__point_t points[GANTRY__MAX_INPUTS];
+    gantry__point_t points[GANTRY__MAX_INPUTS + GANTRY__STREAMS];
     gantry_arg_t args[GANTRY__MAX_INPUTS + GANTRY__MAX_OUTPUTS];
     const gantry_arg_t *input_args[GANTRY__MAX_INPUTS];
     gantry_arg_t *output_args[GANTRY__MAX_OUTPUTS];
@@ -66,6 +69,7 @@ static void begin(eager_t *eager, gantry_scope_t *scope, const gantry__op_def_t 
     eager->device = NULL;
     eager->exhausted = NULL;
     eager->choice = 0;
+    eager->in_place = false;
     eager->bytes_copied = 0;
     eager->host_status = GANTRY_OK;
     eager->copy_count = eager->owned_count = eager->made_count = eager->point_count = 0;
@@ -268,7 +272,34 @@ static gantry_status_t gather(eager_t *eager) {
     return GANTRY_OK;
 }
 
+/* An input that ends with this op, whose memory nobody else can reach and which output 0 fits; NULL: none. */
+static const gantry_tensor_t *find_donor(const eager_t *eager) {
+    if (eager->scope->donated_count == 0 || !(eager->call.abi.kernel->flags & GANTRY_KERNEL_IN_PLACE)) return NULL;
+    const gantry_arg_t *out = eager->output_args[0];
+    const uint64_t out_bytes = (uint64_t)out->element_count * gantry_dtype_size((gantry_dtype_t)out->dtype);
+    for (uint32_t i = 0; i < eager->input_count; ++i) {
+        const gantry_tensor_t *input = eager->inputs[i];
+        if (eager->used[i] == input && input->elements == out->element_count && input->size_bytes == out_bytes &&
+            gantry__scope_is_donated(eager->scope, input) && gantry__tensor_is_sole(input))
+            return input;
+    }
+    return NULL;
+}
+
+/* Output 0 in the donor's memory, behind what other streams still do with it. */
+static gantry_status_t take_over(eager_t *eager, const gantry_tensor_t *donor) {
+    GANTRY__TRY(gantry__tensor_reuse(donor, eager->infer.out_dtypes[0], &eager->infer.out_shapes[0], &eager->made[0]));
+    bind_arg(eager->output_args[0], eager->made[0]);
+    if (!eager->device->synchronous)
+        eager->point_count += gantry__buffer_other_uses(donor->buffer, GANTRY_STREAM_COMPUTE,
+                                                        eager->points + eager->point_count);
+    eager->in_place = true;
+    return GANTRY_OK;
+}
+
 static gantry_status_t allocate_output(eager_t *eager, uint32_t i) {
+    const gantry_tensor_t *donor = i == 0 ? find_donor(eager) : NULL;
+    if (donor) return take_over(eager, donor);
     const gantry__allocation_t purpose = {.owner = eager->op->name,
                                           .tag = eager->scope->tag,
                                           .held = eager->call.temporary_count + eager->call.scratch_count};
@@ -377,6 +408,25 @@ static gantry_status_t compute(eager_t *eager) {
     return status;
 }
 
+/* Whether the result is a piece of an input on this device, aligned as kernels expect it, and too large to be copied into the tensor's object. */
+static bool is_piece(const eager_t *eager) {
+    if (eager->infer.piece_first < 0) return false;
+    const gantry_tensor_t *input = eager->inputs[0];
+    const uint64_t base = eager->device->info.base_alignment_bytes, least = PIECE_ALIGNMENT;
+    const uint64_t size = gantry_dtype_size(input->dtype), first = (uint64_t)eager->infer.piece_first * size;
+    return input->buffer && input->device == eager->device &&
+           (uint64_t)eager->output_args[0]->element_count * size > GANTRY__INLINE_BYTES &&
+           (input->buffer->span.offset_bytes + input->offset_bytes + first) % (base > least ? base : least) == 0;
+}
+
+static gantry_status_t make_piece(eager_t *eager) {
+    const gantry_tensor_t *input = eager->inputs[0];
+    const uint64_t first = (uint64_t)eager->infer.piece_first * gantry_dtype_size(input->dtype);
+    GANTRY__TRY(gantry__tensor_view(input, first, &eager->infer.out_shapes[0], &eager->made[0]));
+    eager->made_count = 1;
+    return gantry__tensor_inherit_faults(eager->made[0], input);
+}
+
 static gantry_status_t make_alias(eager_t *eager) {
     const gantry_tensor_t *local;
     GANTRY__TRY(bring_input(eager, 0, false, &local));
@@ -413,15 +463,17 @@ static gantry_status_t run(eager_t *eager, const gantry_attr_value_t *attrs, siz
             (void)gantry__dispatch_note(eager->scope, eager->kept, eager->op->name, 0);
         return status;
     }
-    bool is_alias = (eager->op->flags & GANTRY__OP_ALIAS) != 0;
+    bool is_alias = (eager->op->flags & GANTRY__OP_ALIAS) != 0, is_view = !is_alias && is_piece(eager);
     if (is_alias) {
         status = make_alias(eager);
+    } else if (is_view) {
+        status = make_piece(eager);
     } else {
         status = gather(eager);
         if (status == GANTRY_OK) status = allocate(eager);
     }
     eager->call.sequence = gantry__dispatch_note(eager->scope, eager->kept, eager->op->name, eager->bytes_copied);
-    if (status == GANTRY_OK && !is_alias) status = compute(eager);
+    if (status == GANTRY_OK && !is_alias && !is_view) status = compute(eager);
     return status;
 }
 
@@ -439,7 +491,7 @@ static gantry_status_t run_on_cpu(eager_t *eager, const gantry_attr_value_t *att
 }
 
 static bool may_move(const eager_t *eager, const gantry_logical_device_t *pinned) {
-    if (!eager->runtime->devices.policy.oom_fallback || pinned || !eager->device) return false;
+    if (!eager->runtime->devices.policy.oom_fallback || pinned || !eager->device || eager->in_place) return false;
     return eager->device->index < 0 || strcmp(eager->device->physical->type, "CPU") != 0;
 }
 
@@ -469,6 +521,7 @@ gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_
         publish(&eager, outputs);
     }
     end(&eager);
+    gantry__scope_end_donated(scope, inputs, input_count);
     return status == GANTRY_OK ? GANTRY_OK : gantry__scope_fail(scope, status);
 }
 

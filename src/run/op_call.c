@@ -64,7 +64,7 @@ static const char *who_has_kernel(const gantry__kernel_registry_t *registry, con
     size_t count;
     const gantry__kernel_entry_t *entries = gantry__kernel_registry_find(registry, op->name, &count);
     for (size_t i = 0; i < count; ++i) {
-        if (!op_takes_type(op, dtype) || gantry__kernel_takes_types(&entries[i], &attr, 1)) return entries[i].source;
+        if (!op_takes_type(op, dtype) || gantry__kernel_takes_types(&entries[i], &attr, 1, NULL)) return entries[i].source;
     }
     return NULL;
 }

@@ -128,7 +128,16 @@ void gantry__scope_adopt(gantry_scope_t *scope, gantry_tensor_t *tensor) {
     scope->tensors = tensor;
 }
 
+static void forget_donated(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
+    for (uint32_t i = 0; i < scope->donated_count; ++i) {
+        if (scope->donated[i] != tensor) continue;
+        scope->donated[i] = scope->donated[--scope->donated_count];
+        return;
+    }
+}
+
 static void unlink_tensor(gantry_scope_t *scope, gantry_tensor_t *tensor) {
+    forget_donated(scope, tensor);
     if (tensor->previous) {
         tensor->previous->next = tensor->next;
     } else {
@@ -178,6 +187,26 @@ void gantry_tensor_drop(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     gantry_tensor_t *owned = as_owned(tensor);
     unlink_tensor(scope, owned);
     gantry_tensor_release(owned);
+}
+
+const gantry_tensor_t *gantry_tensor_donate(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
+    if (!scope || !tensor || tensor->scope != scope || !gantry__runtime_is_ours(scope->runtime)) return tensor;
+    if (scope->donated_count < GANTRY_MAX_DONATED && !gantry__scope_is_donated(scope, tensor))
+        scope->donated[scope->donated_count++] = tensor;
+    return tensor;
+}
+
+bool gantry__scope_is_donated(const gantry_scope_t *scope, const gantry_tensor_t *tensor) {
+    for (uint32_t i = 0; i < scope->donated_count; ++i) {
+        if (scope->donated[i] == tensor) return true;
+    }
+    return false;
+}
+
+void gantry__scope_end_donated(gantry_scope_t *scope, const gantry_tensor_t *const *inputs, size_t input_count) {
+    for (size_t i = 0; i < input_count && scope->donated_count > 0; ++i) {
+        if (inputs[i] && gantry__scope_is_donated(scope, inputs[i])) gantry_tensor_drop(scope, inputs[i]);
+    }
 }
 
 /* ---- end ---- */

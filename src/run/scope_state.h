@@ -2,6 +2,8 @@
 #ifndef GANTRY_RUN_SCOPE_STATE_H
 #define GANTRY_RUN_SCOPE_STATE_H
 
+#include <gantry/scope.h>
+
 #include "run/tensor_state.h"
 
 struct gantry_scope_t {
@@ -12,6 +14,8 @@ struct gantry_scope_t {
     const gantry__wish_t *wish; /* NULL: none */
     const char *tag;            /* for reports on memory: the runtime's word, or NULL */
     gantry_tensor_t *tensors;   /* owned, newest first */
+    const gantry_tensor_t *donated[GANTRY_MAX_DONATED]; /* of these, those that end with the op that takes them */
+    uint32_t donated_count;
     const gantry__op_def_t *composed; /* the composed op whose parts run here, or NULL */
     const gantry__op_def_t *called;   /* the composed op that the program called, of which that one is a part or which it is; or NULL */
     gantry_status_t status;
@@ -27,6 +31,11 @@ gantry_status_t gantry__scope_fail(gantry_scope_t *scope, gantry_status_t status
 void gantry__scope_adopt(gantry_scope_t *scope, gantry_tensor_t *tensor);
 /* The scope's reference becomes the caller's; the tensor is this scope's. */
 gantry_tensor_t *gantry__scope_take(gantry_scope_t *scope, const gantry_tensor_t *tensor);
+
+/* Whether the tensor ends with the op that takes it now. */
+bool gantry__scope_is_donated(const gantry_scope_t *scope, const gantry_tensor_t *tensor);
+/* After an op: lets go of what was donated to it. */
+void gantry__scope_end_donated(gantry_scope_t *scope, const gantry_tensor_t *const *inputs, size_t input_count);
 
 /* A scope in the caller's memory for the parts of a composed op: the outer one's wish and tag, an error of its own. It takes nothing of the heap,
  * hands nothing to the devices at its end, and ends before the call does. */

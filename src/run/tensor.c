@@ -137,6 +137,27 @@ gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry
     return GANTRY_OK;
 }
 
+gantry_status_t gantry__tensor_view(const gantry_tensor_t *source, uint64_t first_byte, const gantry_shape_t *shape,
+                                    gantry_tensor_t **out_tensor) {
+    GANTRY__TRY(gantry__tensor_alias(source, shape, out_tensor));
+    gantry_tensor_t *tensor = *out_tensor;
+    tensor->offset_bytes += first_byte;
+    if (tensor->data) tensor->data = (unsigned char *)tensor->data + first_byte;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__tensor_reuse(const gantry_tensor_t *source, gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                     gantry_tensor_t **out_tensor) {
+    GANTRY__TRY(gantry__tensor_alias(source, shape, out_tensor));
+    (*out_tensor)->dtype = dtype;
+    return GANTRY_OK;
+}
+
+bool gantry__tensor_is_sole(const gantry_tensor_t *tensor) {
+    return tensor->buffer && atomic_load_explicit(&tensor->references, memory_order_acquire) == 1 &&
+           atomic_load_explicit(&tensor->buffer->references, memory_order_acquire) == 1;
+}
+
 gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logical_device_t *device,
                                          gantry_dtype_t dtype, const gantry_shape_t *shape, const void *data,
                                          const char *tag, gantry_tensor_t **out_tensor) {

@@ -33,8 +33,16 @@ struct gantry_tensor_t {
 gantry_status_t gantry__tensor_create(gantry_runtime_t *runtime, gantry_logical_device_t *device, gantry_dtype_t dtype,
                                       const gantry_shape_t *shape, uint32_t first_stream, const gantry__allocation_t *purpose,
                                       gantry_tensor_t **out_tensor);
+/* Elements that lie side by side in source's buffer, from byte first_byte of source on. */
+gantry_status_t gantry__tensor_view(const gantry_tensor_t *source, uint64_t first_byte, const gantry_shape_t *shape,
+                                    gantry_tensor_t **out_tensor);
 /* The same memory with another shape of as many elements. */
 gantry_status_t gantry__tensor_alias(const gantry_tensor_t *source, const gantry_shape_t *shape, gantry_tensor_t **out_tensor);
+/* The same memory for elements of another type of the same size, and another shape of as many. The source is not read any more. */
+gantry_status_t gantry__tensor_reuse(const gantry_tensor_t *source, gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                     gantry_tensor_t **out_tensor);
+/* Whether nobody but the one owner of the tensor can reach its memory, which is a buffer. */
+bool gantry__tensor_is_sole(const gantry_tensor_t *tensor);
 /* A copy on another device. */
 gantry_status_t gantry__tensor_copy_to(const gantry_tensor_t *source, gantry_logical_device_t *device,
                                        const gantry__allocation_t *purpose, gantry_tensor_t **out_tensor);

@@ -33,6 +33,7 @@ typedef struct conformance_options_t {
     bool gpu_forms;   /* the first GPU is one part that imitates small work-groups: kernels take their forms for GPUs */
     bool all_types;   /* see conformance_spares_type */
     bool few_types;
+    bool no_float64;  /* the device must be one that lacks float64 */
     bool list;          /* print the cases, run nothing */
     bool verbose;       /* log of the library, all reasons of a failure, table per op */
     bool allow_missing; /* exit 77 when the device's backend is unavailable */
@@ -77,6 +78,7 @@ typedef struct conformance_t {
     const gantry_logical_device_t *other;     /* of options.compare; NULL */
     const gantry_logical_device_t *elsewhere; /* some device that is not `device`; NULL when there is none */
     const char *backend;                      /* of device: "cpu", "opencl" */
+    bool lacks_float64;                       /* device does not compute with it */
     conformance_rules_t expectations, skips;
     conformance_row_t rows[CONFORMANCE_MAX_GROUPS];
     size_t row_count;
@@ -148,10 +150,13 @@ const gantry_tensor_t *conformance_iota(gantry_scope_t *scope, int64_t n);
 void conformance_check_floats(conformance_t *c, const char *what, const gantry_tensor_t *tensor, const float *values,
                               size_t count);
 
-/* Makes constants of the case's inputs in the scope. False after failing the case. */
 /* Whether cases of this type are left out with this op: see --all-types and --few-types. */
 bool conformance_spares_type(const conformance_t *c, const char *op, gantry_dtype_t dtype);
+/* Makes constants of the case's inputs in the scope. False after failing the case. */
 bool conformance_make_inputs(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
+                             const gantry_tensor_t **inputs);
+/* The same, each in the middle of a larger tensor. */
+bool conformance_make_pieces(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
                              const gantry_tensor_t **inputs);
 /* Calls the case's op; empties and fills c->record. */
 gantry_status_t conformance_call(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
@@ -168,8 +173,8 @@ void conformance_check_same(conformance_t *c, const char *what, const golden_ten
                             const golden_tensor_t *actual);
 /* False when there is no op of that name. */
 bool conformance_find_op(const char *name, gantry_op_info_t *out_info);
-/* The placement of the newest call of op on the device under test: right device, or listed in expectations. For a composed op, that of its
- * parts. */
+/* The placement of the newest call of op on the device under test: right device, or listed in expectations, or elsewhere because it lacks
+ * float64. For a composed op, that of its parts. */
 void conformance_check_placement(conformance_t *c, const char *op, const gantry_tensor_t *output);
 
 /* ---- sentinels: tensors on both sides of the place where a result is expected to lie ---- */
@@ -198,6 +203,7 @@ void conformance_run_draws(conformance_t *c); /* random ops with a state, genera
 void conformance_run_scopes(conformance_t *c);
 void conformance_run_calls(conformance_t *c);
 void conformance_run_calls_shape(conformance_t *c);
+void conformance_run_lacking(conformance_t *c); /* a device without float64: nothing on others */
 void conformance_run_memory(conformance_t *c);
 void conformance_run_memory_control(conformance_t *c);
 void conformance_run_threads(conformance_t *c);

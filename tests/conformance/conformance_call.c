@@ -70,22 +70,59 @@ void conformance_check_floats(conformance_t *c, const char *what, const gantry_t
 
 /* ---- inputs and attributes ---- */
 
-bool conformance_make_inputs(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
-                             const gantry_tensor_t **inputs)
+typedef const gantry_tensor_t *make_fn(gantry_scope_t *scope, const golden_tensor_t *input);
+
+static const gantry_tensor_t *make_constant(gantry_scope_t *scope, const golden_tensor_t *input)
+{
+    return gantry_constant(scope, input->dtype, input->shape, input->data, input->bytes);
+}
+
+/* Between two pages of bytes that are no numbers: what is read beyond the piece shows. */
+static const gantry_tensor_t *make_piece(gantry_scope_t *scope, const golden_tensor_t *input)
+{
+    const size_t around = 4096, bytes = around + input->bytes + around;
+    const int64_t each = (int64_t)gantry_dtype_size(input->dtype);
+    const int64_t begin = (int64_t)around / each, size = (int64_t)input->bytes / each;
+    unsigned char *data = malloc(bytes);
+    if (!data) return NULL;
+    memset(data, input->dtype == GANTRY_BOOL ? 1 : 0xff, bytes);
+    if (input->bytes > 0) memcpy(data + around, input->data, input->bytes);
+    const gantry_tensor_t *whole =
+        gantry_constant(scope, input->dtype, GANTRY_SHAPE((int64_t)bytes / each), data, bytes);
+    free(data);
+    const gantry_tensor_t *piece =
+        gantry_reshape(scope, gantry_slice(scope, whole, &begin, &size), input->shape);
+    gantry_tensor_drop(scope, whole);
+    return piece;
+}
+
+static bool make_inputs(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
+                        const gantry_tensor_t **inputs, make_fn *make)
 {
     if (item->input_count > CONFORMANCE_MAX_INPUTS) {
         conformance_fail(c, "%zu inputs are more than this program takes", item->input_count);
         return false;
     }
     for (size_t i = 0; i < item->input_count; i++) {
-        const golden_tensor_t *input = &item->inputs[i];
-        inputs[i] = gantry_constant(scope, input->dtype, input->shape, input->data, input->bytes);
+        inputs[i] = make(scope, &item->inputs[i]);
         if (!inputs[i]) {
             conformance_fail(c, "input %zu cannot be made: %s", i, gantry_scope_message(scope));
             return false;
         }
     }
     return true;
+}
+
+bool conformance_make_inputs(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
+                             const gantry_tensor_t **inputs)
+{
+    return make_inputs(c, scope, item, inputs, make_constant);
+}
+
+bool conformance_make_pieces(conformance_t *c, gantry_scope_t *scope, const golden_case_t *item,
+                             const gantry_tensor_t **inputs)
+{
+    return make_inputs(c, scope, item, inputs, make_piece);
 }
 
 static gantry_attr_value_t make_attr(const golden_attr_t *attr)

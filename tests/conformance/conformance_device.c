@@ -123,6 +123,11 @@ static int print_device(conformance_t *c, const gantry_logical_device_t *device)
            details.hardware_name, details.platform, details.driver_version);
     if (device != c->device) return 0;
     c->backend = details.backend;
+    c->lacks_float64 = !details.float64;
+    if (c->options.no_float64 && !c->lacks_float64) {
+        printf("FAIL the device has float64\n");
+        return 1;
+    }
     if (!c->options.platform || strstr(details.platform, c->options.platform)) return 0;
     printf("SKIP this is for \"%s\"\n", c->options.platform);
     return CONFORMANCE_SKIPPED;

@@ -27,6 +27,7 @@ static void run_subjects(conformance_t *c)
     conformance_run_variables(c);
     conformance_run_draws(c);
     conformance_run_scopes(c);
+    conformance_run_lacking(c);
     conformance_run_threads(c);
     conformance_run_memory(c);
     conformance_run_memory_control(c);

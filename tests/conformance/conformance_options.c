@@ -27,6 +27,7 @@ static const char usage[] =
     "                         and float64 stands for these with each op, and one of int8, uint8, int16, uint16, uint32\n"
     "                         and uint64, chosen by the op's name\n"
     "  --few-types            none of these\n"
+    "  --no-float64           the device must lack float64; on such a device all its cases are run, elsewhere\n"
     "  --golden DIR           folder of golden files\n"
     "  --expectations FILE    kernels known to be missing: backend op dtype reason\n"
     "  --skip-file FILE       cases to leave out: op case-text reason (* is any case)\n"
@@ -69,6 +70,7 @@ static int take_word(conformance_options_t *o, const char *word, const char *val
         {"--expect-warm", &o->expect_warm},
         {"--all-types", &o->all_types},
         {"--few-types", &o->few_types},
+        {"--no-float64", &o->no_float64},
         {"--list", &o->list},
         {"--verbose", &o->verbose},
     };

@@ -214,6 +214,35 @@ static void aliases_share_memory_and_outlive_their_source(conformance_t *c)
     conformance_end_scope(c, scope, GANTRY_OK);
 }
 
+/* Rows of a matrix, and of these again: Slice, StridedSlice, Unpack, Split. Then the matrix goes. */
+static void pieces_share_memory_and_outlive_their_source(conformance_t *c)
+{
+    gantry_memory_info_t before = {.struct_size = sizeof before}, after = {.struct_size = sizeof after};
+    const char *device = c->options.device;
+    const int64_t begin[] = {3, 0}, size[] = {8, -1}, from[] = {-4}, to[] = {INT32_MAX}, front[] = {0}, four[] = {4};
+    const float first[] = {8 * 131072, 8 * 131072 + 1, 8 * 131072 + 2, 8 * 131072 + 3}; /* of row 3 + 4 + 1 */
+    const gantry_tensor_t *rows[4] = {NULL}, *halves[2] = {NULL};
+    gantry_scope_t *scope = conformance_scope(c);
+    const gantry_tensor_t *flat = conformance_iota(scope, 16 * 131072);
+    const gantry_tensor_t *x = gantry_reshape(scope, flat, GANTRY_SHAPE(16, -1));
+    CHECK(c, gantry_get_memory_info(c->runtime, device, &before) == GANTRY_OK, "%s", gantry_last_message());
+    const gantry_tensor_t *middle = gantry_slice(scope, x, begin, size);
+    const gantry_tensor_t *last = gantry_strided_slice(scope, middle, from, to, NULL, 1, NULL);
+    (void)gantry_unpack(scope, last, 0, rows, 4);
+    (void)gantry_split(scope, rows[1], 0, halves, 2);
+    CHECK(c, gantry_get_memory_info(c->runtime, device, &after) == GANTRY_OK, "%s", gantry_last_message());
+    CHECK(c, after.current_bytes < before.current_bytes + (1u << 18), "pieces took %" PRIu64 " bytes",
+          after.current_bytes - before.current_bytes);
+    gantry_tensor_drop(scope, flat);
+    gantry_tensor_drop(scope, x);
+    gantry_tensor_drop(scope, middle);
+    gantry_tensor_drop(scope, last);
+    const gantry_tensor_t *noise = gantry_zeros(scope, GANTRY_FLOAT32, GANTRY_SHAPE(16 * 131072)); /* would take freed memory */
+    CHECK(c, noise && halves[0], "%s", gantry_scope_message(scope));
+    conformance_check_floats(c, "the last piece", gantry_slice(scope, halves[0], front, four), first, 4);
+    conformance_end_scope(c, scope, GANTRY_OK);
+}
+
 /* ---- files ---- */
 
 static void npy_files_come_back(conformance_t *c)
@@ -255,6 +284,7 @@ void conformance_run_tensors(conformance_t *c)
         {"tensors_print_as_numpy_does", tensors_print_as_numpy_does},
         {"text_that_does_not_fit_is_cut", text_that_does_not_fit_is_cut},
         {"aliases_share_memory_and_outlive_their_source", aliases_share_memory_and_outlive_their_source},
+        {"pieces_share_memory_and_outlive_their_source", pieces_share_memory_and_outlive_their_source},
         {"npy_files_come_back", npy_files_come_back},
     };
     conformance_run_checks(c, "tensor", checks, sizeof checks / sizeof checks[0]);

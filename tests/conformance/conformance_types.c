@@ -23,6 +23,7 @@ bool conformance_spares_type(const conformance_t *c, const char *op, gantry_dtyp
 {
     const bool builds = strncmp(c->options.device, "cpu", 3) != 0 || c->options.compare != NULL;
     if (!builds || c->options.all_types) return false;
+    if (dtype == GANTRY_FLOAT64 && c->lacks_float64) return false; /* no program is built for it */
     return is_spared(dtype, floats, sizeof floats / sizeof floats[0], op, c->options.few_types) ||
            is_spared(dtype, integers, sizeof integers / sizeof integers[0], op, c->options.few_types);
 }

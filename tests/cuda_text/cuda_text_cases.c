@@ -100,7 +100,8 @@ static int32_t type_of(const types_t *types, const char *word) {
         if (strcmp(names[i].name, word) == 0) return names[i].dtype;
     }
     for (uint32_t i = 0; i < types->def->type_count; i++) {
-        if (strcmp(types->def->types[i].attr, word) == 0) return types->chosen[i];
+        const char *attr = types->def->types[i].attr;
+        if (attr && strcmp(attr, word) == 0) return types->chosen[i];
     }
     return 0;
 }

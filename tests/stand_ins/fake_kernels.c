@@ -352,9 +352,9 @@ static const char *const sum_names[] = {"reduction_indices"};
     }
 
 const gantry_kernel_def_t *const gantry__fake_kernels[] = {
-    KERNEL("Add", numbers, compute_binary, .data = "+"),
-    KERNEL("Sub", numbers, compute_binary, .data = "-"),
-    KERNEL("Mul", numbers, compute_binary, .data = "*"),
+    KERNEL("Add", numbers, compute_binary, .data = "+", .flags = GANTRY_KERNEL_IN_PLACE),
+    KERNEL("Sub", numbers, compute_binary, .data = "-", .flags = GANTRY_KERNEL_IN_PLACE),
+    KERNEL("Mul", numbers, compute_binary, .data = "*", .flags = GANTRY_KERNEL_IN_PLACE),
     KERNEL("AddN", numbers, compute_add_n, .data = NULL),
     KERNEL("MatMul", reals, compute_matmul, .data = NULL),
     KERNEL("Gather", gathered, compute_gather, .supports = supports_gather, .host_args = axis_names,

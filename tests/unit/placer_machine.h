@@ -15,6 +15,7 @@
 
 #define MOST_DEVICES 16
 #define FLOAT_BIT GANTRY__TYPE_BIT(GANTRY_FLOAT32)
+#define DOUBLE_BIT GANTRY__TYPE_BIT(GANTRY_FLOAT64)
 #define INT_BIT GANTRY__TYPE_BIT(GANTRY_INT32)
 
 /* ---- kernels of the tables ---- */
@@ -35,6 +36,8 @@ static inline int32_t accept(const gantry_op_call_t *call) {
 }
 
 static const gantry_type_constraint_t floats[] = {{"T", FLOAT_BIT}};
+static const gantry_type_constraint_t all_floats[] = {{"T", FLOAT_BIT | DOUBLE_BIT}};
+static const gantry_type_constraint_t any_type[] = {{"T", UINT64_MAX}}; /* bits are only moved */
 static const gantry_type_constraint_t ints[] = {{"T", INT_BIT}};
 
 #define KERNEL(symbol, name, types_, type_count_, ...)                                     \
@@ -45,6 +48,8 @@ static const gantry_type_constraint_t ints[] = {{"T", INT_BIT}};
                                                .compute = compute_nothing,                 \
                                                __VA_ARGS__}
 KERNEL(add_float, "Add", floats, 1, .priority = 0);
+KERNEL(add_floats, "Add", all_floats, 1, .priority = 0);
+KERNEL(transpose_any, "Transpose", any_type, 1, .priority = 0);
 KERNEL(add_int, "Add", ints, 1, .priority = 0);
 KERNEL(add_any, "Add", NULL, 0, .priority = 0);
 KERNEL(add_picky, "Add", floats, 1, .priority = 0, .supports = decline);
@@ -85,6 +90,7 @@ static inline int add_device(const char *type, int index, int backend, uint32_t 
     struct gantry_logical_device_t *logical = &machine.logical[n];
     atomic_store(&logical->is_open, true); /* kernels may be asked about shapes */
     physical->table = &machine.table;
+    physical->info.dtype_mask = UINT64_MAX;
     physical->backend = &machine.backends[backend];
     physical->backend_index = backend_index;
     physical->position = (uint32_t)n;

@@ -47,6 +47,8 @@ static void stress_compute(stress_t *s, int target, int a, int b) {
     gantry_scope_t *scope = s->scopes[draw(s, 3)];
     uint32_t op = draw(s, 3);
     const gantry_tensor_t *x = s->slots[a].tensor, *y = s->slots[b].tensor;
+    bool gives = (target == a || target == b) && scope == s->slots[target].owner && draw(s, 2) == 0;
+    if (gives) (void)gantry_tensor_donate(scope, s->slots[target].tensor); /* the result may be made in its place */
     const gantry_tensor_t *z = op == 0   ? gantry_add(scope, x, y)
                                : op == 1 ? gantry_sub(scope, x, y)
                                          : gantry_mul(scope, x, y);
@@ -55,7 +57,7 @@ static void stress_compute(stress_t *s, int target, int a, int b) {
         uint32_t v = s->slots[a].values[i], w = s->slots[b].values[i];
         s->slots[target].values[i] = op == 0 ? v + w : op == 1 ? v - w : v * w;
     }
-    gantry_tensor_drop(s->slots[target].owner, s->slots[target].tensor); /* perhaps with readers in flight */
+    if (!gives) gantry_tensor_drop(s->slots[target].owner, s->slots[target].tensor); /* perhaps with readers in flight */
     s->slots[target].owner = scope;
     s->slots[target].tensor = z;
 }

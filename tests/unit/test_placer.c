@@ -464,6 +464,76 @@ static void host_inputs_are_those_of_op_and_kernel(void **state) {
     assert_int_equal(placing.plan.host_inputs[0], 2);
 }
 
+/* ---- types that a device lacks ---- */
+
+static void make_gpu_without_float64(void) {
+    begin_machine();
+    add_device("CPU", 0, 0, 0);
+    int gpu = add_device("GPU", 0, 1, 0);
+    machine.physical[gpu].info.dtype_mask = ~DOUBLE_BIT;
+    add_kernel(CPU0 | GPU0, &add_floats);
+    add_kernel(CPU0 | GPU0, &transpose_any);
+    for (size_t i = 0; i < machine.registries[gpu].count; ++i) machine.entries[gpu][i].dtype_mask = ~DOUBLE_BIT;
+}
+
+static void place_on_gpu(const char *op, gantry_dtype_t dtype, bool soft) {
+    begin_placing(op, dtype, "GPU:0");
+    placing.request.soft = soft;
+    place();
+}
+
+static void op_on_a_type_that_the_device_lacks_runs_on_the_cpu(void **state) {
+    (void)state;
+    make_gpu_without_float64();
+    place_on_gpu("Add", GANTRY_FLOAT64, true);
+    expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_SOFT_OTHER_TYPE, 1);
+    expect_refusal(0, 1, GANTRY_REFUSED_DEVICE_LACKS_TYPE);
+    assert_int_equal(placing.plan.refusals[0].lacking, GANTRY_FLOAT64);
+    begin_placing("Add", GANTRY_FLOAT64, NULL);
+    place();
+    expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_ONLY_CPU_KERNEL, 1);
+    expect_refusal(0, 1, GANTRY_REFUSED_DEVICE_LACKS_TYPE);
+    place_on_gpu("Add", GANTRY_FLOAT32, true);
+    expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_EXPLICIT, 0);
+    place_on_gpu("Add", GANTRY_INT32, true); /* its kernels take no such type, on no device */
+    expect_refusal(0, 1, GANTRY_REFUSED_NO_KERNEL_FOR_TYPE);
+}
+
+static void type_that_the_device_lacks_is_moved_there(void **state) {
+    (void)state;
+    make_gpu_without_float64();
+    place_on_gpu("Transpose", GANTRY_FLOAT64, false);
+    expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_EXPLICIT, 0);
+}
+
+static void type_that_the_device_lacks_is_named_without_soft_placement(void **state) {
+    (void)state;
+    make_gpu_without_float64();
+    place_on_gpu("Add", GANTRY_FLOAT64, false);
+    expect_refused(GANTRY_INVALID_ARGUMENT, " Op Add. Device " LOCAL("GPU:0") " does not compute with float64.");
+    expect_refusal(0, 1, GANTRY_REFUSED_DEVICE_LACKS_TYPE);
+    begin_placing("Add", GANTRY_FLOAT64, NULL);
+    placing.request.require = true;
+    place();
+    expect_refused(GANTRY_INVALID_ARGUMENT, " is an error. Device " LOCAL("GPU:0") " does not compute with float64.");
+}
+
+static void variable_lives_where_its_type_is_computed_with(void **state) {
+    (void)state;
+    make_gpu_without_float64();
+    place_on_gpu("VarHandleOp", GANTRY_FLOAT64, true);
+    expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_SOFT_OTHER_TYPE, 1);
+    expect_refusal(0, 1, GANTRY_REFUSED_DEVICE_LACKS_TYPE);
+    place_on_gpu("VarHandleOp", GANTRY_FLOAT64, false);
+    expect_refused(GANTRY_INVALID_ARGUMENT,
+                   "Supported device types [CPU]. All available devices [" LOCAL("CPU:0") ", " LOCAL("GPU:0") "].");
+    expect_refused(GANTRY_INVALID_ARGUMENT, "Device " LOCAL("GPU:0") " does not compute with float64.");
+    place_on_gpu("VarHandleOp", GANTRY_FLOAT32, false);
+    expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_EXPLICIT, 0);
+    place_on_gpu("Const", GANTRY_FLOAT64, false); /* a constant may lie anywhere */
+    expect_placed(LOCAL("GPU:0"), GANTRY_PLACED_EXPLICIT, 0);
+}
+
 static void constant_needs_no_kernel(void **state) {
     (void)state;
     make_cpu_and_two_gpus();
@@ -484,7 +554,7 @@ static void every_reason_has_its_own_text(void **state) {
                                     gantry_placement_reason_text((gantry_placement_reason_t)j));
         }
     }
-    for (int i = 1; i <= GANTRY_REFUSED_INTEGER_VARIABLE; ++i) {
+    for (int i = 1; i <= GANTRY_REFUSED_DEVICE_LACKS_TYPE; ++i) {
         for (int j = 1; j < i; ++j)
             assert_string_not_equal(gantry_refusal_text((gantry_refusal_t)i), gantry_refusal_text((gantry_refusal_t)j));
     }
@@ -525,6 +595,10 @@ int main(void) {
         cmocka_unit_test(kernel_that_declines_is_passed_over_only_when_shapes_are_known),
         cmocka_unit_test(candidates_keep_the_registrys_order),
         cmocka_unit_test(host_inputs_are_those_of_op_and_kernel),
+        cmocka_unit_test(op_on_a_type_that_the_device_lacks_runs_on_the_cpu),
+        cmocka_unit_test(type_that_the_device_lacks_is_moved_there),
+        cmocka_unit_test(type_that_the_device_lacks_is_named_without_soft_placement),
+        cmocka_unit_test(variable_lives_where_its_type_is_computed_with),
         cmocka_unit_test(constant_needs_no_kernel),
         cmocka_unit_test(every_reason_has_its_own_text),
     };
