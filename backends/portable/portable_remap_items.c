@@ -54,8 +54,6 @@ static int32_t run(gantry_op_call_t *call, uint32_t item, gantry_remap_t *remap)
 
     collapse(remap, item);
     for (int64_t d = remap->rank - 1; d >= 0; d--) {
-        const int64_t place = remap->dims[d] + remap->offsets[d];
-        remap->most_place = place > remap->most_place ? place : remap->most_place;
         remap->strides[d] = stride;
         stride *= remap->sizes[d];
     }

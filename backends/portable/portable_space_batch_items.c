@@ -5,15 +5,12 @@
 
 GANTRY_K_ITEM_TEXTS(space_batch, GANTRY_SPACE_BATCH_ITEMS, gantry__text_space_batch);
 
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
 /* space, cells: input and output, or output and input. */
 static int32_t run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *space, const gantry_arg_t *cells) {
     const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
     const int64_t rank = call->inputs[1]->element_count;
     /* without blocks one of 1 for the cut of a dimension of 1 */
-    gantry_space_batch_t p = {.most_place = out->element_count,
-                              .rank = rank > 0 ? rank : 1,
+    gantry_space_batch_t p = {.rank = rank > 0 ? rank : 1,
                               .batch = space->dims[0],
                               .inner = 1,
                               .lines = 1,
@@ -27,7 +24,6 @@ static int32_t run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *sp
         p.blocks[d] = gantry_k_host_int(call->inputs[1], d);
         p.starts[d] = gantry_k_host_int(call->inputs[2], 2 * d);
         p.lines *= d + 1 < rank ? p.counts[d] : 1;
-        p.most_place = larger(p.most_place, larger(p.blocks[d] * p.counts[d], p.blocks[d]));
     }
     for (int32_t d = (int32_t)rank + 1; d < out->rank; d++) {
         p.inner *= out->dims[d];

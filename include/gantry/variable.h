@@ -1,6 +1,7 @@
 /* Variables: values that change, on the device where they were made. Ops on them run there.
  *
- * Counted; released by whoever created it. Integer variables other than int64 live on the CPU (as in TensorFlow).
+ * Counted; released by whoever created it. Integer variables other than int64 live on the CPU (as in TensorFlow), and so do those of a type
+ * that the device does not compute with.
  * Thread-safe: an assignment is seen whole or not at all. */
 #ifndef GANTRY_VARIABLE_H
 #define GANTRY_VARIABLE_H

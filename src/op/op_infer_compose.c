@@ -58,9 +58,20 @@ gantry_status_t gantry__infer_broadcast_args(gantry__infer_t *call) {
 
 /* ---- Eye, LinSpace ---- */
 
+/* The first `count` inputs are scalars. */
+static gantry_status_t check_scalars(const gantry__infer_t *call, uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+        if (call->shapes[i]->rank == 0) continue;
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be a scalar, not shape %s", call->op->inputs[i].name,
+                            gantry__shape_text(call->shapes[i]).text);
+    }
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__infer_eye(gantry__infer_t *call) {
     const gantry_attr_t *batch = gantry__infer_attr(call, "batch_shape");
     gantry_shape_t *out = &call->out_shapes[0];
+    GANTRY__TRY(check_scalars(call, 2));
     GANTRY__TRY(gantry__infer_rank_fits(batch->i));
     GANTRY__TRY(gantry__infer_rank_fits(batch->i + 2));
     out->rank = (int32_t)batch->i + 2;
@@ -78,11 +89,7 @@ gantry_status_t gantry__infer_eye(gantry__infer_t *call) {
 
 gantry_status_t gantry__infer_lin_space(gantry__infer_t *call) {
     int64_t num = 0;
-    for (uint32_t i = 0; i < 3; ++i) {
-        if (call->shapes[i]->rank == 0) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be a scalar, not shape %s", call->op->inputs[i].name,
-                            gantry__shape_text(call->shapes[i]).text);
-    }
+    GANTRY__TRY(check_scalars(call, 3));
     GANTRY__TRY(gantry__infer_int(call, 2, &num));
     if (num <= 0) return gantry__fail(GANTRY_INVALID_ARGUMENT, "Requires num > 0: %lld", (long long)num);
     call->out_shapes[0] = GANTRY_SHAPE(num);

@@ -6,6 +6,10 @@
 static gantry_status_t check_band(gantry__infer_t *call, uint32_t input, const char *name, const char *what,
                                   int64_t most) {
     int64_t count;
+    if (call->shapes[input]->rank != 0) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must be scalar, got shape %s", name,
+                            gantry__shape_text(call->shapes[input]).text);
+    }
     GANTRY__TRY(gantry__infer_int(call, input, &count));
     if (count <= most) return GANTRY_OK;
     return gantry__fail(GANTRY_INVALID_ARGUMENT,

@@ -95,7 +95,7 @@ gantry_status_t gantry__infer_split(gantry__infer_t *call) {
 
 /* Where -1 stands, output_count when nowhere; *out_sum is the other sizes' sum, at most one more than the dimension. */
 static gantry_status_t read_sizes(const gantry__infer_t *call, const gantry__host_ints_t *sizes, int64_t whole,
-                                  uint32_t *out_rest, int64_t *out_sum) {
+                                  uint32_t *out_rest, uint64_t *out_sum) {
     *out_rest = call->output_count;
     *out_sum = 0;
     for (uint32_t k = 0; k < call->output_count; ++k) {
@@ -110,7 +110,8 @@ static gantry_status_t read_sizes(const gantry__infer_t *call, const gantry__hos
         if (size == -1) {
             *out_rest = k;
         } else {
-            *out_sum = size > whole - *out_sum ? whole + 1 : *out_sum + size;
+            const uint64_t left = (uint64_t)whole + 1 - *out_sum;
+            *out_sum += (uint64_t)size < left ? (uint64_t)size : left;
         }
     }
     return GANTRY_OK;
@@ -127,18 +128,19 @@ static gantry_status_t check_sizes_shape(const gantry__infer_t *call) {
 }
 
 static gantry_status_t check_sum(const gantry__infer_t *call, const gantry__host_ints_t *sizes, int64_t whole,
-                                 bool has_rest, int64_t sum) {
+                                 bool has_rest, uint64_t sum) {
     if (call->output_count == 1 && gantry__host_int(sizes, 0) != whole) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "If there is only one output, it must have the same size as the input. Input size: %lld "
                             "output size: %lld",
                             (long long)whole, (long long)gantry__host_int(sizes, 0));
     }
-    if (has_rest ? sum <= whole : sum == whole) return GANTRY_OK;
+    if (has_rest ? sum <= (uint64_t)whole : sum == (uint64_t)whole) return GANTRY_OK;
+    const bool is_more = sum > (uint64_t)whole;
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
                         "Determined shape must either match input shape along split_dim exactly if fully specified, or "
                         "be less than the size of the input along split_dim if not fully specified.  Got: %s%lld",
-                        sum > whole ? "more than " : "", (long long)(sum > whole ? whole : sum));
+                        is_more ? "more than " : "", is_more ? (long long)whole : (long long)sum);
 }
 
 gantry_status_t gantry__infer_split_v(gantry__infer_t *call) {
@@ -146,7 +148,7 @@ gantry_status_t gantry__infer_split_v(gantry__infer_t *call) {
     gantry__host_ints_t sizes;
     int32_t dim = 0;
     uint32_t rest;
-    int64_t sum;
+    uint64_t sum;
     GANTRY__TRY(check_any_output(call));
     GANTRY__TRY(check_sizes_shape(call));
     GANTRY__TRY(read_split_dim(call, 2, value, &dim));
@@ -156,7 +158,7 @@ gantry_status_t gantry__infer_split_v(gantry__infer_t *call) {
     GANTRY__TRY(check_sum(call, &sizes, whole, rest < call->output_count, sum));
     for (uint32_t k = 0; k < call->output_count; ++k) {
         call->out_shapes[k] = *value;
-        call->out_shapes[k].dims[dim] = k == rest ? whole - sum : gantry__host_int(&sizes, k);
+        call->out_shapes[k].dims[dim] = k == rest ? whole - (int64_t)sum : gantry__host_int(&sizes, k);
     }
     return GANTRY_OK;
 }

@@ -28,11 +28,11 @@ static gantry_status_t read_four(const gantry__infer_t *call, const char *name, 
     return GANTRY_OK;
 }
 
-/* The two of the image; the others must be 1. */
-static gantry_status_t take_two(const int64_t four[4], int32_t first, const char *what, int64_t out[2]) {
+/* The two of the image; the others must be 1. TensorFlow's depthwise convolution calls others invalid. */
+static gantry_status_t take_two(const gantry__infer_t *call, const int64_t four[4], int32_t first, const char *what, int64_t out[2]) {
     const int32_t channel = first == 1 ? 3 : 1;
     if (four[0] != 1 || four[channel] != 1) {
-        return gantry__fail(GANTRY_UNIMPLEMENTED,
+        return gantry__fail(call->op->id == GANTRY__OP_ID_DEPTHWISE_CONV ? GANTRY_INVALID_ARGUMENT : GANTRY_UNIMPLEMENTED,
                             "%s in the batch and depth dimensions are not supported: %" PRId64 " and %" PRId64
                             "; 1 is accepted",
                             what, four[0], four[channel]);
@@ -46,7 +46,7 @@ static gantry_status_t read_two(const gantry__infer_t *call, const char *name, c
                                 int32_t first, int64_t out[2]) {
     int64_t four[4];
     GANTRY__TRY(read_four(call, name, what, fallback, four));
-    return take_two(four, first, what, out);
+    return take_two(call, four, first, what, out);
 }
 
 /* ---- padding ---- */

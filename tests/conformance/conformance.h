@@ -204,6 +204,7 @@ void conformance_run_scopes(conformance_t *c);
 void conformance_run_calls(conformance_t *c);
 void conformance_run_calls_shape(conformance_t *c);
 void conformance_run_lacking(conformance_t *c); /* a device without float64: nothing on others */
+void conformance_run_views(conformance_t *c); /* parts and other shapes of tensors as operands */
 void conformance_run_memory(conformance_t *c);
 void conformance_run_memory_control(conformance_t *c);
 void conformance_run_threads(conformance_t *c);

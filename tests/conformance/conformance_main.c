@@ -23,6 +23,7 @@ static void run_subjects(conformance_t *c)
     conformance_run_transfers(c);
     conformance_run_calls(c);
     conformance_run_calls_shape(c);
+    conformance_run_views(c);
     conformance_run_faults(c);
     conformance_run_variables(c);
     conformance_run_draws(c);

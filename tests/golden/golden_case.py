@@ -271,6 +271,12 @@ class Recorder:
         case["outputs"] = []
         self.cases.append(case)
 
+    def our_error(self, name, inputs, attrs=None, contains=""):
+        """Records a call that Gantry refuses and that TensorFlow has no op for, or refuses with an error of another kind."""
+        case = self._begin(name, inputs, attrs or {})
+        case.update(error="InvalidArgument", message_contains=contains, outputs=[])
+        self.cases.append(case)
+
     def write(self, folder):
         path = os.path.join(folder, self.op + ".json")
         said_op = self.tf_op.__name__ if callable(self.tf_op) else self.tf_op

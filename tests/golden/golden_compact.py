@@ -1,9 +1,9 @@
 """Ops whose result is as long as the data says: Where, Unique, UniqueWithCounts."""
 import numpy as np
 
-from golden_case import BOOL, F16, F32, I32, I64, MOVED_TYPES, Recorder, random_values, rng_for
+from golden_case import BOOL, F16, F32, I32, I64, MOVED_TYPES, Recorder, is_float, random_values, rng_for
 from golden_shapes import EMPTY_SHAPES, text
-from golden_sort import NUMERIC, few_values
+from golden_sort import NUMERIC, few_values, specials
 
 
 def sparse(dtype, shape, *name):
@@ -19,6 +19,8 @@ def where():
     for dtype in MOVED_TYPES + tuple(np.dtype(n) for n in ("uint32", "uint64")):
         if dtype != BOOL:
             r.add(dtype.name, [sparse(dtype, (4, 6))], numpy_only=dtype == F16)
+        if dtype not in (BOOL, np.complex64):
+            r.add(f"{dtype.name}_specials", [specials(dtype)], numpy_only=is_float(dtype))
     r.add("all", [np.ones((9, 9), BOOL)])
     r.add("nothing", [np.zeros((9, 9), F32)])
     r.add("specials", [np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 2e-38], F32)])
@@ -28,12 +30,29 @@ def where():
     return r
 
 
+def unique_reference(inputs, attrs):
+    """Each NaN is a value of its own; -0 and 0 are one, written as the first that came."""
+    x, places, first, number, counts = inputs[0], {}, [], [], []
+    for i, v in enumerate(x):
+        key = ("NaN", i) if v != v else v.item()
+        if key not in places:
+            places[key] = len(first)
+            first.append(v)
+            counts.append(0)
+        number.append(places[key])
+        counts[places[key]] += 1
+    index = attrs.get("out_idx", I32)
+    return [np.array(first, x.dtype), np.array(number, index), np.array(counts, index)]
+
+
 def unique(op):
-    r = Recorder(op)
+    r = Recorder(op, reference=lambda inputs, attrs: unique_reference(inputs, attrs)[:2 if op == "Unique" else 3])
     for dtype in NUMERIC + (BOOL,):
         x = random_values(BOOL, (20,)) if dtype == BOOL else few_values(dtype, (40,))
         for index in (I32, I64) if dtype in (F32, BOOL) else (I32,):
             r.add(f"{dtype.name}_{index.name}", [x], {"out_idx": index})
+        if dtype != BOOL:
+            r.add(f"{dtype.name}_specials", [specials(dtype)], numpy_only=is_float(dtype))
     for n in (0, 1, 8, 9, 63, 64, 65, 300):
         r.add(f"float32_{n}", [few_values(F32, (n,), "unique")])
     r.add("all_apart", [random_values(F32, (100,), "unique")])

@@ -2,7 +2,7 @@
 import numpy as np
 import tensorflow as tf
 
-from golden_case import F32, F64, HALVES, I32, NUMBERS, Recorder, random_values
+from golden_case import F32, F64, HALVES, I32, I64, INTEGERS, INTS, Recorder, random_values
 from golden_window import bound, channels_last, explicit_of, four, geometry, halves_bound, text, views
 
 
@@ -10,17 +10,22 @@ def values(dtype, shape, *name):
     return random_values(dtype, shape, "conv", *name)
 
 
+def wide(x):
+    """Integers wrap around in the end, as they would at each step."""
+    return x.astype(np.int64 if x.dtype.kind == "i" else np.float64)
+
+
 def patch_matrix(x, f, step, spread, padding, explicit):
-    """[n, oh, ow, rows, columns, channels] of float64."""
-    parts = [np.where(inside[None, :, :, None], part, 0.0) for _, _, part, inside in
-             views(x.astype(np.float64), f.shape[:2], step, spread, padding, explicit)]
+    """[n, oh, ow, rows, columns, channels]"""
+    parts = [np.where(inside[None, :, :, None], part, f.dtype.type(0)) for _, _, part, inside in
+             views(wide(x), f.shape[:2], step, spread, padding, explicit)]
     n, oh, ow, ch = parts[0].shape
     return np.stack(parts, axis=3).reshape(n, oh, ow, f.shape[0], f.shape[1], ch)
 
 
 def conv_reference(inputs, attrs):
     x, lists, back = channels_last(inputs, attrs)
-    f = inputs[1].astype(np.float64)
+    f = wide(inputs[1])
     spread = (lists("dilations") or [1, 1, 1, 1])[1:3]
     p = patch_matrix(x, f, lists("strides")[1:3], spread, attrs["padding"], explicit_of(lists))
     groups = x.shape[3] // f.shape[2]
@@ -39,12 +44,12 @@ CASES = [   # image, filter, step, padding
 
 def conv_2d():
     r = Recorder("Conv2D", reference=conv_reference)
-    for dtype in (F32, F64, I32) + HALVES:
+    for dtype in (F32, F64, I32, I64) + HALVES:
         for image, window, step, padding in CASES if dtype == F32 else CASES[1:3]:
             elements = int(np.prod(window[:3]))
             r.add(f"{dtype.name}_" + text(image, window, (step,), padding), [values(dtype, image), values(dtype, window)],
-                  {"strides": four((step, step)), "padding": padding},
-                  **({} if dtype == I32 else {"tolerance": bound(dtype, elements), "tf_tolerance": halves_bound(dtype, elements)}))
+                  {"strides": four((step, step)), "padding": padding}, numpy_only=dtype == I64,    # which TensorFlow's definition leaves out
+                  **({} if dtype in INTS else {"tolerance": bound(dtype, elements), "tf_tolerance": halves_bound(dtype, elements)}))
     x, f = values(F32, (2, 7, 6, 4)), values(F32, (3, 2, 4, 6))
     near = {"tolerance": bound(F32, 24)}
     r.add("dilated", [x, f], {"strides": four((1, 1)), "padding": "SAME", "dilations": four((2, 3))}, **near)
@@ -161,6 +166,11 @@ def conv_1d():
             r.add(f"{padding.lower()}_{stride}_{dilations}", [x, f], attrs, tolerance=bound(F32, 12), numpy_only=True)
     r.add("ncw", [x.transpose(0, 2, 1).copy(), f], {"padding": "SAME", "data_format": "NCW"}, tolerance=bound(F32, 12), numpy_only=True)
     r.add("groups", [x, values(F32, (2, 2, 6))], {"padding": "VALID"}, tolerance=bound(F32, 12), numpy_only=True)
+    for dtype in (F64, I32, I64) + HALVES:
+        r.add(dtype.name, [values(dtype, (2, 9, 4)), values(dtype, (3, 4, 5))], {"stride": 2, "padding": "SAME"}, numpy_only=True,
+              **({} if dtype in INTS else {"tolerance": bound(dtype, 12)}))
+    r.add("no_sequences", [x[:0], f], {"padding": "SAME"}, numpy_only=True)
+    r.add("no_places", [x[:, :2], f], {"padding": "VALID"}, numpy_only=True)
     return r
 
 
@@ -181,6 +191,10 @@ def pool_1d(op, image_op, python):
             r.add(f"{padding.lower()}_{ksize}_{strides}", [x], attrs, tolerance=bound(F32, ksize), numpy_only=True)
     r.add("ncw", [x.transpose(0, 2, 1).copy()], {"ksize": 2, "strides": 2, "padding": "SAME", "data_format": "NCW"},
           tolerance=bound(F32, 2), numpy_only=True)
+    for dtype in (F64,) + HALVES + (INTEGERS if op == "MaxPool1D" else ()):
+        r.add(dtype.name, [values(dtype, (2, 9, 3))], {"ksize": 3, "strides": 2, "padding": "SAME"}, numpy_only=True,
+              **({} if dtype in INTEGERS else {"tolerance": bound(dtype, 3)}))
+    r.add("no_sequences", [x[:0]], {"ksize": 3, "strides": 2, "padding": "SAME"}, numpy_only=True)
     return r
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from golden_case import EXACT, F32, F64, FLOATS, HALVES, I32, I64, VALUE, Recorder, cycled, random_values
+from golden_edge_rows import denormal_rows, special_rows
 from golden_shapes import text
 
 FLOATING = FLOATS + HALVES
@@ -80,17 +81,11 @@ def statistic(op):
     return r
 
 
-def composed_error(r, name, inputs, contains):
-    """An error of an op that TensorFlow has no kernel of: the words are those of its reductions."""
-    case = r._begin(name, inputs, {})
-    case.update(error="InvalidArgument", message_contains=contains, outputs=[])
-    r.cases.append(case)
-
-
 def with_errors(op):
+    """In the words of TensorFlow's reductions."""
     r = statistic(op)
-    composed_error(r, "axis_too_large", [values(F32, (3, 4)), np.array([2], I32)], "Invalid reduction dimension")
-    composed_error(r, "axis_twice", [values(F32, (3, 4)), np.array([0, -2], I32)], "duplicate dimension")
+    r.our_error("axis_too_large", [values(F32, (3, 4)), np.array([2], I32)], contains="Invalid reduction dimension")
+    r.our_error("axis_twice", [values(F32, (3, 4)), np.array([0, -2], I32)], contains="duplicate dimension")
     return r
 
 
@@ -101,8 +96,10 @@ def l2_loss():
             x = values(dtype, shape)
             r.add(f"{dtype.name}_{text(shape)}", [x], tolerance={"ulp": 1 if dtype in HALVES else 4},
                   tf_tolerance={"rel": eps_of(dtype) * (4 + x.size)})
-    for k, row in enumerate(([1, np.nan], [np.inf, 1], [-0.0, -0.0])):
-        r.add(f"special_{k}", [np.array(row, F32)], tolerance=VALUE)
+        for k, row in enumerate(([1, np.nan], [np.inf, 1], [-0.0, -0.0])):
+            r.add(f"{dtype.name}_special_{k}", [np.array(row).astype(dtype)], tolerance=VALUE)
+        r.add(f"{dtype.name}_denormals", [denormal_rows(dtype)], tolerance={"ulp": 1}, numpy_only=True)
+    r.add("of_rank_8", [values(F32, (2, 1, 2, 1, 2, 1, 2, 3))], tolerance={"ulp": 4}, tf_tolerance={"rel": 1e-5})
     return r
 
 
@@ -131,12 +128,20 @@ def cross_entropy():
         ours, theirs = loss_bounds(features.dtype, features.shape[-1])
         r.add(name, [features, labels], tolerance=ours, tf_tolerance=theirs)
 
+    def edges(dtype):
+        for label, rows in (("special", special_rows(dtype)), ("denormal", denormal_rows(dtype))):
+            ours, theirs = loss_bounds(dtype, 3)
+            small = {"tolerance": ours, "tf_tolerance": theirs, "numpy_only": label == "denormal"}
+            r.add(f"{dtype.name}_{label}_features", [rows, np.array([[0.25, 0.5, 0.25]]).astype(dtype)], **small)
+            r.add(f"{dtype.name}_{label}_labels", [np.array([[1, 2, 0.5]]).astype(dtype), rows], **small)
+
     def weights(dtype, shape):
         x = np.abs(np.asarray(values(dtype, shape, "labels"), F64))
         return np.asarray(x / max(x.sum(-1).max() if x.size else 1, 1), dtype)
     for dtype in FLOATING:
         for shape in ((1, 3), (4, 5), (2, 65), (3, 1)):
             add(f"{dtype.name}_{text(shape)}", values(dtype, shape), weights(dtype, shape))
+        edges(dtype)
     for left, right in (((1, 3), (2, 3)), ((4, 3), (1, 3)), ((2, 3), (2, 1)), ((3,), (2, 3)), ((0, 3), (0, 3)), ((3, 0), (3, 0)),
                         ((2, 300), (2, 300))):
         add(f"float32_{text(left)}_with_{text(right)}", values(F32, left), weights(F32, right))
@@ -167,6 +172,10 @@ def sparse_cross_entropy():
             for index in (I32, I64):
                 labels = np.abs(random_values(index, shape[:1], "labels")) % shape[1]
                 add(f"{dtype.name}_{text(shape)}_{index.name}", values(dtype, shape), labels.astype(index))
+        ours, theirs = loss_bounds(dtype, 3)
+        for label, rows in (("special", special_rows(dtype)), ("denormal", denormal_rows(dtype))):
+            r.add(f"{dtype.name}_{label}", [rows, np.arange(len(rows), dtype=I32) % 3], tolerance=ours, tf_tolerance=theirs,
+                  numpy_only=label == "denormal")
     add("float32_0x3", values(F32, (0, 3)), np.zeros(0, I32))
     add("float32_2x300", values(F32, (2, 300)), np.array([0, 299], I32))
     for k, row in enumerate(([1, np.nan, 2], [np.inf, 1, 2], [-np.inf, 1, 2])):
@@ -196,6 +205,15 @@ def rows():
         for index in (I32, I64):
             r.add(f"{dtype.name}_{index.name}", [values(dtype, (3, 5), "log"), values(dtype, (3, 5), "p"), np.array([0, 4, 2], index)],
                   tolerance=EXACT, numpy_only=True)
+        for label, x in (("special", special_rows(dtype)), ("denormal", denormal_rows(dtype))):
+            r.add(f"{dtype.name}_{label}", [x, x[::-1].copy(), np.arange(len(x), dtype=I32) % 3], tolerance=VALUE, numpy_only=True)
+    r.add("no_rows", [np.zeros((0, 3), F32), np.zeros((0, 3), F32), np.zeros(0, I32)], numpy_only=True)
+    x, labels = values(F32, (2, 3)), np.zeros(2, I32)
+    r.our_error("label_too_large", [x, x, labels + 3], contains="Received a label value")
+    r.our_error("shapes_differ", [x, x[:, :2], labels], contains="log_softmax and softmax must have one shape, got [2,3] and [2,2]")
+    r.our_error("batches_differ", [x, x, labels[:1]], contains="must have the same first dimension")
+    r.our_error("labels_a_matrix", [x, x, labels[None]], contains="labels must be 1-D")
+    r.our_error("types_differ", [x, x.astype(F64), labels], contains="was expected to be a float32 tensor but is a float64 tensor")
     return r
 
 

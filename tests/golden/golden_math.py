@@ -7,7 +7,7 @@ from golden_case import (BOOL, EXACT, F32, F64, FLOATING, FLOATS, HALVES, I32, I
                          Recorder, random_values, rng_for)
 from golden_elementwise import all_pairs, corners, denormals, divisible, specials
 from golden_shapes import text
-from golden_types import further_binary, further_unary, through_float32
+from golden_types import further_binary, further_unary, half_denormals, through_float32
 
 LONG = np.longdouble   # 64 bits of fraction: enough to round to float64
 mpmath.mp.prec = 120
@@ -142,7 +142,7 @@ def unary_function(op, function=None, bound=None, attrs=None, r=None, label=""):
         add_function(r, f"float32{label}_shape_{text(shape)}", function, x, attrs, bound[F32])
     add_function(r, f"float32{label}_size_1000", function, np.resize(function_values(op, F32, 31), 1000), attrs, bound[F32])
     for dtype in HALVES:
-        for n, x in (("edges", None), ("size_33", function_values(op, dtype, 33))):
+        for n, x in (("edges", None), ("denormals", half_denormals(dtype)), ("size_33", function_values(op, dtype, 33))):
             if x is None:
                 x = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 7.75], F64).astype(dtype)
             r.add(f"{dtype.name}{label}_{n}", [x], attrs, tolerance={"ulp": 1}, numpy_only=True)
@@ -349,6 +349,8 @@ def binary(op):
                     "division by zero")
     if op == "Pow":
         for dtype in [t for t in INTEGERS if t in types]:
+            top = np.iinfo(dtype).max
+            r.add(f"{dtype.name}_largest_exponent", [np.array([0, 1, -1, 2, 3, top, -top - 1], dtype), np.array(top, dtype)])
             refused(r, f"{dtype.name}_negative_exponent", [np.array([1, 2], dtype), np.array([2, -1], dtype)],
                     "negative integer powers")
     return r

@@ -1,10 +1,12 @@
 """Random ops by seed and their V2 forms with key and counter: uniform, normal, truncated normal, integers,
 classes, permutations."""
+import ml_dtypes
 import numpy as np
 import tensorflow as tf
 
 from golden_case import (BF16, EXACT, F16, F32, F64, FLOATS, HALVES, I32, I64, INTS, MOVED_TYPES, Recorder, cycled,
                          random_values)
+from golden_edges import ANY, edge_values
 from golden_shapes import text
 import philox_reference
 
@@ -19,7 +21,7 @@ SHAPES = ((), (1,), (2,), (3,), (4,), (5,), (7,), (8,), (17,), (33,), (257,), (2
           (2, 1, 2, 1, 3, 1, 2, 2), (0,), (3, 0))
 SEEDS = ((0, 0), (1, 2), (-1, -1), (42, 0), (0, 42), (2**31 - 1, -2**31))
 LONG_SEEDS = ((2**40 + 3, -2**50 - 7), (2**63 - 1, -2**63))
-FEW_SHAPES = ((), (1,), (5,), (2, 3), (65,), (0,))
+FEW_SHAPES = ((), (1,), (5,), (2, 3), (65,), (0,), (2, 1, 2, 1, 3, 1, 2, 2))
 PHILOX, AUTO_SELECT = 1, 3
 
 
@@ -146,6 +148,11 @@ def bounded(version):
     return r
 
 
+def edge_logits(dtype, denormal=False):
+    least = float(ml_dtypes.finfo(dtype).smallest_subnormal)
+    return np.array([[least, -0.0, -least]] if denormal else [[np.nan, 0, np.inf, 1, -np.inf, -0.0]]).astype(dtype)
+
+
 def multinomial():
     def reference(x, attrs):
         key, counter = philox_reference.scramble(x[2])
@@ -161,8 +168,8 @@ def multinomial():
             for output in INTS if dtype == F32 else INTS[k % 2:k % 2 + 1]:
                 r.add(f"{dtype.name}_{rows}x{count}_{samples}_{output.name}",
                       inputs(random_values(dtype, (rows, count), "logits"), samples, k), {"output_dtype": output})
-    special = np.array([[np.nan, 0, np.inf, 1, -np.inf]], F32)
-    r.add("not_finite", inputs(special, 20))
+        r.add(f"{dtype.name}_edges", inputs(edge_logits(dtype), 20))
+        r.add(f"{dtype.name}_denormals", inputs(edge_logits(dtype, True), 20), numpy_only=True)
     r.add("nothing_finite", inputs(np.full((2, 3), -np.inf, F32), 4))
     r.add("far_below", inputs(np.array([[-1000, 0, -2000, 3]], F32), 9))
     r.add("large", inputs(np.array([[3e38, -3e38, 3e38]], F32), 9))
@@ -186,6 +193,17 @@ def multinomial_by_key():
             r.add(f"{dtype.name}_{rows}x{count}_{samples}",
                   [logits, np.array(samples, I32)] + key_inputs((), 5 + k, (2**64 - 3, k))[1:],
                   {"output_dtype": INTS[k % 2]}, numpy_only=True)
+    for dtype in (F32, F64, F16, BF16):
+        for label, logits in (("edges", edge_logits(dtype)), ("denormals", edge_logits(dtype, True))):
+            r.add(f"{dtype.name}_{label}", [logits, np.array(20, I32)] + key_inputs((), 7, (0, 3))[1:], numpy_only=True)
+    r.add("no_rows", [np.zeros((0, 3), F32), np.array(4, I32)] + key_inputs((), 7, (0, 3))[1:], numpy_only=True)
+    x, key = np.zeros((2, 3), F32), key_inputs((), 7, (0, 3))[1:]
+    r.our_error("logits_a_vector", [x[0], np.array(4, I32)] + key, contains="logits should be a matrix")
+    r.our_error("samples_a_vector", [x, np.array([4], I32)] + key, contains="num_samples should be a scalar")
+    r.our_error("samples_negative", [x, np.array(-4, I32)] + key, contains="num_samples should be non-negative")
+    r.our_error("no_classes", [x[:, :0], np.array(4, I32)] + key, contains="num_classes should be positive")
+    r.our_error("algorithm_unknown", [x, np.array(4, I32)] + key[:2] + [np.array(17, I32)], contains="17")
+    r.our_error("counter_too_short", [x, np.array(4, I32), key[0], key[1][:1], key[2]], contains="counter")
     return r
 
 
@@ -199,6 +217,7 @@ def shuffle():
               [cycled(random_values(F32, shape, "shuffle"), 41)] + key_inputs((), 12 + k, (2**64 - 1, k))[1:])
     for dtype in MOVED_TYPES:
         r.add(f"{dtype.name}_5x2", [random_values(dtype, (5, 2), "shuffle")] + key_inputs((), 3, (1, 2))[1:])
+    r.add("of_rank_8", [random_values(F32, (3, 1, 2, 1, 2, 1, 2, 1), "shuffle")] + key_inputs((), 3, (1, 2))[1:])
     x = random_values(F32, (3,), "shuffle")
     r.error("key_too_long", [x, np.array([1, 2], U64), np.array([0, 0], U64), np.array(1, I32)], contains="key")
     r.error("algorithm_unknown", [x] + key_inputs((), 1, (0, 0), 17)[1:], contains="17")
@@ -281,6 +300,8 @@ def multinomial_with_state():
             r.add(f"{dtype.name}_{rows}x{count}_{samples}",
                   [random_values(dtype, (rows, count), "logits"), np.array(samples, I32)],
                   {"output_dtype": INTS[k % 2], "seed": SEED_PAIRS[k][0], "seed2": SEED_PAIRS[k][1]})
+        for label, logits in (("edges", edge_logits(dtype)), ("denormals", edge_logits(dtype, True))):
+            r.add(f"{dtype.name}_{label}", [logits, np.array(20, I32)], {"seed": 3, "seed2": k}, numpy_only=label == "denormals")
     r.error("samples_negative", [np.zeros((2, 3), F32), np.array(-1, I32)], {"seed": 1},
             contains="num_samples should be non")
     return r
@@ -294,6 +315,11 @@ def shuffle_with_state():
         seed, seed2 = SEED_PAIRS[k % len(SEED_PAIRS)]
         for dtype in (F32, I64):
             r.add(f"{dtype.name}_{text(shape)}", [random_values(dtype, shape, "shuffle")], {"seed": seed, "seed2": seed2})
+    for dtype in ANY:
+        if dtype not in (F32, I64):
+            r.add(f"{dtype.name}_5x2", [random_values(dtype, (5, 2), "shuffle")], {"seed": 5, "seed2": 6})
+        r.add(f"{dtype.name}_edge_values", [edge_values(dtype)], {"seed": 5, "seed2": 6})
+    r.add("of_rank_8", [random_values(F32, (3, 1, 2, 1, 2, 1, 2, 1), "shuffle")], {"seed": 5, "seed2": 6})
     return r
 
 

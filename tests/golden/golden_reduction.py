@@ -180,7 +180,10 @@ def further_type(r, op, dtype):
         theirs = {"rel": float(ml_dtypes.finfo(dtype).eps) * (count + 2), "abs": 8.0} if dtype in HALVES else tolerance
         r.add(f"{dtype.name}_{text(shape)}_axes_{named(axes)}", [x, np.array(axes, I32)], tolerance=tolerance,
               tf_tolerance=theirs)
-    if dtype.kind in "iu" and op != "EuclideanNorm":
+    if dtype.kind in "iu" and op == "EuclideanNorm":    # squares of the ends are 1 and 0 there, as they wrap around
+        info = np.iinfo(dtype)
+        r.add(f"{dtype.name}_ends", [np.array([[info.max, 0], [info.min, 3], [info.max, info.min]], dtype), np.array([1], I32)])
+    elif dtype.kind in "iu":
         info = np.iinfo(dtype)
         r.add(f"{dtype.name}_corners_wrap_around",
               [np.array([[info.max, 1, 5], [info.min, 7, 0], [info.max, info.max, info.max]], dtype),
@@ -248,6 +251,17 @@ def reduction(op):
     return r
 
 
+def arg_edges(r, largest):
+    """-0 equals 0 and denormals are numbers; TensorFlow does not say which place a NaN has."""
+    for dtype in FLOATS + HALVES:
+        least = ml_dtypes.finfo(dtype).smallest_subnormal * (1 if largest else -1)
+        r.add(f"{dtype.name}_denormals", [np.array([[-0.0, least, 0], [-least, 0, least], [0, least, 2 * least]], dtype), np.array(1, I32)],
+              numpy_only=True)
+    x = values(F32, (2, 1, 2, 1, 2, 1, 2, 3), "arg")
+    for axis in (2, 7):
+        r.add(f"of_rank_8_axis_{axis}", [x, np.array(axis, I32)], numpy_only=True)     # TensorFlow's end at 7
+
+
 def arg_max():
     def reference(x, a):
         return np.argmax(x[0], axis=int(x[1])).astype(a.get("output_type", I64))
@@ -283,6 +297,7 @@ def arg_max():
     r.error("scalar_input", [values(F32, ()), np.array(0, I32)])
     r.error("empty_axis", [values(F32, (0, 3)), np.array(0, I32)], contains="empty")
     r.error("axis_not_a_scalar", [x, np.array([0, 1], I32)], contains="scalar")
+    arg_edges(r, True)
     further_arg(r, (np.dtype("int16"), np.dtype("uint16"), I32))
     return r
 
@@ -323,6 +338,7 @@ def arg_min():
         info = np.iinfo(dtype)
         r.add(f"{dtype.name}_corners", [np.array([[info.max, info.min, info.min], [info.max] * 3], dtype),
                                         np.array(1, I32)])
+    arg_edges(r, False)
     further_arg(r, INTS)
     x = values(F32, MATRIX)
     r.error("axis_too_large", [x, np.array(2, I32)], contains="2")

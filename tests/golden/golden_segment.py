@@ -91,6 +91,7 @@ def bincount():
         r.add(f"{dtype.name}_weights", [values, np.array(10, I32), few_values(dtype, (200,))])
     r.add("matrix", [values.reshape(20, 10), np.array(12, I32), few_values(I32, (20, 10))])
     r.add("scalar", [np.array(1, I32), np.array(3, I32), np.array(1, F32)])
+    r.add("of_rank_8", [values[:24].reshape(2, 1, 2, 1, 2, 1, 3, 1), np.array(12, I32), np.zeros(0, I32)])
     r.add("none", [np.zeros(0, I32), np.array(3, I32), np.zeros(0, F32)])
     r.add("no_bins", [values, np.array(0, I32), np.zeros(0, F32)])
     r.error("negative", [np.array([1, -2], I32), np.array(4, I32), np.zeros(0, F32)],

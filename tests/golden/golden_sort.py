@@ -19,10 +19,10 @@ def few_values(dtype, shape, *name):
 
 
 def specials(dtype):
-    """Extremes, zeros of both signs, and denormals, which TensorFlow takes as 0: for numpy_only cases."""
+    """Extremes, zeros of both signs, NaN, and denormals, which TensorFlow takes as 0: for numpy_only cases."""
     if is_float(dtype):
         tiny = np.array(1, {2: np.uint16, 4: np.uint32, 8: np.uint64}[dtype.itemsize]).view(dtype)
-        return np.array([0.0, -0.0, np.inf, -np.inf, 1, -1, tiny, -tiny, -0.0, 0.0, np.inf], dtype)
+        return np.array([0.0, -0.0, np.inf, -np.inf, 1, np.nan, -1, tiny, -tiny, -0.0, 0.0, np.inf], dtype)
     info = np.iinfo(dtype)
     return np.array([info.max, info.min, 0, 1, info.max, info.min, info.max - 1], dtype)
 
@@ -75,15 +75,11 @@ def sort_cases(op, function, reference):
 
 def refused(r):
     """What TensorFlow's Python refuses with errors of other kinds."""
-    def refuse(name, inputs, attrs, contains):
-        case = r._begin(name, inputs, attrs)
-        case.update({"error": "InvalidArgument", "message_contains": contains, "outputs": []})
-        r.cases.append(case)
-    refuse("axis_too_large", [np.zeros((2, 3), F32)], {"axis": 2}, "axis 2 is out of range")
-    refuse("axis_too_small", [np.zeros((2, 3), F32)], {"axis": -3}, "axis -3 is out of range")
-    refuse("scalar", [np.zeros((), F32)], {}, "out of range")
-    refuse("direction", [np.zeros((2, 3), F32)], {"direction": "UP"},
-           "should be one of ASCENDING, DESCENDING. Received: direction=UP")
+    x = np.zeros((2, 3), F32)
+    r.our_error("axis_too_large", [x], {"axis": 2}, "axis 2 is out of range")
+    r.our_error("axis_too_small", [x], {"axis": -3}, "axis -3 is out of range")
+    r.our_error("scalar", [x[0, 0]], contains="out of range")
+    r.our_error("direction", [x], {"direction": "UP"}, "should be one of ASCENDING, DESCENDING. Received: direction=UP")
     return r
 
 
@@ -101,7 +97,9 @@ def top_k():
     for shape, k in (((1,), 1), ((7,), 0), ((200,), 1), ((200,), 9), ((3, 130), 17), ((0, 4), 2), ((2, 0), 0),
                      ((1, 1, 2, 1, 1, 1, 1, 33), 5)):
         r.add(f"float32_{text(shape)}_{k}", [random_values(F32, shape, "top"), np.array(k, I32)])
-    r.add("specials", [specials(F32), np.array(11, I32)], numpy_only=True)
+    for dtype in NUMERIC:
+        x = specials(dtype)
+        r.add(f"{dtype.name}_specials", [x, np.array(x.size - 1, I32)], numpy_only=is_float(dtype))
     r.add("int64_indices", [few_values(F32, (2, 21)), np.array(4, I64)], {"index_type": I64, "sorted": True})
     r.add("nan", [np.array([1, np.nan, 3, np.nan, np.inf], F32), np.array(4, I32)], numpy_only=True)
     x = np.array([1, 3, 2], F32)
@@ -123,6 +121,11 @@ def in_top_k():
     for target in range(3):
         for k in (1, 2):
             r.add(f"specials_{target}_{k}", [bad, np.full(6, target, I32), np.array(k, I32)])
+    small = specials(F32)[[0, 1, 7, 8]]     # TensorFlow takes denormals as 0; -least < 0 < least
+    r.reference = lambda inputs, attrs: np.array([np.sum(row > row[t]) < int(inputs[2]) for row, t in zip(inputs[0], inputs[1])])
+    r.add("denormals", [np.tile(small, (4, 1)), np.arange(4, dtype=I32), np.array(2, I32)], numpy_only=True)
+    r.reference = None
+    r.add("ends_of_int64", [x[:2], np.array([2**63 - 1, -2**63], I64), np.array(10, I64)])
     wide = random_values(F32, (3, 700), "in top")
     for k in (40, 400):
         r.add(f"wide_{k}", [wide, np.array([5, 300, 699], I32), np.array(k, I32)])
@@ -136,16 +139,35 @@ def in_top_k():
     return r
 
 
+def bound_reference(op):
+    """NaN is below all for LowerBound, above all for UpperBound."""
+    side = "left" if op == "LowerBound" else "right"
+
+    def reference(inputs, attrs):
+        rows, values = (x.astype(F64) if is_float(x.dtype) else x for x in inputs)
+        out = np.stack([np.searchsorted(row, v, side) for row, v in zip(rows, values)]) if len(rows) else np.zeros(values.shape)
+        if is_float(inputs[0].dtype):
+            out = np.where(np.isnan(values), 0 if side == "left" else rows.shape[1], out)
+        return out.astype(attrs.get("out_type", I32))
+    return reference
+
+
 def bound(op):
-    r = Recorder(op)
+    r = Recorder(op, reference=bound_reference(op))
     for dtype in NUMERIC:
         rows = few_values(dtype, (2, 17))
         rows = np.sort(rows.astype(F64)).astype(dtype) if dtype == BF16 else np.sort(rows)
         for out_type in (I32, I64) if dtype in (F32, I64) else (I32,):
             r.add(f"{dtype.name}_{out_type.name}", [rows, few_values(dtype, (2, 9), "values")], {"out_type": out_type})
-    numbers = np.array([[-np.inf, -1, -0.0, 0.0, 0.25, 1, np.inf, np.inf]], F32)
-    r.add("specials", [numbers, np.array([[-np.inf, -2, -0.0, 0.0, 0.5, np.inf, np.nan]], F32)])
-    r.add("extremes", [np.array([[-2**63, -1, 0, 2**63 - 1]], I64), np.array([[-2**63, 2**63 - 1, 1]], I64)])
+        if is_float(dtype):
+            numbers = np.array([[-np.inf, -1, -0.0, 0.0, 0.25, 1, np.inf, np.inf]]).astype(dtype)
+            r.add(f"{dtype.name}_specials", [numbers, np.array([[-np.inf, -2, -0.0, 0.0, 0.5, np.inf, np.nan]]).astype(dtype)])
+            least = specials(dtype)[7]
+            numbers = np.array([[-1, -least, -0.0, 0.0, least, 1]]).astype(dtype)
+            r.add(f"{dtype.name}_denormals", [numbers, numbers[:, 1:5]], numpy_only=True)
+        else:
+            ends = np.sort(specials(dtype))[None]
+            r.add(f"{dtype.name}_extremes", [ends, ends[:, ::2]])
     for n, m in ((1, 1), (0, 3), (3, 0), (100, 40)):
         r.add(f"float32_{n}_{m}", [np.sort(random_values(F32, (3, n), op)), random_values(F32, (3, m), op, "values")])
     x = np.zeros((2, 3), F32)

@@ -34,6 +34,8 @@ def unpack():
                       {"num": shape[axis], "axis": axis})
     for dtype in MOVED_TYPES:
         r.add(f"{dtype.name}", [random_values(dtype, (3, 2), "unpack")], {"num": 3})
+    for axis in (3, 7):
+        r.add(f"of_rank_8_axis_{axis}", [random_values(F32, (1, 2, 1, 2, 1, 2, 1, 3), "unpack")], {"num": 3 if axis == 7 else 2, "axis": axis})
     x = random_values(F32, (2, 3), "unpack")
     r.add("sixty_four", [random_values(F32, (2, 64), "unpack")], {"num": 64, "axis": 1})
     r.error("other_number", [x], {"num": 3}, contains="Input shape axis 0 must equal 3, got shape [2,3]")

@@ -21,6 +21,13 @@ def integer_edges(dtype):
                     dtype=dtype)
 
 
+def half_denormals(dtype):
+    """The least, the largest and one between, of either sign."""
+    least = float(ml_dtypes.finfo(dtype).smallest_subnormal)
+    largest = float(ml_dtypes.finfo(dtype).tiny) - least
+    return np.array([least, -least, 3 * least, largest, -largest]).astype(dtype)
+
+
 def edges(dtype):
     if dtype == BOOL:
         return np.array([False, True])
@@ -59,6 +66,7 @@ def further_unary(r, op, function, types, tolerance, attrs=None, **extra):
         arrays = [edges(dtype)]
         if dtype in HALVES:
             arrays = without_denormals(function, arrays)
+            r.add(f"{dtype.name}_denormals", [half_denormals(dtype)], attrs, tolerance=tol, **{**extra, "numpy_only": True})
         r.add(f"{dtype.name}_edges", arrays, attrs, tolerance=tol, **extra)
         r.add(f"{dtype.name}_size_33", [random_values(dtype, (33,), op)], attrs, tolerance=tol, **extra)
 
@@ -77,6 +85,8 @@ def further_binary(r, op, function, types, tolerance, operands, attrs=None, pair
             x, y = x[keep], y[keep]
         if dtype in HALVES:
             x, y = without_denormals(function, [x, y])
+            small = np.concatenate([half_denormals(dtype), np.array([0.0, -0.0, 0.5, 3.0]).astype(dtype)])
+            r.add(f"{dtype.name}_denormals", [small[:, None], small], attrs, tolerance=tol, **{**extra, "numpy_only": True})
         if x.size == values.size**2:   # as many pairs with less text
             x, y = values[:, None], values
         r.add(f"{dtype.name}_edges", [x, y], attrs, tolerance=tol, **extra)

@@ -232,6 +232,15 @@ def fold():
                   [values(dtype, shape), np.array(image, I64)],
                   {"ksizes": four(window), "strides": four(step), "padding": padding},
                   tolerance=bound(dtype, window[0] * window[1]), numpy_only=True)
+    x, good = values(F32, (1, 3, 3, 8)), {"ksizes": four((2, 2)), "strides": four((1, 1)), "padding": "VALID"}
+    sizes = np.array((1, 4, 4, 2), I64)
+    r.our_error("sizes_do_not_fit", [x, np.array((1, 5, 4, 2), I64)], good, "patches have the shape [1,3,3,8]; of these images they have [1,4,3,8]")
+    r.our_error("three_sizes", [x, sizes[:3]], good, "4-dimensional")
+    r.our_error("patches_of_rank_3", [x[0], sizes], good, "4-dimensional")
+    r.our_error("size_negative", [x, np.array((1, -4, 4, 2), I64)], good)
+    r.our_error("zero_window", [x, sizes], {**good, "ksizes": four((0, 2))}, "positive")
+    r.our_error("zero_stride", [x, sizes], {**good, "strides": four((0, 1))}, "positive")
+    r.our_error("padding_unknown", [x, sizes], {**good, "padding": "FOO"}, "is not in the list of allowed values")
     return r
 
 

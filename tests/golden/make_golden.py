@@ -13,14 +13,17 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def find_makers():
-    """The makers of all golden_*.py that list cases: build() gives {op: function that records its cases}."""
-    makers = {}
+    """The makers of all golden_*.py that list cases: build() gives {op: function that records its cases}. And those that add to the cases
+    of any op: extend(op, recorder)."""
+    makers, further = {}, []
     for path in sorted(glob.glob(os.path.join(HERE, "golden_*.py"))):
         module = importlib.import_module(os.path.basename(path)[:-3])
         for op, maker in getattr(module, "build", dict)().items():
             assert op not in makers, f"{op} is made in two files; the second is {path}"
             makers[op] = maker
-    return makers
+        if hasattr(module, "extend"):
+            further.append(module.extend)
+    return makers, further
 
 
 def main():
@@ -28,11 +31,13 @@ def main():
     parser.add_argument("--out", default=os.path.join(HERE, "cases"))
     parser.add_argument("ops", nargs="*", help="the ops to make (all)")
     options = parser.parse_args()
-    makers = find_makers()
+    makers, further = find_makers()
     os.makedirs(options.out, exist_ok=True)
     total = 0
     for op in options.ops or sorted(makers):
         recorder = makers[op]()
+        for extend in further:
+            extend(op, recorder)
         size = recorder.write(options.out)
         total += size
         errors = sum(1 for c in recorder.cases if "error" in c)

@@ -1,6 +1,6 @@
 /*
  * The portable functions have the same bits on an OpenCL device as in C: one text, compiled both ways, on 1 Mi inputs.
- * Functions of float64 that are the device's own are near those of the C library.
+ * Functions of float64 that are the device's own are near those of the C library. Positions are divided as by `/`.
  *
  * Uses the first CPU device of the first platform that has one (the pthread device of PoCL where PoCL is installed).
  * Without a platform or device the tests are skipped with the reason printed. Reads the text from the source tree:
@@ -465,6 +465,41 @@ static void compare_library(const fixture_t *fixture, unsigned lanes)
                     lanes > 1 ? count - LIBRARY_PAIRS : count, lanes, compare_nearness);
 }
 
+/* The C side divides plainly. */
+static void loop_divide_position(void *restrict out, const void *restrict xs, const void *restrict zs, size_t count)
+{
+    int64_t *restrict y = out;
+    const int64_t *restrict x = xs;
+    const int64_t *restrict z = zs;
+    for (size_t i = 0; i < count; i++) {
+        y[i] = x[i] / z[i];
+    }
+}
+
+/* Positions and sizes of every length, half of them within 4 of a power of two. */
+static void positions_opencl_and_c_divide_alike(void **state)
+{
+    static const subject_t subject = {"divide_position", "x[i], z[i]", "long", 8, loop_divide_position};
+    static const char *const files[] = {"dialect.cl"};
+    static int64_t x[LIBRARY_COUNT], z[LIBRARY_COUNT];
+    const fixture_t *fixture = *state;
+    skip_with_reason(fixture);
+    char *text = read_text(files, 1);
+    assert_non_null(text);
+    uint64_t seed = 521288629u;
+    for (size_t i = 0; i < LIBRARY_COUNT; i++) {
+        uint64_t bits = next_bits(&seed);
+        unsigned up = (unsigned)(bits >> 58) % 63, down = (unsigned)(bits >> 52) % 63;
+        x[i] = (int64_t)(i % 2 ? (bits >> 1) >> up : (UINT64_C(1) << up) + (bits & 7)) - (i % 2 ? 0 : 4);
+        z[i] = (int64_t)(i % 4 < 2 ? next_bits(&seed) >> (1 + down) : (UINT64_C(1) << down) + (bits >> 3 & 7)) - 4;
+        x[i] = x[i] < 0 ? 0 : x[i];
+        z[i] = z[i] < 1 ? 1 : z[i];
+    }
+    const inputs_t inputs = {x, z, LIBRARY_COUNT};
+    compare_all(fixture, text, &subject, 1, 1, &inputs, compare_bits);
+    free(text);
+}
+
 static void float32_functions_opencl_and_c_give_equal_bits(void **state)
 {
     compare_float32(*state, 1);
@@ -498,6 +533,7 @@ static void library_functions_eight_lanes_and_c_give_near_results(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(positions_opencl_and_c_divide_alike),
         cmocka_unit_test(float32_functions_opencl_and_c_give_equal_bits),
         cmocka_unit_test(float32_functions_sixteen_lanes_and_c_give_equal_bits),
         cmocka_unit_test(float64_functions_opencl_and_c_give_equal_bits),

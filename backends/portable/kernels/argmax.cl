@@ -72,7 +72,8 @@ GANTRY_FN void store_index(GANTRY_SPAN_OUT(out), GANTRY_GLOBAL GANTRY_LONG *part
 /* Unit: ((outer * columns) + column) * parts + part. */
 GANTRY_FN GANTRY_LONG sequence_offset(const argmax_t *plan, GANTRY_LONG sequence)
 {
-    return sequence / plan->columns * plan->length * plan->columns + sequence % plan->columns;
+    const GANTRY_LONG outer = gantry_divide_position(sequence, plan->columns);
+    return outer * plan->length * plan->columns + sequence - outer * plan->columns;
 }
 
 #if !GANTRY_SERIAL
@@ -110,8 +111,9 @@ GANTRY_KERNEL argmax_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_
     if (unit >= plan.units) {
         return;
     }
-    GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + sequence_offset(&plan, unit / plan.parts);
-    const GANTRY_LONG first = unit % plan.parts * plan.piece;
+    const GANTRY_LONG sequence = gantry_divide_position(unit, plan.parts);
+    GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + sequence_offset(&plan, sequence);
+    const GANTRY_LONG first = (unit - sequence * plan.parts) * plan.piece;
     const GANTRY_LONG end = first + plan.piece < plan.length ? first + plan.piece : plan.length;
     C best = ARG_LOWEST;
     GANTRY_LONG found = first;
@@ -129,9 +131,10 @@ GANTRY_KERNEL argmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN
     const int item = (int)GANTRY_LOCAL_ID(0);
     const int lanes = (int)plan.lanes;
     const int lane = item % lanes;
-    const GANTRY_LONG unit = GANTRY_GROUP_ID(0) * (GANTRY_LOCAL_SIZE(0) / lanes) + item / lanes;
-    GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + sequence_offset(&plan, unit / plan.parts);
-    const GANTRY_LONG first = unit % plan.parts * plan.piece;
+    const GANTRY_LONG unit = GANTRY_GROUP_ID(0) * ((int)GANTRY_LOCAL_SIZE(0) / lanes) + item / lanes;
+    const GANTRY_LONG sequence = gantry_divide_position(unit, plan.parts);
+    GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + sequence_offset(&plan, sequence);
+    const GANTRY_LONG first = (unit - sequence * plan.parts) * plan.piece;
     const GANTRY_LONG end = first + plan.piece < plan.length ? first + plan.piece : plan.length;
     C best = ARG_LOWEST;
     GANTRY_LONG found = first + plan.piece; /* behind every place: a lane that found nothing loses ties */
@@ -193,8 +196,9 @@ GANTRY_KERNEL argmax_row(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SPAN_O
 {
     const GANTRY_LONG start = GANTRY_GROUP_ID(0) * plan.each;
     for (GANTRY_LONG unit = start; unit < start + plan.each && unit < plan.units; unit++) {
-        GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + unit / plan.parts * plan.length;
-        const GANTRY_LONG first = unit % plan.parts * plan.piece;
+        const GANTRY_LONG row = gantry_divide_position(unit, plan.parts);
+        GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * plan.length;
+        const GANTRY_LONG first = (unit - row * plan.parts) * plan.piece;
         const GANTRY_LONG end = first + plan.piece < plan.length ? first + plan.piece : plan.length;
         C best = ARG_LOWEST;
         GANTRY_LONG found = first;
@@ -220,9 +224,10 @@ GANTRY_KERNEL argmax_columns(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_SP
     int place[LANES];
     const GANTRY_LONG start = GANTRY_GROUP_ID(0) * plan.each;
     for (GANTRY_LONG unit = start; unit < start + plan.each && unit < plan.units; unit++) {
-        const GANTRY_LONG part = unit % plan.parts;
-        const GANTRY_LONG column = unit / plan.parts % plan.blocks * LANES;
-        const GANTRY_LONG outer = unit / plan.parts / plan.blocks;
+        const GANTRY_LONG block = gantry_divide_position(unit, plan.parts);
+        const GANTRY_LONG outer = gantry_divide_position(block, plan.blocks);
+        const GANTRY_LONG column = (block - outer * plan.blocks) * LANES;
+        const GANTRY_LONG part = unit - block * plan.parts;
         const GANTRY_LONG first = part * plan.piece;
         const int rows = (int)(first + plan.piece < plan.length ? plan.piece : plan.length - first);
         const int width = (int)(plan.columns - column < LANES ? plan.columns - column : LANES);

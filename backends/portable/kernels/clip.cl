@@ -19,11 +19,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(clip)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL co
     C low, high;
 
     for (int d = (int)p->rank - 1; d > 0; d--) {
-        const GANTRY_LONG at = rest % p->dims[d];
+        const GANTRY_LONG next = gantry_divide_position(rest, p->dims[d]);
+        const GANTRY_LONG at = rest - next * p->dims[d];
 
         lower_at += at * p->strides[1][d];
         upper_at += at * p->strides[2][d];
-        rest /= p->dims[d];
+        rest = next;
     }
     low = GANTRY_WIDEN(lower[lower_at + rest * p->strides[1][0]]);
     high = GANTRY_WIDEN(upper[upper_at + rest * p->strides[2][0]]);

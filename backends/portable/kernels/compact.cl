@@ -105,8 +105,10 @@ GANTRY_ITEM void GANTRY_ITEM_FN(where_write)(GANTRY_GLOBAL const T *x, GANTRY_GL
 
         if (((ulong)x[e] & p->mask) != 0) {
             for (GANTRY_LONG d = p->rank - 1; d >= 0; d--) {
-                out[place * p->rank + d] = rest % p->dims[d];
-                rest /= p->dims[d];
+                const GANTRY_LONG next = gantry_divide_position(rest, p->dims[d]);
+
+                out[place * p->rank + d] = rest - next * p->dims[d];
+                rest = next;
             }
             place++;
         }

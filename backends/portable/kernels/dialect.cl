@@ -2,7 +2,8 @@
  * The dialect of the portable device text: what one source needs in order to be OpenCL C 1.2, C11 and CUDA C (NVRTC).
  *
  * This file comes first. A program for a device is this text followed by others of the folder; C code includes this
- * file and then the ones it uses. It holds no kernels, and no functions beyond the reinterpretation of bits.
+ * file and then the ones it uses. It holds no kernels, and no functions beyond the reinterpretation of bits and the
+ * division of positions.
  *
  * Names given here, in all three languages:
  *   uchar ushort uint ulong    unsigned integers of 8, 16, 32 and 64 bits
@@ -166,3 +167,14 @@ GANTRY_FN double gantry__double_of_bits(ulong bits)
 }
 
 #endif
+
+/* position / size, of places in tensors and sizes: neither is negative. Of 64 bits a division takes a GPU some hundred
+ * instructions, and what is below 2^32 is the rule. NVRTC asks by itself whether 32 bits are enough. */
+GANTRY_FN GANTRY_LONG gantry_divide_position(const GANTRY_LONG position, const GANTRY_LONG size)
+{
+#if defined(__CUDACC__)
+    return position / size;
+#else
+    return ((position | size) >> 32) != 0 ? position / size : (GANTRY_LONG)((uint)position / (uint)size);
+#endif
+}

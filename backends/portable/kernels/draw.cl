@@ -69,13 +69,14 @@ GANTRY_FN int GANTRY_ITEM_FN(is_finite)(const double x)
 GANTRY_ITEM void GANTRY_ITEM_FN(largest)(GANTRY_GLOBAL const T *logits, GANTRY_GLOBAL double *out,
                                          GANTRY_PARAMETERS(gantry_classes_t) p, const GANTRY_LONG i)
 {
-    const GANTRY_LONG first = i % p->chunks * p->chunk;
+    const GANTRY_LONG row = gantry_divide_position(i, p->chunks);
+    const GANTRY_LONG first = (i - row * p->chunks) * p->chunk;
     const GANTRY_LONG end = first + p->chunk < p->classes ? first + p->chunk : p->classes;
-    GANTRY_GLOBAL const T *row = logits + i / p->chunks * p->classes;
+    GANTRY_GLOBAL const T *row_logits = logits + row * p->classes;
     double most = -1.7976931348623157e308;
 
     for (GANTRY_LONG c = first; c < end; c++) {
-        const double x = (double)GANTRY_WIDEN(row[c]);
+        const double x = (double)GANTRY_WIDEN(row_logits[c]);
 
         if (GANTRY_ITEM_FN(is_finite)(x) && x > most) {
             most = x;
@@ -89,8 +90,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(weigh)(GANTRY_GLOBAL const T *logits, GANTRY_GLO
                                        GANTRY_GLOBAL double *sums, GANTRY_GLOBAL double *totals,
                                        GANTRY_PARAMETERS(gantry_classes_t) p, const GANTRY_LONG i)
 {
-    const GANTRY_LONG row = i / p->chunks;
-    const GANTRY_LONG first = i % p->chunks * p->chunk;
+    const GANTRY_LONG row = gantry_divide_position(i, p->chunks);
+    const GANTRY_LONG first = (i - row * p->chunks) * p->chunk;
     const GANTRY_LONG end = first + p->chunk < p->classes ? first + p->chunk : p->classes;
     double most = chunks_largest[row * p->chunks];
     double sum = 0.0;
@@ -146,7 +147,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pick)(GANTRY_GLOBAL const double *sums, GANTRY_G
                                       GANTRY_GLOBAL uchar *out, GANTRY_PARAMETERS(gantry_classes_t) p,
                                       const GANTRY_LONG i)
 {
-    const GANTRY_LONG row = i / p->samples;
+    const GANTRY_LONG row = gantry_divide_position(i, p->samples);
     const gantry_words_t w = gantry_philox(p->low, p->high, (ulong)(i / 2), (uint)p->key, (uint)(p->key >> 32));
     const double u = i % 2 == 0 ? gantry_uniform_f64(w.a, w.b) : gantry_uniform_f64(w.c, w.d);
     GANTRY_GLOBAL const double *above = totals + row * p->chunks;

@@ -272,13 +272,13 @@ GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(ou
                         const gantry_plan_t p GANTRY_FAULT_PARAMETER)
 {
     for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < p.work.count; i += GANTRY_STEP) {
-        ulong rest = (ulong)i;
+        GANTRY_LONG rest = i;
         GANTRY_LONG x_at = 0;
         GANTRY_LONG y_at = 0;
 
         for (int d = (int)p.rank - 1; d >= 0; d--) {
-            const ulong next = gantry_divide_position(rest, (ulong)p.dims[d], p.work.count);
-            const GANTRY_LONG at = (GANTRY_LONG)(rest - next * (ulong)p.dims[d]);
+            const GANTRY_LONG next = gantry_divide_position(rest, p.dims[d]);
+            const GANTRY_LONG at = rest - next * p.dims[d];
 
             x_at += at * p.strides[0][d];
             y_at += at * p.strides[1][d];

@@ -21,7 +21,7 @@ GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPA
     GANTRY_LONG bad = -1; /* the first of this work-item */
 
     while (i < end) {
-        const GANTRY_LONG position = matrix / p.outer * p.picks + pick;
+        const GANTRY_LONG position = gantry_divide_position(matrix, p.outer) * p.picks + pick;
         const GANTRY_LONG index = (GANTRY_LONG)GANTRY_IN(I, indices)[position];
         const GANTRY_LONG left = p.inner - at;
         const GANTRY_LONG length = left < end - i ? left : end - i;
@@ -56,16 +56,16 @@ GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPA
 GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPAN_OUT(out), const gantry_gather_t p, GANTRY_SPAN_OUT(fault))
 {
     for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < GANTRY_END(p.work); i += GANTRY_STEP) {
-        const ulong row = gantry_divide_position((ulong)i, (ulong)p.inner, p.work.count);
-        const GANTRY_LONG at = i - (GANTRY_LONG)row * p.inner;
-        const ulong matrix = gantry_divide_position(row, (ulong)p.picks, p.work.count);
-        const ulong batch = gantry_divide_position(matrix, (ulong)p.outer, p.work.count);
-        const GANTRY_LONG position = (GANTRY_LONG)(row - matrix * (ulong)p.picks + batch * (ulong)p.picks);
+        const GANTRY_LONG row = gantry_divide_position(i, p.inner);
+        const GANTRY_LONG at = i - row * p.inner;
+        const GANTRY_LONG matrix = gantry_divide_position(row, p.picks);
+        const GANTRY_LONG batch = gantry_divide_position(matrix, p.outer);
+        const GANTRY_LONG position = row - (matrix - batch) * p.picks;
         const GANTRY_LONG index = (GANTRY_LONG)GANTRY_IN(I, indices)[position];
         T value = 0;
 
         if (index >= 0 && index < p.limit) {
-            value = GANTRY_IN(T, params)[((GANTRY_LONG)matrix * p.limit + index) * p.inner + at];
+            value = GANTRY_IN(T, params)[(matrix * p.limit + index) * p.inner + at];
         } else {
             GANTRY_FAULT(fault, GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, position);
         }

@@ -47,6 +47,22 @@ extern __shared__ ulong gantry_shared_memory[];
 #define GANTRY_IN(T_, name) ((GANTRY_GLOBAL const T_ *)(name##_base + name##_offset))
 #define GANTRY_OUT(T_, name) ((GANTRY_GLOBAL T_ *)(name##_base + name##_offset))
 
+/* Where the element with this number lies, in an array of any strides. */
+GANTRY_FN GANTRY_LONG gantry_offset(const GANTRY_LONG rank, const GANTRY_LONG *dims, const GANTRY_LONG *strides,
+                                    const GANTRY_LONG number)
+{
+    GANTRY_LONG rest = number;
+    GANTRY_LONG offset = 0;
+
+    for (int d = (int)rank - 1; d > 0; d--) {
+        const GANTRY_LONG next = gantry_divide_position(rest, dims[d]);
+
+        offset += (rest - next * dims[d]) * strides[d];
+        rest = next;
+    }
+    return rank > 0 ? offset + rest * strides[0] : 0;
+}
+
 /* The fault slot (a GANTRY_SPAN_OUT): 16 bytes {uint code; uint input; 64-bit position}. Offenders race; each of them
  * is a true answer as long as all of one launch give the same code and input. */
 #define GANTRY_FAULT_INDEX_OUT_OF_RANGE 1u

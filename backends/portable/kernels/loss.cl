@@ -15,7 +15,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sparse_loss)(GANTRY_GLOBAL const T *log_softmax,
                                              GANTRY_GLOBAL T *backprop, GANTRY_PARAMETERS(gantry_loss_t) p,
                                              GANTRY_GLOBAL uchar *fault, const GANTRY_LONG i)
 {
-    const GANTRY_LONG row = i / p->classes, class_ = i % p->classes;
+    const GANTRY_LONG row = gantry_divide_position(i, p->classes), class_ = i - row * p->classes;
     const GANTRY_LONG label = (GANTRY_LONG)labels[row];
     const int is_valid = label >= 0 && label < p->classes;
     const T nothing = is_valid ? (T)0 : (T)GANTRY_AS_FLOAT(0x7fc00000u);

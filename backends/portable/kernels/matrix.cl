@@ -31,10 +31,10 @@ typedef struct gantry_diagonals_t {
 #ifdef GANTRY_ITEM_TEXT
 
 /* Sets batch, row and first to end, the columns that item i means, in matrices of so many rows. */
-#define GANTRY_FIND_COLUMNS(rows_)                                                                                  \
-    GANTRY_FIND_RUN(p->runs, p->work.count)                                                                         \
-    const GANTRY_LONG batch = (GANTRY_LONG)gantry_divide_position((ulong)line, (ulong)(rows_), p->work.count);      \
-    const GANTRY_LONG row = line - batch * (rows_);                                                                 \
+#define GANTRY_FIND_COLUMNS(rows_)                                      \
+    GANTRY_FIND_RUN(p->runs)                                            \
+    const GANTRY_LONG batch = gantry_divide_position(line, rows_);      \
+    const GANTRY_LONG row = line - batch * (rows_);                     \
     GANTRY_GLOBAL T *outs = out + line * p->runs.size;
 
 GANTRY_ITEM void GANTRY_ITEM_FN(band)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,

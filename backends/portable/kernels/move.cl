@@ -71,13 +71,13 @@ GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const gantry_mov
 GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const gantry_move_t p)
 {
     for (GANTRY_LONG i = GANTRY_FIRST(p.plan.work); i < GANTRY_END(p.plan.work); i += GANTRY_STEP) {
-        ulong rest = (ulong)i;
+        GANTRY_LONG rest = i;
         GANTRY_LONG in_at = p.from;
         GANTRY_LONG out_at = p.to;
 
         for (int d = (int)p.plan.rank - 1; d >= 0; d--) {
-            const ulong next = gantry_divide_position(rest, (ulong)p.plan.dims[d], p.plan.work.count);
-            const GANTRY_LONG at = (GANTRY_LONG)(rest - next * (ulong)p.plan.dims[d]);
+            const GANTRY_LONG next = gantry_divide_position(rest, p.plan.dims[d]);
+            const GANTRY_LONG at = rest - next * p.plan.dims[d];
 
             in_at += at * p.plan.strides[0][d];
             out_at += at * p.plan.strides[1][d];
@@ -116,19 +116,21 @@ typedef struct gantry_tiles_t {
 #define GANTRY_SIDE 32 /* of a square tile */
 
 /* Sets row, column (the tile's first ones) and in_at, out_at (its first element's places). */
-#define GANTRY_FIND_TILE(p, tile)                                                \
-    const GANTRY_LONG column = (tile) % (p).across * (p).tile_columns;           \
-    const GANTRY_LONG row = (tile) / (p).across % (p).down * (p).tile_rows;      \
-    GANTRY_LONG batch = (tile) / (p).across / (p).down;                          \
-    GANTRY_LONG in_at = (p).from + row * (p).row_stride + column;                \
-    GANTRY_LONG out_at = (p).to + column * (p).column_stride + row;              \
-    for (int d = (int)(p).batch_rank - 1; d >= 0; d--) {                         \
-        const GANTRY_LONG at = batch % (p).batch_dims[d];                        \
-        batch /= (p).batch_dims[d];                                              \
-        in_at += at * (p).batch_strides[0][d];                                   \
-        out_at += at * (p).batch_strides[1][d];                                  \
-    }                                                                            \
-    const GANTRY_LONG rows = (p).rows - row < (p).tile_rows ? (p).rows - row : (p).tile_rows; \
+#define GANTRY_FIND_TILE(p, tile)                                                                     \
+    const GANTRY_LONG down_all = gantry_divide_position(tile, (p).across);                           \
+    const GANTRY_LONG column = ((tile) - down_all * (p).across) * (p).tile_columns;                   \
+    GANTRY_LONG batch = gantry_divide_position(down_all, (p).down);                                  \
+    const GANTRY_LONG row = (down_all - batch * (p).down) * (p).tile_rows;                            \
+    GANTRY_LONG in_at = (p).from + row * (p).row_stride + column;                                     \
+    GANTRY_LONG out_at = (p).to + column * (p).column_stride + row;                                   \
+    for (int d = (int)(p).batch_rank - 1; d >= 0; d--) {                                              \
+        const GANTRY_LONG next = gantry_divide_position(batch, (p).batch_dims[d]);                    \
+        const GANTRY_LONG at = batch - next * (p).batch_dims[d];                                      \
+        in_at += at * (p).batch_strides[0][d];                                                        \
+        out_at += at * (p).batch_strides[1][d];                                                       \
+        batch = next;                                                                                 \
+    }                                                                                                 \
+    const GANTRY_LONG rows = (p).rows - row < (p).tile_rows ? (p).rows - row : (p).tile_rows;         \
     const GANTRY_LONG columns = (p).columns - column < (p).tile_columns ? (p).columns - column : (p).tile_columns;
 
 #if GANTRY_SERIAL

@@ -30,8 +30,9 @@ GANTRY_KERNEL one_hot(GANTRY_SPAN_IN(indices), GANTRY_SPAN_IN(on), GANTRY_SPAN_I
                 outs[e] = at + e == index ? on_value : off_value;
             }
         } else {
-            GANTRY_GLOBAL const I *list = GANTRY_IN(I, indices) + row / p.depth * p.suffix + at;
-            const GANTRY_LONG place = row % p.depth;
+            const GANTRY_LONG prefix = gantry_divide_position(row, p.depth);
+            const GANTRY_LONG place = row - prefix * p.depth;
+            GANTRY_GLOBAL const I *list = GANTRY_IN(I, indices) + prefix * p.suffix + at;
             for (GANTRY_LONG e = 0; e < length; e++) {
                 outs[e] = (GANTRY_LONG)list[e] == place ? on_value : off_value;
             }
@@ -50,11 +51,11 @@ GANTRY_KERNEL one_hot(GANTRY_SPAN_IN(indices), GANTRY_SPAN_IN(on), GANTRY_SPAN_I
     const T off_value = GANTRY_IN(T, off)[0];
 
     for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < GANTRY_END(p.work); i += GANTRY_STEP) {
-        const ulong row = gantry_divide_position((ulong)i, (ulong)p.suffix, p.work.count); /* (p, d) */
-        const ulong prefix = gantry_divide_position(row, (ulong)p.depth, p.work.count);
-        const GANTRY_LONG place = (GANTRY_LONG)(row - prefix * (ulong)p.depth);
-        const GANTRY_LONG at = i - (GANTRY_LONG)row * p.suffix;
-        const GANTRY_LONG index = (GANTRY_LONG)GANTRY_IN(I, indices)[(GANTRY_LONG)prefix * p.suffix + at];
+        const GANTRY_LONG row = gantry_divide_position(i, p.suffix); /* (p, d) */
+        const GANTRY_LONG prefix = gantry_divide_position(row, p.depth);
+        const GANTRY_LONG place = row - prefix * p.depth;
+        const GANTRY_LONG at = i - row * p.suffix;
+        const GANTRY_LONG index = (GANTRY_LONG)GANTRY_IN(I, indices)[prefix * p.suffix + at];
 
         GANTRY_OUT(T, out)[i] = index == place ? on_value : off_value;
     }

@@ -5,9 +5,9 @@
 GANTRY_ITEM void GANTRY_ITEM_FN(patches)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                          GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i)
 {
-    const ulong each = (ulong)(p->rows * p->columns * p->channels);
-    const gantry_pixel_t at = gantry_pixel((ulong)i, (ulong)p->out_height, (ulong)p->out_width, each, p->work.count);
-    const gantry_pixel_t in = gantry_pixel((ulong)at.channel, 1, (ulong)p->columns, (ulong)p->channels, p->work.count);
+    const GANTRY_LONG each = p->rows * p->columns * p->channels;
+    const gantry_pixel_t at = gantry_pixel(i, p->out_height, p->out_width, each);
+    const gantry_pixel_t in = gantry_pixel(at.channel, 1, p->columns, p->channels);
     const GANTRY_LONG y = at.y * p->step_y - p->top + in.image * p->spread_y;
     const GANTRY_LONG column = at.x * p->step_x - p->left + in.x * p->spread_x;
 

@@ -116,30 +116,28 @@ typedef struct {
     GANTRY_LONG reduced_strides[4];
 } reduce_level_t;
 
-GANTRY_FN GANTRY_LONG kept_offset(const reduce_level_t *level, GANTRY_LONG index)
+GANTRY_FN GANTRY_LONG row_offset(const reduce_level_t *level, GANTRY_LONG row)
 {
-    if (level->kept_rank == 1) {
-        return index * level->kept_strides[0];
-    }
-    GANTRY_LONG offset = 0;
-    for (int i = (int)level->kept_rank - 1; i >= 0; i--) {
-        offset += index % level->kept_dims[i] * level->kept_strides[i];
-        index /= level->kept_dims[i];
-    }
-    return offset;
+    return gantry_offset(level->reduced_rank, level->reduced_dims, level->reduced_strides, row);
 }
 
-GANTRY_FN GANTRY_LONG row_offset(const reduce_level_t *level, GANTRY_LONG index)
+GANTRY_FN GANTRY_LONG sequence_offset(const reduce_level_t *level, GANTRY_LONG outer)
 {
-    if (level->reduced_rank == 1) {
-        return index * level->reduced_strides[0];
-    }
-    GANTRY_LONG offset = 0;
-    for (int i = (int)level->reduced_rank - 1; i >= 0; i--) {
-        offset += index % level->reduced_dims[i] * level->reduced_strides[i];
-        index /= level->reduced_dims[i];
-    }
-    return offset;
+    return gantry_offset(level->kept_rank, level->kept_dims, level->kept_strides, outer);
+}
+
+/* A chunk, by its number among [outer][chunks]: where the sequence begins, and the chunk's first row. */
+typedef struct {
+    GANTRY_LONG offset, row;
+} chunk_t;
+
+GANTRY_FN chunk_t find_chunk(const reduce_level_t *level, GANTRY_LONG number)
+{
+    const GANTRY_LONG outer = gantry_divide_position(number, level->chunks);
+    chunk_t chunk;
+    chunk.offset = sequence_offset(level, outer);
+    chunk.row = (number - outer * level->chunks) * CHUNK;
+    return chunk;
 }
 
 /* out[at] = the result for value, in the type that out holds. */
@@ -264,14 +262,13 @@ GANTRY_KERNEL reduce_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduc
     const int item = (int)GANTRY_LOCAL_ID(0);
     const int lanes = (int)level.lanes;
     const int lane = item % lanes;
-    const GANTRY_LONG unit = GANTRY_GROUP_ID(0) * (GANTRY_LOCAL_SIZE(0) / lanes) + item / lanes;
+    const GANTRY_LONG unit = GANTRY_GROUP_ID(0) * ((int)GANTRY_LOCAL_SIZE(0) / lanes) + item / lanes;
     ACC sum = REDUCE_IDENTITY;
     if (unit < level.units) {
-        const GANTRY_LONG sequence = unit / level.columns;
-        const GANTRY_LONG row = sequence % level.chunks * CHUNK;
-        GANTRY_GLOBAL const T *x =
-            GANTRY_IN(T, in) + kept_offset(&level, sequence / level.chunks) + unit % level.columns;
-        sum = lane_sum(x, &level, row + lane, row + chunk_rows(&level, row));
+        const GANTRY_LONG number = gantry_divide_position(unit, level.columns);
+        const chunk_t chunk = find_chunk(&level, number);
+        GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + chunk.offset + (unit - number * level.columns);
+        sum = lane_sum(x, &level, chunk.row + lane, chunk.row + chunk_rows(&level, chunk.row));
     }
     sums[item] = sum;
     GANTRY_BARRIER();
@@ -322,7 +319,8 @@ GANTRY_KERNEL reduce_few(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_
     const int chunks = (int)level.chunks;
     const GANTRY_LONG unit = GANTRY_GROUP_ID(0);
     const GANTRY_LONG row = part * PART_ROWS * LANES + lane;
-    GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + kept_offset(&level, unit / level.columns) + unit % level.columns;
+    const GANTRY_LONG outer = gantry_divide_position(unit, level.columns);
+    GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + sequence_offset(&level, outer) + (unit - outer * level.columns);
     load_part(values, x, &level, row);
     sums[item] = REDUCE_IDENTITY;
     GANTRY_BARRIER();
@@ -365,13 +363,14 @@ GANTRY_KERNEL reduce_few(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_
         const int width = GROUP_MOST / APART;                                                                        \
         const int item = (int)GANTRY_LOCAL_ID(0);                                                                    \
         const int r = item / width;                                                                                  \
-        const GANTRY_LONG sequence = GANTRY_GROUP_ID(0) / level.blocks;                                              \
-        const GANTRY_LONG column = GANTRY_GROUP_ID(0) % level.blocks * width + item % width;                         \
-        const GANTRY_LONG row = sequence % level.chunks * CHUNK;                                                     \
+        const GANTRY_LONG number = gantry_divide_position(GANTRY_GROUP_ID(0), level.blocks);                         \
+        const GANTRY_LONG column = (GANTRY_GROUP_ID(0) - number * level.blocks) * width + item % width;              \
+        const chunk_t chunk = find_chunk(&level, number);                                                            \
+        const GANTRY_LONG row = chunk.row;                                                                           \
         const GANTRY_LONG end = column < level.columns ? row + chunk_rows(&level, row) : row;                        \
         const GANTRY_LONG step = level.reduced_strides[0] * APART;                                                   \
-        GANTRY_GLOBAL const T *p = GANTRY_IN(T, in) + kept_offset(&level, sequence / level.chunks) + column +      \
-                                    (row + r) * level.reduced_strides[0];                                            \
+        GANTRY_GLOBAL const T *p =                                                                                   \
+            GANTRY_IN(T, in) + chunk.offset + column + (row + r) * level.reduced_strides[0];                         \
         GANTRY_LONG left = end - row - r;                                                                            \
         ACC own[LANES / APART];                                                                                      \
         ACC values[AT_ONCE];                                                                                          \
@@ -408,7 +407,7 @@ GANTRY_KERNEL reduce_few(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_
             GANTRY_BARRIER();                                                                                        \
         }                                                                                                            \
         if (r == 0 && column < level.columns) {                                                                      \
-            PUT(sequence * level.columns + column, own[0]);                        \
+            PUT(number * level.columns + column, own[0]);                                                            \
         }                                                                                                            \
     }
 
@@ -492,12 +491,12 @@ GANTRY_KERNEL reduce_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce
     if (unit >= level.units) {
         return;
     }
-    const GANTRY_LONG sequence = unit / level.columns;
-    const GANTRY_LONG row = sequence % level.chunks * CHUNK;
-    GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + kept_offset(&level, sequence / level.chunks) + unit % level.columns;
+    const GANTRY_LONG number = gantry_divide_position(unit, level.columns);
+    const chunk_t chunk = find_chunk(&level, number);
+    GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + chunk.offset + (unit - number * level.columns);
     const ACC sum = level.length <= LANES && level.reduced_rank == 1
                         ? item_of_lanes(x, level.reduced_strides[0], (int)level.length)
-                        : item_of_chunk(x, &level, row, chunk_rows(&level, row));
+                        : item_of_chunk(x, &level, chunk.row, chunk_rows(&level, chunk.row));
     PUT(unit, sum);
 }
 
@@ -571,7 +570,8 @@ GANTRY_FN void narrow_chunk(ACC *acc, GANTRY_GLOBAL const T *x, const reduce_lev
     }
     while (rows > 0) {
         GANTRY_GLOBAL const T *p = x + row_offset(level, row);
-        GANTRY_LONG piece = run - row % run < rows ? run - row % run : rows;
+        const GANTRY_LONG left = (gantry_divide_position(row, run) + 1) * run - row;
+        const GANTRY_LONG piece = left < rows ? left : rows;
         GANTRY_LONG count = piece * columns;
         row += piece;
         rows -= piece;
@@ -598,8 +598,8 @@ GANTRY_KERNEL reduce_narrow(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const redu
     const int columns = (int)level.columns;
     const GANTRY_LONG first = GANTRY_GROUP_ID(0) * level.each;
     for (GANTRY_LONG unit = first; unit < first + level.each && unit < level.units; unit++) {
-        GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + kept_offset(&level, unit / level.chunks);
-        narrow_chunk(acc, x, &level, unit % level.chunks * CHUNK);
+        const chunk_t chunk = find_chunk(&level, unit);
+        narrow_chunk(acc, GANTRY_IN(T, in) + chunk.offset, &level, chunk.row);
         for (int i = 0; i < columns; i++) {
             PUT(unit * columns + i, acc[i]);
         }
@@ -686,13 +686,13 @@ GANTRY_KERNEL reduce_wide(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce
     ACC sums[8 * BLOCK];
     const GANTRY_LONG first = GANTRY_GROUP_ID(0) * level.each;
     for (GANTRY_LONG unit = first; unit < first + level.each && unit < level.units; unit++) {
-        const GANTRY_LONG sequence = unit / level.blocks;
-        const GANTRY_LONG column = unit % level.blocks * BLOCK;
+        const GANTRY_LONG number = gantry_divide_position(unit, level.blocks);
+        const GANTRY_LONG column = (unit - number * level.blocks) * BLOCK;
         const int width = (int)(level.columns - column < BLOCK ? level.columns - column : BLOCK);
-        GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + kept_offset(&level, sequence / level.chunks) + column;
-        const ACC *sum = wide_chunk(sums, x, &level, sequence % level.chunks * CHUNK, width);
+        const chunk_t chunk = find_chunk(&level, number);
+        const ACC *sum = wide_chunk(sums, GANTRY_IN(T, in) + chunk.offset + column, &level, chunk.row, width);
         for (int i = 0; i < width; i++) {
-            PUT(sequence * level.columns + column + i, sum[i]);
+            PUT(number * level.columns + column + i, sum[i]);
         }
     }
 }

@@ -14,7 +14,6 @@ typedef struct gantry_remap_t {
     GANTRY_LONG rank;       /* at least 1 */
     gantry_runs_t runs;     /* of the output's last dimension */
     GANTRY_LONG edge;       /* mirror: 1 when the outermost element is repeated, else 0 */
-    GANTRY_LONG most_place; /* wrap: no index plus offset is above */
     ulong value;            /* border: its bits */
     GANTRY_LONG dims[8];    /* of the output */
     GANTRY_LONG sizes[8];   /* of the input */
@@ -28,15 +27,15 @@ typedef struct gantry_remap_t {
 /* Sets first and end (the item's part of its row), row_size and offset (of the last dimension), and outs, the row; does
  * `use_place`, statements, for every other dimension d, `place` being the output's index and the offset. */
 #define GANTRY_FIND_PLACES(use_place)                                                              \
-    GANTRY_FIND_RUN(p->runs, p->work.count)                                                        \
+    GANTRY_FIND_RUN(p->runs)                                                                       \
     const int last = (int)p->rank - 1;                                                             \
     const GANTRY_LONG row_size = p->sizes[last];                                                   \
     const GANTRY_LONG offset = p->offsets[last];                                                   \
     GANTRY_GLOBAL T *outs = out + line * p->runs.size;                                             \
-    ulong rest = (ulong)line;                                                                      \
+    GANTRY_LONG rest = line;                                                                       \
     for (int d = last - 1; d >= 0; d--) {                                                          \
-        const ulong next = gantry_divide_position(rest, (ulong)p->dims[d], p->work.count);         \
-        const GANTRY_LONG place = (GANTRY_LONG)(rest - next * (ulong)p->dims[d]) + p->offsets[d];  \
+        const GANTRY_LONG next = gantry_divide_position(rest, p->dims[d]);                         \
+        const GANTRY_LONG place = rest - next * p->dims[d] + p->offsets[d];                        \
         rest = next;                                                                               \
         use_place                                                                                  \
     }
@@ -82,8 +81,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(mirror)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL 
 }
 GANTRY_ITEMS_1_1(mirror, T, T, gantry_remap_t)
 
-#define GANTRY_WRAP(place, size) \
-    ((place) - (GANTRY_LONG)gantry_divide_position((ulong)(place), (ulong)(size), p->most_place) * (size))
+#define GANTRY_WRAP(place, size) ((place) - gantry_divide_position(place, size) * (size))
 
 GANTRY_ITEM void GANTRY_ITEM_FN(wrap)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                       GANTRY_PARAMETERS(gantry_remap_t) p, const GANTRY_LONG i)

@@ -80,28 +80,22 @@ GANTRY_ITEM C GANTRY_ITEM_FN(scan_join)(const C a, const C b, const GANTRY_LONG 
 }
 
 /* Elements of chunk i, and where its first one in the scan's direction lies. */
-GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(chunk_length)(GANTRY_PARAMETERS(gantry_scan_t) p, const GANTRY_LONG i)
-{
-    const GANTRY_LONG left = p->length - i / p->columns % p->chunks * GANTRY_SCAN_CHUNK;
-
-    return left < GANTRY_SCAN_CHUNK ? left : GANTRY_SCAN_CHUNK;
-}
-
-GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(chunk_start)(GANTRY_PARAMETERS(gantry_scan_t) p, const GANTRY_LONG i)
-{
-    const GANTRY_LONG first = i / p->columns % p->chunks * GANTRY_SCAN_CHUNK;
-    const GANTRY_LONG row = p->reverse ? p->length - 1 - first : first;
-
-    return (i / p->columns / p->chunks * p->length + row) * p->columns + i % p->columns;
-}
+#define GANTRY_FIND_CHUNK                                                                            \
+    const GANTRY_LONG chunk = gantry_divide_position(i, p->columns); /* of all sequences' chunks */  \
+    const GANTRY_LONG outer = gantry_divide_position(chunk, p->chunks);                              \
+    const GANTRY_LONG first = (chunk - outer * p->chunks) * GANTRY_SCAN_CHUNK;                       \
+    const GANTRY_LONG row = p->reverse ? p->length - 1 - first : first;                              \
+    const GANTRY_LONG start = (outer * p->length + row) * p->columns + i - chunk * p->columns;       \
+    const GANTRY_LONG left = p->length - first;                                                      \
+    const GANTRY_LONG length = left < GANTRY_SCAN_CHUNK ? left : GANTRY_SCAN_CHUNK;
 
 /* The totals of all chunks. */
 GANTRY_ITEM void GANTRY_ITEM_FN(scan_totals)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL C *totals,
                                              GANTRY_PARAMETERS(gantry_scan_t) p, const GANTRY_LONG i)
 {
-    const GANTRY_LONG length = GANTRY_ITEM_FN(chunk_length)(p, i);
+    GANTRY_FIND_CHUNK
     const GANTRY_LONG step = p->reverse ? -p->columns : p->columns;
-    GANTRY_LONG at = GANTRY_ITEM_FN(chunk_start)(p, i);
+    GANTRY_LONG at = start;
     C total = GANTRY_ITEM_FN(scan_identity)(p->operation);
 
     for (GANTRY_LONG k = 0; k < length; k++, at += step) {
@@ -116,9 +110,9 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_rows)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
                                            GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_scan_t) p,
                                            const GANTRY_LONG i)
 {
-    const GANTRY_LONG length = GANTRY_ITEM_FN(chunk_length)(p, i);
+    GANTRY_FIND_CHUNK
     const GANTRY_LONG step = p->reverse ? -p->columns : p->columns;
-    GANTRY_LONG at = GANTRY_ITEM_FN(chunk_start)(p, i);
+    GANTRY_LONG at = start;
     C sum = p->chunks > 1 ? before[i] : GANTRY_ITEM_FN(scan_identity)(p->operation);
 
     for (GANTRY_LONG k = 0; k < length; k++, at += step) {
@@ -129,5 +123,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_rows)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
     }
 }
 GANTRY_ITEMS_2_1(scan_rows, T, C, T, gantry_scan_t)
+
+#undef GANTRY_FIND_CHUNK
 
 #endif

@@ -60,10 +60,10 @@ GANTRY_ITEM void GANTRY_ITEM_FN(gather_nd)(GANTRY_GLOBAL const T *params, GANTRY
                                            GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_slices_t) p,
                                            GANTRY_GLOBAL uchar *fault, const GANTRY_LONG i)
 {
-    const GANTRY_LONG row = i / p->inner;
+    const GANTRY_LONG row = gantry_divide_position(i, p->inner);
     const GANTRY_LONG slice = GANTRY_ITEM_FN(find_slice)(indices, p, row);
 
-    out[i] = slice < 0 ? (T)0 : params[slice * p->inner + i % p->inner];
+    out[i] = slice < 0 ? (T)0 : params[slice * p->inner + i - row * p->inner];
     if (slice < 0 && !p->ignores_bad) {
         GANTRY_ITEM_FAULT(fault, GANTRY_FAULT_INDEX_OUT_OF_RANGE, p->input, row);
     }
@@ -92,7 +92,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(segment_keys)(GANTRY_GLOBAL const uchar *ids, GA
     const int is_dropped = id < 0 ? p->drops_negative != 0 : p->drops_large != 0;
     const int falls = p->is_sorted && i > 0 && id < GANTRY_GET_INDEX(ids, p->is_wide, i - 1);
 
-    keys[i] = is_outside || falls ? GANTRY_NO_SLICE : (uint)(i / p->per_row * p->limit + id);
+    keys[i] = is_outside || falls ? GANTRY_NO_SLICE : (uint)(gantry_divide_position(i, p->per_row) * p->limit + id);
     if (falls || (is_outside && !is_dropped)) {
         GANTRY_ITEM_FAULT(fault, GANTRY_FAULT_INDEX_OUT_OF_RANGE, p->input, i);
     }
@@ -104,7 +104,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scatter_last)(GANTRY_GLOBAL const uint *keys, GA
                                               GANTRY_GLOBAL const T *updates, GANTRY_GLOBAL T *out,
                                               GANTRY_PARAMETERS(gantry_scatter_last_t) p, const GANTRY_LONG i)
 {
-    const GANTRY_LONG at = i / p->inner, e = i % p->inner;
+    const GANTRY_LONG at = gantry_divide_position(i, p->inner), e = i - at * p->inner;
     const uint key = keys[at];
 
     if (key != GANTRY_NO_SLICE && (at + 1 == p->count || keys[at + 1] != key)) {

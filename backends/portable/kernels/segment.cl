@@ -48,7 +48,7 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_alike)(GANTRY_GLOBAL const uint *ke
                                           GANTRY_GLOBAL const T *updates, GANTRY_GLOBAL T *out,                     \
                                           GANTRY_PARAMETERS(gantry_combine_t) p, const GANTRY_LONG i)               \
     {                                                                                                               \
-        const GANTRY_LONG first = i / p->inner, e = i % p->inner;                                                   \
+        const GANTRY_LONG first = gantry_divide_position(i, p->inner), e = i - first * p->inner;                    \
         const uint key = keys[first];                                                                               \
                                                                                                                     \
         if (key != GANTRY_NO_SLICE && (first == 0 || keys[first - 1] != key)) {                                     \

@@ -45,14 +45,14 @@ GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPA
                         const gantry_plan_t p)
 {
     for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < GANTRY_END(p.work); i += GANTRY_STEP) {
-        ulong rest = (ulong)i;
+        GANTRY_LONG rest = i;
         GANTRY_LONG condition_at = 0;
         GANTRY_LONG x_at = 0;
         GANTRY_LONG y_at = 0;
 
         for (int d = (int)p.rank - 1; d >= 0; d--) {
-            const ulong next = gantry_divide_position(rest, (ulong)p.dims[d], p.work.count);
-            const GANTRY_LONG at = (GANTRY_LONG)(rest - next * (ulong)p.dims[d]);
+            const GANTRY_LONG next = gantry_divide_position(rest, p.dims[d]);
+            const GANTRY_LONG at = rest - next * p.dims[d];
 
             condition_at += at * p.strides[0][d];
             x_at += at * p.strides[1][d];

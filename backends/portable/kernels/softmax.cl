@@ -76,7 +76,7 @@ GANTRY_KERNEL softmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANT
     const int item = (int)GANTRY_LOCAL_ID(0);
     const int lanes = (int)row_lanes;
     const int lane = item % lanes;
-    const GANTRY_LONG row = GANTRY_GROUP_ID(0) * (GANTRY_LOCAL_SIZE(0) / lanes) + item / lanes;
+    const GANTRY_LONG row = GANTRY_GROUP_ID(0) * ((int)GANTRY_LOCAL_SIZE(0) / lanes) + item / lanes;
     const GANTRY_LONG first = row < rows ? lane : length; /* without a row, to the barriers only */
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * length;
     GANTRY_GLOBAL T *y = GANTRY_OUT(T, out) + row * length;
@@ -258,8 +258,8 @@ GANTRY_KERNEL softmax_turned(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GAN
 GANTRY_KERNEL softmax_terms(GANTRY_SPAN_IN(in), GANTRY_SPAN_IN(largest), GANTRY_SPAN_OUT(terms),
                             const GANTRY_LONG length, const GANTRY_LONG pieces)
 {
-    const GANTRY_LONG row = GANTRY_GROUP_ID(0) / pieces;
-    const GANTRY_LONG first = GANTRY_GROUP_ID(0) % pieces * PIECE;
+    const GANTRY_LONG row = gantry_divide_position(GANTRY_GROUP_ID(0), pieces);
+    const GANTRY_LONG first = (GANTRY_GROUP_ID(0) - row * pieces) * PIECE;
     const int count = (int)(length - first < PIECE ? length - first : PIECE);
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * length + first;
     GANTRY_GLOBAL C *e = GANTRY_OUT(C, terms) + row * length + first;
@@ -273,8 +273,8 @@ GANTRY_KERNEL softmax_terms(GANTRY_SPAN_IN(in), GANTRY_SPAN_IN(largest), GANTRY_
 GANTRY_KERNEL softmax_result(GANTRY_SPAN_IN(in), GANTRY_SPAN_IN(largest), GANTRY_SPAN_IN(sum), GANTRY_SPAN_OUT(out),
                              const GANTRY_LONG length, const GANTRY_LONG pieces)
 {
-    const GANTRY_LONG row = GANTRY_GROUP_ID(0) / pieces;
-    const GANTRY_LONG first = GANTRY_GROUP_ID(0) % pieces * PIECE;
+    const GANTRY_LONG row = gantry_divide_position(GANTRY_GROUP_ID(0), pieces);
+    const GANTRY_LONG first = (GANTRY_GROUP_ID(0) - row * pieces) * PIECE;
     const int count = (int)(length - first < PIECE ? length - first : PIECE);
     GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * length + first;
     GANTRY_GLOBAL T *y = GANTRY_OUT(T, out) + row * length + first;

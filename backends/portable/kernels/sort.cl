@@ -86,10 +86,10 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sort_runs)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
                                            GANTRY_GLOBAL int *positions, GANTRY_PARAMETERS(gantry_sort_runs_t) p,
                                            const GANTRY_LONG i)
 {
-    const GANTRY_LONG row = i / p->runs, begin = i % p->runs * GANTRY_SORT_RUN;
-    const GANTRY_LONG rest = p->length - begin;
+    const GANTRY_LONG row = gantry_divide_position(i, p->runs), begin = (i - row * p->runs) * GANTRY_SORT_RUN;
+    const GANTRY_LONG outer = gantry_divide_position(row, p->inner), rest = p->length - begin;
     const int count = rest < GANTRY_SORT_RUN ? (int)rest : GANTRY_SORT_RUN;
-    GANTRY_GLOBAL const T *in = x + (row / p->inner * p->length + begin) * p->inner + row % p->inner;
+    GANTRY_GLOBAL const T *in = x + (outer * p->length + begin) * p->inner + row - outer * p->inner;
     GANTRY_GLOBAL K *out_keys = keys + row * p->length + begin;
     GANTRY_GLOBAL int *out_positions = positions + row * p->length + begin;
     K key[GANTRY_SORT_RUN];
@@ -140,8 +140,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sort_merge)(GANTRY_GLOBAL const K *keys, GANTRY_
                                             GANTRY_GLOBAL K *out_keys, GANTRY_GLOBAL int *out_positions,
                                             GANTRY_PARAMETERS(gantry_sort_merge_t) p, const GANTRY_LONG i)
 {
-    const GANTRY_LONG row = i / p->pieces, begin = i % p->pieces * GANTRY_SORT_PIECE;
-    const GANTRY_LONG pair = begin / p->out_width, diagonal = begin % p->out_width;
+    const GANTRY_LONG row = gantry_divide_position(i, p->pieces), begin = (i - row * p->pieces) * GANTRY_SORT_PIECE;
+    const GANTRY_LONG pair = gantry_divide_position(begin, p->out_width), diagonal = begin - pair * p->out_width;
     const GANTRY_LONG start = pair * 2 * p->width, rest = p->length - start;
     const GANTRY_LONG a_count = rest < p->width ? rest : p->width;
     const GANTRY_LONG b_count = rest < 2 * p->width ? rest - a_count : p->width;
@@ -164,30 +164,26 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sort_merge)(GANTRY_GLOBAL const K *keys, GANTRY_
 }
 GANTRY_ITEMS_2_2(sort_merge, K, int, K, int, gantry_sort_merge_t)
 
-/* The row and the place in it of element i of an output of rows that lie inner elements apart. */
-GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(sort_position)(GANTRY_GLOBAL const int *positions,
-                                                      GANTRY_PARAMETERS(gantry_sort_take_t) p, const GANTRY_LONG i)
-{
-    const GANTRY_LONG outer = i / (p->kept * p->inner);
-
-    return positions[(outer * p->inner + i % p->inner) * p->stride + i / p->inner % p->kept];
-}
+/* For element i of an output of rows that lie inner elements apart: position, in its row, and e, among the inner. */
+#define GANTRY_FIND_POSITION                                                                                   \
+    const GANTRY_LONG place = gantry_divide_position(i, p->inner), e = i - place * p->inner;                   \
+    const GANTRY_LONG outer = gantry_divide_position(place, p->kept);                                          \
+    const GANTRY_LONG position = positions[(outer * p->inner + e) * p->stride + place - outer * p->kept];
 
 GANTRY_ITEM void GANTRY_ITEM_FN(sort_values)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const int *positions,
                                              GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_sort_take_t) p,
                                              const GANTRY_LONG i)
 {
-    const GANTRY_LONG outer = i / (p->kept * p->inner);
-    const GANTRY_LONG position = GANTRY_ITEM_FN(sort_position)(positions, p, i);
-
-    out[i] = x[(outer * p->length + position) * p->inner + i % p->inner];
+    GANTRY_FIND_POSITION
+    out[i] = x[(outer * p->length + position) * p->inner + e];
 }
 GANTRY_ITEMS_2_1(sort_values, T, int, T, gantry_sort_take_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(sort_indices)(GANTRY_GLOBAL const int *positions, GANTRY_GLOBAL uchar *out,
                                               GANTRY_PARAMETERS(gantry_sort_take_t) p, const GANTRY_LONG i)
 {
-    GANTRY_PUT_INDEX(out, p->is_wide, i, GANTRY_ITEM_FN(sort_position)(positions, p, i));
+    GANTRY_FIND_POSITION
+    GANTRY_PUT_INDEX(out, p->is_wide, i, position);
 }
 GANTRY_ITEMS_1_1(sort_indices, int, uchar, gantry_sort_take_t)
 
@@ -196,7 +192,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sort_bound)(GANTRY_GLOBAL const T *sorted, GANTR
                                             GANTRY_GLOBAL uchar *out, GANTRY_PARAMETERS(gantry_sort_bound_t) p,
                                             const GANTRY_LONG i)
 {
-    GANTRY_GLOBAL const T *row = sorted + i / p->values * p->length;
+    GANTRY_GLOBAL const T *row = sorted + gantry_divide_position(i, p->values) * p->length;
     const K value = GANTRY_ITEM_FN(sort_key)(values[i], &p->order);
     GANTRY_LONG low = 0, high = p->length;
 
@@ -221,7 +217,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(in_top_count)(GANTRY_GLOBAL const T *predictions
                                               GANTRY_GLOBAL GANTRY_LONG *counts, GANTRY_PARAMETERS(gantry_in_top_t) p,
                                               const GANTRY_LONG i)
 {
-    const GANTRY_LONG row = i / p->chunks, begin = i % p->chunks * GANTRY_SORT_CHUNK;
+    const GANTRY_LONG row = gantry_divide_position(i, p->chunks), begin = (i - row * p->chunks) * GANTRY_SORT_CHUNK;
     const GANTRY_LONG end = begin + GANTRY_SORT_CHUNK < p->classes ? begin + GANTRY_SORT_CHUNK : p->classes;
     const GANTRY_LONG target = GANTRY_GET_INDEX(targets, p->is_wide, row);
     const int is_class = target >= 0 && target < p->classes;
@@ -250,6 +246,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(in_top)(GANTRY_GLOBAL const GANTRY_LONG *counts,
 }
 GANTRY_ITEMS_1_1(in_top, GANTRY_LONG, uchar, gantry_in_top_t)
 
+#undef GANTRY_FIND_POSITION
 #undef K
 
 #endif

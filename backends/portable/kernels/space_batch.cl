@@ -9,9 +9,8 @@
 typedef struct gantry_space_batch_t {
     gantry_work_t work;
     gantry_runs_t runs;
-    GANTRY_LONG most_place; /* no position of an element or in a dimension is above */
-    GANTRY_LONG rank;       /* dimensions that are cut; at least 1 */
-    GANTRY_LONG batch;      /* of the space */
+    GANTRY_LONG rank;      /* dimensions that are cut; at least 1 */
+    GANTRY_LONG batch;     /* of the space */
     GANTRY_LONG inner;
     GANTRY_LONG lines;     /* the product of `counts` but the last */
     GANTRY_LONG space[8];  /* of each dimension its size, */
@@ -23,29 +22,27 @@ typedef struct gantry_space_batch_t {
 
 #ifdef GANTRY_ITEM_TEXT
 
-#define GANTRY_DIVIDE(place, size) (GANTRY_LONG)gantry_divide_position((ulong)(place), (ulong)(size), p->most_place)
-
 GANTRY_ITEM void GANTRY_ITEM_FN(space_to_batch)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                                 GANTRY_PARAMETERS(gantry_space_batch_t) p, const GANTRY_LONG i)
 {
-    GANTRY_FIND_RUN(p->runs, p->work.count)
+    GANTRY_FIND_RUN(p->runs)
     const int last = (int)p->rank - 1;
-    const GANTRY_LONG part = GANTRY_DIVIDE(line, p->lines);
-    GANTRY_LONG cell = line - part * p->lines;         /* q of the dimensions not done yet */
-    GANTRY_LONG place = GANTRY_DIVIDE(part, p->batch); /* k of them */
+    const GANTRY_LONG part = gantry_divide_position(line, p->lines);
+    GANTRY_LONG cell = line - part * p->lines;                  /* q of the dimensions not done yet */
+    GANTRY_LONG place = gantry_divide_position(part, p->batch); /* k of them */
     const GANTRY_LONG image = part - place * p->batch;
-    GANTRY_LONG next = GANTRY_DIVIDE(place, p->blocks[last]);
+    GANTRY_LONG next = gantry_divide_position(place, p->blocks[last]);
     const GANTRY_LONG start = place - next * p->blocks[last] - p->starts[last];
     GANTRY_LONG stride = p->space[last];
     GANTRY_LONG from = 0;
     int is_inside = 1;
 
     for (int d = last - 1; d >= 0; d--) {
-        const GANTRY_LONG rest = GANTRY_DIVIDE(cell, p->counts[d]);
+        const GANTRY_LONG rest = gantry_divide_position(cell, p->counts[d]);
         GANTRY_LONG s = (cell - rest * p->counts[d]) * p->blocks[d] - p->starts[d];
 
         place = next;
-        next = GANTRY_DIVIDE(place, p->blocks[d]);
+        next = gantry_divide_position(place, p->blocks[d]);
         s += place - next * p->blocks[d];
         is_inside = is_inside && s >= 0 && s < p->space[d];
         from += s * stride;
@@ -54,7 +51,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(space_to_batch)(GANTRY_GLOBAL const T *x, GANTRY
     }
     from += image * stride;
 
-    GANTRY_LONG s = GANTRY_DIVIDE(first, p->inner);
+    GANTRY_LONG s = gantry_divide_position(first, p->inner);
     GANTRY_LONG c = first - s * p->inner;
     s = s * p->blocks[last] + start;
     for (GANTRY_LONG e = first; e < end; e++) {
@@ -73,7 +70,7 @@ GANTRY_ITEMS_1_1(space_to_batch, T, T, gantry_space_batch_t)
 GANTRY_ITEM void GANTRY_ITEM_FN(batch_to_space)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                                 GANTRY_PARAMETERS(gantry_space_batch_t) p, const GANTRY_LONG i)
 {
-    GANTRY_FIND_RUN(p->runs, p->work.count)
+    GANTRY_FIND_RUN(p->runs)
     const int last = (int)p->rank - 1;
     const GANTRY_LONG block = p->blocks[last];
     GANTRY_LONG rest = line;
@@ -83,9 +80,9 @@ GANTRY_ITEM void GANTRY_ITEM_FN(batch_to_space)(GANTRY_GLOBAL const T *x, GANTRY
     GANTRY_LONG places = block;
 
     for (int d = last - 1; d >= 0; d--) {
-        const GANTRY_LONG next = GANTRY_DIVIDE(rest, p->space[d]);
+        const GANTRY_LONG next = gantry_divide_position(rest, p->space[d]);
         const GANTRY_LONG at = rest - next * p->space[d] + p->starts[d];
-        const GANTRY_LONG q = GANTRY_DIVIDE(at, p->blocks[d]);
+        const GANTRY_LONG q = gantry_divide_position(at, p->blocks[d]);
 
         from += q * stride;
         stride *= p->counts[d];
@@ -95,8 +92,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(batch_to_space)(GANTRY_GLOBAL const T *x, GANTRY
     }
     from += (place * p->batch + rest) * stride;
 
-    const GANTRY_LONG s = GANTRY_DIVIDE(first, p->inner);
-    GANTRY_LONG q = GANTRY_DIVIDE(s + p->starts[last], block);
+    const GANTRY_LONG s = gantry_divide_position(first, p->inner);
+    GANTRY_LONG q = gantry_divide_position(s + p->starts[last], block);
     GANTRY_LONG k = s + p->starts[last] - q * block;
     GANTRY_LONG c = first - s * p->inner;
     for (GANTRY_LONG e = first; e < end; e++) {

@@ -21,17 +21,16 @@ typedef struct gantry_pixel_t {
     GANTRY_LONG image, y, x, channel;
 } gantry_pixel_t;
 
-GANTRY_FN gantry_pixel_t gantry_pixel(ulong position, ulong height, ulong width, ulong channels, GANTRY_LONG count)
+GANTRY_FN gantry_pixel_t gantry_pixel(GANTRY_LONG position, GANTRY_LONG height, GANTRY_LONG width, GANTRY_LONG channels)
 {
-    const ulong column = gantry_divide_position(position, channels, count);
-    const ulong row = gantry_divide_position(column, width, count);
-    const ulong image = gantry_divide_position(row, height, count);
+    const GANTRY_LONG column = gantry_divide_position(position, channels);
+    const GANTRY_LONG row = gantry_divide_position(column, width);
     gantry_pixel_t pixel;
 
-    pixel.channel = (GANTRY_LONG)(position - column * channels);
-    pixel.x = (GANTRY_LONG)(column - row * width);
-    pixel.y = (GANTRY_LONG)(row - image * height);
-    pixel.image = (GANTRY_LONG)image;
+    pixel.image = gantry_divide_position(row, height);
+    pixel.channel = position - column * channels;
+    pixel.x = column - row * width;
+    pixel.y = row - pixel.image * height;
     return pixel;
 }
 
@@ -48,10 +47,10 @@ typedef struct gantry_reach_t {
 
 GANTRY_FN gantry_reach_t gantry_reach(GANTRY_LONG place, GANTRY_LONG spread, GANTRY_LONG elements, GANTRY_LONG size)
 {
-    const GANTRY_LONG left = size > place ? (size - place + spread - 1) / spread : 0;
+    const GANTRY_LONG left = size > place ? gantry_divide_position(size - place + spread - 1, spread) : 0;
     gantry_reach_t reach;
 
-    reach.first = place < 0 ? (spread - 1 - place) / spread : 0;
+    reach.first = place < 0 ? gantry_divide_position(spread - 1 - place, spread) : 0;
     reach.end = left < elements ? left : elements;
     return reach;
 }
@@ -69,7 +68,7 @@ GANTRY_FN gantry_view_t gantry_view(const gantry_window_t *p, GANTRY_LONG innerm
 {
     gantry_view_t view;
 
-    view.at = gantry_pixel((ulong)i, (ulong)p->out_height, (ulong)p->out_width, (ulong)innermost, p->work.count);
+    view.at = gantry_pixel(i, p->out_height, p->out_width, innermost);
     view.top = view.at.y * p->step_y - p->top;
     view.left = view.at.x * p->step_x - p->left;
     view.rows = gantry_reach(view.top, p->spread_y, p->rows, p->height);

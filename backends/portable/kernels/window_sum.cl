@@ -31,9 +31,10 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
     const GANTRY_LONG filters = (p->planes != 0 ? p->planes : p->channels) * p->depth;
     const GANTRY_LONG innermost = p->planes != 0 ? 1 : filters;
     const gantry_view_t view = gantry_view(p, innermost, i);
-    const GANTRY_LONG own = p->planes != 0 ? view.at.image % filters : view.at.channel; /* which filter */
-    const GANTRY_LONG image = p->planes != 0 ? view.at.image / p->depth : view.at.image;
-    const GANTRY_LONG channel = p->planes != 0 ? 0 : own / p->depth;
+    const GANTRY_LONG batch = p->planes != 0 ? gantry_divide_position(view.at.image, filters) : 0;
+    const GANTRY_LONG own = p->planes != 0 ? view.at.image - batch * filters : view.at.channel; /* which filter */
+    const GANTRY_LONG image = p->planes != 0 ? gantry_divide_position(view.at.image, p->depth) : view.at.image;
+    const GANTRY_LONG channel = p->planes != 0 ? 0 : gantry_divide_position(own, p->depth);
     C sum = (C)0;
 
     for (GANTRY_LONG r = view.rows.first; r < view.rows.end; r++) {
@@ -52,22 +53,22 @@ GANTRY_ITEMS_2_1(depthwise, T, T, T, gantry_window_t)
 GANTRY_ITEM void GANTRY_ITEM_FN(fold)(GANTRY_GLOBAL const T *patches, GANTRY_GLOBAL T *out,
                                       GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i)
 {
-    const gantry_pixel_t at = gantry_pixel((ulong)i, (ulong)p->height, (ulong)p->width, (ulong)p->channels,
-                                           p->work.count);
+    const gantry_pixel_t at = gantry_pixel(i, p->height, p->width, p->channels);
     C sum = (C)0;
 
     for (GANTRY_LONG r = 0; r < p->rows; r++) {
         const GANTRY_LONG down = at.y + p->top - r * p->spread_y;
+        const GANTRY_LONG y = down < 0 ? -1 : gantry_divide_position(down, p->step_y);
 
-        if (down < 0 || down % p->step_y != 0 || down / p->step_y >= p->out_height) {
+        if (down < 0 || y * p->step_y != down || y >= p->out_height) {
             continue;
         }
         for (GANTRY_LONG c = 0; c < p->columns; c++) {
             const GANTRY_LONG right = at.x + p->left - c * p->spread_x;
+            const GANTRY_LONG x = right < 0 ? -1 : gantry_divide_position(right, p->step_x);
 
-            if (right >= 0 && right % p->step_x == 0 && right / p->step_x < p->out_width) {
-                const GANTRY_LONG place =
-                    (at.image * p->out_height + down / p->step_y) * p->out_width + right / p->step_x;
+            if (right >= 0 && x * p->step_x == right && x < p->out_width) {
+                const GANTRY_LONG place = (at.image * p->out_height + y) * p->out_width + x;
 
                 sum += GANTRY_WIDEN(patches[((place * p->rows + r) * p->columns + c) * p->channels + at.channel]);
             }

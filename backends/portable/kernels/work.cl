@@ -106,22 +106,16 @@ typedef struct gantry_plan_t {
     GANTRY_LONG strides[3][8]; /* in elements */
 } gantry_plan_t;
 
-/* Division of 64-bit integers is slow on GPUs, and positions below 2^32 are the rule. */
-GANTRY_FN ulong gantry_divide_position(ulong position, ulong size, GANTRY_LONG count)
-{
-    return count >> 32 ? position / size : (ulong)((uint)position / (uint)size);
-}
-
 /* Items (item.cl) that are runs of neighbours in a row: of one element on cards, of some dozens on processors, where what
- * it takes to find the row is then paid once for all of them. GANTRY_FIND_RUN sets item i's row (of all `items`) and which
- * of its elements are meant. */
+ * it takes to find the row is then paid once for all of them. GANTRY_FIND_RUN sets item i's row and which of its
+ * elements are meant. */
 typedef struct gantry_runs_t {
     GANTRY_LONG size;   /* elements of a row */
     GANTRY_LONG length; /* of an item, but the last of a row may have fewer */
     GANTRY_LONG count;  /* items of a row */
 } gantry_runs_t;
 
-#define GANTRY_FIND_RUN(runs, items)                                                                                 \
-    const GANTRY_LONG line = (GANTRY_LONG)gantry_divide_position((ulong)i, (ulong)(runs).count, items);              \
-    const GANTRY_LONG first = (i - line * (runs).count) * (runs).length;                                             \
+#define GANTRY_FIND_RUN(runs)                                                                        \
+    const GANTRY_LONG line = gantry_divide_position(i, (runs).count);                               \
+    const GANTRY_LONG first = (i - line * (runs).count) * (runs).length;                             \
     const GANTRY_LONG end = (runs).size - first < (runs).length ? (runs).size : first + (runs).length;

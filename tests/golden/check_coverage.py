@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""Tells what no golden case shows: a type of an op, an edge of a type, no elements, an odd size, rank 0 or 8, broadcasting, an error.
+
+What ops take is read from src/op, what cases there are from cases/*.json; Python alone does. What cannot be shown, and why, is in
+coverage_exceptions.txt. Exit code 1 when anything else is missing, or an exception is none."""
+import fnmatch
+import json
+import os
+import re
+import struct
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+OPS = os.path.join(HERE, "..", "..", "src", "op")
+FLOAT_BITS = {"float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23), "float64": (11, 52)}   # exponent, fraction
+INTEGER_BITS = {f"{sign}int{bits}": (bits, sign == "") for sign in ("", "u") for bits in (8, 16, 32, 64)}
+BINARY = ("gantry__infer_binary", "gantry__infer_equal", "gantry__infer_select")
+
+
+# ---- what ops take ----
+
+def read_source(name):
+    with open(os.path.join(OPS, name), encoding="ascii") as file:
+        text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+    text = re.sub(r'^#include "op/(\w+\.def)"$', lambda m: read_source(m[1]), text, flags=re.M)
+    return text.replace(r'\"', "")
+
+
+def type_sets():
+    """{"NUMERIC": {"float16", ...}, ...} from the table's SET_ definitions."""
+    sets = {}
+    text = read_source("op_table.c").replace("\\\n", " ")
+    for name, value in re.findall(r"#define SET_(\w+) +\((.*)\)", text):
+        sets[name] = {t.lower() for t in re.findall(r"GANTRY__TYPE_BIT\(GANTRY_(\w+)\)", value)}
+        for other in re.findall(r"SET_(\w+)", value):
+            sets[name] |= sets[other]
+    return sets
+
+
+def calls(text):
+    """NAME(...) NAME(...): each name with its arguments, split at the commas that no bracket or string holds."""
+    found, at = [], 0
+    while match := re.compile(r"\s*(\w+)\(").match(text, at):
+        depth, quoted, start, at, arguments = 1, False, match.end(), match.end(), []
+        while depth:
+            c = text[at]
+            quoted ^= c == '"'
+            depth += 0 if quoted else {"(": 1, ")": -1}.get(c, 0)
+            if not quoted and (depth == 0 or depth == 1 and c == ","):
+                arguments.append(text[start:at].strip())
+                start = at + 1
+            at += 1
+        found.append((match[1], arguments))
+    return found
+
+
+class Op:
+    def __init__(self, arguments, sets):
+        _, self.name, _, flags, self.infer, inputs, outputs, attributes = arguments
+        self.skipped = "GANTRY__OP_VARIABLE" in flags or self.name == "Const"
+        self.inputs = [(kind, a[0], a[1]) for kind, a in calls(inputs)]
+        self.outputs = [(kind, a[0], a[1]) for kind, a in calls(outputs)]
+        self.kinds = {a[0]: kind for kind, a in calls(attributes)}
+        self.attributes = [(a[0], sets.get(a[1], set()) if kind.startswith("TYPE") else None) for kind, a in calls(attributes)]
+
+    def types(self, type_text):
+        """The types of an input or output: FIXED(BOOL), or the number of an attribute."""
+        fixed = re.match(r"FIXED\((\w+)\)", type_text)
+        return {fixed[1].lower()} if fixed else self.attributes[int(type_text)][1]
+
+    def arguments_of(self, case):
+        """The case's inputs with what the definition says of each."""
+        inputs, at = case["inputs"], 0
+        for i, (kind, name, type_text) in enumerate(self.inputs):
+            count = len(inputs) - len(self.inputs) + 1 if kind == "LIST_IN" else 1
+            for tensor in inputs[at:at + count]:
+                yield kind, name, type_text, tensor
+            at += count
+
+
+def read_ops():
+    sets = type_sets()
+    return [Op(arguments, sets) for kind, arguments in calls(read_source("op_definitions.def")) if kind == "OP"]
+
+
+# ---- what a case shows ----
+
+def elements(tensor):
+    """The elements as unsigned integers, each once."""
+    kind = tensor["dtype"]
+    size = (8 if kind == "complex64" else 1 if kind == "bool" else INTEGER_BITS[kind][0] // 8 if kind in INTEGER_BITS
+            else (1 + sum(FLOAT_BITS[kind])) // 8)
+    data = bytes.fromhex(tensor.get("hex", tensor.get("cycle_hex", "")))
+    return {int.from_bytes(data[i:i + size], "little") for i in range(0, len(data), size)}
+
+
+def float_kinds(kind, values):
+    exponent_bits, fraction_bits = FLOAT_BITS[kind]
+    exponents, found = (1 << exponent_bits) - 1, set()
+    for value in values:
+        exponent, fraction = value >> fraction_bits & exponents, value & (1 << fraction_bits) - 1
+        negative = value >> (exponent_bits + fraction_bits)
+        if exponent == exponents:
+            found.add("nan" if fraction else "infinity")
+        elif exponent == 0:
+            found.add("denormal" if fraction else "-0" if negative else "0")
+    return found & {"nan", "infinity", "denormal", "-0"}
+
+
+def integer_kinds(kind, values):
+    bits, signed = INTEGER_BITS[kind]
+    top = (1 << bits - signed) - 1
+    return {"highest"} & {"highest" if top in values else ""} | ({"lowest"} if signed and top + 1 in values else set())
+
+
+class Seen:
+    """What the cases of one op show: by type attribute its types, and of inputs that are data their values and shapes."""
+
+    def __init__(self, op, cases):
+        self.types, self.kinds, self.ranks, self.errors = {}, {}, set(), 0
+        self.empty = self.odd = False
+        self.broadcast = set()
+        for case in cases:
+            if "error" in case:
+                self.errors += 1
+            else:
+                self.add(op, case)
+
+    def add(self, op, case):
+        listed = [(t, tensor) for _, _, t, tensor in op.arguments_of(case)]
+        listed += list(zip([t for kind, _, t in op.outputs for _ in (range(64) if kind == "LIST_OUT" else range(1))], case["outputs"]))
+        for type_text, tensor in listed:
+            self.types.setdefault(type_text, set()).add(tensor["dtype"])
+        for name, value in case.get("attrs", {}).items():
+            if "type" in value:
+                self.types.setdefault(name, set()).add(value["type"])
+        data = [(name, tensor) for kind, name, _, tensor in op.arguments_of(case) if kind in ("IN", "LIST_IN")]
+        for name, tensor in data:
+            kind = tensor["dtype"]
+            if kind in FLOAT_BITS:
+                self.kinds.setdefault((name, kind), set()).update(float_kinds(kind, elements(tensor)))
+            elif kind in INTEGER_BITS:
+                self.kinds.setdefault((name, kind), set()).update(integer_kinds(kind, elements(tensor)))
+        for tensor in [t for _, t in data] + case["outputs"]:
+            self.ranks.add(len(tensor["shape"]))
+            self.empty |= 0 in tensor["shape"]
+            self.odd |= any(n % 2 and n > 1 for n in tensor["shape"])
+        if op.infer in BINARY and len(data) > 1:
+            out = case["outputs"][0]["shape"]
+            small = [i for i, (_, t) in enumerate(data) if t["shape"] != out]
+            self.broadcast.update(small if len(small) < len(data) else ["all"])
+
+
+def holes(op, cases):
+    """What is missing, as words: "type T int8", "value x float32 nan", ..."""
+    seen = Seen(op, cases)
+    for i, (name, types) in enumerate(op.attributes):
+        shown = seen.types.get(str(i), set()) | seen.types.get(name, set())
+        yield from (f"type {name} {t}" for t in sorted((types or set()) - shown))
+    for kind, name, type_text in op.inputs:
+        if kind not in ("IN", "LIST_IN"):
+            continue
+        for t in sorted(op.types(type_text)):
+            wanted = (["-0", "denormal", "infinity", "nan"] if t in FLOAT_BITS else
+                      ["highest", "lowest"][:1 + INTEGER_BITS[t][1]] if t in INTEGER_BITS else [])
+            yield from (f"value {name} {t} {w}" for w in wanted if w not in seen.kinds.get((name, t), ()))
+    if not seen.empty:
+        yield "empty"
+    if not seen.odd:
+        yield "odd"
+    yield from (f"rank {r}" for r in (0, 8) if r not in seen.ranks)
+    if op.infer in BINARY:
+        yield from (f"broadcast {i}" for i in [*range(len(op.inputs)), "all"] if i not in seen.broadcast)
+    if not seen.errors:
+        yield "error"
+
+
+# ---- the check ----
+
+def read_exceptions():
+    """[(ops, patterns of holes)]; a line is: ops | holes, separated by commas | the reason"""
+    with open(os.path.join(HERE, "coverage_exceptions.txt"), encoding="ascii") as file:
+        lines = [line.split("|") for line in file if line.strip() and not line.startswith("#")]
+    return [(ops.split(), [h.strip() for h in found.split(",")]) for ops, found, reason in lines if reason.strip()]
+
+
+def main():
+    exceptions, used, missing, count = read_exceptions(), set(), [], 0
+    for op in read_ops():
+        path = os.path.join(HERE, "cases", op.name + ".json")
+        if op.skipped:
+            continue
+        if not os.path.exists(path):
+            missing.append(f"{op.name}: there is no {path}")
+            continue
+        with open(path, encoding="ascii") as file:
+            cases = json.load(file)["cases"]
+        count += len(cases)
+        for hole in holes(op, cases):
+            excused = [(op.name, p) for ops, patterns in exceptions for p in patterns if op.name in ops and fnmatch.fnmatch(hole, p)]
+            used.update(excused)
+            if not excused:
+                missing.append(f"{op.name}: no case of: {hole}")
+    missing += [f"coverage_exceptions.txt: {op} has a case of: {pattern}, or does not exist" for ops, patterns in exceptions
+                for op in ops for pattern in patterns if (op, pattern) not in used]
+    print("\n".join(missing) if missing else f"{count} cases show what they should")
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
