@@ -210,6 +210,11 @@ class Block:
     def constant(self, name, value):
         self.lines.append(f"#define GANTRY_{name}_{self.tag} {self.form.spell(value)}")
 
+    def parts(self, names, value, *widths):
+        """The constant as a sum, see split; a name for each part, separated by blanks."""
+        for name, part in zip(names.split(), split(value, self.form, *widths)):
+            self.constant(name, part)
+
     def words(self, name, value, lead, count):
         """The first bits of 0 < value < 1, behind `lead` zeros, as 32-bit integers."""
         for index in range(count):
@@ -229,11 +234,9 @@ class Block:
 def float32_block():
     block = Block(FLOAT, "F32")
     block.constant("LOG2E", FLOAT.round(1 / log(mpf(2))))
-    for name, part in zip(("LN2_HI", "LN2_LO"), split(log(mpf(2)), FLOAT, 16)):
-        block.constant(name, part)
+    block.parts("LN2_HI LN2_LO", log(mpf(2)), 16)
     block.constant("TWO_OVER_PI", FLOAT.round(2 / pi))
-    for name, part in zip(("PIO2_HI", "PIO2_MID", "PIO2_LO"), split(pi / 2, FLOAT, 18, 18)):
-        block.constant(name, part)
+    block.parts("PIO2_HI PIO2_MID PIO2_LO", pi / 2, 18, 18)
     exponential = exp_fit(5, FLOAT)
     block.polynomial("EXP", exponential)
     block.polynomial("LOG", log_fit(9, FLOAT))
@@ -247,12 +250,9 @@ def float32_block():
 
 def trig_block():
     block = Block(FLOAT, "F32")
-    for index, part in enumerate(split(pi / 2, FLOAT, 14, 14, 14)):
-        block.constant(f"QUARTER_{index}", part)
-    for name, part in zip(("HALF_PI", "HALF_PI_LOW"), split(pi / 2, FLOAT, 24)):
-        block.constant(name, part)
-    for name, part in zip(("HALF_PI_UPPER", "HALF_PI_REST"), split(pi / 2, FLOAT, 12)):
-        block.constant(name, part)
+    block.parts("QUARTER_0 QUARTER_1 QUARTER_2 QUARTER_3", pi / 2, 14, 14, 14)
+    block.parts("HALF_PI HALF_PI_LOW", pi / 2, 24)
+    block.parts("HALF_PI_UPPER HALF_PI_REST", pi / 2, 12)
     with mp.workprec(320):
         block.words("TWO_OVER_PI", 2 / pi, FAR_LEAD, 7)
     block.polynomial("TAN", odd_fit(tan, pi / 4, 7, FLOAT, "0.5"))
@@ -271,11 +271,9 @@ def hyperbolic_block():
 def float64_block():
     block = Block(DOUBLE, "F64")
     block.constant("LOG2E", DOUBLE.round(1 / log(mpf(2))))
-    for name, part in zip(("LN2_HI", "LN2_LO"), split(log(mpf(2)), DOUBLE, 40)):
-        block.constant(name, part)
+    block.parts("LN2_HI LN2_LO", log(mpf(2)), 40)
     block.constant("TWO_OVER_PI", DOUBLE.round(2 / pi))
-    for name, part in zip(("PIO2_HI", "PIO2_MID", "PIO2_LO"), split(pi / 2, DOUBLE, 48, 48)):
-        block.constant(name, part)
+    block.parts("PIO2_HI PIO2_MID PIO2_LO", pi / 2, 48, 48)
     block.polynomial("EXP", exp_fit(11, DOUBLE))
     block.polynomial("LOG", atanh_fit(7, DOUBLE))
     block.polynomial("TANH", tanh_fit(tanh_tail, "0.5625", 11, DOUBLE))
@@ -292,34 +290,29 @@ FILES = (
 )
 
 
-def replaced(text, block):
-    start, stop = text.index(BEGIN), text.index(END) + len(END)
-    return text[:start] + block + text[stop:]
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(description, files, begin=BEGIN):
+    """What a script of coefficients does: puts the blocks of `files` in the kernels where the line `begin` is, to END."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 on a difference")
     parser.add_argument("--print", action="store_true", help="show the constants and each polynomial's error")
     arguments = parser.parse_args()
     stale = 0
-    for name, make in FILES:
+    for name, make in files:
         block = make()
+        block.lines[0] = begin
         if arguments.print:
             print(block.text(), *block.report, sep="\n")
             continue
         path = KERNELS / name
         old = path.read_text()
-        new = replaced(old, block.text())
-        if old == new:
-            continue
-        if arguments.check:
+        new = old[: old.index(begin)] + block.text() + old[old.index(END) + len(END) :]
+        if arguments.check and old != new:
             print(f"{path.name} does not hold the constants this script makes", file=sys.stderr)
             stale = 1
-        else:
+        elif old != new:
             path.write_text(new)
     return stale
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, FILES))

@@ -9,7 +9,6 @@ functions that have no closed form. Constants kept as a sum of two floats end in
     make_math_coefficients_special.py --check    change nothing; exit 1 when a file does not hold these constants
     make_math_coefficients_special.py --print    show the constants and each polynomial's error
 """
-import argparse
 import sys
 
 from mpmath import mp, mpf, digamma, erf, erfc, euler, exp, findroot, gamma, log, loggamma, pi, psi, sqrt, zeta
@@ -22,8 +21,7 @@ BEGIN = "/* constants: made by scripts/make_math_coefficients_special.py */"
 
 def pair(block, name, value):
     """A constant as the sum of two numbers of the block's format."""
-    for part, rounded in zip(("HIGH", "LOW"), split(value, block.form, block.form.bits)):
-        block.constant(f"{name}_{part}", rounded)
+    block.parts(f"{name}_HIGH {name}_LOW", value, block.form.bits)
 
 
 def polynomial_with_pairs(block, name, pairs, target, weight, low, high, size):
@@ -50,8 +48,7 @@ def polynomial_with_pairs(block, name, pairs, target, weight, low, high, size):
 def pair_block():
     """log((1 + s) / (1 - s)) = 2 s (1 + z / 3 + z^2 / 5 + z^3 P(z)), z = s^2."""
     block = Block(FLOAT, "F32")
-    for name, part in zip(("HIGH", "MIDDLE", "LOW"), split(log(mpf(2)), FLOAT, 16, 16)):
-        block.constant(f"PAIR_LN2_{name}", part)
+    block.parts("PAIR_LN2_HIGH PAIR_LN2_MIDDLE PAIR_LN2_LOW", log(mpf(2)), 16, 16)
     pair(block, "THIRD", mpf(1) / 3)
     pair(block, "FIFTH", mpf(1) / 5)
     top = (common.SPAN[1] / (2 + common.SPAN[1])) ** 2
@@ -92,8 +89,7 @@ def activation_block():
     pair(block, "GELU_1", 2 * sqrt(2 / pi))
     pair(block, "GELU_3", 2 * sqrt(2 / pi) * mpf("0.044715"))
     block.constant("SELU_MORE", FLOAT.round(SELU_SCALE - 1))
-    for part, rounded in zip(("HIGH", "LOW"), split(SELU_SCALE * SELU_ALPHA, FLOAT, 12)):
-        block.constant(f"SELU_ALPHA_{part}", rounded)
+    block.parts("SELU_ALPHA_HIGH SELU_ALPHA_LOW", SELU_SCALE * SELU_ALPHA, 12)
     return block
 
 
@@ -188,28 +184,5 @@ FILES = (("math_float32_pair.cl", pair_block), ("math_float32_special.cl", speci
          ("math_float64_special.cl", special64_block))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 on a difference")
-    parser.add_argument("--print", action="store_true", help="show the constants and each polynomial's error")
-    arguments = parser.parse_args()
-    stale = 0
-    for name, make in FILES:
-        block = make()
-        block.lines[0] = BEGIN
-        if arguments.print:
-            print(block.text(), *block.report, sep="\n")
-            continue
-        path = common.KERNELS / name
-        old = path.read_text()
-        new = old[:old.index(BEGIN)] + block.text() + old[old.index(common.END) + len(common.END):]
-        if arguments.check and old != new:
-            print(f"{path.name} does not hold the constants this script makes", file=sys.stderr)
-            stale = 1
-        elif old != new:
-            path.write_text(new)
-    return stale
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(common.main(__doc__, FILES, BEGIN))

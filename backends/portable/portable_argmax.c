@@ -42,7 +42,7 @@ static int32_t submit(gantry_op_call_t *call, const argmax_t *plan, const char *
     gantry_backend_kernel_t *kernel = NULL;
     char options[64];
     snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_SERIAL=%d",
-             input->dtype == GANTRY_K_BOOL ? GANTRY_K_UINT8 : (int)input->dtype, gantry__portable_is_cpu(call));
+             input->dtype == GANTRY_K_BOOL ? GANTRY_K_UINT8 : (int)input->dtype, gantry_k_is_serial(call));
     int32_t status = call->services->kernel(call, &argmax_source, options, name, &kernel);
     if (status != 0) {
         return status;
@@ -65,7 +65,7 @@ static int32_t submit_pieces_on_cpu(gantry_op_call_t *call, argmax_t *plan, int6
 
 static int32_t submit_pieces(gantry_op_call_t *call, argmax_t *plan, int64_t outer, gantry_span_t partial)
 {
-    if (gantry__portable_is_cpu(call)) {
+    if (gantry_k_is_serial(call)) {
         return submit_pieces_on_cpu(call, plan, outer, partial);
     }
     plan->units = plan->sequences * plan->parts;
@@ -81,7 +81,7 @@ static int32_t submit_pieces(gantry_op_call_t *call, argmax_t *plan, int64_t out
 /* Elements of the pieces that a sequence is cut into. */
 static int64_t choose_piece(const gantry_op_call_t *call, const argmax_t *plan)
 {
-    if (gantry__portable_is_cpu(call)) {
+    if (gantry_k_is_serial(call)) {
         return plan->sequences < FEW_SEQUENCES && plan->length > PIECE ? PIECE : plan->length;
     }
     const int64_t lanes = plan->columns == 1 ? LANES : 1;

@@ -24,9 +24,7 @@ static int32_t compute_clip(gantry_op_call_t *call) {
     return gantry_k_run_items(call, &launch);
 }
 
-static const gantry_type_constraint_t clip_types[] = {{"T", GANTRY_K_NUMERIC}};
-
-GANTRY_K_ITEM_KERNEL(clip, clip, "ClipByValue", clip_types, compute_clip);
+GANTRY_K_ITEM_KERNEL(clip, clip, "ClipByValue", gantry_k_numeric_type, compute_clip);
 
 #define OPS(OP) OP(clip)
 GANTRY_K_ITEM_PACK(clip, OPS);

@@ -189,10 +189,9 @@ static int32_t compute_unique(gantry_op_call_t *call) {
     return status == GANTRY_K_OK ? write_outputs(call, &sort, ranks) : status;
 }
 
-static const gantry_type_constraint_t where_types[] = {{"T", GANTRY_K_ANY}};
 static const gantry_type_constraint_t unique_types[] = {{"T", GANTRY_K_NUMERIC_BOOL}};
 
-GANTRY_K_ITEM_KERNEL(where, compact, "Where", where_types, compute_where);
+GANTRY_K_ITEM_KERNEL(where, compact, "Where", gantry_k_any_type, compute_where);
 GANTRY_K_ITEM_KERNEL(unique, compact, "Unique", unique_types, compute_unique);
 GANTRY_K_ITEM_KERNEL(unique_with_counts, compact, "UniqueWithCounts", unique_types, compute_unique);
 

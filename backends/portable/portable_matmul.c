@@ -4,7 +4,6 @@
 
 #include "portable/matmul_shape.h"
 #include "portable/portable_launch.h"
-#include "portable/portable_reduce.h"
 #include "portable/portable_text.h"
 
 /* The struct of kernels/matmul.cl. */
@@ -89,7 +88,7 @@ static form_t choose_form(const gantry_op_call_t *call, matmul_t *plan, int64_t 
 {
     const uint32_t most = call->device_info->max_work_group_size;
     form_t form = {.name = "matmul_tile", .each = 1, .local = TILE_ITEMS};
-    if (gantry__portable_is_cpu(call)) {
+    if (gantry_k_is_serial(call)) {
         form = (form_t){.name = "matmul_rows", .each = 1, .local = 1, .groups = cut(plan, ROWS, COLUMNS, batches)};
     } else if (most < TILE_ITEMS) {
         form.name = "matmul_item";
@@ -118,7 +117,7 @@ static int32_t compute_matmul(gantry_op_call_t *call)
     matmul_t plan = plan_product(&shape);
     const form_t form = choose_form(call, &plan, shape.batches);
     snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_MATMUL_EACH=%d -DGANTRY_SERIAL=%d", (int)output->dtype,
-             form.each, gantry__portable_is_cpu(call));
+             form.each, gantry_k_is_serial(call));
     int32_t status = call->services->kernel(call, &matmul_source, options, form.name, &kernel);
     if (status != 0) {
         return status;

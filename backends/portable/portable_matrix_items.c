@@ -77,16 +77,15 @@ static int32_t compute_set_diag(gantry_op_call_t *call) {
     return run(call, ITEM_set_diagonals, &diagonals, 2);
 }
 
-static const gantry_type_constraint_t any_type[] = {{"T", GANTRY_K_ANY}};
 static const char *const band_hosts[] = {"num_lower", "num_upper"};
 static const char *const diag_hosts[] = {"k", "num_rows", "num_cols", "padding_value"};
 static const char *const part_hosts[] = {"k", "padding_value"};
 static const char *const set_hosts[] = {"k"};
 
-GANTRY_K_ITEM_KERNEL_HOST(band, matrix, "MatrixBandPart", any_type, band_hosts, compute_band);
-GANTRY_K_ITEM_KERNEL_HOST(diag, matrix, "MatrixDiag", any_type, diag_hosts, compute_diag);
-GANTRY_K_ITEM_KERNEL_HOST(diag_part, matrix, "MatrixDiagPart", any_type, part_hosts, compute_diag_part);
-GANTRY_K_ITEM_KERNEL_HOST(set_diag, matrix, "MatrixSetDiag", any_type, set_hosts, compute_set_diag);
+GANTRY_K_ITEM_KERNEL_HOST(band, matrix, "MatrixBandPart", gantry_k_any_type, band_hosts, compute_band);
+GANTRY_K_ITEM_KERNEL_HOST(diag, matrix, "MatrixDiag", gantry_k_any_type, diag_hosts, compute_diag);
+GANTRY_K_ITEM_KERNEL_HOST(diag_part, matrix, "MatrixDiagPart", gantry_k_any_type, part_hosts, compute_diag_part);
+GANTRY_K_ITEM_KERNEL_HOST(set_diag, matrix, "MatrixSetDiag", gantry_k_any_type, set_hosts, compute_set_diag);
 
 #define OPS(OP) OP(band) OP(diag) OP(diag_part) OP(set_diag)
 GANTRY_K_ITEM_PACK(matrix, OPS);

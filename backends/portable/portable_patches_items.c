@@ -22,9 +22,7 @@ static int32_t compute_patches(gantry_op_call_t *call)
     return gantry_k_run_items(call, &launch);
 }
 
-static const gantry_type_constraint_t patches_types[] = {{"T", GANTRY_K_ANY}};
-
-GANTRY_K_ITEM_KERNEL(patches, patches, "ExtractImagePatches", patches_types, compute_patches);
+GANTRY_K_ITEM_KERNEL(patches, patches, "ExtractImagePatches", gantry_k_any_type, compute_patches);
 
 #define OPS(OP) OP(patches)
 GANTRY_K_ITEM_PACK(patches, OPS);

@@ -12,9 +12,7 @@ static int32_t compute_max_pool(gantry_op_call_t *call)
     return gantry__window_run(call, ITEM_max_pool, call->inputs[0], NULL, &window);
 }
 
-static const gantry_type_constraint_t max_pool_types[] = {{"T", GANTRY_K_NUMERIC}};
-
-GANTRY_K_ITEM_KERNEL(max_pool, pool, "MaxPool", max_pool_types, compute_max_pool);
+GANTRY_K_ITEM_KERNEL(max_pool, pool, "MaxPool", gantry_k_numeric_type, compute_max_pool);
 
 #define OPS(OP) OP(max_pool)
 GANTRY_K_ITEM_PACK(pool, OPS);

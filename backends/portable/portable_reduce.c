@@ -53,7 +53,7 @@ static int32_t find_kernel(gantry_op_call_t *call, const gantry__reduce_way_t *w
 {
     char options[64];
     snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_REDUCE_OP=%d -DGANTRY_SERIAL=%d", (int)way->in,
-             (int)way->tree, gantry__portable_is_cpu(call));
+             (int)way->tree, gantry_k_is_serial(call));
     return call->services->kernel(call, &reduce_source, options, name, out_kernel);
 }
 
@@ -84,7 +84,7 @@ static form_t block_form(reduce_level_t *level, int64_t sequences, const char *n
 static int are_few(const gantry_op_call_t *call, const gantry__reduce_shape_t *shape)
 {
     const gantry_device_info_t *info = call->device_info;
-    return !gantry__portable_is_cpu(call) && info->max_work_group_size >= BLOCK_ITEMS && shape->reduced.rank == 1 &&
+    return !gantry_k_is_serial(call) && info->max_work_group_size >= BLOCK_ITEMS && shape->reduced.rank == 1 &&
            shape->columns < BLOCK_COLUMNS && shape->outer * shape->columns <= (int64_t)info->compute_units &&
            shape->length > FEW_LENGTH && gantry__reduce_chunks(shape->length) <= FEW_CHUNKS;
 }
@@ -123,7 +123,7 @@ static form_t choose_form(const gantry_op_call_t *call, reduce_level_t *level, i
     int64_t sequences = outer * level->chunks;
     level->each = 1;
     level->blocks = 1;
-    if (gantry__portable_is_cpu(call)) {
+    if (gantry_k_is_serial(call)) {
         form_t form = {.local = 1};
         int wide = level->columns * size_bytes > NARROW_BYTES;
         int small =

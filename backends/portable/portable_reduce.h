@@ -10,12 +10,6 @@
 int32_t gantry__portable_reduce(gantry_op_call_t *call, const gantry__reduce_shape_t *shape,
                                 const gantry__reduce_way_t *way, const gantry_span_t *in, const gantry_span_t *out);
 
-/* 1 for devices whose work-items are loops rather than lanes. */
-static inline int gantry__portable_is_cpu(const gantry_op_call_t *call)
-{
-    return call->device_info->type == GANTRY_DEVICE_TYPE_CPU;
-}
-
 GANTRY_ARGMAX_OPS(GANTRY_K_PORTABLE_KERNEL_DECLARATION)
 GANTRY_SOFTMAX_OPS(GANTRY_K_PORTABLE_KERNEL_DECLARATION)
 

@@ -109,16 +109,15 @@ static int32_t compute_roll(gantry_op_call_t *call) {
     return run(call, ITEM_wrap, &remap);
 }
 
-static const gantry_type_constraint_t any_type[] = {{"T", GANTRY_K_ANY}};
 static const char *const pad_hosts[] = {"paddings", "constant_values"};
 static const char *const mirror_pad_hosts[] = {"paddings"};
 static const char *const tile_hosts[] = {"multiples"};
 static const char *const roll_hosts[] = {"shift", "axis"};
 
-GANTRY_K_ITEM_KERNEL_HOST(pad, remap, "Pad", any_type, pad_hosts, compute_pad);
-GANTRY_K_ITEM_KERNEL_HOST(mirror_pad, remap, "MirrorPad", any_type, mirror_pad_hosts, compute_mirror_pad);
-GANTRY_K_ITEM_KERNEL_HOST(tile, remap, "Tile", any_type, tile_hosts, compute_tile);
-GANTRY_K_ITEM_KERNEL_HOST(roll, remap, "Roll", any_type, roll_hosts, compute_roll);
+GANTRY_K_ITEM_KERNEL_HOST(pad, remap, "Pad", gantry_k_any_type, pad_hosts, compute_pad);
+GANTRY_K_ITEM_KERNEL_HOST(mirror_pad, remap, "MirrorPad", gantry_k_any_type, mirror_pad_hosts, compute_mirror_pad);
+GANTRY_K_ITEM_KERNEL_HOST(tile, remap, "Tile", gantry_k_any_type, tile_hosts, compute_tile);
+GANTRY_K_ITEM_KERNEL_HOST(roll, remap, "Roll", gantry_k_any_type, roll_hosts, compute_roll);
 
 #define OPS(OP) OP(pad) OP(mirror_pad) OP(tile) OP(roll)
 GANTRY_K_ITEM_PACK(remap, OPS);

@@ -86,13 +86,11 @@ static int32_t compute_log_sum(gantry_op_call_t *call) {
     return compute(call, GANTRY_SCAN_LOG_SUM);
 }
 
-static const gantry_type_constraint_t numeric_types[] = {{"T", GANTRY_K_NUMERIC}};
-static const gantry_type_constraint_t floating_types[] = {{"T", GANTRY_K_FLOATING}};
 static const char *const hosts[] = {"axis"};
 
-GANTRY_K_ITEM_KERNEL_HOST(sum, scan, "Cumsum", numeric_types, hosts, compute_sum);
-GANTRY_K_ITEM_KERNEL_HOST(product, scan, "Cumprod", numeric_types, hosts, compute_product);
-GANTRY_K_ITEM_KERNEL_HOST(log_sum, scan, "CumulativeLogsumexp", floating_types, hosts, compute_log_sum);
+GANTRY_K_ITEM_KERNEL_HOST(sum, scan, "Cumsum", gantry_k_numeric_type, hosts, compute_sum);
+GANTRY_K_ITEM_KERNEL_HOST(product, scan, "Cumprod", gantry_k_numeric_type, hosts, compute_product);
+GANTRY_K_ITEM_KERNEL_HOST(log_sum, scan, "CumulativeLogsumexp", gantry_k_floating_type, hosts, compute_log_sum);
 
 #define OPS(OP) OP(sum) OP(product) OP(log_sum)
 GANTRY_K_ITEM_PACK(scan, OPS);

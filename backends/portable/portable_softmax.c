@@ -19,7 +19,7 @@ static int32_t find_kernel(gantry_op_call_t *call, const char *name, gantry_back
     char options[64];
     snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_SOFTMAX_LOG=%d -DGANTRY_SERIAL=%d",
              (int)call->inputs[0]->dtype, call->kernel == &gantry__portable_log_softmax_kernel,
-             gantry__portable_is_cpu(call));
+             gantry_k_is_serial(call));
     return call->services->kernel(call, &softmax_source, options, name, out_kernel);
 }
 
@@ -36,7 +36,7 @@ static int64_t lanes_of(int64_t length)
 /* Rows of at most 4096 elements: one launch. */
 static int32_t submit_short(gantry_op_call_t *call, int64_t rows, int64_t length)
 {
-    int on_cpu = gantry__portable_is_cpu(call), is_short = length <= SHORT_LENGTH;
+    int on_cpu = gantry_k_is_serial(call), is_short = length <= SHORT_LENGTH;
     const char *name = !on_cpu ? "softmax_group" : is_short ? "softmax_turned" : "softmax_item";
     int64_t lanes = lanes_of(length), each = 1;
     gantry_backend_kernel_t *kernel = NULL;
@@ -68,7 +68,7 @@ static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
     gantry__reduce_way_t total = gantry__reduce_tree_way(GANTRY_TREE_SUM, most.out);
     uint64_t size = gantry_k_size(most.out);
     int64_t pieces = gantry__reduce_chunks(length);
-    uint32_t local = gantry__portable_is_cpu(call) ? 1 : gantry_k_local_for(call, UINT64_MAX);
+    uint32_t local = gantry_k_is_serial(call) ? 1 : gantry_k_local_for(call, UINT64_MAX);
     uint64_t items = (uint64_t)(rows * pieces) * local;
     gantry__reduce_shape_t shape;
     gantry_span_t terms = output->span; /* there is room for them there, but for halves' terms, which are float32 */

@@ -237,16 +237,15 @@ static int32_t compute_in_top(gantry_op_call_t *call) {
     return status == GANTRY_K_OK ? run(call, &launch) : status;
 }
 
-static const gantry_type_constraint_t sort_types[] = {{"T", GANTRY_K_NUMERIC}};
 static const gantry_type_constraint_t in_top_types[] = {{"T", GANTRY_K_INTS}};
 static const char *const top_hosts[] = {"k"};
 
-GANTRY_K_ITEM_KERNEL(sort, sort, "Sort", sort_types, compute_sort);
-GANTRY_K_ITEM_KERNEL(arg_sort, sort, "ArgSort", sort_types, compute_sort);
-GANTRY_K_ITEM_KERNEL_HOST(top, sort, "TopK", sort_types, top_hosts, compute_top);
+GANTRY_K_ITEM_KERNEL(sort, sort, "Sort", gantry_k_numeric_type, compute_sort);
+GANTRY_K_ITEM_KERNEL(arg_sort, sort, "ArgSort", gantry_k_numeric_type, compute_sort);
+GANTRY_K_ITEM_KERNEL_HOST(top, sort, "TopK", gantry_k_numeric_type, top_hosts, compute_top);
 GANTRY_K_ITEM_KERNEL_HOST(in_top, sort, "InTopK", in_top_types, top_hosts, compute_in_top);
-GANTRY_K_ITEM_KERNEL(lower_bound, sort, "LowerBound", sort_types, compute_bound);
-GANTRY_K_ITEM_KERNEL(upper_bound, sort, "UpperBound", sort_types, compute_bound);
+GANTRY_K_ITEM_KERNEL(lower_bound, sort, "LowerBound", gantry_k_numeric_type, compute_bound);
+GANTRY_K_ITEM_KERNEL(upper_bound, sort, "UpperBound", gantry_k_numeric_type, compute_bound);
 
 #define OPS(OP) OP(sort) OP(arg_sort) OP(top) OP(in_top) OP(lower_bound) OP(upper_bound)
 GANTRY_K_ITEM_PACK(sort, OPS);

@@ -48,12 +48,13 @@ static int32_t compute_batch_to_space(gantry_op_call_t *call) {
     return run(call, ITEM_batch_to_space, call->outputs[0], call->inputs[0]);
 }
 
-static const gantry_type_constraint_t any_type[] = {{"T", GANTRY_K_ANY}};
 static const char *const space_hosts[] = {"block_shape", "paddings"};
 static const char *const batch_hosts[] = {"block_shape", "crops"};
 
-GANTRY_K_ITEM_KERNEL_HOST(space_to_batch, space_batch, "SpaceToBatchND", any_type, space_hosts, compute_space_to_batch);
-GANTRY_K_ITEM_KERNEL_HOST(batch_to_space, space_batch, "BatchToSpaceND", any_type, batch_hosts, compute_batch_to_space);
+GANTRY_K_ITEM_KERNEL_HOST(space_to_batch, space_batch, "SpaceToBatchND", gantry_k_any_type, space_hosts,
+                          compute_space_to_batch);
+GANTRY_K_ITEM_KERNEL_HOST(batch_to_space, space_batch, "BatchToSpaceND", gantry_k_any_type, batch_hosts,
+                          compute_batch_to_space);
 
 #define OPS(OP) OP(space_to_batch) OP(batch_to_space)
 GANTRY_K_ITEM_PACK(space_batch, OPS);

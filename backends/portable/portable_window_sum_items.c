@@ -36,12 +36,11 @@ static int32_t compute_fold(gantry_op_call_t *call)
     return gantry__window_run(call, ITEM_fold, patches, NULL, &window);
 }
 
-static const gantry_type_constraint_t floating_types[] = {{"T", GANTRY_K_FLOATING}};
 static const char *const fold_hosts[] = {"sizes"};
 
-GANTRY_K_ITEM_KERNEL(avg_pool, window_sum, "AvgPool", floating_types, compute_avg_pool);
-GANTRY_K_ITEM_KERNEL(depthwise, window_sum, "DepthwiseConv2dNative", floating_types, compute_depthwise);
-GANTRY_K_ITEM_KERNEL_HOST(fold, window_sum, "FoldImagePatches", floating_types, fold_hosts, compute_fold);
+GANTRY_K_ITEM_KERNEL(avg_pool, window_sum, "AvgPool", gantry_k_floating_type, compute_avg_pool);
+GANTRY_K_ITEM_KERNEL(depthwise, window_sum, "DepthwiseConv2dNative", gantry_k_floating_type, compute_depthwise);
+GANTRY_K_ITEM_KERNEL_HOST(fold, window_sum, "FoldImagePatches", gantry_k_floating_type, fold_hosts, compute_fold);
 
 #define OPS(OP) OP(avg_pool) OP(depthwise) OP(fold)
 GANTRY_K_ITEM_PACK(window_sum, OPS);

@@ -31,11 +31,6 @@ typedef struct gantry_k_device_plan_t {
 #define GANTRY_K_WIDE_BYTES 16                    /* of an operand that a work-item of a GPU reads at once */
 #define GANTRY_K_ITEMS_PER_UNIT 4096              /* work-items per compute unit that are enough to fill a GPU */
 
-static inline int gantry_k_is_serial(const gantry_op_call_t *call)
-{
-    return call->device_info->type == GANTRY_DEVICE_TYPE_CPU;
-}
-
 /* Work over count elements of element_bytes. Streaming stores whole vectors, which must lie aligned; costly ones are
  * worth more, shorter runs. */
 static inline gantry_k_work_t gantry_k_work(const gantry_op_call_t *call, int64_t count, int64_t element_bytes,

@@ -33,6 +33,10 @@ const gantry_tensor_t *gantry__add_host_i32(gantry__extras_t *extras, gantry_sco
     return gantry__add_host(extras, scope, GANTRY_INT32, GANTRY_SCALAR, &value);
 }
 
+const gantry_tensor_t *gantry__add_host_i64(gantry__extras_t *extras, gantry_scope_t *scope, int64_t value) {
+    return gantry__add_host(extras, scope, GANTRY_INT64, GANTRY_SCALAR, &value);
+}
+
 const gantry_tensor_t *gantry__add_host_int_like(gantry__extras_t *extras, gantry_scope_t *scope,
                                                  const gantry_tensor_t *like, int32_t value) {
     const int64_t wide = value;

@@ -1,4 +1,4 @@
-/* What the C functions of ops are made of: small inputs that live on the host, and the call itself.
+/* What the C functions of ops are made of: attributes, small inputs that live on the host, and the call itself.
  *
  * Each returns NULL after a failure, which the scope keeps; with a NULL scope, too. The scope belongs to the calling thread. */
 #ifndef GANTRY_RUN_CALL_OP_H
@@ -7,6 +7,31 @@
 #include <gantry/ops.h>
 
 #include "run/eager.h"
+
+/* An attribute by its kind; it points to what it is given. */
+static inline gantry_attr_value_t gantry__attr_int(const char *name, int64_t value) {
+    return (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_INT, .i = value};
+}
+
+static inline gantry_attr_value_t gantry__attr_bool(const char *name, bool value) {
+    return (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_BOOL, .i = value};
+}
+
+static inline gantry_attr_value_t gantry__attr_type(const char *name, gantry_dtype_t value) {
+    return (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_TYPE, .i = (int64_t)value};
+}
+
+static inline gantry_attr_value_t gantry__attr_float(const char *name, double value) {
+    return (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_FLOAT, .f = value};
+}
+
+static inline gantry_attr_value_t gantry__attr_text(const char *name, const char *value) {
+    return (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_STRING, .s = value};
+}
+
+static inline gantry_attr_value_t gantry__attr_ints(const char *name, const int64_t *list, size_t count) {
+    return (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_INTS, .i = (int64_t)count, .list = list};
+}
 
 /* Inputs that describe a call (axes, shapes, seeds) live on the host, whatever device the scope asks for; they are nobody's but the call's. */
 typedef struct gantry__extras_t {
@@ -18,6 +43,7 @@ const gantry_tensor_t *gantry__add_host(gantry__extras_t *extras, gantry_scope_t
                                         const void *data);
 const gantry_tensor_t *gantry__add_host_shape(gantry__extras_t *extras, gantry_scope_t *scope, const gantry_shape_t *shape); /* int64 */
 const gantry_tensor_t *gantry__add_host_i32(gantry__extras_t *extras, gantry_scope_t *scope, int32_t value);
+const gantry_tensor_t *gantry__add_host_i64(gantry__extras_t *extras, gantry_scope_t *scope, int64_t value);
 /* int64 where `like` (may be NULL) is, else int32: for a number whose type the op takes from another input. */
 const gantry_tensor_t *gantry__add_host_int_like(gantry__extras_t *extras, gantry_scope_t *scope, const gantry_tensor_t *like, int32_t value);
 /* The axes of a reduction: those of options, or all that x has. */

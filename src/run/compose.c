@@ -105,6 +105,12 @@ static uint16_t float16_bits(float value) {
     return (uint16_t)(sign | (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13);
 }
 
+const gantry_tensor_t *gantry__compose_range(const gantry__compose_t *c, int64_t from, int64_t limit, int64_t step) {
+    return gantry_range(c->scope, gantry__compose_host(c, GANTRY_INT64, GANTRY_SCALAR, &from),
+                        gantry__compose_host(c, GANTRY_INT64, GANTRY_SCALAR, &limit),
+                        gantry__compose_host(c, GANTRY_INT64, GANTRY_SCALAR, &step));
+}
+
 const gantry_tensor_t *gantry__compose_scalar(const gantry__compose_t *c, gantry_dtype_t dtype, double value) {
     const float narrow = (float)value;
     const uint16_t half = dtype == GANTRY_FLOAT16 ? float16_bits(narrow) : bfloat16_bits(narrow);

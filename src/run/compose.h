@@ -37,6 +37,8 @@ gantry_status_t gantry__check_part(const gantry_scope_t *scope, const gantry__op
 
 /* A tensor on the host, whatever the scope asks for: results that programs read at once (Shape), inputs that describe a part. */
 const gantry_tensor_t *gantry__compose_host(const gantry__compose_t *c, gantry_dtype_t dtype, gantry_shape_t shape, const void *data);
+/* from, from + step, ... below limit: int64. */
+const gantry_tensor_t *gantry__compose_range(const gantry__compose_t *c, int64_t from, int64_t limit, int64_t step);
 /* A scalar of this floating type, on the scope's device. */
 const gantry_tensor_t *gantry__compose_scalar(const gantry__compose_t *c, gantry_dtype_t dtype, double value);
 /* Halves as float32, for parts between which nothing should be rounded; and a result as the type it has. Other types stay as they are. */

@@ -86,12 +86,11 @@ static conv_t read_conv(const gantry__compose_t *c, const gantry_shape_t *image,
 /* ---- patches ---- */
 
 static size_t patch_attrs(const conv_t *conv, const int64_t sizes[4], gantry_attr_value_t out[5]) {
-    out[0] = (gantry_attr_value_t){.name = "ksizes", .kind = GANTRY_KIND_INTS, .i = 4, .list = sizes};
-    out[1] = (gantry_attr_value_t){.name = "strides", .kind = GANTRY_KIND_INTS, .i = 4, .list = conv->strides};
-    out[2] = (gantry_attr_value_t){.name = "rates", .kind = GANTRY_KIND_INTS, .i = 4, .list = conv->rates};
-    out[3] = (gantry_attr_value_t){.name = "padding", .kind = GANTRY_KIND_STRING, .s = conv->padding};
-    out[4] = (gantry_attr_value_t){
-        .name = "explicit_paddings", .kind = GANTRY_KIND_INTS, .i = 8, .list = conv->pads};
+    out[0] = gantry__attr_ints("ksizes", sizes, 4);
+    out[1] = gantry__attr_ints("strides", conv->strides, 4);
+    out[2] = gantry__attr_ints("rates", conv->rates, 4);
+    out[3] = gantry__attr_text("padding", conv->padding);
+    out[4] = gantry__attr_ints("explicit_paddings", conv->pads, 8);
     return conv->has_pads ? 5 : 4;
 }
 

@@ -51,13 +51,6 @@ static void turn(gantry_scope_t *scope, operand_t *x, const labels_t *wanted) {
 
 /* ---- one operand ---- */
 
-static const gantry_tensor_t *every(const gantry__compose_t *c, int64_t limit, int64_t step) {
-    static const int64_t zero = 0;
-    return gantry_range(c->scope, gantry__compose_host(c, GANTRY_INT64, GANTRY_SCALAR, &zero),
-                        gantry__compose_host(c, GANTRY_INT64, GANTRY_SCALAR, &limit),
-                        gantry__compose_host(c, GANTRY_INT64, GANTRY_SCALAR, &step));
-}
-
 /* The diagonal over dimensions p < q of one label: brought to the front, it is every (n + 1)th of n * n rows. */
 static void take_diagonal(const gantry__compose_t *c, operand_t *x, int32_t p, int32_t q) {
     const int64_t size = x->shape.dims[p];
@@ -75,7 +68,7 @@ static void take_diagonal(const gantry__compose_t *c, operand_t *x, int32_t p, i
     }
     if (at > 2) x->tensor = gantry_transpose(c->scope, x->tensor, perm);
     x->tensor = gantry_reshape(c->scope, x->tensor, rows);
-    x->tensor = gantry_gather(c->scope, x->tensor, every(c, size * size, size + 1), 0);
+    x->tensor = gantry_gather(c->scope, x->tensor, gantry__compose_range(c, 0, size * size, size + 1), 0);
     x->labels = labels;
     x->shape = rows;
     x->shape.dims[0] = size;

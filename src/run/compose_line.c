@@ -16,11 +16,7 @@ static int32_t row_axis(const gantry__compose_t *c) { return is_channels_first(c
 static gantry_attr_value_t four(const gantry__compose_t *c, const char *name, int64_t value, int64_t list[4]) {
     for (int d = 0; d < 4; ++d) list[d] = 1;
     list[row_axis(c) + 1] = value;
-    return (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_INTS, .i = 4, .list = list};
-}
-
-static gantry_attr_value_t text(const char *name, const char *value) {
-    return (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_STRING, .s = value};
+    return gantry__attr_ints(name, list, 4);
 }
 
 static void run_on_image(const gantry__compose_t *c, gantry__op_id_t id, const gantry_tensor_t *filter,
@@ -35,8 +31,8 @@ static void pool(const gantry__compose_t *c, gantry__op_id_t id) {
     int64_t sizes[4], steps[4];
     const gantry_attr_value_t attrs[] = {four(c, "ksize", gantry__infer_attr(c->call, "ksize")->i, sizes),
                                          four(c, "strides", gantry__infer_attr(c->call, "strides")->i, steps),
-                                         text("padding", gantry__infer_attr(c->call, "padding")->s),
-                                         text("data_format", is_channels_first(c) ? "NCHW" : "NHWC")};
+                                         gantry__attr_text("padding", gantry__infer_attr(c->call, "padding")->s),
+                                         gantry__attr_text("data_format", is_channels_first(c) ? "NCHW" : "NHWC")};
     run_on_image(c, id, NULL, attrs, 4);
 }
 
@@ -48,7 +44,7 @@ void gantry__compose_conv_1d(const gantry__compose_t *c) {
     int64_t steps[4], spreads[4];
     const gantry_attr_value_t attrs[] = {four(c, "strides", gantry__infer_attr(c->call, "stride")->i, steps),
                                          four(c, "dilations", gantry__infer_attr(c->call, "dilations")->i, spreads),
-                                         text("padding", gantry__infer_attr(c->call, "padding")->s),
-                                         text("data_format", is_channels_first(c) ? "NCHW" : "NHWC")};
+                                         gantry__attr_text("padding", gantry__infer_attr(c->call, "padding")->s),
+                                         gantry__attr_text("data_format", is_channels_first(c) ? "NCHW" : "NHWC")};
     run_on_image(c, GANTRY__OP_ID_CONV_2D, gantry_expand_dims(c->scope, c->inputs[1], 0), attrs, 4);
 }

@@ -41,23 +41,15 @@ void gantry__compose_broadcast_args(const gantry__compose_t *c) {
 
 /* ---- Eye, LinSpace ---- */
 
-/* from, from + 1, ... below limit. */
-static const gantry_tensor_t *count_up(const gantry__compose_t *c, int64_t from, int64_t limit) {
-    static const int64_t one = 1;
-    return gantry_range(c->scope, gantry__compose_host(c, GANTRY_INT64, GANTRY_SCALAR, &from),
-                        gantry__compose_host(c, GANTRY_INT64, GANTRY_SCALAR, &limit),
-                        gantry__compose_host(c, GANTRY_INT64, GANTRY_SCALAR, &one));
-}
-
 void gantry__compose_eye(const gantry__compose_t *c) {
     gantry__extras_t extras = {.count = 0};
     const gantry_shape_t out = c->call->out_shapes[0];
     const gantry_dtype_t dtype = c->call->out_dtypes[0];
     const int64_t rows = out.dims[out.rank - 2], columns = out.dims[out.rank - 1];
     const int32_t depth = (int32_t)columns;
-    const gantry_tensor_t *inputs[] = {count_up(c, 0, rows), gantry__add_host_i32(&extras, c->scope, depth),
-                                       gantry_ones(c->scope, dtype, GANTRY_SCALAR),
-                                       gantry_zeros(c->scope, dtype, GANTRY_SCALAR)};
+    const gantry_tensor_t *inputs[] = {
+        gantry__compose_range(c, 0, rows, 1), gantry__add_host_i32(&extras, c->scope, depth),
+        gantry_ones(c->scope, dtype, GANTRY_SCALAR), gantry_zeros(c->scope, dtype, GANTRY_SCALAR)};
     const gantry_tensor_t *matrix = gantry__call_op(c->scope, GANTRY__OP_ID_ONE_HOT, inputs, 4, NULL, 0, &extras);
     c->outputs[0] = out.rank == 2 ? matrix : gantry_broadcast_to(c->scope, matrix, out);
 }
@@ -76,7 +68,7 @@ void gantry__compose_lin_space(const gantry__compose_t *c) {
     const gantry_dtype_t dtype = start ? start->dtype : GANTRY_FLOAT32;
     const gantry_tensor_t *steps = gantry__compose_scalar(c, dtype, (double)(num - 1));
     const gantry_tensor_t *step = gantry_div(scope, gantry_sub(scope, stop, start), steps);
-    const gantry_tensor_t *place = gantry_cast(scope, count_up(c, 1, num - 1), dtype);
+    const gantry_tensor_t *place = gantry_cast(scope, gantry__compose_range(c, 1, num - 1, 1), dtype);
     const gantry_tensor_t *between = gantry_add(scope, start, gantry_mul(scope, step, place));
     const gantry_tensor_t *pieces[] = {first, gantry__compose_narrow(c, between, c->call->out_dtypes[0]),
                                        gantry_reshape(scope, c->inputs[1], GANTRY_SHAPE(1))};

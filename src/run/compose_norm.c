@@ -18,7 +18,7 @@ typedef struct moments_t {
 static const gantry_tensor_t *mean_over(const gantry__compose_t *c, const gantry_tensor_t *x,
                                         const gantry_tensor_t *axes) {
     const gantry_tensor_t *inputs[] = {x, axes};
-    const gantry_attr_value_t keep = {.name = "keep_dims", .kind = GANTRY_KIND_BOOL, .i = 1};
+    const gantry_attr_value_t keep = gantry__attr_bool("keep_dims", true);
     return gantry__call_op(c->scope, GANTRY__OP_ID_MEAN, inputs, 2, &keep, 1, NULL);
 }
 
@@ -176,7 +176,7 @@ void gantry__compose_dropout(const gantry__compose_t *c) {
         memcpy(shape.dims, noise->list, (size_t)noise->i * sizeof *noise->list);
     }
     const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, &shape), c->inputs[1]};
-    const gantry_attr_value_t type = {.name = "dtype", .kind = GANTRY_KIND_TYPE, .i = (int64_t)dtype};
+    const gantry_attr_value_t type = gantry__attr_type("dtype", dtype);
     const gantry_tensor_t *drawn =
         gantry__call_op(scope, GANTRY__OP_ID_STATELESS_RANDOM_UNIFORM, inputs, 2, &type, 1, &extras);
     const gantry_tensor_t *kept = gantry_greater_equal(scope, drawn, gantry__compose_scalar(c, dtype, rate));

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "run/call_op.h"
 #include "run/compose.h"
 #include "run/random_inputs.h"
 
@@ -17,8 +18,7 @@ static bool take(const gantry__compose_t *c, uint64_t blocks, gantry__philox_t *
 
 /* The call's first input, the place, the others. */
 static void draw(const gantry__compose_t *c, gantry__op_id_t part, const char *type_attr) {
-    const gantry_attr_value_t attr = {
-        .name = type_attr, .kind = GANTRY_KIND_TYPE, .i = (int64_t)c->call->out_dtypes[0]};
+    const gantry_attr_value_t attr = gantry__attr_type(type_attr, c->call->out_dtypes[0]);
     gantry__philox_t place;
     if (!take(c, gantry__random_blocks(gantry_shape_elements(&c->call->out_shapes[0])), &place)) return;
     c->outputs[0] = gantry__draw_from(c->scope, part, &place, c->inputs, c->call->input_count, 1, &attr);
@@ -42,8 +42,7 @@ void gantry__compose_random_uniform_int(const gantry__compose_t *c) {
 
 /* TensorFlow reserves two words for each sample, of a multiple of four samples per row. */
 void gantry__compose_multinomial(const gantry__compose_t *c) {
-    const gantry_attr_value_t attr = {
-        .name = "output_dtype", .kind = GANTRY_KIND_TYPE, .i = (int64_t)c->call->out_dtypes[0]};
+    const gantry_attr_value_t attr = gantry__attr_type("output_dtype", c->call->out_dtypes[0]);
     const int64_t *dims = c->call->out_shapes[0].dims;
     gantry__philox_t place;
     if (!take(c, gantry__random_blocks(dims[0] * ((dims[1] + 3) / 4 * 8)), &place)) return;

@@ -10,7 +10,7 @@
 static const gantry_tensor_t *reduce(const gantry__compose_t *c, gantry__op_id_t id, const gantry_tensor_t *x,
                                      bool keep_dims) {
     const gantry_tensor_t *inputs[] = {x, c->inputs[1]};
-    const gantry_attr_value_t attr = {.name = "keep_dims", .kind = GANTRY_KIND_BOOL, .i = keep_dims};
+    const gantry_attr_value_t attr = gantry__attr_bool("keep_dims", keep_dims);
     return gantry__call_op(c->scope, id, inputs, 2, &attr, 1, NULL);
 }
 

@@ -203,11 +203,11 @@ static const gantry_tensor_t *draw(gantry_scope_t *scope, gantry_generator_t *ge
     return output;
 }
 
-#define DEFINE_DRAW(what, token)                                                                           \
-    const gantry_tensor_t *gantry_generator_##what(gantry_scope_t *scope, gantry_generator_t *generator,   \
-                                                   gantry_shape_t shape, gantry_dtype_t dtype) {           \
-        const gantry_attr_value_t attr = {.name = "dtype", .kind = GANTRY_KIND_TYPE, .i = (int64_t)dtype}; \
-        return draw(scope, generator, GANTRY__OP_ID_##token, &shape, NULL, &attr);                         \
+#define DEFINE_DRAW(what, token)                                                                         \
+    const gantry_tensor_t *gantry_generator_##what(gantry_scope_t *scope, gantry_generator_t *generator, \
+                                                   gantry_shape_t shape, gantry_dtype_t dtype) {         \
+        const gantry_attr_value_t attr = gantry__attr_type("dtype", dtype);                              \
+        return draw(scope, generator, GANTRY__OP_ID_##token, &shape, NULL, &attr);                       \
     }
 DEFINE_DRAW(uniform, STATELESS_RANDOM_UNIFORM_V2)
 DEFINE_DRAW(normal, STATELESS_RANDOM_NORMAL_V2)
@@ -225,7 +225,7 @@ const gantry_tensor_t *gantry_generator_categorical(gantry_scope_t *scope, gantr
                                                     const gantry_tensor_t *logits, int32_t num_samples,
                                                     gantry_dtype_t dtype) {
     gantry__extras_t extras = {.count = 0};
-    const gantry_attr_value_t attr = {.name = "output_dtype", .kind = GANTRY_KIND_TYPE, .i = (int64_t)dtype};
+    const gantry_attr_value_t attr = gantry__attr_type("output_dtype", dtype);
     if (!check_in(scope, generator)) return NULL;
     const gantry_tensor_t *inputs[] = {logits, gantry__add_host_i32(&extras, scope, num_samples)};
     if (!inputs[1]) return NULL;

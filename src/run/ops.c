@@ -131,12 +131,12 @@ GANTRY_UNARY_OPS(DEFINE_UNARY)
 GANTRY_BINARY_OPS(DEFINE_BINARY)
 
 const gantry_tensor_t *gantry_leaky_relu(gantry_scope_t *scope, const gantry_tensor_t *x, float alpha) {
-    const gantry_attr_value_t attr = {.name = "alpha", .kind = GANTRY_KIND_FLOAT, .f = (double)alpha};
+    const gantry_attr_value_t attr = gantry__attr_float("alpha", alpha);
     return gantry__call_op(scope, GANTRY__OP_ID_LEAKY_RELU, &x, 1, &attr, 1, NULL);
 }
 
 const gantry_tensor_t *gantry_gelu(gantry_scope_t *scope, const gantry_tensor_t *x, bool approximate) {
-    const gantry_attr_value_t attr = {.name = "approximate", .kind = GANTRY_KIND_BOOL, .i = approximate};
+    const gantry_attr_value_t attr = gantry__attr_bool("approximate", approximate);
     return gantry__call_op(scope, GANTRY__OP_ID_GELU, &x, 1, &attr, 1, NULL);
 }
 
@@ -153,7 +153,7 @@ const gantry_tensor_t *gantry_select(gantry_scope_t *scope, const gantry_tensor_
 }
 
 const gantry_tensor_t *gantry_cast(gantry_scope_t *scope, const gantry_tensor_t *x, gantry_dtype_t dtype) {
-    const gantry_attr_value_t attr = {.name = "DstT", .kind = GANTRY_KIND_TYPE, .i = (int64_t)dtype};
+    const gantry_attr_value_t attr = gantry__attr_type("DstT", dtype);
     return gantry__call_op(scope, GANTRY__OP_ID_CAST, &x, 1, &attr, 1, NULL);
 }
 
@@ -183,8 +183,7 @@ const gantry_tensor_t *gantry_expand_dims(gantry_scope_t *scope, const gantry_te
 
 const gantry_tensor_t *gantry_squeeze(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *axes,
                                       size_t axis_count) {
-    const gantry_attr_value_t attr = {
-        .name = "squeeze_dims", .kind = GANTRY_KIND_INTS, .i = (int64_t)axis_count, .list = axes};
+    const gantry_attr_value_t attr = gantry__attr_ints("squeeze_dims", axes, axis_count);
     return gantry__call_op(scope, GANTRY__OP_ID_SQUEEZE, &x, 1, &attr, axes ? 1 : 0, NULL);
 }
 
@@ -237,44 +236,8 @@ const gantry_tensor_t *gantry_one_hot(gantry_scope_t *scope, const gantry_tensor
                                       const gantry_tensor_t *on_value, const gantry_tensor_t *off_value, int32_t axis) {
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {indices, gantry__add_host_i32(&extras, scope, depth), on_value, off_value};
-    const gantry_attr_value_t attr = {.name = "axis", .kind = GANTRY_KIND_INT, .i = axis};
+    const gantry_attr_value_t attr = gantry__attr_int("axis", axis);
     return gantry__call_op(scope, GANTRY__OP_ID_ONE_HOT, inputs, 4, &attr, 1, &extras);
-}
-
-/* ---- reductions ---- */
-
-static const gantry_tensor_t *reduce(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *x,
-                                     const gantry_reduce_options_t *options) {
-    gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {x, gantry__add_host_axes(&extras, scope, x, options)};
-    const gantry_attr_value_t attr = {.name = "keep_dims", .kind = GANTRY_KIND_BOOL, .i = 1};
-    return gantry__call_op(scope, id, inputs, 2, &attr, options && options->keep_dims ? 1 : 0, &extras);
-}
-
-const gantry_tensor_t *gantry_sum(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                  const gantry_reduce_options_t *options) {
-    return reduce(scope, GANTRY__OP_ID_SUM, x, options);
-}
-
-const gantry_tensor_t *gantry_mean(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                   const gantry_reduce_options_t *options) {
-    return reduce(scope, GANTRY__OP_ID_MEAN, x, options);
-}
-
-const gantry_tensor_t *gantry_max(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                  const gantry_reduce_options_t *options) {
-    return reduce(scope, GANTRY__OP_ID_MAX, x, options);
-}
-
-const gantry_tensor_t *gantry_min(gantry_scope_t *scope, const gantry_tensor_t *x,
-                                  const gantry_reduce_options_t *options) {
-    return reduce(scope, GANTRY__OP_ID_MIN, x, options);
-}
-
-const gantry_tensor_t *gantry_argmax(gantry_scope_t *scope, const gantry_tensor_t *x, int32_t axis) {
-    gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {x, gantry__add_host_i32(&extras, scope, axis)};
-    return gantry__call_op(scope, GANTRY__OP_ID_ARG_MAX, inputs, 2, NULL, 0, &extras);
 }
 
 /* ---- matrices ---- */
@@ -286,12 +249,10 @@ const gantry_tensor_t *gantry_matmul(gantry_scope_t *scope, const gantry_tensor_
     size_t count = 0;
     gantry_attr_value_t attrs[2];
     if (options && options->transpose_a) {
-        attrs[count++] =
-            (gantry_attr_value_t){.name = batched ? "adj_x" : "transpose_a", .kind = GANTRY_KIND_BOOL, .i = 1};
+        attrs[count++] = gantry__attr_bool(batched ? "adj_x" : "transpose_a", true);
     }
     if (options && options->transpose_b) {
-        attrs[count++] =
-            (gantry_attr_value_t){.name = batched ? "adj_y" : "transpose_b", .kind = GANTRY_KIND_BOOL, .i = 1};
+        attrs[count++] = gantry__attr_bool(batched ? "adj_y" : "transpose_b", true);
     }
     return gantry__call_op(scope, batched ? GANTRY__OP_ID_BATCH_MAT_MUL : GANTRY__OP_ID_MAT_MUL, inputs, 2, attrs,
                            count, NULL);

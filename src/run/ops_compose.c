@@ -9,14 +9,13 @@
 
 const gantry_tensor_t *gantry_pack(gantry_scope_t *scope, const gantry_tensor_t *const *values, size_t count,
                                    int32_t axis) {
-    const gantry_attr_value_t attr = {.name = "axis", .kind = GANTRY_KIND_INT, .i = axis};
+    const gantry_attr_value_t attr = gantry__attr_int("axis", axis);
     return gantry__call_op(scope, GANTRY__OP_ID_PACK, values, count, &attr, 1, NULL);
 }
 
 gantry_status_t gantry_unpack(gantry_scope_t *scope, const gantry_tensor_t *x, int32_t axis,
                               const gantry_tensor_t **outputs, size_t count) {
-    const gantry_attr_value_t attrs[] = {{.name = "num", .kind = GANTRY_KIND_INT, .i = (int64_t)count},
-                                         {.name = "axis", .kind = GANTRY_KIND_INT, .i = axis}};
+    const gantry_attr_value_t attrs[] = {gantry__attr_int("num", (int64_t)count), gantry__attr_int("axis", axis)};
     return gantry__call_op_into(scope, GANTRY__OP_ID_UNPACK, &x, 1, attrs, 2, NULL, outputs, &count);
 }
 
@@ -24,7 +23,7 @@ gantry_status_t gantry_split(gantry_scope_t *scope, const gantry_tensor_t *x, in
                              const gantry_tensor_t **outputs, size_t count) {
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {gantry__add_host_i32(&extras, scope, axis), x};
-    const gantry_attr_value_t attr = {.name = "num_split", .kind = GANTRY_KIND_INT, .i = (int64_t)count};
+    const gantry_attr_value_t attr = gantry__attr_int("num_split", (int64_t)count);
     return gantry__call_op_into(scope, GANTRY__OP_ID_SPLIT, inputs, 2, &attr, 1, &extras, outputs, &count);
 }
 
@@ -34,19 +33,19 @@ gantry_status_t gantry_split_v(gantry_scope_t *scope, const gantry_tensor_t *x, 
     const gantry_tensor_t *inputs[] = {x, NULL, NULL};
     inputs[1] = gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE((int64_t)count), sizes);
     if (inputs[1]) inputs[2] = gantry__add_host_i32(&extras, scope, axis);
-    const gantry_attr_value_t attr = {.name = "num_split", .kind = GANTRY_KIND_INT, .i = (int64_t)count};
+    const gantry_attr_value_t attr = gantry__attr_int("num_split", (int64_t)count);
     return gantry__call_op_into(scope, GANTRY__OP_ID_SPLIT_V, inputs, 3, &attr, 1, &extras, outputs, &count);
 }
 
 /* ---- shapes ---- */
 
 const gantry_tensor_t *gantry_shape(gantry_scope_t *scope, const gantry_tensor_t *x, gantry_dtype_t out_type) {
-    const gantry_attr_value_t attr = {.name = "out_type", .kind = GANTRY_KIND_TYPE, .i = (int64_t)out_type};
+    const gantry_attr_value_t attr = gantry__attr_type("out_type", out_type);
     return gantry__call_op(scope, GANTRY__OP_ID_SHAPE, &x, 1, &attr, 1, NULL);
 }
 
 const gantry_tensor_t *gantry_size(gantry_scope_t *scope, const gantry_tensor_t *x, gantry_dtype_t out_type) {
-    const gantry_attr_value_t attr = {.name = "out_type", .kind = GANTRY_KIND_TYPE, .i = (int64_t)out_type};
+    const gantry_attr_value_t attr = gantry__attr_type("out_type", out_type);
     return gantry__call_op(scope, GANTRY__OP_ID_SIZE, &x, 1, &attr, 1, NULL);
 }
 
@@ -62,22 +61,18 @@ const gantry_tensor_t *gantry_broadcast_args(gantry_scope_t *scope, const gantry
 
 /* ---- making tensors, rows by number ---- */
 
-static const gantry_tensor_t *add_host_i64(gantry__extras_t *extras, gantry_scope_t *scope, int64_t value) {
-    return gantry__add_host(extras, scope, GANTRY_INT64, GANTRY_SCALAR, &value);
-}
-
 const gantry_tensor_t *gantry_eye(gantry_scope_t *scope, int64_t rows, int64_t columns, gantry_dtype_t dtype) {
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {add_host_i64(&extras, scope, rows), NULL};
-    if (inputs[0]) inputs[1] = add_host_i64(&extras, scope, columns);
-    const gantry_attr_value_t attr = {.name = "dtype", .kind = GANTRY_KIND_TYPE, .i = (int64_t)dtype};
+    const gantry_tensor_t *inputs[] = {gantry__add_host_i64(&extras, scope, rows), NULL};
+    if (inputs[0]) inputs[1] = gantry__add_host_i64(&extras, scope, columns);
+    const gantry_attr_value_t attr = gantry__attr_type("dtype", dtype);
     return gantry__call_op(scope, GANTRY__OP_ID_EYE, inputs, 2, &attr, 1, &extras);
 }
 
 const gantry_tensor_t *gantry_lin_space(gantry_scope_t *scope, const gantry_tensor_t *start,
                                         const gantry_tensor_t *stop, int64_t num) {
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {start, stop, add_host_i64(&extras, scope, num)};
+    const gantry_tensor_t *inputs[] = {start, stop, gantry__add_host_i64(&extras, scope, num)};
     return gantry__call_op(scope, GANTRY__OP_ID_LIN_SPACE, inputs, 3, NULL, 0, &extras);
 }
 
@@ -90,7 +85,7 @@ const gantry_tensor_t *gantry_embedding_lookup(gantry_scope_t *scope, const gant
 const gantry_tensor_t *gantry_boolean_mask(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *mask,
                                            int32_t axis) {
     const gantry_tensor_t *inputs[] = {x, mask};
-    const gantry_attr_value_t attr = {.name = "axis", .kind = GANTRY_KIND_INT, .i = axis};
+    const gantry_attr_value_t attr = gantry__attr_int("axis", axis);
     return gantry__call_op(scope, GANTRY__OP_ID_BOOLEAN_MASK, inputs, 2, &attr, 1, NULL);
 }
 
@@ -100,7 +95,7 @@ gantry_status_t gantry_moments(gantry_scope_t *scope, const gantry_tensor_t *x, 
                                const gantry_tensor_t **out_mean, const gantry_tensor_t **out_variance) {
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {x, gantry__add_host_axes(&extras, scope, x, options)}, *outputs[2];
-    const gantry_attr_value_t attr = {.name = "keep_dims", .kind = GANTRY_KIND_BOOL, .i = 1};
+    const gantry_attr_value_t attr = gantry__attr_bool("keep_dims", true);
     size_t count = 2;
     gantry_status_t status = gantry__call_op_into(scope, GANTRY__OP_ID_MOMENTS, inputs, 2, &attr,
                                                   options && options->keep_dims ? 1 : 0, &extras, outputs, &count);
@@ -113,7 +108,7 @@ const gantry_tensor_t *gantry_batch_norm(gantry_scope_t *scope, const gantry_ten
                                          const gantry_tensor_t *variance, const gantry_tensor_t *offset,
                                          const gantry_tensor_t *scale, double variance_epsilon) {
     const gantry_tensor_t *inputs[] = {x, mean, variance, offset, scale};
-    const gantry_attr_value_t attr = {.name = "variance_epsilon", .kind = GANTRY_KIND_FLOAT, .f = variance_epsilon};
+    const gantry_attr_value_t attr = gantry__attr_float("variance_epsilon", variance_epsilon);
     return gantry__call_op(scope, GANTRY__OP_ID_BATCH_NORM, inputs, 5, &attr, 1, NULL);
 }
 
@@ -125,12 +120,11 @@ gantry_status_t gantry_fused_batch_norm(gantry_scope_t *scope, const gantry_tens
     const gantry_fused_batch_norm_options_t given = options ? *options : (gantry_fused_batch_norm_options_t){0};
     const gantry_tensor_t *inputs[] = {x, scale, offset, mean, variance}, *all[6];
     const gantry_attr_value_t attrs[] = {
-        {.name = "is_training", .kind = GANTRY_KIND_BOOL, .i = !given.inference},
-        {.name = "data_format", .kind = GANTRY_KIND_STRING, .s = given.channels_first ? "NCHW" : "NHWC"},
-        {.name = "epsilon", .kind = GANTRY_KIND_FLOAT, .f = given.epsilon != 0 ? given.epsilon : 0.0001},
-        {.name = "exponential_avg_factor",
-         .kind = GANTRY_KIND_FLOAT,
-         .f = given.exponential_avg_factor != 0 ? given.exponential_avg_factor : 1}};
+        gantry__attr_bool("is_training", !given.inference),
+        gantry__attr_text("data_format", given.channels_first ? "NCHW" : "NHWC"),
+        gantry__attr_float("epsilon", given.epsilon != 0 ? given.epsilon : 0.0001),
+        gantry__attr_float("exponential_avg_factor",
+                           given.exponential_avg_factor != 0 ? given.exponential_avg_factor : 1)};
     size_t count = 6;
     gantry_status_t status =
         gantry__call_op_into(scope, GANTRY__OP_ID_FUSED_BATCH_NORM, inputs, 5, attrs, 4, NULL, all, &count);
@@ -142,8 +136,7 @@ gantry_status_t gantry_fused_batch_norm(gantry_scope_t *scope, const gantry_tens
 const gantry_tensor_t *gantry_layer_norm(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *scale,
                                          const gantry_tensor_t *offset, int32_t axis, double epsilon) {
     const gantry_tensor_t *inputs[] = {x, scale, offset};
-    const gantry_attr_value_t attrs[] = {{.name = "axis", .kind = GANTRY_KIND_INT, .i = axis},
-                                         {.name = "epsilon", .kind = GANTRY_KIND_FLOAT, .f = epsilon}};
+    const gantry_attr_value_t attrs[] = {gantry__attr_int("axis", axis), gantry__attr_float("epsilon", epsilon)};
     return gantry__call_op(scope, GANTRY__OP_ID_LAYER_NORM, inputs, 3, attrs, 2, NULL);
 }
 
@@ -152,7 +145,7 @@ const gantry_tensor_t *gantry_dropout(gantry_scope_t *scope, const gantry_tensor
     gantry__extras_t extras = {.count = 0};
     const int64_t seed[] = {seed0, seed1};
     const gantry_tensor_t *inputs[] = {x, gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE(2), seed)};
-    const gantry_attr_value_t attr = {.name = "rate", .kind = GANTRY_KIND_FLOAT, .f = rate};
+    const gantry_attr_value_t attr = gantry__attr_float("rate", rate);
     return gantry__call_op(scope, GANTRY__OP_ID_DROPOUT, inputs, 2, &attr, 1, &extras);
 }
 
@@ -160,6 +153,6 @@ const gantry_tensor_t *gantry_dropout(gantry_scope_t *scope, const gantry_tensor
 
 const gantry_tensor_t *gantry_einsum(gantry_scope_t *scope, const char *equation, const gantry_tensor_t *const *inputs,
                                      size_t count) {
-    const gantry_attr_value_t attr = {.name = "equation", .kind = GANTRY_KIND_STRING, .s = equation};
+    const gantry_attr_value_t attr = gantry__attr_text("equation", equation);
     return gantry__call_op(scope, GANTRY__OP_ID_EINSUM, inputs, count, &attr, 1, NULL);
 }

@@ -45,13 +45,12 @@ GANTRY_TENSOR_SCATTER_OPS(DEFINE_TENSOR_SCATTER)
     }
 GANTRY_SEGMENT_OPS(DEFINE_SEGMENT)
 
-#define DEFINE_UNSORTED_SEGMENT(name, token, op)                                                                       \
-    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *data,                           \
-                                         const gantry_tensor_t *segment_ids, int64_t num_segments) {                   \
-        gantry__extras_t extras = {.count = 0};                                                                        \
-        const gantry_tensor_t *inputs[] = {                                                                            \
-            data, segment_ids, gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SCALAR, &num_segments)};          \
-        return gantry__call_op(scope, GANTRY__OP_ID_##token, inputs, 3, NULL, 0, &extras);                             \
+#define DEFINE_UNSORTED_SEGMENT(name, token, op)                                                                   \
+    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *data,                       \
+                                         const gantry_tensor_t *segment_ids, int64_t num_segments) {               \
+        gantry__extras_t extras = {.count = 0};                                                                    \
+        const gantry_tensor_t *inputs[] = {data, segment_ids, gantry__add_host_i64(&extras, scope, num_segments)}; \
+        return gantry__call_op(scope, GANTRY__OP_ID_##token, inputs, 3, NULL, 0, &extras);                         \
     }
 GANTRY_UNSORTED_SEGMENT_OPS(DEFINE_UNSORTED_SEGMENT)
 
@@ -66,7 +65,7 @@ const gantry_tensor_t *gantry_dense_bincount(gantry_scope_t *scope, const gantry
                                              const gantry_tensor_t *weights, bool binary) {
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {input, gantry__add_host_int_like(&extras, scope, input, size), weights};
-    const gantry_attr_value_t attr = {.name = "binary_output", .kind = GANTRY_KIND_BOOL, .i = binary};
+    const gantry_attr_value_t attr = gantry__attr_bool("binary_output", binary);
     return gantry__call_op(scope, GANTRY__OP_ID_DENSE_BINCOUNT, inputs, 3, &attr, 1, &extras);
 }
 

@@ -23,8 +23,8 @@ const gantry_tensor_t *gantry_matrix_band_part(gantry_scope_t *scope, const gant
                                                int64_t upper) {
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[3] = {x};
-    inputs[1] = gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SCALAR, &lower);
-    inputs[2] = gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SCALAR, &upper);
+    inputs[1] = gantry__add_host_i64(&extras, scope, lower);
+    inputs[2] = gantry__add_host_i64(&extras, scope, upper);
     return gantry__call_op(scope, GANTRY__OP_ID_MATRIX_BAND_PART, inputs, 3, NULL, 0, &extras);
 }
 
@@ -41,8 +41,7 @@ static const gantry_tensor_t *add_side(gantry__extras_t *extras, gantry_scope_t 
 }
 
 static gantry_attr_value_t align_attr(const gantry_diagonal_options_t *options) {
-    return (gantry_attr_value_t){
-        .name = "align", .kind = GANTRY_KIND_STRING, .s = options->align ? options->align : "RIGHT_LEFT"};
+    return gantry__attr_text("align", options->align ? options->align : "RIGHT_LEFT");
 }
 
 const gantry_tensor_t *gantry_matrix_diag(gantry_scope_t *scope, const gantry_tensor_t *diagonals,

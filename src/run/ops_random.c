@@ -5,10 +5,6 @@
 #include "run/call_op.h"
 #include "run/random_inputs.h"
 
-static gantry_attr_value_t type_attr(const char *name, gantry_dtype_t dtype) {
-    return (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_TYPE, .i = (int64_t)dtype};
-}
-
 /* ---- fixed by a seed ---- */
 
 static const gantry_tensor_t *add_seed(gantry__extras_t *extras, gantry_scope_t *scope, int64_t seed0, int64_t seed1) {
@@ -19,7 +15,7 @@ static const gantry_tensor_t *add_seed(gantry__extras_t *extras, gantry_scope_t 
 static const gantry_tensor_t *by_seed(gantry_scope_t *scope, gantry__op_id_t id, const gantry_shape_t *shape,
                                       gantry_dtype_t dtype, int64_t seed0, int64_t seed1) {
     gantry__extras_t extras = {.count = 0};
-    const gantry_attr_value_t attr = type_attr("dtype", dtype);
+    const gantry_attr_value_t attr = gantry__attr_type("dtype", dtype);
     const gantry_tensor_t *inputs[] = {gantry__add_host_shape(&extras, scope, shape), NULL};
     if (inputs[0]) inputs[1] = add_seed(&extras, scope, seed0, seed1);
     return gantry__call_op(scope, id, inputs, 2, &attr, 1, &extras);
@@ -48,7 +44,7 @@ const gantry_tensor_t *gantry_stateless_multinomial(gantry_scope_t *scope, const
                                                     int32_t num_samples, gantry_dtype_t dtype, int64_t seed0,
                                                     int64_t seed1) {
     gantry__extras_t extras = {.count = 0};
-    const gantry_attr_value_t attr = type_attr("output_dtype", dtype);
+    const gantry_attr_value_t attr = gantry__attr_type("output_dtype", dtype);
     const gantry_tensor_t *inputs[] = {logits, gantry__add_host_i32(&extras, scope, num_samples), NULL};
     if (inputs[1]) inputs[2] = add_seed(&extras, scope, seed0, seed1);
     return gantry__call_op(scope, GANTRY__OP_ID_STATELESS_MULTINOMIAL, inputs, 3, &attr, 1, &extras);
@@ -91,11 +87,11 @@ typedef struct attrs_t {
 static attrs_t make_attrs(const gantry_scope_t *scope, const char *type, gantry_dtype_t dtype, const int64_t *seed) {
     attrs_t attrs = {.count = 0};
     int64_t seeds[2];
-    if (type) attrs.list[attrs.count++] = type_attr(type, dtype);
+    if (type) attrs.list[attrs.count++] = gantry__attr_type(type, dtype);
     if (!seed || !scope) return attrs;
     gantry__random_op_seeds(&scope->runtime->random, *seed, seeds);
-    attrs.list[attrs.count++] = (gantry_attr_value_t){.name = "seed", .kind = GANTRY_KIND_INT, .i = seeds[0]};
-    attrs.list[attrs.count++] = (gantry_attr_value_t){.name = "seed2", .kind = GANTRY_KIND_INT, .i = seeds[1]};
+    attrs.list[attrs.count++] = gantry__attr_int("seed", seeds[0]);
+    attrs.list[attrs.count++] = gantry__attr_int("seed2", seeds[1]);
     return attrs;
 }
 

@@ -1,4 +1,4 @@
-/* C functions of the ops of ops_reduce.h. */
+/* The C functions of the reductions of ops.h and of ops_reduce.h. */
 #include <gantry/ops.h>
 
 #include "run/call_op.h"
@@ -9,7 +9,7 @@ static const gantry_tensor_t *reduce(gantry_scope_t *scope, gantry__op_id_t id, 
                                      const gantry_reduce_options_t *options) {
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {x, gantry__add_host_axes(&extras, scope, x, options)};
-    const gantry_attr_value_t attr = {.name = "keep_dims", .kind = GANTRY_KIND_BOOL, .i = 1};
+    const gantry_attr_value_t attr = gantry__attr_bool("keep_dims", true);
     return gantry__call_op(scope, id, inputs, 2, &attr, options && options->keep_dims ? 1 : 0, &extras);
 }
 
@@ -18,6 +18,10 @@ static const gantry_tensor_t *reduce(gantry_scope_t *scope, gantry__op_id_t id, 
                                          const gantry_reduce_options_t *options) {            \
         return reduce(scope, GANTRY__OP_ID_##TOKEN, x, options);                              \
     }
+REDUCTION(sum, SUM)
+REDUCTION(mean, MEAN)
+REDUCTION(max, MAX)
+REDUCTION(min, MIN)
 REDUCTION(prod, PROD)
 REDUCTION(all, ALL)
 REDUCTION(any, ANY)
@@ -26,11 +30,14 @@ REDUCTION(log_sum_exp, LOG_SUM_EXP)
 REDUCTION(var, VAR)
 REDUCTION(std, STD)
 
-const gantry_tensor_t *gantry_argmin(gantry_scope_t *scope, const gantry_tensor_t *x, int32_t axis) {
-    gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {x, gantry__add_host_i32(&extras, scope, axis)};
-    return gantry__call_op(scope, GANTRY__OP_ID_ARG_MIN, inputs, 2, NULL, 0, &extras);
-}
+#define ALONG_AXIS(name, TOKEN)                                                                           \
+    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *x, int32_t axis) { \
+        gantry__extras_t extras = {.count = 0};                                                           \
+        const gantry_tensor_t *inputs[] = {x, gantry__add_host_i32(&extras, scope, axis)};                \
+        return gantry__call_op(scope, GANTRY__OP_ID_##TOKEN, inputs, 2, NULL, 0, &extras);                \
+    }
+ALONG_AXIS(argmax, ARG_MAX)
+ALONG_AXIS(argmin, ARG_MIN)
 
 /* ---- scans ---- */
 
@@ -38,26 +45,19 @@ static const gantry_tensor_t *scan(gantry_scope_t *scope, gantry__op_id_t id, co
                                    const gantry_scan_options_t *options) {
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {x, gantry__add_host_i32(&extras, scope, axis)};
-    const gantry_attr_value_t attrs[] = {
-        {.name = "exclusive", .kind = GANTRY_KIND_BOOL, .i = options && options->exclusive},
-        {.name = "reverse", .kind = GANTRY_KIND_BOOL, .i = options && options->reverse}};
+    const gantry_attr_value_t attrs[] = {gantry__attr_bool("exclusive", options && options->exclusive),
+                                         gantry__attr_bool("reverse", options && options->reverse)};
     return gantry__call_op(scope, id, inputs, 2, attrs, 2, &extras);
 }
 
-const gantry_tensor_t *gantry_cumsum(gantry_scope_t *scope, const gantry_tensor_t *x, int32_t axis,
-                                     const gantry_scan_options_t *options) {
-    return scan(scope, GANTRY__OP_ID_CUMSUM, x, axis, options);
-}
-
-const gantry_tensor_t *gantry_cumprod(gantry_scope_t *scope, const gantry_tensor_t *x, int32_t axis,
-                                      const gantry_scan_options_t *options) {
-    return scan(scope, GANTRY__OP_ID_CUMPROD, x, axis, options);
-}
-
-const gantry_tensor_t *gantry_cumulative_logsumexp(gantry_scope_t *scope, const gantry_tensor_t *x, int32_t axis,
-                                                   const gantry_scan_options_t *options) {
-    return scan(scope, GANTRY__OP_ID_CUMULATIVE_LOGSUMEXP, x, axis, options);
-}
+#define SCAN(name, TOKEN)                                                                               \
+    const gantry_tensor_t *gantry_##name(gantry_scope_t *scope, const gantry_tensor_t *x, int32_t axis, \
+                                         const gantry_scan_options_t *options) {                        \
+        return scan(scope, GANTRY__OP_ID_##TOKEN, x, axis, options);                                    \
+    }
+SCAN(cumsum, CUMSUM)
+SCAN(cumprod, CUMPROD)
+SCAN(cumulative_logsumexp, CUMULATIVE_LOGSUMEXP)
 
 /* ---- losses ---- */
 

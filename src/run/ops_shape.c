@@ -5,14 +5,6 @@
 
 static int32_t rank_of(const gantry_tensor_t *x) { return x ? x->shape.rank : 0; }
 
-static gantry_attr_value_t int_attr(const char *name, int64_t value) {
-    return (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_INT, .i = value};
-}
-
-static gantry_attr_value_t string_attr(const char *name, const char *value) {
-    return (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_STRING, .s = value};
-}
-
 /* A host vector that is not given has these numbers. */
 static const gantry_tensor_t *add_i64(gantry__extras_t *extras, gantry_scope_t *scope, const int64_t *values,
                                       size_t count, int64_t otherwise) {
@@ -42,10 +34,10 @@ const gantry_tensor_t *gantry_strided_slice(gantry_scope_t *scope, const gantry_
     const gantry_strided_slice_options_t *o = options ? options : &plain;
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[4] = {x};
-    const gantry_attr_value_t attrs[] = {int_attr("begin_mask", o->begin_mask), int_attr("end_mask", o->end_mask),
-                                         int_attr("ellipsis_mask", o->ellipsis_mask),
-                                         int_attr("new_axis_mask", o->new_axis_mask),
-                                         int_attr("shrink_axis_mask", o->shrink_axis_mask)};
+    const gantry_attr_value_t attrs[] = {
+        gantry__attr_int("begin_mask", o->begin_mask), gantry__attr_int("end_mask", o->end_mask),
+        gantry__attr_int("ellipsis_mask", o->ellipsis_mask), gantry__attr_int("new_axis_mask", o->new_axis_mask),
+        gantry__attr_int("shrink_axis_mask", o->shrink_axis_mask)};
     inputs[1] = add_i64(&extras, scope, begin, entry_count, 0);
     inputs[2] = add_i64(&extras, scope, end, entry_count, 0);
     inputs[3] = add_i64(&extras, scope, strides, entry_count, 1);
@@ -59,7 +51,7 @@ static const char *mirror_mode(gantry_pad_mode_t mode) {
 const gantry_tensor_t *gantry_pad(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *paddings,
                                   const gantry_pad_options_t *options) {
     const gantry_pad_mode_t mode = options ? options->mode : GANTRY_PAD_CONSTANT;
-    const gantry_attr_value_t attr = string_attr("mode", mirror_mode(mode));
+    const gantry_attr_value_t attr = gantry__attr_text("mode", mirror_mode(mode));
     const int64_t rank = rank_of(x);
     const int64_t none[2 * GANTRY_MAX_RANK] = {0};
     gantry__extras_t extras = {.count = 0};
@@ -95,8 +87,8 @@ const gantry_tensor_t *gantry_roll(gantry_scope_t *scope, const gantry_tensor_t 
 
 static const gantry_tensor_t *call_blocks(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *x,
                                           int64_t block_size, const char *data_format) {
-    const gantry_attr_value_t attrs[] = {int_attr("block_size", block_size),
-                                         string_attr("data_format", data_format ? data_format : "NHWC")};
+    const gantry_attr_value_t attrs[] = {gantry__attr_int("block_size", block_size),
+                                         gantry__attr_text("data_format", data_format ? data_format : "NHWC")};
     return gantry__call_op(scope, id, &x, 1, attrs, 2, NULL);
 }
 

@@ -6,9 +6,8 @@
 
 static const gantry_tensor_t *call_sort(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *values,
                                         int32_t axis, bool descending) {
-    const gantry_attr_value_t attrs[] = {
-        {.name = "axis", .kind = GANTRY_KIND_INT, .i = axis},
-        {.name = "direction", .kind = GANTRY_KIND_STRING, .s = descending ? "DESCENDING" : "ASCENDING"}};
+    const gantry_attr_value_t attrs[] = {gantry__attr_int("axis", axis),
+                                         gantry__attr_text("direction", descending ? "DESCENDING" : "ASCENDING")};
     return gantry__call_op(scope, id, &values, 1, attrs, 2, NULL);
 }
 

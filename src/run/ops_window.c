@@ -20,11 +20,11 @@ static const char *padding_text(gantry_padding_t padding) {
 }
 
 static void add_text(window_call_t *call, const char *name, const char *text) {
-    call->attrs[call->count++] = (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_STRING, .s = text};
+    call->attrs[call->count++] = gantry__attr_text(name, text);
 }
 
 static void add_int(window_call_t *call, const char *name, int64_t value) {
-    call->attrs[call->count++] = (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_INT, .i = value};
+    call->attrs[call->count++] = gantry__attr_int(name, value);
 }
 
 /* [1, rows, columns, 1], or with the channels first [1, 1, rows, columns]. */
@@ -34,7 +34,7 @@ static void add_four(window_call_t *call, const char *name, int64_t rows, int64_
     for (int d = 0; d < 4; ++d) list[d] = 1;
     list[first] = rows;
     list[first + 1] = columns;
-    call->attrs[call->count++] = (gantry_attr_value_t){.name = name, .kind = GANTRY_KIND_INTS, .i = 4, .list = list};
+    call->attrs[call->count++] = gantry__attr_ints(name, list, 4);
 }
 
 static void add_pads(window_call_t *call) {
@@ -43,8 +43,7 @@ static void add_pads(window_call_t *call) {
     if (call->options.padding != GANTRY_PADDING_EXPLICIT) return;
     for (int d = 0; d < 8; ++d) list[d] = 0;
     for (int d = 0; d < 4; ++d) list[first + d] = call->options.explicit_paddings[d];
-    call->attrs[call->count++] =
-        (gantry_attr_value_t){.name = "explicit_paddings", .kind = GANTRY_KIND_INTS, .i = 8, .list = list};
+    call->attrs[call->count++] = gantry__attr_ints("explicit_paddings", list, 8);
 }
 
 /* In the options 0 means 1. */

@@ -147,6 +147,50 @@ static inline void expect_ended_well(gantry_scope_t *scope) {
         gantry_scope_clear(scope);                                                                            \
     } while (0)
 
+/* ---- memory short ---- */
+
+/* From here on the allocation with number n, from 0, and all later ones fail. */
+static inline void runtime_fixture_starve(runtime_fixture_t *f, long n) {
+    f->heap.inner.calls = 0;
+    f->heap.inner.fail_at = n;
+}
+
+/* All succeed again. Returns whether one has failed. */
+static inline bool runtime_fixture_feed(runtime_fixture_t *f) {
+    bool has_failed = f->heap.inner.calls > f->heap.inner.fail_at;
+    f->heap.inner.fail_at = -1;
+    return has_failed;
+}
+
+/* Runs the program in a scope on the device; what it returns, or why there is no scope. The text of its error goes to
+ * `message`. */
+static inline gantry_status_t runtime_fixture_run(runtime_fixture_t *f, const char *device,
+                                                  gantry_status_t (*program)(gantry_scope_t *scope), char message[1024]) {
+    gantry_scope_t *scope = gantry_scope_begin(f->runtime, device);
+    gantry_status_t status = scope ? program(scope) : GANTRY_RESOURCE_EXHAUSTED;
+    (void)snprintf(message, 1024, "%s", gantry_last_message());
+    if (scope) (void)gantry_scope_end(scope);
+    return status;
+}
+
+/* Runs it on a new runtime each time, without memory from the first allocation on, from the second and so on, until it
+ * needs no more: memory is short, or all is well, and nothing is left behind. */
+static inline void runtime_fixture_starve_each(uint32_t gpus, const char *device,
+                                               gantry_status_t (*program)(gantry_scope_t *scope)) {
+    bool has_failed = true;
+    for (long n = 0; has_failed; ++n) {
+        runtime_fixture_t f;
+        char message[1024];
+        runtime_fixture_open(&f, gpus);
+        runtime_fixture_starve(&f, n);
+        gantry_status_t status = runtime_fixture_run(&f, device, program, message);
+        has_failed = runtime_fixture_feed(&f);
+        if (status != GANTRY_OK && !(has_failed && status == GANTRY_RESOURCE_EXHAUSTED))
+            fail_msg("allocation %ld: %d, %s", n, (int)status, message);
+        runtime_fixture_close(&f);
+    }
+}
+
 /* The newest placement's record. */
 static inline gantry_placement_record_t last_placement(const runtime_fixture_t *f) {
     gantry_placement_record_t record = {.struct_size = sizeof record};

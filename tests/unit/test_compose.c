@@ -237,38 +237,20 @@ static void shapes_are_refused_before_any_part_runs(void **state) {
     runtime_fixture_close(&f);
 }
 
-static gantry_status_t small_program(gantry_runtime_t *runtime, char *message, size_t message_bytes) {
-    gantry_scope_t *scope = gantry_scope_begin(runtime, "CPU:0");
+static gantry_status_t small_program(gantry_scope_t *scope) {
     const gantry_tensor_t *out[2];
     float values[40] = {1}, got[40] = {0};
-    (void)snprintf(message, message_bytes, "%s", gantry_last_message());
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
     (void)split(scope, make_f32(scope, 40, values), 2, out);
     const gantry_tensor_t *packed = pack(scope, out[1], out[0]);
     gantry_status_t status = gantry_scope_status(scope);
     if (status == GANTRY_OK) status = gantry_tensor_read(packed, got, sizeof got);
-    (void)snprintf(message, message_bytes, "%s", gantry_last_message());
     if (status == GANTRY_OK) assert_true(got[20] > 0 && got[0] < 1);
-    (void)gantry_scope_end(scope);
     return status;
 }
 
 static void failing_allocation_leaves_nothing_behind(void **state) {
     (void)state;
-    bool reached = true;
-    for (long n = 0; reached; ++n) {
-        runtime_fixture_t f;
-        char message[1024];
-        runtime_fixture_open(&f, 0);
-        f.heap.inner.calls = 0;
-        f.heap.inner.fail_at = n;
-        gantry_status_t status = small_program(f.runtime, message, sizeof message);
-        reached = f.heap.inner.calls > n;
-        f.heap.inner.fail_at = -1;
-        if (status != GANTRY_OK && status != GANTRY_RESOURCE_EXHAUSTED) fail_msg("%d: %s", (int)status, message);
-        if (!reached) assert_int_equal(status, GANTRY_OK);
-        runtime_fixture_close(&f);
-    }
+    runtime_fixture_starve_each(0, "CPU:0", small_program);
 }
 
 int main(int argc, char **argv) {

@@ -222,18 +222,13 @@ static void result_beyond_the_limit_is_refused_with_its_shape(void **state) {
 
 /* ---- whatever fails ---- */
 
-static gantry_status_t small_program(gantry_runtime_t *runtime, char *message, size_t message_bytes) {
-    gantry_scope_t *scope = gantry_scope_begin(runtime, "GPU:0");
+static gantry_status_t small_program(gantry_scope_t *scope) {
     const gantry_tensor_t *out[2];
     float got[2] = {0};
-    (void)snprintf(message, message_bytes, "%s", gantry_last_message());
-    if (!scope) return GANTRY_RESOURCE_EXHAUSTED;
     (void)run_positive(scope, F32(scope, 1, -1, 2), out);
     gantry_status_t status = gantry_scope_status(scope);
     if (status == GANTRY_OK) status = gantry_tensor_read(out[0], got, sizeof got);
-    (void)snprintf(message, message_bytes, "%s", gantry_last_message());
     if (status == GANTRY_OK && (got[0] < 1 || got[1] < 2)) fail_msg("%g %g", (double)got[0], (double)got[1]);
-    (void)gantry_scope_end(scope);
     return status;
 }
 
@@ -248,11 +243,11 @@ static void failing_slot_is_told_and_leaves_nothing_behind(void **state) {
             runtime_fixture_open(&f, 1);
             uint64_t before = fake->calls(slots[i]);
             assert_true(fake->fail_calls(slots[i], n, 1, GANTRY_INTERNAL, "injected here"));
-            gantry_status_t status = small_program(f.runtime, message, sizeof message);
+            gantry_status_t status = runtime_fixture_run(&f, "GPU:0", small_program, message);
             reached = fake->calls(slots[i]) - before >= n;
             if (status != GANTRY_OK && !strstr(message, "injected here")) fail_msg("%s: %s", slots[i], message);
             (void)gantry_runtime_synchronize(f.runtime);
-            if (reached) assert_int_equal(small_program(f.runtime, message, sizeof message), GANTRY_OK);
+            if (reached) assert_int_equal(runtime_fixture_run(&f, "GPU:0", small_program, message), GANTRY_OK);
             runtime_fixture_close(&f);
             fake->reset();
         }
@@ -261,20 +256,7 @@ static void failing_slot_is_told_and_leaves_nothing_behind(void **state) {
 
 static void failing_allocation_leaves_nothing_behind(void **state) {
     (void)state;
-    bool reached = true;
-    for (long n = 0; reached; ++n) {
-        runtime_fixture_t f;
-        char message[1024];
-        runtime_fixture_open(&f, 1);
-        f.heap.inner.calls = 0;
-        f.heap.inner.fail_at = n;
-        gantry_status_t status = small_program(f.runtime, message, sizeof message);
-        reached = f.heap.inner.calls > n;
-        f.heap.inner.fail_at = -1;
-        if (status != GANTRY_OK) assert_int_equal(status, GANTRY_RESOURCE_EXHAUSTED);
-        if (!reached) assert_int_equal(status, GANTRY_OK);
-        runtime_fixture_close(&f);
-    }
+    runtime_fixture_starve_each(1, "GPU:0", small_program);
 }
 
 int main(int argc, char **argv) {

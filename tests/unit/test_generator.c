@@ -252,8 +252,7 @@ static void without_memory_nothing_is_left_behind(void **state) {
     gantry_generator_t *g = make_generator(&f, 4), *parts[4];
     const gantry_tensor_t *value = I32(scope, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17);
     for (long fail_at = 0;; ++fail_at) { /* each allocation of each call once */
-        f.heap.inner.calls = 0;
-        f.heap.inner.fail_at = fail_at;
+        runtime_fixture_starve(&f, fail_at);
         gantry_status_t split = gantry_generator_split(g, 4, parts);
         const gantry_tensor_t *shuffled = gantry_generator_shuffle(scope, g, value);
         const gantry_tensor_t *drawn =

@@ -160,8 +160,7 @@ static void tag_of_a_bad_scope_or_without_memory_is_refused(void **state) {
     runtime_fixture_open(&f, 1);
     assert_int_equal(gantry_scope_set_tag(NULL, "x"), GANTRY_INVALID_ARGUMENT);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
-    f.heap.inner.calls = 0;
-    f.heap.inner.fail_at = 0;
+    runtime_fixture_starve(&f, 0);
     assert_int_equal(gantry_scope_set_tag(scope, "x"), GANTRY_RESOURCE_EXHAUSTED);
     f.heap.inner.fail_at = -1;
     assert_int_equal(gantry_scope_set_tag(scope, "x"), GANTRY_RESOURCE_EXHAUSTED); /* the scope has failed */
@@ -275,8 +274,7 @@ static void bad_report_calls_are_refused(void **state) {
     for (long at = 0; at < 3; ++at) { /* open by now: only the report needs memory */
         assert_int_equal(gantry_get_memory_report(f.runtime, "GPU:0", GANTRY_REPORT_JSON, out, sizeof out, NULL),
                          GANTRY_OK);
-        f.heap.inner.calls = 0;
-        f.heap.inner.fail_at = at;
+        runtime_fixture_starve(&f, at);
         assert_int_equal(gantry_get_memory_report(f.runtime, "GPU:0", GANTRY_REPORT_JSON, out, sizeof out, NULL),
                          GANTRY_RESOURCE_EXHAUSTED);
         f.heap.inner.fail_at = -1;

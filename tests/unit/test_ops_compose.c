@@ -258,11 +258,9 @@ static void failing_allocation_leaves_nothing_behind(void **state) {
         run_all(warm); /* plans are kept: what fails below are the ops' own allocations */
         expect_ended_well(warm);
         gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
-        f.heap.inner.calls = 0;
-        f.heap.inner.fail_at = n;
+        runtime_fixture_starve(&f, n);
         run_all(scope);
-        reached = f.heap.inner.calls > n;
-        f.heap.inner.fail_at = -1;
+        reached = runtime_fixture_feed(&f);
         gantry_status_t status = gantry_scope_status(scope);
         if (status != GANTRY_OK && status != GANTRY_RESOURCE_EXHAUSTED) fail_msg("%s", gantry_scope_message(scope));
         failures += status != GANTRY_OK;

@@ -223,11 +223,9 @@ static void failing_allocation_leaves_nothing_behind(void **state) {
         runtime_fixture_t f;
         gantry_scope_t *scope = begin(&f);
         const gantry_tensor_t *x = ints(scope, GANTRY_SHAPE(5), (const int32_t[]){4, 0, 4, 7, 0}), *count = NULL;
-        f.heap.inner.calls = 0;
-        f.heap.inner.fail_at = n;
+        runtime_fixture_starve(&f, n);
         const gantry_tensor_t *y = gantry_unique(scope, x, NULL, &count);
-        reached = f.heap.inner.calls > n;
-        f.heap.inner.fail_at = -1;
+        reached = runtime_fixture_feed(&f);
         if (!y) expect_scope_failure(scope, GANTRY_RESOURCE_EXHAUSTED, "");
         if (!y) assert_null(count);
         if (!reached) assert_non_null(y);

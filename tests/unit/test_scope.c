@@ -336,8 +336,7 @@ static void scope_that_memory_is_short_for_is_no_scope(void **state) {
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
     for (long n = 0; n < 3; ++n) {
-        f.heap.inner.calls = 0;
-        f.heap.inner.fail_at = n;
+        runtime_fixture_starve(&f, n);
         gantry_scope_t *starved = gantry_scope_begin_in(scope, "GPU:0");
         f.heap.inner.fail_at = -1;
         if (n == 0) assert_null(starved);

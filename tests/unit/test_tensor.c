@@ -258,8 +258,7 @@ static void reading_with_no_host_memory_is_an_error_and_no_more(void **state) {
     for (long n = 0; n < 20; ++n) {
         float values[2] = {0, 0};
         char text[32];
-        f.heap.inner.calls = 0;
-        f.heap.inner.fail_at = n;
+        runtime_fixture_starve(&f, n);
         gantry_status_t read = gantry_tensor_read(x, values, sizeof values);
         gantry_status_t formatted = gantry_tensor_format(x, NULL, text, sizeof text, NULL);
         f.heap.inner.fail_at = -1;

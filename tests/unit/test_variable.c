@@ -302,8 +302,7 @@ static void memory_short_during_an_update_changes_nothing(void **state) {
     float expected = 1;
     for (long n = 0; n < 40; ++n) {
         gantry_scope_t *step = gantry_scope_begin_in(scope, NULL);
-        f.heap.inner.calls = 0;
-        f.heap.inner.fail_at = n;
+        runtime_fixture_starve(&f, n);
         gantry_status_t status = gantry_variable_assign_add(step, v, one);
         f.heap.inner.fail_at = -1;
         if (status == GANTRY_OK) expected += 1;
