@@ -77,7 +77,7 @@ MOVING = {
     "TensorScatterUpdate": lambda x: ([x, I(*range(8, 16)).reshape(8, 1), x[:8]], {}),
     "ExtractImagePatches": lambda x: ([image(x)], {"ksizes": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "rates": [1, 1, 1, 1], "padding": "VALID"}),
     "StatelessShuffle": lambda x: ([x, np.array([3], U64), np.array([1, 2], U64), np.array(1, I32)], {}),
-    "OneHot": lambda x: ([I(0, 2**31 - 1, -2**31, 15), np.array(16, I32), x[1], x[0]], {}),
+    "OneHot": lambda x: ([I(0, 2**31 - 1, -2**31, 1), np.array(2, I32), x[1], x[0]], {}),
     "Fill": lambda x: ([I(3), x[0]], {}),
 }
 
