@@ -3,11 +3,13 @@
  *   infer     types and shapes of the results; host inputs are read here when a shape depends on them
  *   plan      device and kernels, from the plan cache or the placer
  *   gather    inputs: host pointers, or memory on that device (copied there when it lies elsewhere)
- *   allocate  results whose shape is known
- *   compute   the kernel makes the other results (their shape depends on data: it reads counts back first) and submits to the device's compute stream, behind the points its inputs become ready at
+ *   allocate  results whose shape is known: in new memory, or in that of a donated input
+ *   compute   the kernel makes the other results (their shape depends on data: it reads counts back first) and submits to the device's compute stream,
+ *             behind the points its inputs become ready at
  *   publish   results carry the point they are ready at and the faults they depend on; the record is written
  *
- * A composed op is inferred here, and then runs its parts, each of which comes this way (run/compose.h).
+ * Where the result is its input's memory (another shape of it, an aligned piece), nothing is gathered, allocated or computed. A composed op is
+ * inferred here, and then runs its parts, each of which comes this way (run/compose.h).
  * Everything lives on the stack until publish; a failure at any step releases what was made and is kept by the scope. */
 #include "run/eager.h"
 
