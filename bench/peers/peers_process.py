@@ -12,20 +12,22 @@ class PeerError(Exception):
     """Why a peer has no figure; the peer goes on unless its process is gone."""
 
 
-def settings(threads, build):
-    """All that a peer's libraries take from the environment; what has a call for it is set by the peer's file."""
+def settings(threads, build, folder):
+    """All that a peer's libraries take from the environment; what has a call for it is set by the peer's file. Compiled code is cached in
+    the folder."""
+    cache = os.path.join(folder, "cache")
     count = str(threads)
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_MAX_THREADS", "NUMEXPR_NUM_THREADS",
              "POCL_MAX_PTHREAD_COUNT", "POCL_CPU_MAX_CU_COUNT", "CPU_COUNT")
     return {**os.environ, **dict.fromkeys(names, count), "TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "",
-            "PYTHONDONTWRITEBYTECODE": "1", "GANTRY_BUILD": build}
+            "PYTHONDONTWRITEBYTECODE": "1", "GANTRY_BUILD": build, "XDG_CACHE_HOME": cache, "TORCHINDUCTOR_CACHE_DIR": cache}
 
 
 class Process:
-    def __init__(self, name, python, threads, shrink, build, log_folder):
-        self.name, self.log = name, os.path.join(log_folder, f"peer-{name}.log")
+    def __init__(self, name, python, threads, shrink, build, folder):
+        self.name, self.log = name, os.path.join(folder, f"peer-{name}.log")
         self.arguments = [python, os.path.join(HERE, "peer_worker.py"), name, str(threads), str(shrink)]
-        self.environment = settings(threads, build)
+        self.environment = settings(threads, build, folder)
         self.child = None
         self.version = None
 

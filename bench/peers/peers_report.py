@@ -37,11 +37,16 @@ class Row:
             return None
         return statistics.median(f / g for f, g in zip(self.rounds[fastest], self.rounds[peer]))
 
+    def is_missed(self, peer):
+        least = self.case["least"][GANTRY.index(peer)]
+        return least is not None and self.ratio(peer) is not None and self.ratio(peer) < least
+
     def as_json(self):
         peers = {p: {"seconds": self.median(p), "best_seconds": self.best[p], "figure": figure(self.case, self.median(p)),
                      **({"worst_ulp": self.ulp[p]} if self.ulp.get(p) is not None else {})} for p in self.rounds}
         ratios = {p: self.ratio(p) for p in GANTRY if self.ratio(p) is not None}
-        return {**self.case, "peers": peers, "fastest_peer": self.fastest_peer(), "ratios": ratios, "without": self.reasons}
+        missed = [p for p in GANTRY if self.is_missed(p)]
+        return {**self.case, "missed": missed, "peers": peers, "fastest_peer": self.fastest_peer(), "ratios": ratios, "without": self.reasons}
 
 
 # ---- the machine ----
@@ -80,13 +85,14 @@ def short(value):
 
 def print_table(rows, peers):
     widths = {p: max(9, len(p)) for p in peers}
-    print(f"\n{'case':15} {'unit':8}", *(f"{p:>{widths[p]}}" for p in peers), f" {'cpu x':>6} {'gpu x':>6} of")
+    print(f"\n{'case':15} {'unit':8}", *(f"{p:>{widths[p]}}" for p in peers), f" {'cpu x':>6}  {'gpu x':>6}  of")
     for row in rows:
         cells = [short(figure(row.case, row.median(p))) if p in row.rounds else "-" for p in peers]
-        ratios = [f"{row.ratio(p):6.2f}" if row.ratio(p) is not None else f"{'-':>6}" for p in GANTRY]
+        ratios = [f"{row.ratio(p):6.2f}{'!' if row.is_missed(p) else ' '}" if row.ratio(p) is not None else f"{'-':>6} " for p in GANTRY]
         print(f"{row.case['name']:15} {row.case['unit']:8}", *(f"{c:>{widths[p]}}" for c, p in zip(cells, peers)), "", *ratios,
               row.fastest_peer() or "")
-    print("\ncpu x, gpu x: how many times as fast as the fastest peer, which is named, Gantry is on /CPU:0 and on /GPU:0")
+    print("\ncpu x, gpu x: how many times as fast as the fastest peer, which is named, Gantry is on /CPU:0 and on /GPU:0;"
+          " !: below what is wanted")
 
 
 def print_ulp(rows, peers):
@@ -115,7 +121,7 @@ def print_reasons(rows):
         for peer, reason in row.reasons.items():
             together.setdefault((peer, reason), []).append(row.case["name"])
     for (peer, reason), names in together.items():
-        print(f"  {peer}: {reason} ({', '.join(names)})")
+        print(f"  {peer}: {reason} ({', '.join(names) if len(names) <= 6 else f'{len(names)} cases'})")
 
 
 def print_report(rows, about, versions):
