@@ -2,6 +2,7 @@
 
 A result is kept by its scope until drop; a failed call raises GantryError with the scope's message.
 """
+
 import ctypes
 import functools
 
@@ -28,28 +29,58 @@ class Shape(ctypes.Structure):
 class WindowOptions(ctypes.Structure):
     """gantry_window_options_t; padding 1: the window stays inside"""
 
-    _fields_ = [("strides", ctypes.c_int64 * 2), ("dilations", ctypes.c_int64 * 2), ("padding", ctypes.c_int),
-                ("explicit_paddings", ctypes.c_int64 * 4), ("channels_first", ctypes.c_bool)]
+    _fields_ = [
+        ("strides", ctypes.c_int64 * 2),
+        ("dilations", ctypes.c_int64 * 2),
+        ("padding", ctypes.c_int),
+        ("explicit_paddings", ctypes.c_int64 * 4),
+        ("channels_first", ctypes.c_bool),
+    ]
 
 
 I32, I64, F64, BOOL = ctypes.c_int32, ctypes.c_int64, ctypes.c_double, ctypes.c_bool
 # of the arguments after the scope
 OPS = {
-    "add": [ADDRESS, ADDRESS], "mul": [ADDRESS, ADDRESS], "relu": [ADDRESS], "tanh": [ADDRESS], "exp": [ADDRESS], "erf": [ADDRESS],
-    "sin": [ADDRESS], "log": [ADDRESS], "scalar_f32": [ctypes.c_float], "sum": [ADDRESS, ADDRESS],
-    "matmul": [ADDRESS, ADDRESS, ADDRESS], "conv1d": [ADDRESS, ADDRESS, ADDRESS], "conv2d": [ADDRESS, ADDRESS, ADDRESS],
-    "max_pool2d": [ADDRESS, I64, I64, ADDRESS], "sort": [ADDRESS, I32, BOOL], "top_k": [ADDRESS, I32, ADDRESS],
-    "gather": [ADDRESS, ADDRESS, I32], "transpose": [ADDRESS, ADDRESS], "cumsum": [ADDRESS, I32, ADDRESS],
-    "scatter_nd": [ADDRESS, ADDRESS, Shape], "segment_sum": [ADDRESS, ADDRESS], "bincount": [ADDRESS, I32, ADDRESS],
-    "unique": [ADDRESS, ADDRESS, ADDRESS], "softmax": [ADDRESS], "layer_norm": [ADDRESS, ADDRESS, ADDRESS, I32, F64],
+    "add": [ADDRESS, ADDRESS],
+    "mul": [ADDRESS, ADDRESS],
+    "relu": [ADDRESS],
+    "tanh": [ADDRESS],
+    "exp": [ADDRESS],
+    "erf": [ADDRESS],
+    "sin": [ADDRESS],
+    "log": [ADDRESS],
+    "scalar_f32": [ctypes.c_float],
+    "sum": [ADDRESS, ADDRESS],
+    "matmul": [ADDRESS, ADDRESS, ADDRESS],
+    "conv1d": [ADDRESS, ADDRESS, ADDRESS],
+    "conv2d": [ADDRESS, ADDRESS, ADDRESS],
+    "max_pool2d": [ADDRESS, I64, I64, ADDRESS],
+    "sort": [ADDRESS, I32, BOOL],
+    "top_k": [ADDRESS, I32, ADDRESS],
+    "gather": [ADDRESS, ADDRESS, I32],
+    "transpose": [ADDRESS, ADDRESS],
+    "cumsum": [ADDRESS, I32, ADDRESS],
+    "scatter_nd": [ADDRESS, ADDRESS, Shape],
+    "segment_sum": [ADDRESS, ADDRESS],
+    "bincount": [ADDRESS, I32, ADDRESS],
+    "unique": [ADDRESS, ADDRESS, ADDRESS],
+    "softmax": [ADDRESS],
+    "layer_norm": [ADDRESS, ADDRESS, ADDRESS, I32, F64],
     "constant": [ctypes.c_int, Shape, ADDRESS, ctypes.c_size_t],
 }
 OTHERS = {  # name: (result, arguments)
-    "runtime_create": (ctypes.c_int, [ADDRESS, ADDRESS]), "scope_begin": (ADDRESS, [ADDRESS, ctypes.c_char_p]),
-    "scope_status": (ctypes.c_int, [ADDRESS]), "scope_message": (ctypes.c_char_p, [ADDRESS]), "last_message": (ctypes.c_char_p, []),
-    "scope_clear": (None, [ADDRESS]), "tensor_drop": (None, [ADDRESS, ADDRESS]), "tensor_wait": (ctypes.c_int, [ADDRESS]),
-    "tensor_read": (ctypes.c_int, [ADDRESS, ADDRESS, ctypes.c_size_t]), "tensor_dtype": (ctypes.c_int, [ADDRESS]),
-    "tensor_shape": (ctypes.POINTER(Shape), [ADDRESS]), "version": (ctypes.c_char_p, []),
+    "runtime_create": (ctypes.c_int, [ADDRESS, ADDRESS]),
+    "scope_begin": (ADDRESS, [ADDRESS, ctypes.c_char_p]),
+    "scope_status": (ctypes.c_int, [ADDRESS]),
+    "scope_message": (ctypes.c_char_p, [ADDRESS]),
+    "last_message": (ctypes.c_char_p, []),
+    "scope_clear": (None, [ADDRESS]),
+    "tensor_drop": (None, [ADDRESS, ADDRESS]),
+    "tensor_wait": (ctypes.c_int, [ADDRESS]),
+    "tensor_read": (ctypes.c_int, [ADDRESS, ADDRESS, ctypes.c_size_t]),
+    "tensor_dtype": (ctypes.c_int, [ADDRESS]),
+    "tensor_shape": (ctypes.POINTER(Shape), [ADDRESS]),
+    "version": (ctypes.c_char_p, []),
 }
 
 
@@ -90,7 +121,9 @@ class Gantry:
 
     def put(self, array):
         array = np.ascontiguousarray(array)
-        return self.keep(self.op("constant")(DTYPES[array.dtype.name], Shape.of(array.shape), array.ctypes.data, array.nbytes))
+        return self.keep(
+            self.op("constant")(DTYPES[array.dtype.name], Shape.of(array.shape), array.ctypes.data, array.nbytes)
+        )
 
     def keep(self, tensor):
         self.check(tensor)

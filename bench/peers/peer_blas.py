@@ -1,4 +1,5 @@
 """oneDNN and OpenBLAS of the system, called directly: matrix products only."""
+
 import ctypes
 import os
 
@@ -52,11 +53,15 @@ def case_matmul(a, b):
         out = ctypes.c_void_p(c.ctypes.data)
         if hasattr(LIBRARY, "dnnl_sgemm"):
             plain = ctypes.c_char(b"N")
-            status = LIBRARY.dnnl_sgemm(plain, plain, edge, edge, edge, one, pointers[0], edge, pointers[1], edge, zero, out, edge)
+            status = LIBRARY.dnnl_sgemm(
+                plain, plain, edge, edge, edge, one, pointers[0], edge, pointers[1], edge, zero, out, edge
+            )
             assert status == 0, f"dnnl_sgemm: status {status}"
         else:
             row_major, plain = 101, 111
-            LIBRARY.cblas_sgemm(row_major, plain, plain, edge, edge, edge, one, pointers[0], edge, pointers[1], edge, zero, out, edge)
+            LIBRARY.cblas_sgemm(
+                row_major, plain, plain, edge, edge, edge, one, pointers[0], edge, pointers[1], edge, zero, out, edge
+            )
         return c
 
     return call

@@ -1,11 +1,17 @@
-"""Gantry through its C API, op by op. A call waits for its result and drops it, as Python does with the other peers' results.
+"""Gantry through its C API, op by op.
 
-Which device: PEER is gantry_cpu or gantry_gpu (/GPU:0, which is PoCL on a machine without a card). An op that cannot run there is an
-error and not a figure of another device.
+A call waits for its result and drops it, as Python does with the other peers' results. Which device: PEER is gantry_cpu
+or gantry_gpu (/GPU:0, which is PoCL on a machine without a card). An op that cannot run there is an error and not a
+figure of another device.
 """
+
 import ctypes
+import json
 import os
+import subprocess
 import time
+
+import numpy as np
 
 from gantry_ctypes import Gantry, Shape, WindowOptions
 
@@ -23,15 +29,30 @@ def open_peer(threads):
     gantry = Gantry(os.path.join(os.environ["GANTRY_BUILD"], "lib", "libgantry.so"), device)
     empty_us = empty_calls_us()
     version = gantry.library.gantry_version().decode()
-    return f"Gantry {version} on /{device}; of each call {empty_us:.2f} us are ctypes' own, as three empty calls show"
+    cost = f"about {empty_us:.2f} us of each call are ctypes' own (three empty calls)"
+    return f"Gantry {version} on /{device}{hardware(device)}; {cost}"
 
 
 def empty_calls_us():
-    empty, scope, calls = gantry.library.gantry_scope_status, gantry.scope, 20000
-    start = time.perf_counter()
-    for _ in range(calls):
-        empty(scope), empty(scope), empty(scope)
-    return (time.perf_counter() - start) / calls * 1e6
+    empty, scope, calls, best = gantry.library.gantry_scope_status, gantry.scope, 1000, 1.0
+    for _ in range(20):
+        start = time.perf_counter()
+        for _ in range(calls):
+            empty(scope), empty(scope), empty(scope)
+        best = min(best, time.perf_counter() - start)
+    return best / calls * 1e6
+
+
+def hardware(device):
+    """as Gantry's own tool tells; "" without it"""
+    tool = os.path.join(os.environ["GANTRY_BUILD"], "bin", "gantry")
+    try:
+        listed = json.loads(subprocess.run([tool, "devices", "--json"], stdout=subprocess.PIPE, check=True).stdout)[
+            "devices"
+        ]
+        return next(f" ({d['hardware']}; {d['platform']})" for d in listed if d["logical"] == "/" + device)
+    except (OSError, subprocess.CalledProcessError, StopIteration):
+        return ""
 
 
 def put(array):
@@ -54,7 +75,13 @@ class Case:
         return (gantry.keep(self.run()), *(other.value for other in self.others))
 
     def timed(self):
-        run, wait, drop, scope, others = self.run, gantry.library.gantry_tensor_wait, gantry.library.gantry_tensor_drop, gantry.scope, self.others
+        run, wait, drop, scope, others = (
+            self.run,
+            gantry.library.gantry_tensor_wait,
+            gantry.library.gantry_tensor_drop,
+            gantry.scope,
+            self.others,
+        )
 
         def call():
             tensor = run()
@@ -157,8 +184,6 @@ def case_segment_sum(data, ids):
 
 
 def case_bincount(a, size):
-    import numpy as np
-
     return Case(gantry.op("bincount"), a, size, put(np.empty(0, np.int32)))
 
 

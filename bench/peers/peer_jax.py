@@ -1,4 +1,8 @@
-"""JAX: every case compiled by jit once and waited for, but chain, which goes op by op, and unique, whose result has no fixed shape."""
+"""JAX: every case compiled by jit once and waited for.
+
+Not chain, which goes op by op, nor unique, whose result has no fixed shape.
+"""
+
 import os
 
 os.environ["JAX_PLATFORMS"] = "cpu"
@@ -57,11 +61,15 @@ def case_function(a, name):
 
 
 def case_conv1d(x, w):
-    return compiled(lambda x, w: lax.conv_general_dilated(x, w, (1,), "VALID", dimension_numbers=("NWC", "WIO", "NWC")), x, w)
+    return compiled(
+        lambda x, w: lax.conv_general_dilated(x, w, (1,), "VALID", dimension_numbers=("NWC", "WIO", "NWC")), x, w
+    )
 
 
 def case_conv2d(x, w):
-    return compiled(lambda x, w: lax.conv_general_dilated(x, w, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC")), x, w)
+    return compiled(
+        lambda x, w: lax.conv_general_dilated(x, w, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC")), x, w
+    )
 
 
 def case_sort(a):

@@ -1,4 +1,5 @@
 """numexpr: elementwise expressions, block by block, over all threads."""
+
 import numexpr
 import numpy as np
 

@@ -1,4 +1,5 @@
 """TensorFlow, eager; chain_fused is compiled by XLA. An eager op on the CPU has ended when its call returns."""
+
 import numpy as np
 import tensorflow as tf
 

@@ -1,16 +1,20 @@
-"""tinygrad, on an OpenCL device if it finds one (PoCL), else on the CPU through clang; every case captured by TinyJit but chain."""
-import os
+"""tinygrad, on an OpenCL device if it finds one (PoCL), else on the CPU through clang.
+
+Every case is captured by TinyJit but chain, which goes op by op.
+"""
+
+from importlib.metadata import version
 
 import numpy as np
-import tinygrad
 from tinygrad import Device, Tensor, TinyJit
 
-LACKS = {"unique": "tinygrad has no unique", "scatter_nd": "tinygrad compares every element with every place: 10^12 steps"}
+LACKS = {
+    "unique": "tinygrad has no unique",
+    "scatter_nd": "tinygrad compares every element with every place: 10^12 steps",
+}
 
 
 def open_peer(threads):
-    from importlib.metadata import version
-
     return f"tinygrad {version('tinygrad')} on {Device.DEFAULT}"
 
 

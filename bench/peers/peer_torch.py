@@ -1,15 +1,20 @@
-"""PyTorch, eager, without a record for gradients; chain_fused goes through torch.compile, which calls the C++ compiler. Images are in its channels-last form, which is the others' order in memory."""
+"""PyTorch, eager, in inference mode; chain_fused goes through torch.compile, which calls the C++ compiler.
+
+Images are in its channels-last form, which is the others' order in memory.
+"""
+
 import numpy as np
 import torch
 import torch.nn.functional as F
 
 LACKS = {}
+INFERENCE = torch.inference_mode()
 
 
 def open_peer(threads):
     torch.set_num_threads(threads)
     torch.set_num_interop_threads(1)
-    torch._C._set_grad_enabled(False)
+    INFERENCE.__enter__()  # for good: no record for gradients
     return f"PyTorch {torch.__version__}"
 
 

@@ -4,8 +4,10 @@
     {"do": "load", "case": NAME}        -> {"ulp": ...}; the result was compared with the right one
     {"do": "turn", "seconds": S}        -> {"seconds": [per call, ...]}
     {"do": "drop"}                      -> {}
-A reply with "error" says why the peer cannot. Between turns the driver stops this process, so that no thread of it spins in another's time.
+A reply with "error" or "lacks" says why the peer cannot. Between turns the driver stops this process, so that no thread
+of it spins in another's time.
 """
+
 import ctypes
 import gc
 import importlib

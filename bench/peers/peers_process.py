@@ -1,4 +1,5 @@
 """A worker as the driver sees it: started, asked, stopped while others have their turn, and ended."""
+
 import json
 import os
 import select
@@ -13,14 +14,30 @@ class PeerError(Exception):
 
 
 def settings(threads, build, folder):
-    """All that a peer's libraries take from the environment; what has a call for it is set by the peer's file. Compiled code is cached in
-    the folder."""
+    """All that a peer's libraries take from the environment; what has a call for it is set by the peer's file.
+    Compiled code is cached in the folder."""
     cache = os.path.join(folder, "cache")
     count = str(threads)
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_MAX_THREADS", "NUMEXPR_NUM_THREADS",
-             "POCL_MAX_PTHREAD_COUNT", "POCL_CPU_MAX_CU_COUNT", "CPU_COUNT")
-    return {**os.environ, **dict.fromkeys(names, count), "TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "",
-            "PYTHONDONTWRITEBYTECODE": "1", "GANTRY_BUILD": build, "XDG_CACHE_HOME": cache, "TORCHINDUCTOR_CACHE_DIR": cache}
+    names = (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "NUMEXPR_MAX_THREADS",
+        "NUMEXPR_NUM_THREADS",
+        "POCL_MAX_PTHREAD_COUNT",
+        "POCL_CPU_MAX_CU_COUNT",
+        "CPU_COUNT",
+    )
+    return {
+        **os.environ,
+        **dict.fromkeys(names, count),
+        "TF_CPP_MIN_LOG_LEVEL": "2",
+        "CUDA_VISIBLE_DEVICES": "",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "GANTRY_BUILD": build,
+        "XDG_CACHE_HOME": cache,
+        "TORCHINDUCTOR_CACHE_DIR": cache,
+    }
 
 
 class Process:
@@ -33,8 +50,9 @@ class Process:
 
     def start(self, limit_s):
         with open(self.log, "w") as log:
-            self.child = subprocess.Popen(self.arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
-                                          env=self.environment)
+            self.child = subprocess.Popen(
+                self.arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=self.environment
+            )
         self.version = self.ask(limit_s, do="open")["version"]
 
     def ask(self, limit_s, **command):

@@ -1,4 +1,5 @@
 """From times to figures, ratios, a table and JSON."""
+
 import datetime
 import json
 import os
@@ -42,11 +43,25 @@ class Row:
         return least is not None and self.ratio(peer) is not None and self.ratio(peer) < least
 
     def as_json(self):
-        peers = {p: {"seconds": self.median(p), "best_seconds": self.best[p], "figure": figure(self.case, self.median(p)),
-                     **({"worst_ulp": self.ulp[p]} if self.ulp.get(p) is not None else {})} for p in self.rounds}
+        peers = {
+            p: {
+                "seconds": self.median(p),
+                "best_seconds": self.best[p],
+                "figure": figure(self.case, self.median(p)),
+                **({"worst_ulp": self.ulp[p]} if self.ulp.get(p) is not None else {}),
+            }
+            for p in self.rounds
+        }
         ratios = {p: self.ratio(p) for p in GANTRY if self.ratio(p) is not None}
         missed = [p for p in GANTRY if self.is_missed(p)]
-        return {**self.case, "missed": missed, "peers": peers, "fastest_peer": self.fastest_peer(), "ratios": ratios, "without": self.reasons}
+        return {
+            **self.case,
+            "missed": missed,
+            "peers": peers,
+            "fastest_peer": self.fastest_peer(),
+            "ratios": ratios,
+            "without": self.reasons,
+        }
 
 
 # ---- the machine ----
@@ -72,8 +87,14 @@ def busy_seconds():
 
 def head(threads, started):
     wall = (datetime.datetime.now(datetime.timezone.utc) - started).total_seconds()
-    return {"date": started.strftime("%Y-%m-%d %H:%M UTC"), "processor": processor(), "cores": os.cpu_count(), "threads": threads,
-            "system": f"{platform.system()} {platform.release()} {platform.machine()}", "wall_seconds": round(wall, 1)}
+    return {
+        "date": started.strftime("%Y-%m-%d %H:%M UTC"),
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "threads": threads,
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "wall_seconds": round(wall, 1),
+    }
 
 
 # ---- the table ----
@@ -88,11 +109,21 @@ def print_table(rows, peers):
     print(f"\n{'case':15} {'unit':8}", *(f"{p:>{widths[p]}}" for p in peers), f" {'cpu x':>6}  {'gpu x':>6}  of")
     for row in rows:
         cells = [short(figure(row.case, row.median(p))) if p in row.rounds else "-" for p in peers]
-        ratios = [f"{row.ratio(p):6.2f}{'!' if row.is_missed(p) else ' '}" if row.ratio(p) is not None else f"{'-':>6} " for p in GANTRY]
-        print(f"{row.case['name']:15} {row.case['unit']:8}", *(f"{c:>{widths[p]}}" for c, p in zip(cells, peers)), "", *ratios,
-              row.fastest_peer() or "")
-    print("\ncpu x, gpu x: how many times as fast as the fastest peer, which is named, Gantry is on /CPU:0 and on /GPU:0;"
-          " !: below what is wanted")
+        ratios = [
+            f"{row.ratio(p):6.2f}{'!' if row.is_missed(p) else ' '}" if row.ratio(p) is not None else f"{'-':>6} "
+            for p in GANTRY
+        ]
+        print(
+            f"{row.case['name']:15} {row.case['unit']:8}",
+            *(f"{c:>{widths[p]}}" for c, p in zip(cells, peers)),
+            "",
+            *ratios,
+            row.fastest_peer() or "",
+        )
+    print(
+        "\ncpu x, gpu x: how many times as fast as the fastest peer, which is named, Gantry is on /CPU:0 and on /GPU:0;"
+        " !: below what is wanted"
+    )
 
 
 def print_ulp(rows, peers):
@@ -105,13 +136,17 @@ def print_ulp(rows, peers):
 
 
 def print_worst(rows):
-    ratios = sorted((row.ratio(p), row.case["name"], p, row.fastest_peer()) for row in rows for p in GANTRY
-                    if row.ratio(p) is not None)
+    ratios = sorted(
+        (row.ratio(p), row.case["name"], p, row.fastest_peer())
+        for row in rows
+        for p in GANTRY
+        if row.ratio(p) is not None
+    )
     if not ratios:
         return
     print(f"\nthe worst {min(WORST, len(ratios))}:")
     for ratio, name, peer, fastest in ratios[:WORST]:
-        print(f"  {ratio:6.2f}  {name:15} {peer}, beside {fastest}")
+        print(f"  {ratio:8.2g}  {name:15} {peer}, beside {fastest}")
 
 
 def print_reasons(rows):
@@ -127,8 +162,9 @@ def print_reasons(rows):
 def print_report(rows, about, versions):
     peers = list(versions)
     print(f"{about['processor']}, {about['cores']} cores, {about['system']}")
-    print(f"{about['date']}; {about['threads']} threads each; other processes had {about['share_of_other_processes']:.0%} of the cores"
-          + (": BUSY, the figures are no good" if about["share_of_other_processes"] > 0.1 else ""))
+    others = about["share_of_other_processes"]
+    judgement = ": BUSY, the figures are no good" if others > 0.1 else ""
+    print(f"{about['date']}; {about['threads']} threads each; other processes had {others:.0%} of the cores{judgement}")
     for name, version in versions.items():
         print(f"  {name}: {version}")
     print_table(rows, peers)
