@@ -1,0 +1,139 @@
+"""The few functions of libgantry.so that the cases need, through ctypes. Not a binding for programs.
+
+A result is kept by its scope until drop; a failed call raises GantryError with the scope's message.
+"""
+
+import ctypes
+import functools
+
+import numpy as np
+
+DTYPES = {"float32": 1, "float64": 2, "int32": 3, "int64": 9, "bool": 10}  # gantry_dtype_t
+NAMES = {number: name for name, number in DTYPES.items()}
+ADDRESS = ctypes.c_void_p
+MAX_RANK = 8
+
+
+class GantryError(Exception):
+    pass
+
+
+class Shape(ctypes.Structure):
+    _fields_ = [("rank", ctypes.c_int32), ("dims", ctypes.c_int64 * MAX_RANK)]
+
+    @classmethod
+    def of(cls, dims):
+        return cls(len(dims), (ctypes.c_int64 * MAX_RANK)(*dims))
+
+
+class WindowOptions(ctypes.Structure):
+    """gantry_window_options_t; padding 1: the window stays inside"""
+
+    _fields_ = [
+        ("strides", ctypes.c_int64 * 2),
+        ("dilations", ctypes.c_int64 * 2),
+        ("padding", ctypes.c_int),
+        ("explicit_paddings", ctypes.c_int64 * 4),
+        ("channels_first", ctypes.c_bool),
+    ]
+
+
+I32, I64, F64, BOOL = ctypes.c_int32, ctypes.c_int64, ctypes.c_double, ctypes.c_bool
+# of the arguments after the scope
+OPS = {
+    "add": [ADDRESS, ADDRESS],
+    "mul": [ADDRESS, ADDRESS],
+    "relu": [ADDRESS],
+    "tanh": [ADDRESS],
+    "exp": [ADDRESS],
+    "erf": [ADDRESS],
+    "sin": [ADDRESS],
+    "log": [ADDRESS],
+    "scalar_f32": [ctypes.c_float],
+    "sum": [ADDRESS, ADDRESS],
+    "matmul": [ADDRESS, ADDRESS, ADDRESS],
+    "conv1d": [ADDRESS, ADDRESS, ADDRESS],
+    "conv2d": [ADDRESS, ADDRESS, ADDRESS],
+    "max_pool2d": [ADDRESS, I64, I64, ADDRESS],
+    "sort": [ADDRESS, I32, BOOL],
+    "top_k": [ADDRESS, I32, ADDRESS],
+    "gather": [ADDRESS, ADDRESS, I32],
+    "transpose": [ADDRESS, ADDRESS],
+    "cumsum": [ADDRESS, I32, ADDRESS],
+    "scatter_nd": [ADDRESS, ADDRESS, Shape],
+    "segment_sum": [ADDRESS, ADDRESS],
+    "bincount": [ADDRESS, I32, ADDRESS],
+    "unique": [ADDRESS, ADDRESS, ADDRESS],
+    "softmax": [ADDRESS],
+    "layer_norm": [ADDRESS, ADDRESS, ADDRESS, I32, F64],
+    "constant": [ctypes.c_int, Shape, ADDRESS, ctypes.c_size_t],
+}
+OTHERS = {  # name: (result, arguments)
+    "runtime_create": (ctypes.c_int, [ADDRESS, ADDRESS]),
+    "scope_begin": (ADDRESS, [ADDRESS, ctypes.c_char_p]),
+    "scope_status": (ctypes.c_int, [ADDRESS]),
+    "scope_message": (ctypes.c_char_p, [ADDRESS]),
+    "last_message": (ctypes.c_char_p, []),
+    "scope_clear": (None, [ADDRESS]),
+    "tensor_drop": (None, [ADDRESS, ADDRESS]),
+    "tensor_wait": (ctypes.c_int, [ADDRESS]),
+    "tensor_read": (ctypes.c_int, [ADDRESS, ADDRESS, ctypes.c_size_t]),
+    "tensor_dtype": (ctypes.c_int, [ADDRESS]),
+    "tensor_shape": (ctypes.POINTER(Shape), [ADDRESS]),
+    "version": (ctypes.c_char_p, []),
+}
+
+
+class Gantry:
+    """One runtime with its settings from the environment, and one scope on a device."""
+
+    def __init__(self, library, device):
+        self.library = ctypes.CDLL(library)
+        for name, (result, arguments) in OTHERS.items():
+            self._declare(name, result, arguments)
+        for name, arguments in OPS.items():
+            self._declare(name, ADDRESS, [ADDRESS, *arguments])
+        runtime = ADDRESS()
+        if self.library.gantry_runtime_create(None, ctypes.byref(runtime)) != 0:
+            raise GantryError(self.last_message())
+        self.scope = self.library.gantry_scope_begin(runtime, device.encode())
+        if not self.scope:
+            raise GantryError(self.last_message())
+        self.check(self.library.gantry_scope_status(self.scope) == 0)
+
+    def _declare(self, name, result, arguments):
+        function = getattr(self.library, "gantry_" + name)
+        function.restype, function.argtypes = result, arguments
+
+    def last_message(self):
+        return self.library.gantry_last_message().decode()
+
+    def check(self, is_good):
+        if is_good:
+            return
+        message = self.library.gantry_scope_message(self.scope).decode() or self.last_message()
+        self.library.gantry_scope_clear(self.scope)
+        raise GantryError(message)
+
+    def op(self, name):
+        """The op's function without its scope, for calls in which each microsecond counts: gives 0 after a failure."""
+        return functools.partial(getattr(self.library, "gantry_" + name), self.scope)
+
+    def put(self, array):
+        array = np.ascontiguousarray(array)
+        return self.keep(
+            self.op("constant")(DTYPES[array.dtype.name], Shape.of(array.shape), array.ctypes.data, array.nbytes)
+        )
+
+    def keep(self, tensor):
+        self.check(tensor)
+        return tensor
+
+    def drop(self, tensor):
+        self.library.gantry_tensor_drop(self.scope, tensor)
+
+    def read(self, tensor):
+        shape = self.library.gantry_tensor_shape(tensor).contents
+        out = np.empty(tuple(shape.dims[: shape.rank]), NAMES[self.library.gantry_tensor_dtype(tensor)])
+        self.check(self.library.gantry_tensor_read(tensor, out.ctypes.data, out.nbytes) == 0)
+        return out

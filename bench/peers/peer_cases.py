@@ -1,0 +1,381 @@
+"""The cases: each defined once, with its data, the right result and how much work it is.
+
+A case has a kind, which names the function case_<kind> that a peer has for it, and parameters for that function. The
+data is made from a fixed seed, so that every worker has the same. The right result is NumPy's, of float64 where a case
+rounds.
+"""
+
+import dataclasses
+
+import numpy as np
+
+MI = 1 << 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    name: str
+    kind: str
+    work: str  # what is done, for people
+    unit: str  # "GFLOP/s", "GB/s", "Gel/s" (10^9 elements a second), "us" (time of a call)
+    amount: float  # of the unit's FLOP, bytes or elements in one call
+    make: object  # random generator -> list of input arrays
+    want: object  # inputs -> list of right results
+    params: dict = dataclasses.field(default_factory=dict)
+    tolerance: float = 1e-5  # of the largest absolute value of a result; 0: equal
+    shows_ulp: bool = False  # the largest error against float64 is stated
+    fields: object = None  # results -> results in a form that does not depend on a peer's order
+
+    least: tuple = (0.5, 0.5)  # ratios to the fastest peer that Gantry's CPU backend and its /GPU:0 are to reach
+
+    def inputs(self):
+        return self.make(np.random.default_rng(7))
+
+    def right_results(self, inputs):
+        want = self.want(*inputs)
+        return self.fields(want) if self.fields else want
+
+
+def compare(case, want, got):
+    """want: as right_results gives it -> (None or what is wrong, the largest error in ulp or None)"""
+    got = case.fields(got) if case.fields else got
+    if len(got) != len(want):
+        return f"{len(got)} results, not {len(want)}", None
+    for g, w in zip(got, want):
+        if g.shape != w.shape:
+            return f"shape {list(g.shape)}, not {list(w.shape)}", None
+        scale = float(np.max(np.abs(w), initial=0))
+        worst = float(np.max(np.abs(g.astype(np.float64) - w), initial=0))
+        if not worst <= case.tolerance * scale:
+            return f"off by {worst:.3g} where {case.tolerance * scale:.3g} is allowed", None
+    if not case.shows_ulp:
+        return None, None
+    step = np.spacing(np.abs(want[0].astype(np.float32))).astype(np.float64)
+    return None, float(np.max(np.abs(got[0].astype(np.float64) - want[0]) / step))
+
+
+# ---- data ----
+
+
+def uniform(*shapes, low=-1.0, high=1.0):
+    return lambda random: [(random.random(s, dtype=np.float32) * (high - low) + low).astype(np.float32) for s in shapes]
+
+
+def with_integers(shape, count, most, is_sorted=False):
+    """floats of that shape, and int32 from 0 to most - 1; sorted ones leave no number out"""
+
+    def make(random):
+        ids = random.integers(0, most, count, dtype=np.int32)
+        if is_sorted:
+            ids[:most] = np.arange(most)
+            ids.sort()
+        return [random.random(shape, dtype=np.float32), ids]
+
+    return make
+
+
+def integers(count, most):
+    return lambda random: [random.integers(0, most, count, dtype=np.int32)]
+
+
+def distinct(*shape):
+    """a random order of different numbers, so that a sort or top-k has one answer"""
+    return lambda random: [random.permutation(int(np.prod(shape))).reshape(shape).astype(np.float32)]
+
+
+# ---- right results ----
+
+
+def wide(f):
+    return lambda *x: [f(*(a.astype(np.float64) for a in x))]
+
+
+def patches(x, rows, columns):
+    windows = np.lib.stride_tricks.sliding_window_view(x, (rows, columns), axis=(1, 2))
+    return windows.transpose(0, 1, 2, 4, 5, 3)
+
+
+def want_conv(x, w):
+    """no padding, strides of 1; float32, since the sums of float64 take long"""
+    if x.ndim == 3:
+        return [want_conv(x[:, None], w[None])[0][:, 0]]
+    taken = patches(x, w.shape[0], w.shape[1])
+    return [taken.reshape(*taken.shape[:3], -1) @ w.reshape(-1, w.shape[-1])]
+
+
+def want_pool(x):
+    n, h, w, c = x.shape
+    return [x.reshape(n, h // 2, 2, w // 2, 2, c).max(axis=(2, 4))]
+
+
+def want_softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def want_layer_norm(x, scale, offset):
+    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * scale + offset
+
+
+def want_scatter(updates, ids):
+    return [np.bincount(ids, updates, len(updates))]
+
+
+def want_segments(data, ids):
+    return [np.add.reduceat(data.astype(np.float64), np.flatnonzero(np.diff(ids, prepend=-1)))]
+
+
+def want_unique(x):
+    return list(np.unique(x, return_inverse=True))
+
+
+def unique_fields(results):
+    """the values in order, and the input put together again: any order of the values is right"""
+    values, index = results
+    return [np.sort(values), values[index]]
+
+
+def want_erf(x):
+    from scipy.special import erf  # comes with JAX
+
+    return erf(x)
+
+
+# ---- the list ----
+
+AHEAD = (1.0, 1.0)
+LONG_SUM = 1e-4  # millions of float32 added one after another, as some peers do
+
+
+def matmul(n):
+    return Case(
+        f"matmul_{n}",
+        "matmul",
+        f"[{n},{n}] x [{n},{n}]",
+        "GFLOP/s",
+        2.0 * n**3,
+        uniform((n, n), (n, n)),
+        wide(np.matmul),
+        least=(0.95, 0.9),
+    )
+
+
+def function(name, f, n, low, high):
+    return Case(
+        name,
+        "function",
+        f"{name}(a) of {n} elements from {low} to {high}",
+        "Gel/s",
+        n,
+        uniform(n, low=low, high=high),
+        wide(f),
+        {"name": name},
+        shows_ulp=True,
+    )
+
+
+def conv(name, x, w):
+    places = np.prod([x[0], *(a - b + 1 for a, b in zip(x[1:-1], w[:-2]))])
+    return Case(
+        name,
+        f"conv{len(x) - 2}d",
+        f"{list(x)} by {list(w)}",
+        "GFLOP/s",
+        2.0 * places * np.prod(w),
+        uniform(x, w),
+        want_conv,
+        least=AHEAD,
+    )
+
+
+def all_cases(shrink):
+    """shrink: sizes are divided by so much, for a check that all runs"""
+    big, mid, small = 16 * MI // shrink, 4 * MI // shrink, MI // shrink
+    side = int(mid**0.5)
+    rows = 4096 // shrink
+    batch = max(1, 32 // shrink)
+
+    def bytes_case(name, kind, work, each, make, want, **more):
+        return Case(name, kind, work, "GB/s", each, make, want, **more)
+
+    def elements_case(name, kind, work, n, make, want, **more):
+        return Case(name, kind, work, "Gel/s", n, make, want, **more)
+
+    return [
+        *(matmul(n // (1 if shrink == 1 else 8)) for n in (256, 1024, 2048)),
+        bytes_case("add", "add", "a + b, 12 B each", 12.0 * big, uniform(big, big), lambda a, b: [a + b], least=AHEAD),
+        bytes_case(
+            "sum",
+            "sum",
+            "all elements, 4 B each",
+            4.0 * big,
+            uniform(big, low=0),
+            lambda a: [a.sum(dtype=np.float64)],
+            least=AHEAD,
+            tolerance=LONG_SUM,
+        ),
+        bytes_case(
+            "chain",
+            "chain",
+            "relu(x*y+x)*0.5+tanh(y), op by op, 12 B each",
+            12.0 * big,
+            uniform(big, big),
+            lambda x, y: [np.maximum(x * y + x, 0) * 0.5 + np.tanh(y)],
+        ),
+        bytes_case(
+            "chain_fused",
+            "chain_fused",
+            "the same by a compiler of chains",
+            12.0 * big,
+            uniform(big, big),
+            lambda x, y: [np.maximum(x * y + x, 0) * 0.5 + np.tanh(y)],
+        ),
+        function("tanh", np.tanh, mid, -4, 4),
+        function("exp", np.exp, mid, -10, 10),
+        function("erf", want_erf, mid, -3, 3),
+        function("sin", np.sin, mid, -10, 10),
+        function("log", np.log, mid, 2, 100),
+        conv("conv1d_text_1", (batch, 300, 7), (5, 7, 64)),
+        conv("conv1d_text_2", (8 * batch, 148, 64), (3, 64, 32)),
+        conv("conv2d_3x3_64", (batch // 4 or 1, 56, 56, 64), (3, 3, 64, 64)),
+        conv("conv2d_1x1_256", (batch // 4 or 1, 28, 28, 256), (1, 1, 256, 128)),
+        conv("conv2d_first", (batch, 64, 64, 3), (5, 5, 3, 32)),
+        elements_case("sort", "sort", "ascending", small, distinct(small), lambda a: [np.sort(a)], least=AHEAD),
+        elements_case(
+            "top_k",
+            "top_k",
+            "the largest 100",
+            small,
+            distinct(small),
+            lambda a: [np.sort(a)[:-101:-1]],
+            params={"k": 100},
+            least=AHEAD,
+        ),
+        elements_case(
+            "top_k_rows",
+            "top_k",
+            "the largest 10 of each of 1,024",
+            small,
+            distinct(small // 1024, 1024),
+            lambda a: [np.sort(a)[:, :-11:-1]],
+            params={"k": 10},
+            least=AHEAD,
+        ),
+        bytes_case(
+            "gather",
+            "gather",
+            "single elements, 12 B each",
+            12.0 * mid,
+            with_integers(mid, mid, mid),
+            lambda a, i: [a[i]],
+            least=AHEAD,
+        ),
+        bytes_case(
+            "gather_rows",
+            "gather",
+            "rows of 64, 8 B an element",
+            8.0 * mid,
+            with_integers((mid // 64, 64), mid // 64, mid // 64),
+            lambda a, i: [a[i]],
+            least=AHEAD,
+        ),
+        bytes_case(
+            "transpose",
+            "transpose",
+            f"[{side},{side}], 8 B each",
+            8.0 * side**2,
+            uniform((side, side)),
+            lambda a: [a.T],
+            least=AHEAD,
+        ),
+        bytes_case(
+            "cumsum",
+            "cumsum",
+            "a vector, 8 B each",
+            8.0 * mid,
+            uniform(mid, low=0),
+            lambda a: [np.cumsum(a, dtype=np.float64)],
+            least=AHEAD,
+            tolerance=LONG_SUM,
+        ),
+        bytes_case(
+            "cumsum_rows",
+            "cumsum",
+            f"rows of [{side},{side}], 8 B each",
+            8.0 * side**2,
+            uniform((side, side), low=0),
+            lambda a: [np.cumsum(a, axis=-1, dtype=np.float64)],
+            least=AHEAD,
+            tolerance=LONG_SUM,
+        ),
+        elements_case(
+            "scatter_nd",
+            "scatter_nd",
+            "single elements added into zeros",
+            small,
+            with_integers(small, small, small),
+            want_scatter,
+        ),
+        bytes_case(
+            "segment_sum",
+            "segment_sum",
+            "rows of 64, 1,024 of them a segment, 4 B each",
+            4.0 * mid,
+            with_integers((mid // 64, 64), mid // 64, mid // 65536 or 1, True),
+            want_segments,
+        ),
+        elements_case(
+            "bincount",
+            "bincount",
+            "int32 below 1,000",
+            mid,
+            integers(mid, 1000),
+            lambda a: [np.bincount(a, minlength=1000)],
+            params={"size": 1000},
+            tolerance=0,
+        ),
+        elements_case(
+            "unique",
+            "unique",
+            "int32 below 50,000, and where each stands",
+            small,
+            integers(small, 50000),
+            want_unique,
+            tolerance=0,
+            fields=unique_fields,
+        ),
+        bytes_case(
+            "softmax",
+            "softmax",
+            f"[{rows},1024], 8 B each",
+            8.0 * rows * 1024,
+            uniform((rows, 1024), low=-5, high=5),
+            wide(want_softmax),
+        ),
+        bytes_case(
+            "layer_norm",
+            "layer_norm",
+            f"[{rows},1024], 8 B each",
+            8.0 * rows * 1024,
+            uniform((rows, 1024), 1024, 1024),
+            wide(want_layer_norm),
+        ),
+        bytes_case(
+            "max_pool",
+            "max_pool",
+            "2x2 of [b,64,64,64], 5 B an element",
+            5.0 * batch * 64**3,
+            uniform((batch, 64, 64, 64)),
+            want_pool,
+        ),
+        Case(
+            "add_4",
+            "add",
+            "4 elements, to a readable result",
+            "us",
+            1,
+            uniform(4, 4),
+            lambda a, b: [a + b],
+            least=(None, None),
+        ),  # the figure wanted is without ctypes: gantry_bench --case dispatch,launch
+    ]

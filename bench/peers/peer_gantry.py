@@ -1,0 +1,200 @@
+"""Gantry through its C API, op by op.
+
+A call waits for its result and drops it, as Python does with the other peers' results. Which device: PEER is gantry_cpu
+or gantry_gpu (/GPU:0, which is PoCL on a machine without a card). An op that cannot run there is an error and not a
+figure of another device.
+"""
+
+import ctypes
+import json
+import os
+import subprocess
+import time
+
+import numpy as np
+
+from gantry_ctypes import Gantry, Shape, WindowOptions
+
+LACKS = {"chain_fused": "chains are not fused yet"}
+DEVICES = {"gantry_cpu": "CPU:0", "gantry_gpu": "GPU:0"}
+gantry = None
+
+
+def open_peer(threads):
+    global gantry
+    os.environ["GANTRY_CPU_THREADS"] = str(threads)
+    os.environ["GANTRY_OPENCL_CPU"] = "gpu"
+    os.environ["GANTRY_PLACEMENT"] = "require"
+    device = DEVICES[os.environ["PEER"]]
+    gantry = Gantry(os.path.join(os.environ["GANTRY_BUILD"], "lib", "libgantry.so"), device)
+    empty_us = empty_calls_us()
+    version = gantry.library.gantry_version().decode()
+    cost = f"about {empty_us:.2f} us of each call are ctypes' own (three empty calls)"
+    return f"Gantry {version} on /{device}{hardware(device)}; {cost}"
+
+
+def empty_calls_us():
+    empty, scope, calls, best = gantry.library.gantry_scope_status, gantry.scope, 1000, 1.0
+    for _ in range(20):
+        start = time.perf_counter()
+        for _ in range(calls):
+            empty(scope), empty(scope), empty(scope)
+        best = min(best, time.perf_counter() - start)
+    return best / calls * 1e6
+
+
+def hardware(device):
+    """as Gantry's own tool tells; "" without it"""
+    tool = os.path.join(os.environ["GANTRY_BUILD"], "bin", "gantry")
+    try:
+        listed = json.loads(subprocess.run([tool, "devices", "--json"], stdout=subprocess.PIPE, check=True).stdout)[
+            "devices"
+        ]
+        return next(f" ({d['hardware']}; {d['platform']})" for d in listed if d["logical"] == "/" + device)
+    except (OSError, subprocess.CalledProcessError, StopIteration):
+        return ""
+
+
+def put(array):
+    return gantry.put(array)
+
+
+def forget(inputs):
+    for tensor in inputs:
+        gantry.drop(tensor)
+
+
+class Case:
+    """Calls of one op: timed() waits and drops, () keeps the results for fetch."""
+
+    def __init__(self, op, *arguments, others=()):
+        self.run = lambda: op(*arguments)
+        self.others = others  # further results, as addresses that the op fills
+
+    def __call__(self):
+        return (gantry.keep(self.run()), *(other.value for other in self.others))
+
+    def timed(self):
+        run, wait, drop, scope, others = (
+            self.run,
+            gantry.library.gantry_tensor_wait,
+            gantry.library.gantry_tensor_drop,
+            gantry.scope,
+            self.others,
+        )
+
+        def call():
+            tensor = run()
+            if wait(tensor):
+                gantry.check(False)
+            drop(scope, tensor)
+
+        def call_with_others():
+            call()
+            for other in others:
+                drop(scope, other)
+
+        return call_with_others if others else call
+
+
+def fetch(result):
+    arrays = [gantry.read(tensor) for tensor in result]
+    forget(result)
+    return arrays
+
+
+def case_matmul(a, b):
+    return Case(gantry.op("matmul"), a, b, None)
+
+
+def case_add(a, b):
+    return Case(gantry.op("add"), a, b)
+
+
+def case_sum(a):
+    return Case(gantry.op("sum"), a, None)
+
+
+def case_chain(x, y):
+    add, mul, relu, tanh = (gantry.op(name) for name in ("add", "mul", "relu", "tanh"))
+    half = gantry.keep(gantry.op("scalar_f32")(0.5))
+
+    def chain():
+        made = [mul(x, y)]
+        for step in (lambda r: add(r, x), relu, lambda r: mul(r, half)):
+            made.append(step(made[-1]))
+            gantry.drop(made[-2])
+        right = tanh(y)
+        result = add(made[-1], right)
+        gantry.drop(made[-1])
+        gantry.drop(right)
+        return result
+
+    return Case(chain)
+
+
+def case_function(a, name):
+    return Case(gantry.op(name), a)
+
+
+def inside(stride):
+    return ctypes.byref(WindowOptions(strides=(stride, stride), padding=1))
+
+
+def case_conv1d(x, w):
+    return Case(gantry.op("conv1d"), x, w, inside(1))
+
+
+def case_conv2d(x, w):
+    return Case(gantry.op("conv2d"), x, w, inside(1))
+
+
+def case_max_pool(x):
+    return Case(gantry.op("max_pool2d"), x, 2, 2, inside(2))
+
+
+def case_sort(a):
+    return Case(gantry.op("sort"), a, -1, False)
+
+
+def case_top_k(a, k):
+    return Case(gantry.op("top_k"), a, k, None)
+
+
+def case_gather(a, i):
+    return Case(gantry.op("gather"), a, i, 0)
+
+
+def case_transpose(a):
+    return Case(gantry.op("transpose"), a, None)
+
+
+def case_cumsum(a):
+    return Case(gantry.op("cumsum"), a, -1, None)
+
+
+def case_scatter_nd(updates, ids):
+    count = len(gantry.read(ids))
+    rows = put(gantry.read(ids).reshape(-1, 1))
+    return Case(gantry.op("scatter_nd"), rows, updates, Shape.of([count]))
+
+
+def case_segment_sum(data, ids):
+    return Case(gantry.op("segment_sum"), data, ids)
+
+
+def case_bincount(a, size):
+    return Case(gantry.op("bincount"), a, size, put(np.empty(0, np.int32)))
+
+
+def case_unique(a):
+    index = ctypes.c_void_p()
+    return Case(gantry.op("unique"), a, ctypes.byref(index), None, others=(index,))
+
+
+def case_softmax(x):
+    return Case(gantry.op("softmax"), x)
+
+
+def case_layer_norm(x, scale, offset):
+    return Case(gantry.op("layer_norm"), x, scale, offset, -1, 1e-5)

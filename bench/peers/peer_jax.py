@@ -1,0 +1,126 @@
+"""JAX: every case compiled by jit once and waited for.
+
+Not chain, which goes op by op, nor unique, whose result has no fixed shape.
+"""
+
+import os
+
+os.environ["JAX_PLATFORMS"] = "cpu"
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+LACKS = {}
+
+
+def open_peer(threads):
+    return f"JAX {jax.__version__}"  # takes its threads from the cores that the process may use
+
+
+def put(array):
+    return jnp.asarray(array)
+
+
+def fetch(result):
+    return [np.asarray(x) for x in result] if isinstance(result, tuple) else [np.asarray(result)]
+
+
+def compiled(f, *inputs):
+    """inputs are arguments: held in the function they would be constants, and the work done at compile time"""
+    g = jax.jit(f)
+    return lambda: g(*inputs).block_until_ready()
+
+
+def case_matmul(a, b):
+    return compiled(jnp.matmul, a, b)
+
+
+def case_add(a, b):
+    return compiled(jnp.add, a, b)
+
+
+def case_sum(a):
+    return compiled(jnp.sum, a)
+
+
+def chain(x, y):
+    return jnp.maximum(x * y + x, 0) * 0.5 + jnp.tanh(y)
+
+
+def case_chain(x, y):
+    return lambda: chain(x, y).block_until_ready()
+
+
+def case_chain_fused(x, y):
+    return compiled(chain, x, y)
+
+
+def case_function(a, name):
+    return compiled(jax.scipy.special.erf if name == "erf" else getattr(jnp, name), a)
+
+
+def case_conv1d(x, w):
+    return compiled(
+        lambda x, w: lax.conv_general_dilated(x, w, (1,), "VALID", dimension_numbers=("NWC", "WIO", "NWC")), x, w
+    )
+
+
+def case_conv2d(x, w):
+    return compiled(
+        lambda x, w: lax.conv_general_dilated(x, w, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC")), x, w
+    )
+
+
+def case_sort(a):
+    return compiled(jnp.sort, a)
+
+
+def case_top_k(a, k):
+    return compiled(lambda a: lax.top_k(a, k)[0], a)
+
+
+def case_gather(a, i):
+    return compiled(lambda a, i: jnp.take(a, i, axis=0, mode="clip"), a, i)
+
+
+def case_transpose(a):
+    return compiled(jnp.transpose, a)
+
+
+def case_cumsum(a):
+    return compiled(lambda a: jnp.cumsum(a, axis=-1), a)
+
+
+def case_scatter_nd(updates, ids):
+    return compiled(lambda updates, ids: jnp.zeros_like(updates).at[ids].add(updates), updates, ids)
+
+
+def case_segment_sum(data, ids):
+    count = int(ids[-1]) + 1
+    return compiled(lambda data, ids: jax.ops.segment_sum(data, ids, count, indices_are_sorted=True), data, ids)
+
+
+def case_bincount(a, size):
+    return compiled(lambda a: jnp.bincount(a, length=size), a)
+
+
+def case_unique(a):
+    return lambda: tuple(x.block_until_ready() for x in jnp.unique(a, return_inverse=True))
+
+
+def case_softmax(x):
+    return compiled(lambda x: jax.nn.softmax(x, axis=-1), x)
+
+
+def case_layer_norm(x, scale, offset):
+    def normalised(x, scale, offset):
+        centred = x - x.mean(-1, keepdims=True)
+        return centred * lax.rsqrt(jnp.square(centred).mean(-1, keepdims=True) + 1e-5) * scale + offset
+
+    return compiled(normalised, x, scale, offset)
+
+
+def case_max_pool(x):
+    window = (1, 2, 2, 1)
+    return compiled(lambda x: lax.reduce_window(x, -jnp.inf, lax.max, window, window, "VALID"), x)

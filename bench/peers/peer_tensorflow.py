@@ -1,0 +1,111 @@
+"""TensorFlow, eager; chain_fused is compiled by XLA. An eager op on the CPU has ended when its call returns."""
+
+import numpy as np
+import tensorflow as tf
+
+LACKS = {}
+
+
+def open_peer(threads):
+    tf.config.threading.set_intra_op_parallelism_threads(threads)
+    tf.config.threading.set_inter_op_parallelism_threads(threads)
+    return f"TensorFlow {tf.__version__}"
+
+
+def put(array):
+    return tf.constant(array)
+
+
+def fetch(result):
+    return [x.numpy() for x in result] if isinstance(result, (tuple, list)) else [np.asarray(result)]
+
+
+def case_matmul(a, b):
+    return lambda: tf.matmul(a, b)
+
+
+def case_add(a, b):
+    return lambda: tf.add(a, b)
+
+
+def case_sum(a):
+    return lambda: tf.reduce_sum(a)
+
+
+def chain(x, y):
+    return tf.nn.relu(x * y + x) * 0.5 + tf.tanh(y)
+
+
+def case_chain(x, y):
+    return lambda: chain(x, y)
+
+
+def case_chain_fused(x, y):
+    compiled = tf.function(chain, jit_compile=True)
+    return lambda: compiled(x, y)
+
+
+def case_function(a, name):
+    f = getattr(tf.math, name)
+    return lambda: f(a)
+
+
+def case_conv1d(x, w):
+    return lambda: tf.nn.conv1d(x, w, stride=1, padding="VALID")
+
+
+def case_conv2d(x, w):
+    return lambda: tf.nn.conv2d(x, w, strides=1, padding="VALID")
+
+
+def case_sort(a):
+    return lambda: tf.sort(a)
+
+
+def case_top_k(a, k):
+    return lambda: tf.math.top_k(a, k).values
+
+
+def case_gather(a, i):
+    return lambda: tf.gather(a, i)
+
+
+def case_transpose(a):
+    return lambda: tf.transpose(a)
+
+
+def case_cumsum(a):
+    return lambda: tf.cumsum(a, axis=-1)
+
+
+def case_scatter_nd(updates, ids):
+    indices, shape = ids[:, None], tf.shape(updates)
+    return lambda: tf.scatter_nd(indices, updates, shape)
+
+
+def case_segment_sum(data, ids):
+    return lambda: tf.math.segment_sum(data, ids)
+
+
+def case_bincount(a, size):
+    return lambda: tf.math.bincount(a, minlength=size, maxlength=size)
+
+
+def case_unique(a):
+    return lambda: tuple(tf.unique(a))
+
+
+def case_softmax(x):
+    return lambda: tf.nn.softmax(x)
+
+
+def case_layer_norm(x, scale, offset):
+    def call():
+        mean, variance = tf.nn.moments(x, -1, keepdims=True)
+        return tf.nn.batch_normalization(x, mean, variance, offset, scale, 1e-5)
+
+    return call
+
+
+def case_max_pool(x):
+    return lambda: tf.nn.max_pool2d(x, 2, 2, "VALID")

@@ -1,0 +1,118 @@
+"""PyTorch, eager, in inference mode; chain_fused goes through torch.compile, which calls the C++ compiler.
+
+Images are in its channels-last form, which is the others' order in memory.
+"""
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+LACKS = {}
+INFERENCE = torch.inference_mode()
+
+
+def open_peer(threads):
+    torch.set_num_threads(threads)
+    torch.set_num_interop_threads(1)
+    INFERENCE.__enter__()  # for good: no record for gradients
+    return f"PyTorch {torch.__version__}"
+
+
+def put(array):
+    return torch.from_numpy(array)
+
+
+def fetch(result):
+    return [x.numpy() for x in result] if isinstance(result, tuple) else [np.asarray(result.numpy())]
+
+
+def case_matmul(a, b):
+    return lambda: torch.matmul(a, b)
+
+
+def case_add(a, b):
+    return lambda: torch.add(a, b)
+
+
+def case_sum(a):
+    return lambda: torch.sum(a)
+
+
+def chain(x, y):
+    return torch.relu(x * y + x) * 0.5 + torch.tanh(y)
+
+
+def case_chain(x, y):
+    return lambda: chain(x, y)
+
+
+def case_chain_fused(x, y):
+    compiled = torch.compile(chain)
+    return lambda: compiled(x, y)
+
+
+def case_function(a, name):
+    f = getattr(torch, name)
+    return lambda: f(a)
+
+
+def case_conv1d(x, w):
+    weights = w.permute(2, 1, 0).contiguous()
+    return lambda: F.conv1d(x.transpose(1, 2), weights).transpose(1, 2)
+
+
+def case_conv2d(x, w):
+    images = x.permute(0, 3, 1, 2)  # a view: channels last
+    weights = w.permute(3, 2, 0, 1).contiguous(memory_format=torch.channels_last)
+    return lambda: F.conv2d(images, weights).permute(0, 2, 3, 1)
+
+
+def case_sort(a):
+    return lambda: torch.sort(a).values
+
+
+def case_top_k(a, k):
+    return lambda: torch.topk(a, k).values
+
+
+def case_gather(a, i):
+    return lambda: torch.index_select(a, 0, i)
+
+
+def case_transpose(a):
+    return lambda: a.t().contiguous()
+
+
+def case_cumsum(a):
+    return lambda: torch.cumsum(a, -1)
+
+
+def case_scatter_nd(updates, ids):
+    wide_ids = ids.long()
+    return lambda: torch.zeros_like(updates).scatter_add_(0, wide_ids, updates)
+
+
+def case_segment_sum(data, ids):
+    count = int(ids[-1]) + 1
+    return lambda: torch.zeros(count, data.shape[1]).index_add_(0, ids, data)
+
+
+def case_bincount(a, size):
+    return lambda: torch.bincount(a, minlength=size)
+
+
+def case_unique(a):
+    return lambda: torch.unique(a, sorted=False, return_inverse=True)
+
+
+def case_softmax(x):
+    return lambda: torch.softmax(x, -1)
+
+
+def case_layer_norm(x, scale, offset):
+    return lambda: F.layer_norm(x, (x.shape[-1],), scale, offset, 1e-5)
+
+
+def case_max_pool(x):
+    images = x.permute(0, 3, 1, 2)
+    return lambda: F.max_pool2d(images, 2).permute(0, 2, 3, 1)

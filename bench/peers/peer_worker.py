@@ -1,0 +1,120 @@
+"""One peer in a process of its own: told over its standard input what to do, answers a line of JSON each time.
+
+    {"do": "open"}                      -> {"version": ...}
+    {"do": "load", "case": NAME}        -> {"ulp": ...}; the result was compared with the right one
+    {"do": "turn", "seconds": S}        -> {"seconds": [per call, ...]}
+    {"do": "drop"}                      -> {}
+A reply with "error" or "lacks" says why the peer cannot. Between turns the driver stops this process, so that no thread
+of it spins in another's time.
+"""
+
+import ctypes
+import gc
+import importlib
+import json
+import os
+import signal
+import sys
+import time
+
+MODULES = {"onednn": "peer_blas", "openblas": "peer_blas", "gantry_cpu": "peer_gantry", "gantry_gpu": "peer_gantry"}
+LEAST_TIMED_S = 50e-6  # shorter calls are timed by the batch
+WARM_UP_SHARE = 0.25  # of a turn's seconds
+
+
+def die_with_driver():
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def take_standard_output():
+    """Libraries print: what they print goes to standard error, the answers to the old standard output."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    return answers
+
+
+class Worker:
+    def __init__(self, name, threads, shrink):
+        self.name, self.threads, self.shrink = name, threads, shrink
+        self.call = self.inputs = None
+
+    def open(self, command):
+        os.environ["PEER"] = self.name
+        self.peer = importlib.import_module(MODULES.get(self.name, "peer_" + self.name))
+        version = self.peer.open_peer(self.threads)
+        import peer_cases
+
+        self.cases = {case.name: case for case in peer_cases.all_cases(self.shrink)}
+        self.compare = peer_cases.compare
+        return {"version": version}
+
+    def lacking(self, case):
+        if case.kind in getattr(self.peer, "LACKS", {}):
+            return self.peer.LACKS[case.kind]
+        if not hasattr(self.peer, "case_" + case.kind):
+            return getattr(self.peer, "REST", "not written for this peer")
+        if case.params.get("name") in getattr(self.peer, "LACKING_FUNCTIONS", ()):
+            return "no such function"
+        return None
+
+    def load(self, command):
+        case = self.cases[command["case"]]
+        reason = self.lacking(case)
+        if reason:
+            return {"lacks": reason}
+        arrays = case.inputs()
+        self.inputs = [self.peer.put(array) for array in arrays]
+        call = getattr(self.peer, "case_" + case.kind)(*self.inputs, **case.params)
+        want, ulp = case.right_results(arrays), None
+        for _ in range(3):  # the second and third call may take other ways: tuned, captured
+            wrong, ulp = self.compare(case, want, self.peer.fetch(call()))
+            if wrong:
+                return {"error": f"wrong result: {wrong}"}
+        self.call = call.timed() if hasattr(call, "timed") else call
+        return {"ulp": ulp}
+
+    def turn(self, command):
+        call, clock, times = self.call, time.perf_counter, []
+        gc.collect()
+        gc.disable()
+        calls, start = 0, clock()
+        while calls == 0 or clock() - start < command["seconds"] * WARM_UP_SHARE:
+            call()
+            calls += 1
+        batch = max(1, int(LEAST_TIMED_S / ((clock() - start) / calls)))
+        end = clock() + command["seconds"]
+        while not times or clock() < end:
+            begin = clock()
+            for _ in range(batch):
+                call()
+            times.append((clock() - begin) / batch)
+        gc.enable()
+        return {"seconds": times}
+
+    def drop(self, command):
+        if self.inputs and hasattr(self.peer, "forget"):
+            self.peer.forget(self.inputs)
+        self.call = self.inputs = None
+        gc.collect()
+        return {}
+
+
+def main():
+    name, threads, shrink = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    die_with_driver()
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+    answers = take_standard_output()
+    worker = Worker(name, threads, shrink)
+    for line in sys.stdin:
+        command = json.loads(line)
+        try:
+            reply = getattr(worker, command["do"])(command)
+        except Exception as error:
+            reply = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(reply), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()

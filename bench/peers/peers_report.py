@@ -1,0 +1,180 @@
+"""From times to figures, ratios, a table and JSON."""
+
+import datetime
+import json
+import os
+import platform
+import statistics
+
+GANTRY = ("gantry_cpu", "gantry_gpu")
+WORST = 10
+
+
+def figure(case, seconds):
+    """in the case's unit"""
+    return seconds * 1e6 if case["unit"] == "us" else case["amount"] / seconds * 1e-9
+
+
+class Row:
+    """One case: the seconds of a call, for each peer one number a round."""
+
+    def __init__(self, case):
+        self.case, self.rounds, self.best, self.reasons, self.ulp = case, {}, {}, {}, {}
+
+    def add(self, peer, times):
+        self.rounds.setdefault(peer, []).append(statistics.median(times))
+        self.best[peer] = min(self.best.get(peer, times[0]), *times)
+
+    def median(self, peer):
+        return statistics.median(self.rounds[peer])
+
+    def fastest_peer(self):
+        return min((p for p in self.rounds if p not in GANTRY), key=self.median, default=None)
+
+    def ratio(self, peer):
+        """How many times as fast as the fastest other peer: the middle of the rounds' quotients."""
+        fastest = self.fastest_peer()
+        if fastest is None or peer not in self.rounds:
+            return None
+        return statistics.median(f / g for f, g in zip(self.rounds[fastest], self.rounds[peer]))
+
+    def is_missed(self, peer):
+        least = self.case["least"][GANTRY.index(peer)]
+        return least is not None and self.ratio(peer) is not None and self.ratio(peer) < least
+
+    def as_json(self):
+        peers = {
+            p: {
+                "seconds": self.median(p),
+                "best_seconds": self.best[p],
+                "figure": figure(self.case, self.median(p)),
+                **({"worst_ulp": self.ulp[p]} if self.ulp.get(p) is not None else {}),
+            }
+            for p in self.rounds
+        }
+        ratios = {p: self.ratio(p) for p in GANTRY if self.ratio(p) is not None}
+        missed = [p for p in GANTRY if self.is_missed(p)]
+        return {
+            **self.case,
+            "missed": missed,
+            "peers": peers,
+            "fastest_peer": self.fastest_peer(),
+            "ratios": ratios,
+            "without": self.reasons,
+        }
+
+
+# ---- the machine ----
+
+
+def processor():
+    try:
+        with open("/proc/cpuinfo") as file:
+            return next(line.split(":", 1)[1].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or "unknown processor"
+
+
+def busy_seconds():
+    """of all cores since the machine started"""
+    try:
+        with open("/proc/stat") as file:
+            fields = [int(x) for x in file.readline().split()[1:]]
+        return (sum(fields[:8]) - fields[3] - fields[4]) / os.sysconf("SC_CLK_TCK")
+    except OSError:
+        return 0.0
+
+
+def head(threads, started):
+    wall = (datetime.datetime.now(datetime.timezone.utc) - started).total_seconds()
+    return {
+        "date": started.strftime("%Y-%m-%d %H:%M UTC"),
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "threads": threads,
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "wall_seconds": round(wall, 1),
+    }
+
+
+# ---- the table ----
+
+
+def short(value):
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
+def print_table(rows, peers):
+    widths = {p: max(9, len(p)) for p in peers}
+    print(f"\n{'case':15} {'unit':8}", *(f"{p:>{widths[p]}}" for p in peers), f" {'cpu x':>6}  {'gpu x':>6}  of")
+    for row in rows:
+        cells = [short(figure(row.case, row.median(p))) if p in row.rounds else "-" for p in peers]
+        ratios = [
+            f"{row.ratio(p):6.2f}{'!' if row.is_missed(p) else ' '}" if row.ratio(p) is not None else f"{'-':>6} "
+            for p in GANTRY
+        ]
+        print(
+            f"{row.case['name']:15} {row.case['unit']:8}",
+            *(f"{c:>{widths[p]}}" for c, p in zip(cells, peers)),
+            "",
+            *ratios,
+            row.fastest_peer() or "",
+        )
+    print(
+        "\ncpu x, gpu x: how many times as fast as the fastest peer, which is named, Gantry is on /CPU:0 and on /GPU:0;"
+        " !: below what is wanted"
+    )
+
+
+def print_ulp(rows, peers):
+    rows = [row for row in rows if any(v is not None for v in row.ulp.values())]
+    if not rows:
+        return
+    print("\nlargest error in ulp, against float64:")
+    for row in rows:
+        print(f"  {row.case['name']:13}", *(f"{p} {row.ulp[p]:.3g};" for p in peers if row.ulp.get(p) is not None))
+
+
+def print_worst(rows):
+    ratios = sorted(
+        (row.ratio(p), row.case["name"], p, row.fastest_peer())
+        for row in rows
+        for p in GANTRY
+        if row.ratio(p) is not None
+    )
+    if not ratios:
+        return
+    print(f"\nthe worst {min(WORST, len(ratios))}:")
+    for ratio, name, peer, fastest in ratios[:WORST]:
+        print(f"  {ratio:8.2g}  {name:15} {peer}, beside {fastest}")
+
+
+def print_reasons(rows):
+    print("\ndashes:")
+    together = {}
+    for row in rows:
+        for peer, reason in row.reasons.items():
+            together.setdefault((peer, reason), []).append(row.case["name"])
+    for (peer, reason), names in together.items():
+        print(f"  {peer}: {reason} ({', '.join(names) if len(names) <= 6 else f'{len(names)} cases'})")
+
+
+def print_report(rows, about, versions):
+    peers = list(versions)
+    print(f"{about['processor']}, {about['cores']} cores, {about['system']}")
+    others = about["share_of_other_processes"]
+    judgement = ": BUSY, the figures are no good" if others > 0.1 else ""
+    print(f"{about['date']}; {about['threads']} threads each; other processes had {others:.0%} of the cores{judgement}")
+    for name, version in versions.items():
+        print(f"  {name}: {version}")
+    print_table(rows, peers)
+    print_ulp(rows, peers)
+    print_worst(rows)
+    print_reasons(rows)
+
+
+def write_json(path, rows, about, versions):
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    with open(path, "w") as file:
+        json.dump({**about, "versions": versions, "rows": [row.as_json() for row in rows]}, file, indent=1)
+        file.write("\n")
