@@ -227,6 +227,11 @@ static void pieces_share_memory_and_outlive_their_source(conformance_t *c)
     const gantry_tensor_t *x = gantry_reshape(scope, flat, GANTRY_SHAPE(16, -1));
     CHECK(c, gantry_get_memory_info(c->runtime, device, &before) == GANTRY_OK, "%s", gantry_last_message());
     const gantry_tensor_t *middle = gantry_slice(scope, x, begin, size);
+    if (middle && gantry_tensor_device(middle) != c->device) { /* another one copies x first */
+        conformance_skip(c, "this device does not slice");
+        gantry_scope_end(scope);
+        return;
+    }
     const gantry_tensor_t *last = gantry_strided_slice(scope, middle, from, to, NULL, 1, NULL);
     (void)gantry_unpack(scope, last, 0, rows, 4);
     (void)gantry_split(scope, rows[1], 0, halves, 2);
