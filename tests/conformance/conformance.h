@@ -33,6 +33,7 @@ typedef struct conformance_options_t {
     bool gpu_forms;   /* the first GPU is one part that imitates small work-groups: kernels take their forms for GPUs */
     bool all_types;   /* see conformance_spares_type */
     bool few_types;
+    bool once;
     bool no_float64;  /* the device must be one that lacks float64 */
     bool list;          /* print the cases, run nothing */
     bool verbose;       /* log of the library, all reasons of a failure, table per op */

@@ -27,6 +27,8 @@ static const char usage[] =
     "                         and float64 stands for these with each op, and one of int8, uint8, int16, uint16, uint32\n"
     "                         and uint64, chosen by the op's name\n"
     "  --few-types            none of these\n"
+    "  --once                 no second run of a case, which must give the same bits: where calls are made to fail, another\n"
+    "                         kernel may serve it\n"
     "  --no-float64           the device must lack float64; on such a device all its cases are run, elsewhere\n"
     "  --golden DIR           folder of golden files\n"
     "  --expectations FILE    kernels known to be missing: backend op dtype reason\n"
@@ -71,6 +73,7 @@ static int take_word(conformance_options_t *o, const char *word, const char *val
         {"--all-types", &o->all_types},
         {"--few-types", &o->few_types},
         {"--no-float64", &o->no_float64},
+        {"--once", &o->once},
         {"--list", &o->list},
         {"--verbose", &o->verbose},
     };

@@ -132,7 +132,7 @@ void sweep_run(conformance_t *c, const golden_case_t *item)
     conformance_evaluate(c, c->options.device, item, first, &count);
     if (c->reasons == 0) {
         if (c->options.compare) run_elsewhere(c, item, first, count);
-        else run_again(c, item, first, count);
+        else if (!c->options.once) run_again(c, item, first, count);
     }
     conformance_free_outputs(first, CONFORMANCE_MAX_OUTPUTS);
     conformance_end(c);

@@ -77,7 +77,7 @@ const faults_scenario_t faults_scenarios[] = {
     {GROUP("scope") | FAULTS_WITH_GPUS, GROUP_ARGS("scope")},
     {GROUP("thread"), GROUP_ARGS("thread")},
     {"conformance.memory", faults_conformance_main, FAULTS_ON_HOST | FAULTS_ON_OPENCL | FAULTS_ON_CUDA | FAULTS_RUNS_OUT, GROUP_ARGS("memory")},
-    {"conformance.matmul", faults_conformance_main, FAULTS_ON_HOST | FAULTS_ON_OPENCL | FAULTS_ON_CUDA, {DEVICE, "--only", "MatMul,BatchMatMul", "--every", "60"}},
+    {"conformance.matmul", faults_conformance_main, FAULTS_ON_HOST | FAULTS_ON_OPENCL | FAULTS_ON_CUDA, {DEVICE, "--only", "MatMul,BatchMatMul", "--every", "60", "--once"}},
 };
 /* clang-format on */
 
