@@ -5,17 +5,13 @@
  * for ever, whatever the caller does). What the fault is, is the watcher's business. Loaded by the loader through OPENCL_LAYERS, and by
  * the tool before, so that both have the same instance. Thread-safe. */
 #define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl_layer.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <string.h>
+
+#include "opencl/opencl_layer.h"
 
 #include "opencl_fault_layer.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
-static struct _cl_icd_dispatch table;
-static const struct _cl_icd_dispatch *target;
 static _Atomic(faults_layer_watch_fn) watch;
 static atomic_long live[FAULTS_LAYER_KINDS];
 
@@ -171,42 +167,18 @@ static CL_API_ENTRY void *CL_API_CALL layer_clEnqueueMapBuffer(cl_command_queue 
     return mapped;
 }
 
-/* ---- what the loader calls ---- */
-
-EXPORT CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size, void *value, size_t *needed) {
-    static const char text[] = "faults for Gantry's tests";
-    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    const void *answer = name == CL_LAYER_API_VERSION ? (const void *)&version : text;
-    size_t bytes = name == CL_LAYER_API_VERSION ? sizeof version : sizeof text;
-    if (name != CL_LAYER_API_VERSION && name != CL_LAYER_NAME) return CL_INVALID_VALUE;
-    if (value && size < bytes) return CL_INVALID_VALUE;
-    if (value) memcpy(value, answer, bytes);
-    if (needed) *needed = bytes;
-    return CL_SUCCESS;
-}
-
-EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch *below, cl_uint *entries_made,
-                                                   const cl_icd_dispatch **made) {
-    if (!below || !entries_made || !made || entries < sizeof table / sizeof(void *)) return CL_INVALID_VALUE;
-    target = below;
-    table = *below;
-#define TAKE(name) table.name = layer_##name;
 #define TAKE_COUNTED(stem) TAKE(clRetain##stem) TAKE(clRelease##stem)
-    TAKE_COUNTED(Context)
-    TAKE_COUNTED(CommandQueue)
-    TAKE_COUNTED(MemObject)
-    TAKE_COUNTED(Program) TAKE_COUNTED(Kernel) TAKE_COUNTED(Event) TAKE(clCreateContext) TAKE(clCreateCommandQueue)
-        TAKE(clCreateBuffer) TAKE(clCreateSubBuffer) TAKE(clCreateProgramWithSource) TAKE(clCreateProgramWithBinary)
-            TAKE(clCreateKernel) TAKE(clCreateUserEvent) TAKE(clGetPlatformIDs) TAKE(clGetPlatformInfo)
-                TAKE(clGetDeviceIDs) TAKE(clGetDeviceInfo) TAKE(clGetContextInfo) TAKE(clGetCommandQueueInfo)
-                    TAKE(clGetMemObjectInfo) TAKE(clGetProgramInfo) TAKE(clGetProgramBuildInfo) TAKE(clGetKernelInfo)
-                        TAKE(clGetKernelWorkGroupInfo) TAKE(clGetEventInfo) TAKE(clBuildProgram) TAKE(clSetKernelArg)
-                            TAKE(clFlush) TAKE(clFinish) TAKE(clWaitForEvents) TAKE(clSetEventCallback)
-                                TAKE(clEnqueueReadBuffer) TAKE(clEnqueueWriteBuffer) TAKE(clEnqueueCopyBuffer)
-                                    TAKE(clEnqueueFillBuffer) TAKE(clEnqueueUnmapMemObject)
-                                        TAKE(clEnqueueMarkerWithWaitList) TAKE(clEnqueueBarrierWithWaitList)
-                                            TAKE(clEnqueueNDRangeKernel) TAKE(clEnqueueMapBuffer) *entries_made =
-                                                (cl_uint)(sizeof table / sizeof(void *));
-    *made = &table;
-    return CL_SUCCESS;
-}
+
+/* clang-format off */
+LAYER("faults for Gantry's tests",
+    TAKE_COUNTED(Context) TAKE_COUNTED(CommandQueue) TAKE_COUNTED(MemObject) TAKE_COUNTED(Program) TAKE_COUNTED(Kernel) TAKE_COUNTED(Event)
+    TAKE(clCreateContext) TAKE(clCreateCommandQueue) TAKE(clCreateBuffer) TAKE(clCreateSubBuffer)
+    TAKE(clCreateProgramWithSource) TAKE(clCreateProgramWithBinary) TAKE(clCreateKernel) TAKE(clCreateUserEvent)
+    TAKE(clGetPlatformIDs) TAKE(clGetPlatformInfo) TAKE(clGetDeviceIDs) TAKE(clGetDeviceInfo) TAKE(clGetContextInfo)
+    TAKE(clGetCommandQueueInfo) TAKE(clGetMemObjectInfo) TAKE(clGetProgramInfo) TAKE(clGetProgramBuildInfo)
+    TAKE(clGetKernelInfo) TAKE(clGetKernelWorkGroupInfo) TAKE(clGetEventInfo) TAKE(clBuildProgram)
+    TAKE(clSetKernelArg) TAKE(clFlush) TAKE(clFinish) TAKE(clWaitForEvents) TAKE(clSetEventCallback)
+    TAKE(clEnqueueReadBuffer) TAKE(clEnqueueWriteBuffer) TAKE(clEnqueueCopyBuffer) TAKE(clEnqueueFillBuffer)
+    TAKE(clEnqueueUnmapMemObject) TAKE(clEnqueueMarkerWithWaitList) TAKE(clEnqueueBarrierWithWaitList)
+    TAKE(clEnqueueNDRangeKernel) TAKE(clEnqueueMapBuffer))
+/* clang-format on */

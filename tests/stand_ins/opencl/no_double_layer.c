@@ -6,30 +6,13 @@
  * the macros back and poisons the words. Literals such as 1.0 have single precision then, as OpenCL wants it of such devices. */
 #define _POSIX_C_SOURCE 200809L
 #define CL_TARGET_OPENCL_VERSION 300
-#include <CL/cl_layer.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
-static struct _cl_icd_dispatch table;
-static const struct _cl_icd_dispatch *target;
+#include "opencl_layer.h"
 
 /* ---- what a device says of itself ---- */
-
-static cl_int give(const void *answer, size_t bytes, size_t size, void *value, size_t *needed) {
-    if (value != NULL && size < bytes) {
-        return CL_INVALID_VALUE;
-    }
-    if (value != NULL) {
-        memcpy(value, answer, bytes);
-    }
-    if (needed != NULL) {
-        *needed = bytes;
-    }
-    return CL_SUCCESS;
-}
 
 static int is_hidden(const char *name) {
     return strcmp(name, "cl_khr_fp64") == 0 || strcmp(name, "cl_khr_fp16") == 0 || strcmp(name, "__opencl_c_fp64") == 0;
@@ -162,28 +145,5 @@ static CL_API_ENTRY cl_int CL_API_CALL layer_clBuildProgram(cl_program program, 
     return error;
 }
 
-/* ---- what the loader calls ---- */
-
-EXPORT CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size, void *value, size_t *needed) {
-    static const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    static const char own_name[] = "PoCL without double precision, for Gantry's tests";
-
-    switch (name) {
-        case CL_LAYER_API_VERSION: return give(&version, sizeof version, size, value, needed);
-        case CL_LAYER_NAME: return give(own_name, sizeof own_name, size, value, needed);
-        default: return CL_INVALID_VALUE;
-    }
-}
-
-EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch *below, cl_uint *entries_made,
-                                                   const cl_icd_dispatch **made) {
-    if (!below || !entries_made || !made || entries < sizeof table / sizeof(void *)) return CL_INVALID_VALUE;
-    target = below;
-    table = *below;
-    table.clGetDeviceInfo = layer_clGetDeviceInfo;
-    table.clCreateProgramWithSource = layer_clCreateProgramWithSource;
-    table.clBuildProgram = layer_clBuildProgram;
-    *entries_made = (cl_uint)(sizeof table / sizeof(void *));
-    *made = &table;
-    return CL_SUCCESS;
-}
+LAYER("PoCL without double precision, for Gantry's tests",
+      TAKE(clGetDeviceInfo) TAKE(clCreateProgramWithSource) TAKE(clBuildProgram))

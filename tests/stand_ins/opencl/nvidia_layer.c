@@ -6,14 +6,12 @@
  * card, so that NVML sees it. Who asks for devices of type CPU is the stand-in itself and gets PoCL as it is. Loaded by the loader through
  * OPENCL_LAYERS. Settings: stand_in_control.h. Thread-safe. */
 #define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl_layer.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "opencl_layer.h"
 #include "stand_in_settings.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 /* cl_khr_pci_bus_info, cl_khr_device_uuid, cl_nv_device_attribute_query */
 #define PCI_BUS_INFO_KHR 0x410F
@@ -26,8 +24,6 @@
 #define PCI_DOMAIN_NV 0x400A
 #define NVIDIA_VENDOR_ID 0x10DEu
 
-static struct _cl_icd_dispatch table;
-static const struct _cl_icd_dispatch *target;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows, and held_contexts */
 static cl_device_id handles[STAND_IN_DEVICES]; /* of each card; NULL: not asked for yet, or PoCL has fewer devices */
 
@@ -91,19 +87,6 @@ static CL_API_ENTRY cl_int CL_API_CALL layer_clGetDeviceIDs(cl_platform_id platf
 }
 
 /* ---- what a card says of itself ---- */
-
-static cl_int give(const void *answer, size_t bytes, size_t size, void *value, size_t *needed) {
-    if (value != NULL && size < bytes) {
-        return CL_INVALID_VALUE;
-    }
-    if (value != NULL) {
-        memcpy(value, answer, bytes);
-    }
-    if (needed != NULL) {
-        *needed = bytes;
-    }
-    return CL_SUCCESS;
-}
 
 static cl_int give_text(const char *text, size_t size, void *value, size_t *needed) {
     return give(text, strlen(text) + 1, size, value, needed);
@@ -286,28 +269,6 @@ static CL_API_ENTRY cl_mem CL_API_CALL layer_clCreateBuffer(cl_context context, 
                                            : target->clCreateBuffer(context, flags, size, host, code);
 }
 
-/* ---- what the loader calls ---- */
-
-EXPORT CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size, void *value, size_t *needed) {
-    switch (name) {
-        case CL_LAYER_API_VERSION: return give_uint(CL_LAYER_API_VERSION_100, size, value, needed);
-        case CL_LAYER_NAME: return give_text("PoCL as NVIDIA's cards, for Gantry's tests", size, value, needed);
-        default: return CL_INVALID_VALUE;
-    }
-}
-
-EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch *below, cl_uint *entries_made,
-                                                   const cl_icd_dispatch **made) {
-    if (!below || !entries_made || !made || entries < sizeof table / sizeof(void *)) return CL_INVALID_VALUE;
-    target = below;
-    table = *below;
-    table.clGetDeviceIDs = layer_clGetDeviceIDs;
-    table.clGetDeviceInfo = layer_clGetDeviceInfo;
-    table.clCreateContext = layer_clCreateContext;
-    table.clRetainContext = layer_clRetainContext;
-    table.clReleaseContext = layer_clReleaseContext;
-    table.clCreateBuffer = layer_clCreateBuffer;
-    *entries_made = (cl_uint)(sizeof table / sizeof(void *));
-    *made = &table;
-    return CL_SUCCESS;
-}
+LAYER("PoCL as NVIDIA's cards, for Gantry's tests",
+      TAKE(clGetDeviceIDs) TAKE(clGetDeviceInfo) TAKE(clCreateContext) TAKE(clRetainContext) TAKE(clReleaseContext)
+          TAKE(clCreateBuffer))
