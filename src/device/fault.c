@@ -135,6 +135,13 @@ static gantry_status_t fetch_slot(const gantry__fault_t *fault, void *out) {
     return status != GANTRY_OK ? status : waited;
 }
 
+void gantry__fault_set_words(gantry__fault_t *fault, const gantry_fault_words_t *words) {
+    if (!GANTRY_ABI_HAS(words, accepted)) return;
+    const int32_t most = sizeof words->place_dims / sizeof words->place_dims[0];
+    if (words->place_rank < 0 || words->place_rank > most || words->accepted_count < 0 || words->accepted_count > most) return;
+    fault->words = *words;
+}
+
 /* "[1,0]", or the numbers alone. */
 static size_t print_numbers(const int64_t *numbers, int32_t count, bool is_place, char *out, size_t out_bytes) {
     size_t used = 0;

@@ -53,6 +53,8 @@ gantry_status_t gantry__fault_create(struct gantry_logical_device_t *device, con
                                      gantry_span_t *out_span);
 gantry__fault_t *gantry__fault_retain(gantry__fault_t *fault);
 void gantry__fault_release(gantry__fault_t *fault);
+/* Words for when the slot is written; those that break their bounds are not taken. */
+void gantry__fault_set_words(gantry__fault_t *fault, const gantry_fault_words_t *words);
 /* Waits for the launch and reads its slot if nobody has yet. InvalidArgument with op, sequence and position when the data was bad. */
 gantry_status_t gantry__fault_settle(gantry__fault_t *fault);
 

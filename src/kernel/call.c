@@ -148,8 +148,7 @@ static int32_t serve_fault(gantry_op_call_t *abi, gantry_span_t *out_span) {
 
 static void serve_fault_words(gantry_op_call_t *abi, const gantry_fault_words_t *words) {
     gantry__call_t *call = from_abi(abi);
-    bool fits = words->place_rank >= 0 && words->place_rank <= 8 && words->accepted_count >= 0 && words->accepted_count <= 8;
-    if (call->fault && fits) call->fault->words = *words;
+    if (call->fault) gantry__fault_set_words(call->fault, words);
 }
 
 static int32_t serve_fail(gantry_op_call_t *abi, int32_t code, const char *text) {

@@ -71,6 +71,11 @@ static void bad_data_is_told_with_op_and_position(void **state) {
     }
 }
 
+static void set_words(gantry__fault_t *fault, gantry_fault_words_t words) {
+    words.struct_size = sizeof words;
+    gantry__fault_set_words(fault, &words);
+}
+
 static void kernels_words_take_the_place_and_the_accepted(void **state) {
     (void)state;
     static const struct {
@@ -87,7 +92,7 @@ static void kernels_words_take_the_place_and_the_accepted(void **state) {
         device_fixture_t f;
         slot_t slot = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, cases[i].position};
         gantry__fault_t *fault = run_kernel(device_fixture_open_gpu(&f), &slot);
-        fault->words = cases[i].words;
+        set_words(fault, cases[i].words);
         expect_failure(gantry__fault_settle(fault), GANTRY_INVALID_ARGUMENT, cases[i].text);
         gantry__fault_release(fault);
         device_fixture_close(&f);
@@ -102,10 +107,29 @@ static void longest_words_are_cut(void **state) {
     gantry__fault_t *fault = run_kernel(device_fixture_open_gpu(&f), &slot);
     memset(text, '#', sizeof text);
     text[sizeof text - 1] = '\0';
-    fault->words = (gantry_fault_words_t){.text = text, .accepted_count = 8};
-    for (int i = 0; i < 8; ++i) fault->words.accepted[i] = INT64_MIN;
+    gantry_fault_words_t words = {.text = text, .accepted_count = 8};
+    for (int i = 0; i < 8; ++i) words.accepted[i] = INT64_MIN;
+    set_words(fault, words);
     expect_failure(gantry__fault_settle(fault), GANTRY_INVALID_ARGUMENT, "-9223372036854775808,-9223372036854775808");
     assert_non_null(strstr(gantry__message(), ": op Gather (number 17) on "));
+    gantry__fault_release(fault);
+    device_fixture_close(&f);
+}
+
+static void words_beyond_their_bounds_are_not_taken(void **state) {
+    (void)state;
+    const gantry_fault_words_t bad[] = {
+        {.struct_size = sizeof bad[0], .text = "x@", .place_rank = 9},
+        {.struct_size = sizeof bad[0], .text = "x@", .place_rank = -1},
+        {.struct_size = sizeof bad[0], .text = "x#", .accepted_count = 9},
+        {.struct_size = sizeof bad[0], .text = "x#", .accepted_count = -1},
+        {.struct_size = offsetof(gantry_fault_words_t, accepted), .text = "x#"},
+    };
+    device_fixture_t f;
+    slot_t slot = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 5};
+    gantry__fault_t *fault = run_kernel(device_fixture_open_gpu(&f), &slot);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) gantry__fault_set_words(fault, &bad[i]);
+    expect_failure(gantry__fault_settle(fault), GANTRY_INVALID_ARGUMENT, "an index is out of range, element 5: op Gather");
     gantry__fault_release(fault);
     device_fixture_close(&f);
 }
@@ -270,6 +294,7 @@ int main(void) {
         TEST(bad_data_is_told_with_op_and_position),
         TEST(kernels_words_take_the_place_and_the_accepted),
         TEST(longest_words_are_cut),
+        TEST(words_beyond_their_bounds_are_not_taken),
         TEST(settling_waits_for_the_launch),
         TEST(released_slot_is_clean_for_the_next),
         TEST(faults_are_counted),
