@@ -134,6 +134,7 @@ static const family_t families[] = {
     {gantry__cpu_random_kernels, &gantry__cpu_random_kernel_count},
     {gantry__cpu_reduce_kernels, &gantry__cpu_reduce_kernel_count},
     {gantry__cpu_matmul_kernels, &gantry__cpu_matmul_kernel_count},
+    {gantry__cpu_conv_kernels, &gantry__cpu_conv_kernel_count},
     {gantry__cpu_move_kernels, &gantry__cpu_move_kernel_count},
 #define GANTRY_K_FAMILY(name) {gantry__cpu_##name##_kernels, &gantry__cpu_##name##_kernel_count},
 #include "portable/item_families.def"

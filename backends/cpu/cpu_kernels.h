@@ -19,6 +19,8 @@ extern const gantry_kernel_def_t *const gantry__cpu_reduce_kernels[];
 extern const uint32_t gantry__cpu_reduce_kernel_count;
 extern const gantry_kernel_def_t *const gantry__cpu_matmul_kernels[];
 extern const uint32_t gantry__cpu_matmul_kernel_count;
+extern const gantry_kernel_def_t *const gantry__cpu_conv_kernels[];
+extern const uint32_t gantry__cpu_conv_kernel_count;
 extern const gantry_kernel_def_t *const gantry__cpu_move_kernels[];
 extern const uint32_t gantry__cpu_move_kernel_count;
 

@@ -5,6 +5,9 @@
 #define GANTRY_CPU_MATMUL_H
 
 #include "cpu/cpu_kernels.h"
+#include "portable/window_shape.h"
+
+#include "portable/kernels/window_lines.cl"
 
 /* C[m, n] = A[m, k] B[k, n]. Strides in elements, so that a transposed operand is one with its strides exchanged. */
 typedef struct gantry__cpu_gemm_t {
@@ -35,6 +38,10 @@ typedef struct gantry__cpu_gemm_loops_t {
     /* C's rows x columns at c, of these strides, = or += packed A times packed B. */
     void (*multiply)(const void *a, const void *b, int64_t k_count, void *c, int64_t c_row, int64_t rows,
                      int64_t columns, int add);
+    /* The same for one panel of A that is not packed: its k are `count` pieces of `images`, one after the other. Packed
+     * B's panels are b_panel elements apart. */
+    void (*multiply_lines)(const void *images, const gantry_piece_t *pieces, int64_t count, const void *b,
+                           int64_t b_panel, void *c, int64_t c_row, int64_t rows, int64_t columns, int add);
     /* Without packing: any shape, made for a few multiplications. c_column may be anything. */
     void (*tiny)(const gantry__cpu_gemm_t *gemm);
     /* Without packing: m at most GANTRY_CPU_THIN and b_row or b_column 1; columns [begin, end) of C. */

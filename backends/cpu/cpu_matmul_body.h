@@ -17,30 +17,11 @@ typedef MM_T MM_NAME(loose_t) __attribute__((vector_size(MM_VECTOR_BYTES), align
 #define MM_LANES ((int64_t)(MM_VECTOR_BYTES / sizeof(MM_T)))
 #define MM_COLUMNS (2 * MM_LANES)
 
-/* C's block of MM_ROWS x MM_COLUMNS += or = the product of one panel each, over k. rows and columns: how much of it
- * exists. */
-static __attribute__((noinline)) void MM_NAME(tile)(int64_t k, const MM_T *restrict a, const MM_T *restrict b,
-                                                    MM_T *restrict c, int64_t c_stride, int64_t rows, int64_t columns,
-                                                    int add)
+/* Stores a block of C, = or +=. rows and columns: how much of it exists. */
+static inline __attribute__((always_inline)) void MM_NAME(store)(MM_NAME(vec_t) acc[MM_ROWS][2], MM_T *restrict c,
+                                                                 int64_t c_stride, int64_t rows, int64_t columns,
+                                                                 int add)
 {
-    MM_NAME(vec_t) acc[MM_ROWS][2];
-#pragma GCC unroll 16
-    for (int i = 0; i < MM_ROWS; i++) {
-        acc[i][0] = (MM_NAME(vec_t)){0};
-        acc[i][1] = (MM_NAME(vec_t)){0};
-    }
-    for (int64_t p = 0; p < k; p++) {
-        MM_NAME(vec_t) b0 = *(const MM_NAME(loose_t) *)b;
-        MM_NAME(vec_t) b1 = *(const MM_NAME(loose_t) *)(b + MM_LANES);
-#pragma GCC unroll 16
-        for (int i = 0; i < MM_ROWS; i++) {
-            MM_NAME(vec_t) s = a[i] - (MM_NAME(vec_t)){0};
-            acc[i][0] = MM_FMA(s, b0, acc[i][0]);
-            acc[i][1] = MM_FMA(s, b1, acc[i][1]);
-        }
-        a += MM_ROWS;
-        b += MM_COLUMNS;
-    }
     if (rows == MM_ROWS && columns == MM_COLUMNS) {
 #pragma GCC unroll 16
         for (int i = 0; i < MM_ROWS; i++) {
@@ -66,6 +47,66 @@ static __attribute__((noinline)) void MM_NAME(tile)(int64_t k, const MM_T *restr
             c[i * c_stride + j] = add ? c[i * c_stride + j] + value : value;
         }
     }
+}
+
+#define MM_CLEAR(acc)                          \
+    _Pragma("GCC unroll 16")                   \
+    for (int i = 0; i < MM_ROWS; i++) {        \
+        acc[i][0] = (MM_NAME(vec_t)){0};       \
+        acc[i][1] = (MM_NAME(vec_t)){0};       \
+    }
+
+/* One step of k: a(i) is row i of A, b points to two vectors of B. */
+#define MM_STEP(acc, a, b)                                              \
+    MM_NAME(vec_t) b0 = *(const MM_NAME(loose_t) *)(b);                 \
+    MM_NAME(vec_t) b1 = *(const MM_NAME(loose_t) *)((b) + MM_LANES);    \
+    _Pragma("GCC unroll 16")                                            \
+    for (int i = 0; i < MM_ROWS; i++) {                                 \
+        MM_NAME(vec_t) s = a(i) - (MM_NAME(vec_t)){0};                  \
+        acc[i][0] = MM_FMA(s, b0, acc[i][0]);                           \
+        acc[i][1] = MM_FMA(s, b1, acc[i][1]);                           \
+    }
+
+/* C's block of MM_ROWS x MM_COLUMNS += or = the product of one panel each, over k. */
+static __attribute__((noinline)) void MM_NAME(tile)(int64_t k, const MM_T *restrict a, const MM_T *restrict b,
+                                                    MM_T *restrict c, int64_t c_stride, int64_t rows, int64_t columns,
+                                                    int add)
+{
+    MM_NAME(vec_t) acc[MM_ROWS][2];
+    MM_CLEAR(acc)
+#define MM_PACKED(i) a[i]
+    for (int64_t p = 0; p < k; p++) {
+        MM_STEP(acc, MM_PACKED, b)
+        a += MM_ROWS;
+        b += MM_COLUMNS;
+    }
+#undef MM_PACKED
+    MM_NAME(store)(acc, c, c_stride, rows, columns, add);
+}
+
+static const MM_T MM_NAME(zeros)[GANTRY_PANEL_ZEROS];
+
+/* The same, A's rows being lines of images. */
+static __attribute__((noinline)) void MM_NAME(lines_tile)(const MM_T *images, const gantry_piece_t *pieces,
+                                                          int64_t count, const MM_T *restrict b, MM_T *restrict c,
+                                                          int64_t c_stride, int64_t rows, int64_t columns, int add)
+{
+    MM_NAME(vec_t) acc[MM_ROWS][2];
+    MM_CLEAR(acc)
+    for (const gantry_piece_t *piece = pieces; piece < pieces + count; piece++) {
+        const MM_T *from[MM_ROWS];
+#pragma GCC unroll 16
+        for (int i = 0; i < MM_ROWS; i++) {
+            from[i] = (piece->line[i] < 0 ? MM_NAME(zeros) : images + piece->line[i]) + piece->count;
+        }
+#define MM_LINE(i) from[i][p]
+        for (int64_t p = -piece->count; p < 0; p++) { /* no register for an end: twelve are taken by lines */
+            MM_STEP(acc, MM_LINE, b)
+            b += MM_COLUMNS;
+        }
+#undef MM_LINE
+    }
+    MM_NAME(store)(acc, c, c_stride, rows, columns, add);
 }
 
 /* ---- packing ---- */
@@ -131,6 +172,15 @@ static void MM_NAME(multiply)(const void *a, const void *b, int64_t k_count, voi
             MM_NAME(tile)(k_count, (const MM_T *)a + i * k_count, (const MM_T *)b + j * k_count,
                           (MM_T *)c + i * c_row + j, c_row, tile_rows, tile_columns, add);
         }
+    }
+}
+
+static void MM_NAME(multiply_lines)(const void *images, const gantry_piece_t *pieces, int64_t count, const void *b,
+                                    int64_t b_panel, void *c, int64_t c_row, int64_t rows, int64_t columns, int add)
+{
+    for (int64_t j = 0; j < columns; j += MM_COLUMNS) {
+        MM_NAME(lines_tile)(images, pieces, count, (const MM_T *)b + j / MM_COLUMNS * b_panel, (MM_T *)c + j, c_row, rows,
+                            columns - j < MM_COLUMNS ? columns - j : MM_COLUMNS, add);
     }
 }
 
@@ -227,10 +277,13 @@ static const gantry__cpu_gemm_loops_t MM_NAME(loops) = {.rows = MM_ROWS,
                                                         .pack_a = MM_NAME(pack_a),
                                                         .pack_b = MM_NAME(pack_b),
                                                         .multiply = MM_NAME(multiply),
+                                                        .multiply_lines = MM_NAME(multiply_lines),
                                                         .tiny = MM_NAME(tiny),
                                                         .thin = MM_NAME(thin)};
 
 #undef MM_BLOCK
+#undef MM_CLEAR
+#undef MM_STEP
 #undef MM_LANES
 #undef MM_COLUMNS
 #undef MM_NAME

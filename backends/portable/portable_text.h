@@ -63,6 +63,7 @@ extern const char gantry__text_scatter[];
 extern const char gantry__text_segment[];
 extern const char gantry__text_compact[];
 extern const char gantry__text_window[];
+extern const char gantry__text_window_lines[];
 extern const char gantry__text_pool[];
 extern const char gantry__text_patches[];
 extern const char gantry__text_window_sum[];

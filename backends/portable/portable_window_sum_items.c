@@ -1,4 +1,4 @@
-/* AvgPool, DepthwiseConv2dNative, and FoldImagePatches, a part of transposed convolutions. */
+/* AvgPool, DepthwiseConv2dNative, and the parts of convolutions ConvolveImages and FoldImagePatches. */
 #include "portable/portable_windows.h"
 #include "portable/window_shape.h"
 
@@ -12,7 +12,7 @@ static int32_t compute_avg_pool(gantry_op_call_t *call)
     return gantry__window_run(call, ITEM_avg_pool, call->inputs[0], NULL, &window);
 }
 
-static int32_t compute_depthwise(gantry_op_call_t *call)
+static int32_t run_filter(gantry_op_call_t *call, uint32_t item)
 {
     static const gantry__window_names_t names = {"strides", "dilations"};
     const gantry_arg_t *x = call->inputs[0], *filter = call->inputs[1];
@@ -20,7 +20,17 @@ static int32_t compute_depthwise(gantry_op_call_t *call)
 
     gantry__window_fill(call, &names, x, call->outputs[0], filter->dims[0], filter->dims[1], &window);
     window.depth = filter->dims[3];
-    return gantry__window_run(call, ITEM_depthwise, x, filter, &window);
+    return gantry__window_run(call, item, x, filter, &window);
+}
+
+static int32_t compute_depthwise(gantry_op_call_t *call)
+{
+    return run_filter(call, ITEM_depthwise);
+}
+
+static int32_t compute_convolve(gantry_op_call_t *call)
+{
+    return run_filter(call, ITEM_convolve);
 }
 
 /* The image is the output here; inputs are the patches, as [batch, y, x, rows * columns * channels], and the sizes. */
@@ -40,7 +50,8 @@ static const char *const fold_hosts[] = {"sizes"};
 
 GANTRY_K_ITEM_KERNEL(avg_pool, window_sum, "AvgPool", gantry_k_floating_type, compute_avg_pool);
 GANTRY_K_ITEM_KERNEL(depthwise, window_sum, "DepthwiseConv2dNative", gantry_k_floating_type, compute_depthwise);
+GANTRY_K_ITEM_KERNEL(convolve, window_sum, "ConvolveImages", gantry_k_floating_type, compute_convolve);
 GANTRY_K_ITEM_KERNEL_HOST(fold, window_sum, "FoldImagePatches", gantry_k_floating_type, fold_hosts, compute_fold);
 
-#define OPS(OP) OP(avg_pool) OP(depthwise) OP(fold)
+#define OPS(OP) OP(avg_pool) OP(depthwise) OP(convolve) OP(fold)
 GANTRY_K_ITEM_PACK(window_sum, OPS);

@@ -4,6 +4,6 @@
 
 #define GANTRY_POOL_ITEMS(ITEM) ITEM(max_pool)
 #define GANTRY_PATCHES_ITEMS(ITEM) ITEM(patches)
-#define GANTRY_WINDOW_SUM_ITEMS(ITEM) ITEM(avg_pool) ITEM(depthwise) ITEM(fold)
+#define GANTRY_WINDOW_SUM_ITEMS(ITEM) ITEM(avg_pool) ITEM(depthwise) ITEM(convolve) ITEM(fold)
 
 #endif

@@ -176,6 +176,7 @@ gantry_status_t gantry__infer_extract_image_patches(gantry__infer_t *call);
 gantry_status_t gantry__infer_fold_image_patches(gantry__infer_t *call);
 
 gantry_status_t gantry__infer_conv_2d(gantry__infer_t *call);
+gantry_status_t gantry__infer_convolve_images(gantry__infer_t *call);
 gantry_status_t gantry__infer_conv_2d_backprop_input(gantry__infer_t *call);
 gantry_status_t gantry__infer_conv_2d_transpose(gantry__infer_t *call);
 gantry_status_t gantry__infer_conv_1d(gantry__infer_t *call);

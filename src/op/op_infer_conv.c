@@ -34,6 +34,14 @@ gantry_status_t gantry__infer_conv_2d(gantry__infer_t *call) {
     return conv_shape(call, call->shapes[0], call->shapes[1], &call->out_shapes[0]);
 }
 
+gantry_status_t gantry__infer_convolve_images(gantry__infer_t *call) {
+    const gantry_shape_t *images = call->shapes[0], *filter = call->shapes[1];
+    GANTRY__TRY(conv_shape(call, images, filter, &call->out_shapes[0]));
+    if (images->dims[3] == filter->dims[2]) return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "images have %" PRId64 " channels and the filter %" PRId64
+                        ": there are no groups in ConvolveImages", images->dims[3], filter->dims[2]);
+}
+
 /* Asked before the format is checked. */
 static bool is_channels_first(const gantry__infer_t *call) {
     return strcmp(gantry__infer_attr(call, "data_format")->s, "NCHW") == 0;

@@ -2,6 +2,7 @@
  *
  *     patches [n * y * x, rows * columns * channels]  x  filter [rows * columns * channels, outputs]
  *
+ * Processors multiply without making patches: ConvolveImages is one kernel there. Cards multiply by their libraries.
  * Patches are rows * columns times as large as the images, so they are made of as many images at a time as PATCH_BYTES
  * allows. A window of one element that leaves nothing out needs none. With groups the product is a batch of one per
  * group. Channels that come first are moved to the end before, and back after. */
@@ -13,6 +14,7 @@
 #include "op/op_infer.h"
 #include "run/call_op.h"
 #include "run/compose.h"
+#include "run/dispatch.h"
 #include "run/tensor_state.h"
 
 #define PATCH_BYTES (INT64_C(64) << 20)
@@ -142,6 +144,32 @@ static const gantry_tensor_t *convolve(const conv_t *conv, const gantry_tensor_t
                           GANTRY_SHAPE(batch, conv->places.dims[1], conv->places.dims[2], conv->outputs));
 }
 
+/* Whether ConvolveImages would run on a processor. */
+static bool is_for_processor(const conv_t *conv) {
+    const gantry__op_def_t *op = gantry__op_get(GANTRY__OP_ID_CONVOLVE_IMAGES);
+    const gantry__place_request_t request =
+        gantry__dispatch_request(conv->scope->runtime, op, conv->c->call->attrs, conv->scope->wish, NULL);
+    gantry__kept_plan_t *kept = NULL;
+    return gantry__dispatch_plan(conv->scope->runtime, &request, &kept) == GANTRY_OK &&
+           gantry__logical_view(kept->plan.device)->info.type == GANTRY_DEVICE_TYPE_CPU;
+}
+
+static bool goes_without_patches(const conv_t *conv) {
+    const gantry_dtype_t dtype = conv->c->inputs[0]->dtype;
+    return conv->groups == 1 && !sees_each_pixel_once(conv) && (dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64) &&
+           is_for_processor(conv);
+}
+
+static const gantry_tensor_t *convolve_images(const conv_t *conv, const gantry_tensor_t *images,
+                                              const gantry_tensor_t *filter) {
+    const gantry_tensor_t *inputs[] = {images, filter};
+    const gantry_attr_value_t attrs[] = {gantry__attr_ints("strides", conv->strides, 4),
+                                         gantry__attr_ints("dilations", conv->rates, 4),
+                                         gantry__attr_text("padding", conv->padding),
+                                         gantry__attr_ints("explicit_paddings", conv->pads, 8)};
+    return gantry__call_op(conv->scope, GANTRY__OP_ID_CONVOLVE_IMAGES, inputs, 2, attrs, conv->has_pads ? 4 : 3, NULL);
+}
+
 /* Images whose patches are made at once. */
 static int64_t images_at_once(const conv_t *conv) {
     const double bytes = (double)conv->places.dims[1] * (double)conv->places.dims[2] * (double)(conv->rows * conv->columns) *
@@ -157,6 +185,7 @@ static const gantry_tensor_t *convolve_in_blocks(const conv_t *conv, const gantr
     const int64_t batch = conv->image.dims[0], step = images_at_once(conv);
     const gantry_tensor_t *blocks[MOST_BLOCKS];
     size_t count = 0;
+    if (goes_without_patches(conv)) return convolve_images(conv, images, filter);
     if (step >= batch) return convolve(conv, images, filter, batch);
     for (int64_t first = 0; first < batch; first += step) {
         const int64_t size = batch - first < step ? batch - first : step;

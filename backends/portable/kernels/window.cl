@@ -13,7 +13,7 @@ typedef struct gantry_window_t {
     GANTRY_LONG spread_y, spread_x;        /* from element to element: the dilation */
     GANTRY_LONG top, left;                 /* padding before the image */
     GANTRY_LONG planes;                    /* channels, where they are images of their own; else 0 */
-    GANTRY_LONG depth;                     /* of depthwise filters: outputs per channel */
+    GANTRY_LONG depth;                     /* of depthwise filters: outputs per channel; of others: outputs */
 } gantry_window_t;
 
 /* An element of [batch, y, x, channel]. */

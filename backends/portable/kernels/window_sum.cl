@@ -3,6 +3,8 @@
  *
  *   avg_pool    the mean
  *   depthwise   each channel of the image has `depth` filters of its own: filter [rows, columns, channels, depth]
+ *   convolve    each output has a filter over all channels: filter [rows, columns, channels, outputs]. Processors have
+ *               better ways; on cards Conv2D goes by patches and a product
  *   fold        the other way of patches.cl: patches [batch, out_height, out_width, rows * columns * channels] are added
  *               where they were taken from; the second half of a transposed convolution */
 #ifdef GANTRY_ITEM_TEXT
@@ -48,6 +50,29 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
     out[i] = GANTRY_NARROW(sum);
 }
 GANTRY_ITEMS_2_1(depthwise, T, T, T, gantry_window_t)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(convolve)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
+                                          GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
+                                          const GANTRY_LONG i)
+{
+    const gantry_view_t view = gantry_view(p, p->depth, i);
+    C sum = (C)0;
+
+    for (GANTRY_LONG r = view.rows.first; r < view.rows.end; r++) {
+        const GANTRY_LONG row = (view.at.image * p->height + view.top + r * p->spread_y) * p->width + view.left;
+
+        for (GANTRY_LONG c = view.columns.first; c < view.columns.end; c++) {
+            GANTRY_GLOBAL const T *pixel = x + (row + c * p->spread_x) * p->channels;
+            GANTRY_GLOBAL const T *weights = filter + (r * p->columns + c) * p->channels * p->depth + view.at.channel;
+
+            for (GANTRY_LONG e = 0; e < p->channels; e++) {
+                sum += GANTRY_WIDEN(pixel[e]) * GANTRY_WIDEN(weights[e * p->depth]);
+            }
+        }
+    }
+    out[i] = GANTRY_NARROW(sum);
+}
+GANTRY_ITEMS_2_1(convolve, T, T, T, gantry_window_t)
 
 /* A pixel was seen through element (r, c) of the window at place (y + top - r * spread) / step, where that divides. */
 GANTRY_ITEM void GANTRY_ITEM_FN(fold)(GANTRY_GLOBAL const T *patches, GANTRY_GLOBAL T *out,

@@ -1,0 +1,103 @@
+/* ConvolveImages of the CPU backend, float32 and float64: the matrix product
+ *
+ *     patches [batch * out_height * out_width, rows * columns * channels]  x  filter [rows * columns * channels, outputs]
+ *
+ * whose patches are never made (kernels/window_lines.cl). The filter is packed once, threads take panels of places, and
+ * every element is summed over k in one order. */
+#include <string.h>
+
+#include "cpu/cpu_matmul.h"
+#include "portable/matmul_shape.h"
+
+#define WORTH_A_THREAD (INT64_C(1) << 18) /* multiplications */
+
+typedef struct conv_t {
+    const gantry_window_t *window;
+    const gantry__cpu_gemm_loops_t *loops;
+    gantry__cpu_gemm_t gemm; /* without A */
+    const void *images;
+    char *packed; /* the filter: panels of all k */
+    int64_t size; /* of an element */
+} conv_t;
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Units: panels of the filter. */
+static void pack_filter(void *context, int64_t begin, int64_t end)
+{
+    const conv_t *conv = context;
+    const int64_t columns = conv->loops->columns, first = begin * columns;
+
+    conv->loops->pack_b(&conv->gemm, first, least(conv->gemm.n, end * columns) - first, 0, conv->gemm.k,
+                        conv->packed + first * conv->gemm.k * conv->size);
+}
+
+/* Units: panels of places. */
+static void convolve_panels(void *context, int64_t begin, int64_t end)
+{
+    const conv_t *conv = context;
+    const gantry__cpu_gemm_t *gemm = &conv->gemm;
+    const int64_t columns = conv->loops->columns, rows = conv->loops->rows;
+    gantry_piece_t pieces[GANTRY_PANEL_PIECES];
+    gantry_panel_t panel;
+
+    for (int64_t first = begin * rows; first < least(gemm->m, end * rows); first += rows) {
+        gantry_find_panel(conv->window, first, gemm->m, rows, &panel);
+        for (int64_t k = 0; k < gemm->k;) {
+            const int64_t start = k, count = gantry_find_pieces(conv->window, &panel, gemm->k, &k, pieces);
+
+            conv->loops->multiply_lines(conv->images, pieces, count, conv->packed + start * columns * conv->size,
+                                        gemm->k * columns, (char *)gemm->c + first * gemm->n * conv->size, gemm->n,
+                                        least(gemm->m - first, rows), gemm->n, start > 0);
+        }
+    }
+}
+
+static int32_t convolve(gantry_op_call_t *call, conv_t *conv)
+{
+    const gantry__cpu_gemm_t *gemm = &conv->gemm;
+    const int64_t columns = conv->loops->columns, rows = conv->loops->rows;
+    const int64_t filter_panels = (gemm->n + columns - 1) / columns, panels = (gemm->m + rows - 1) / rows;
+    gantry_span_t span;
+    const int32_t status =
+        call->services->scratch(call, (uint64_t)(filter_panels * columns * gemm->k * conv->size), &span);
+
+    if (status != GANTRY_K_OK) {
+        return status;
+    }
+    conv->packed = (char *)(uintptr_t)(span.region + span.offset_bytes);
+    gantry__cpu_parallel_for(call->device, filter_panels, WORTH_A_THREAD / (8 * gemm->k * columns) + 1, pack_filter,
+                             conv);
+    gantry__cpu_parallel_for(call->device, panels, WORTH_A_THREAD / (rows * gemm->k * gemm->n) + 1, convolve_panels,
+                             conv);
+    return GANTRY_K_OK;
+}
+
+static int32_t compute(gantry_op_call_t *call)
+{
+    static const gantry__window_names_t names = {"strides", "dilations"};
+    const gantry_arg_t *images = call->inputs[0], *filter = call->inputs[1], *out = call->outputs[0];
+    const int64_t n = filter->dims[3];
+    gantry_window_t window;
+    conv_t conv = {
+        .window = &window,
+        .loops = GANTRY_CPU_PICK(gantry__cpu_simd_level(call->device), gemm_loops)(out->dtype),
+        .gemm = {.n = n, .b = filter->data, .b_row = n, .b_column = 1, .c = out->data, .c_row = n, .c_column = 1},
+        .images = images->data,
+        .size = gantry_k_size(out->dtype)};
+
+    if (filter->element_count == 0) { /* of no channels a sum is 0 */
+        memset(out->data, 0, (size_t)(out->element_count * conv.size));
+        return GANTRY_K_OK;
+    }
+    conv.gemm.m = out->element_count / n;
+    conv.gemm.k = filter->element_count / n;
+    gantry__window_fill(call, &names, images, out, filter->dims[0], filter->dims[1], &window);
+    return convolve(call, &conv);
+}
+
+static const gantry_type_constraint_t types[] = {{"T", GANTRY_K_FLOATS}};
+static const gantry_kernel_def_t convolve_images =
+    GANTRY_K_DEFINITION("ConvolveImages", types, 1, NULL, 0, .priority = GANTRY__MATMUL_ABOVE_PACK, .compute = compute);
+const gantry_kernel_def_t *const gantry__cpu_conv_kernels[] = {&convolve_images};
+const uint32_t gantry__cpu_conv_kernel_count = GANTRY_K_COUNT_OF(gantry__cpu_conv_kernels);
