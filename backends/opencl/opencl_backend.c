@@ -71,6 +71,7 @@ static uint32_t list_kernels(gantry_backend_instance_t *instance, uint32_t index
         &gantry__opencl_clblast_kernels[0],    &gantry__opencl_clblast_kernels[1],
         &gantry__opencl_cpu_matmul_kernels[0], &gantry__opencl_cpu_matmul_kernels[1],
         &gantry__opencl_tensor_kernels[0],     &gantry__opencl_tensor_kernels[1],
+        &gantry__opencl_cpu_conv_kernel,
     };
 
     if (index >= instance->record_count) {

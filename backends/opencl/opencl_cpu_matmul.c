@@ -38,16 +38,8 @@ typedef struct problem_t {
     int64_t b_batch[GANTRY__OPENCL_BATCH_RANK];
 } problem_t;
 
-/* The register tile: mr rows of nr = vectors * lanes elements. */
-typedef struct tile_t {
-    int64_t mr;
-    int64_t nr;
-    int32_t lanes;
-    int32_t vectors;
-} tile_t;
-
 typedef struct plan_t {
-    tile_t tile;
+    gantry__opencl_tile_t tile;
     problem_t problem;
     int is_swapped; /* a and b change places */
     int64_t items;
@@ -67,22 +59,33 @@ static int64_t even_block(int64_t size, int64_t panel, int64_t most) {
     return round_up(ceil_div(size, parts), panel);
 }
 
-/* 32 registers of 16 lanes, 16 of 8 or of 4 float32 lanes. */
-static tile_t choose_tile(int32_t lanes, int32_t dtype) {
-    int64_t mr = lanes == 16 ? 12 : lanes == 8 ? 6 : 4;
+gantry__opencl_tile_t gantry__opencl_tile(const gantry_device_info_t *info, int32_t dtype) {
+    const int32_t width = gantry__opencl_lanes(info), lanes = dtype == GANTRY_K_FLOAT64 ? width / 2 : width;
+    const int64_t mr = width == 16 ? 12 : width == 8 ? 6 : 4; /* 32 registers of 16 lanes, 16 of 8 or of 4 */
 
-    if (dtype == GANTRY_K_FLOAT64) {
-        lanes /= 2;
-    }
-    return (tile_t){mr, 2 * lanes, lanes, 2};
+    return (gantry__opencl_tile_t){mr, 2 * lanes, lanes, 2};
+}
+
+void gantry__opencl_tile_options(const gantry__opencl_tile_t *tile, int32_t dtype,
+                                 char options[GANTRY__OPENCL_TILE_OPTION_BYTES]) {
+    snprintf(options, GANTRY__OPENCL_TILE_OPTION_BYTES,
+             "-DGANTRY_T_ID=%d -DGANTRY_LANES=%d -DGANTRY_MR=%d -DGANTRY_VECTORS=%d", (int)dtype, (int)tile->lanes,
+             (int)tile->mr, (int)tile->vectors);
+}
+
+int64_t gantry__opencl_tile_items(const gantry_device_info_t *info, double multiplications) {
+    const double worth = multiplications / LEAST_PRODUCTS_PER_ITEM;
+    const int64_t cores = info->compute_units < 1 ? 1 : info->compute_units;
+
+    return worth < 1 ? 1 : worth < (double)cores ? (int64_t)worth : cores;
 }
 
 /* Few rows: a low and wide tile, which reads more of each row of b at a time. */
-static void make_thin(tile_t *tile, int64_t m) {
+static void make_thin(gantry__opencl_tile_t *tile, int64_t m) {
     int64_t mr = tile->mr == 12 ? 4 : 2;
 
     if (m <= mr) {
-        *tile = (tile_t){mr, 4 * tile->lanes, tile->lanes, 4};
+        *tile = (gantry__opencl_tile_t){mr, 4 * tile->lanes, tile->lanes, 4};
     }
 }
 
@@ -115,7 +118,7 @@ static void exchange(int64_t *a, int64_t *b) {
 }
 
 /* Elements of c that the register tiles cover. */
-static int64_t covered(const tile_t *tile, int64_t m, int64_t n) {
+static int64_t covered(const gantry__opencl_tile_t *tile, int64_t m, int64_t n) {
     return round_up(m, tile->mr) * round_up(n, tile->nr);
 }
 
@@ -202,27 +205,27 @@ static void make_plan(const gantry_device_info_t *info, const gantry__opencl_mat
     int64_t products = matmul->batch_count * matmul->m * matmul->n * matmul->k;
     int64_t worth = products / LEAST_PRODUCTS_PER_ITEM;
 
-    *out_plan = (plan_t){.tile = choose_tile(gantry__opencl_lanes(info), matmul->dtype),
+    *out_plan = (plan_t){.tile = gantry__opencl_tile(info, matmul->dtype),
                          .item_bytes = gantry_k_size(matmul->dtype)};
     set_strides(&out_plan->problem, matmul);
     swap_if_better(out_plan);
     if (worth > 0) { /* another program is not built for little work */
         make_thin(&out_plan->tile, out_plan->problem.m);
     }
-    out_plan->items = least(info->compute_units < 1 ? 1 : info->compute_units, worth < 1 ? 1 : worth);
+    out_plan->items = gantry__opencl_tile_items(info, (double)products);
     cut_into_tiles(out_plan, matmul->batch_count);
     choose_blocks(out_plan);
 }
 
 /* ---- the kernels ---- */
 
-static const char *const source_parts[] = {gantry__text_opencl_cpu_matmul};
+static const char *const source_parts[] = {gantry__text_opencl_cpu_tile, gantry__text_opencl_cpu_matmul};
 static const gantry_program_source_t source = {
     .struct_size = sizeof source,
     .kinds = GANTRY_PROGRAM_OPENCL_C,
     .label = "opencl/cpu_matmul",
     .parts = source_parts,
-    .part_count = 1,
+    .part_count = sizeof source_parts / sizeof source_parts[0],
 };
 
 static int32_t launch_plan(gantry_op_call_t *call, const plan_t *plan, gantry_backend_kernel_t *kernel) {
@@ -254,7 +257,7 @@ static int32_t launch_plan(gantry_op_call_t *call, const plan_t *plan, gantry_ba
 }
 
 /* A part that imitates a smaller GPU says that it is one: it shall run what that GPU would. */
-static int32_t supports(const gantry_op_call_t *call) {
+int32_t gantry__opencl_suits_processor(const gantry_op_call_t *call) {
     return call->device != NULL && call->device->matmul == GANTRY__OPENCL_MATMUL_CPU &&
            call->device_info->type == call->device->record->info.type;
 }
@@ -263,7 +266,7 @@ static int32_t compute(gantry_op_call_t *call) {
     gantry__opencl_matmul_t matmul;
     plan_t plan;
     gantry_backend_kernel_t *kernel = NULL;
-    char options[96];
+    char options[GANTRY__OPENCL_TILE_OPTION_BYTES];
     int32_t status;
 
     gantry__opencl_matmul_read(call, &matmul);
@@ -274,8 +277,7 @@ static int32_t compute(gantry_op_call_t *call) {
         return gantry__opencl_dots_compute(call, &matmul);
     }
     make_plan(call->device_info, &matmul, &plan);
-    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_LANES=%d -DGANTRY_MR=%d -DGANTRY_VECTORS=%d",
-             (int)matmul.dtype, (int)plan.tile.lanes, (int)plan.tile.mr, (int)plan.tile.vectors);
+    gantry__opencl_tile_options(&plan.tile, matmul.dtype, options);
     status = call->services->kernel(call, &source, options, "opencl_cpu_matmul", &kernel);
     return status == GANTRY_K_OK ? launch_plan(call, &plan, kernel) : status;
 }
@@ -283,4 +285,4 @@ static int32_t compute(gantry_op_call_t *call) {
 static const gantry_type_constraint_t float_types[] = {{"T", GANTRY_K_FLOATS}};
 
 const gantry_kernel_def_t gantry__opencl_cpu_matmul_kernels[GANTRY__OPENCL_MATMUL_OPS] =
-    GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, supports, compute);
+    GANTRY__MATMUL_KERNELS(GANTRY__MATMUL_ABOVE_PACK, float_types, gantry__opencl_suits_processor, compute);

@@ -31,6 +31,25 @@ int32_t gantry__opencl_matmul_clear(gantry_op_call_t *call);
 /* float32 lanes that the kernels for processors use on that device: 16, 8 or 4. */
 int32_t gantry__opencl_lanes(const gantry_device_info_t *info);
 
+/* ---- opencl_cpu_matmul.c and opencl_cpu_conv.c: products on processors ---- */
+
+/* The register tile of kernels/opencl_cpu_tile.cl: mr rows of nr = vectors * lanes elements. */
+typedef struct gantry__opencl_tile_t {
+    int64_t mr;
+    int64_t nr;
+    int32_t lanes;
+    int32_t vectors;
+} gantry__opencl_tile_t;
+
+gantry__opencl_tile_t gantry__opencl_tile(const gantry_device_info_t *info, int32_t dtype);
+#define GANTRY__OPENCL_TILE_OPTION_BYTES 96
+void gantry__opencl_tile_options(const gantry__opencl_tile_t *tile, int32_t dtype,
+                                 char options[GANTRY__OPENCL_TILE_OPTION_BYTES]);
+/* How many work-items so much work is shared out to; at least 1. */
+int64_t gantry__opencl_tile_items(const gantry_device_info_t *info, double multiplications);
+/* supports() of their kernels. */
+int32_t gantry__opencl_suits_processor(const gantry_op_call_t *call);
+
 /* ---- opencl_cpu_dots.c: products with a narrow side, on processors ---- */
 
 /* Whether the product is one of few rows or columns whose other operand runs along the sum. */
@@ -45,6 +64,8 @@ int gantry__opencl_tensor_fits(const gantry_device_info_t *info, int32_t choice,
 #define GANTRY__OPENCL_TENSOR_OPTIONS \
     "-DGANTRY_SIDE=%d -DGANTRY_A_ALONG=%d -DGANTRY_B_ALONG=%d -DGANTRY_QUADS=%d -DGANTRY_EMULATED=%d"
 extern const gantry_program_source_t gantry__opencl_tensor_source;
+
+extern const gantry_kernel_def_t gantry__opencl_cpu_conv_kernel;
 
 /* MatMul and BatchMatMul by CLBlast, by the kernel for processors, and by tensor cores. */
 #define GANTRY__OPENCL_MATMUL_OPS 2

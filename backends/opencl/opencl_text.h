@@ -4,7 +4,9 @@
 #ifndef GANTRY_OPENCL_TEXT_H
 #define GANTRY_OPENCL_TEXT_H
 
+extern const char gantry__text_opencl_cpu_tile[];
 extern const char gantry__text_opencl_cpu_matmul[];
+extern const char gantry__text_opencl_cpu_conv[];
 extern const char gantry__text_opencl_cpu_dots[];
 extern const char gantry__text_opencl_tensor_matmul[];
 

@@ -1,0 +1,79 @@
+/* A convolution shaped for processors: the product of what a window sees at each of its places with the filter, whose
+ * patches are never made (window_lines.cl). Comes after opencl_cpu_tile.cl.
+ *
+ * One work-item is one core. It packs a block of the filter's columns (nc, all of the sum) into panels of NR columns, then
+ * takes its share of the places, MR at a time: their lines are read from the images one element each per step of the sum,
+ * and broadcast. Every element is summed in one order, whoever does it. */
+
+/* As problem_t of opencl_cpu_conv.c. */
+typedef struct {
+    gantry_window_t window;
+    long m, n, k; /* places, outputs, elements of a patch */
+    long nc;
+    long slot; /* scratch of one work-item: the packed block, then zeros */
+} problem_t;
+
+#define LINE(i) \
+    __global const T *a##i = (piece->line[i] < 0 ? zeros : images + piece->line[i]) + piece->count;
+#define LINE_STEP(i)              \
+    {                             \
+        const V s = (V)(a##i[p]); \
+        VECTORS(STEP, i)          \
+    }
+
+/* MR x NR of c, or as much of it as there is. */
+static void lines_tile(__global const T *images, __global const T *zeros, const gantry_piece_t *pieces, long count,
+                       __global const T *b, __global T *c, long c_row, long rows, long columns, int is_first)
+{
+    ROWS(ROW_CLEAR)
+    for (const gantry_piece_t *piece = pieces; piece < pieces + count; piece++) {
+        ROWS(LINE)
+        for (long p = -piece->count; p < 0; p++, b += NR) { /* no register for an end: MR are taken by lines */
+            VECTORS(READ_B, 0)
+            ROWS(LINE_STEP)
+        }
+    }
+    TILE_STORE(c, c_row, 1, rows, columns, is_first)
+}
+
+/* Places [begin, end) by columns [j, j + columns) of the filter, which are packed. */
+static void convolve(const problem_t *q, __global const T *images, __global const T *packed, __global const T *zeros,
+                     __global T *c, long begin, long end, long columns)
+{
+    gantry_panel_t panel;
+    gantry_piece_t pieces[GANTRY_PANEL_PIECES];
+
+    for (long i = begin; i < end; i += MR) {
+        gantry_find_panel(&q->window, i, q->m, MR, &panel);
+        for (long k = 0; k < q->k;) {
+            const long start = k, count = gantry_find_pieces(&q->window, &panel, q->k, &k, pieces);
+
+            for (long j = 0; j < columns; j += NR) {
+                lines_tile(images, zeros, pieces, count, packed + j * q->k + start * NR, c + i * q->n + j, q->n,
+                           q->m - i, columns - j, start == 0);
+            }
+        }
+    }
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void opencl_cpu_conv(
+    __global const uchar *images_base, const ulong images_offset, __global const uchar *filter_base,
+    const ulong filter_offset, __global uchar *c_base, const ulong c_offset, __global uchar *scratch_base,
+    const ulong scratch_offset, const problem_t q)
+{
+    const long item = (long)get_global_id(0), items = (long)get_global_size(0);
+    const long begin = part_begin(q.m, MR, item, items), end = part_begin(q.m, MR, item + 1, items);
+    __global T *packed = (__global T *)(scratch_base + scratch_offset) + item * q.slot;
+    __global T *zeros = packed + q.slot - GANTRY_PANEL_ZEROS;
+
+    for (long i = 0; i < GANTRY_PANEL_ZEROS; i++) {
+        zeros[i] = 0;
+    }
+    for (long j = 0; j < q.n; j += q.nc) {
+        const long columns = min(q.nc, q.n - j);
+
+        pack_columns(packed, (__global const T *)(filter_base + filter_offset) + j, columns, q.k, 1, q.n, 0);
+        convolve(&q, (__global const T *)(images_base + images_offset), packed, zeros,
+                 (__global T *)(c_base + c_offset) + j, begin, end, columns);
+    }
+}

@@ -1,0 +1,176 @@
+/* What the products for processors share: the types, panels and how they are packed, and the tile of c that is kept in
+ * registers: GANTRY_MR rows of GANTRY_VECTORS vectors, so that MR * VECTORS accumulators, VECTORS vectors of b and one
+ * broadcast fit.
+ *
+ * Options: GANTRY_T_ID 1 (float32) or 2 (float64); GANTRY_LANES elements in a vector register; GANTRY_MR;
+ * GANTRY_VECTORS. */
+#pragma OPENCL FP_CONTRACT OFF
+
+#define CAT_(a, b) a##b
+#define CAT(a, b) CAT_(a, b)
+
+#if GANTRY_T_ID == 2
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define T double
+#else
+#define T float
+#endif
+#define V CAT(T, GANTRY_LANES)
+#define Q CAT(T, 4)
+#define LOAD CAT(vload, GANTRY_LANES)
+#define STORE CAT(vstore, GANTRY_LANES)
+#define MR GANTRY_MR
+#define NR (GANTRY_VECTORS * GANTRY_LANES)
+
+#if MR == 12
+#define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
+#elif MR == 6
+#define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5)
+#elif MR == 4
+#define ROWS(X) X(0) X(1) X(2) X(3)
+#elif MR == 2
+#define ROWS(X) X(0) X(1)
+#endif
+
+#if GANTRY_VECTORS == 4
+#define VECTORS(X, i) X(i, 0) X(i, 1) X(i, 2) X(i, 3)
+#else
+#define VECTORS(X, i) X(i, 0) X(i, 1)
+#endif
+
+/* Brings a line near before it is needed. Only a hint, worth 3 percent of a large product; OpenCL's own prefetch() does
+ * nothing on processors, and not every runtime takes the compiler's builtin, so the one that is known to is asked for
+ * by its macro. */
+#if defined(POCL_DEVICE_ADDRESS_BITS) && defined(__clang__)
+#define FETCH(address, is_written) __builtin_prefetch((const void *)(ulong)(address), is_written, 3)
+#else
+#define FETCH(address, is_written)
+#endif
+
+/* ---- packing ---- */
+
+/* Four rows of four elements, turned: to[p * step + i] = from[i * row + p]. */
+static void turn_quad(__global T *to, long step, __global const T *from, long row)
+{
+    const Q r0 = vload4(0, from);
+    const Q r1 = vload4(0, from + row);
+    const Q r2 = vload4(0, from + 2 * row);
+    const Q r3 = vload4(0, from + 3 * row);
+
+    vstore4((Q)(r0.s0, r1.s0, r2.s0, r3.s0), 0, to);
+    vstore4((Q)(r0.s1, r1.s1, r2.s1, r3.s1), 0, to + step);
+    vstore4((Q)(r0.s2, r1.s2, r2.s2, r3.s2), 0, to + 2 * step);
+    vstore4((Q)(r0.s3, r1.s3, r2.s3, r3.s3), 0, to + 3 * step);
+}
+
+/* to[p * width + i] = from[i * across + p * along] for i below width and p below depth; zero where i is not below
+ * valid. */
+static void pack_slow(__global T *to, long width, __global const T *from, long valid, long depth, long across,
+                      long along)
+{
+    for (long p = 0; p < depth; p++) {
+        for (long i = 0; i < width; i++) {
+            to[p * width + i] = i < valid ? from[i * across + p * along] : (T)0;
+        }
+    }
+}
+
+/* A full panel whose lines run along p: turned in quads, the rest element by element. */
+static void pack_turned(__global T *to, long width, __global const T *from, long depth, long across)
+{
+    const long quads = depth / 4 * 4;
+
+    for (long p = 0; p < quads; p += 4) {
+        long i = 0;
+
+        for (; i + 4 <= width; i += 4) {
+            turn_quad(to + p * width + i, width, from + i * across + p, across);
+        }
+        for (; i < width; i++) {
+            for (long q = p; q < p + 4; q++) {
+                to[q * width + i] = from[i * across + q];
+            }
+        }
+    }
+    pack_slow(to + quads * width, width, from + quads, width, depth - quads, across, 1);
+}
+
+static void pack_rows(__global T *to, __global const T *from, long rows, long depth, long across, long along)
+{
+    for (long i = 0; i < rows; i += MR, to += MR * depth, from += MR * across) {
+        if (along == 1 && rows - i >= MR) {
+            pack_turned(to, MR, from, depth, across);
+        } else {
+            pack_slow(to, MR, from, rows - i, depth, across, along);
+        }
+    }
+}
+
+#define COLUMN_MOVE(p, v) STORE(LOAD(v, from + p * along), v, to + p * NR);
+
+static void pack_columns(__global T *to, __global const T *from, long columns, long depth, long across, long along,
+                         int is_direct)
+{
+    for (long j = 0; j < columns; j += NR, to += NR * depth, from += NR * across) {
+        const int is_full = columns - j >= NR;
+
+        if (is_full && is_direct) {
+            continue;
+        }
+        if (is_full && across == 1) {
+            for (long p = 0; p < depth; p++) {
+                VECTORS(COLUMN_MOVE, p)
+            }
+        } else if (is_full && along == 1) {
+            pack_turned(to, NR, from, depth, across);
+        } else {
+            pack_slow(to, NR, from, columns - j, depth, across, along);
+        }
+    }
+}
+
+/* ---- MR x NR of c ---- */
+
+#define CLEAR(i, v) V x##i##_##v = (V)0;
+#define FETCH_C(i, v) FETCH(c + i * c_row + v * GANTRY_LANES, 1);
+#define READ_B(i, v) const V b##v = LOAD(v, b);
+#define STEP(i, v) x##i##_##v = fma(s, b##v, x##i##_##v);
+#define ADD_C(i, v) x##i##_##v += LOAD(v, c + i * c_row);
+#define STORE_C(i, v) STORE(x##i##_##v, v, c + i * c_row);
+#define SPILL(i, v) STORE(x##i##_##v, v, tile + i * NR);
+#define ROW_CLEAR(i) VECTORS(CLEAR, i)
+#define ROW_FETCH(i) VECTORS(FETCH_C, i)
+#define ROW_STEP(i)            \
+    {                          \
+        const V s = (V)(a[i]); \
+        VECTORS(STEP, i)       \
+    }
+#define ROW_ADD(i) VECTORS(ADD_C, i)
+#define ROW_STORE(i) VECTORS(STORE_C, i)
+#define ROW_SPILL(i) VECTORS(SPILL, i)
+
+/* Writes what the registers hold: to a whole tile of adjacent columns, or element by element. */
+#define TILE_STORE(c, c_row, c_col, rows, columns, is_first)                                          \
+    if ((rows) >= MR && (columns) >= NR && (c_col) == 1) {                                            \
+        if (!(is_first)) {                                                                            \
+            ROWS(ROW_ADD)                                                                             \
+        }                                                                                             \
+        ROWS(ROW_STORE)                                                                               \
+    } else {                                                                                          \
+        T tile[MR * NR];                                                                              \
+                                                                                                      \
+        ROWS(ROW_SPILL)                                                                               \
+        for (long i = 0; i < MR && i < (rows); i++) {                                                 \
+            for (long j = 0; j < NR && j < (columns); j++) {                                          \
+                __global T *element = (c) + i * (c_row) + j * (c_col);                                \
+                                                                                                      \
+                *element = (is_first) ? tile[i * NR + j] : *element + tile[i * NR + j];               \
+            }                                                                                         \
+        }                                                                                             \
+    }
+
+/* Where part `index` of `parts` begins, in whole panels. */
+static long part_begin(long size, long panel, long index, long parts)
+{
+    return min(size, (size + panel - 1) / panel * index / parts * panel);
+}
