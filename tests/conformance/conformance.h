@@ -194,6 +194,9 @@ void conformance_run_golden(conformance_t *c); /* golden files; with --compare: 
 void conformance_run_sweep(conformance_t *c);  /* random inputs of many sizes; with --compare likewise */
 void conformance_run_sweep_shape(conformance_t *c);
 void conformance_run_sweep_index(conformance_t *c);
+/* Runs the case; each element of its one result is a sum of k products of numbers up to 1, which float types may miss by k eps. */
+void conformance_check_sums(conformance_t *c, const golden_case_t *item, int64_t k, const golden_tensor_t *expected);
+void conformance_run_conv(conformance_t *c);   /* larger convolutions against a plain loop */
 void conformance_run_matmul(conformance_t *c); /* larger products against a plain loop */
 void conformance_run_coverage(conformance_t *c);
 void conformance_run_tensors(conformance_t *c);

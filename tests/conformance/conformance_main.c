@@ -19,6 +19,7 @@ static int load_rules(conformance_t *c)
 static void run_subjects(conformance_t *c)
 {
     conformance_run_matmul(c);
+    conformance_run_conv(c);
     conformance_run_tensors(c);
     conformance_run_transfers(c);
     conformance_run_calls(c);

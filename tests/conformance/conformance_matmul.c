@@ -66,7 +66,7 @@ static void multiply(const golden_case_t *item, matmul_size_t size, const size_t
     }
 }
 
-static void check_product(conformance_t *c, const golden_case_t *item, int64_t k, const golden_tensor_t *expected)
+void conformance_check_sums(conformance_t *c, const golden_case_t *item, int64_t k, const golden_tensor_t *expected)
 {
     golden_tensor_t got[CONFORMANCE_MAX_OUTPUTS] = {{0}};
     char why[512];
@@ -115,7 +115,7 @@ static void run_product(conformance_t *c, uint64_t *io_number, gantry_dtype_t dt
                                  (size_t)(i * size.n * size.m)};
         multiply(&item, size, first, ta, tb, &expected);
     }
-    check_product(c, &item, size.k, &expected);
+    conformance_check_sums(c, &item, size.k, &expected);
     conformance_free_outputs(inputs, 2);
     conformance_free_outputs(&expected, 1);
     conformance_end(c);

@@ -42,6 +42,44 @@ CASES = [   # image, filter, step, padding
 ]
 
 
+LONG = [   # sums of more than 2,048 elements, windows of more than 32 pixels, outputs beyond a tile, places across images
+    ((1, 3, 3, 520), (2, 2, 520, 3), (1, 1), (1, 1), "SAME"), ((1, 8, 8, 3), (6, 6, 3, 2), (1, 1), (1, 1), "SAME"),
+    ((3, 5, 7, 4), (3, 2, 4, 37), (2, 1), (1, 2), "VALID"), ((2, 5, 5, 2), (3, 3, 2, 65), (1, 2), (2, 1), "SAME"),
+    ((1, 1, 40, 7), (1, 5, 7, 33), (1, 1), (1, 1), "VALID"),
+]
+
+
+def convolve_images():
+    r = Recorder("ConvolveImages", reference=conv_reference)
+    for dtype in (F32, F64) + HALVES:
+        for image, window, step, padding in CASES if dtype == F32 else CASES[1:3]:
+            elements = int(np.prod(window[:3]))
+            r.add(f"{dtype.name}_" + text(image, window, (step,), padding), [values(dtype, image), values(dtype, window)],
+                  {"strides": four((step, step)), "padding": padding}, numpy_only=True, tolerance=bound(dtype, elements))
+    for image, window, step, spread, padding in LONG:
+        for dtype in (F32, F64):
+            r.add(f"{dtype.name}_" + text(image, window, step, padding, *spread), [values(dtype, image), values(dtype, window)],
+                  {"strides": four(step), "dilations": four(spread), "padding": padding}, numpy_only=True,
+                  tolerance=bound(dtype, int(np.prod(window[:3]))))
+    x, f = values(F32, (2, 7, 6, 4)), values(F32, (3, 2, 4, 6))
+    r.add("explicit", [x, f], {"strides": four((1, 2)), "padding": "EXPLICIT", "explicit_paddings": [0, 0, 1, 2, 3, 0, 0, 0]},
+          numpy_only=True, tolerance=bound(F32, 24))
+    good = {"strides": four((1, 1)), "padding": "SAME"}
+    r.our_error("groups", [x, values(F32, (3, 2, 2, 6))], good, "there are no groups in ConvolveImages")
+    r.our_error("depths", [x, values(F32, (3, 2, 3, 6))], good, "input depth must be evenly divisible by filter depth")
+    r.our_error("images_of_rank_3", [x[0], f], good, "convolution input must be 4-dimensional")
+    r.our_error("filter_of_rank_3", [x, f[0]], good, "convolution filter must be 4-dimensional")
+    r.our_error("empty_filter", [x, f[:0]], good, "filter must not have zero elements")
+    r.our_error("no_strides", [x, f], {"padding": "SAME"}, "must specify 4 dimensions")
+    r.our_error("zero_stride", [x, f], {**good, "strides": [1, 0, 1, 1]}, "must be positive")
+    r.our_error("zero_dilation", [x, f], {**good, "dilations": [1, 0, 2, 1]}, "must be positive")
+    r.our_error("padding_unknown", [x, f], {**good, "padding": "FOO"}, "is not in the list of allowed values")
+    r.our_error("negative_padding", [x, f], {**good, "padding": "EXPLICIT", "explicit_paddings": [0, 0, 1, 2, 3, -4, 0, 0]},
+                "must be nonnegative")
+    r.our_error("window_larger", [x, values(F32, (9, 9, 4, 1))], {**good, "padding": "VALID"}, "negative")
+    return r
+
+
 def conv_2d():
     r = Recorder("Conv2D", reference=conv_reference)
     for dtype in (F32, F64, I32, I64) + HALVES:
@@ -199,7 +237,7 @@ def pool_1d(op, image_op, python):
 
 
 def build():
-    return {"Conv2D": conv_2d, "Conv2DBackpropInput": backprop_input,
+    return {"Conv2D": conv_2d, "ConvolveImages": convolve_images, "Conv2DBackpropInput": backprop_input,
             "Conv2DTranspose": lambda: transposed("Conv2DTranspose", ("result", "filter", "sizes"), ()),
             "Conv1D": conv_1d, "MaxPool1D": lambda: pool_1d("MaxPool1D", "MaxPool", tf.nn.max_pool1d),
             "AvgPool1D": lambda: pool_1d("AvgPool1D", "AvgPool", tf.nn.avg_pool1d)}

@@ -75,6 +75,8 @@ ROWS = {
                               "filter": lambda m: ([ones(m, 1, 1, 3, 1), m.T.reshape(1, 3, 1, -1)], WINDOW)},
     "Conv2D": {"input": lambda m: ([image(m), ones(m, 1, 3, 1, 2)], WINDOW),
                "filter": lambda m: ([ones(m, 1, 1, 3, 1), m.T.reshape(1, 3, 1, -1)], WINDOW)},
+    "ConvolveImages": {"images": lambda m: ([image(m), ones(m, 1, 3, 1, 2)], WINDOW),
+                       "filter": lambda m: ([ones(m, 1, 1, 3, 1), m.T.reshape(1, 3, 1, -1)], WINDOW)},
     "Conv1D": {"input": lambda m: ([m[:, :, None], ones(m, 3, 1, 2)], {"padding": "VALID"}),
                "filters": lambda m: ([ones(m, 1, 3, 1), m.T.reshape(3, 1, -1)], {"padding": "VALID"})},
     "Conv2DBackpropInput": {"out_backprop": lambda m: ([sizes(m), ones(m, 1, 3, 1, 1), m[:, 0].reshape(1, -1, 1, 1)], WINDOW),
@@ -94,7 +96,8 @@ ROWS = {
     "AvgPool1D": {"rows": lambda m: ([m[:, :, None]], {"ksize": 3, "strides": 1, "padding": "VALID"})},
 }
 # By the reference alone: what TensorFlow has no kernel of or composes in Python, and where NaN is another matter (README.md).
-ALONE = {"LogSumExp", "Var", "Std", "Conv1D", "MaxPool1D", "AvgPool1D", "FoldImagePatches", "Conv2DTranspose", "MaxPool", "CumulativeLogsumexp",
+ALONE = {"LogSumExp", "Var", "Std", "Conv1D", "ConvolveImages", "MaxPool1D", "AvgPool1D", "FoldImagePatches",
+         "Conv2DTranspose", "MaxPool", "CumulativeLogsumexp",
          ("ClipByValue", "uint32"), ("ClipByValue", "uint64"), ("Conv2D", "int64"), ("MaxPool", "uint32"), ("MaxPool", "uint64")}
 INTEGER_OPS = {**{op: INTEGERS for op in ("Sum", "Mean", "Prod", "Max", "Min", "Cumsum", "Cumprod", "AddN", "BiasAdd", "ClipByValue", "MaxPool",
                                           "MaxPool1D")},
