@@ -5,7 +5,7 @@ ROOT=$PWD
 JOBS=${JOBS:-$(nproc 2>/dev/null || echo 2)}
 
 # Debian and Ubuntu packages. Without those of the second line the library still builds and runs, on the CPU backend alone.
-PACKAGES_BUILD="gcc libc6-dev make cmake libxxhash-dev libcjson-dev libpthreadpool-dev"
+PACKAGES_BUILD="gcc libc6-dev make cmake libxxhash-dev libcjson-dev"
 PACKAGES_OPENCL="opencl-headers ocl-icd-opencl-dev pocl-opencl-icd libclblast-dev"
 PACKAGES_BLAS="libdnnl-dev libopenblas0"
 PACKAGES_WORDS="wamerican wfrench wngerman wspanish witalian"

@@ -308,7 +308,7 @@ static uint32_t list_kernels(gantry_backend_instance_t *instance, uint32_t index
 static const char *list_libraries(gantry_backend_instance_t *instance)
 {
     snprintf(instance->libraries, sizeof instance->libraries, "%s; vector code: %s; %s",
-             gantry__cpu_pool_library(instance->pool), gantry__cpu_simd_name(instance->simd_level),
+             gantry__cpu_pool_description(instance->pool), gantry__cpu_simd_name(instance->simd_level),
              gantry__cpu_blas_library(instance->blas));
     return instance->libraries;
 }
