@@ -378,4 +378,14 @@ def all_cases(shrink):
             lambda a, b: [a + b],
             least=(None, None),
         ),  # the figure wanted is without ctypes: gantry_bench --case dispatch,launch
+        Case(
+            "matmul_4",
+            "matmul",
+            "[4,4] x [4,4], to a readable result",
+            "us",
+            1,
+            uniform((4, 4), (4, 4)),
+            wide(np.matmul),
+            least=(None, None),
+        ),
     ]

@@ -20,13 +20,19 @@ DEVICES = {"gantry_cpu": "CPU:0", "gantry_gpu": "GPU:0"}
 gantry = None
 
 
-def open_peer(threads):
+def open_first(threads):
+    """without what open_peer asks for the report"""
     global gantry
     os.environ["GANTRY_CPU_THREADS"] = str(threads)
     os.environ["GANTRY_OPENCL_CPU"] = "gpu"
     os.environ["GANTRY_PLACEMENT"] = "require"
     device = DEVICES[os.environ["PEER"]]
     gantry = Gantry(os.path.join(os.environ["GANTRY_BUILD"], "lib", "libgantry.so"), device)
+    return device
+
+
+def open_peer(threads):
+    device = open_first(threads)
     empty_us = empty_calls_us()
     version = gantry.library.gantry_version().decode()
     cost = f"about {empty_us:.2f} us of each call are ctypes' own (three empty calls)"

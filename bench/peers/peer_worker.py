@@ -6,6 +6,8 @@
     {"do": "drop"}                      -> {}
 A reply with "error" or "lacks" says why the peer cannot. Between turns the driver stops this process, so that no thread
 of it spins in another's time.
+
+With "first" as a last argument it adds two vectors of four numbers, and ends.
 """
 
 import ctypes
@@ -100,12 +102,25 @@ class Worker:
         return {}
 
 
+def use_first(name, threads):
+    import numpy as np
+
+    os.environ["PEER"] = name
+    peer = importlib.import_module(MODULES.get(name, "peer_" + name))
+    getattr(peer, "open_first", peer.open_peer)(threads)
+    vectors = [peer.put(np.arange(4, dtype=np.float32)) for _ in range(2)]
+    assert list(peer.fetch(peer.case_add(*vectors)())[0]) == [0, 2, 4, 6]
+
+
 def main():
     name, threads, shrink = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     die_with_driver()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     answers = take_standard_output()
+    if sys.argv[4:] == ["first"]:
+        use_first(name, threads)
+        return
     worker = Worker(name, threads, shrink)
     for line in sys.stdin:
         command = json.loads(line)

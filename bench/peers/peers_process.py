@@ -5,6 +5,8 @@ import os
 import select
 import signal
 import subprocess
+import threading
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -77,6 +79,23 @@ class Process:
             if key in reply:
                 raise PeerError(reply[key])
         return reply
+
+    def first_use(self, limit_s):
+        """A fresh process from its start to the end of its first addition -> seconds, MiB resident at most"""
+        with open(self.log, "a") as log:
+            begin = time.perf_counter()
+            child = subprocess.Popen(
+                [*self.arguments, "first"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment
+            )
+        killer = threading.Timer(limit_s, child.kill)
+        killer.start()
+        _, status, usage = os.wait4(child.pid, 0)
+        seconds = time.perf_counter() - begin
+        killer.cancel()
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode != 0:
+            raise PeerError(f"its first use ended with {child.returncode}; see {self.log}")
+        return seconds, usage.ru_maxrss / 1024
 
     def _lost(self):
         code = self.child.wait()

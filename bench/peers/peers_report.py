@@ -159,7 +159,16 @@ def print_reasons(rows):
         print(f"  {peer}: {reason} ({', '.join(names) if len(names) <= 6 else f'{len(names)} cases'})")
 
 
-def print_report(rows, about, versions):
+def print_starts(starts):
+    if not starts:
+        return
+    print("\nfrom a process's start to the end of its first addition, through Python (numpy is Python and NumPy alone):")
+    for peer, found in starts.items():
+        seconds, mib = (statistics.median(values) for values in zip(*found))
+        print(f"  {peer:12} {seconds:6.2f} s, {mib:5.0f} MiB resident")
+
+
+def print_report(rows, about, versions, starts):
     peers = list(versions)
     print(f"{about['processor']}, {about['cores']} cores, {about['system']}")
     others = about["share_of_other_processes"]
@@ -170,11 +179,13 @@ def print_report(rows, about, versions):
     print_table(rows, peers)
     print_ulp(rows, peers)
     print_worst(rows)
+    print_starts(starts)
     print_reasons(rows)
 
 
-def write_json(path, rows, about, versions):
+def write_json(path, rows, about, versions, starts):
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     with open(path, "w") as file:
-        json.dump({**about, "versions": versions, "rows": [row.as_json() for row in rows]}, file, indent=1)
+        rows = [row.as_json() for row in rows]
+        json.dump({**about, "versions": versions, "starts": starts, "rows": rows}, file, indent=1)
         file.write("\n")
