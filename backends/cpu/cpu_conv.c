@@ -32,6 +32,23 @@ static void pack_filter(void *context, int64_t begin, int64_t end)
                         conv->packed + first * conv->gemm.k * conv->size);
 }
 
+/* Asks for what the next panel sees beyond this one: hardware is late for so many short lines. Beyond the images, too. */
+static void fetch_ahead(const conv_t *conv, const gantry_panel_t *panel)
+{
+    const gantry_window_t *w = conv->window;
+    const int64_t bytes = panel->places * w->step_x * w->channels * conv->size;
+    const int64_t end = panel->start[panel->places - 1] + w->columns * w->channels;
+
+    for (int64_t r = 0; panel->is_inside && r < w->rows; r++) {
+        const uintptr_t from = (uintptr_t)conv->images +
+                               (uintptr_t)((end + r * w->spread_y * w->width * w->channels) * conv->size);
+
+        for (int64_t at = 0; at < bytes; at += 64) {
+            __builtin_prefetch((const void *)(from + (uintptr_t)at), 0, 3);
+        }
+    }
+}
+
 /* Units: panels of places. */
 static void convolve_panels(void *context, int64_t begin, int64_t end)
 {
@@ -43,6 +60,7 @@ static void convolve_panels(void *context, int64_t begin, int64_t end)
 
     for (int64_t first = begin * rows; first < least(gemm->m, end * rows); first += rows) {
         gantry_find_panel(conv->window, first, gemm->m, rows, &panel);
+        fetch_ahead(conv, &panel);
         for (int64_t k = 0; k < gemm->k;) {
             const int64_t start = k, count = gantry_find_pieces(conv->window, &panel, gemm->k, &k, pieces);
 

@@ -36,6 +36,21 @@ static void lines_tile(__global const T *images, __global const T *zeros, const 
     TILE_STORE(c, c_row, 1, rows, columns, is_first)
 }
 
+/* Asks for what the next panel sees beyond this one: hardware is late for so many short lines. Beyond the images, too. */
+static void fetch_ahead(const gantry_window_t *w, const gantry_panel_t *panel, __global const T *images)
+{
+    const long count = panel->places * w->step_x * w->channels;
+    const long last = panel->start[panel->places - 1] + w->columns * w->channels;
+
+    for (long r = 0; panel->is_inside && r < w->rows; r++) {
+        __global const T *from = images + last + r * w->spread_y * w->width * w->channels;
+
+        for (long at = 0; at < count; at += 64 / sizeof(T)) {
+            FETCH(from + at, 0);
+        }
+    }
+}
+
 /* Places [begin, end) by columns [j, j + columns) of the filter, which are packed. */
 static void convolve(const problem_t *q, __global const T *images, __global const T *packed, __global const T *zeros,
                      __global T *c, long begin, long end, long columns)
@@ -45,6 +60,7 @@ static void convolve(const problem_t *q, __global const T *images, __global cons
 
     for (long i = begin; i < end; i += MR) {
         gantry_find_panel(&q->window, i, q->m, MR, &panel);
+        fetch_ahead(&q->window, &panel, images);
         for (long k = 0; k < q->k;) {
             const long start = k, count = gantry_find_pieces(&q->window, &panel, q->k, &k, pieces);
 
