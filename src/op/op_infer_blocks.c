@@ -47,7 +47,7 @@ static gantry_status_t fail_large(const gantry_shape_t *input, int64_t block) {
 gantry_status_t gantry__infer_space_to_depth(gantry__infer_t *call) {
     const gantry_shape_t *input = call->shapes[0];
     gantry_shape_t *out = &call->out_shapes[0];
-    layout_t at;
+    layout_t at = {0};
     GANTRY__TRY(read_layout(call, &at));
     if (input->dims[at.width] % at.block != 0 || input->dims[at.height] % at.block != 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
@@ -65,7 +65,7 @@ gantry_status_t gantry__infer_space_to_depth(gantry__infer_t *call) {
 gantry_status_t gantry__infer_depth_to_space(gantry__infer_t *call) {
     const gantry_shape_t *input = call->shapes[0];
     gantry_shape_t *out = &call->out_shapes[0];
-    layout_t at;
+    layout_t at = {0};
     GANTRY__TRY(read_layout(call, &at));
     if (at.block > LARGEST_BLOCK) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "Block size should be > 1 and <= %d but was: %" PRId64,
