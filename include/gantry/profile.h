@@ -11,7 +11,7 @@
  * kernel_ns is 0. GANTRY_PROFILE_WAIT waits after every op, so that kernel_ns is the time from the end of the submission to the end of the
  * work; the program as a whole is then slower, as nothing overlaps. On the CPU backend kernel_ns is the kernel's time in either mode.
  *
- * The library prints nothing: gantry_profile_format makes a text. Thread-safe: calls of all threads are added up. */
+ * docs/profile.md tells how to read it. The library prints nothing: gantry_profile_format makes a text. Thread-safe: calls of all threads are added up. */
 #ifndef GANTRY_PROFILE_H
 #define GANTRY_PROFILE_H
 
