@@ -73,6 +73,31 @@ static gantry_status_t copy_from_host(gantry__buffer_t *target, const void *sour
     return status;
 }
 
+static gantry_status_t fill_from_host(gantry__buffer_t *target, const void *element, uint32_t size_bytes,
+                                      gantry__point_t *out_ready) {
+    logical_t *device = target->device;
+    gantry__stream_t *stream = &device->streams[GANTRY_STREAM_COMPUTE];
+    const gantry_span_t span = {target->span.region, target->span.offset_bytes, size_bytes};
+    *out_ready = (gantry__point_t){NULL, 0};
+    GANTRY__TRY(gantry__loss_check(device));
+    gantry__stream_begin(stream);
+    gantry_status_t status =
+        (gantry_status_t)device->backend->transfer->fill(stream->handle, &span, element, size_bytes);
+    uint64_t count = gantry__stream_end(stream);
+    gantry__buffer_mark_use(target, GANTRY_STREAM_COMPUTE, count);
+    *out_ready = (gantry__point_t){stream, count};
+    return gantry__loss_note(device, status);
+}
+
+gantry_status_t gantry__fill_from_host(gantry__buffer_t *target, const void *element, uint32_t size_bytes,
+                                       gantry__point_t *out_ready) {
+    gantry__profile_frame_t *frame;
+    gantry__step_t before = begin_copy(target->device, &frame);
+    gantry_status_t status = fill_from_host(target, element, size_bytes, out_ready);
+    end_copy(frame, before, size_bytes);
+    return status;
+}
+
 gantry_status_t gantry__copy_from_host(gantry__buffer_t *target, const void *source, uint64_t size_bytes,
                                        gantry__point_t *out_ready) {
     gantry__profile_frame_t *frame;

@@ -164,14 +164,25 @@ static void count_moved(const gantry_runtime_t *runtime, uint64_t bytes) {
     if (frame) frame->numbers.bytes_moved += bytes;
 }
 
+/* One element goes to a device that works on alone as a fill: ops that take it find it on their own stream. */
+static bool is_filled(const gantry_logical_device_t *device, gantry_dtype_t dtype, const gantry_shape_t *shape) {
+    const size_t size = gantry_dtype_size(dtype);
+    return !device->synchronous && (size == 1 || size == 2 || size == 4 || size == 8) &&
+           gantry_shape_elements(shape) == 1;
+}
+
 gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logical_device_t *device,
                                          gantry_dtype_t dtype, const gantry_shape_t *shape, const void *data,
                                          const char *tag, gantry_tensor_t **out_tensor) {
     const gantry__allocation_t purpose = {.owner = "Const", .tag = tag};
-    GANTRY__TRY(gantry__tensor_create(runtime, device, dtype, shape, GANTRY_STREAM_TO_DEVICE, &purpose, out_tensor));
+    const bool fills = is_filled(device, dtype, shape);
+    GANTRY__TRY(gantry__tensor_create(runtime, device, dtype, shape,
+                                      fills ? GANTRY_STREAM_COMPUTE : GANTRY_STREAM_TO_DEVICE, &purpose, out_tensor));
     gantry_tensor_t *tensor = *out_tensor;
     gantry_status_t status = GANTRY_OK;
-    if (tensor->buffer) {
+    if (fills && tensor->buffer) {
+        status = gantry__fill_from_host(tensor->buffer, data, (uint32_t)tensor->size_bytes, &tensor->ready);
+    } else if (tensor->buffer) {
         status = gantry__copy_from_host(tensor->buffer, data, tensor->size_bytes, &tensor->ready);
     } else if (tensor->size_bytes > 0) {
         memcpy(tensor->inline_data, data, tensor->size_bytes);
