@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "run/tensor_state.h"
 #include "runtime_fixture.h"
 
 static uint64_t bytes_in_use(const runtime_fixture_t *f, const char *device) {
