@@ -48,6 +48,9 @@ void bench_card_stream(bench_t *bench);
 void bench_card_matmul(bench_t *bench);
 void bench_card_start(bench_t *bench);
 
+/* Runs the case once more with few rounds, device by device, and prints where the time of its ops went. */
+void bench_layers(bench_t *bench, const char *name, void (*run)(bench_t *bench), gantry_profile_mode_t mode);
+
 /* In a child that the listing case started: prints the nanoseconds that `what` took. The process's exit code. */
 int bench_listing_child(const char *what);
 /* Likewise for the start of a card: prints nanoseconds, and the card's memory in use afterwards. */

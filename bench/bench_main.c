@@ -1,7 +1,7 @@
 /* gantry_bench: measures Gantry on every device of the machine, beside the libraries it competes with.
  *
  *   gantry_bench [--case NAME[,NAME...]] [--device ALIAS[,ALIAS...]] [--repeat N] [--quick] [--json FILE]
- *                [--max-n N] [--max-bytes N] [--types TYPE[,TYPE...]]
+ *                [--layers[=wait]] [--max-n N] [--max-bytes N] [--types TYPE[,TYPE...]]
  *   gantry_bench --drivers */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -37,6 +37,7 @@ typedef struct options_t {
     const char *cases, *devices, *json, *types;
     int rounds, most_n;
     unsigned long long most_bytes;
+    gantry_profile_mode_t layers;
     bool quick;
 } options_t;
 
@@ -106,14 +107,18 @@ static int usage(FILE *out) {
     (void)fprintf(
         out,
         "usage: gantry_bench [--case NAME[,..]] [--device ALIAS[,..]] [--repeat N] [--quick] [--json FILE]\n"
-        "                    [--max-n N] [--max-bytes N] [--types TYPE[,..]]\n       gantry_bench --drivers\n\n");
+        "                    [--layers[=wait]] [--max-n N] [--max-bytes N] [--types TYPE[,..]]\n       gantry_bench "
+        "--drivers\n\n");
     for (size_t i = 0; i < CASE_COUNT; ++i) (void)fprintf(out, "  %-13s %s\n", cases[i].name, cases[i].what);
     (void)fprintf(out,
                   "\nDevices are named as `gantry devices` lists them, e.g. cpu:0,opencl:0. --repeat sets the rounds "
                   "(1 to %d, default %d, "
                   "with --quick %d).\n--max-n and --max-bytes bound matrices and tensors of the card_ cases; "
                   "--types names those of card_matmul: float32, TF32, float16, bfloat16. "
-                  "--drivers prints what the raw drivers list, and measures nothing.\n",
+                  "--drivers prints what the raw drivers list, and measures nothing.\n--layers runs each case once "
+                  "more, with few "
+                  "rounds, and prints where the time of its ops went; =wait waits for every op, so that kernels of all "
+                  "devices are timed. Figures are of the runs without it.\n",
                   BENCH_MAX_ROUNDS, BENCH_ROUNDS, BENCH_QUICK_ROUNDS);
     return out == stdout ? 0 : 2;
 }
@@ -125,6 +130,10 @@ static int parse(int argc, char **argv, options_t *options) {
         if (strcmp(name, "--help") == 0) return usage(stdout);
         if (strcmp(name, "--quick") == 0) {
             options->quick = true;
+            continue;
+        }
+        if (strcmp(name, "--layers") == 0 || strcmp(name, "--layers=wait") == 0) {
+            options->layers = name[8] ? GANTRY_PROFILE_WAIT : GANTRY_PROFILE_ON;
             continue;
         }
         if (!value) return usage(stderr);
@@ -221,7 +230,9 @@ int main(int argc, char **argv) {
     code = 1;
     if (open_runtime(&bench, options.devices)) {
         for (size_t i = 0; i < CASE_COUNT; ++i) {
-            if (bench_is_in(options.cases, cases[i].name)) cases[i].run(&bench);
+            if (!bench_is_in(options.cases, cases[i].name)) continue;
+            cases[i].run(&bench);
+            if (options.layers) bench_layers(&bench, cases[i].name, cases[i].run, options.layers);
         }
         code = print_and_write(&bench) && !bench.is_wrong ? 0 : 1;
     }

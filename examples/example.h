@@ -32,4 +32,14 @@ static inline void example_print(const gantry_tensor_t *tensor) {
                  gantry_dtype_name(gantry_tensor_dtype(tensor)));
 }
 
+/* Prints where the time went; the profile was started. */
+static inline void example_print_profile(gantry_runtime_t *runtime) {
+    size_t length = 0;
+    example_check(gantry_profile_format(runtime, GANTRY_REPORT_TEXT, NULL, 0, &length), "gantry_profile_format");
+    char *text = malloc(length + 1);
+    if (text && gantry_profile_format(runtime, GANTRY_REPORT_TEXT, text, length + 1, NULL) == GANTRY_OK)
+        (void)printf("\n%s", text);
+    free(text);
+}
+
 #endif

@@ -2,6 +2,7 @@
  *
  *   language_id [options] [LABEL=FILE ...]        trains, tests on words held out
  *   language_id --load FOLDER --classify          reads words from standard input
+ *   language_id --profile on|wait ...             prints where the time of the training went
  *
  * The model is logits = x w + b, with x [batch, features] made on the host. Gradients are written out by hand and applied by Adam; weights and
  * Adam's averages are variables on the device. Only what a progress bar needs is read back while it trains. */
@@ -16,6 +17,7 @@
 typedef struct options_t {
     const char *device, *save, *load;
     bool log_placement, classify;
+    gantry_profile_mode_t profile; /* of the training */
     int epochs;
     uint32_t batch, features, words_each;
     double learning_rate;
@@ -54,7 +56,8 @@ static _Noreturn void show_usage(const char *wrong) {
     (void)fprintf(stderr,
                   "usage: language_id [--device NAME] [--log-placement] [--epochs N] [--batch N] [--features N] "
                   "[--words N] [--rate X]\n"
-                  "                   [--seed N] [--save FOLDER] [--load FOLDER] [--classify] [LABEL=FILE ...]\n"
+                  "                   [--seed N] [--save FOLDER] [--load FOLDER] [--classify] [--profile on|wait] "
+                  "[LABEL=FILE ...]\n"
                   "Without LABEL=FILE: en, fr, de, es and it from Debian's packages wamerican wfrench wngerman "
                   "wspanish witalian.\n");
     exit(2);
@@ -108,6 +111,10 @@ static options_t read_options(int argc, char **argv) {
                 options.words_each = (uint32_t)read_number(value, 20, 10000000);
             else if (strcmp(word, "--seed") == 0)
                 options.seed = (uint64_t)read_number(value, 0, 1000000000);
+            else if (strcmp(word, "--profile") == 0 && strcmp(value, "on") == 0)
+                options.profile = GANTRY_PROFILE_ON;
+            else if (strcmp(word, "--profile") == 0 && strcmp(value, "wait") == 0)
+                options.profile = GANTRY_PROFILE_WAIT;
             else if (strcmp(word, "--rate") == 0)
                 options.learning_rate = strtod(value, NULL);
             else
@@ -303,7 +310,12 @@ static void train(model_t *model) {
     if (held_out == 0) stop("fewer than ten words in all; longer lists are needed");
     (void)printf("%zu words of %d languages: %zu to learn from, %zu held out; %u features\n", words.count,
                  options->language_count, used, held_out, options->features);
+    if (options->profile) example_check(gantry_profile_start(model->runtime, options->profile), "starting the profile");
     for (int epoch = 1; epoch <= options->epochs; ++epoch) train_epoch(model, epoch, words.items, used, &random);
+    if (options->profile) {
+        example_check(gantry_profile_stop(model->runtime), "stopping the profile");
+        example_print_profile(model->runtime);
+    }
     double accuracy = test(model, words.items + used, held_out);
     (void)printf("\nweights on %s\nheld-out accuracy: %.4f\n",
                  gantry_logical_device_full_name(gantry_variable_device(model->w)), accuracy);

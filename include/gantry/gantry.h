@@ -8,6 +8,7 @@
 #include <gantry/op.h>
 #include <gantry/ops.h>
 #include <gantry/placement.h>
+#include <gantry/profile.h>
 #include <gantry/random.h>
 #include <gantry/runtime.h>
 #include <gantry/scope.h>

@@ -52,6 +52,14 @@ typedef enum gantry_placement_mode_t {
     GANTRY_PLACEMENT_REQUIRE = 3    /* an op that cannot run where it was asked, or on a GPU, is an error */
 } gantry_placement_mode_t;
 
+/* Whether it is recorded where the time goes; see profile.h. */
+typedef enum gantry_profile_mode_t {
+    GANTRY_PROFILE_DEFAULT = 0,
+    GANTRY_PROFILE_OFF = 1, /* the default */
+    GANTRY_PROFILE_ON = 2,
+    GANTRY_PROFILE_WAIT = 3 /* and every op is waited for, so that the time of kernels can be told */
+} gantry_profile_mode_t;
+
 /* Zero-filled means defaults. Precedence of every setting: call > option > environment > default; gantry_get_setting tells who won. A field
  * and a text of extra that set the same thing differently are InvalidArgument, both named. */
 typedef struct gantry_runtime_options_t {
@@ -86,6 +94,7 @@ typedef struct gantry_runtime_options_t {
     int32_t oom_retry_ms; /* how long an allocation waits for memory that any thread may free; 0: only while another op holds temporary
                              memory, at most 10000 (GANTRY_OOM_RETRY_MS; TensorFlow: 10000) */
     gantry_choice_t oom_fallback; /* an op that finds no memory on its device runs on the CPU, recorded; default off (GANTRY_OOM_FALLBACK) */
+    gantry_profile_mode_t profile; /* recorded from creation on; default off (GANTRY_PROFILE=off|on|wait) */
 } gantry_runtime_options_t;
 
 /* options may be NULL. *out_runtime is NULL after a failure. A machine without any GPU or OpenCL is not a failure. */

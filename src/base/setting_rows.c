@@ -24,6 +24,7 @@ static const char *const fallbacks[] = {NULL, "off", "cpu"};
 static const char *const opencl_cpus[] = {NULL, "off", "gpu"};
 static const char *const levels[] = {NULL, "debug", "info", "warning", "error"};
 static const char *const policies[] = {NULL, "explicit", "warn", "silent", "silent_for_int32"};
+static const char *const profiles[] = {NULL, "off", "on", "wait"};
 static const char *const modes[] = {NULL, "prefer", "warn", "require"};
 
 static gantry_status_t put_choices(gantry__settings_t *settings, const gantry_runtime_options_t *options) {
@@ -37,6 +38,7 @@ static gantry_status_t put_choices(gantry__settings_t *settings, const gantry_ru
         {GANTRY__SETTING_SOFT_PLACEMENT, (int)options->soft_placement, GANTRY_ON, switches},
         {GANTRY__SETTING_LOG_PLACEMENT, (int)options->log_placement, GANTRY_ON, switches},
         {GANTRY__SETTING_PLACEMENT_MODE, (int)options->placement_mode, GANTRY_PLACEMENT_REQUIRE, modes},
+        {GANTRY__SETTING_PROFILE, (int)options->profile, GANTRY_PROFILE_WAIT, profiles},
         {GANTRY__SETTING_DEVICE_POLICY, (int)options->device_policy, GANTRY_POLICY_SILENT_FOR_INT32, policies},
         {GANTRY__SETTING_MEMORY_GROWTH, (int)options->memory_growth, GANTRY_ON, switches},
         {GANTRY__SETTING_MEMORY_COLLECT, (int)options->garbage_collection, GANTRY_ON, switches},

@@ -35,8 +35,8 @@ static gantry_status_t explain(gantry_status_t status, const gantry_logical_devi
         device->name, largest);
 }
 
-gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device, const gantry__allocation_t *request,
-                                        uint32_t first_stream, gantry__buffer_t **out_buffer) {
+static gantry_status_t allocate(gantry_logical_device_t *device, const gantry__allocation_t *request,
+                                uint32_t first_stream, gantry__buffer_t **out_buffer) {
     *out_buffer = NULL;
     gantry__buffer_t *buffer = gantry__heap_alloc(device->table->heap, sizeof *buffer);
     if (!buffer) return GANTRY_RESOURCE_EXHAUSTED;
@@ -68,6 +68,19 @@ fail_chunk:
 fail_buffer:
     gantry__heap_free(device->table->heap, buffer, sizeof *buffer);
     return status;
+}
+
+gantry_status_t gantry__buffer_allocate(gantry_logical_device_t *device, const gantry__allocation_t *request,
+                                        uint32_t first_stream, gantry__buffer_t **out_buffer) {
+    gantry__profile_frame_t *frame = gantry__device_frame(device->table);
+    if (!frame) return allocate(device, request, first_stream, out_buffer);
+    gantry__step_t before = gantry__profile_switch(frame, GANTRY__STEP_ALLOCATION);
+    gantry_status_t status = allocate(device, request, first_stream, out_buffer);
+    (void)gantry__profile_switch(frame, before);
+    if (status != GANTRY_OK) return status;
+    ++frame->numbers.allocations;
+    frame->numbers.allocated_bytes += request->bytes;
+    return GANTRY_OK;
 }
 
 gantry_status_t gantry__buffer_create(gantry_logical_device_t *device, uint64_t size_bytes, uint32_t first_stream,

@@ -12,6 +12,7 @@
 
 #include "backend/backend_set.h"
 #include "base/log.h"
+#include "base/profile.h"
 #include "base/settings.h"
 #include "base/thread.h"
 #include "device/device_name.h"
@@ -114,6 +115,7 @@ struct gantry__device_table_t {
     gantry__memory_policy_t policy;
     atomic_uint_fast64_t pinned_bytes; /* host memory of staging and programs for all devices: at most policy.pinned_limit_bytes */
     gantry__pinned_piece_t *pinned;    /* programs' pieces, see device/pinned.h */
+    atomic_int profiling; /* a gantry_profile_mode_t; 0: off, and then no thread has a frame of this runtime's calls */
     atomic_uint losses; /* cards lost so far, and cards whose view changed: plans of before do not hold */
     /* Tries an open view before a card with a second one relies on it, with the card's open_lock held; NULL: nobody does. Set before freeze. */
     gantry__view_probe_fn probe;
@@ -135,6 +137,11 @@ void gantry__device_table_deinit(gantry__device_table_t *table);
 
 /* Makes the logical devices. by: the call or op that needs them, for later messages. */
 gantry_status_t gantry__device_table_freeze(gantry__device_table_t *table, const char *by);
+
+/* The frame of the call that this thread is in; NULL while nothing is recorded, which costs no more than the flag. */
+static inline gantry__profile_frame_t *gantry__device_frame(const gantry__device_table_t *table) {
+    return atomic_load_explicit(&table->profiling, memory_order_relaxed) ? gantry__profile_current() : NULL;
+}
 
 /* ---- settings (gantry/device.h without the runtime) ---- */
 gantry_status_t gantry__device_check(const gantry__device_table_t *table, const gantry_physical_device_t *device);

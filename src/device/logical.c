@@ -58,6 +58,8 @@ static gantry_status_t take_region(void *user, uint64_t size_bytes, uint64_t *ou
     gantry_status_t status =
         (gantry_status_t)device->backend->memory->region_alloc(device->handle, size_bytes, out_handle);
     if (status != GANTRY_OK) return tell_free_memory(device, status);
+    gantry__profile_frame_t *frame = gantry__device_frame(device->table);
+    if (frame) ++frame->numbers.driver_allocations;
     status = commit(device, *out_handle, size_bytes);
     if (status != GANTRY_OK) {
         char why[256]; /* the fill may have been submitted before something failed: the region outlives it */

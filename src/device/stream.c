@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/profile.h"
 #include "device/loss.h"
 
 static gantry_status_t create_handle(const gantry_backend_t *backend, gantry_backend_device_t *device, uint32_t index,
@@ -139,7 +140,11 @@ static gantry_status_t failure_of(gantry__point_t point) {
 }
 
 static gantry_status_t ask_driver_to_wait(const gantry__stream_t *stream) {
-    return (gantry_status_t)stream->backend->stream->synchronize(stream->handle);
+    gantry__profile_frame_t *frame = gantry__profile_current();
+    gantry__step_t before = gantry__profile_enter_wait(frame);
+    gantry_status_t status = (gantry_status_t)stream->backend->stream->synchronize(stream->handle);
+    (void)gantry__profile_enter(frame, before);
+    return status;
 }
 
 /* Keeps the failure that is the thread's last message and makes the driver forget it. All work of the stream is over on return; true when
@@ -286,7 +291,10 @@ static gantry_status_t event_for(gantry__point_t point, gantry__event_t **out_ev
 
 static gantry_status_t wait_on_host(gantry__event_t *event) {
     gantry__stream_t *stream = event->stream;
+    gantry__profile_frame_t *frame = gantry__profile_current();
+    gantry__step_t before = gantry__profile_enter_wait(frame);
     gantry_status_t status = (gantry_status_t)stream->backend->event->synchronize(event->handle);
+    (void)gantry__profile_enter(frame, before);
     if (status != GANTRY_OK) return meet_failure(stream, status);
     raise_to(&stream->completed, event->count);
     return GANTRY_OK;

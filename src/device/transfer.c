@@ -46,8 +46,20 @@ static gantry_status_t copy_and_wait(gantry__buffer_t *target, const void *sourc
     return gantry__point_wait(*out_ready);
 }
 
-gantry_status_t gantry__copy_from_host(gantry__buffer_t *target, const void *source, uint64_t size_bytes,
-                                       gantry__point_t *out_ready) {
+/* A copy's time, on the step that it is; bytes are counted where they cross. */
+static gantry__step_t begin_copy(const logical_t *device, gantry__profile_frame_t **out_frame) {
+    *out_frame = gantry__device_frame(device->table);
+    return gantry__profile_enter(*out_frame, GANTRY__STEP_COPY);
+}
+
+static void end_copy(gantry__profile_frame_t *frame, gantry__step_t before, uint64_t size_bytes) {
+    if (!frame) return;
+    frame->numbers.bytes_moved += size_bytes;
+    (void)gantry__profile_switch(frame, before);
+}
+
+static gantry_status_t copy_from_host(gantry__buffer_t *target, const void *source, uint64_t size_bytes,
+                                      gantry__point_t *out_ready) {
     logical_t *device = target->device;
     *out_ready = (gantry__point_t){NULL, 0};
     if (size_bytes == 0) return GANTRY_OK;
@@ -61,8 +73,42 @@ gantry_status_t gantry__copy_from_host(gantry__buffer_t *target, const void *sou
     return status;
 }
 
-gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uint64_t offset_bytes, uint64_t size_bytes,
-                                     gantry__point_t ready) {
+static gantry_status_t fill_from_host(gantry__buffer_t *target, const void *element, uint32_t size_bytes,
+                                      gantry__point_t *out_ready) {
+    logical_t *device = target->device;
+    gantry__stream_t *stream = &device->streams[GANTRY_STREAM_COMPUTE];
+    const gantry_span_t span = {target->span.region, target->span.offset_bytes, size_bytes};
+    *out_ready = (gantry__point_t){NULL, 0};
+    GANTRY__TRY(gantry__loss_check(device));
+    gantry__stream_begin(stream);
+    gantry_status_t status =
+        (gantry_status_t)device->backend->transfer->fill(stream->handle, &span, element, size_bytes);
+    uint64_t count = gantry__stream_end(stream);
+    gantry__buffer_mark_use(target, GANTRY_STREAM_COMPUTE, count);
+    *out_ready = (gantry__point_t){stream, count};
+    return gantry__loss_note(device, status);
+}
+
+gantry_status_t gantry__fill_from_host(gantry__buffer_t *target, const void *element, uint32_t size_bytes,
+                                       gantry__point_t *out_ready) {
+    gantry__profile_frame_t *frame;
+    gantry__step_t before = begin_copy(target->device, &frame);
+    gantry_status_t status = fill_from_host(target, element, size_bytes, out_ready);
+    end_copy(frame, before, size_bytes);
+    return status;
+}
+
+gantry_status_t gantry__copy_from_host(gantry__buffer_t *target, const void *source, uint64_t size_bytes,
+                                       gantry__point_t *out_ready) {
+    gantry__profile_frame_t *frame;
+    gantry__step_t before = begin_copy(target->device, &frame);
+    gantry_status_t status = copy_from_host(target, source, size_bytes, out_ready);
+    end_copy(frame, before, size_bytes);
+    return status;
+}
+
+static gantry_status_t copy_to_host(void *target, gantry__buffer_t *source, uint64_t offset_bytes, uint64_t size_bytes,
+                                    gantry__point_t ready) {
     if (size_bytes == 0) return GANTRY_OK;
     logical_t *device = source->device;
     GANTRY__TRY(gantry__loss_check(device));
@@ -77,6 +123,15 @@ gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uin
     gantry_status_t waited = gantry__point_wait((gantry__point_t){stream, count});
     if (status == GANTRY_OK && waited == GANTRY_OK) gantry__point_passed(ready);
     return status != GANTRY_OK ? status : waited;
+}
+
+gantry_status_t gantry__copy_to_host(void *target, gantry__buffer_t *source, uint64_t offset_bytes, uint64_t size_bytes,
+                                     gantry__point_t ready) {
+    gantry__profile_frame_t *frame;
+    gantry__step_t before = begin_copy(source->device, &frame);
+    gantry_status_t status = copy_to_host(target, source, offset_bytes, size_bytes, ready);
+    end_copy(frame, before, size_bytes);
+    return status;
 }
 
 /* The source is host memory already: no bounce. */
@@ -245,6 +300,11 @@ static gantry_status_t copy_on_device(gantry__buffer_t *target, gantry__buffer_t
     return gantry__fail(status, "%s", why);
 }
 
+static void count_moved(const logical_t *device, uint64_t size_bytes) {
+    gantry__profile_frame_t *frame = gantry__device_frame(device->table);
+    if (frame) frame->numbers.bytes_moved += size_bytes;
+}
+
 static void give_peer_copy_up(const logical_t *target, const logical_t *source) {
     uint64_t bit = peer_bit(source);
     if (atomic_fetch_or(&target->physical->no_peer_copy, bit) & bit) return;
@@ -253,8 +313,8 @@ static void give_peer_copy_up(const logical_t *target, const logical_t *source) 
                 source->physical->name, target->physical->name, gantry__message());
 }
 
-gantry_status_t gantry__copy_across(gantry__buffer_t *target, gantry__buffer_t *source, uint64_t offset_bytes,
-                                    uint64_t size_bytes, gantry__point_t ready, gantry__point_t *out_ready) {
+static gantry_status_t copy_across(gantry__buffer_t *target, gantry__buffer_t *source, uint64_t offset_bytes,
+                                   uint64_t size_bytes, gantry__point_t ready, gantry__point_t *out_ready) {
     *out_ready = (gantry__point_t){NULL, 0};
     if (size_bytes == 0) return GANTRY_OK;
     if (source->device->synchronous && source->data)
@@ -265,9 +325,22 @@ gantry_status_t gantry__copy_across(gantry__buffer_t *target, gantry__buffer_t *
         bool is_peer_missing;
         gantry_status_t status =
             copy_on_device(target, source, offset_bytes, size_bytes, ready, out_ready, &is_peer_missing);
-        if (!is_peer_missing) return status;
+        if (!is_peer_missing) {
+            count_moved(target->device, size_bytes);
+            return status;
+        }
         give_peer_copy_up(target->device, source->device);
         *out_ready = (gantry__point_t){NULL, 0};
     }
     return copy_by_bounce(target, source, offset_bytes, size_bytes, ready, out_ready);
+}
+
+/* What goes through the host is counted where it reaches it. */
+gantry_status_t gantry__copy_across(gantry__buffer_t *target, gantry__buffer_t *source, uint64_t offset_bytes,
+                                    uint64_t size_bytes, gantry__point_t ready, gantry__point_t *out_ready) {
+    gantry__profile_frame_t *frame;
+    gantry__step_t before = begin_copy(target->device, &frame);
+    gantry_status_t status = copy_across(target, source, offset_bytes, size_bytes, ready, out_ready);
+    end_copy(frame, before, 0);
+    return status;
 }

@@ -51,7 +51,10 @@ static int32_t serve_kernel(gantry_op_call_t *abi, const gantry_program_source_t
                             const char *name, gantry_backend_kernel_t **out_kernel) {
     gantry__call_t *call = from_abi(abi);
     if (!call->programs) return (int32_t)gantry__fail(GANTRY_INTERNAL, "%s builds no programs", call->device->name);
-    return note(call, (int32_t)gantry__program_cache_kernel(call->programs, source, options, name, out_kernel));
+    gantry__step_t before = gantry__profile_enter(call->frame, GANTRY__STEP_PROGRAM);
+    int32_t code = (int32_t)gantry__program_cache_kernel(call->programs, source, options, name, out_kernel);
+    (void)gantry__profile_enter(call->frame, before);
+    return note(call, code);
 }
 
 /* ---- the limits of a smaller device ---- */
@@ -109,6 +112,7 @@ static int32_t serve_launch(gantry_op_call_t *abi, gantry_backend_kernel_t *kern
         if (refused != GANTRY_OK) return refused;
     }
     if (call->programs) atomic_fetch_add_explicit(&call->programs->counters->launches, 1, memory_order_relaxed);
+    if (call->frame) ++call->frame->numbers.launches;
     gantry__stream_t *stream = compute_stream(call);
     gantry__stream_begin(stream);
     int32_t code = call->device->backend->program->launch(abi->stream, kernel, launch);
@@ -158,6 +162,16 @@ static int32_t serve_fail(gantry_op_call_t *abi, int32_t code, const char *text)
 }
 
 /* On the compute stream itself: what the kernel submitted there is in front, whoever submitted it. */
+static int32_t read_part(gantry__call_t *call, const gantry_span_t *part, void *target) {
+    gantry__stream_t *stream = compute_stream(call);
+    gantry__stream_begin(stream);
+    int32_t code = call->device->backend->transfer->to_host(call->abi.stream, target, part);
+    uint64_t count = gantry__stream_end(stream);
+    code = note(call, code);
+    gantry_status_t status = gantry__point_wait((gantry__point_t){stream, count});
+    return code != GANTRY_OK ? code : (int32_t)status;
+}
+
 static int32_t serve_read(gantry_op_call_t *abi, const gantry_span_t *source, void *target, uint64_t size_bytes) {
     if (size_bytes == 0) return GANTRY_OK;
     gantry__call_t *call = from_abi(abi);
@@ -168,13 +182,11 @@ static int32_t serve_read(gantry_op_call_t *abi, const gantry_span_t *source, vo
     gantry_status_t status = gantry__loss_check(call->device);
     if (status != GANTRY_OK) return (int32_t)status;
     const gantry_span_t part = {source->region, source->offset_bytes, size_bytes};
-    gantry__stream_t *stream = compute_stream(call);
-    gantry__stream_begin(stream);
-    int32_t code = call->device->backend->transfer->to_host(abi->stream, target, &part);
-    uint64_t count = gantry__stream_end(stream);
-    code = note(call, code);
-    status = gantry__point_wait((gantry__point_t){stream, count});
-    return code != GANTRY_OK ? code : (int32_t)status;
+    gantry__step_t before = gantry__profile_enter(call->frame, GANTRY__STEP_COPY);
+    int32_t code = read_part(call, &part, target);
+    if (call->frame) call->frame->numbers.bytes_moved += size_bytes;
+    (void)gantry__profile_enter(call->frame, before);
+    return code;
 }
 
 static const gantry_call_services_t services = {
@@ -205,6 +217,7 @@ void gantry__call_init(gantry__call_t *call, gantry_logical_device_t *device, ga
     call->scratch_count = 0;
     call->tag = NULL;
     call->part_of = NULL;
+    call->frame = NULL;
     call->temporary_count = 0;
     call->fault = NULL;
     call->make_output = NULL;

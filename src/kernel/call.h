@@ -21,6 +21,7 @@ typedef struct gantry__call_t {
     uint32_t scratch_count;
     const char *tag;          /* the scope's word for its memory, or NULL */
     const char *part_of;      /* the composed op that runs this one, or NULL */
+    gantry__profile_frame_t *frame; /* NULL: nothing is recorded */
     uint32_t temporary_count; /* pieces of the device's temporary memory that the op holds beside scratch */
     gantry__fault_t *fault; /* asked for by the kernel; belongs to the call until taken */
     /* Makes output `index`; set by the dispatcher for ops whose shapes depend on data. */

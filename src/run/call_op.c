@@ -1,14 +1,22 @@
 #include "run/call_op.h"
 
+static gantry_status_t make_host(gantry_scope_t *scope, gantry_dtype_t dtype, const gantry_shape_t *shape,
+                                 const void *data, gantry_tensor_t **out_tensor) {
+    gantry_runtime_t *runtime = scope->runtime;
+    GANTRY__TRY(gantry__runtime_initialize(runtime, "Const"));
+    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
+    gantry_status_t status =
+        gantry__tensor_from_host(runtime, runtime->host, dtype, shape, data, scope->tag, out_tensor);
+    gantry__profile_end_call(&runtime->profile, frame, GANTRY__OP_ID_CONST, runtime->host);
+    return status;
+}
+
 const gantry_tensor_t *gantry__add_host(gantry__extras_t *extras, gantry_scope_t *scope, gantry_dtype_t dtype,
                                         gantry_shape_t shape, const void *data) {
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return NULL;
     gantry_tensor_t *tensor = NULL;
-    status = gantry__runtime_initialize(scope->runtime, "Const");
-    if (status == GANTRY_OK)
-        status =
-            gantry__tensor_from_host(scope->runtime, scope->runtime->host, dtype, &shape, data, scope->tag, &tensor);
+    status = make_host(scope, dtype, &shape, data, &tensor);
     if (status != GANTRY_OK) {
         (void)gantry__scope_fail(scope, status);
         return NULL;

@@ -8,6 +8,7 @@
  *             behind the points its inputs become ready at
  *   publish   results carry the point they are ready at and the faults they depend on; the record is written
  *
+ * A profile's frame, when there is one, is told of each step (run/profile.h).
  * Where the result is its input's memory (another shape of it, an aligned piece), nothing is gathered, allocated or computed. A composed op is
  * inferred here, and then runs its parts, each of which comes this way (run/compose.h).
  * Everything lives on the stack until publish; a failure at any step releases what was made and is kept by the scope. */
@@ -29,12 +30,13 @@ typedef struct eager_t {
     const gantry__op_def_t *op;
     const gantry_tensor_t *const *inputs;
     uint32_t input_count;
-    size_t room; /* for results */
+    size_t room;                    /* for results */
+    gantry__profile_frame_t *frame; /* NULL: nothing is recorded */
     gantry__kept_plan_t *kept;
     gantry_logical_device_t *device;
     const gantry_logical_device_t *exhausted; /* where memory ran out before, or NULL */
-    uint32_t choice; /* of the plan's kernels */
-    bool in_place; /* output 0 is the memory of an input that ends here */
+    uint32_t choice;                          /* of the plan's kernels */
+    bool in_place;                            /* output 0 is the memory of an input that ends here */
     uint64_t bytes_copied;
     gantry_status_t host_status; /* why host_value gave NULL */
     uint32_t copy_count;         /* of copies */
@@ -48,8 +50,8 @@ typedef struct eager_t {
         void *bytes;
         size_t size;
         uint32_t input;
-    } owned[GANTRY__MAX_INPUTS]; /* host copies of device tensors */
-    gantry_tensor_t *made[GANTRY__MAX_OUTPUTS]; /* NULL: left to the kernel */
+    } owned[GANTRY__MAX_INPUTS];                     /* host copies of device tensors */
+    gantry_tensor_t *made[GANTRY__MAX_OUTPUTS];      /* NULL: left to the kernel */
     const gantry_tensor_t *used[GANTRY__MAX_INPUTS]; /* what the kernel reads on the device; NULL for host inputs */
     gantry__point_t points[GANTRY__MAX_INPUTS + GANTRY__STREAMS];
     gantry_arg_t args[GANTRY__MAX_INPUTS + GANTRY__MAX_OUTPUTS];
@@ -76,6 +78,8 @@ static void begin(eager_t *eager, gantry_scope_t *scope, const gantry__op_def_t 
     eager->host_status = GANTRY_OK;
     eager->copy_count = eager->owned_count = eager->made_count = eager->point_count = 0;
 }
+
+static inline void enter(const eager_t *eager, gantry__step_t step) { (void)gantry__profile_enter(eager->frame, step); }
 
 static void end(eager_t *eager) {
     for (uint32_t i = 0; i < eager->copy_count; ++i) gantry_tensor_release(eager->copies[i]);
@@ -212,6 +216,7 @@ static gantry_status_t plan(eager_t *eager, const gantry_logical_device_t *pinne
         request.call = &eager->call.abi;
     }
     eager->call.tag = eager->scope->tag;
+    eager->call.frame = eager->frame;
     eager->call.part_of = eager->scope->called ? eager->scope->called->name : NULL;
     return gantry__runtime_programs(eager->runtime, eager->device, &eager->call.programs);
 }
@@ -231,8 +236,7 @@ static void bind_arg(gantry_arg_t *arg, const gantry_tensor_t *tensor) {
 }
 
 /* ends_with_op: the copy is for the kernel only, not for a result. */
-static gantry_status_t bring_input(eager_t *eager, uint32_t i, bool ends_with_op,
-                                   const gantry_tensor_t **out_local) {
+static gantry_status_t bring_input(eager_t *eager, uint32_t i, bool ends_with_op, const gantry_tensor_t **out_local) {
     const gantry_tensor_t *input = eager->inputs[i];
     *out_local = input;
     if (input->device == eager->device) return GANTRY_OK;
@@ -293,8 +297,8 @@ static gantry_status_t take_over(eager_t *eager, const gantry_tensor_t *donor) {
     GANTRY__TRY(gantry__tensor_reuse(donor, eager->infer.out_dtypes[0], &eager->infer.out_shapes[0], &eager->made[0]));
     bind_arg(eager->output_args[0], eager->made[0]);
     if (!eager->device->synchronous)
-        eager->point_count += gantry__buffer_other_uses(donor->buffer, GANTRY_STREAM_COMPUTE,
-                                                        eager->points + eager->point_count);
+        eager->point_count +=
+            gantry__buffer_other_uses(donor->buffer, GANTRY_STREAM_COMPUTE, eager->points + eager->point_count);
     eager->in_place = true;
     return GANTRY_OK;
 }
@@ -393,15 +397,56 @@ static bool has_work(const eager_t *eager) {
     return false;
 }
 
-static gantry_status_t compute(eager_t *eager) {
+static bool times_kernels(const eager_t *eager) {
+    return !eager->device->synchronous &&
+           atomic_load_explicit(&eager->runtime->devices.profiling, memory_order_relaxed) == GANTRY_PROFILE_WAIT;
+}
+
+/* In a profile that times kernels: what is waited for is over before the kernel begins, whatever came of it. Where the device works on alone,
+ * what follows is submission, the order of the streams included. */
+static GANTRY__RECORDING void settle_points(const eager_t *eager) {
+    for (uint32_t i = 0; times_kernels(eager) && i < eager->point_count; ++i)
+        (void)gantry__point_wait(eager->points[i]);
+    if (!eager->device->synchronous) (void)gantry__profile_enter(eager->frame, GANTRY__STEP_LAUNCH);
+}
+
+/* Likewise the kernel is over before the op goes on. A failure stays with the point. */
+static GANTRY__RECORDING void settle_kernel(const eager_t *eager, gantry__point_t point) {
+    if (times_kernels(eager)) {
+        (void)gantry__profile_enter(eager->frame, GANTRY__STEP_KERNEL);
+        (void)gantry__point_wait(point);
+    }
+    (void)gantry__profile_enter(eager->frame, GANTRY__STEP_SCOPE);
+}
+
+static gantry_status_t call_kernel(eager_t *eager) {
+    return (gantry_status_t)eager->call.abi.kernel->compute(&eager->call.abi);
+}
+
+/* The kernel, its launches and the bytes it was given. */
+static GANTRY__RECORDING gantry_status_t call_kernel_recorded(eager_t *eager) {
+    gantry__profile_numbers_t *numbers = &eager->frame->numbers;
+    const uint64_t launches = numbers->launches;
+    if (eager->device->synchronous) (void)gantry__profile_enter(eager->frame, GANTRY__STEP_KERNEL);
+    gantry_status_t status = call_kernel(eager);
+    if (numbers->launches == launches) ++numbers->launches;
+    for (uint32_t i = 0; i < eager->input_count; ++i) numbers->argument_bytes += eager->inputs[i]->size_bytes;
+    for (uint32_t i = 0; i < eager->made_count; ++i)
+        if (eager->made[i]) numbers->argument_bytes += eager->made[i]->size_bytes;
+    return status;
+}
+
+static gantry_status_t compute(eager_t *eager, const gantry__profile_frame_t *frame) {
     gantry__stream_t *stream = &eager->device->streams[GANTRY_STREAM_COMPUTE];
+    if (frame) settle_points(eager);
     if (eager->point_count > 0) GANTRY__TRY(gantry__stream_wait_for(stream, eager->points, eager->point_count));
     if (!has_work(eager)) return inherit_faults(eager, NULL);
     eager->call.make_output = make_output;
     eager->call.caller = eager;
-    gantry_status_t status = (gantry_status_t)eager->call.abi.kernel->compute(&eager->call.abi);
+    gantry_status_t status = frame ? call_kernel_recorded(eager) : call_kernel(eager);
     gantry__point_t point;
     gantry__fault_t *fault = gantry__call_finish(&eager->call, &point);
+    if (frame) settle_kernel(eager, point);
     mark_uses(eager, point);
     status = gantry__loss_note(eager->device, status);
     if (status == GANTRY_OK) status = check_all_made(eager);
@@ -459,7 +504,10 @@ static gantry_status_t run(eager_t *eager, const gantry_attr_value_t *attrs, siz
     GANTRY__TRY(infer(eager, attrs, attr_count));
     if (eager->op->flags & GANTRY__OP_COMPOSED) return compose(eager);
     describe_call(eager);
+    gantry__profile_frame_t *frame = eager->frame;
+    (void)gantry__profile_enter(frame, GANTRY__STEP_PLACEMENT);
     gantry_status_t status = plan(eager, pinned);
+    (void)gantry__profile_enter(frame, GANTRY__STEP_COPY);
     if (status != GANTRY_OK) {
         if (eager->kept && !eager->kept->plan.device)
             (void)gantry__dispatch_note(eager->scope, eager->kept, eager->op->name, 0);
@@ -472,10 +520,12 @@ static gantry_status_t run(eager_t *eager, const gantry_attr_value_t *attrs, siz
         status = make_piece(eager);
     } else {
         status = gather(eager);
+        (void)gantry__profile_enter(frame, GANTRY__STEP_ALLOCATION);
         if (status == GANTRY_OK) status = allocate(eager);
     }
+    (void)gantry__profile_enter(frame, GANTRY__STEP_SCOPE);
     eager->call.sequence = gantry__dispatch_note(eager->scope, eager->kept, eager->op->name, eager->bytes_copied);
-    if (status == GANTRY_OK && !is_alias && !is_view) status = compute(eager);
+    if (status == GANTRY_OK && !is_alias && !is_view) status = compute(eager, frame);
     return status;
 }
 
@@ -489,12 +539,21 @@ static gantry_status_t run_on_cpu(eager_t *eager, const gantry_attr_value_t *att
     eager->exhausted = exhausted;
     gantry_status_t status = run(eager, attrs, attr_count, NULL);
     if (status == GANTRY_OK) return GANTRY_OK;
-    return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "%.1400s; and moving op %s to a CPU failed: ", first, eager->op->name);
+    return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "%.1400s; and moving op %s to a CPU failed: ", first,
+                               eager->op->name);
 }
 
 static bool may_move(const eager_t *eager, const gantry_logical_device_t *pinned) {
     if (!eager->runtime->devices.policy.oom_fallback || pinned || !eager->device || eager->in_place) return false;
     return eager->device->index < 0 || strcmp(eager->device->physical->type, "CPU") != 0;
+}
+
+/* In a row of its own, or of the composed op that the program called. */
+static GANTRY__RECORDING void keep_profile(const eager_t *eager) {
+    const gantry__op_def_t *called = eager->scope->called;
+    gantry__profile_keep(
+        &eager->runtime->profile, eager->frame,
+        &(gantry__profile_key_t){eager->op->id, called ? called->id : GANTRY__PROFILE_NONE, eager->device});
 }
 
 gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_t *op,
@@ -515,6 +574,8 @@ gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_
     status = gantry__check_part(scope, op);
     if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
     eager_t eager;
+    gantry__profile_frame_t frame;
+    eager.frame = gantry__profile_begin_call(&scope->runtime->devices, &frame);
     begin(&eager, scope, op, inputs, input_count, room);
     status = run(&eager, attrs, attr_count, pinned);
     if (status == GANTRY_RESOURCE_EXHAUSTED && may_move(&eager, pinned)) status = run_on_cpu(&eager, attrs, attr_count);
@@ -524,6 +585,7 @@ gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_
     }
     end(&eager);
     gantry__scope_end_donated(scope, inputs, input_count);
+    if (eager.frame) keep_profile(&eager);
     return status == GANTRY_OK ? GANTRY_OK : gantry__scope_fail(scope, status);
 }
 
@@ -549,7 +611,10 @@ gantry_status_t gantry__place_core_op(gantry_scope_t *scope, gantry__op_id_t id,
     gantry__place_request_t request = gantry__dispatch_request(runtime, op, attrs, scope->wish, pinned);
     request.integer_variable = integer_variable;
     gantry__kept_plan_t *kept;
+    gantry__profile_frame_t *frame = gantry__device_frame(&runtime->devices);
+    gantry__step_t before = gantry__profile_enter(frame, GANTRY__STEP_PLACEMENT);
     gantry_status_t status = gantry__dispatch_plan(runtime, &request, &kept);
+    (void)gantry__profile_enter(frame, before);
     if (status == GANTRY_OK || (kept && !kept->plan.device)) (void)gantry__dispatch_note(scope, kept, log_name, 0);
     if (status == GANTRY_OK) *out_device = kept->plan.device;
     return status;

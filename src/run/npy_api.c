@@ -7,7 +7,7 @@
 /* Larger files are refused before memory is asked for. */
 #define NPY_LARGEST ((size_t)1 << 40)
 
-static gantry_status_t load(gantry_scope_t *scope, const char *path, gantry_tensor_t **out_tensor) {
+static gantry_status_t read_file(gantry_scope_t *scope, const char *path, gantry_tensor_t **out_tensor) {
     if (!path) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_load_npy: the path is NULL");
     gantry__npy_array_t array;
     gantry_status_t status = gantry__npy_load(&scope->runtime->heap, path, NPY_LARGEST, &array);
@@ -15,11 +15,19 @@ static gantry_status_t load(gantry_scope_t *scope, const char *path, gantry_tens
         gantry_logical_device_t *device;
         status = gantry__place_core_op(scope, GANTRY__OP_ID_CONST, "_EagerConst", array.dtype, false, NULL, &device);
         if (status == GANTRY_OK) {
-            status = gantry__tensor_from_host(scope->runtime, device, array.dtype, &array.shape, array.data,
-                                              scope->tag, out_tensor);
+            status = gantry__tensor_from_host(scope->runtime, device, array.dtype, &array.shape, array.data, scope->tag,
+                                              out_tensor);
         }
     }
     gantry__npy_array_deinit(&array);
+    return status;
+}
+
+static gantry_status_t load(gantry_scope_t *scope, const char *path, gantry_tensor_t **out_tensor) {
+    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
+    gantry_status_t status = read_file(scope, path, out_tensor);
+    gantry__profile_end_call(&scope->runtime->profile, frame, GANTRY__OP_ID_CONST,
+                             *out_tensor ? (*out_tensor)->device : NULL);
     return status;
 }
 

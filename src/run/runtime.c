@@ -36,6 +36,17 @@ static gantry_status_t read_switches(gantry_runtime_t *runtime) {
     return GANTRY_OK;
 }
 
+/* Behind the device table, which is emptied before it is filled. */
+static gantry_status_t read_profile(gantry_runtime_t *runtime) {
+    static const char *const words[] = {"off", "on", "wait"};
+    int word = 0;
+    GANTRY__TRY(gantry__settings_get_word(&runtime->settings, "GANTRY_PROFILE", words, 3, &word));
+    if (word == 0) return GANTRY_OK;
+    gantry__profile_restart(&runtime->profile, (gantry_profile_mode_t)(word + 1));
+    atomic_store(&runtime->devices.profiling, word + 1);
+    return GANTRY_OK;
+}
+
 /* The CPU backend reads the setting itself when it is opened. */
 static gantry_status_t read_threads(gantry_runtime_t *runtime) {
     uint64_t threads = 0;
@@ -66,11 +77,10 @@ static gantry_status_t init_parts(gantry_runtime_t *runtime, const gantry_runtim
     if (status == GANTRY_OK) status = read_log_level(runtime);
     if (status == GANTRY_OK) status = read_switches(runtime);
     if (status != GANTRY_OK) goto fail_settings;
-    status = gantry__binary_store_init(&runtime->store, &runtime->heap, &runtime->log, &runtime->settings,
-                                       NULL);
+    status = gantry__binary_store_init(&runtime->store, &runtime->heap, &runtime->log, &runtime->settings, NULL);
     if (status != GANTRY_OK) goto fail_settings;
-    status = gantry__backend_set_init(&runtime->backends, &runtime->heap, &runtime->log, &runtime->settings, NULL,
-                                      NULL);
+    status =
+        gantry__backend_set_init(&runtime->backends, &runtime->heap, &runtime->log, &runtime->settings, NULL, NULL);
     if (status != GANTRY_OK) goto fail_store;
     status = gantry__device_table_init(&runtime->devices, &runtime->heap, &runtime->log, &runtime->settings,
                                        &runtime->backends);
@@ -83,8 +93,15 @@ static gantry_status_t init_parts(gantry_runtime_t *runtime, const gantry_runtim
     gantry__placement_log_init(&runtime->placements);
     status = gantry__random_state_init(&runtime->random, &runtime->heap);
     if (status != GANTRY_OK) goto fail_plans;
+    status = gantry__profile_init(&runtime->profile, &runtime->heap);
+    if (status != GANTRY_OK) goto fail_random;
+    status = read_profile(runtime);
+    if (status != GANTRY_OK) goto fail_profile;
     if (gantry__mutex_init(&runtime->lock) == 0) return GANTRY_OK;
     status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+fail_profile:
+    gantry__profile_deinit(&runtime->profile);
+fail_random:
     gantry__random_state_deinit(&runtime->random);
 fail_plans:
     gantry__plan_cache_deinit(&runtime->plans);
@@ -300,6 +317,7 @@ static void destroy(gantry_runtime_t *runtime) {
         runtime->words = node->next;
         gantry__heap_free(&runtime->heap, node, sizeof *node + node->length + 1);
     }
+    gantry__profile_deinit(&runtime->profile);
     gantry__random_state_deinit(&runtime->random);
     gantry__plan_cache_deinit(&runtime->plans);
     gantry__device_table_deinit(&runtime->devices);
@@ -327,7 +345,9 @@ void gantry_runtime_release(gantry_runtime_t *runtime) {
 gantry_status_t gantry_runtime_synchronize(gantry_runtime_t *runtime) {
     GANTRY__TRY(gantry__runtime_check_well(runtime));
     gantry_status_t first;
+    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
     synchronize_all(runtime, &first);
+    gantry__profile_end_call(&runtime->profile, frame, GANTRY__PROFILE_SYNCHRONIZE, NULL);
     return first;
 }
 

@@ -17,6 +17,7 @@
 #include "kernel/program_cache.h"
 #include "kernel/view_probe.h"
 #include "place/placement_log.h"
+#include "run/profile.h"
 #include "run/random_state.h"
 
 typedef struct gantry__wish_node_t {
@@ -46,6 +47,7 @@ struct gantry_runtime_t {
     gantry__plan_cache_t plans;
     gantry__placement_log_t placements;
     gantry__random_state_t random;
+    gantry__profile_t profile; /* whether it is recorded: devices.profiling */
     /* By position of the physical device. Registries are made at initialisation, one for each view; a program cache with the first op on the
      * card, of the view that serves it then. */
     gantry__kernel_registry_t *registries;

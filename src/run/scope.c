@@ -77,21 +77,14 @@ static gantry_status_t read_wish(gantry_scope_t *scope, const gantry__wish_t *ou
 
 gantry_scope_t *gantry_scope_begin(gantry_runtime_t *runtime, const char *device) {
     if (gantry__runtime_check_well(runtime) != GANTRY_OK) return NULL;
+    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
     gantry_scope_t *scope = make_scope(runtime);
     if (scope) (void)gantry__scope_fail(scope, read_wish(scope, NULL, device));
+    gantry__profile_end_call(&runtime->profile, frame, GANTRY__PROFILE_SCOPE, NULL);
     return scope;
 }
 
-gantry_scope_t *gantry_scope_begin_in(gantry_scope_t *parent, const char *device) {
-    if (!parent) {
-        (void)gantry__fail(GANTRY_INVALID_ARGUMENT,
-                           "the parent scope is NULL; one from gantry_scope_begin is accepted");
-        return NULL;
-    }
-    if (!gantry__fork_guard_ask(&parent->runtime->fork)) {
-        (void)gantry__fork_guard_fail(&parent->runtime->fork);
-        return NULL;
-    }
+static gantry_scope_t *begin_in(gantry_scope_t *parent, const char *device) {
     gantry_scope_t *scope = make_scope(parent->runtime);
     if (!scope) return NULL;
     scope->parent = parent;
@@ -104,6 +97,23 @@ gantry_scope_t *gantry_scope_begin_in(gantry_scope_t *parent, const char *device
         return scope;
     }
     (void)gantry__scope_fail(scope, read_wish(scope, parent->wish, device));
+    return scope;
+}
+
+gantry_scope_t *gantry_scope_begin_in(gantry_scope_t *parent, const char *device) {
+    if (!parent) {
+        (void)gantry__fail(GANTRY_INVALID_ARGUMENT,
+                           "the parent scope is NULL; one from gantry_scope_begin is accepted");
+        return NULL;
+    }
+    gantry_runtime_t *runtime = parent->runtime;
+    if (!gantry__fork_guard_ask(&runtime->fork)) {
+        (void)gantry__fork_guard_fail(&runtime->fork);
+        return NULL;
+    }
+    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
+    gantry_scope_t *scope = begin_in(parent, device);
+    gantry__profile_end_call(&runtime->profile, frame, GANTRY__PROFILE_SCOPE, NULL);
     return scope;
 }
 
@@ -182,11 +192,26 @@ const gantry_tensor_t *gantry_scope_keep(gantry_scope_t *scope, const gantry_ten
     return tensor;
 }
 
-void gantry_tensor_drop(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
-    if (!scope || !tensor || tensor->scope != scope || !gantry__runtime_is_ours(scope->runtime)) return;
+static void drop(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
     gantry_tensor_t *owned = as_owned(tensor);
     unlink_tensor(scope, owned);
     gantry_tensor_release(owned);
+}
+
+static GANTRY__RECORDING void drop_recorded(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
+    gantry__profile_frame_t frame;
+    gantry__profile_open(&frame);
+    drop(scope, tensor);
+    gantry__profile_end_call(&scope->runtime->profile, &frame, GANTRY__PROFILE_SCOPE, NULL);
+}
+
+void gantry_tensor_drop(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
+    if (!scope || !tensor || tensor->scope != scope || !gantry__runtime_is_ours(scope->runtime)) return;
+    if (gantry__profile_is_on(&scope->runtime->devices)) {
+        drop_recorded(scope, tensor);
+    } else {
+        drop(scope, tensor);
+    }
 }
 
 const gantry_tensor_t *gantry_tensor_donate(gantry_scope_t *scope, const gantry_tensor_t *tensor) {
@@ -205,7 +230,7 @@ bool gantry__scope_is_donated(const gantry_scope_t *scope, const gantry_tensor_t
 
 void gantry__scope_end_donated(gantry_scope_t *scope, const gantry_tensor_t *const *inputs, size_t input_count) {
     for (size_t i = 0; i < input_count && scope->donated_count > 0; ++i) {
-        if (inputs[i] && gantry__scope_is_donated(scope, inputs[i])) gantry_tensor_drop(scope, inputs[i]);
+        if (inputs[i] && gantry__scope_is_donated(scope, inputs[i])) drop(scope, inputs[i]);
     }
 }
 
@@ -252,13 +277,11 @@ static void destroy_children(gantry_scope_t *scope) {
 /* Some drivers keep work back until somebody waits: what a scope made runs from its end on. */
 static void flush_devices(gantry_runtime_t *runtime) {
     if (!atomic_load_explicit(&runtime->is_initialized, memory_order_acquire)) return;
-    for (size_t i = 0; i < runtime->devices.logical_count; ++i) gantry__logical_device_flush(runtime->devices.logical[i]);
+    for (size_t i = 0; i < runtime->devices.logical_count; ++i)
+        gantry__logical_device_flush(runtime->devices.logical[i]);
 }
 
-gantry_status_t gantry_scope_end(gantry_scope_t *scope) {
-    if (!scope)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "the scope is NULL; one from gantry_scope_begin is accepted");
-    if (!gantry__fork_guard_ask(&scope->runtime->fork)) return gantry__fork_guard_fail(&scope->runtime->fork);
+static gantry_status_t end_scope(gantry_scope_t *scope) {
     if (scope->first_child) {
         (void)gantry__fail(GANTRY_FAILED_PRECONDITION,
                            "Exiting device scope without proper scope nesting: an inner scope is still open; it is "
@@ -270,6 +293,20 @@ gantry_status_t gantry_scope_end(gantry_scope_t *scope) {
     gantry_status_t status = scope->status;
     if (status != GANTRY_OK) (void)gantry__fail(status, "%s", gantry_scope_message(scope));
     destroy_scope(scope);
+    return status;
+}
+
+gantry_status_t gantry_scope_end(gantry_scope_t *scope) {
+    if (!scope)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "the scope is NULL; one from gantry_scope_begin is accepted");
+    gantry_runtime_t *runtime = scope->runtime;
+    if (!gantry__fork_guard_ask(&runtime->fork)) return gantry__fork_guard_fail(&runtime->fork);
+    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
+    if (!frame) return end_scope(scope);
+    (void)gantry__runtime_retain(runtime); /* the scope may be the last that holds it */
+    gantry_status_t status = end_scope(scope);
+    gantry__profile_end_call(&runtime->profile, frame, GANTRY__PROFILE_SCOPE, NULL);
+    gantry__runtime_drop(runtime);
     return status;
 }
 

@@ -75,12 +75,14 @@ static gantry_status_t read_device(gantry_runtime_t *runtime, gantry__setting_id
 static void put_live_value(gantry_runtime_t *runtime, gantry__setting_id_t id, gantry_setting_t *out) {
     static const char *const policies[] = {"", "explicit", "warn", "silent", "silent_for_int32"};
     static const char *const modes[] = {"", "prefer", "warn", "require"};
+    static const char *const profiles[] = {"off", "off", "on", "wait"};
     const char *text = NULL;
     switch (id) {
         case GANTRY__SETTING_SOFT_PLACEMENT: text = atomic_load(&runtime->soft_placement) ? "1" : "0"; break;
         case GANTRY__SETTING_LOG_PLACEMENT: text = atomic_load(&runtime->log_placement) ? "1" : "0"; break;
         case GANTRY__SETTING_DEVICE_POLICY: text = policies[atomic_load(&runtime->device_policy)]; break;
         case GANTRY__SETTING_PLACEMENT_MODE: text = modes[atomic_load(&runtime->placement_mode)]; break;
+        case GANTRY__SETTING_PROFILE: text = profiles[atomic_load(&runtime->devices.profiling)]; break;
         case GANTRY__SETTING_KERNEL_CACHE:
             if (out->source == GANTRY_FROM_DEFAULT) text = runtime->store.folder;
             break;

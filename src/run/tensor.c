@@ -158,17 +158,35 @@ bool gantry__tensor_is_sole(const gantry_tensor_t *tensor) {
            atomic_load_explicit(&tensor->buffer->references, memory_order_acquire) == 1;
 }
 
+/* Copies of a few bytes that no buffer takes part in. */
+static void count_moved(const gantry_runtime_t *runtime, uint64_t bytes) {
+    gantry__profile_frame_t *frame = gantry__device_frame(&runtime->devices);
+    if (frame) frame->numbers.bytes_moved += bytes;
+}
+
+/* One element goes to a device that works on alone as a fill: ops that take it find it on their own stream. */
+static bool is_filled(const gantry_logical_device_t *device, gantry_dtype_t dtype, const gantry_shape_t *shape) {
+    const size_t size = gantry_dtype_size(dtype);
+    return !device->synchronous && (size == 1 || size == 2 || size == 4 || size == 8) &&
+           gantry_shape_elements(shape) == 1;
+}
+
 gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logical_device_t *device,
                                          gantry_dtype_t dtype, const gantry_shape_t *shape, const void *data,
                                          const char *tag, gantry_tensor_t **out_tensor) {
     const gantry__allocation_t purpose = {.owner = "Const", .tag = tag};
-    GANTRY__TRY(gantry__tensor_create(runtime, device, dtype, shape, GANTRY_STREAM_TO_DEVICE, &purpose, out_tensor));
+    const bool fills = is_filled(device, dtype, shape);
+    GANTRY__TRY(gantry__tensor_create(runtime, device, dtype, shape,
+                                      fills ? GANTRY_STREAM_COMPUTE : GANTRY_STREAM_TO_DEVICE, &purpose, out_tensor));
     gantry_tensor_t *tensor = *out_tensor;
     gantry_status_t status = GANTRY_OK;
-    if (tensor->buffer) {
+    if (fills && tensor->buffer) {
+        status = gantry__fill_from_host(tensor->buffer, data, (uint32_t)tensor->size_bytes, &tensor->ready);
+    } else if (tensor->buffer) {
         status = gantry__copy_from_host(tensor->buffer, data, tensor->size_bytes, &tensor->ready);
     } else if (tensor->size_bytes > 0) {
         memcpy(tensor->inline_data, data, tensor->size_bytes);
+        count_moved(runtime, tensor->size_bytes);
     }
     if (status != GANTRY_OK) {
         gantry_tensor_release(tensor);
@@ -182,6 +200,7 @@ static gantry_status_t copy_elements(gantry_tensor_t *target, const gantry_tenso
     if (source->data && source->device->synchronous) {
         if (!target->buffer) {
             memcpy(target->data, source->data, source->size_bytes);
+            count_moved(source->runtime, source->size_bytes);
             return GANTRY_OK;
         }
         return gantry__copy_from_host(target->buffer, source->data, source->size_bytes, &target->ready);
@@ -267,8 +286,7 @@ gantry_status_t gantry__tensor_host_data(const gantry_tensor_t *tensor, const vo
     return GANTRY_OK;
 }
 
-gantry_status_t gantry_tensor_read(const gantry_tensor_t *tensor, void *out, size_t bytes) {
-    GANTRY__TRY(check_tensor(tensor));
+static gantry_status_t read_elements(const gantry_tensor_t *tensor, void *out, size_t bytes) {
     if (bytes != tensor->size_bytes || (!out && bytes > 0)) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "reading a tensor of %zu bytes into %zu bytes at %p; exactly its size is accepted",
@@ -283,11 +301,35 @@ gantry_status_t gantry_tensor_read(const gantry_tensor_t *tensor, void *out, siz
     return gantry__copy_to_host(out, tensor->buffer, tensor->offset_bytes, bytes, tensor->ready);
 }
 
-gantry_status_t gantry_tensor_wait(const gantry_tensor_t *tensor) {
+static GANTRY__RECORDING gantry_status_t read_recorded(const gantry_tensor_t *tensor, void *out, size_t bytes) {
+    gantry__profile_frame_t frame;
+    gantry__profile_open(&frame);
+    (void)gantry__profile_enter(&frame, GANTRY__STEP_COPY);
+    gantry_status_t status = read_elements(tensor, out, bytes);
+    if (status == GANTRY_OK) frame.numbers.bytes_moved = bytes;
+    gantry__profile_end_call(&tensor->runtime->profile, &frame, GANTRY__PROFILE_READ, tensor->device);
+    return status;
+}
+
+gantry_status_t gantry_tensor_read(const gantry_tensor_t *tensor, void *out, size_t bytes) {
     GANTRY__TRY(check_tensor(tensor));
+    if (gantry__profile_is_on(&tensor->runtime->devices)) return read_recorded(tensor, out, bytes);
+    return read_elements(tensor, out, bytes);
+}
+
+static gantry_status_t wait_for(const gantry_tensor_t *tensor) {
     if (tensor->buffer) GANTRY__TRY(gantry__loss_check(tensor->device));
     GANTRY__TRY(gantry__point_wait(tensor->ready));
     return gantry__tensor_settle(tensor);
+}
+
+gantry_status_t gantry_tensor_wait(const gantry_tensor_t *tensor) {
+    GANTRY__TRY(check_tensor(tensor));
+    gantry_runtime_t *runtime = tensor->runtime;
+    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
+    gantry_status_t status = wait_for(tensor);
+    gantry__profile_end_call(&runtime->profile, frame, GANTRY__PROFILE_WAITED, tensor->device);
+    return status;
 }
 
 static gantry_status_t read_format_options(const gantry_format_options_t *given, gantry__format_options_t *out_layout) {
@@ -304,11 +346,8 @@ static gantry_status_t read_format_options(const gantry_format_options_t *given,
     return GANTRY_OK;
 }
 
-gantry_status_t gantry_tensor_format(const gantry_tensor_t *tensor, const gantry_format_options_t *options, char *out,
-                                     size_t out_bytes, size_t *out_needed) {
-    if (out && out_bytes > 0) out[0] = '\0';
-    if (out_needed) *out_needed = 0;
-    GANTRY__TRY(check_tensor(tensor));
+static gantry_status_t format(const gantry_tensor_t *tensor, const gantry_format_options_t *options, char *out,
+                              size_t out_bytes, size_t *out_needed) {
     gantry__format_options_t layout;
     GANTRY__TRY(read_format_options(options, &layout));
     const void *data;
@@ -326,6 +365,18 @@ gantry_status_t gantry_tensor_format(const gantry_tensor_t *tensor, const gantry
     if (out_needed) *out_needed = text.length;
     gantry__text_deinit(&text);
     gantry__heap_free(&tensor->runtime->heap, owned, tensor->size_bytes);
+    return status;
+}
+
+gantry_status_t gantry_tensor_format(const gantry_tensor_t *tensor, const gantry_format_options_t *options, char *out,
+                                     size_t out_bytes, size_t *out_needed) {
+    if (out && out_bytes > 0) out[0] = '\0';
+    if (out_needed) *out_needed = 0;
+    GANTRY__TRY(check_tensor(tensor));
+    gantry_runtime_t *runtime = tensor->runtime;
+    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
+    gantry_status_t status = format(tensor, options, out, out_bytes, out_needed);
+    gantry__profile_end_call(&runtime->profile, frame, GANTRY__PROFILE_READ, tensor->device);
     return status;
 }
 

@@ -86,8 +86,8 @@ static void destroy(gantry_variable_t *variable) {
     gantry__runtime_drop(runtime);
 }
 
-static gantry_status_t create(gantry_scope_t *scope, const gantry_tensor_t *initial, const char *name,
-                              gantry_variable_t **out_variable) {
+static gantry_status_t make(gantry_scope_t *scope, const gantry_tensor_t *initial, const char *name,
+                            gantry_variable_t **out_variable) {
     if (!initial || initial->runtime != scope->runtime) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "variable %s: the initial value is %s", name ? name : "Variable",
                             initial ? "a tensor of another runtime" : "NULL");
@@ -107,6 +107,15 @@ static gantry_status_t create(gantry_scope_t *scope, const gantry_tensor_t *init
     atomic_init(&variable->references, 1);
     *out_variable = variable;
     return GANTRY_OK;
+}
+
+static gantry_status_t create(gantry_scope_t *scope, const gantry_tensor_t *initial, const char *name,
+                              gantry_variable_t **out_variable) {
+    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
+    gantry_status_t status = make(scope, initial, name, out_variable);
+    gantry__profile_end_call(&scope->runtime->profile, frame, GANTRY__OP_ID_VAR_HANDLE,
+                             gantry_variable_device(*out_variable));
+    return status;
 }
 
 gantry_variable_t *gantry_variable_create(gantry_scope_t *scope, const gantry_tensor_t *initial, const char *name) {
@@ -155,7 +164,7 @@ static void put_value(gantry_variable_t *variable, gantry_tensor_t *value) {
     gantry_tensor_release(old);
 }
 
-static gantry_status_t read_variable(gantry_scope_t *scope, gantry_variable_t *variable, gantry_tensor_t **out_tensor) {
+static gantry_status_t take_value(gantry_scope_t *scope, gantry_variable_t *variable, gantry_tensor_t **out_tensor) {
     if (!variable) return gantry__fail(GANTRY_INVALID_ARGUMENT, "op ReadVariableOp: the variable is NULL");
     if (variable->runtime != scope->runtime)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "op ReadVariableOp: variable %s belongs to another runtime",
@@ -172,6 +181,14 @@ static gantry_status_t read_variable(gantry_scope_t *scope, gantry_variable_t *v
     return status;
 }
 
+static gantry_status_t read_variable(gantry_scope_t *scope, gantry_variable_t *variable, gantry_tensor_t **out_tensor) {
+    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
+    gantry_status_t status = take_value(scope, variable, out_tensor);
+    gantry__profile_end_call(&scope->runtime->profile, frame, GANTRY__OP_ID_READ_VARIABLE,
+                             gantry_variable_device(variable));
+    return status;
+}
+
 const gantry_tensor_t *gantry_variable_read(gantry_scope_t *scope, gantry_variable_t *variable) {
     gantry_status_t status = gantry__scope_check(scope);
     if (status != GANTRY_OK) return NULL;
@@ -185,7 +202,7 @@ const gantry_tensor_t *gantry_variable_read(gantry_scope_t *scope, gantry_variab
     return tensor;
 }
 
-static gantry_status_t assign(gantry_scope_t *scope, gantry_variable_t *variable, const gantry_tensor_t *value) {
+static gantry_status_t set_value(gantry_scope_t *scope, gantry_variable_t *variable, const gantry_tensor_t *value) {
     GANTRY__TRY(check_value(scope, variable, value, "AssignVariableOp"));
     gantry_logical_device_t *device;
     GANTRY__TRY(gantry__place_core_op(scope, GANTRY__OP_ID_ASSIGN_VARIABLE, "AssignVariableOp", variable->dtype, false,
@@ -198,6 +215,14 @@ static gantry_status_t assign(gantry_scope_t *scope, gantry_variable_t *variable
     return GANTRY_OK;
 }
 
+static gantry_status_t assign(gantry_scope_t *scope, gantry_variable_t *variable, const gantry_tensor_t *value) {
+    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
+    gantry_status_t status = set_value(scope, variable, value);
+    gantry__profile_end_call(&scope->runtime->profile, frame, GANTRY__OP_ID_ASSIGN_VARIABLE,
+                             gantry_variable_device(variable));
+    return status;
+}
+
 gantry_status_t gantry_variable_assign(gantry_scope_t *scope, gantry_variable_t *variable,
                                        const gantry_tensor_t *value) {
     gantry_status_t status = gantry__scope_check(scope);
@@ -206,11 +231,9 @@ gantry_status_t gantry_variable_assign(gantry_scope_t *scope, gantry_variable_t 
 }
 
 /* Computes with the update lock held. The kernel may not yet have run when the new value is put: the value carries its own point. */
-static gantry_status_t update(gantry_scope_t *scope, gantry_variable_t *variable, const gantry_tensor_t *value,
-                              gantry__op_id_t variable_op, const char *log_name, gantry__op_id_t arithmetic) {
-    gantry_status_t status = gantry__scope_check(scope);
-    if (status != GANTRY_OK) return status;
-    status = check_value(scope, variable, value, log_name);
+static gantry_status_t compute_value(gantry_scope_t *scope, gantry_variable_t *variable, const gantry_tensor_t *value,
+                                     gantry__op_id_t variable_op, const char *log_name, gantry__op_id_t arithmetic) {
+    gantry_status_t status = check_value(scope, variable, value, log_name);
     gantry_logical_device_t *device;
     if (status == GANTRY_OK)
         status = gantry__place_core_op(scope, variable_op, log_name, variable->dtype, false, variable->device, &device);
@@ -226,6 +249,16 @@ static gantry_status_t update(gantry_scope_t *scope, gantry_variable_t *variable
         gantry_tensor_drop(scope, result);
     }
     gantry__mutex_unlock(&variable->update);
+    return status;
+}
+
+static gantry_status_t update(gantry_scope_t *scope, gantry_variable_t *variable, const gantry_tensor_t *value,
+                              gantry__op_id_t variable_op, const char *log_name, gantry__op_id_t arithmetic) {
+    gantry_status_t status = gantry__scope_check(scope);
+    if (status != GANTRY_OK) return status;
+    gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&scope->runtime->devices, &room);
+    status = compute_value(scope, variable, value, variable_op, log_name, arithmetic);
+    gantry__profile_end_call(&scope->runtime->profile, frame, variable_op, gantry_variable_device(variable));
     return status;
 }
 

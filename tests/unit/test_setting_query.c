@@ -34,10 +34,10 @@ static void expect_setting(const gantry_setting_t *setting, gantry_setting_sourc
 static void names_are_a_fixed_list(void **state) {
     (void)state;
     static const char *const names[] = {
-        "memory_growth", "memory_limit",   "memory_fraction", "logical_devices",  "visible_devices", "pinned_limit",
-        "memory_step",   "memory_split",   "memory_collect",  "oom_retry_ms",     "oom_fallback",    "soft_placement",
-        "log_placement", "placement_mode", "device_policy",   "intra_op_threads", "log_level",       "kernel_cache",
-        "opencl_cpu",    "backends",       "backend_path"};
+        "memory_growth", "memory_limit",   "memory_fraction", "logical_devices", "visible_devices",  "pinned_limit",
+        "memory_step",   "memory_split",   "memory_collect",  "oom_retry_ms",    "oom_fallback",     "soft_placement",
+        "log_placement", "placement_mode", "device_policy",   "profile",         "intra_op_threads", "log_level",
+        "kernel_cache",  "opencl_cpu",     "backends",        "backend_path"};
     assert_int_equal(gantry_setting_count(), sizeof names / sizeof names[0]);
     for (size_t i = 0; i < gantry_setting_count(); ++i) assert_string_equal(gantry_setting_name(i), names[i]);
     assert_null(gantry_setting_name(gantry_setting_count()));
@@ -129,6 +129,7 @@ static void soft_off(options_t *o) { o->soft_placement = GANTRY_OFF; }
 static void log_on(options_t *o) { o->log_placement = GANTRY_ON; }
 static void mode_warn(options_t *o) { o->placement_mode = GANTRY_PLACEMENT_WARN_ONCE; }
 static void policy_warn(options_t *o) { o->device_policy = GANTRY_POLICY_WARN; }
+static void profile_wait(options_t *o) { o->profile = GANTRY_PROFILE_WAIT; }
 static void threads_3(options_t *o) { o->intra_op_threads = 3; }
 static void level_error(options_t *o) { o->log_level = GANTRY_LEVEL_ERROR; }
 static void cache_none(options_t *o) { o->kernel_cache = ""; }
@@ -159,6 +160,7 @@ static const struct row_t {
     {"placement_mode", "prefer", "GANTRY_PLACEMENT", "require", "require", mode_warn, "option placement_mode", "warn"},
     {"device_policy", "silent", "GANTRY_DEVICE_POLICY", "explicit", "explicit", policy_warn, "option device_policy",
      "warn"},
+    {"profile", "off", "GANTRY_PROFILE", "on", "on", profile_wait, "option profile", "wait"},
     {"intra_op_threads", "0", "GANTRY_CPU_THREADS", "2", "2", threads_3, "option intra_op_threads", "3"},
     {"log_level", "info", "GANTRY_LOG_LEVEL", "debug", "debug", level_error, "option log_level", "error"},
     {"kernel_cache", NULL, "GANTRY_KERNEL_CACHE", "", "", cache_none, "option kernel_cache", ""},

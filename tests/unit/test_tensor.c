@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "run/tensor_state.h"
 #include "runtime_fixture.h"
 
 static uint64_t bytes_in_use(const runtime_fixture_t *f, const char *device) {
@@ -101,6 +102,34 @@ static void tensors_of_all_sizes_come_back_as_they_went(void **state) {
         expect_ended_well(scope);
         expect_ended_well(back);
     }
+    runtime_fixture_close(&f);
+}
+
+/* One element of up to 8 bytes is a fill on the stream of the ops; all else is copied on the stream of transfers. */
+static void single_elements_are_made_on_the_stream_of_the_ops(void **state) {
+    (void)state;
+    static const struct {
+        gantry_dtype_t dtype;
+        int64_t elements;
+        uint32_t stream;
+    } cases[] = {{GANTRY_UINT8, 1, GANTRY_STREAM_COMPUTE},     {GANTRY_FLOAT16, 1, GANTRY_STREAM_COMPUTE},
+                 {GANTRY_FLOAT32, 1, GANTRY_STREAM_COMPUTE},   {GANTRY_INT64, 1, GANTRY_STREAM_COMPUTE},
+                 {GANTRY_FLOAT32, 2, GANTRY_STREAM_TO_DEVICE}, {GANTRY_UINT8, 3, GANTRY_STREAM_TO_DEVICE}};
+    static const unsigned char bytes[] = {0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde, 0xf0};
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        unsigned char got[sizeof bytes] = {0};
+        size_t size = (size_t)cases[i].elements * gantry_dtype_size(cases[i].dtype);
+        const gantry_tensor_t *x = gantry_constant(scope, cases[i].dtype, GANTRY_SHAPE(cases[i].elements), bytes, size);
+        assert_non_null(x);
+        assert_int_equal(x->ready.stream->index, cases[i].stream);
+        assert_int_equal(gantry_tensor_read(x, got, size), GANTRY_OK);
+        assert_memory_equal(got, bytes, size);
+    }
+    EXPECT_F32(gantry_mul(scope, F32(scope, 1, 2, 3), gantry_scalar_f32(scope, 2)), 2, 4, 6);
+    expect_ended_well(scope);
     runtime_fixture_close(&f);
 }
 
@@ -282,6 +311,7 @@ int main(int argc, char **argv) {
         TEST(questions_about_no_tensor_have_plain_answers),
         TEST(only_its_own_size_is_read),
         TEST(tensors_of_all_sizes_come_back_as_they_went),
+        TEST(single_elements_are_made_on_the_stream_of_the_ops),
         TEST(formatting_cuts_to_fit_and_tells_the_whole_length),
         TEST(many_threads_own_one_tensor),
         TEST(retained_tensor_outlives_scope_and_runtime),

@@ -1,0 +1,46 @@
+#include "base/profile.h"
+
+#include "base/thread.h"
+
+static _Thread_local gantry__profile_frame_t *innermost;
+
+gantry__profile_frame_t *gantry__profile_current(void) { return innermost; }
+
+static void charge(gantry__profile_frame_t *frame, uint64_t now_ns) {
+    frame->numbers.ns[frame->step] += now_ns - frame->since_ns;
+    frame->since_ns = now_ns;
+}
+
+void gantry__profile_open(gantry__profile_frame_t *frame) {
+    uint64_t now_ns = gantry__now_ns();
+    if (innermost) charge(innermost, now_ns);
+    *frame = (gantry__profile_frame_t){
+        .outer = innermost, .step = GANTRY__STEP_SCOPE, .since_ns = now_ns, .numbers = {.calls = 1}};
+    innermost = frame;
+}
+
+void gantry__profile_close(gantry__profile_frame_t *frame) {
+    uint64_t now_ns = gantry__now_ns();
+    charge(frame, now_ns);
+    innermost = frame->outer;
+    if (innermost) innermost->since_ns = now_ns;
+}
+
+gantry__step_t gantry__profile_switch(gantry__profile_frame_t *frame, gantry__step_t step) {
+    gantry__step_t before = frame->step;
+    if (before == step) return before;
+    charge(frame, gantry__now_ns());
+    frame->step = step;
+    return before;
+}
+
+void gantry__profile_add(gantry__profile_numbers_t *sum, const gantry__profile_numbers_t *numbers) {
+    sum->calls += numbers->calls;
+    sum->launches += numbers->launches;
+    sum->bytes_moved += numbers->bytes_moved;
+    sum->argument_bytes += numbers->argument_bytes;
+    sum->allocations += numbers->allocations;
+    sum->allocated_bytes += numbers->allocated_bytes;
+    sum->driver_allocations += numbers->driver_allocations;
+    for (int i = 0; i < GANTRY__STEPS; ++i) sum->ns[i] += numbers->ns[i];
+}

@@ -1,0 +1,66 @@
+/* Where the time of a call goes: one frame for each call that is under way, on its thread's stack, with a clock that is always on one step.
+ *
+ *   calls     LayerNorm .......................... frames nest: while an inner one is open, the outer one's clock stands
+ *                 Mean ......  Sub ......
+ *   steps         scope|placement|copy|allocation|kernel|scope       entered by whoever does the work, and left to the one before
+ *
+ * Knows no device and keeps nothing: who closes a frame has its numbers (run/profile.h). The innermost frame is a variable of the thread,
+ * since waits, copies and allocations happen far below the call that pays for them. NULL while nothing is recorded.
+ * A frame belongs to its thread. */
+#ifndef GANTRY_BASE_PROFILE_H
+#define GANTRY_BASE_PROFILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* For what runs only while something is recorded: kept out of the way of the rest. */
+#define GANTRY__RECORDING __attribute__((cold, noinline))
+
+typedef enum gantry__step_t {
+    GANTRY__STEP_SCOPE = 0,
+    GANTRY__STEP_PLACEMENT,
+    GANTRY__STEP_COPY,
+    GANTRY__STEP_ALLOCATION,
+    GANTRY__STEP_PROGRAM,
+    GANTRY__STEP_LAUNCH,
+    GANTRY__STEP_KERNEL,
+    GANTRY__STEP_WAIT,
+    GANTRY__STEPS
+} gantry__step_t;
+
+typedef struct gantry__profile_numbers_t {
+    uint64_t calls, launches, bytes_moved, argument_bytes, allocations, allocated_bytes, driver_allocations;
+    uint64_t ns[GANTRY__STEPS];
+} gantry__profile_numbers_t;
+
+typedef struct gantry__profile_frame_t {
+    struct gantry__profile_frame_t *outer; /* the call that this one is a part of, or NULL */
+    gantry__step_t step;
+    uint64_t since_ns;
+    gantry__profile_numbers_t numbers;
+} gantry__profile_frame_t;
+
+/* The thread's innermost frame; NULL: none. */
+gantry__profile_frame_t *gantry__profile_current(void);
+
+void gantry__profile_open(gantry__profile_frame_t *frame);
+/* The frame is the innermost one. */
+void gantry__profile_close(gantry__profile_frame_t *frame);
+
+gantry__step_t gantry__profile_switch(gantry__profile_frame_t *frame, gantry__step_t step);
+
+/* The step before, to be entered again; frame may be NULL. */
+static inline gantry__step_t gantry__profile_enter(gantry__profile_frame_t *frame, gantry__step_t step) {
+    return frame ? gantry__profile_switch(frame, step) : step;
+}
+
+/* For waits: those for a kernel that is timed, or for new memory to be committed, belong to these. frame may be NULL. */
+static inline gantry__step_t gantry__profile_enter_wait(gantry__profile_frame_t *frame) {
+    if (!frame || frame->step == GANTRY__STEP_KERNEL || frame->step == GANTRY__STEP_ALLOCATION)
+        return frame ? frame->step : GANTRY__STEP_SCOPE;
+    return gantry__profile_switch(frame, GANTRY__STEP_WAIT);
+}
+
+void gantry__profile_add(gantry__profile_numbers_t *sum, const gantry__profile_numbers_t *numbers);
+
+#endif

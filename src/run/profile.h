@@ -1,0 +1,100 @@
+/* The record of where the time goes: rows of (op, called op, device), to which closed frames are added.
+ *
+ * Owner: the runtime. Rows are added on first use, and only a start takes them away. Thread-safe: one lock, taken once for each call that is
+ * recorded and never while anything works. */
+#ifndef GANTRY_RUN_PROFILE_H
+#define GANTRY_RUN_PROFILE_H
+
+#include <gantry/profile.h>
+
+#include "base/text.h"
+#include "base/thread.h"
+#include "device/device_table.h"
+#include "op/op_def.h"
+
+/* What a row is of: an op, or one of the calls that are no ops. */
+enum {
+    GANTRY__PROFILE_READ = GANTRY__OP_COUNT,
+    GANTRY__PROFILE_WAITED,
+    GANTRY__PROFILE_SYNCHRONIZE,
+    GANTRY__PROFILE_SCOPE,
+    GANTRY__PROFILE_OTHERS, /* rows for which there was no memory */
+    GANTRY__PROFILE_SUBJECTS,
+    GANTRY__PROFILE_NONE = GANTRY__PROFILE_SUBJECTS
+};
+
+typedef struct gantry__profile_key_t {
+    uint32_t subject;
+    uint32_t part_of; /* an op, or GANTRY__PROFILE_NONE */
+    const gantry_logical_device_t *device; /* or NULL */
+} gantry__profile_key_t;
+
+typedef struct gantry__profile_row_t {
+    gantry__profile_key_t key;
+    gantry__profile_numbers_t numbers;
+    struct gantry__profile_row_t *next; /* in the order of first use */
+    struct gantry__profile_row_t *next_of_subject;
+} gantry__profile_row_t;
+
+typedef struct gantry__profile_t {
+    const gantry__heap_t *heap;
+    gantry__mutex_t lock;
+    /* under lock */
+    gantry_profile_mode_t mode; /* of the last start; GANTRY_PROFILE_DEFAULT: there was none */
+    uint64_t started_ns, stopped_ns; /* stopped_ns 0: it runs */
+    size_t count;
+    gantry__profile_row_t *first, *last;
+    gantry__profile_row_t *of_subject[GANTRY__PROFILE_SUBJECTS];
+    gantry__profile_row_t others; /* in the list once it is used */
+} gantry__profile_t;
+
+gantry_status_t gantry__profile_init(gantry__profile_t *profile, const gantry__heap_t *heap);
+void gantry__profile_deinit(gantry__profile_t *profile);
+
+/* Forgets what there is. */
+void gantry__profile_restart(gantry__profile_t *profile, gantry_profile_mode_t mode);
+void gantry__profile_end(gantry__profile_t *profile);
+
+/* Closes the frame and adds it to its row. */
+void gantry__profile_keep(gantry__profile_t *profile, gantry__profile_frame_t *frame, const gantry__profile_key_t *key);
+
+/* ---- reading; FailedPrecondition when nothing was ever started ---- */
+
+size_t gantry__profile_count(gantry__profile_t *profile);
+/* index: GANTRY_PROFILE_TOTAL for the sum. OutOfRange names the count. */
+gantry_status_t gantry__profile_row(gantry__profile_t *profile, size_t index, gantry_profile_row_t *out_row);
+
+typedef struct gantry__profile_snapshot_t {
+    const gantry__heap_t *heap;
+    gantry_profile_mode_t mode;
+    size_t count;
+    gantry_profile_row_t *rows; /* count of them, and the sum behind */
+} gantry__profile_snapshot_t;
+
+/* The snapshot's rows are its own until deinit. */
+gantry_status_t gantry__profile_snapshot(gantry__profile_t *profile, gantry__profile_snapshot_t *out_snapshot);
+void gantry__profile_snapshot_deinit(gantry__profile_snapshot_t *snapshot);
+
+void gantry__profile_write_text(const gantry__profile_snapshot_t *snapshot, gantry__text_t *out);
+void gantry__profile_write_json(const gantry__profile_snapshot_t *snapshot, gantry__text_t *out);
+
+/* ---- for the calls ---- */
+
+static inline bool gantry__profile_is_on(const gantry__device_table_t *devices) {
+    return atomic_load_explicit(&devices->profiling, memory_order_relaxed) != 0;
+}
+
+/* A frame in the caller's room, opened when something is recorded; else NULL, for one branch. */
+static inline gantry__profile_frame_t *gantry__profile_begin_call(const gantry__device_table_t *devices, gantry__profile_frame_t *room) {
+    if (!gantry__profile_is_on(devices)) return NULL;
+    gantry__profile_open(room);
+    return room;
+}
+
+/* frame may be NULL. */
+static inline void gantry__profile_end_call(gantry__profile_t *profile, gantry__profile_frame_t *frame, uint32_t subject,
+                                            const gantry_logical_device_t *device) {
+    if (frame) gantry__profile_keep(profile, frame, &(gantry__profile_key_t){subject, GANTRY__PROFILE_NONE, device});
+}
+
+#endif
