@@ -306,7 +306,10 @@ static void describe_classes(const gantry__cpu_tuned_t *tuned, const int *servin
             append(text, bytes, "%s (not measured)", serves < 0 ? "by rule" : gantry__cpu_blas_name(serves));
             continue;
         }
-        append(text, bytes, "%s (%s)", gantry__cpu_blas_name(serves), tuned[i].figures);
+        append(text, bytes, "%s", gantry__cpu_blas_name(serves));
+        if (tuned[i].figures[0] != '\0') {
+            append(text, bytes, " (%s)", tuned[i].figures);
+        }
         measured = strcmp(tuned[i].measured, measured) > 0 ? tuned[i].measured : measured;
     }
     append(text, bytes, "; measured %s", measured);
