@@ -230,6 +230,7 @@ static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_
 {
     gantry_backend_instance_t *instance = host->reallocate(host->self, NULL, 0, sizeof *instance);
     gantry_device_info_t info = {.struct_size = sizeof info};
+    uint32_t threads;
     int32_t status;
 
     *out_instance = NULL;
@@ -248,7 +249,8 @@ static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_
     if (status != GANTRY_K_OK) {
         goto fail;
     }
-    status = gantry__cpu_pool_create(host, wanted_threads(host, instance->cores), &instance->pool);
+    threads = wanted_threads(host, instance->cores);
+    status = gantry__cpu_pool_create(host, threads, &instance->pool);
     if (status != GANTRY_K_OK) {
         goto fail;
     }
@@ -257,7 +259,7 @@ static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_
         goto fail;
     }
     device_info(instance, 0, &info);
-    gantry__cpu_blas_set_device(instance->blas, &info, gantry__cpu_pool_threads(instance->pool));
+    gantry__cpu_blas_set_device(instance->blas, &info, threads);
     *out_instance = instance;
     return GANTRY_K_OK;
 fail:

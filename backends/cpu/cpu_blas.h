@@ -29,7 +29,7 @@ const char *gantry__cpu_product_name(int product_class);
 /* Reads option GANTRY_CPU_MATMUL (auto, onednn, openblas, own); opens nothing yet. ResourceExhausted when memory is
  * out. simd_level says how good our own loops are here. */
 int32_t gantry__cpu_blas_create(const gantry_host_t *host, int simd_level, gantry__cpu_blas_t **out_blas);
-/* For what device and how many threads records are looked up; without it none are. info's texts outlive blas. */
+/* For what device and how many wanted threads records are looked up; without it none are. info's texts outlive blas. */
 void gantry__cpu_blas_set_device(gantry__cpu_blas_t *blas, const gantry_device_info_t *info, uint32_t threads);
 /* NULL is fine. */
 void gantry__cpu_blas_release(gantry__cpu_blas_t *blas);
