@@ -1,7 +1,7 @@
 /* Debian's oneDNN brings libgomp, whose threads would stand beside ours; so each of our threads calls it for its own
  * stripe of C and asks libgomp, for that thread and that call only, for one thread. OpenBLAS's number of threads is one
- * setting for the whole process: it is set to 1 unless the process had loaded OpenBLAS before us, whose owner then
- * decides. */
+ * setting for the whole process: it is set to 1, and the threads that loading it made are ended, unless the process had
+ * loaded OpenBLAS before us, whose owner then decides. */
 #define _GNU_SOURCE
 #include "cpu/cpu_blas.h"
 
@@ -24,6 +24,7 @@ typedef void (*cblas_sgemm_fn)(int order, int transpose_a, int transpose_b, int 
                                const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
 typedef void (*set_threads_fn)(int count);
 typedef int (*get_threads_fn)(void);
+typedef int (*shutdown_fn)(void);
 
 enum { CHOICE_AUTO = 0, CHOICE_ONEDNN, CHOICE_OPENBLAS, CHOICE_OWN };
 
@@ -170,13 +171,29 @@ static int open_onednn(gantry__cpu_blas_t *blas, library_t *out)
     return 0;
 }
 
+/* OpenBLAS with threads of its own makes one for each core when it is loaded. Its own way to end them, which it goes before
+ * every fork, leaves it able to make them again should somebody else ask for them. */
+static void use_one_thread(void *library)
+{
+    enum { OWN_THREADS = 1 };
+    set_threads_fn set_threads;
+    get_threads_fn get_parallel;
+    shutdown_fn shut_down;
+    if (find_symbol(library, "openblas_set_num_threads", &set_threads, sizeof set_threads)) {
+        set_threads(1);
+    }
+    if (find_symbol(library, "openblas_get_parallel", &get_parallel, sizeof get_parallel) &&
+        find_symbol(library, "blas_thread_shutdown_", &shut_down, sizeof shut_down) && get_parallel() == OWN_THREADS) {
+        shut_down();
+    }
+}
+
 static int open_openblas(gantry__cpu_blas_t *blas, library_t *out)
 {
     static const char *const names[] = {"libopenblas.so.0", "libopenblas.so"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         void *before = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
         void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-        set_threads_fn set_threads = NULL;
         if (library == NULL) {
             continue;
         }
@@ -184,8 +201,8 @@ static int open_openblas(gantry__cpu_blas_t *blas, library_t *out)
             snprintf(out->text, sizeof out->text, "%s lacks cblas_sgemm", names[i]);
             return 0;
         }
-        if (before == NULL && find_symbol(library, "openblas_set_num_threads", &set_threads, sizeof set_threads)) {
-            set_threads(1);
+        if (before == NULL) {
+            use_one_thread(library);
         }
         snprintf(out->text, sizeof out->text, "OpenBLAS (%s)", names[i]);
         return 1;
