@@ -46,10 +46,11 @@ struct gantry__cpu_blas_t {
     int simd_level;
     gantry_device_info_t info; /* struct_size 0: records are not looked up */
     uint32_t threads;
-    atomic_int is_open; /* what is below is constant from then on */
     pthread_mutex_t lock;
-    int serving[CLASSES];
+    atomic_int is_looked_up; /* tuned is constant from then on, */
     gantry__cpu_tuned_t tuned[CLASSES];
+    atomic_int is_open; /* and what is below from then on */
+    int serving[CLASSES];
     library_t libraries[3]; /* by GANTRY_CPU_BLAS_... */
     dnnl_sgemm_fn dnnl_sgemm;
     set_threads_fn set_threads; /* libgomp's, NULL when oneDNN has another runtime */
@@ -114,6 +115,7 @@ int32_t gantry__cpu_blas_create(const gantry_host_t *host, int simd_level, gantr
         }
         blas->choice = CHOICE_AUTO;
     }
+    atomic_init(&blas->is_looked_up, 0);
     atomic_init(&blas->is_open, 0);
     if (pthread_mutex_init(&blas->lock, NULL) != 0) {
         host->reallocate(host->self, blas, sizeof *blas, 0);
@@ -236,14 +238,25 @@ static int is_tuned(const gantry__cpu_tuned_t *tuned)
 }
 
 /* The host is asked without a lock of ours: it may log. */
-static void find_records(const gantry__cpu_blas_t *blas, gantry__cpu_tuned_t tuned[CLASSES])
+static void look_up(gantry__cpu_blas_t *blas)
 {
+    gantry__cpu_tuned_t tuned[CLASSES];
+    if (atomic_load_explicit(&blas->is_looked_up, memory_order_acquire)) {
+        return;
+    }
+    memset(tuned, 0, sizeof tuned);
     for (int i = 0; i < CLASSES; i++) {
         tuned[i].use = -1;
         if (blas->choice == CHOICE_AUTO && blas->info.struct_size != 0) {
             gantry__cpu_tuned_find(blas->host, &blas->info, blas->threads, i, &tuned[i]);
         }
     }
+    pthread_mutex_lock(&blas->lock);
+    if (!atomic_load_explicit(&blas->is_looked_up, memory_order_relaxed)) {
+        memcpy(blas->tuned, tuned, sizeof tuned);
+        atomic_store_explicit(&blas->is_looked_up, 1, memory_order_release);
+    }
+    pthread_mutex_unlock(&blas->lock);
 }
 
 /* For a class that nothing was measured of. */
@@ -359,11 +372,9 @@ static void open_all(gantry__cpu_blas_t *blas)
 int gantry__cpu_blas_choose(gantry__cpu_blas_t *blas, int64_t m, int64_t n, int64_t k)
 {
     if (!atomic_load_explicit(&blas->is_open, memory_order_acquire)) {
-        gantry__cpu_tuned_t tuned[CLASSES];
-        find_records(blas, tuned);
+        look_up(blas);
         pthread_mutex_lock(&blas->lock);
         if (!atomic_load_explicit(&blas->is_open, memory_order_relaxed)) {
-            memcpy(blas->tuned, tuned, sizeof tuned);
             open_all(blas);
             atomic_store_explicit(&blas->is_open, 1, memory_order_release);
         }
@@ -379,17 +390,16 @@ const char *gantry__cpu_blas_library(gantry__cpu_blas_t *blas)
         "matrix products: oneDNN if found (GANTRY_CPU_MATMUL=onednn), opened on first need",
         "matrix products: OpenBLAS if found (GANTRY_CPU_MATMUL=openblas), opened on first need",
         "matrix products: own (GANTRY_CPU_MATMUL=own)"};
-    gantry__cpu_tuned_t tuned[CLASSES];
     if (atomic_load_explicit(&blas->is_open, memory_order_acquire)) {
         return blas->description;
     }
-    find_records(blas, tuned);
-    if (!is_tuned(tuned)) {
+    look_up(blas);
+    if (!is_tuned(blas->tuned)) {
         return before[blas->choice];
     }
     pthread_mutex_lock(&blas->lock);
     if (blas->before[0] == '\0') {
-        describe_classes(tuned, NULL, blas->before, sizeof blas->before);
+        describe_classes(blas->tuned, NULL, blas->before, sizeof blas->before);
         append(blas->before, sizeof blas->before, "; libraries are opened on first need");
     }
     pthread_mutex_unlock(&blas->lock);

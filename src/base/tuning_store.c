@@ -114,17 +114,20 @@ static void read_once(gantry__tuning_store_t *store) {
 
 const gantry__tuning_record_t *gantry__tuning_store_find(gantry__tuning_store_t *store, const char *device,
                                                          const char *what) {
-    const gantry__tuning_record_t *found = NULL, *other = NULL;
+    const gantry__tuning_record_t *found = NULL;
+    gantry__tuning_record_t *other = NULL;
     gantry__mutex_lock(&store->lock);
     read_once(store);
     for (size_t i = store->table.count; i > 0 && !found; --i) {
-        const gantry__tuning_record_t *record = &store->table.records[i - 1];
+        gantry__tuning_record_t *record = &store->table.records[i - 1];
         if (strcmp(record->what, what) != 0) continue;
         if (strcmp(record->device, device) == 0) found = record;
         if (!found) other = record;
     }
+    bool is_news = !found && other && !other->is_told;
+    if (is_news) other->is_told = true;
     gantry__mutex_unlock(&store->lock);
-    if (!found && other)
+    if (is_news)
         gantry__log(store->log, GANTRY_LEVEL_INFO,
                     "Tuning file %s, line %u: %s was measured on \"%s\", it is not used on \"%s\"", store->path,
                     other->line, what, other->device, device);

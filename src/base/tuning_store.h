@@ -21,6 +21,7 @@
 typedef struct gantry__tuning_record_t {
     const char *device, *what, *values, *measured;
     uint32_t line;
+    bool is_told; /* that it is another device's */
 } gantry__tuning_record_t;
 
 /* The records of a file, read at one time. */
@@ -47,7 +48,7 @@ gantry_status_t gantry__tuning_store_init(gantry__tuning_store_t *store, const g
 void gantry__tuning_store_deinit(gantry__tuning_store_t *store);
 
 /* The last record of the file for them, NULL when there is none. The file is read by the first call and not again. Where it has records of
- * `what` for other devices only, that is logged. */
+ * `what` for other devices only, that is logged once. */
 const gantry__tuning_record_t *gantry__tuning_store_find(gantry__tuning_store_t *store, const char *device, const char *what);
 
 /* What the file says now. Returns false to end. */

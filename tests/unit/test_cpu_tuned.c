@@ -267,6 +267,8 @@ static void a_wrong_record_is_warned_of_and_left_out(void **state)
     (void)state;
     open_with(&cpu, "auto", values);
     has_in_listing(&cpu, "not measured");
+    has_in_listing(&cpu, "not measured");
+    assert_int_equal(asked, 4); /* once each */
     assert_non_null(strstr(warning, "Tuning file /a/file, line 7: cpu.matmul.float32."));
     assert_non_null(strstr(warning, "is not used"));
     check_products(&cpu);

@@ -225,6 +225,8 @@ static void another_devices_record_is_told_and_not_used(void **state) {
     write_file(GANTRY__TUNING_HEAD LINE("another machine", "x", "1"));
     open_store(&f);
     assert_null(gantry__tuning_store_find(&f.store, "A", "x"));
+    assert_null(gantry__tuning_store_find(&f.store, "A", "x"));
+    assert_int_equal(f.log.count, 1);
     assert_int_equal(log_lines_with(&f.log, path, "line 2: x was measured on \"another machine\""), 1);
     assert_int_equal(f.log.levels[0], GANTRY_LEVEL_INFO);
     close_store(&f);
