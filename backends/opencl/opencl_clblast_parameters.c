@@ -300,8 +300,8 @@ static void apply(gantry_backend_device_t *device, const gantry__clblast_row_t *
     native = device->instance->clblast.override_parameters(device->record->device, kernel, row->precision, count,
                                                            (const char **)(uintptr_t)names, row->values);
     gantry__host_log(device->host, native == 0 ? GANTRY_LOG_DEBUG : GANTRY_LOG_WARNING,
-                       "CLBlast's parameters for %s float%d on \"%.120s\": %s (%d)", kernel, row->precision,
-                       info->hardware_name, native == 0 ? "set" : "refused by CLBlast", native);
+                     "CLBlast's parameters for %s float%d on \"%.120s\": %s (%d)", kernel, row->precision,
+                     info->hardware_name, native == 0 ? "set" : "refused by CLBlast", native);
 }
 
 void gantry__clblast_rows_apply(gantry_backend_device_t *device) {

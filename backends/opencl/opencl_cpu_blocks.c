@@ -25,9 +25,8 @@ static const struct {
 static const char *read_size(const char *word, gantry__opencl_cpu_blocks_t *blocks, unsigned *seen) {
     size_t name = strcspn(word, "= ");
     char *end = NULL;
-    unsigned long value = word[name] == '=' && word[name + 1] >= '0' && word[name + 1] <= '9'
-                              ? strtoul(word + name + 1, &end, 10)
-                              : 0;
+    unsigned long value =
+        word[name] == '=' && word[name + 1] >= '0' && word[name + 1] <= '9' ? strtoul(word + name + 1, &end, 10) : 0;
 
     if (end == NULL || (*end != '\0' && *end != ' ')) {
         return "a word is not NAME=NUMBER";
@@ -73,8 +72,7 @@ int gantry__opencl_cpu_blocks_read(const char *values, gantry__opencl_cpu_blocks
 
 gantry__opencl_cpu_blocks_t gantry__opencl_cpu_blocks_find(const gantry_host_t *host, const gantry_device_info_t *info,
                                                            int32_t dtype) {
-    const char *what =
-        dtype == GANTRY_K_FLOAT64 ? "opencl.cpu_matmul.float64" : "opencl.cpu_matmul.float32";
+    const char *what = dtype == GANTRY_K_FLOAT64 ? "opencl.cpu_matmul.float64" : "opencl.cpu_matmul.float32";
     gantry__opencl_cpu_blocks_t blocks = GANTRY__OPENCL_CPU_BLOCKS;
     gantry_tuning_t record;
     char reason[192];

@@ -222,8 +222,7 @@ static gantry_status_t make_folder(const gantry__tuning_store_t *store) {
 }
 
 static gantry_status_t rewrite(const gantry__tuning_store_t *store, change_t *change) {
-    if (!store->path)
-        return gantry__fail(GANTRY_FAILED_PRECONDITION, "there is no tuning file: %s", store->no_path);
+    if (!store->path) return gantry__fail(GANTRY_FAILED_PRECONDITION, "there is no tuning file: %s", store->no_path);
     GANTRY__TRY(make_folder(store));
     gantry__text_t name;
     int lock = -1;

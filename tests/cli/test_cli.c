@@ -160,7 +160,9 @@ static void memory_chapter_reads_the_same_on_every_backend(void **state) {
     expect_run(2, "$BIN/memory_control --device GPU:99");
     if (!has_opencl) skip();
     expect_run(0, "$BIN/memory_control --device GPU:0 | sed s/GPU/CPU/g | diff - cpu.txt");
-    expect_run(0, "$BIN/memory_control --device GPU:1 | sed -e s/GPU_1/CPU_0/g -e s/GPU:2/CPU:1/g -e s/GPU:1/CPU:0/g | diff - cpu.txt");
+    expect_run(0,
+               "$BIN/memory_control --device GPU:1 | sed -e s/GPU_1/CPU_0/g -e s/GPU:2/CPU:1/g -e s/GPU:1/CPU:0/g | "
+               "diff - cpu.txt");
 }
 
 /* ---- the language identifier ---- */

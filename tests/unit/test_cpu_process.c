@@ -53,7 +53,8 @@ static int product_is_right(gantry_scope_t *scope, int side) {
     size_t bytes = (size_t)side * (size_t)side * sizeof *a;
     int wrong = !a || !c;
     for (int i = 0; !wrong && i < side * side; ++i) a[i] = (float)(i * 7919 % 33 - 16) / 8;
-    const gantry_tensor_t *x = wrong ? NULL : gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(side, side), a, bytes);
+    const gantry_tensor_t *x =
+        wrong ? NULL : gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(side, side), a, bytes);
     const gantry_tensor_t *z = x ? gantry_matmul(scope, x, x, NULL) : NULL;
     if (!z || gantry_tensor_read(z, c, bytes) != GANTRY_OK) wrong = tell("product");
     for (int look = 0; !wrong && look < 500; ++look) {
@@ -211,9 +212,10 @@ static void expect_case(const case_t *c) {
     if (WIFEXITED(ended) && WEXITSTATUS(ended) == SKIPPED) {
         print_message("skipped: libgomp.so.1 is not here\n");
     } else if (!WIFEXITED(ended) || WEXITSTATUS(ended) != 0) {
-        fail_msg("simd %s, matmul %s, %s, %s, %d threads: %s %d", c->simd ? c->simd : "best", c->matmul ? c->matmul : "auto",
-                 c->on_one_core ? "one core" : "all cores", c->beside_openmp ? "beside OpenMP" : "alone", c->threads,
-                 WIFEXITED(ended) ? "exit" : "signal", WIFEXITED(ended) ? WEXITSTATUS(ended) : WTERMSIG(ended));
+        fail_msg("simd %s, matmul %s, %s, %s, %d threads: %s %d", c->simd ? c->simd : "best",
+                 c->matmul ? c->matmul : "auto", c->on_one_core ? "one core" : "all cores",
+                 c->beside_openmp ? "beside OpenMP" : "alone", c->threads, WIFEXITED(ended) ? "exit" : "signal",
+                 WIFEXITED(ended) ? WEXITSTATUS(ended) : WTERMSIG(ended));
     }
 }
 

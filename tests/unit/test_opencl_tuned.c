@@ -80,9 +80,9 @@ static void sizes_are_read_or_refused_with_a_reason(void **state) {
 
 /* The least, the most, and what divides nothing. */
 static void odd_sizes_give_right_products(void **state) {
-    static const char *const odd[] = {
-        "depth=16 rows=4 columns=16 direct=0", "depth=4096 rows=1024 columns=16384 direct=1024",
-        "depth=17 rows=5 columns=17 direct=1", "depth=100 rows=1000 columns=33 direct=3"};
+    static const char *const odd[] = {"depth=16 rows=4 columns=16 direct=0",
+                                      "depth=4096 rows=1024 columns=16384 direct=1024",
+                                      "depth=17 rows=5 columns=17 direct=1", "depth=100 rows=1000 columns=33 direct=3"};
     static const int64_t shapes[][3] = {{300, 257, 97}, {31, 300, 130}, {700, 260, 6}, {3, 900, 800},
                                         {1, 600, 500},  {65, 65, 65},   {40, 2100, 9}};
 
@@ -133,7 +133,8 @@ static void clblast_takes_records_unless_a_file_is_named(void **state) {
         {"clblast.xgemm.float32", "KWG=3", "clblast.xgemm.float32 is not used: GEMMK is missing"},
         {"clblast.xgemm.float32", "", "clblast.xgemm.float32 is not used: GEMMK is missing"},
         {"clblast.xgemm.float32",
-         "GEMMK=0 KREG=1 KWG=8192 KWI=2 MDIMA=8 MDIMC=8 MWG=256 NDIMB=8 NDIMC=8 NWG=256 SA=1 SB=1 STRM=0 STRN=0 VWM=1 VWN=1",
+         "GEMMK=0 KREG=1 KWG=8192 KWI=2 MDIMA=8 MDIMC=8 MWG=256 NDIMB=8 NDIMC=8 NWG=256 SA=1 SB=1 STRM=0 STRN=0 VWM=1 "
+         "VWN=1",
          "are left out: they take more"},
     };
 

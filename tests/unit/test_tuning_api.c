@@ -153,8 +153,9 @@ static void host_service_finds_the_devices_record(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(records_are_put_listed_and_removed), TEST(name_says_what_decides_speed), TEST(wrong_arguments_are_refused),
-        TEST(without_a_file_calls_say_why),       TEST(host_service_finds_the_devices_record),
+        TEST(records_are_put_listed_and_removed),    TEST(name_says_what_decides_speed),
+        TEST(wrong_arguments_are_refused),           TEST(without_a_file_calls_say_why),
+        TEST(host_service_finds_the_devices_record),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -165,7 +165,7 @@ static void wrong_lines_are_passed_over_and_told_once(void **state) {
     fixture_t f;
     (void)state;
     write_file(GANTRY__TUNING_HEAD "garbage\n" LINE("A", "x", "1") TIME "\tA\tBAD\t1\n" LINE("A", "y", "2") TIME
-                                                                                        "\tA\tx\tcut off");
+               "\tA\tx\tcut off");
     open_store(&f);
     assert_string_equal(gantry__tuning_store_find(&f.store, "A", "x")->values, "1");
     assert_string_equal(gantry__tuning_store_find(&f.store, "A", "y")->values, "2");
@@ -199,7 +199,9 @@ static void many_wrong_lines_are_counted(void **state) {
 }
 
 static void foreign_files_are_not_read_and_not_written(void **state) {
-    static const char *const texts[] = {"gantry tuning 2\nanything", "#!/bin/sh\nexit 0\n", "\x7f" "ELF"};
+    static const char *const texts[] = {"gantry tuning 2\nanything", "#!/bin/sh\nexit 0\n",
+                                        "\x7f"
+                                        "ELF"};
     static const char *const reasons[] = {"version 2, version 1 is read", "no tuning file", "no tuning file"};
     (void)state;
     for (size_t i = 0; i < 3; ++i) {

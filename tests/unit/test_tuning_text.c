@@ -140,8 +140,10 @@ static void any_bytes_are_read_within_their_bounds(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(record_is_read_in_its_parts),     cmocka_unit_test(wrong_line_has_its_reason),
-        cmocka_unit_test(too_long_fields_are_wrong),       cmocka_unit_test(head_tells_our_files_from_others),
+        cmocka_unit_test(record_is_read_in_its_parts),
+        cmocka_unit_test(wrong_line_has_its_reason),
+        cmocka_unit_test(too_long_fields_are_wrong),
+        cmocka_unit_test(head_tells_our_files_from_others),
         cmocka_unit_test(any_bytes_are_read_within_their_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,8 +98,7 @@ static bool has_clblast(const tune_t *tune) {
 }
 
 void tune_clblast(tune_t *tune) {
-    search_t search = {.tune = tune,
-                       .side = strcmp(tune->details.type, "CPU") == 0 ? PROCESSOR_SIDE : CARD_SIDE};
+    search_t search = {.tune = tune, .side = strcmp(tune->details.type, "CPU") == 0 ? PROCESSOR_SIDE : CARD_SIDE};
     const tune_shape_t shape = {search.side, search.side, search.side};
     if (!has_clblast(tune)) return;
     if (!tune_matrices_init(&search.matrices, &shape, 1)) {
