@@ -176,48 +176,6 @@ static void describe_platform(gantry_backend_instance_t *instance)
     }
 }
 
-static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_t **out_instance)
-{
-    gantry_backend_instance_t *instance = host->reallocate(host->self, NULL, 0, sizeof *instance);
-    int32_t status;
-
-    *out_instance = NULL;
-    if (instance == NULL) {
-        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "No memory for the CPU backend (%zu bytes)",
-                                sizeof *instance);
-    }
-    memset(instance, 0, sizeof *instance);
-    instance->host = host;
-    gantry__cpu_machine_identity("", &instance->identity);
-    instance->cores = gantry__cpu_machine_cores("", affinity_cores());
-    instance->total_bytes = physical_bytes();
-    instance->simd_level = wanted_level(host);
-    describe_platform(instance);
-    status = collect_kernels(instance);
-    if (status != GANTRY_K_OK) {
-        goto fail;
-    }
-    status = gantry__cpu_pool_create(host, wanted_threads(host, instance->cores), &instance->pool);
-    if (status != GANTRY_K_OK) {
-        goto fail;
-    }
-    status = gantry__cpu_blas_create(host, instance->simd_level, &instance->blas);
-    if (status != GANTRY_K_OK) {
-        goto fail;
-    }
-    *out_instance = instance;
-    return GANTRY_K_OK;
-fail:
-    close_instance(instance);
-    return status;
-}
-
-static uint32_t device_count(gantry_backend_instance_t *instance)
-{
-    (void)instance;
-    return 1;
-}
-
 static uint32_t vector_width(int level)
 {
     return 4u << level;
@@ -267,6 +225,53 @@ static int32_t device_info(gantry_backend_instance_t *instance, uint32_t index, 
         memcpy(out_info, &info, size);
     }
     return status;
+}
+
+static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_t **out_instance)
+{
+    gantry_backend_instance_t *instance = host->reallocate(host->self, NULL, 0, sizeof *instance);
+    gantry_device_info_t info = {.struct_size = sizeof info};
+    uint32_t threads;
+    int32_t status;
+
+    *out_instance = NULL;
+    if (instance == NULL) {
+        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "No memory for the CPU backend (%zu bytes)",
+                                sizeof *instance);
+    }
+    memset(instance, 0, sizeof *instance);
+    instance->host = host;
+    gantry__cpu_machine_identity("", &instance->identity);
+    instance->cores = gantry__cpu_machine_cores("", affinity_cores());
+    instance->total_bytes = physical_bytes();
+    instance->simd_level = wanted_level(host);
+    describe_platform(instance);
+    status = collect_kernels(instance);
+    if (status != GANTRY_K_OK) {
+        goto fail;
+    }
+    threads = wanted_threads(host, instance->cores);
+    status = gantry__cpu_pool_create(host, threads, &instance->pool);
+    if (status != GANTRY_K_OK) {
+        goto fail;
+    }
+    status = gantry__cpu_blas_create(host, instance->simd_level, &instance->blas);
+    if (status != GANTRY_K_OK) {
+        goto fail;
+    }
+    device_info(instance, 0, &info);
+    gantry__cpu_blas_set_device(instance->blas, &info, threads);
+    *out_instance = instance;
+    return GANTRY_K_OK;
+fail:
+    close_instance(instance);
+    return status;
+}
+
+static uint32_t device_count(gantry_backend_instance_t *instance)
+{
+    (void)instance;
+    return 1;
 }
 
 static int32_t device_open(gantry_backend_instance_t *instance, uint32_t index, gantry_backend_device_t **out_device)

@@ -25,7 +25,7 @@ struct gantry_backend_instance_t {
     uint64_t total_bytes;
     gantry__cpu_identity_t identity;
     char platform_version[96];
-    char libraries[320];
+    char libraries[800];
     const gantry_kernel_def_t **kernels; /* of all families */
     uint32_t kernel_count;
 };

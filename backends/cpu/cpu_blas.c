@@ -1,18 +1,20 @@
 /* Debian's oneDNN brings libgomp, whose threads would stand beside ours; so each of our threads calls it for its own
  * stripe of C and asks libgomp, for that thread and that call only, for one thread. OpenBLAS's number of threads is one
- * setting for the whole process: it is set to 1 unless the process had loaded OpenBLAS before us, whose owner then
- * decides. */
+ * setting for the whole process: it is set to 1, and the threads that loading it made are ended, unless the process had
+ * loaded OpenBLAS before us, whose owner then decides. */
 #define _GNU_SOURCE
 #include "cpu/cpu_blas.h"
 
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cpu/cpu_simd.h"
+#include "cpu/cpu_tuned.h"
 #include "portable/kernel_types.h"
 
 typedef int (*dnnl_sgemm_fn)(char transpose_a, char transpose_b, int64_t m, int64_t n, int64_t k, float alpha,
@@ -22,21 +24,62 @@ typedef void (*cblas_sgemm_fn)(int order, int transpose_a, int transpose_b, int 
                                const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
 typedef void (*set_threads_fn)(int count);
 typedef int (*get_threads_fn)(void);
+typedef int (*shutdown_fn)(void);
 
 enum { CHOICE_AUTO = 0, CHOICE_ONEDNN, CHOICE_OPENBLAS, CHOICE_OWN };
+
+#define CLASSES GANTRY_CPU_PRODUCT_CLASSES
+#define SMALL_MULTIPLICATIONS (INT64_C(224) * 224 * 224)
+#define MIDDLE_MULTIPLICATIONS (INT64_C(896) * 896 * 896)
+#define THIN_SIDE 32
+
+/* One library, tried at most once. */
+typedef struct {
+    int is_tried;
+    int is_usable;
+    char text[96]; /* its name with the file's, or why it cannot be used */
+} library_t;
 
 struct gantry__cpu_blas_t {
     const gantry_host_t *host;
     int choice;
     int simd_level;
-    atomic_int serving; /* -1: not opened yet */
+    gantry_device_info_t info; /* struct_size 0: records are not looked up */
+    uint32_t threads;
     pthread_mutex_t lock;
+    atomic_int is_looked_up; /* tuned is constant from then on, */
+    gantry__cpu_tuned_t tuned[CLASSES];
+    atomic_int is_open; /* and what is below from then on */
+    int serving[CLASSES];
+    library_t libraries[3]; /* by GANTRY_CPU_BLAS_... */
     dnnl_sgemm_fn dnnl_sgemm;
     set_threads_fn set_threads; /* libgomp's, NULL when oneDNN has another runtime */
     get_threads_fn get_threads;
     cblas_sgemm_fn cblas_sgemm;
-    char description[256];
+    char before[640]; /* listed until it is open; "": not written yet */
+    char description[640];
 };
+
+/* ---- classes ---- */
+
+int gantry__cpu_product_class(int64_t m, int64_t n, int64_t k)
+{
+    int64_t multiplications = m * n * k;
+    if (m < THIN_SIDE || n < THIN_SIDE) {
+        return GANTRY_CPU_PRODUCT_THIN;
+    }
+    return multiplications <= SMALL_MULTIPLICATIONS    ? GANTRY_CPU_PRODUCT_SMALL
+           : multiplications <= MIDDLE_MULTIPLICATIONS ? GANTRY_CPU_PRODUCT_MIDDLE
+                                                       : GANTRY_CPU_PRODUCT_LARGE;
+}
+
+const char *gantry__cpu_product_name(int product_class)
+{
+    static const char *const names[CLASSES] = {"thin", "small", "middle", "large"};
+    return names[product_class];
+}
+
+/* ---- create ---- */
 
 static int parse_choice(const char *text)
 {
@@ -72,7 +115,8 @@ int32_t gantry__cpu_blas_create(const gantry_host_t *host, int simd_level, gantr
         }
         blas->choice = CHOICE_AUTO;
     }
-    atomic_init(&blas->serving, -1);
+    atomic_init(&blas->is_looked_up, 0);
+    atomic_init(&blas->is_open, 0);
     if (pthread_mutex_init(&blas->lock, NULL) != 0) {
         host->reallocate(host->self, blas, sizeof *blas, 0);
         return host->set_error(host->self, GANTRY_K_RESOURCE_EXHAUSTED, "errno", 0,
@@ -80,6 +124,12 @@ int32_t gantry__cpu_blas_create(const gantry_host_t *host, int simd_level, gantr
     }
     *out_blas = blas;
     return GANTRY_K_OK;
+}
+
+void gantry__cpu_blas_set_device(gantry__cpu_blas_t *blas, const gantry_device_info_t *info, uint32_t threads)
+{
+    blas->info = *info;
+    blas->threads = threads;
 }
 
 void gantry__cpu_blas_release(gantry__cpu_blas_t *blas)
@@ -90,6 +140,8 @@ void gantry__cpu_blas_release(gantry__cpu_blas_t *blas)
     }
 }
 
+/* ---- libraries ---- */
+
 /* POSIX lets a data pointer carry a function; C does not: the bytes are copied. */
 static int find_symbol(void *library, const char *name, void *out_function, size_t size)
 {
@@ -98,7 +150,7 @@ static int find_symbol(void *library, const char *name, void *out_function, size
     return symbol != NULL;
 }
 
-static int open_onednn(gantry__cpu_blas_t *blas)
+static int open_onednn(gantry__cpu_blas_t *blas, library_t *out)
 {
     static const char *const names[] = {"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -107,112 +159,260 @@ static int open_onednn(gantry__cpu_blas_t *blas)
             continue;
         }
         if (!find_symbol(library, "dnnl_sgemm", &blas->dnnl_sgemm, sizeof blas->dnnl_sgemm)) {
-            snprintf(blas->description, sizeof blas->description, "%s lacks dnnl_sgemm", names[i]);
+            snprintf(out->text, sizeof out->text, "%s lacks dnnl_sgemm", names[i]);
             return 0;
         }
         if (!find_symbol(library, "omp_set_num_threads", &blas->set_threads, sizeof blas->set_threads) ||
             !find_symbol(library, "omp_get_max_threads", &blas->get_threads, sizeof blas->get_threads)) {
             blas->set_threads = NULL;
         }
-        snprintf(blas->description, sizeof blas->description, "oneDNN (%s)", names[i]);
+        snprintf(out->text, sizeof out->text, "oneDNN (%s)", names[i]);
         return 1;
     }
-    snprintf(blas->description, sizeof blas->description, "libdnnl.so.3 and libdnnl.so.2 not found");
+    snprintf(out->text, sizeof out->text, "libdnnl.so.3 and libdnnl.so.2 not found");
     return 0;
 }
 
-static int open_openblas(gantry__cpu_blas_t *blas)
+/* OpenBLAS with threads of its own makes one for each core when it is loaded. Its own way to end them, which it goes before
+ * every fork, leaves it able to make them again should somebody else ask for them. */
+static void use_one_thread(void *library)
+{
+    enum { OWN_THREADS = 1 };
+    set_threads_fn set_threads;
+    get_threads_fn get_parallel;
+    shutdown_fn shut_down;
+    if (find_symbol(library, "openblas_set_num_threads", &set_threads, sizeof set_threads)) {
+        set_threads(1);
+    }
+    if (find_symbol(library, "openblas_get_parallel", &get_parallel, sizeof get_parallel) &&
+        find_symbol(library, "blas_thread_shutdown_", &shut_down, sizeof shut_down) && get_parallel() == OWN_THREADS) {
+        shut_down();
+    }
+}
+
+static int open_openblas(gantry__cpu_blas_t *blas, library_t *out)
 {
     static const char *const names[] = {"libopenblas.so.0", "libopenblas.so"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         void *before = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
         void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-        set_threads_fn set_threads = NULL;
         if (library == NULL) {
             continue;
         }
         if (!find_symbol(library, "cblas_sgemm", &blas->cblas_sgemm, sizeof blas->cblas_sgemm)) {
-            snprintf(blas->description, sizeof blas->description, "%s lacks cblas_sgemm", names[i]);
+            snprintf(out->text, sizeof out->text, "%s lacks cblas_sgemm", names[i]);
             return 0;
         }
-        if (before == NULL && find_symbol(library, "openblas_set_num_threads", &set_threads, sizeof set_threads)) {
-            set_threads(1);
+        if (before == NULL) {
+            use_one_thread(library);
         }
-        snprintf(blas->description, sizeof blas->description, "OpenBLAS (%s)", names[i]);
+        snprintf(out->text, sizeof out->text, "OpenBLAS (%s)", names[i]);
         return 1;
     }
-    snprintf(blas->description, sizeof blas->description, "libopenblas.so.0 not found");
+    snprintf(out->text, sizeof out->text, "libopenblas.so.0 not found");
     return 0;
 }
 
-/* Puts " for float32 products: why" behind the library's name, or tells why our own loops serve. */
-static int describe(gantry__cpu_blas_t *blas, int serving, const char *why)
+static int is_usable(gantry__cpu_blas_t *blas, int library)
 {
-    char found[128];
-    snprintf(found, sizeof found, "%.120s", blas->description);
-    if (serving == GANTRY_CPU_BLAS_OWN) {
-        snprintf(blas->description, sizeof blas->description, "matrix products: own (%s%s%s)", found,
-                 found[0] != '\0' ? "; " : "", why);
-    } else {
-        snprintf(blas->description, sizeof blas->description,
-                 "matrix products: %s for large float32 ones (%s), own for the rest", found, why);
+    library_t *wanted = &blas->libraries[library];
+    if (!wanted->is_tried) {
+        wanted->is_tried = 1;
+        wanted->is_usable = library == GANTRY_CPU_BLAS_OWN      ? 1
+                            : library == GANTRY_CPU_BLAS_ONEDNN ? open_onednn(blas, wanted)
+                                                                : open_openblas(blas, wanted);
     }
-    return serving;
+    return wanted->is_usable;
 }
 
-static int open_choice(gantry__cpu_blas_t *blas)
+/* ---- who serves ---- */
+
+static int is_tuned(const gantry__cpu_tuned_t *tuned)
 {
-    switch (blas->choice) {
-    case CHOICE_OWN:
-        return describe(blas, GANTRY_CPU_BLAS_OWN, "GANTRY_CPU_MATMUL=own");
-    case CHOICE_ONEDNN:
-        return describe(blas, open_onednn(blas) ? GANTRY_CPU_BLAS_ONEDNN : GANTRY_CPU_BLAS_OWN,
-                        "GANTRY_CPU_MATMUL=onednn");
-    case CHOICE_OPENBLAS:
-        return describe(blas, open_openblas(blas) ? GANTRY_CPU_BLAS_OPENBLAS : GANTRY_CPU_BLAS_OWN,
-                        "GANTRY_CPU_MATMUL=openblas");
-    default:
-        if (open_onednn(blas)) {
-            return describe(blas, GANTRY_CPU_BLAS_ONEDNN, "found first");
+    for (int i = 0; i < CLASSES; i++) {
+        if (tuned[i].use >= 0) {
+            return 1;
         }
-        if (blas->simd_level > GANTRY_CPU_BASE) {
-            return describe(blas, GANTRY_CPU_BLAS_OWN, "loops for this instruction set");
-        }
-        return describe(blas, open_openblas(blas) ? GANTRY_CPU_BLAS_OPENBLAS : GANTRY_CPU_BLAS_OWN, "no oneDNN");
     }
+    return 0;
 }
 
-int gantry__cpu_blas_open(gantry__cpu_blas_t *blas)
+/* The host is asked without a lock of ours: it may log. */
+static void look_up(gantry__cpu_blas_t *blas)
 {
-    int serving = atomic_load_explicit(&blas->serving, memory_order_acquire);
-    if (serving >= 0) {
-        return serving;
+    gantry__cpu_tuned_t tuned[CLASSES];
+    if (atomic_load_explicit(&blas->is_looked_up, memory_order_acquire)) {
+        return;
+    }
+    memset(tuned, 0, sizeof tuned);
+    for (int i = 0; i < CLASSES; i++) {
+        tuned[i].use = -1;
+        if (blas->choice == CHOICE_AUTO && blas->info.struct_size != 0) {
+            gantry__cpu_tuned_find(blas->host, &blas->info, blas->threads, i, &tuned[i]);
+        }
     }
     pthread_mutex_lock(&blas->lock);
-    serving = atomic_load_explicit(&blas->serving, memory_order_relaxed);
-    if (serving < 0) {
-        serving = open_choice(blas);
-        atomic_store_explicit(&blas->serving, serving, memory_order_release);
+    if (!atomic_load_explicit(&blas->is_looked_up, memory_order_relaxed)) {
+        memcpy(blas->tuned, tuned, sizeof tuned);
+        atomic_store_explicit(&blas->is_looked_up, 1, memory_order_release);
     }
     pthread_mutex_unlock(&blas->lock);
-    return serving;
+}
+
+/* For a class that nothing was measured of. */
+static int choose_by_rule(gantry__cpu_blas_t *blas, const char **out_why)
+{
+    static const char *const options[] = {NULL, "GANTRY_CPU_MATMUL=onednn", "GANTRY_CPU_MATMUL=openblas",
+                                          "GANTRY_CPU_MATMUL=own"};
+    *out_why = options[blas->choice];
+    switch (blas->choice) {
+    case CHOICE_OWN:
+        return GANTRY_CPU_BLAS_OWN;
+    case CHOICE_ONEDNN:
+        return is_usable(blas, GANTRY_CPU_BLAS_ONEDNN) ? GANTRY_CPU_BLAS_ONEDNN : GANTRY_CPU_BLAS_OWN;
+    case CHOICE_OPENBLAS:
+        return is_usable(blas, GANTRY_CPU_BLAS_OPENBLAS) ? GANTRY_CPU_BLAS_OPENBLAS : GANTRY_CPU_BLAS_OWN;
+    default:
+        if (is_usable(blas, GANTRY_CPU_BLAS_ONEDNN)) {
+            *out_why = "found first; not measured, `gantry tune` measures";
+            return GANTRY_CPU_BLAS_ONEDNN;
+        }
+        if (blas->simd_level > GANTRY_CPU_BASE) {
+            *out_why = "loops for this instruction set; not measured, `gantry tune` measures";
+            return GANTRY_CPU_BLAS_OWN;
+        }
+        *out_why = "no oneDNN; not measured, `gantry tune` measures";
+        return is_usable(blas, GANTRY_CPU_BLAS_OPENBLAS) ? GANTRY_CPU_BLAS_OPENBLAS : GANTRY_CPU_BLAS_OWN;
+    }
+}
+
+/* ---- the line for listings ---- */
+
+static void append(char *text, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static void append(char *text, size_t bytes, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, bytes - used, format, arguments);
+    va_end(arguments);
+}
+
+/* What the libraries tried say of themselves. */
+static void describe_libraries(const gantry__cpu_blas_t *blas, char *text, size_t bytes)
+{
+    for (int i = GANTRY_CPU_BLAS_ONEDNN; i <= GANTRY_CPU_BLAS_OPENBLAS; i++) {
+        if (blas->libraries[i].is_tried) {
+            append(text, bytes, "; %s", blas->libraries[i].text);
+        }
+    }
+}
+
+/* One rule for all classes. */
+static void describe_rule(gantry__cpu_blas_t *blas, int serving, const char *why)
+{
+    char *text = blas->description;
+    size_t bytes = sizeof blas->description;
+    if (serving == GANTRY_CPU_BLAS_OWN) {
+        append(text, bytes, "matrix products: own (%s", why);
+        describe_libraries(blas, text, bytes);
+        append(text, bytes, ")");
+    } else {
+        append(text, bytes, "matrix products: %s for large float32 ones (%s), own for the rest",
+               blas->libraries[serving].text, why);
+    }
+}
+
+/* "small oneDNN (own 41.5, oneDNN 48.0)", class by class; serving NULL: what the records wish for. */
+static void describe_classes(const gantry__cpu_tuned_t *tuned, const int *serving, char *text, size_t bytes)
+{
+    const char *measured = "";
+    append(text, bytes, "matrix products of float32 in GFLOP/s:");
+    for (int i = 0; i < CLASSES; i++) {
+        int serves = serving != NULL ? serving[i] : tuned[i].use;
+        append(text, bytes, "%s %s ", i > 0 ? "," : "", gantry__cpu_product_name(i));
+        if (tuned[i].use < 0) {
+            append(text, bytes, "%s (not measured)", serves < 0 ? "by rule" : gantry__cpu_blas_name(serves));
+            continue;
+        }
+        append(text, bytes, "%s", gantry__cpu_blas_name(serves));
+        if (tuned[i].figures[0] != '\0') {
+            append(text, bytes, " (%s)", tuned[i].figures);
+        }
+        measured = strcmp(tuned[i].measured, measured) > 0 ? tuned[i].measured : measured;
+    }
+    append(text, bytes, "; measured %s", measured);
+}
+
+static void open_all(gantry__cpu_blas_t *blas)
+{
+    const char *why = "";
+    int has_missing = 0;
+    for (int i = 0; i < CLASSES; i++) {
+        int wish = blas->tuned[i].use;
+        if (wish < 0) {
+            blas->serving[i] = choose_by_rule(blas, &why);
+        } else {
+            blas->serving[i] = is_usable(blas, wish) ? wish : GANTRY_CPU_BLAS_OWN;
+            has_missing |= blas->serving[i] != wish;
+        }
+    }
+    if (!is_tuned(blas->tuned)) {
+        describe_rule(blas, blas->serving[0], why);
+        return;
+    }
+    describe_classes(blas->tuned, blas->serving, blas->description, sizeof blas->description);
+    if (has_missing) {
+        append(blas->description, sizeof blas->description, "; own serves where a library is missing");
+    }
+    describe_libraries(blas, blas->description, sizeof blas->description);
+}
+
+int gantry__cpu_blas_choose(gantry__cpu_blas_t *blas, int64_t m, int64_t n, int64_t k)
+{
+    if (!atomic_load_explicit(&blas->is_open, memory_order_acquire)) {
+        look_up(blas);
+        pthread_mutex_lock(&blas->lock);
+        if (!atomic_load_explicit(&blas->is_open, memory_order_relaxed)) {
+            open_all(blas);
+            atomic_store_explicit(&blas->is_open, 1, memory_order_release);
+        }
+        pthread_mutex_unlock(&blas->lock);
+    }
+    return blas->serving[gantry__cpu_product_class(m, n, k)];
 }
 
 const char *gantry__cpu_blas_library(gantry__cpu_blas_t *blas)
 {
     static const char *const before[] = {
-        "matrix products: oneDNN if found, opened on first need",
+        "matrix products: oneDNN if found, opened on first need; not measured, `gantry tune` measures",
         "matrix products: oneDNN if found (GANTRY_CPU_MATMUL=onednn), opened on first need",
         "matrix products: OpenBLAS if found (GANTRY_CPU_MATMUL=openblas), opened on first need",
         "matrix products: own (GANTRY_CPU_MATMUL=own)"};
-    return atomic_load_explicit(&blas->serving, memory_order_acquire) >= 0 ? blas->description : before[blas->choice];
+    if (atomic_load_explicit(&blas->is_open, memory_order_acquire)) {
+        return blas->description;
+    }
+    look_up(blas);
+    if (!is_tuned(blas->tuned)) {
+        return before[blas->choice];
+    }
+    pthread_mutex_lock(&blas->lock);
+    if (blas->before[0] == '\0') {
+        describe_classes(blas->tuned, NULL, blas->before, sizeof blas->before);
+        append(blas->before, sizeof blas->before, "; libraries are opened on first need");
+    }
+    pthread_mutex_unlock(&blas->lock);
+    return blas->before;
 }
 
-int32_t gantry__cpu_blas_sgemm(gantry__cpu_blas_t *blas, int transpose_a, int transpose_b, int64_t m, int64_t n,
-                               int64_t k, const float *a, int64_t a_stride, const float *b, int64_t b_stride, float *c,
-                               int64_t c_stride)
+/* ---- a product ---- */
+
+int32_t gantry__cpu_blas_sgemm(gantry__cpu_blas_t *blas, int library, int transpose_a, int transpose_b, int64_t m,
+                               int64_t n, int64_t k, const float *a, int64_t a_stride, const float *b,
+                               int64_t b_stride, float *c, int64_t c_stride)
 {
-    if (atomic_load_explicit(&blas->serving, memory_order_acquire) == GANTRY_CPU_BLAS_ONEDNN) {
+    if (library == GANTRY_CPU_BLAS_ONEDNN) {
         int threads = blas->set_threads != NULL ? blas->get_threads() : 1;
         if (threads != 1) {
             blas->set_threads(1);

@@ -189,6 +189,7 @@ static int try_thin(gantry_backend_device_t *device, const gantry__cpu_gemm_t *g
 typedef struct {
     const gantry__cpu_gemm_t *gemm;
     gantry__cpu_blas_t *blas;
+    int library;
     int64_t stripe; /* rows or columns of C */
     int by_rows;
     int32_t codes[MOST_STRIPES];
@@ -207,16 +208,16 @@ static void run_stripes(void *context, int64_t begin, int64_t end)
         int transpose_a = gemm->a_column != 1 || gemm->a_row < gemm->k;
         int transpose_b = gemm->b_column != 1 || gemm->b_row < gemm->n;
         stripes->codes[i] = gantry__cpu_blas_sgemm(
-            stripes->blas, transpose_a, transpose_b, stripes->by_rows ? count : gemm->m,
+            stripes->blas, stripes->library, transpose_a, transpose_b, stripes->by_rows ? count : gemm->m,
             stripes->by_rows ? gemm->n : count, gemm->k, a, transpose_a ? gemm->a_column : gemm->a_row, b,
             transpose_b ? gemm->b_column : gemm->b_row, c, gemm->c_row);
     }
 }
 
 /* Takes a large float32 product when a library serves; a library's refusal leaves it to the blocked way. */
-static int try_library(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm, int parallel)
+static int try_library(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm, int library, int parallel)
 {
-    stripes_t stripes = {.gemm = gemm, .blas = device->blas, .by_rows = gemm->m >= gemm->n};
+    stripes_t stripes = {.gemm = gemm, .blas = device->blas, .library = library, .by_rows = gemm->m >= gemm->n};
     int64_t side = stripes.by_rows ? gemm->m : gemm->n;
     int64_t count = parallel && device->pool != NULL ? (int64_t)gantry__cpu_pool_threads(device->pool) : 1;
     count = least(least(count, MOST_STRIPES), (side + 31) / 32);
@@ -238,10 +239,11 @@ static int64_t multiplications(const gantry__cpu_gemm_t *gemm)
     return gemm->m * gemm->n * gemm->k;
 }
 
-static int wants_library(const gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm, int32_t dtype)
+static int library_for(const gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm, int32_t dtype)
 {
-    return dtype == GANTRY_K_FLOAT32 && device->blas != NULL && multiplications(gemm) >= LIBRARY_MULTIPLICATIONS &&
-           gantry__cpu_blas_open(device->blas) != GANTRY_CPU_BLAS_OWN;
+    return dtype == GANTRY_K_FLOAT32 && device->blas != NULL && multiplications(gemm) >= LIBRARY_MULTIPLICATIONS
+               ? gantry__cpu_blas_choose(device->blas, gemm->m, gemm->n, gemm->k)
+               : GANTRY_CPU_BLAS_OWN;
 }
 
 /* Runs ways that need no memory; 0 when none fits. */
@@ -255,7 +257,8 @@ static int try_without_memory(gantry_backend_device_t *device, const gantry__cpu
     if (try_thin(parallel ? device : NULL, gemm, loops)) {
         return 1;
     }
-    if (wants_library(device, gemm, dtype) && try_library(device, gemm, parallel)) {
+    int library = library_for(device, gemm, dtype);
+    if (library != GANTRY_CPU_BLAS_OWN && try_library(device, gemm, library, parallel)) {
         return 1;
     }
     int64_t a_bytes;

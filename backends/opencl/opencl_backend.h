@@ -13,6 +13,7 @@
 
 #include "opencl/opencl_clblast.h"
 #include "opencl/opencl_clblast_parameters.h"
+#include "opencl/opencl_cpu_blocks.h"
 #include "opencl/opencl_status.h"
 #include "opencl/opencl_symbols.h"
 #include "shared/kernel_list.h"
@@ -72,6 +73,7 @@ struct gantry_backend_device_t {
     const gantry__opencl_record_t *record;
     cl_context context;
     int32_t matmul;          /* resolved: never AUTO */
+    gantry__opencl_cpu_blocks_t cpu_blocks[2]; /* of products of float32 and of float64 where matmul is CPU */
     atomic_int used_clblast; /* its program cache holds the context */
     pthread_mutex_t lock;    /* guards pinned */
     gantry__opencl_pinned_t *pinned;

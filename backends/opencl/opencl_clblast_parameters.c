@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "opencl/opencl_backend.h"
+#include "opencl/opencl_tuned.h"
 
 #define LINE_BYTES 512
 #define MOST_VALUE 65536
@@ -227,9 +228,31 @@ static int is_for(const gantry__clblast_row_t *row, const gantry_device_info_t *
            (strcmp(row->capability, "*") == 0 || strcmp(row->capability, capability) == 0);
 }
 
-/* A file's first row for it, else a shipped one. */
-static int find_row(const gantry__clblast_rows_t *rows, const gantry_device_info_t *info, int kernel, int precision,
-                    gantry__clblast_row_t *out_row) {
+/* The tuning file's record, written as a row. */
+static int find_tuned(const gantry_backend_device_t *device, int kernel, int precision,
+                      gantry__clblast_row_t *out_row) {
+    static const char *const names[KERNELS] = {"xgemm", "gemm_routine"};
+    gantry_tuning_t record;
+    char what[48];
+    char line[LINE_BYTES + 64];
+    char reason[160];
+
+    snprintf(what, sizeof what, "clblast.%s.float%d", names[kernel], precision);
+    if (!gantry__opencl_tuned(device->host, &device->record->info, what, &record)) {
+        return 0;
+    }
+    snprintf(line, sizeof line, "* * float%d %s %s", precision, kernels[kernel].name, record.values);
+    if (gantry__clblast_row_read(line, out_row, reason, sizeof reason)) {
+        return 1;
+    }
+    gantry__opencl_tuned_refuse(device->host, what, &record, reason);
+    return 0;
+}
+
+/* The option's file's first row for it, else what was tuned, else a shipped one. */
+static int find_row(const gantry_backend_device_t *device, int kernel, int precision, gantry__clblast_row_t *out_row) {
+    const gantry__clblast_rows_t *rows = device->instance->clblast_rows;
+    const gantry_device_info_t *info = &device->record->info;
     char reason[160];
 
     for (uint32_t i = 0; rows != NULL && i < rows->count; i++) {
@@ -237,6 +260,9 @@ static int find_row(const gantry__clblast_rows_t *rows, const gantry_device_info
         if (out_row->kernel == kernel && out_row->precision == precision && is_for(out_row, info)) {
             return 1;
         }
+    }
+    if (find_tuned(device, kernel, precision, out_row)) {
+        return 1;
     }
     for (size_t i = 0; i < sizeof shipped / sizeof shipped[0]; i++) {
         if (gantry__clblast_row_read(shipped[i], out_row, reason, sizeof reason) && out_row->kernel == kernel &&
@@ -274,8 +300,8 @@ static void apply(gantry_backend_device_t *device, const gantry__clblast_row_t *
     native = device->instance->clblast.override_parameters(device->record->device, kernel, row->precision, count,
                                                            (const char **)(uintptr_t)names, row->values);
     gantry__host_log(device->host, native == 0 ? GANTRY_LOG_DEBUG : GANTRY_LOG_WARNING,
-                       "CLBlast's parameters for %s float%d on \"%.120s\": %s (%d)", kernel, row->precision,
-                       info->hardware_name, native == 0 ? "set" : "refused by CLBlast", native);
+                     "CLBlast's parameters for %s float%d on \"%.120s\": %s (%d)", kernel, row->precision,
+                     info->hardware_name, native == 0 ? "set" : "refused by CLBlast", native);
 }
 
 void gantry__clblast_rows_apply(gantry_backend_device_t *device) {
@@ -283,7 +309,7 @@ void gantry__clblast_rows_apply(gantry_backend_device_t *device) {
 
     for (int kernel = 0; kernel < KERNELS; kernel++) {
         for (int precision = 32; precision <= 64; precision += 32) {
-            if (find_row(device->instance->clblast_rows, &device->record->info, kernel, precision, &row)) {
+            if (find_row(device, kernel, precision, &row)) {
                 apply(device, &row);
             }
         }

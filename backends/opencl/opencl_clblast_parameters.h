@@ -1,5 +1,5 @@
-/* Tuned parameters for CLBlast: rows that come with Gantry, and those of a file named by
- * GANTRY_OPENCL_CLBLAST_PARAMETERS, which go first.
+/* Tuned parameters for CLBlast: rows of a file named by GANTRY_OPENCL_CLBLAST_PARAMETERS, which go first, then the
+ * tuning file's records, then rows that come with Gantry.
  *
  * A row is a line of words: vendor, compute capability, type, CLBlast's kernel, its parameters in any order. Comments
  * begin with #.

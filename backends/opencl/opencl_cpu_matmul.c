@@ -1,6 +1,6 @@
 /* The host's half of kernels/opencl_cpu_matmul.cl: block sizes, how tiles are shared out, scratch.
  *
- * Block sizes suit a core with 32 KiB or more of first and 512 KiB or more of second cache. A product is cut into
+ * Block sizes are the device's, see opencl_cpu_blocks.h. A product is cut into
  * tiles_m x tiles_n tiles so that each work-item has about the same to do; every cut makes some rows or columns be
  * packed twice, so the cheapest of all cuts is looked for, with packing weighed against the arithmetic. If the
  * transposed product (c' = b' * a') fills the register tile better, that one is computed: only strides change. */
@@ -11,12 +11,8 @@
 
 #include <stdio.h>
 
-#define BLOCK_DEPTH 512                   /* kc: longer blocks mean fewer passes over c */
-#define BLOCK_ROWS 120                    /* mc: the block of a is about 240 KiB of float32 */
-#define BLOCK_COLUMNS 1024                /* nc */
 #define LARGEST_PACKED_BYTES (64 << 20)   /* of all work-items' blocks of b together */
-#define DIRECT_PANELS 24                  /* up to so many panels of a, b is not packed ... */
-#define DIRECT_STRIDE_BYTES 4096          /* ... unless its rows are further apart and used more than twice */
+#define DIRECT_STRIDE_BYTES 4096          /* rows of b further apart and used more than twice are packed */
 #define LEAST_PRODUCTS_PER_ITEM (1 << 21) /* fewer multiplications do not pay for waking another core */
 #define PACK_WEIGHT 20                    /* packing one element costs as much as so many multiplications */
 #define LINE_BYTES 128
@@ -44,6 +40,7 @@ typedef struct plan_t {
     int is_swapped; /* a and b change places */
     int64_t items;
     int64_t item_bytes; /* of one element */
+    gantry__opencl_cpu_blocks_t blocks;
 } plan_t;
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -148,7 +145,7 @@ static int can_be_direct(const plan_t *plan, int64_t rows) {
     const problem_t *q = &plan->problem;
     int64_t panels = ceil_div(rows, plan->tile.mr);
 
-    return q->b_col == 1 && panels <= DIRECT_PANELS &&
+    return q->b_col == 1 && panels <= plan->blocks.direct &&
            (panels <= 2 || q->b_row * plan->item_bytes <= DIRECT_STRIDE_BYTES);
 }
 
@@ -192,21 +189,23 @@ static void choose_blocks(plan_t *plan) {
     int64_t columns = tile_extent(q->n, plan->tile.nr, q->tiles_n);
     int64_t most_columns;
 
-    q->kc = even_block(q->k, 1, BLOCK_DEPTH);
-    q->mc = even_block(rows, plan->tile.mr, BLOCK_ROWS);
+    q->kc = even_block(q->k, 1, plan->blocks.depth);
+    q->mc = even_block(rows, plan->tile.mr, plan->blocks.rows);
     most_columns = LARGEST_PACKED_BYTES / (plan->items * q->kc * item) / plan->tile.nr * plan->tile.nr;
-    most_columns = most_columns < plan->tile.nr ? plan->tile.nr : least(most_columns, BLOCK_COLUMNS);
+    most_columns = most_columns < plan->tile.nr ? plan->tile.nr : least(most_columns, plan->blocks.columns);
     q->nc = even_block(columns, plan->tile.nr, most_columns);
     q->is_direct = can_be_direct(plan, rows);
     q->slot = round_up(q->mc * q->kc + q->nc * q->kc, LINE_BYTES / item);
 }
 
-static void make_plan(const gantry_device_info_t *info, const gantry__opencl_matmul_t *matmul, plan_t *out_plan) {
+static void make_plan(const gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul, plan_t *out_plan) {
+    const gantry_device_info_t *info = call->device_info;
     int64_t products = matmul->batch_count * matmul->m * matmul->n * matmul->k;
     int64_t worth = products / LEAST_PRODUCTS_PER_ITEM;
 
     *out_plan = (plan_t){.tile = gantry__opencl_tile(info, matmul->dtype),
-                         .item_bytes = gantry_k_size(matmul->dtype)};
+                         .item_bytes = gantry_k_size(matmul->dtype),
+                         .blocks = call->device->cpu_blocks[matmul->dtype == GANTRY_K_FLOAT64]};
     set_strides(&out_plan->problem, matmul);
     swap_if_better(out_plan);
     if (worth > 0) { /* another program is not built for little work */
@@ -276,7 +275,7 @@ static int32_t compute(gantry_op_call_t *call) {
     if (gantry__opencl_dots_fit(&matmul)) {
         return gantry__opencl_dots_compute(call, &matmul);
     }
-    make_plan(call->device_info, &matmul, &plan);
+    make_plan(call, &matmul, &plan);
     gantry__opencl_tile_options(&plan.tile, matmul.dtype, options);
     status = call->services->kernel(call, &source, options, "opencl_cpu_matmul", &kernel);
     return status == GANTRY_K_OK ? launch_plan(call, &plan, kernel) : status;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "opencl/opencl_matmul.h"
+#include "portable/kernel_types.h"
 
 #define MOST_PLATFORMS 64
 #define MOST_DEVICES 256 /* of one platform */
@@ -250,6 +251,9 @@ int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t
     device->matmul = resolve_matmul(instance, device->record);
     if (device->matmul == GANTRY__OPENCL_MATMUL_CLBLAST) {
         gantry__clblast_rows_apply(device);
+    } else if (device->matmul == GANTRY__OPENCL_MATMUL_CPU) {
+        device->cpu_blocks[0] = gantry__opencl_cpu_blocks_find(host, &device->record->info, GANTRY_K_FLOAT32);
+        device->cpu_blocks[1] = gantry__opencl_cpu_blocks_find(host, &device->record->info, GANTRY_K_FLOAT64);
     }
     *out_device = device;
     return GANTRY_K_OK;

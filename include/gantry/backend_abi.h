@@ -42,6 +42,7 @@ typedef struct gantry_backend_graph_t gantry_backend_graph_t;
 
 typedef struct gantry_op_call_t gantry_op_call_t;
 typedef struct gantry_kernel_def_t gantry_kernel_def_t;
+typedef struct gantry_device_info_t gantry_device_info_t;
 
 /* ---- memory is named by spans only ---- */
 
@@ -59,6 +60,15 @@ typedef struct gantry_span_t {
 
 enum { GANTRY_LOG_DEBUG = 0, GANTRY_LOG_INFO = 1, GANTRY_LOG_WARNING = 2, GANTRY_LOG_ERROR = 3 };
 
+/* What was measured on a device and kept: see gantry_host_t. */
+typedef struct gantry_tuning_t {
+    uint32_t struct_size; /* the caller's */
+    uint32_t line;        /* of the file it comes from, for messages */
+    const char *values;   /* words apart by single blanks: "depth=512 rows=120" */
+    const char *measured; /* when: "2026-11-22T01:02:03Z" */
+    const char *file;
+} gantry_tuning_t;
+
 typedef struct gantry_host_t {
     uint32_t struct_size;
     uint32_t abi_version; /* the core's */
@@ -71,6 +81,11 @@ typedef struct gantry_host_t {
     void *(*reallocate)(void *self, void *ptr, uint64_t old_bytes, uint64_t new_bytes);
     /* The value of a runtime option or environment variable, "GANTRY_..." names only; NULL when unset. Valid while the instance is open. */
     const char *(*option)(void *self, const char *name);
+    /* optional (a core that has it says so by struct_size). 1 with the record of `what` ("opencl.cpu_matmul.float32") that was measured on such
+     * a device: hardware, platform, driver, compute units and vector width are the same; 0 when there is none. The record comes from a file
+     * that anybody may have written: a backend checks the values before it uses them, and takes its own where they are wrong. Texts are
+     * valid while the instance is open. */
+    int32_t (*tuning)(void *self, const gantry_device_info_t *device, const char *what, gantry_tuning_t *out_tuning);
 } gantry_host_t;
 
 /* ---- devices ---- */
@@ -88,7 +103,7 @@ enum {
 /* Kinds of program text a device accepts. */
 enum { GANTRY_PROGRAM_OPENCL_C = 1 << 0, GANTRY_PROGRAM_CUDA_C = 1 << 1 };
 
-typedef struct gantry_device_info_t {
+struct gantry_device_info_t {
     uint32_t struct_size;
     int32_t type;  /* GANTRY_DEVICE_TYPE_... as the driver reports it; the core decides what a user sees */
     uint32_t flags;
@@ -116,7 +131,7 @@ typedef struct gantry_device_info_t {
     int32_t least_priority;    /* of streams: from this, the least urgent, ... */
     int32_t greatest_priority; /* ... to this, the most urgent and smaller number; both 0: streams have none */
     const char *no_programs;   /* why program_kinds is 0 where programs could be expected, "" otherwise */
-} gantry_device_info_t;
+};
 
 /* ---- memory ---- */
 

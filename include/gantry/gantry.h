@@ -14,6 +14,7 @@
 #include <gantry/scope.h>
 #include <gantry/status.h>
 #include <gantry/tensor.h>
+#include <gantry/tuning.h>
 #include <gantry/types.h>
 #include <gantry/variable.h>
 #include <gantry/version.h>

@@ -5,6 +5,7 @@
 
 #include "backend/builtin.h"
 #include "backend/module.h"
+#include "backend/tuning_key.h"
 
 /* ---- what a backend may call ---- */
 
@@ -31,6 +32,22 @@ static void *host_reallocate(void *self, void *ptr, uint64_t old_bytes, uint64_t
 static const char *host_option(void *self, const char *name) {
     gantry__backend_set_t *set = self;
     return gantry__settings_get(set->settings, name, NULL);
+}
+
+static int32_t host_tuning(void *self, const gantry_device_info_t *device, const char *what,
+                           gantry_tuning_t *out_tuning) {
+    gantry__backend_set_t *set = self;
+    char key[GANTRY__TUNING_DEVICE_BYTES];
+    gantry__tuning_key(device, key);
+    const gantry__tuning_record_t *record = gantry__tuning_store_find(&set->tuning, key, what);
+    if (!record) return 0;
+    gantry_tuning_t all = {.struct_size = out_tuning->struct_size,
+                           .line = record->line,
+                           .values = record->values,
+                           .measured = record->measured,
+                           .file = set->tuning.path};
+    memcpy(out_tuning, &all, out_tuning->struct_size < sizeof all ? out_tuning->struct_size : sizeof all);
+    return 1;
 }
 
 /* ---- the list ---- */
@@ -160,7 +177,9 @@ gantry_status_t gantry__backend_set_init(gantry__backend_set_t *set, const gantr
                                 .log = host_log,
                                 .set_error = host_set_error,
                                 .reallocate = host_reallocate,
-                                .option = host_option};
+                                .option = host_option,
+                                .tuning = host_tuning};
+    GANTRY__TRY(gantry__tuning_store_init(&set->tuning, heap, log, settings));
     gantry_status_t status = open_all(set, path, only);
     if (status != GANTRY_OK) gantry__backend_set_deinit(set);
     return status;
@@ -171,4 +190,5 @@ void gantry__backend_set_deinit(gantry__backend_set_t *set) {
     gantry__heap_free(set->heap, set->items, set->capacity * sizeof *set->items);
     set->items = NULL;
     set->capacity = 0;
+    gantry__tuning_store_deinit(&set->tuning);
 }

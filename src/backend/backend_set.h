@@ -12,6 +12,7 @@
 #include "base/heap.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/tuning_store.h"
 
 typedef struct gantry__backend_t {
     gantry_backend_state_t state;
@@ -27,6 +28,7 @@ typedef struct gantry__backend_set_t {
     const gantry__heap_t *heap;
     const gantry__log_t *log;
     gantry__settings_t *settings;
+    gantry__tuning_store_t tuning; /* read when a backend asks for a record */
     gantry_host_t host;
     gantry__backend_t *items;
     size_t count, capacity;

@@ -11,14 +11,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/failure.h"
+#include "base/thread.h"
 
 #define TEMPORARY_ATTEMPTS 64
 #define FIRST_READ_BYTES ((size_t)1 << 16)
+#define LOCK_PAUSE_NS 2000000
 #define LONGEST_TRANSFER ((size_t)1 << 30) /* one read or write call; Linux ends them at 2 GiB anyway */
 
 /* ---- failures ---- */
@@ -225,6 +228,41 @@ gantry_status_t gantry__file_write(const char *path, const gantry__file_piece_t 
         return fail_errno("write", path, errno);
     }
     return write_and_rename(path, target, pieces, piece_count, flags);
+}
+
+/* ---- locks ---- */
+
+/* flock: of the open file, so that two threads exclude each other as two processes do. */
+static gantry_status_t take_lock(int fd, const char *path, uint64_t timeout_ns) {
+    const uint64_t start = gantry__now_ns();
+    const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR) return fail_errno("lock", path, errno);
+        if (gantry__now_ns() - start >= timeout_ns) {
+            return gantry__fail(GANTRY_DEADLINE_EXCEEDED, "cannot lock '%s': another holds it since more than %g s",
+                                path, (double)timeout_ns * 1e-9);
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__file_lock(const char *path, uint64_t timeout_ns, int *out_lock) {
+    *out_lock = -1;
+    GANTRY__TRY(check_path("lock a file", path));
+    int fd = open_retrying(path, O_RDWR | O_CREAT | O_NOCTTY, 0666);
+    if (fd < 0) return fail_errno("lock", path, errno);
+    gantry_status_t status = take_lock(fd, path, timeout_ns);
+    if (status == GANTRY_OK) {
+        *out_lock = fd;
+    } else {
+        (void)close(fd);
+    }
+    return status;
+}
+
+void gantry__file_unlock(int lock) {
+    if (lock >= 0) (void)close(lock);
 }
 
 gantry_status_t gantry__file_remove(const char *path) {

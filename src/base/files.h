@@ -36,6 +36,12 @@ enum {
 gantry_status_t gantry__file_write(const char *path, const gantry__file_piece_t *pieces, size_t piece_count,
                                    unsigned flags);
 
+/* Waits until no other holder, of this process or another, has the lock of that name, and takes it; a file of the name is
+ * made and stays. A holder that ends gives its lock back, whatever it ends of. DeadlineExceeded after timeout_ns.
+ * *out_lock is for gantry__file_unlock. */
+gantry_status_t gantry__file_lock(const char *path, uint64_t timeout_ns, int *out_lock);
+void gantry__file_unlock(int lock);
+
 /* OK also when there is no such file. */
 gantry_status_t gantry__file_remove(const char *path);
 

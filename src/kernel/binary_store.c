@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "base/user_folder.h"
 
 #define STORE_MAGIC "GANTRYK1"
 #define STORE_LARGEST ((size_t)256 << 20)
@@ -24,27 +25,12 @@ typedef struct header_t {
 
 _Static_assert(sizeof(header_t) == 40, "the header is written as it is");
 
-static char *default_folder(const gantry__heap_t *heap, gantry__settings_t *settings) {
-    const char *cache = gantry__settings_get(settings, "XDG_CACHE_HOME", NULL);
-    const char *home = gantry__settings_get(settings, "HOME", NULL);
-    gantry__text_t text;
-    gantry__text_init(&text, heap);
-    if (cache && *cache == '/') {
-        gantry__text_append(&text, "%s/gantry/kernels", cache);
-    } else if (home && *home == '/') {
-        gantry__text_append(&text, "%s/.cache/gantry/kernels", home);
-    }
-    char *folder = text.length > 0 && !text.failed ? gantry__heap_strdup(heap, gantry__text_get(&text)) : NULL;
-    gantry__text_deinit(&text);
-    return folder;
-}
-
 gantry_status_t gantry__binary_store_init(gantry__binary_store_t *store, const gantry__heap_t *heap,
                                           const gantry__log_t *log, gantry__settings_t *settings, const char *option) {
     *store = (gantry__binary_store_t){.heap = heap, .log = log};
     const char *wanted = option ? option : gantry__settings_get(settings, "GANTRY_KERNEL_CACHE", NULL);
     if (wanted && !*wanted) return GANTRY_OK;
-    store->folder = wanted ? gantry__heap_strdup(heap, wanted) : default_folder(heap, settings);
+    store->folder = wanted ? gantry__heap_strdup(heap, wanted) : gantry__user_folder(heap, settings, "kernels");
     if (store->folder && gantry__directory_make(store->folder) != GANTRY_OK) {
         gantry__log(log, GANTRY_LEVEL_WARNING, "Program binaries are not kept: %s", gantry__message());
         gantry__binary_store_deinit(store);

@@ -2,60 +2,13 @@
  * names GPUs here, unless GANTRY_TEST_ALLOW_NO_OPENCL is set. */
 #define _XOPEN_SOURCE 700
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "cli_case.h"
 
-#include <cmocka.h>
+#include <math.h>
 
 #include <cjson/cJSON.h>
 
-static char output[1 << 20];
-static char folder[64];
 static bool has_opencl;
-
-/* Runs a shell line in the tests' folder; {bin} stands for the programs' folder. Both streams go to output. */
-static int run(const char *format, ...) {
-    char line[4096], command[4200];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    (void)snprintf(command, sizeof command, "cd %s && BIN=%s && { %s; } 2>&1", folder, GANTRY_BIN, line);
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    size_t size = fread(output, 1, sizeof output - 1, pipe);
-    output[size] = '\0';
-    int status = pclose(pipe);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-}
-
-static void expect_run(int code, const char *line) {
-    int got = run("%s", line);
-    if (got != code) fail_msg("%s: exit %d, not %d\n%s", line, got, code, output);
-}
-
-static void expect_in_output(const char *text) {
-    if (!strstr(output, text)) fail_msg("\"%s\" is not in\n%s", text, output);
-}
-
-static void write_file(const char *name, const char *text) {
-    char path[256];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    (void)fputs(text, file);
-    (void)fclose(file);
-}
 
 /* ---- gantry ---- */
 
@@ -207,7 +160,9 @@ static void memory_chapter_reads_the_same_on_every_backend(void **state) {
     expect_run(2, "$BIN/memory_control --device GPU:99");
     if (!has_opencl) skip();
     expect_run(0, "$BIN/memory_control --device GPU:0 | sed s/GPU/CPU/g | diff - cpu.txt");
-    expect_run(0, "$BIN/memory_control --device GPU:1 | sed -e s/GPU_1/CPU_0/g -e s/GPU:2/CPU:1/g -e s/GPU:1/CPU:0/g | diff - cpu.txt");
+    expect_run(0,
+               "$BIN/memory_control --device GPU:1 | sed -e s/GPU_1/CPU_0/g -e s/GPU:2/CPU:1/g -e s/GPU:1/CPU:0/g | "
+               "diff - cpu.txt");
 }
 
 /* ---- the language identifier ---- */
@@ -309,11 +264,7 @@ static void missing_word_list_is_named(void **state) {
 int main(void) {
     (void)setenv("POCL_DEVICES", "pthread pthread", 1);
     (void)setenv("GANTRY_OPENCL_CPU", "gpu", 1);
-    static const char *const others[] = {"GANTRY_BACKENDS",      "GANTRY_BACKEND_PATH",   "GANTRY_VISIBLE_DEVICES",
-                                         "CUDA_VISIBLE_DEVICES", "GANTRY_SOFT_PLACEMENT", "GANTRY_LOG_LEVEL"};
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; ++i) (void)unsetenv(others[i]);
-    (void)snprintf(folder, sizeof folder, "/tmp/gantry_cli_XXXXXX");
-    if (!mkdtemp(folder)) return 1;
+    if (open_folder() != 0) return 1;
     has_opencl = run("$BIN/gantry devices") == 0 && strstr(output, "opencl:1");
     if (!has_opencl && !getenv("GANTRY_TEST_ALLOW_NO_OPENCL")) {
         (void)fprintf(stderr,

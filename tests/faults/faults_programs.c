@@ -296,6 +296,45 @@ int faults_program_files(int argc, char **argv) {
     return code;
 }
 
+/* ---- the tuning file ---- */
+
+static bool count_record(void *user, const gantry_tuning_record_t *record) {
+    *(size_t *)user += strcmp(record->values, "use=own own=1") == 0;
+    return true;
+}
+
+/* A product large enough that the CPU backend asks for its record. */
+static int multiply_ones(gantry_runtime_t *runtime, const char *device) {
+    gantry_scope_t *scope = gantry_scope_begin(runtime, device);
+    const gantry_tensor_t *ones = gantry_ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(64, 64));
+    const gantry_tensor_t *sum = gantry_sum(scope, gantry_matmul(scope, ones, ones, NULL), NULL);
+    int code = EXPECT(sum, 64 * 64 * 64);
+    return code | TRY(gantry_scope_end(scope));
+}
+
+int faults_program_tuning(int argc, char **argv) {
+    int code = argc < 3;
+    char setting[1024];
+    size_t count = 0, kept = 0, removed = 0;
+    const gantry_physical_device_t *devices[16];
+    gantry_runtime_t *runtime = NULL;
+    (void)snprintf(setting, sizeof setting, "GANTRY_TUNING_FILE=%s/tuning", argv[2]);
+    const char *const extra[] = {setting, NULL};
+    const gantry_runtime_options_t options = {.struct_size = sizeof options, .extra = extra};
+    (void)gantry_runtime_create(&options, &runtime);
+    code |= TRY(gantry_list_device_views(runtime, 16, devices, &count));
+    for (size_t i = 0; i < count && i < 16; ++i) {
+        code |= TRY(gantry_put_tuning(runtime, devices[i], "cpu.matmul.float32.small.2_threads", "use=own own=1"));
+        code |= TRY(gantry_put_tuning(runtime, devices[i], "opencl.cpu_matmul.float32", "nonsense"));
+    }
+    code |= TRY(gantry_list_tuning(runtime, count_record, &kept));
+    code |= code == 0 && kept == 0 ? 4 : 0;
+    code |= multiply_ones(runtime, argv[1]);
+    code |= TRY(gantry_remove_tuning(runtime, NULL, NULL, &removed));
+    gantry_runtime_release(runtime);
+    return code;
+}
+
 /* ---- every op ---- */
 
 #define OPS 512

@@ -13,6 +13,7 @@ int faults_program_copies(int argc, char **argv);   /* between devices, all poli
 int faults_program_memory(int argc, char **argv);   /* numbers, limits, an out-of-memory that is survived */
 int faults_program_settings(int argc, char **argv); /* listing, describing, configuring */
 int faults_program_files(int argc, char **argv);    /* printing and npy; argv[2] is a folder */
+int faults_program_tuning(int argc, char **argv);   /* records kept, read, used and taken out; argv[2] is a folder */
 int faults_program_ops(int argc, char **argv);      /* the first small case of every eighth op; argv[2]: 0 to 7 */
 int faults_program_saved(
     int argc, char **argv); /* the language identifier: train, save; then load, classify; argv[2] is a folder */

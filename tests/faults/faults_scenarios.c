@@ -54,6 +54,7 @@ const faults_scenario_t faults_scenarios[] = {
     {"memory", faults_program_memory, FAULTS_ON_ALL, {"%d"}},
     {"settings", faults_program_settings, FAULTS_ON_ALL, {"%d"}},
     {"files", faults_program_files, FAULTS_ON_ALL, {"%d", "%t"}},
+    {"tuning", faults_program_tuning, FAULTS_ON_ALL, {"%d", "%t"}},
     {"ops.0", faults_program_ops, FAULTS_ON_ALL, {"%d", "0"}},
     {"ops.1", faults_program_ops, FAULTS_ON_ALL, {"%d", "1"}},
     {"ops.2", faults_program_ops, FAULTS_ON_ALL, {"%d", "2"}},

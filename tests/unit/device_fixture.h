@@ -33,6 +33,7 @@ static inline void device_fixture_clear(void) {
 #undef GANTRY__ENVIRONMENT_ROW
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) (void)unsetenv(names[i]);
+    (void)setenv("GANTRY_TUNING_FILE", "", 1); /* not the user's */
     if (!fake) fake = fake_module_control(FAKE_FILE("fake", "fake"));
     if (!other) other = fake_module_control(FAKE_FILE("other", "other"));
     fake->reset();

@@ -19,7 +19,14 @@ SLOT(gantry_span_t, region, 0);
 SLOT(gantry_span_t, offset_bytes, 8);
 SLOT(gantry_span_t, size_bytes, 16);
 
-SIZE(gantry_host_t, 48);
+SIZE(gantry_tuning_t, 32);
+SLOT(gantry_tuning_t, struct_size, 0);
+SLOT(gantry_tuning_t, line, 4);
+SLOT(gantry_tuning_t, values, 8);
+SLOT(gantry_tuning_t, measured, 16);
+SLOT(gantry_tuning_t, file, 24);
+
+SIZE(gantry_host_t, 56);
 SLOT(gantry_host_t, struct_size, 0);
 SLOT(gantry_host_t, abi_version, 4);
 SLOT(gantry_host_t, self, 8);
@@ -27,6 +34,7 @@ SLOT(gantry_host_t, log, 16);
 SLOT(gantry_host_t, set_error, 24);
 SLOT(gantry_host_t, reallocate, 32);
 SLOT(gantry_host_t, option, 40);
+SLOT(gantry_host_t, tuning, 48);
 
 SIZE(gantry_device_info_t, 168);
 SLOT(gantry_device_info_t, struct_size, 0);

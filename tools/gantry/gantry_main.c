@@ -10,11 +10,13 @@ static const char usage[] =
     "usage: gantry devices [--json] [--opencl-cpu-as-gpu] [--verbose]\n"
     "       gantry settings [--json] [--opencl-cpu-as-gpu]\n"
     "       gantry ops [--json | --markdown]\n"
+    "       gantry tune [--device cpu:0 | opencl:0 ...] [--what NAME] [--seconds N] [--dry-run] [--list | --reset] [--verbose]\n"
     "       gantry version\n"
     "\n"
     "devices   every backend with its state and reason, every device with its names, memory and driver\n"
     "settings  every setting with its value, who set it and what it overruled, of each device where that differs\n"
-    "ops       every op with inputs, attributes and the devices' kernels\n";
+    "ops       every op with inputs, attributes and the devices' kernels\n"
+    "tune      measures for N seconds (60) who multiplies matrices best and with what sizes, and keeps it for later runs\n";
 
 static void log_to_stderr(void *user, gantry_log_level_t level, const char *text) {
     (void)user;
@@ -31,6 +33,11 @@ int main(int argc, char **argv) {
     gantry_runtime_options_t options = {.struct_size = sizeof options};
     gantry_tool_format_t format = GANTRY_TOOL_TEXT;
     const char *command = argc > 1 ? argv[1] : "";
+    if (strcmp(command, "tune") == 0) {
+        const char *refused;
+        int code = gantry_tool_tune(argc - 2, argv + 2, &refused);
+        return refused ? refuse(refused) : code;
+    }
     for (int i = 2; i < argc; ++i) {
         if (strcmp(argv[i], "--json") == 0) {
             format = GANTRY_TOOL_JSON;

@@ -11,5 +11,7 @@ typedef enum gantry_tool_format_t { GANTRY_TOOL_TEXT, GANTRY_TOOL_JSON, GANTRY_T
 int gantry_tool_devices(gantry_runtime_t *runtime, bool json);
 int gantry_tool_settings(gantry_runtime_t *runtime, bool json);
 int gantry_tool_ops(gantry_runtime_t *runtime, gantry_tool_format_t format);
+/* Reads its own options and makes its own runtimes; *out_refused is a word that it does not understand, or NULL. */
+int gantry_tool_tune(int count, char **words, const char **out_refused);
 
 #endif

@@ -1,0 +1,258 @@
+#define _POSIX_C_SOURCE 200809L
+#include "base/tuning_store.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/user_folder.h"
+
+#define LARGEST_FILE ((size_t)4 << 20)
+#define LOCK_TIMEOUT_NS UINT64_C(10000000000)
+#define MOST_WARNINGS 8 /* of lines; the rest is counted */
+
+/* ---- init ---- */
+
+static gantry_status_t choose_path(gantry__tuning_store_t *store, gantry__settings_t *settings) {
+    const char *wanted = gantry__settings_get(settings, "GANTRY_TUNING_FILE", NULL);
+    store->no_path = wanted ? "GANTRY_TUNING_FILE is empty" : "neither XDG_CACHE_HOME nor HOME is an absolute path";
+    if (!wanted) store->path = gantry__user_folder(store->heap, settings, "tuning/records");
+    if (!wanted || !*wanted) return GANTRY_OK;
+    store->path = gantry__heap_strdup(store->heap, wanted);
+    return store->path ? GANTRY_OK : GANTRY_RESOURCE_EXHAUSTED;
+}
+
+gantry_status_t gantry__tuning_store_init(gantry__tuning_store_t *store, const gantry__heap_t *heap,
+                                          const gantry__log_t *log, gantry__settings_t *settings) {
+    *store = (gantry__tuning_store_t){.heap = heap, .log = log};
+    if (gantry__mutex_init(&store->lock) != 0) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
+    gantry_status_t status = choose_path(store, settings);
+    if (status != GANTRY_OK) gantry__mutex_deinit(&store->lock);
+    return status;
+}
+
+static void table_deinit(const gantry__tuning_store_t *store, gantry__tuning_table_t *table) {
+    gantry__heap_free(store->heap, table->records, table->capacity * sizeof *table->records);
+    gantry__heap_free(store->heap, table->bytes, table->size);
+    *table = (gantry__tuning_table_t){0};
+}
+
+void gantry__tuning_store_deinit(gantry__tuning_store_t *store) {
+    table_deinit(store, &store->table);
+    gantry__heap_free_text(store->heap, store->path);
+    store->path = NULL;
+    gantry__mutex_deinit(&store->lock);
+}
+
+/* ---- reading ---- */
+
+/* The part, terminated in place: what follows it is a tab or the line's end. */
+static const char *terminate(char *bytes, gantry__part_t part) {
+    char *text = bytes + (part.bytes - bytes);
+    text[part.length] = '\0';
+    return text;
+}
+
+static gantry_status_t add_record(const gantry__tuning_store_t *store, gantry__tuning_table_t *table,
+                                  const gantry__tuning_line_t *line, uint32_t number) {
+    if (!gantry__heap_grow(store->heap, &table->records, table->count, &table->capacity, sizeof *table->records))
+        return GANTRY_RESOURCE_EXHAUSTED;
+    table->records[table->count++] = (gantry__tuning_record_t){.device = terminate(table->bytes, line->device),
+                                                               .what = terminate(table->bytes, line->what),
+                                                               .values = terminate(table->bytes, line->values),
+                                                               .measured = terminate(table->bytes, line->measured),
+                                                               .line = number};
+    return GANTRY_OK;
+}
+
+/* log NULL: what is wrong was told already. */
+static gantry_status_t read_lines(const gantry__tuning_store_t *store, const gantry__log_t *log, size_t at,
+                                  gantry__tuning_table_t *table) {
+    char reason[GANTRY__TUNING_REASON_BYTES];
+    gantry__tuning_line_t line;
+    size_t wrong = 0;
+    for (uint32_t number = 2; at < table->size; ++number) {
+        gantry__tuning_kind_t kind = gantry__tuning_line_read(table->bytes, table->size, &at, &line, reason);
+        if (kind == GANTRY__TUNING_RECORD) GANTRY__TRY(add_record(store, table, &line, number));
+        if (kind == GANTRY__TUNING_WRONG && log && wrong++ < MOST_WARNINGS)
+            gantry__log(log, GANTRY_LEVEL_WARNING, "Tuning file %s, line %u is passed over: %s", store->path, number,
+                        reason);
+    }
+    if (wrong > MOST_WARNINGS)
+        gantry__log(log, GANTRY_LEVEL_WARNING, "Tuning file %s: %zu more lines are passed over", store->path,
+                    wrong - MOST_WARNINGS);
+    return GANTRY_OK;
+}
+
+/* *out_table is empty after a failure, and when there is no file. */
+static gantry_status_t read_table(const gantry__tuning_store_t *store, const gantry__log_t *log,
+                                  gantry__tuning_table_t *out_table) {
+    char reason[GANTRY__TUNING_REASON_BYTES];
+    size_t at = 0;
+    void *bytes = NULL;
+    *out_table = (gantry__tuning_table_t){0};
+    if (!store->path) return GANTRY_OK;
+    gantry_status_t status = gantry__file_read(store->heap, store->path, LARGEST_FILE, &bytes, &out_table->size);
+    out_table->bytes = bytes;
+    if (status == GANTRY_NOT_FOUND) return GANTRY_OK;
+    if (status == GANTRY_OK && !gantry__tuning_head_read(out_table->bytes, out_table->size, &at, reason))
+        status = gantry__fail(GANTRY_FAILED_PRECONDITION, "tuning file %s: %s", store->path, reason);
+    if (status == GANTRY_OK) status = read_lines(store, log, at, out_table);
+    if (status != GANTRY_OK) table_deinit(store, out_table);
+    return status;
+}
+
+/* The lock is held. */
+static void read_once(gantry__tuning_store_t *store) {
+    if (store->is_read) return;
+    store->is_read = true;
+    if (read_table(store, store->log, &store->table) != GANTRY_OK)
+        gantry__log(store->log, GANTRY_LEVEL_WARNING, "Nothing tuned is used: %s", gantry__message());
+}
+
+const gantry__tuning_record_t *gantry__tuning_store_find(gantry__tuning_store_t *store, const char *device,
+                                                         const char *what) {
+    const gantry__tuning_record_t *found = NULL;
+    gantry__tuning_record_t *other = NULL;
+    gantry__mutex_lock(&store->lock);
+    read_once(store);
+    for (size_t i = store->table.count; i > 0 && !found; --i) {
+        gantry__tuning_record_t *record = &store->table.records[i - 1];
+        if (strcmp(record->what, what) != 0) continue;
+        if (strcmp(record->device, device) == 0) found = record;
+        if (!found) other = record;
+    }
+    bool is_news = !found && other && !other->is_told;
+    if (is_news) other->is_told = true;
+    gantry__mutex_unlock(&store->lock);
+    if (is_news)
+        gantry__log(store->log, GANTRY_LEVEL_INFO,
+                    "Tuning file %s, line %u: %s was measured on \"%s\", it is not used on \"%s\"", store->path,
+                    other->line, what, other->device, device);
+    return found;
+}
+
+gantry_status_t gantry__tuning_store_list(gantry__tuning_store_t *store, gantry__tuning_visit_fn visit, void *user) {
+    gantry__tuning_table_t table;
+    GANTRY__TRY(read_table(store, NULL, &table));
+    for (size_t i = 0; i < table.count && visit(user, &table.records[i]); ++i) {
+    }
+    table_deinit(store, &table);
+    return GANTRY_OK;
+}
+
+/* ---- writing ---- */
+
+/* Which records leave the file, and one that comes in. */
+typedef struct change_t {
+    const char *device; /* NULL: any */
+    const char *what;   /* NULL: any */
+    bool by_beginning;  /* of what */
+    const char *values; /* NULL: none comes in */
+    size_t removed;
+} change_t;
+
+static bool leaves(const change_t *change, const gantry__tuning_line_t *line) {
+    if (change->device && !gantry__part_is(line->device, change->device)) return false;
+    if (!change->what) return true;
+    size_t length = strlen(change->what);
+    if (!change->by_beginning) return gantry__part_is(line->what, change->what);
+    return line->what.length >= length && memcmp(line->what.bytes, change->what, length) == 0;
+}
+
+static void append_new(const change_t *change, gantry__text_t *text) {
+    char now[32] = "";
+    time_t seconds = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&seconds, &utc)) (void)strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    gantry__text_append(text, "%s\t%s\t%s\t%s\n", now, change->device, change->what, change->values);
+}
+
+/* The file as it shall be. */
+static gantry_status_t compose(const gantry__tuning_store_t *store, const char *old, size_t size, change_t *change,
+                               gantry__text_t *text) {
+    char reason[GANTRY__TUNING_REASON_BYTES];
+    gantry__tuning_line_t line;
+    size_t at;
+    if (!gantry__tuning_head_read(old, size, &at, reason))
+        return gantry__fail(GANTRY_FAILED_PRECONDITION, "tuning file %s is not written to: %s", store->path, reason);
+    gantry__text_append(text, "%s", GANTRY__TUNING_HEAD);
+    while (at < size) {
+        size_t begin = at;
+        gantry__tuning_kind_t kind = gantry__tuning_line_read(old, size, &at, &line, reason);
+        bool goes = kind == GANTRY__TUNING_RECORD && leaves(change, &line);
+        change->removed += goes;
+        bool is_whole = old[at - 1] == '\n';
+        if (!goes && kind != GANTRY__TUNING_WRONG && is_whole) gantry__text_append_bytes(text, old + begin, at - begin);
+    }
+    if (change->values) append_new(change, text);
+    return gantry__text_status(text);
+}
+
+/* The lock is held. */
+static gantry_status_t rewrite_locked(const gantry__tuning_store_t *store, change_t *change) {
+    void *old = NULL;
+    size_t size = 0;
+    gantry_status_t status = gantry__file_read(store->heap, store->path, LARGEST_FILE, &old, &size);
+    if (status == GANTRY_NOT_FOUND) status = GANTRY_OK;
+    GANTRY__TRY(status);
+    gantry__text_t text;
+    gantry__text_init(&text, store->heap);
+    status = compose(store, old, size, change, &text);
+    const gantry__file_piece_t piece = {gantry__text_get(&text), text.length};
+    if (status == GANTRY_OK && (change->values || change->removed > 0))
+        status = gantry__file_write(store->path, &piece, 1, GANTRY__FILE_DURABLE);
+    gantry__text_deinit(&text);
+    gantry__heap_free(store->heap, old, size);
+    return status;
+}
+
+static gantry_status_t make_folder(const gantry__tuning_store_t *store) {
+    const char *slash = strrchr(store->path, '/');
+    if (!slash || slash == store->path) return GANTRY_OK;
+    gantry__text_t folder;
+    gantry__text_init(&folder, store->heap);
+    gantry__text_append_bytes(&folder, store->path, (size_t)(slash - store->path));
+    gantry_status_t status = gantry__text_status(&folder);
+    if (status == GANTRY_OK) status = gantry__directory_make(gantry__text_get(&folder));
+    gantry__text_deinit(&folder);
+    return status;
+}
+
+static gantry_status_t rewrite(const gantry__tuning_store_t *store, change_t *change) {
+    if (!store->path) return gantry__fail(GANTRY_FAILED_PRECONDITION, "there is no tuning file: %s", store->no_path);
+    GANTRY__TRY(make_folder(store));
+    gantry__text_t name;
+    int lock = -1;
+    gantry__text_init(&name, store->heap);
+    gantry__text_append(&name, "%s.lock", store->path);
+    gantry_status_t status = gantry__text_status(&name);
+    if (status == GANTRY_OK) status = gantry__file_lock(gantry__text_get(&name), LOCK_TIMEOUT_NS, &lock);
+    gantry__text_deinit(&name);
+    GANTRY__TRY(status);
+    status = rewrite_locked(store, change);
+    gantry__file_unlock(lock);
+    return status;
+}
+
+static gantry__part_t part_of(const char *text) { return (gantry__part_t){text, strlen(text)}; }
+
+gantry_status_t gantry__tuning_store_put(gantry__tuning_store_t *store, const char *device, const char *what,
+                                         const char *values) {
+    const char *fault = gantry__tuning_fault(part_of(device), part_of(what), part_of(values));
+    if (fault)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "a record \"%.80s\" for \"%.80s\" is not kept: %s", what, device,
+                            fault);
+    change_t change = {.device = device, .what = what, .values = values};
+    return rewrite(store, &change);
+}
+
+gantry_status_t gantry__tuning_store_remove(gantry__tuning_store_t *store, const char *device, const char *what,
+                                            size_t *out_removed) {
+    change_t change = {.device = device, .what = what, .by_beginning = true};
+    gantry_status_t status = rewrite(store, &change);
+    *out_removed = status == GANTRY_OK ? change.removed : 0;
+    return status;
+}

@@ -1,0 +1,247 @@
+/* gantry tune as a user runs it, in a second or two: what it keeps, what later programs make of it, and what is left when it is stopped half-way.
+ */
+#define _XOPEN_SOURCE 700
+
+#include "cli_case.h"
+
+#include <dirent.h>
+
+#define SMALL "--device cpu:0 --what cpu.matmul.float32.small --seconds 0.5"
+
+static bool has_opencl;
+
+/* ---- helpers ---- */
+
+static int records_in(const char *name) {
+    char path[256], line[2048];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "r");
+    if (!file) return -1;
+    int count = 0, number = 0;
+    while (fgets(line, sizeof line, file)) {
+        size_t length = strlen(line);
+        assert_true(length > 0 && line[length - 1] == '\n'); /* whole lines only */
+        if (number++ == 0) {
+            assert_string_equal(line, "gantry tuning 1\n");
+        } else {
+            int tabs = 0;
+            for (const char *c = line; *c; ++c) tabs += *c == '\t';
+            assert_int_equal(tabs, 3);
+            ++count;
+        }
+    }
+    (void)fclose(file);
+    return count;
+}
+
+static size_t names_in(const char *name) {
+    char path[256];
+    size_t count = 0;
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    DIR *directory = opendir(path);
+    assert_non_null(directory);
+    while (readdir(directory)) ++count;
+    (void)closedir(directory);
+    return count - 2;
+}
+
+static void use_file(const char *name) {
+    char path[256];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    (void)setenv("GANTRY_TUNING_FILE", path, 1);
+}
+
+static int make_temporary_folder(void **state) {
+    (void)state;
+    char path[256];
+    (void)run("rm -rf tmp; mkdir tmp");
+    (void)snprintf(path, sizeof path, "%s/tmp", folder);
+    return setenv("TMPDIR", path, 1);
+}
+
+/* ---- what it keeps ---- */
+
+static void cpu_products_are_measured_kept_and_used(void **state) {
+    (void)state;
+    use_file("cpu");
+    expect_run(0, "$BIN/gantry devices");
+    expect_in_output("not measured, `gantry tune` measures");
+    expect_run(0, "$BIN/gantry tune " SMALL);
+    expect_in_output("cpu:0: ");
+    expect_in_output("cpu.matmul.float32.small.");
+    expect_in_output("use=");
+    expect_in_output("own=");
+    expect_in_output("1 record kept in");
+    assert_int_equal(records_in("cpu"), 1);
+    expect_run(0, "$BIN/gantry tune " SMALL); /* in place of the first */
+    assert_int_equal(records_in("cpu"), 1);
+    expect_run(0, "$BIN/gantry devices");
+    expect_in_output("matrix products of float32 in GFLOP/s: thin by rule (not measured), small ");
+    expect_in_output("; measured 20");
+    expect_run(0, "GANTRY_CPU_THREADS=1 $BIN/gantry devices"); /* another number of threads is another machine */
+    expect_in_output("not measured, `gantry tune` measures");
+    assert_int_equal(names_in("tmp"), 0);
+}
+
+static void dry_run_keeps_nothing(void **state) {
+    (void)state;
+    use_file("dry");
+    expect_run(0, "$BIN/gantry tune --dry-run " SMALL);
+    expect_in_output("not kept: --dry-run");
+    expect_in_output("1 record found");
+    assert_int_equal(records_in("dry"), -1);
+}
+
+static void time_that_is_over_ends_it_with_what_is_known(void **state) {
+    (void)state;
+    use_file("short");
+    expect_run(0, "$BIN/gantry tune --device cpu:0 --seconds 0.01");
+    expect_in_output("the time is over");
+    assert_int_equal(records_in("short"), 1);
+}
+
+static void list_and_reset_go_by_device_and_name(void **state) {
+    (void)state;
+    use_file("list");
+    write_file("list",
+               "gantry tuning 1\n"
+               "2026-01-02T03:04:05Z\tanother; 1 units\tcpu.matmul.x\tuse=own\n"
+               "broken\n"
+               "2026-01-02T03:04:05Z\tanother; 1 units\tclblast.x\ta=1\n");
+    expect_run(0, "$BIN/gantry tune --list");
+    expect_in_output("another; 1 units  (2026-01-02T03:04:05Z)");
+    expect_in_output("2 records in");
+    expect_run(0, "$BIN/gantry tune --list --what clblast");
+    expect_in_output("1 record in");
+    expect_run(0, "$BIN/gantry tune --list --device cpu:0");
+    expect_in_output("0 records in");
+    expect_run(0, "$BIN/gantry tune --reset --device cpu:0");
+    expect_in_output("0 records taken out");
+    expect_run(0, "$BIN/gantry tune --reset --what cpu");
+    expect_in_output("1 record taken out");
+    expect_run(0, "$BIN/gantry tune --reset");
+    expect_in_output("1 record taken out");
+    assert_int_equal(records_in("list"), 0);
+}
+
+static void opencl_blocks_are_measured_kept_and_used(void **state) {
+    (void)state;
+    if (!has_opencl) skip();
+    use_file("blocks");
+    expect_run(0, "$BIN/gantry tune --device opencl:0 --seconds 2");
+    expect_in_output("depth=512 rows=120 columns=1024 direct=24, as it comes");
+    expect_in_output("opencl.cpu_matmul.float32  depth=");
+    assert_int_equal(records_in("blocks"), 1);
+    expect_run(0, "GANTRY_OPENCL_CPU=gpu $BIN/gpu_guide");
+    expect_in_output("[[22. 28.]\n [49. 64.]]");
+    assert_int_equal(names_in("tmp"), 0);
+}
+
+static void clblast_is_searched_when_it_is_asked_for(void **state) {
+    (void)state;
+    if (!has_opencl) skip();
+    use_file("clblast");
+    expect_run(0, "$BIN/gantry tune --device opencl:0 --what clblast --seconds 1 || [ $? = 1 ]");
+    if (strstr(output, "nothing to tune")) skip();
+    expect_in_output("as it comes");
+    expect_in_output("the time is over");
+    assert_true(records_in("clblast") <= 2);
+    assert_int_equal(names_in("tmp"), 0);
+}
+
+/* ---- stopped half-way ---- */
+
+static void interrupt_leaves_a_sound_file_and_ends_soon(void **state) {
+    (void)state;
+    static const char *const signals[] = {"INT", "TERM", "KILL"};
+    for (int i = 0; i < 3; ++i) {
+        use_file("stopped");
+        (void)run("rm -f stopped");
+        /* stopped once the first record is kept, in the middle of the second */
+        int code =
+            run("$BIN/gantry tune --device cpu:0 --seconds 16 > said & PID=$!; for i in $(seq 400); do "
+                "[ -s stopped ] && break; sleep 0.05; done; sleep 0.3; kill -%s $PID; wait $PID",
+                signals[i]);
+        assert_int_equal(code, i < 2 ? 130 : 137);
+        assert_true(records_in("stopped") >= 1 && records_in("stopped") < 4);
+        expect_run(0, "cat said");
+        if (i < 2) expect_in_output("interrupted; ");
+        if (i < 2) assert_int_equal(names_in("tmp"), 0);
+        expect_run(0, "$BIN/gantry devices");
+        expect_in_output("; measured 20");
+    }
+}
+
+static void two_at_once_lose_nothing(void **state) {
+    (void)state;
+    use_file("two");
+    expect_run(0,
+               "$BIN/gantry tune --device cpu:0 --what cpu.matmul.float32.small --seconds 0.5 & "
+               "$BIN/gantry tune --device cpu:0 --what cpu.matmul.float32.thin --seconds 0.5 && wait $!");
+    assert_int_equal(records_in("two"), 2);
+}
+
+/* ---- what goes wrong ---- */
+
+static void file_that_cannot_be_written_is_told(void **state) {
+    (void)state;
+    use_file("foreign");
+    write_file("foreign", "a poem\n");
+    expect_run(1, "$BIN/gantry tune " SMALL);
+    expect_in_output("not kept: ");
+    expect_in_output("it is no tuning file of Gantry's");
+    expect_run(0, "cat foreign");
+    assert_string_equal(output, "a poem\n");
+    expect_run(1, "$BIN/gantry tune --list");
+    expect_in_output("it is no tuning file of Gantry's");
+    expect_run(0, "$BIN/gantry devices");
+    expect_in_output("not measured");
+    expect_run(1, "GANTRY_TUNING_FILE=foreign/below $BIN/gantry tune " SMALL);
+    expect_in_output("not kept: ");
+    expect_run(1, "GANTRY_TUNING_FILE= $BIN/gantry tune " SMALL);
+    expect_in_output("there is no tuning file: GANTRY_TUNING_FILE is empty");
+    expect_run(1, "unset GANTRY_TUNING_FILE HOME XDG_CACHE_HOME; $BIN/gantry tune " SMALL);
+    expect_in_output("neither XDG_CACHE_HOME nor HOME");
+}
+
+static void wrong_words_and_devices_are_refused(void **state) {
+    static const char *const lines[] = {"$BIN/gantry tune nonsense",    "$BIN/gantry tune --seconds",
+                                        "$BIN/gantry tune --seconds 0", "$BIN/gantry tune --seconds x",
+                                        "$BIN/gantry tune --device",    "$BIN/gantry tune --list --reset"};
+    (void)state;
+    use_file("none");
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; ++i) {
+        expect_run(2, lines[i]);
+        expect_in_output("is not understood");
+    }
+    expect_run(1, "$BIN/gantry tune --device opencl:99");
+    expect_in_output("there is no device opencl:99");
+    expect_run(0, "$BIN/gantry tune --device cpu:0 --what nothing");
+    expect_in_output("nothing to tune");
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, make_temporary_folder)
+
+int main(void) {
+    (void)setenv("POCL_DEVICES", "pthread pthread", 1);
+    (void)unsetenv("GANTRY_OPENCL_CPU");
+    (void)unsetenv("GANTRY_CPU_THREADS");
+    (void)unsetenv("GANTRY_CPU_MATMUL");
+    if (open_folder() != 0) return 1;
+    has_opencl = run("$BIN/gantry devices") == 0 && strstr(output, "opencl:1");
+    if (!has_opencl && !getenv("GANTRY_TEST_ALLOW_NO_OPENCL")) {
+        (void)fprintf(stderr,
+                      "two PoCL devices are needed; set GANTRY_TEST_ALLOW_NO_OPENCL to leave out what needs them\n");
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {
+        TEST(cpu_products_are_measured_kept_and_used),      TEST(dry_run_keeps_nothing),
+        TEST(time_that_is_over_ends_it_with_what_is_known), TEST(list_and_reset_go_by_device_and_name),
+        TEST(opencl_blocks_are_measured_kept_and_used),     TEST(clblast_is_searched_when_it_is_asked_for),
+        TEST(interrupt_leaves_a_sound_file_and_ends_soon),  TEST(two_at_once_lose_nothing),
+        TEST(file_that_cannot_be_written_is_told),          TEST(wrong_words_and_devices_are_refused),
+    };
+    int result = cmocka_run_group_tests(tests, NULL, NULL);
+    if (result == 0) (void)run("cd / && rm -r %s", folder);
+    return result;
+}

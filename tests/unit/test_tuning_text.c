@@ -1,0 +1,150 @@
+/* Lines of a tuning file: what is a record, what is nothing, what is wrong and why, and any bytes at all. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/tuning_text.h"
+
+#define TIME "2026-11-22T01:02:03Z"
+#define RECORD TIME "\tA device; 2 units\tcpu.matmul\tuse=own own=1.5"
+
+static gantry__tuning_kind_t read_one(const char *text, gantry__tuning_line_t *out, char *reason) {
+    size_t at = 0;
+    gantry__tuning_kind_t kind = gantry__tuning_line_read(text, strlen(text), &at, out, reason);
+    assert_true(at > 0 && at <= strlen(text));
+    return kind;
+}
+
+static void record_is_read_in_its_parts(void **state) {
+    gantry__tuning_line_t line;
+    char reason[GANTRY__TUNING_REASON_BYTES];
+    (void)state;
+    assert_int_equal(read_one(RECORD "\n", &line, reason), GANTRY__TUNING_RECORD);
+    assert_true(gantry__part_is(line.measured, TIME));
+    assert_true(gantry__part_is(line.device, "A device; 2 units"));
+    assert_true(gantry__part_is(line.what, "cpu.matmul"));
+    assert_true(gantry__part_is(line.values, "use=own own=1.5"));
+    assert_false(gantry__part_is(line.what, "cpu.matmu"));
+    assert_int_equal(read_one("# " RECORD "\n", &line, reason), GANTRY__TUNING_NOTHING);
+    assert_int_equal(read_one("\n", &line, reason), GANTRY__TUNING_NOTHING);
+}
+
+static void wrong_line_has_its_reason(void **state) {
+    static const struct {
+        const char *line, *reason;
+    } cases[] = {
+        {RECORD, "ends within it"},
+        {"nonsense\n", "with a tab between two"},
+        {RECORD "\tmore\n", "with a tab between two"},
+        {TIME "\tdevice\tcpu.matmul\n", "with a tab between two"},
+        {"2026-11-22 01:02:03Z\td\tw\tv\n", "the time is not like"},
+        {"2026-1a-22T01:02:03Z\td\tw\tv\n", "the time is not like"},
+        {"\td\tw\tv\n", "the time is not like"},
+        {TIME "\t\tw\tv\n", "the device is not"},
+        {TIME "\ta\x01 b\tw\tv\n", "the device is not"},
+        {TIME "\td\t\tv\n", "what was tuned is not"},
+        {TIME "\td\tUpper\tv\n", "what was tuned is not"},
+        {TIME "\td\tw\t\n", "the values are not"},
+        {TIME "\td\tw\tv\r\n", "the values are not"},
+        {TIME "\td\tw\tv\x7f\n", "the values are not"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        gantry__tuning_line_t line;
+        char reason[GANTRY__TUNING_REASON_BYTES] = "";
+        if (read_one(cases[i].line, &line, reason) != GANTRY__TUNING_WRONG || !strstr(reason, cases[i].reason))
+            fail_msg("case %zu: %s", i, reason);
+    }
+}
+
+static void too_long_fields_are_wrong(void **state) {
+    char name[GANTRY__TUNING_VALUES_BYTES + 1];
+    (void)state;
+    memset(name, 'a', sizeof name);
+    const gantry__part_t fine = {name, 20};
+    const gantry__part_t device = {name, GANTRY__TUNING_DEVICE_BYTES}, what = {name, GANTRY__TUNING_WHAT_BYTES},
+                         values = {name, GANTRY__TUNING_VALUES_BYTES};
+    assert_null(gantry__tuning_fault(fine, fine, fine));
+    assert_null(gantry__tuning_fault((gantry__part_t){name, device.length - 1}, (gantry__part_t){name, what.length - 1},
+                                     (gantry__part_t){name, values.length - 1}));
+    assert_non_null(gantry__tuning_fault(device, fine, fine));
+    assert_non_null(gantry__tuning_fault(fine, what, fine));
+    assert_non_null(gantry__tuning_fault(fine, fine, values));
+}
+
+static void head_tells_our_files_from_others(void **state) {
+    static const struct {
+        const char *text, *reason; /* NULL: good */
+    } cases[] = {{"", NULL},
+                 {GANTRY__TUNING_HEAD, NULL},
+                 {GANTRY__TUNING_HEAD "x", NULL},
+                 {"gantry tuning 2\n", "version 2, version 1 is read"},
+                 {"gantry tuning 12345678\nx", "version 12345678"},
+                 {"gantry tuning 1", "no tuning file"},
+                 {"gantry tuning 1x\n", "no tuning file"},
+                 {"gantry tuning \n", "no tuning file"},
+                 {"gantry tuning", "no tuning file"},
+                 {"#!/bin/sh\n", "no tuning file"},
+                 {"\x7f"
+                  "ELF",
+                  "no tuning file"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        size_t first = 99;
+        char reason[GANTRY__TUNING_REASON_BYTES] = "";
+        bool is_good = gantry__tuning_head_read(cases[i].text, strlen(cases[i].text), &first, reason);
+        if (is_good != !cases[i].reason || (cases[i].reason && !strstr(reason, cases[i].reason)))
+            fail_msg("case %zu: %s", i, reason);
+        assert_int_equal(first, is_good && *cases[i].text ? sizeof GANTRY__TUNING_HEAD - 1 : 0);
+    }
+}
+
+/* A good file with bytes changed, cut and doubled: every line is read to its end, and what is read lies within the text. */
+static void any_bytes_are_read_within_their_bounds(void **state) {
+    static const char good[] = GANTRY__TUNING_HEAD RECORD "\n# c\n\n" RECORD "\n";
+    static const char bytes[] = "\t\n#\0\x7f\xff =9Z";
+    uint64_t seed = 7;
+    (void)state;
+    for (int turn = 0; turn < 200000; ++turn) {
+        size_t size = sizeof good - 1;
+        char *text = malloc(size); /* exact, so that the sanitizer sees a byte too many */
+        assert_non_null(text);
+        memcpy(text, good, size);
+        for (int change = 0; change < 1 + turn % 5; ++change) {
+            seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+            text[(seed >> 33) % size] = bytes[(seed >> 20) % (sizeof bytes - 1)];
+            if (seed >> 60 == 0) size = (seed >> 40) % size + 1;
+        }
+        size_t at = 0;
+        char reason[GANTRY__TUNING_REASON_BYTES];
+        gantry__tuning_line_t line;
+        (void)gantry__tuning_head_read(text, size, &at, reason);
+        while (at < size) {
+            size_t begin = at;
+            gantry__tuning_kind_t kind = gantry__tuning_line_read(text, size, &at, &line, reason);
+            assert_true(at > begin && at <= size);
+            if (kind != GANTRY__TUNING_RECORD) continue;
+            assert_ptr_equal(line.measured.bytes, text + begin);
+            assert_ptr_equal(line.values.bytes + line.values.length, text + at - 1);
+        }
+        free(text);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(record_is_read_in_its_parts),
+        cmocka_unit_test(wrong_line_has_its_reason),
+        cmocka_unit_test(too_long_fields_are_wrong),
+        cmocka_unit_test(head_tells_our_files_from_others),
+        cmocka_unit_test(any_bytes_are_read_within_their_bounds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

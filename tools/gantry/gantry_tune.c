@@ -1,0 +1,259 @@
+/* gantry tune: measures what can be chosen on this machine's devices and keeps the best in the user's tuning file, each record as soon as it is
+ * known. Ends in time, and at once, with what was kept, when interrupted. */
+#define _XOPEN_SOURCE 700
+
+#include "gantry_tune.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "gantry_tool.h"
+
+#define PAUSE_MS 40 /* idle threads of a pool spin for up to some 20 ms */
+#define MOST_TASKS 64
+#define INTERRUPTED 130
+
+volatile sig_atomic_t tune_interrupted;
+
+/* A second one ends the program as it is. */
+static void on_interrupt(int signal_number) {
+    tune_interrupted = 1;
+    (void)signal(signal_number, SIG_DFL);
+}
+
+/* ---- for the parts ---- */
+
+uint64_t tune_now_ns(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+bool tune_is_over(const tune_t *tune) { return tune_interrupted || tune_now_ns() >= tune->deadline_ns; }
+
+void tune_pause(void) { (void)nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000L}, NULL); }
+
+/* One of the two begins with the other: "cpu" asks for all of that kind. */
+static bool begin_alike(const char *a, const char *b) {
+    size_t length = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
+    return strncmp(a, b, length) == 0;
+}
+
+bool tune_wants(const tune_t *tune, const char *what) {
+    return !tune->only || strncmp(what, tune->only, strlen(tune->only)) == 0;
+}
+
+void tune_save(tune_t *tune, const char *what, const char *values) {
+    if (!tune->is_dry && gantry_put_tuning(tune->runtime, tune->device, what, values) != GANTRY_OK) {
+        ++tune->failed;
+        printf("  %s  %s\n    not kept: %s\n", what, values, gantry_last_message());
+    } else {
+        ++tune->found;
+        printf("  %s  %s%s\n", what, values, tune->is_dry ? "  (not kept: --dry-run)" : "");
+    }
+    (void)fflush(stdout);
+}
+
+/* ---- options ---- */
+
+typedef struct options_t {
+    const char *device, *what;
+    double seconds;
+    bool is_dry, lists, resets, is_verbose;
+} options_t;
+
+static bool read_seconds(const char *text, double *out) {
+    char *end;
+    *out = strtod(text, &end);
+    return end != text && *end == '\0' && *out > 0 && *out <= 86400;
+}
+
+/* NULL, or the word that is not understood. */
+static const char *read_options(int count, char **words, options_t *out) {
+    *out = (options_t){.seconds = 60};
+    for (int i = 0; i < count; ++i) {
+        const char *word = words[i], *value = i + 1 < count ? words[i + 1] : NULL;
+        if (strcmp(word, "--dry-run") == 0) {
+            out->is_dry = true;
+        } else if (strcmp(word, "--list") == 0) {
+            out->lists = true;
+        } else if (strcmp(word, "--reset") == 0) {
+            out->resets = true;
+        } else if (strcmp(word, "--verbose") == 0) {
+            out->is_verbose = true;
+        } else if (value && strcmp(word, "--device") == 0) {
+            out->device = words[++i];
+        } else if (value && strcmp(word, "--what") == 0) {
+            out->what = words[++i];
+        } else if (!value || strcmp(word, "--seconds") != 0 || !read_seconds(words[++i], &out->seconds)) {
+            return words[i];
+        }
+    }
+    return out->lists && out->resets ? "--list --reset" : NULL;
+}
+
+/* ---- devices and what can be tuned on each ---- */
+
+typedef struct task_t {
+    const gantry_physical_device_t *device;
+    gantry_device_details_t details;
+    void (*run)(tune_t *tune);
+} task_t;
+
+static const struct {
+    const char *what, *backend, *type; /* type NULL: any, when it is asked for by name */
+    void (*run)(tune_t *tune);
+} kinds[] = {{"cpu.matmul.float32", "cpu", "CPU", tune_cpu_products},
+             {"opencl.cpu_matmul.float32", "opencl", "CPU", tune_opencl_blocks},
+             {"clblast", "opencl", "GPU", tune_clblast}};
+
+static bool fits(const options_t *options, const gantry_device_details_t *details, size_t kind) {
+    if (strcmp(details->backend, kinds[kind].backend) != 0) return false;
+    if (options->what && !begin_alike(options->what, kinds[kind].what)) return false;
+    bool by_name = options->what && strncmp(options->what, "clblast", 7) == 0;
+    return by_name || strcmp(details->type, kinds[kind].type) == 0;
+}
+
+/* Devices of one name share their records. */
+static bool is_known(gantry_runtime_t *runtime, const task_t *tasks, size_t count,
+                     const gantry_physical_device_t *device) {
+    char name[256], other[256];
+    if (gantry_get_tuning_name(runtime, device, sizeof name, name) != GANTRY_OK) return true;
+    for (size_t i = 0; i < count; ++i) {
+        if (tasks[i].device != device &&
+            gantry_get_tuning_name(runtime, tasks[i].device, sizeof other, other) == GANTRY_OK &&
+            strcmp(name, other) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The device that is asked for, NULL for all; sets out_found when it is there. */
+static size_t list_tasks(gantry_runtime_t *runtime, const options_t *options, task_t *tasks, bool *out_found) {
+    const gantry_physical_device_t *views[32];
+    size_t views_count = 0, count = 0;
+    *out_found = !options->device;
+    if (gantry_list_device_views(runtime, 32, views, &views_count) != GANTRY_OK) return 0;
+    for (size_t i = 0; i < views_count && i < 32; ++i) {
+        gantry_device_details_t details = {.struct_size = sizeof details};
+        if (gantry_get_device_details(runtime, views[i], &details) != GANTRY_OK) continue;
+        if (options->device && strcmp(details.alias, options->device) != 0) continue;
+        *out_found = true;
+        if (is_known(runtime, tasks, count, views[i])) continue;
+        for (size_t k = 0; k < sizeof kinds / sizeof kinds[0] && count < MOST_TASKS; ++k) {
+            if (fits(options, &details, k)) tasks[count++] = (task_t){views[i], details, kinds[k].run};
+        }
+    }
+    return count;
+}
+
+static int refuse_device(const options_t *options) {
+    (void)fprintf(stderr, "gantry: there is no device %s; `gantry devices` lists names like cpu:0 and opencl:0\n",
+                  options->device);
+    return 1;
+}
+
+/* ---- tuning ---- */
+
+static int tune_all(gantry_runtime_t *runtime, const options_t *options) {
+    task_t tasks[MOST_TASKS];
+    bool is_found;
+    tune_t tune = {.runtime = runtime, .only = options->what, .is_dry = options->is_dry};
+    const size_t count = list_tasks(runtime, options, tasks, &is_found);
+    const uint64_t end = tune_now_ns() + (uint64_t)(options->seconds * 1e9);
+    const char *path = NULL;
+    if (!is_found) return refuse_device(options);
+    if (!options->is_dry && gantry_get_tuning_file(runtime, &path) != GANTRY_OK) {
+        (void)fprintf(stderr, "gantry: %s\n", gantry_last_message());
+        return 1;
+    }
+    if (count == 0) printf("There is nothing to tune here.\n");
+    for (size_t i = 0; i < count && !tune_interrupted; ++i) {
+        uint64_t now = tune_now_ns();
+        tune.device = tasks[i].device;
+        tune.details = tasks[i].details;
+        tune.deadline_ns = now >= end ? now : now + (end - now) / (count - i);
+        printf("%s: %s\n", tune.details.alias, tune.details.hardware_name);
+        (void)fflush(stdout);
+        if (now >= end) printf("  not tuned, the time is over\n");
+        if (now < end) tasks[i].run(&tune);
+    }
+    printf("%s%zu record%s %s%s\n", tune_interrupted ? "interrupted; " : "", tune.found, tune.found == 1 ? "" : "s",
+           options->is_dry ? "found" : "kept in ", options->is_dry ? "" : path);
+    return tune_interrupted ? INTERRUPTED : tune.failed > 0 ? 1 : 0;
+}
+
+/* ---- the file ---- */
+
+typedef struct listing_t {
+    const options_t *options;
+    char name[256]; /* of the device asked for; "": all */
+    size_t count;
+} listing_t;
+
+static bool print_record(void *user, const gantry_tuning_record_t *record) {
+    listing_t *listing = user;
+    const char *what = listing->options->what;
+    if (listing->name[0] != '\0' && strcmp(listing->name, record->device) != 0) return true;
+    if (what && strncmp(record->what, what, strlen(what)) != 0) return true;
+    printf("%s  (%s)\n  %s  %s\n", record->device, record->measured, record->what, record->values);
+    ++listing->count;
+    return true;
+}
+
+static int list_or_reset(gantry_runtime_t *runtime, const options_t *options) {
+    task_t tasks[MOST_TASKS];
+    bool is_found;
+    listing_t listing = {.options = options};
+    const options_t by_device = {.device = options->device};
+    const char *path = NULL;
+    size_t removed = 0, count = list_tasks(runtime, &by_device, tasks, &is_found);
+    const gantry_physical_device_t *device = options->device && count > 0 ? tasks[0].device : NULL;
+    if (!is_found || (options->device && !device)) return refuse_device(options);
+    gantry_status_t status = gantry_get_tuning_file(runtime, &path);
+    if (device && status == GANTRY_OK)
+        status = gantry_get_tuning_name(runtime, device, sizeof listing.name, listing.name);
+    if (status == GANTRY_OK) {
+        status = options->resets ? gantry_remove_tuning(runtime, device, options->what, &removed)
+                                 : gantry_list_tuning(runtime, print_record, &listing);
+    }
+    if (status != GANTRY_OK) {
+        (void)fprintf(stderr, "gantry: %s\n", gantry_last_message());
+        return 1;
+    }
+    if (options->resets) printf("%zu record%s taken out of %s\n", removed, removed == 1 ? "" : "s", path);
+    if (!options->resets) printf("%zu record%s in %s\n", listing.count, listing.count == 1 ? "" : "s", path);
+    return 0;
+}
+
+/* ---- the command ---- */
+
+static void log_to_stderr(void *user, gantry_log_level_t level, const char *text) {
+    (void)user;
+    (void)level;
+    (void)fprintf(stderr, "%s\n", text);
+}
+
+int gantry_tool_tune(int count, char **words, const char **out_refused) {
+    options_t options;
+    gantry_runtime_t *runtime;
+    *out_refused = read_options(count, words, &options);
+    if (*out_refused) return 2;
+    gantry_runtime_options_t runtime_options = {
+        .struct_size = sizeof runtime_options,
+        .opencl_cpu_as_gpu = GANTRY_OFF, /* so that a device's type tells which product it takes */
+        .log = options.is_verbose ? log_to_stderr : NULL,
+        .log_level = GANTRY_LEVEL_DEBUG};
+    if (gantry_runtime_create(&runtime_options, &runtime) != GANTRY_OK) {
+        (void)fprintf(stderr, "gantry: %s\n", gantry_last_message());
+        return 1;
+    }
+    struct sigaction action = {.sa_handler = on_interrupt};
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    int code = options.lists || options.resets ? list_or_reset(runtime, &options) : tune_all(runtime, &options);
+    gantry_runtime_release(runtime);
+    return code;
+}

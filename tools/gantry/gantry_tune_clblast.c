@@ -1,0 +1,111 @@
+/* CLBlast's parameters: sets of its tiled kernel's, then the smallest product for which that kernel, with the best set, beats the direct one.
+ * CLBlast is not tuned for cards that its database does not know. */
+#include <stdio.h>
+#include <string.h>
+
+#include "gantry_tune.h"
+
+#define XGEMM "clblast.xgemm.float32"
+#define ROUTINE "clblast.gemm_routine.float32"
+enum { CARD_SIDE = 2048, PROCESSOR_SIDE = 256, ROUNDS = 3, ALWAYS_DIRECT = 65536 };
+
+static const char *const sets[] = {
+#define TUNE_SET(text) text,
+#include "gantry_tune_sets.def"
+#undef TUNE_SET
+};
+#define SETS (sizeof sets / sizeof sets[0])
+
+typedef struct search_t {
+    tune_t *tune;
+    int side;
+    tune_matrices_t matrices;
+    bool has_first; /* a result that others are compared with */
+} search_t;
+
+/* GFLOP/s of products of n x n with these parameters, NULL: as CLBlast and Gantry have them; 0 when it failed. */
+static double measure(search_t *search, const char *set, int least_indirect, int n) {
+    static const char *const settings[] = {"GANTRY_OPENCL_MATMUL=clblast", "GANTRY_OPENCL_CLBLAST_PARAMETERS=", NULL};
+    char routine[48];
+    const tune_record_t records[] = {{XGEMM, set}, {ROUTINE, routine}, {NULL, NULL}};
+    tune_try_t tried;
+    tune_product_t product;
+    double gflops = 0;
+    (void)snprintf(routine, sizeof routine, "XGEMM_MIN_INDIRECT_SIZE=%d", least_indirect);
+    if (!tune_try_open(&tried, search->tune, "opencl", settings, set ? records : NULL)) return 0;
+    tune_shape_t shape = {n, n, n};
+    if (tune_product_open(&product, &tried, shape, &search->matrices, !(search->has_first && n == search->side))) {
+        search->has_first = search->has_first || n == search->side;
+        bool is_good = true;
+        for (int round = 0; round < ROUNDS && is_good; ++round) is_good = tune_product_run(&product);
+        gflops = is_good ? tune_product_gflops(&product) : 0;
+        tune_product_close(&product);
+    }
+    tune_try_close(&tried);
+    return gflops;
+}
+
+/* The best set so far is kept as soon as it is known. -1 when all failed or none gained. */
+static int try_all(search_t *search) {
+    int best = -1;
+    double best_gflops = measure(search, NULL, 0, search->side);
+    if (best_gflops > 0) printf("%10.1f GFLOP/s  as it comes\n", best_gflops);
+    for (size_t i = 0; i < SETS && !tune_interrupted; ++i) {
+        if (i > 0 && tune_is_over(search->tune)) {
+            printf("  the time is over: %zu of %zu sets were tried\n", i, SETS);
+            break;
+        }
+        double gflops = measure(search, sets[i], 1, search->side);
+        if (tune_interrupted) break;
+        if (gflops > 0) printf("%10.1f GFLOP/s  %s\n", gflops, sets[i]);
+        if (!(gflops > 0)) printf("    failed          %s\n", sets[i]);
+        (void)fflush(stdout);
+        if (!(gflops > best_gflops * TUNE_LEAST_GAIN)) continue;
+        best = (int)i;
+        best_gflops = gflops;
+        tune_save(search->tune, XGEMM, sets[i]);
+    }
+    if (best < 0 && !tune_interrupted) printf("  no set is better: nothing is kept\n");
+    search->tune->failed += !(best_gflops > 0) && !tune_interrupted;
+    return best;
+}
+
+/* CLBlast compares m * n * k with the third power of what is looked for here, a power of two. */
+static void find_least_indirect(search_t *search, const char *set) {
+    char values[48];
+    int n = search->side < 128 ? search->side : 128;
+    for (; n < search->side && !tune_is_over(search->tune); n *= 2) {
+        double tiled = measure(search, set, 1, n), direct = measure(search, set, ALWAYS_DIRECT, n);
+        printf("  n %d: tiled %.1f, direct %.1f GFLOP/s\n", n, tiled, direct);
+        if (tiled > direct) break;
+    }
+    (void)snprintf(values, sizeof values, "XGEMM_MIN_INDIRECT_SIZE=%d", n);
+    if (!tune_interrupted) tune_save(search->tune, ROUTINE, values);
+}
+
+/* A device whose backend has no CLBlast takes other kernels. */
+static bool has_clblast(const tune_t *tune) {
+    const char *libraries = "";
+    for (size_t i = 0; i < gantry_backend_status_count(tune->runtime); ++i) {
+        gantry_backend_status_t status = {.struct_size = sizeof status};
+        if (gantry_backend_status(tune->runtime, i, &status) == GANTRY_OK && strcmp(status.name, "opencl") == 0 &&
+            status.state == GANTRY_BACKEND_USABLE)
+            libraries = status.libraries;
+    }
+    if (strstr(libraries, "CLBlast") && !strstr(libraries, "CLBlast missing")) return true;
+    printf("  nothing to tune: %s\n", libraries);
+    return false;
+}
+
+void tune_clblast(tune_t *tune) {
+    search_t search = {.tune = tune, .side = strcmp(tune->details.type, "CPU") == 0 ? PROCESSOR_SIDE : CARD_SIDE};
+    const tune_shape_t shape = {search.side, search.side, search.side};
+    if (!has_clblast(tune)) return;
+    if (!tune_matrices_init(&search.matrices, &shape, 1)) {
+        ++tune->failed;
+        return;
+    }
+    int best = try_all(&search);
+    if (best >= 0 && !tune_interrupted) find_least_indirect(&search, sets[best]);
+    tune_matrices_deinit(&search.matrices);
+}
