@@ -42,6 +42,8 @@ GANTRY_FN void gantry_copy_row(GANTRY_GLOBAL const T *ins, GANTRY_GLOBAL T *outs
 }
 
 #define GANTRY_SINGLES 64
+#define GANTRY_ROWS_AHEAD 4
+#define GANTRY_LINES_AHEAD 8 /* of such a row, at most */
 
 /* Asks for the memory of an element that will be read soon. Whatever the address, it is no access. */
 #define GANTRY_WANT(pointer)
@@ -109,6 +111,12 @@ GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPA
                 const GANTRY_LONG length = p.inner - at < end - i ? p.inner - at : end - i;
                 const int is_there = index >= 0 && index < p.limit;
 
+                if (p.picks - pick > GANTRY_ROWS_AHEAD) {
+                    const ulong ahead = (ulong)ins + (ulong)((GANTRY_LONG)own[pick + GANTRY_ROWS_AHEAD] * p.inner) * sizeof(T);
+                    for (int line = 0; line < GANTRY_LINES_AHEAD && line * 64 < length * (int)sizeof(T); line++) {
+                        GANTRY_WANT(ahead + line * 64);
+                    }
+                }
                 gantry_copy_row(ins + (is_there ? index : 0) * p.inner + at, outs + i, length, is_there);
                 first_bad = first_bad < 0 && !is_there ? pick : first_bad;
                 i += length;
