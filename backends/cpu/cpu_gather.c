@@ -45,6 +45,55 @@ static void copy_row(char *out, const char *in, size_t bytes) {
     }
 }
 
+/* Rows of one element, asked for some ahead of their use, whatever the address: a prefetch is no access. Returns not 0
+ * where an index is out of range. */
+#define PICKS_AHEAD 64
+#define PICK_SINGLES(bits, index_type)                                                                                 \
+    static int pick_##bits##_##index_type(const void *params, const void *indices, void *out, int64_t count,           \
+                                          int64_t limit) {                                                             \
+        const uint##bits##_t *from = params;                                                                           \
+        const index_type *index = indices;                                                                             \
+        uint##bits##_t *to = out;                                                                                      \
+        int is_bad = 0;                                                                                                \
+        for (int64_t i = 0; i < count; ++i) {                                                                          \
+            const int64_t ahead = index[i + PICKS_AHEAD < count ? i + PICKS_AHEAD : i];                                 \
+            __builtin_prefetch((const void *)((uintptr_t)params + (uintptr_t)ahead * sizeof *from));                   \
+            const uint64_t place = (uint64_t)(int64_t)index[i];                                                        \
+            const int is_there = place < (uint64_t)limit;                                                              \
+            const uint##bits##_t value = from[is_there ? place : 0];                                                   \
+            to[i] = is_there ? value : 0;                                                                              \
+            is_bad |= !is_there;                                                                                       \
+        }                                                                                                              \
+        return is_bad;                                                                                                 \
+    }
+
+PICK_SINGLES(8, int32_t)
+PICK_SINGLES(16, int32_t)
+PICK_SINGLES(32, int32_t)
+PICK_SINGLES(64, int32_t)
+PICK_SINGLES(8, int64_t)
+PICK_SINGLES(16, int64_t)
+PICK_SINGLES(32, int64_t)
+PICK_SINGLES(64, int64_t)
+
+/* `run` single elements from one matrix; a bad index is looked for only where there is one. */
+static void gather_singles(gather_job_t *job, const char *params, int64_t position, int64_t run, char *out) {
+    static int (*const loops[2][4])(const void *, const void *, void *, int64_t, int64_t) = {
+        {pick_8_int32_t, pick_16_int32_t, pick_32_int32_t, pick_64_int32_t},
+        {pick_8_int64_t, pick_16_int64_t, pick_32_int64_t, pick_64_int64_t}};
+    const int is_long = job->indices->dtype != GANTRY_K_INT32;
+    const char *indices = (const char *)job->indices->data + position * (is_long ? 8 : 4);
+    if (loops[is_long][gantry_k_size_row((uint32_t)job->row_bytes)](params, indices, out, run, job->shape.limit) == 0) {
+        return;
+    }
+    for (int64_t i = 0; i < run; ++i) {
+        if ((uint64_t)gantry_k_host_int(job->indices, position + i) >= (uint64_t)job->shape.limit) {
+            note_bad(job, position + i);
+            return;
+        }
+    }
+}
+
 /* Rows [begin, end) of the output, in order. */
 static void gather_rows(void *context, int64_t begin, int64_t end) {
     gather_job_t *job = context;
@@ -56,6 +105,14 @@ static void gather_rows(void *context, int64_t begin, int64_t end) {
         const char *params = job->params + (size_t)(matrix * shape->limit) * job->row_bytes;
         int64_t position = matrix / shape->outer * shape->picks + pick;
         int64_t run = shape->picks - pick < end - begin ? shape->picks - pick : end - begin;
+        if (shape->inner == 1 && shape->limit > 0) {
+            gather_singles(job, params, position, run, out);
+            out += (size_t)run * job->row_bytes;
+            begin += run;
+            pick = 0;
+            ++matrix;
+            continue;
+        }
         for (int64_t i = 0; i < run; ++i, out += job->row_bytes) {
             int64_t index = gantry_k_host_int(job->indices, position + i);
             if ((uint64_t)index < (uint64_t)shape->limit) {

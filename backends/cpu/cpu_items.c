@@ -21,9 +21,13 @@ typedef struct item_job_t {
     _Atomic int64_t position; /* of bad data: the smallest that a part reported, or NO_POSITION */
 } item_job_t;
 
-static const gantry_k_item_fn *find_functions(const gantry_k_items_t *items, const gantry_k_item_launch_t *launch) {
+static const gantry_k_item_fn *find_functions(const gantry_k_items_t *items, const gantry_k_item_launch_t *launch,
+                                              int level) {
+    while (level > 0 && items->rows[level] == NULL) {
+        level--;
+    }
     for (uint32_t r = 0; r < items->row_count; r++) {
-        const gantry_k_item_row_t *row = &items->rows[r];
+        const gantry_k_item_row_t *row = &items->rows[level][r];
 
         if (row->t == launch->t && row->i == launch->i) {
             return row->functions;
@@ -67,7 +71,7 @@ static int64_t grain_of(const gantry_k_item_launch_t *launch) {
 }
 
 int32_t gantry__cpu_run_items(gantry_op_call_t *call, const gantry_k_items_t *items, gantry_k_item_launch_t *launch) {
-    const gantry_k_item_fn *functions = find_functions(items, launch);
+    const gantry_k_item_fn *functions = find_functions(items, launch, call->device->simd_level);
     const gantry_k_work_t work = {.count = launch->count, .run = launch->count};
     item_job_t job = {.launch = launch};
 

@@ -6,10 +6,13 @@
  *     #include "cpu/cpu_items_by_size.h"                the types its text is made for, or rows of its own
  *     GANTRY_CPU_ITEM_FAMILY(matrix);
  *
- * Texts that the family's own needs (math_float32.cl) are included in front. Constant data; thread-safe. */
+ * Texts that the family's own needs (math_float32.cl) are included in front. A family whose items are worth vector code
+ * has its file named cpu_*_items_simd.c: it is then compiled once for each instruction set (cpu_simd.h) and the device's
+ * own is taken at run time. Constant data; thread-safe. */
 #ifndef GANTRY_CPU_ITEMS_H
 #define GANTRY_CPU_ITEMS_H
 
+#include "cpu/cpu_simd.h"
 #include "portable/item_kernel.h"
 
 #include "portable/kernels/types.cl"
@@ -24,10 +27,51 @@
 #define GANTRY_ITEM_ROW(t_, i_) {.t = t_, .i = i_, .functions = GANTRY_ITEM_FUNCTIONS(t_, i_)},
 
 /* GANTRY_ITEM_ROWS is what the header of the types defined. */
-#define GANTRY_CPU_ITEM_FAMILY(family)                                                                      \
-    static const gantry_k_item_row_t rows[] = {GANTRY_ITEM_ROWS};                                           \
-    extern const gantry_k_items_t gantry__cpu_##family##_items;                                             \
-    const gantry_k_items_t gantry__cpu_##family##_items = {                                                 \
-        .run = gantry__cpu_run_items, .rows = rows, .row_count = sizeof rows / sizeof rows[0]}
+#ifndef GANTRY_CPU_VARIANT
+#define GANTRY_CPU_ITEM_FAMILY(family)                                       \
+    static const gantry_k_item_row_t rows[] = {GANTRY_ITEM_ROWS};            \
+    extern const gantry_k_items_t gantry__cpu_##family##_items;              \
+    const gantry_k_items_t gantry__cpu_##family##_items = {                  \
+        .run = gantry__cpu_run_items, .rows = {rows}, .row_count = sizeof rows / sizeof rows[0]}
+
+#else
+
+/* Each variant has its rows; the first one's file also has the family, which knows them all. */
+#define GANTRY_CPU_IS_FIRST_base 1
+#define GANTRY_CPU_IS_FIRST_avx2 0
+#define GANTRY_CPU_IS_FIRST_avx512 0
+#define GANTRY_CPU_IS_FIRST_(variant) GANTRY_CPU_IS_FIRST_##variant
+#define GANTRY_CPU_IS_FIRST(variant) GANTRY_CPU_IS_FIRST_(variant)
+
+#if GANTRY_CPU_HAS_VARIANTS
+#define GANTRY_CPU_ITEM_ROWS(family) \
+    {gantry__cpu_##family##_rows_base, gantry__cpu_##family##_rows_avx2, gantry__cpu_##family##_rows_avx512}
+#define GANTRY_CPU_ITEM_DECLARE(family)                            \
+    extern const gantry_k_item_row_t gantry__cpu_##family##_rows_base[];   \
+    extern const gantry_k_item_row_t gantry__cpu_##family##_rows_avx2[];   \
+    extern const gantry_k_item_row_t gantry__cpu_##family##_rows_avx512[];
+#else
+#define GANTRY_CPU_ITEM_ROWS(family) {gantry__cpu_##family##_rows_base}
+#define GANTRY_CPU_ITEM_DECLARE(family) extern const gantry_k_item_row_t gantry__cpu_##family##_rows_base[];
+#endif
+
+#if GANTRY_CPU_IS_FIRST(GANTRY_CPU_VARIANT)
+#define GANTRY_CPU_ITEM_TABLE(family)                           \
+    ;                                                           \
+    extern const gantry_k_items_t gantry__cpu_##family##_items; \
+    const gantry_k_items_t gantry__cpu_##family##_items = {     \
+        .run = gantry__cpu_run_items,                           \
+        .rows = GANTRY_CPU_ITEM_ROWS(family),                   \
+        .row_count = sizeof gantry__cpu_##family##_rows_base / sizeof gantry__cpu_##family##_rows_base[0]}
+#else
+#define GANTRY_CPU_ITEM_TABLE(family)
+#endif
+
+#define GANTRY_CPU_ITEM_FAMILY(family)                                                      \
+    GANTRY_CPU_ITEM_DECLARE(family)                                                         \
+    const gantry_k_item_row_t GANTRY_CPU_NAME(family##_rows)[] = {GANTRY_ITEM_ROWS} \
+    GANTRY_CPU_ITEM_TABLE(family)
+
+#endif
 
 #endif

@@ -71,4 +71,17 @@ GANTRY_CPU_DECLARE(gantry__cpu_softmax_fn, softmax_find, (int32_t dtype, int log
 GANTRY_ARGMAX_OPS(GANTRY_K_CPU_KERNEL_DECLARATION)
 GANTRY_SOFTMAX_OPS(GANTRY_K_CPU_KERNEL_DECLARATION)
 
+/* Rows [begin, end) of LayerNormRows; in and out may be one. */
+typedef struct gantry__cpu_layer_norm_plan_t {
+    const void *in, *scale, *offset;
+    void *out;
+    int64_t length; /* at most a chunk of the tree */
+    double epsilon;
+    int level;      /* of instructions, see cpu_simd.h */
+} gantry__cpu_layer_norm_plan_t;
+
+GANTRY_CPU_DECLARE(void, layer_norm_f32, (const gantry__cpu_layer_norm_plan_t *plan, int64_t begin, int64_t end));
+GANTRY_CPU_DECLARE(void, layer_norm_f64, (const gantry__cpu_layer_norm_plan_t *plan, int64_t begin, int64_t end));
+GANTRY_LAYER_NORM_OPS(GANTRY_K_CPU_KERNEL_DECLARATION)
+
 #endif

@@ -53,7 +53,7 @@ struct gantry_k_items_t {
     int32_t (*run)(gantry_op_call_t *call, const gantry_k_items_t *items, gantry_k_item_launch_t *launch);
     const char *const *names;              /* on devices */
     const gantry_program_source_t *source; /* on devices */
-    const gantry_k_item_row_t *rows;       /* on the CPU */
+    const gantry_k_item_row_t *rows[3];    /* on the CPU, by its level (cpu_simd.h); NULL: take that of the one below */
     uint32_t row_count;
 };
 
@@ -77,7 +77,7 @@ static inline int32_t gantry_k_run_items_of(gantry_op_call_t *call, const gantry
     return items->run(call, items, launch);
 }
 
-enum { GANTRY_K_LONGEST_RUN = 64 }; /* elements of an item on a processor */
+enum { GANTRY_K_LONGEST_RUN = 64 }; /* elements of an item on a processor: GANTRY_RUN_MOST of item.cl */
 
 /* Rows of `size` elements as items that are runs of them. */
 static inline gantry_runs_t gantry_k_runs(const gantry_op_call_t *call, int64_t size) {

@@ -21,20 +21,9 @@ typedef struct value_t {
 
 #define OPTIONS_BYTES 64
 
-/* Elements of one vector for functions of floats on a processor; 1: leave it to the compiler. */
-static uint32_t lanes_of(const gantry_op_call_t *call)
-{
-    uint32_t lanes = call->device_info->native_vector_width / (call->inputs[0]->dtype == GANTRY_K_FLOAT64 ? 2 : 1);
-
-    if (gantry_k_is_half(call->inputs[0]->dtype)) {
-        return 1;
-    }
-    return gantry_k_is_serial(call) && (lanes == 2 || lanes == 4 || lanes == 8 || lanes == 16) ? lanes : 1;
-}
-
 static void write_options(const gantry_op_call_t *call, int in_lanes, char *options)
 {
-    const uint32_t lanes = in_lanes ? lanes_of(call) : 1;
+    const uint32_t lanes = in_lanes ? gantry_k_math_lanes(call) : 1;
     int length = snprintf(options, OPTIONS_BYTES, "-DGANTRY_T_ID=%d -DGANTRY_SERIAL=%d", call->inputs[0]->dtype,
                           gantry_k_is_serial(call));
 

@@ -6,10 +6,7 @@ GANTRY_K_ITEM_TEXTS(pool, GANTRY_POOL_ITEMS, gantry__text_window, gantry__text_p
 
 static int32_t compute_max_pool(gantry_op_call_t *call)
 {
-    gantry_window_t window;
-
-    gantry__window_of_pool(call, &window);
-    return gantry__window_run(call, ITEM_max_pool, call->inputs[0], NULL, &window);
+    return gantry__window_run_pool(call, ITEM_max_pool);
 }
 
 GANTRY_K_ITEM_KERNEL(max_pool, pool, "MaxPool", gantry_k_numeric_type, compute_max_pool);

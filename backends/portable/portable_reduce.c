@@ -118,8 +118,19 @@ static form_t choose_gpu_form(const gantry_op_call_t *call, reduce_level_t *leve
     return form;
 }
 
-static form_t choose_form(const gantry_op_call_t *call, reduce_level_t *level, int64_t outer, int64_t size_bytes)
+/* 1 when the text has reduce_line for the way, and the level's sequences are neighbours. */
+static int is_line(const reduce_level_t *level, const gantry__reduce_way_t *way)
 {
+    const int has_line = way->in == GANTRY_K_FLOAT32 || way->in == GANTRY_K_FLOAT64 || way->in == GANTRY_K_INT64 ||
+                         (way->in == GANTRY_K_INT32 && way->tree != GANTRY_TREE_WIDE_SUM);
+    return has_line && level->columns == 1 && level->length > SMALL_LENGTH && level->reduced_rank == 1 &&
+           level->reduced_strides[0] == 1;
+}
+
+static form_t choose_form(const gantry_op_call_t *call, const gantry__reduce_way_t *way, reduce_level_t *level,
+                          int64_t outer)
+{
+    const int64_t size_bytes = (int64_t)gantry_k_size(way->acc);
     int64_t sequences = outer * level->chunks;
     level->each = 1;
     level->blocks = 1;
@@ -133,7 +144,10 @@ static form_t choose_form(const gantry_op_call_t *call, reduce_level_t *level, i
         level->units = sequences * level->blocks;
         level->each = level->units > wanted && wanted > 0 ? (level->units + wanted - 1) / wanted : 1;
         level->each = small ? (level->each + SMALL_WIDTH - 1) / SMALL_WIDTH * SMALL_WIDTH : level->each;
-        form.name = wide ? "reduce_wide" : small ? "reduce_small" : "reduce_narrow";
+        form.name = wide                  ? "reduce_wide"
+                    : small               ? "reduce_small"
+                    : is_line(level, way) ? "reduce_line"
+                                          : "reduce_narrow";
         form.groups = (uint64_t)((level->units + level->each - 1) / level->each);
         return form;
     }
@@ -156,7 +170,7 @@ static int32_t submit_level(gantry_op_call_t *call, const gantry__reduce_shape_t
     copy_axes(&shape->reduced, &level.reduced_rank, level.reduced_dims, level.reduced_strides);
     form_t form = are_few(call, shape)
                       ? (form_t){"reduce_few", (uint64_t)(shape->outer * shape->columns), BLOCK_ITEMS}
-                      : choose_form(call, &level, shape->outer, (int64_t)gantry_k_size(way->acc));
+                      : choose_form(call, way, &level, shape->outer);
     int32_t status = find_kernel(call, way, form.name, &kernel);
     if (status != 0) {
         return status;
@@ -215,5 +229,6 @@ GANTRY_REDUCTIONS(GANTRY_REDUCE_KERNEL)
 
 static const gantry_kernel_def_t *const kernels[] = {
     GANTRY_REDUCTIONS(GANTRY_REDUCE_POINTER) GANTRY_ARGMAX_OPS(GANTRY_K_PORTABLE_KERNEL_POINTER)
-        GANTRY_SOFTMAX_OPS(GANTRY_K_PORTABLE_KERNEL_POINTER)};
+        GANTRY_SOFTMAX_OPS(GANTRY_K_PORTABLE_KERNEL_POINTER)
+            GANTRY_LAYER_NORM_OPS(GANTRY_K_PORTABLE_KERNEL_POINTER)};
 GANTRY_K_PACK(reduce, "portable/reduce", kernels);

@@ -4,6 +4,7 @@
 #include "portable/portable_launch.h"
 #include "portable/portable_reduce.h"
 #include "portable/portable_text.h"
+#include "portable/portable_work.h"
 
 /* Rows up to this length are taken 64 at a time on a CPU. */
 #define SHORT_LENGTH 64
@@ -14,12 +15,17 @@
 GANTRY_K_PROGRAM(softmax_source, "portable/softmax", gantry__text_half, gantry__text_math_float32,
                  gantry__text_math_float64, gantry__text_softmax);
 
-static int32_t find_kernel(gantry_op_call_t *call, const char *name, gantry_backend_kernel_t **out_kernel)
+/* lanes: of the form of rows in vectors; 1 for the others. */
+static int32_t find_kernel(gantry_op_call_t *call, const char *name, uint32_t lanes,
+                           gantry_backend_kernel_t **out_kernel)
 {
-    char options[64];
-    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_SOFTMAX_LOG=%d -DGANTRY_SERIAL=%d",
-             (int)call->inputs[0]->dtype, call->kernel == &gantry__portable_log_softmax_kernel,
-             gantry_k_is_serial(call));
+    char options[96];
+    int length = snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_SOFTMAX_LOG=%d -DGANTRY_SERIAL=%d",
+                          (int)call->inputs[0]->dtype, call->kernel == &gantry__portable_log_softmax_kernel,
+                          gantry_k_is_serial(call));
+    if (lanes > 1) {
+        snprintf(options + length, sizeof options - (size_t)length, " -DGANTRY_MATH_LANES=%u", lanes);
+    }
     return call->services->kernel(call, &softmax_source, options, name, out_kernel);
 }
 
@@ -40,20 +46,20 @@ static int32_t submit_short(gantry_op_call_t *call, int64_t rows, int64_t length
     const char *name = !on_cpu ? "softmax_group" : is_short ? "softmax_turned" : "softmax_item";
     int64_t lanes = lanes_of(length), each = 1;
     gantry_backend_kernel_t *kernel = NULL;
-    int32_t status = find_kernel(call, name, &kernel);
+    int32_t status = find_kernel(call, name, on_cpu && !is_short ? gantry_k_math_lanes(call) : 1, &kernel);
     if (status != 0) {
         return status;
     }
-    if (is_short && on_cpu) {
+    if (on_cpu) {
         int64_t groups = (int64_t)call->device_info->compute_units * GROUPS_PER_UNIT;
         each = groups > 0 ? (rows + groups - 1) / groups : 1;
-        each = (each + SHORT_ROWS - 1) / SHORT_ROWS * SHORT_ROWS;
+        each = is_short ? (each + SHORT_ROWS - 1) / SHORT_ROWS * SHORT_ROWS : each;
     }
     gantry_launch_arg_t args[] = {gantry_k_span(call->inputs[0]), gantry_k_span(call->outputs[0]),
                                   gantry_k_scalar(&length, sizeof length), gantry_k_scalar(&rows, sizeof rows),
                                   gantry_k_scalar(&lanes, sizeof lanes), gantry_k_scalar(&each, sizeof each)};
     if (on_cpu) {
-        return gantry_k_launch_1d(call, kernel, (uint64_t)((rows + each - 1) / each), 1, args, is_short ? 6 : 5);
+        return gantry_k_launch_1d(call, kernel, (uint64_t)((rows + each - 1) / each), 1, args, 6);
     }
     uint64_t items = (uint64_t)(rows * lanes);
     return gantry_k_launch_1d(call, kernel, items, gantry_k_local_for(call, items), args, 5);
@@ -82,10 +88,10 @@ static int32_t submit_long(gantry_op_call_t *call, int64_t rows, int64_t length)
         status = call->services->scratch(call, (uint64_t)(rows * length) * size, &terms);
     }
     if (status == 0) {
-        status = find_kernel(call, "softmax_terms", &term_kernel);
+        status = find_kernel(call, "softmax_terms", 1, &term_kernel);
     }
     if (status == 0) {
-        status = find_kernel(call, "softmax_result", &result_kernel);
+        status = find_kernel(call, "softmax_result", 1, &result_kernel);
     }
     gantry__reduce_shape_plain(rows, length, 1, &shape);
     if (status == 0) {

@@ -45,6 +45,7 @@ extern const char gantry__text_random[];
 extern const char gantry__text_reduce[];
 extern const char gantry__text_reduce_finish[];
 extern const char gantry__text_argmax[];
+extern const char gantry__text_layer_norm[];
 extern const char gantry__text_softmax[];
 extern const char gantry__text_scan[];
 extern const char gantry__text_loss[];

@@ -6,10 +6,7 @@ GANTRY_K_ITEM_TEXTS(window_sum, GANTRY_WINDOW_SUM_ITEMS, gantry__text_window, ga
 
 static int32_t compute_avg_pool(gantry_op_call_t *call)
 {
-    gantry_window_t window;
-
-    gantry__window_of_pool(call, &window);
-    return gantry__window_run(call, ITEM_avg_pool, call->inputs[0], NULL, &window);
+    return gantry__window_run_pool(call, ITEM_avg_pool);
 }
 
 static int32_t run_filter(gantry_op_call_t *call, uint32_t item)

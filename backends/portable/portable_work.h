@@ -50,6 +50,18 @@ static inline gantry_k_work_t gantry_k_work(const gantry_op_call_t *call, int64_
                                        call->device_info->base_alignment_bytes >= 64};
 }
 
+/* Elements of one vector for functions of floats on a processor (GANTRY_MATH_LANES); 1: leave it to the compiler. */
+static inline uint32_t gantry_k_math_lanes(const gantry_op_call_t *call)
+{
+    const int32_t dtype = call->inputs[0]->dtype;
+    const uint32_t lanes = call->device_info->native_vector_width / (dtype == GANTRY_K_FLOAT64 ? 2 : 1);
+
+    if (gantry_k_is_half(dtype)) {
+        return 1;
+    }
+    return gantry_k_is_serial(call) && (lanes == 2 || lanes == 4 || lanes == 8 || lanes == 16) ? lanes : 1;
+}
+
 /* each: elements that a work-item of a GPU takes at once. */
 static inline int32_t gantry_k_launch_wide(gantry_op_call_t *call, gantry_backend_kernel_t *kernel,
                                            const gantry_k_work_t *work, int64_t each, const gantry_launch_arg_t *args,

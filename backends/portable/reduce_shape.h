@@ -49,6 +49,9 @@ static const char *const gantry_k_reduce_hosts[] = {"reduction_indices"}; /* whe
 #define GANTRY_SOFTMAX_OPS(X)                                               \
     X(softmax, "Softmax", compute_softmax, gantry_k_floating_type, NULL, 0) \
     X(log_softmax, "LogSoftmax", compute_softmax, gantry_k_floating_type, NULL, 0)
+#define GANTRY_LAYER_NORM_OPS(X) \
+    X(layer_norm_rows, "LayerNormRows", compute_layer_norm, gantry_k_layer_norm_types, NULL, 0)
+static const gantry_type_constraint_t gantry_k_layer_norm_types[] = {{"T", GANTRY_K_FLOATS}};
 
 /* Types of ArgMax's result; ArgMin has int32 and int64 only. */
 #define GANTRY_K_ARGMAX_OUTPUTS (GANTRY_K_INTS | GANTRY_K_BIT(GANTRY_K_INT16) | GANTRY_K_BIT(GANTRY_K_UINT16))

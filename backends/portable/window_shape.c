@@ -62,13 +62,24 @@ void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_name
     out->left = padding_before(call, first + 1, out->width, out->out_width, columns, out->step_x, out->spread_x);
 }
 
-void gantry__window_of_pool(const gantry_op_call_t *call, gantry_window_t *out)
+int32_t gantry__window_run_pool(gantry_op_call_t *call, uint32_t item)
 {
     static const gantry__window_names_t names = {"strides", NULL};
+    const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
+    gantry_window_t window;
+    gantry_k_item_launch_t launch = {.item = item,
+                                     .t = out->dtype,
+                                     .parameters = &window,
+                                     .parameter_bytes = sizeof window,
+                                     .spans = {x->span, out->span},
+                                     .span_count = 2};
     int64_t rows, columns;
 
     gantry__window_size(call, "ksize", &rows, &columns);
-    gantry__window_fill(call, &names, call->inputs[0], call->outputs[0], rows, columns, out);
+    gantry__window_fill(call, &names, x, out, rows, columns, &window);
+    window.runs = gantry_k_runs(
+        call, gantry_k_is_serial(call) && window.channels == 1 ? window.out_width : window.channels);
+    return gantry_k_run_runs(call, &launch, &window.runs);
 }
 
 int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *x, const gantry_arg_t *filter,

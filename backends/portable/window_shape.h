@@ -19,11 +19,11 @@ typedef struct gantry__window_names_t {
  * and columns: of the window. depth is left at 1. */
 void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_names_t *names, const gantry_arg_t *image,
                          const gantry_arg_t *places, int64_t rows, int64_t columns, gantry_window_t *out);
-/* The same for MaxPool and AvgPool: attributes ksize and strides. */
-void gantry__window_of_pool(const gantry_op_call_t *call, gantry_window_t *out);
 /* Runs a costly item over all elements of output 0: x, filter (NULL where there is none) and the output are its spans. */
 int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *x, const gantry_arg_t *filter,
                            gantry_window_t *window);
+/* Runs an item of a pool over all runs of output 0, which makes the window's runs. */
+int32_t gantry__window_run_pool(gantry_op_call_t *call, uint32_t item);
 /* Rows and columns from a list attribute of four, such as "ksize". */
 void gantry__window_size(const gantry_op_call_t *call, const char *name, int64_t *out_rows, int64_t *out_columns);
 

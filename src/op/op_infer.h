@@ -167,6 +167,9 @@ gantry_status_t gantry__infer_moments(gantry__infer_t *call);
 gantry_status_t gantry__infer_batch_norm(gantry__infer_t *call);
 gantry_status_t gantry__infer_fused_batch_norm(gantry__infer_t *call);
 gantry_status_t gantry__infer_layer_norm(gantry__infer_t *call);
+/* A row of LayerNormRows is one chunk of the tree of sums. */
+enum { GANTRY__LAYER_NORM_ROWS_MOST = 4096 };
+gantry_status_t gantry__infer_layer_norm_rows(gantry__infer_t *call);
 gantry_status_t gantry__infer_dropout(gantry__infer_t *call);
 gantry_status_t gantry__infer_einsum(gantry__infer_t *call);
 gantry_status_t gantry__infer_max_pool(gantry__infer_t *call);

@@ -88,6 +88,16 @@ gantry_status_t gantry__infer_layer_norm(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
+gantry_status_t gantry__infer_layer_norm_rows(gantry__infer_t *call) {
+    GANTRY__TRY(gantry__infer_layer_norm(call));
+    const int64_t length = gantry_shape_elements(call->shapes[1]);
+    if (length < 1 || length > GANTRY__LAYER_NORM_ROWS_MOST) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "scale must have 1 to %d elements, got shape %s",
+                            GANTRY__LAYER_NORM_ROWS_MOST, gantry__shape_text(call->shapes[1]).text);
+    }
+    return GANTRY_OK;
+}
+
 /* ---- Dropout ---- */
 
 gantry_status_t gantry__infer_dropout(gantry__infer_t *call) {

@@ -142,8 +142,22 @@ void gantry__compose_fused_batch_norm(const gantry__compose_t *c) {
 
 /* ---- LayerNorm ---- */
 
+/* Rows that are one chunk of the tree of sums: the same operations in the same order, and so the same bits. */
+static const gantry_tensor_t *layer_norm_rows(const gantry__compose_t *c) {
+    const gantry_tensor_t *inputs[3];
+    for (int i = 0; i < 3; ++i) inputs[i] = gantry__compose_widen(c, c->inputs[i]);
+    const gantry_attr_value_t attrs[] = {gantry__attr_int("axis", gantry__infer_attr(c->call, "axis")->i),
+                                         gantry__attr_float("epsilon", float_attr(c, "epsilon"))};
+    return gantry__call_op(c->scope, GANTRY__OP_ID_LAYER_NORM_ROWS, inputs, 3, attrs, 2, NULL);
+}
+
 void gantry__compose_layer_norm(const gantry__compose_t *c) {
     gantry_scope_t *scope = c->scope;
+    const int64_t length = c->inputs[1]->elements;
+    if (length > 1 && length <= GANTRY__LAYER_NORM_ROWS_MOST) {
+        c->outputs[0] = gantry__compose_narrow(c, layer_norm_rows(c), c->call->out_dtypes[0]);
+        return;
+    }
     int32_t axes[GANTRY_MAX_RANK];
     const int32_t rank = c->inputs[0]->shape.rank, count = c->inputs[1]->shape.rank;
     for (int32_t i = 0; i < count; ++i) axes[i] = rank - count + i;

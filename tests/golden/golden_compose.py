@@ -342,7 +342,7 @@ def layer_norm():
     layer_norm_edges(r)
     for dtype in FLOATS:
         for shape, axis in (((5,), -1), ((3, 4), -1), ((3, 4), 1), ((3, 4), 0), ((2, 3, 4), 1), ((2, 3, 5), -2),
-                            ((2, 3, 64), -1), ((1, 2, 2, 1, 2, 1, 2, 3), 6)):
+                            ((2, 3, 64), -1), ((1, 2, 2, 1, 2, 1, 2, 3), 6), ((3, 1), -1), *([((1, 4097), -1)] if dtype == F32 else [])):
             inner = shape[axis % len(shape):]
             r.add(f"{dtype.name}_{text(shape)}_{signed(axis)}",
                   [random_values(dtype, shape, "layer"), random_values(dtype, inner, "layer", 1),
@@ -353,6 +353,38 @@ def layer_norm():
             r.add(f"{dtype.name}_{text(shape)}",
                   [random_values(dtype, shape, "layer"), random_values(dtype, shape[-1:], "layer", 1),
                    random_values(dtype, shape[-1:], "layer", 2)], tolerance={**NEAR[dtype], "abs": 1e-3}, tf_tolerance=HALF_STEPS[dtype])
+    return r
+
+
+def layer_norm_rows():
+    """Gantry's own: what LayerNorm runs for rows that are one chunk of the tree of sums."""
+    r = Recorder("LayerNormRows", reference=layer_norm_reference)
+    for dtype in FLOATS:
+        close = {k: 4 * v for k, v in NEAR[dtype].items()}
+        for shape, axis in (((1,), 0), ((5,), -1), ((3, 4), 0), ((2, 3, 4), 1), ((1, 2, 2, 1, 2, 1, 2, 3), 6), ((3, 33), 1), ((5, 64), 1),
+                            ((2, 65), 1), ((70, 10), 1), ((1, 1, 1000), 2), *([((1, 4095), 1)] if dtype == F32 else [])):
+            inner = shape[axis % len(shape):]
+            r.add(f"{dtype.name}_{text(shape)}_{signed(axis)}",
+                  [random_values(dtype, shape, "rows"), random_values(dtype, inner, "rows", 1), random_values(dtype, inner, "rows", 2)],
+                  {"axis": axis, "epsilon": 0.01}, tolerance=close, numpy_only=True)
+        one, half = (np.full(3, v).astype(dtype) for v in (1, 0.5))
+        near = {"tolerance": {**NEAR[dtype], "abs": 1e-5}, "numpy_only": True}
+        r.add(f"{dtype.name}_special", [special_rows(dtype), one, half], **near)
+        for k, row in enumerate(special_rows(dtype)[:3]):
+            r.add(f"{dtype.name}_special_scale_{k}", [np.array([[1, 2, 4]]).astype(dtype), row, half], **near)
+            r.add(f"{dtype.name}_special_offset_{k}", [np.array([[1, 2, 4]]).astype(dtype), one, row], **near)
+        zero = np.full(3, -0.0).astype(dtype)
+        r.add(f"{dtype.name}_denormal", [denormal_rows(dtype), zero, denormal_rows(dtype)[1]], tolerance={"ulp": 1}, numpy_only=True)
+        r.add(f"{dtype.name}_denormal_scale", [np.array([[1, 2, 4]]).astype(dtype), denormal_rows(dtype)[1], zero], tolerance={"ulp": 4},
+              numpy_only=True)
+    x, one = random_values(F32, (2, 3), "rows"), np.ones(3, F32)
+    r.our_error("axis_too_large", [x, one, one], {"axis": 2}, "2")
+    r.our_error("scale_too_short", [x, one[:2], one], contains="scale")
+    r.our_error("offset_too_short", [x, one, one[:2]], contains="offset")
+    r.our_error("too_long", [np.ones(4097, F32)] * 3, contains="scale must have 1 to 4096 elements, got shape [4097]")
+    r.our_error("no_elements", [np.ones((2, 0), F32), np.ones(0, F32), np.ones(0, F32)], contains="got shape [0]")
+    r.our_error("types_differ", [x, one.astype(F64), one], contains="was expected to be a float32 tensor but is a float64 tensor")
+    r.add("float32_empty", [np.zeros((0, 3), F32), np.ones(3, F32), np.zeros(3, F32)], numpy_only=True)
     return r
 
 
@@ -445,4 +477,5 @@ def build():
     return {"Shape": lambda: shape_of("Shape"), "Size": lambda: shape_of("Size"), "Rank": lambda: shape_of("Rank"),
             "BroadcastArgs": broadcast_args, "Eye": eye, "LinSpace": lin_space, "EmbeddingLookup": embedding_lookup, "BooleanMask": boolean_mask,
             "Moments": moments, "BatchNorm": batch_norm, "FusedBatchNorm": fused_batch_norm, "LayerNorm": layer_norm,
+            "LayerNormRows": layer_norm_rows,
             "Dropout": dropout, "Einsum": einsum}

@@ -11,6 +11,78 @@ typedef struct gantry_gather_t {
 
 #if GANTRY_SERIAL
 
+#if GANTRY_T_ID == 10
+typedef uchar16 gantry_many_t;
+#elif GANTRY_T_ID == 17
+typedef ushort16 gantry_many_t;
+#elif GANTRY_T_ID == 3
+typedef int16 gantry_many_t;
+#else
+typedef long16 gantry_many_t;
+#endif
+
+/* `count` elements of a row, or zeros. */
+GANTRY_FN void gantry_copy_row(GANTRY_GLOBAL const T *ins, GANTRY_GLOBAL T *outs, const GANTRY_LONG count, const int is_there)
+{
+    GANTRY_LONG e = 0;
+
+    if (!is_there) {
+        for (; e < count; e++) {
+            outs[e] = 0;
+        }
+        return;
+    }
+    for (; count - e >= 16; e += 16) {
+        const gantry_many_t many = vload16(0, ins + e);
+        vstore16(many, 0, outs + e);
+    }
+    for (; e < count; e++) {
+        outs[e] = ins[e];
+    }
+}
+
+#define GANTRY_SINGLES 64
+#define GANTRY_ROWS_AHEAD 4
+#define GANTRY_LINES_AHEAD 8 /* of such a row, at most */
+
+/* Asks for the memory of an element that will be read soon. Whatever the address, it is no access. */
+#define GANTRY_WANT(pointer)
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_prefetch)
+#undef GANTRY_WANT
+#define GANTRY_WANT(pointer) __builtin_prefetch((const void *)(pointer))
+#endif
+#endif
+
+/* `count` rows of one element each, asked for one block ahead. The first bad index is looked for only where there is one.
+ * Returns it, or -1. */
+GANTRY_FN GANTRY_LONG gantry_pick_singles(GANTRY_GLOBAL const T *ins, GANTRY_GLOBAL const I *indices, GANTRY_GLOBAL T *outs,
+                                          const GANTRY_LONG count, const GANTRY_LONG limit)
+{
+    GANTRY_LONG bad = -1;
+
+    for (GANTRY_LONG start = 0; start < count; start += GANTRY_SINGLES) {
+        const int some = (int)(count - start < GANTRY_SINGLES ? count - start : GANTRY_SINGLES);
+        int are_bad = 0;
+
+        for (int e = 0; e < some && start + GANTRY_SINGLES + e < count; e++) {
+            GANTRY_WANT((ulong)ins + (ulong)(GANTRY_LONG)indices[start + GANTRY_SINGLES + e] * sizeof(T));
+        }
+        for (int e = 0; e < some; e++) {
+            const ulong index = (ulong)(GANTRY_LONG)indices[start + e];
+            const int is_there = index < (ulong)limit;
+            const T value = ins[is_there ? index : 0];
+
+            outs[start + e] = is_there ? value : (T)0;
+            are_bad |= !is_there;
+        }
+        for (int e = 0; are_bad && bad < 0 && e < some; e++) {
+            bad = (ulong)(GANTRY_LONG)indices[start + e] < (ulong)limit ? -1 : start + e;
+        }
+    }
+    return bad;
+}
+
 GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPAN_OUT(out), const gantry_gather_t p, GANTRY_SPAN_OUT(fault))
 {
     const GANTRY_LONG end = GANTRY_END(p.work);
@@ -20,31 +92,40 @@ GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPA
     GANTRY_LONG matrix = i / p.inner / p.picks; /* (b, o) */
     GANTRY_LONG bad = -1; /* the first of this work-item */
 
-    while (i < end) {
-        const GANTRY_LONG position = gantry_divide_position(matrix, p.outer) * p.picks + pick;
-        const GANTRY_LONG index = (GANTRY_LONG)GANTRY_IN(I, indices)[position];
-        const GANTRY_LONG left = p.inner - at;
-        const GANTRY_LONG length = left < end - i ? left : end - i;
-        GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out) + i;
+    while (i < end) { /* a matrix, or what this work-item has of it */
+        const GANTRY_LONG position = gantry_divide_position(matrix, p.outer) * p.picks;
+        GANTRY_GLOBAL const I *own = GANTRY_IN(I, indices) + position;
+        GANTRY_GLOBAL const T *ins = GANTRY_IN(T, params) + matrix * p.limit * p.inner;
+        GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);
+        GANTRY_LONG first_bad = -1;
 
-        if (index >= 0 && index < p.limit) {
-            GANTRY_GLOBAL const T *ins = GANTRY_IN(T, params) + (matrix * p.limit + index) * p.inner + at;
-            for (GANTRY_LONG e = 0; e < length; e++) {
-                outs[e] = ins[e];
-            }
+        if (p.inner == 1 && p.limit > 0) {
+            const GANTRY_LONG count = p.picks - pick < end - i ? p.picks - pick : end - i;
+
+            first_bad = gantry_pick_singles(ins, own + pick, outs + i, count, p.limit);
+            first_bad = first_bad < 0 ? -1 : pick + first_bad;
+            i += count;
         } else {
-            for (GANTRY_LONG e = 0; e < length; e++) {
-                outs[e] = 0;
+            for (; pick < p.picks && i < end; pick++) {
+                const GANTRY_LONG index = (GANTRY_LONG)own[pick];
+                const GANTRY_LONG length = p.inner - at < end - i ? p.inner - at : end - i;
+                const int is_there = index >= 0 && index < p.limit;
+
+                if (p.picks - pick > GANTRY_ROWS_AHEAD) {
+                    const ulong ahead = (ulong)ins + (ulong)((GANTRY_LONG)own[pick + GANTRY_ROWS_AHEAD] * p.inner) * sizeof(T);
+                    for (int line = 0; line < GANTRY_LINES_AHEAD && line * 64 < length * (int)sizeof(T); line++) {
+                        GANTRY_WANT(ahead + line * 64);
+                    }
+                }
+                gantry_copy_row(ins + (is_there ? index : 0) * p.inner + at, outs + i, length, is_there);
+                first_bad = first_bad < 0 && !is_there ? pick : first_bad;
+                i += length;
+                at = 0;
             }
-            bad = bad < 0 ? position : bad;
         }
-        i += length;
-        at = 0;
-        pick++;
-        if (pick == p.picks) {
-            pick = 0;
-            matrix++;
-        }
+        bad = bad < 0 && first_bad >= 0 ? position + first_bad : bad;
+        pick = 0;
+        matrix++;
     }
     if (bad >= 0) {
         GANTRY_FAULT(fault, GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, bad);

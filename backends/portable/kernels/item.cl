@@ -41,6 +41,13 @@
         }                                                                                  \
     } while (0)
 
+/* The most elements of an item that is a run (gantry_runs_t): what arrays for them need. */
+#if (defined(__OPENCL_VERSION__) || defined(__CUDACC__)) && !GANTRY_SERIAL
+#define GANTRY_RUN_MOST 1
+#else
+#define GANTRY_RUN_MOST 64
+#endif
+
 #if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
 
 #define GANTRY_ITEM GANTRY_FN

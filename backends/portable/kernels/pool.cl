@@ -1,4 +1,4 @@
-/* MaxPool: items are elements of the output. What lies in the padding counts for nothing. */
+/* MaxPool: items are runs of the output (window.cl). What lies in the padding counts for nothing. */
 #ifdef GANTRY_ITEM_TEXT
 
 #if GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF
@@ -13,19 +13,17 @@
 GANTRY_ITEM void GANTRY_ITEM_FN(max_pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                           GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i)
 {
-    const gantry_view_t view = gantry_view(p, p->channels, i);
-    C best = GANTRY_POOL_LEAST;
+    const gantry_pool_run_t run = gantry_pool_run(p, i);
+    const int count = GANTRY_RUN_MOST == 1 ? 1 : run.count;
+    C best[GANTRY_RUN_MOST];
 
-    for (GANTRY_LONG r = view.rows.first; r < view.rows.end; r++) {
-        const GANTRY_LONG row = (view.at.image * p->height + view.top + r) * p->width + view.left;
-
-        for (GANTRY_LONG c = view.columns.first; c < view.columns.end; c++) {
-            const C value = GANTRY_WIDEN(x[(row + c) * p->channels + view.at.channel]);
-
-            best = value > best ? value : best;
-        }
+    for (int k = 0; k < count; k++) {
+        best[k] = GANTRY_POOL_LEAST;
     }
-    out[i] = GANTRY_NARROW(best);
+    GANTRY_EACH_IN_POOL(run, p, x, { best[k] = value > best[k] ? value : best[k]; })
+    for (int k = 0; k < count; k++) {
+        out[run.start + k] = GANTRY_NARROW(best[k]);
+    }
 }
 GANTRY_ITEMS_1_1(max_pool, T, T, gantry_window_t)
 

@@ -5,7 +5,8 @@
  *
  *   softmax_group   GPUs: a work-item for each lane of a row of at most 4096 elements; for rows shorter than 64 there
  *                   are as many lanes as the least power of two that holds them, and more rows in a group
- *   softmax_item    CPUs: a work-item for a row of at most 4096
+ *   softmax_item    CPUs: rows of 65 to 4096, one after the other; with GANTRY_MATH_LANES in vectors of so many, and the
+ *                   terms wait in the output
  *   softmax_turned  CPUs, rows of at most 64 elements: a work-group of one, 64 rows at a time
  *   longer rows     reduce.cl for the largest, softmax_terms, reduce.cl for the sum, softmax_result
  *
@@ -26,6 +27,143 @@
 
 #define SOFT_MAX(a, b) ((b) != (b) || (b) > (a) ? (b) : (a))
 #define LANES 64
+
+#if defined(GANTRY_MATH_LANES)
+
+/* ---- CPUs whose compiler has to be told how wide vectors are (dialect.cl): T is float32 or float64, and the 64 lanes
+ * of the tree are VECTORS vectors ---- */
+
+#define VECTORS (LANES / GANTRY_MATH_LANES)
+#define SOFT_LOAD GANTRY_OF_LANES(vload)
+#define SOFT_STORE GANTRY_OF_LANES(vstore)
+#if GANTRY_T_ID == GANTRY_FLOAT64
+typedef GANTRY_F64 V;
+#else
+typedef GANTRY_F32 V;
+#endif
+
+/* The vector at x, of which `left` elements are there; the others are `other`. */
+GANTRY_FN V load_some(GANTRY_GLOBAL const T *x, int left, T other)
+{
+    T some[GANTRY_MATH_LANES];
+    if (left >= GANTRY_MATH_LANES) {
+        return SOFT_LOAD(0, x);
+    }
+    for (int k = 0; k < GANTRY_MATH_LANES; k++) {
+        some[k] = k < left ? x[k] : other;
+    }
+    return SOFT_LOAD(0, some);
+}
+
+GANTRY_FN void store_some(V values, GANTRY_GLOBAL T *y, int left)
+{
+    T some[GANTRY_MATH_LANES];
+    if (left >= GANTRY_MATH_LANES) {
+        SOFT_STORE(values, 0, y);
+        return;
+    }
+    SOFT_STORE(values, 0, some);
+    for (int k = 0; k < left; k++) {
+        y[k] = some[k];
+    }
+}
+
+GANTRY_FN T row_largest(GANTRY_GLOBAL const T *x, int length)
+{
+    V values[VECTORS];
+    T lanes[LANES];
+    T largest = (T)(-INFINITY);
+    int i = 0;
+    for (int q = 0; q < VECTORS; q++) {
+        values[q] = (V)(-INFINITY);
+    }
+    for (; i + LANES <= length; i += LANES) {
+        for (int q = 0; q < VECTORS; q++) {
+            const V value = SOFT_LOAD(q, x + i);
+            values[q] = ((value != value) | (value > values[q])) ? value : values[q];
+        }
+    }
+    for (int q = 0; q < VECTORS; q++) {
+        SOFT_STORE(values[q], q, lanes);
+    }
+    for (int k = 0; k < LANES; k++) {
+        largest = SOFT_MAX(largest, lanes[k]);
+    }
+    for (; i < length; i++) {
+        largest = SOFT_MAX(largest, x[i]);
+    }
+    return largest + (T)0;
+}
+
+/* exp(x - largest) of `left` elements, +0 for the others, which changes no sum; to y unless that is to be a logarithm. */
+GANTRY_FN V put_terms(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *y, int left, T largest)
+{
+    const V terms = SOFT_EXP(load_some(x, left, (T)(-INFINITY)) - (V)(largest));
+#if !GANTRY_SOFTMAX_LOG
+    store_some(terms, y, left);
+#endif
+    return terms;
+}
+
+GANTRY_FN T row_sum(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *y, int length, T largest)
+{
+    V values[VECTORS];
+    T lanes[GANTRY_MATH_LANES];
+    int i = 0;
+    for (int q = 0; q < VECTORS; q++) {
+        values[q] = (V)(0);
+    }
+    for (; i + LANES <= length; i += LANES) {
+        for (int q = 0; q < VECTORS; q++) {
+            const int at = i + q * GANTRY_MATH_LANES;
+            values[q] = values[q] + put_terms(x + at, y + at, GANTRY_MATH_LANES, largest);
+        }
+    }
+    for (int q = 0; i < length; q++, i += GANTRY_MATH_LANES) {
+        values[q] = values[q] + put_terms(x + i, y + i, length - i, largest);
+    }
+    for (int apart = VECTORS / 2; apart > 0; apart /= 2) {
+        for (int q = 0; q < apart; q++) {
+            values[q] = values[q] + values[q + apart];
+        }
+    }
+    SOFT_STORE(values[0], 0, lanes);
+    for (int apart = GANTRY_MATH_LANES / 2; apart > 0; apart /= 2) {
+        for (int k = 0; k < apart; k++) {
+            lanes[k] = lanes[k] + lanes[k + apart];
+        }
+    }
+    return lanes[0];
+}
+
+GANTRY_FN void do_row(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *y, int length)
+{
+    const T largest = row_largest(x, length);
+    const V sum = (V)(row_sum(x, y, length, largest));
+#if GANTRY_SOFTMAX_LOG
+    const V scale = SOFT_LOG(sum);
+#endif
+    for (int i = 0; i < length; i += GANTRY_MATH_LANES) {
+#if GANTRY_SOFTMAX_LOG
+        store_some((load_some(x + i, length - i, largest) - (V)(largest)) - scale, y + i, length - i);
+#else
+        store_some(load_some(y + i, length - i, (T)0) / sum, y + i, length - i);
+#endif
+    }
+}
+
+/* A work-group of one for `each` rows. */
+GANTRY_KERNEL softmax_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTRY_LONG length, const GANTRY_LONG rows,
+                           const GANTRY_LONG lanes, const GANTRY_LONG each)
+{
+    const GANTRY_LONG first = GANTRY_GROUP_ID(0) * each;
+    const GANTRY_LONG end = first + each < rows ? first + each : rows;
+    for (GANTRY_LONG row = first; row < end; row++) {
+        do_row(GANTRY_IN(T, in) + row * length, GANTRY_OUT(T, out) + row * length, (int)length);
+    }
+}
+
+#else
 
 /* The result for x once the row's largest element and sum are known; for LogSoftmax `sum` is the sum's logarithm. */
 GANTRY_FN T result_of(T element, C largest, C sum)
@@ -100,7 +238,7 @@ GANTRY_KERNEL softmax_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANT
 
 #else
 
-/* ---- CPUs: a work-item for a row. `lanes` is 64 or, for short rows, the least power of two that is not below the
+/* ---- CPUs: row by row. `lanes` is 64 or, for short rows, the least power of two that is not below the
  * length: lanes beyond it would hold the identity. A parameter, since loops that are unrolled do not become vectors ---- */
 
 GANTRY_FN C row_largest(GANTRY_GLOBAL const T *x, int length, int lanes)
@@ -150,19 +288,20 @@ GANTRY_FN C row_sum(GANTRY_GLOBAL const T *x, int length, C largest, int lanes)
     return values[0];
 }
 
+/* A work-group of one for `each` rows. */
 GANTRY_KERNEL softmax_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTRY_LONG length, const GANTRY_LONG rows,
-                           const GANTRY_LONG lanes)
+                           const GANTRY_LONG lanes, const GANTRY_LONG each)
 {
-    const GANTRY_LONG row = GANTRY_GLOBAL_ID(0);
-    if (row >= rows) {
-        return;
-    }
-    GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * length;
-    GANTRY_GLOBAL T *y = GANTRY_OUT(T, out) + row * length;
-    const C largest = row_largest(x, (int)length, (int)lanes);
-    const C scale = scale_of(row_sum(x, (int)length, largest, (int)lanes));
-    for (int i = 0; i < (int)length; i++) {
-        y[i] = result_of(x[i], largest, scale);
+    const GANTRY_LONG first = GANTRY_GROUP_ID(0) * each;
+    const GANTRY_LONG end = first + each < rows ? first + each : rows;
+    for (GANTRY_LONG row = first; row < end; row++) {
+        GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * length;
+        GANTRY_GLOBAL T *y = GANTRY_OUT(T, out) + row * length;
+        const C largest = row_largest(x, (int)length, (int)lanes);
+        const C scale = scale_of(row_sum(x, (int)length, largest, (int)lanes));
+        for (int i = 0; i < (int)length; i++) {
+            y[i] = result_of(x[i], largest, scale);
+        }
     }
 }
 
@@ -285,3 +424,5 @@ GANTRY_KERNEL softmax_result(GANTRY_SPAN_IN(in), GANTRY_SPAN_IN(largest), GANTRY
         y[i] = result_of(x[i], most, scale);
     }
 }
+
+#endif

@@ -14,6 +14,7 @@ typedef struct gantry_window_t {
     GANTRY_LONG top, left;                 /* padding before the image */
     GANTRY_LONG planes;                    /* channels, where they are images of their own; else 0 */
     GANTRY_LONG depth;                     /* of depthwise filters: outputs per channel; of others: outputs */
+    gantry_runs_t runs;                    /* of pools: of the channels or, where there is one, of places side by side */
 } gantry_window_t;
 
 /* An element of [batch, y, x, channel]. */
@@ -75,5 +76,63 @@ GANTRY_FN gantry_view_t gantry_view(const gantry_window_t *p, GANTRY_LONG innerm
     view.columns = gantry_reach(view.left, p->spread_x, p->columns, p->width);
     return view;
 }
+
+/* A run of a pool's output, item i: which elements, and what the first one sees. */
+typedef struct gantry_pool_run_t {
+    GANTRY_LONG start; /* in the output */
+    GANTRY_LONG channel;
+    int count, is_of_channels;
+    gantry_view_t view;
+} gantry_pool_run_t;
+
+GANTRY_FN gantry_pool_run_t gantry_pool_run(const gantry_window_t *p, GANTRY_LONG i)
+{
+    GANTRY_FIND_RUN(p->runs)
+    gantry_pool_run_t run;
+
+    run.start = line * p->runs.size + first;
+    run.count = (int)(end - first);
+    run.is_of_channels = p->runs.size == p->channels;
+    run.channel = run.is_of_channels ? first : 0;
+    run.view = gantry_view(p, 1, run.is_of_channels ? line : run.start);
+    return run;
+}
+
+/* The places [first, end) of `count` side by side whose element of the window is inside: place k's is at at + k step. */
+GANTRY_FN gantry_reach_t gantry_places_inside(GANTRY_LONG at, GANTRY_LONG step, GANTRY_LONG count, GANTRY_LONG size)
+{
+    const GANTRY_LONG left = size > at ? gantry_divide_position(size - at + step - 1, step) : 0;
+    gantry_reach_t reach;
+
+    reach.first = at < 0 ? gantry_divide_position(step - 1 - at, step) : 0;
+    reach.end = left < count ? left : count;
+    return reach;
+}
+
+/* Does `join`, statements, for every element of the run's windows that is inside, row by row: its value in x, an element
+ * of T, belongs to the run's k-th result. */
+#define GANTRY_EACH_IN_POOL(run, p, x, join)                                                                       \
+    for (GANTRY_LONG r = (run).view.rows.first; r < (run).view.rows.end; r++) {                                    \
+        const GANTRY_LONG row = ((run).view.at.image * (p)->height + (run).view.top + r) * (p)->width;             \
+                                                                                                                   \
+        if ((run).is_of_channels) {                                                                                \
+            for (GANTRY_LONG c = (run).view.columns.first; c < (run).view.columns.end; c++) {                      \
+                GANTRY_GLOBAL const T *from = (x) + (row + (run).view.left + c) * (p)->channels + (run).channel;    \
+                for (int k = 0; k < count; k++) {                                                                  \
+                    const C value = GANTRY_WIDEN(from[k]);                                                         \
+                    join                                                                                           \
+                }                                                                                                  \
+            }                                                                                                      \
+        } else {                                                                                                   \
+            for (GANTRY_LONG c = 0; c < (p)->columns; c++) {                                                       \
+                const GANTRY_LONG at = (run).view.left + c;                                                        \
+                const gantry_reach_t places = gantry_places_inside(at, (p)->step_x, count, (p)->width);            \
+                for (int k = (int)places.first; k < (int)places.end; k++) {                                        \
+                    const C value = GANTRY_WIDEN((x)[row + at + k * (p)->step_x]);                                 \
+                    join                                                                                           \
+                }                                                                                                  \
+            }                                                                                                      \
+        }                                                                                                          \
+    }
 
 #endif

@@ -1,4 +1,4 @@
-/* Sums over windows, by items that are elements of the output. They run over the window row by row, in float32 for halves;
+/* Sums over windows, by items that are elements of the output, or runs of them (avg_pool: window.cl). They run over the window row by row, in float32 for halves;
  * what lies in the padding counts for nothing.
  *
  *   avg_pool    the mean
@@ -12,17 +12,22 @@
 GANTRY_ITEM void GANTRY_ITEM_FN(avg_pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                           GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i)
 {
-    const gantry_view_t view = gantry_view(p, p->channels, i);
-    C sum = (C)0;
+    const gantry_pool_run_t run = gantry_pool_run(p, i);
+    const int count = GANTRY_RUN_MOST == 1 ? 1 : run.count;
+    const GANTRY_LONG rows = run.view.rows.end - run.view.rows.first;
+    C sums[GANTRY_RUN_MOST];
 
-    for (GANTRY_LONG r = view.rows.first; r < view.rows.end; r++) {
-        const GANTRY_LONG row = (view.at.image * p->height + view.top + r) * p->width + view.left;
-
-        for (GANTRY_LONG c = view.columns.first; c < view.columns.end; c++) {
-            sum += GANTRY_WIDEN(x[(row + c) * p->channels + view.at.channel]);
-        }
+    for (int k = 0; k < count; k++) {
+        sums[k] = (C)0;
     }
-    out[i] = GANTRY_NARROW(sum / (C)((view.rows.end - view.rows.first) * (view.columns.end - view.columns.first)));
+    GANTRY_EACH_IN_POOL(run, p, x, { sums[k] += value; })
+    for (int k = 0; k < count; k++) {
+        const gantry_reach_t columns =
+            run.is_of_channels ? run.view.columns
+                               : gantry_reach(run.view.left + k * p->step_x, p->spread_x, p->columns, p->width);
+
+        out[run.start + k] = GANTRY_NARROW(sums[k] / (C)(rows * (columns.end - columns.first)));
+    }
 }
 GANTRY_ITEMS_1_1(avg_pool, T, T, gantry_window_t)
 
