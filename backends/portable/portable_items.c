@@ -24,7 +24,7 @@ static void write_options(const gantry_op_call_t *call, const gantry_k_item_laun
 int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry_k_items_t *items,
                                    gantry_k_item_launch_t *launch) {
     const int64_t bytes = launch->item_bytes != 0 ? launch->item_bytes : (int64_t)gantry_k_size(launch->t);
-    const gantry_k_work_t work = gantry_k_work(call, launch->count, bytes, launch->is_costly);
+    gantry_k_work_t work = gantry_k_work(call, launch->count, bytes, launch->is_costly);
     gantry_launch_arg_t args[GANTRY_K_ITEM_SPANS + 2];
     gantry_backend_kernel_t *kernel;
     uint32_t count = 0;
@@ -32,6 +32,9 @@ int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry_k_items_
     gantry_span_t fault;
     int32_t status;
 
+    if (launch->is_thread) {
+        work.run = 1;
+    }
     write_options(call, launch, options);
     memcpy(launch->parameters, &work, sizeof work);
     while (count < launch->span_count) {

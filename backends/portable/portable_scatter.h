@@ -8,10 +8,12 @@
 #include "portable/kernels/indices.cl"
 #include "portable/kernels/scatter.cl"
 
-#define GANTRY_SCATTER_ITEMS(ITEM) ITEM(gather_nd) ITEM(slice_keys) ITEM(segment_keys) ITEM(scatter_last)
+#define GANTRY_SCATTER_ITEMS(ITEM) ITEM(gather_nd) ITEM(slice_keys) ITEM(segment_keys) ITEM(scatter_last) ITEM(scatter_direct)
 
-/* Updates in the order of their slices. */
+/* Updates, in the order of their slices or in their own. */
 typedef struct gantry_k_updates_t {
+    int32_t stay;                  /* set before: they stay in their own order, and there are no positions */
+    int64_t slices;                /* that they go to */
     int64_t count;                 /* at least 1 */
     int64_t inner;                 /* elements of a slice, at least 1 */
     gantry_span_t keys, positions; /* uint32, int32; without positions where the updates themselves are in order */
@@ -19,6 +21,9 @@ typedef struct gantry_k_updates_t {
 
 /* By the slices of a tensor of the shape that rows of indices, the op's input of that number, lead to. count and inner
  * are set, too. Indices that lead outside are a fault, but for the attribute bad_indices_policy "IGNORE". */
+/* A launch of one item for each of a few workers, which own boxes of rows x columns of slices x inner elements. */
+void gantry__scatter_boxes(const gantry_op_call_t *call, const gantry_k_updates_t *updates, int64_t *out_rows, int64_t *out_columns,
+                           gantry_k_item_launch_t *launch);
 int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const gantry_arg_t *shape,
                                   gantry_k_updates_t *updates);
 /* By segments: parameters but is_wide and input's data are set; updates->count, too. explain, and on devices words, of a place

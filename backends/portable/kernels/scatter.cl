@@ -34,6 +34,7 @@ typedef struct gantry_segments_t {
 typedef struct gantry_scatter_last_t {
     gantry_work_t work;
     GANTRY_LONG count, inner;
+    GANTRY_LONG slices, rows, columns; /* of scatter_direct: as direct_ of segment.cl */
 } gantry_scatter_last_t;
 
 #endif
@@ -112,5 +113,32 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scatter_last)(GANTRY_GLOBAL const uint *keys, GA
     }
 }
 GANTRY_ITEMS_3_1(scatter_last, uint, int, T, T, gantry_scatter_last_t)
+
+#if !defined(GANTRY_SERIAL) || GANTRY_SERIAL
+/* The same for processors, of updates in their own order: one after the other. */
+GANTRY_ITEM void GANTRY_ITEM_FN(scatter_direct)(GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL const T *updates,
+                                                GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_scatter_last_t) p,
+                                                const GANTRY_LONG i)
+{
+    const GANTRY_LONG row = i / p->columns, column = i - row * p->columns;
+    const uint first = (uint)(p->slices * row / p->rows);
+    const uint most = (uint)(p->slices * (row + 1) / p->rows) - first;
+    const GANTRY_LONG begin = p->inner * column / p->columns, end = p->inner * (column + 1) / p->columns;
+
+    for (GANTRY_LONG at = 0; at < p->count; at++) {
+        const uint key = keys[at];
+
+        if (key - first < most) {
+            GANTRY_GLOBAL const T *from = updates + at * p->inner;
+            GANTRY_GLOBAL T *to = out + (GANTRY_LONG)key * p->inner;
+
+            for (GANTRY_LONG e = begin; e < end; e++) {
+                to[e] = from[e];
+            }
+        }
+    }
+}
+GANTRY_ITEMS_2_1(scatter_direct, uint, T, T, gantry_scatter_last_t)
+#endif
 
 #endif

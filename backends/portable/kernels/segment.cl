@@ -1,5 +1,9 @@
-/* Slices combined: of updates that are sorted by the slice they go to (scatter.cl), the first of each slice's does them
- * all, in their order. By element type; halves are summed as float32 and rounded once. */
+/* Slices combined, in one of two ways that give the same bits: each slice's updates in their order. By element type.
+ *
+ * combine_   of updates that are sorted by the slice they go to (scatter.cl), the first of each slice's does them all.
+ *            Halves are summed as float32 and rounded once
+ * direct_    for processors, and types that are computed in themselves: no sorting. A few workers each own a box of the
+ *            output, a range of slices by a range of their columns, walk all updates and do those of their box */
 #ifndef GANTRY_SEGMENT_PARAMETERS
 #define GANTRY_SEGMENT_PARAMETERS
 
@@ -16,6 +20,16 @@ typedef struct gantry_count_t {
     GANTRY_LONG count;
     GANTRY_LONG is_binary;
 } gantry_count_t;
+
+/* `count` updates, slices of inner elements each. Worker i owns box (i / columns, i % columns) of rows x columns. */
+typedef struct gantry_direct_t {
+    gantry_work_t work;
+    GANTRY_LONG count, inner;
+    GANTRY_LONG slices;
+    GANTRY_LONG rows, columns;
+    GANTRY_LONG takes_first; /* as above */
+    GANTRY_LONG is_binary;   /* of counts */
+} gantry_direct_t;
 
 #endif
 
@@ -75,6 +89,48 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_alike)(GANTRY_GLOBAL const uint *ke
 #define GANTRY_MEAN(sum, n) ((sum) / (U)(n))
 #endif
 
+#if defined(GANTRY_SERIAL) && !GANTRY_SERIAL
+#define GANTRY_DIRECT(name, A, step)
+#else
+/* Keys of no slice are beyond every box. */
+#define GANTRY_DIRECT(name, A, step)                                                                                \
+    GANTRY_ITEM void GANTRY_ITEM_FN(name)(GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL const T *updates,           \
+                                          GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_direct_t) p,               \
+                                          const GANTRY_LONG i)                                                      \
+    {                                                                                                               \
+        const GANTRY_LONG row = i / p->columns, column = i - row * p->columns;                                      \
+        const uint first = (uint)(p->slices * row / p->rows);                                                       \
+        const uint most = (uint)(p->slices * (row + 1) / p->rows) - first;                                          \
+        const GANTRY_LONG begin = p->inner * column / p->columns, end = p->inner * (column + 1) / p->columns;       \
+                                                                                                                    \
+        for (GANTRY_LONG at = 0; at < p->count; at++) {                                                             \
+            const uint key = keys[at];                                                                              \
+            const int is_first = p->takes_first && (at == 0 || keys[at - 1] != key);                                \
+                                                                                                                    \
+            if (key - first < most) {                                                                               \
+                GANTRY_GLOBAL const T *from = updates + at * p->inner;                                              \
+                GANTRY_GLOBAL T *to = out + (GANTRY_LONG)key * p->inner;                                            \
+                                                                                                                    \
+                for (GANTRY_LONG e = begin; e < end; e++) {                                                         \
+                    const A x = (A)GANTRY_WIDEN(from[e]);                                                           \
+                    const A sum = (A)GANTRY_WIDEN(to[e]);                                                           \
+                                                                                                                    \
+                    to[e] = (T)GANTRY_NARROW((C)(is_first ? x : (step)));                                           \
+                }                                                                                                   \
+            }                                                                                                       \
+        }                                                                                                           \
+    }                                                                                                               \
+    GANTRY_ITEMS_2_1(name, uint, T, T, gantry_direct_t)
+#endif
+
+GANTRY_DIRECT(direct_sum, U, sum + x)
+GANTRY_DIRECT(direct_difference, U, sum - x)
+GANTRY_DIRECT(direct_product, U, sum * x)
+GANTRY_DIRECT(direct_segment_larger, C, sum > x ? sum : x)
+GANTRY_DIRECT(direct_segment_smaller, C, sum < x ? sum : x)
+GANTRY_DIRECT(direct_scatter_larger, C, sum < x ? x : sum)
+GANTRY_DIRECT(direct_scatter_smaller, C, sum > x ? x : sum)
+
 GANTRY_COMBINE(combine_sum, U, sum + x, sum)
 GANTRY_COMBINE(combine_difference, U, sum - x, sum)
 GANTRY_COMBINE(combine_product, U, sum * x, sum)
@@ -87,6 +143,7 @@ GANTRY_COMBINE(scatter_larger, C, sum < x ? x : sum, sum)
 GANTRY_COMBINE(scatter_smaller, C, sum > x ? x : sum, sum)
 
 #undef GANTRY_COMBINE
+#undef GANTRY_DIRECT
 #undef GANTRY_MEAN
 
 /* How many updates a slice has, or 1. */
@@ -100,5 +157,24 @@ GANTRY_ITEM void GANTRY_ITEM_FN(combine_count)(GANTRY_GLOBAL const uint *keys, G
     }
 }
 GANTRY_ITEMS_1_1(combine_count, uint, T, gantry_count_t)
+
+#if !defined(GANTRY_SERIAL) || GANTRY_SERIAL
+/* The same into boxes. */
+GANTRY_ITEM void GANTRY_ITEM_FN(direct_count)(GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL T *out,
+                                              GANTRY_PARAMETERS(gantry_direct_t) p, const GANTRY_LONG i)
+{
+    const uint first = (uint)(p->slices * i / p->rows);
+    const uint most = (uint)(p->slices * (i + 1) / p->rows) - first;
+
+    for (GANTRY_LONG at = 0; at < p->count; at++) {
+        const uint key = keys[at];
+
+        if (key - first < most) {
+            out[key] = p->is_binary ? (T)GANTRY_NARROW((C)1) : (T)GANTRY_NARROW((C)(GANTRY_WIDEN(out[key]) + (C)1));
+        }
+    }
+}
+GANTRY_ITEMS_1_1(direct_count, uint, T, gantry_direct_t)
+#endif
 
 #endif
