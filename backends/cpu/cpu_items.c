@@ -60,8 +60,8 @@ static int32_t fail(gantry_op_call_t *call, const item_job_t *job) {
 }
 
 static int64_t grain_of(const gantry_k_item_launch_t *launch) {
-    if (launch->is_thread) {
-        return 1;
+    if (launch->grain > 0) {
+        return launch->grain;
     }
     if (launch->elements > 0) {
         return CHEAP_GRAIN / launch->elements;
@@ -70,7 +70,9 @@ static int64_t grain_of(const gantry_k_item_launch_t *launch) {
 }
 
 int32_t gantry__cpu_run_items(gantry_op_call_t *call, const gantry_k_items_t *items, gantry_k_item_launch_t *launch) {
-    const gantry_k_item_fn *functions = find_functions(items, launch);
+    const gantry_k_items_t *own =
+        items->variants != NULL ? items->variants[gantry__cpu_simd_level(call->device)] : items;
+    const gantry_k_item_fn *functions = find_functions(own, launch);
     const gantry_k_work_t work = {.count = launch->count, .run = launch->count};
     item_job_t job = {.launch = launch};
 

@@ -10,6 +10,7 @@
 #ifndef GANTRY_CPU_ITEMS_H
 #define GANTRY_CPU_ITEMS_H
 
+#include "cpu/cpu_simd.h"
 #include "portable/item_kernel.h"
 
 #include "portable/kernels/types.cl"
@@ -29,5 +30,19 @@
     extern const gantry_k_items_t gantry__cpu_##family##_items;                                             \
     const gantry_k_items_t gantry__cpu_##family##_items = {                                                 \
         .run = gantry__cpu_run_items, .rows = rows, .row_count = sizeof rows / sizeof rows[0]}
+
+/* Where the device's instruction set matters: GANTRY_CPU_ITEM_VARIANT in a *_simd.c file (cpu_simd.h) in place of the
+ * above, and this in another file. */
+#define GANTRY_CPU_ITEM_VARIANT(family)                                      \
+    static const gantry_k_item_row_t rows[] = {GANTRY_ITEM_ROWS};            \
+    extern const gantry_k_items_t GANTRY_CPU_NAME(family##_variant);         \
+    const gantry_k_items_t GANTRY_CPU_NAME(family##_variant) = {             \
+        .run = gantry__cpu_run_items, .rows = rows, .row_count = sizeof rows / sizeof rows[0]}
+#define GANTRY_CPU_ITEM_FAMILY_OF_VARIANTS(family)                                                             \
+    GANTRY_CPU_DECLARE(extern const gantry_k_items_t, family##_variant, );                                     \
+    static const gantry_k_items_t *const family##_variants[] = {GANTRY_CPU_EACH_VARIANT(family##_variant)};    \
+    extern const gantry_k_items_t gantry__cpu_##family##_items;                                                \
+    const gantry_k_items_t gantry__cpu_##family##_items = {.run = gantry__cpu_run_items,                       \
+                                                           .variants = family##_variants}
 
 #endif

@@ -29,10 +29,14 @@ enum { GANTRY_CPU_BASE = 0, GANTRY_CPU_AVX2 = 1, GANTRY_CPU_AVX512 = 2 };
     ((level) >= GANTRY_CPU_AVX512 ? gantry__cpu_##name##_avx512 \
      : (level) == GANTRY_CPU_AVX2 ? gantry__cpu_##name##_avx2   \
                                   : gantry__cpu_##name##_base)
+#define GANTRY_CPU_EACH_VARIANT(name) \
+    &gantry__cpu_##name##_base, &gantry__cpu_##name##_avx2, &gantry__cpu_##name##_avx512
 #else
 #define GANTRY_CPU_HAS_VARIANTS 0
 #define GANTRY_CPU_DECLARE(result, name, parameters) result gantry__cpu_##name##_base parameters
 #define GANTRY_CPU_PICK(level, name) ((void)(level), gantry__cpu_##name##_base)
+#define GANTRY_CPU_EACH_VARIANT(name) \
+    &gantry__cpu_##name##_base, &gantry__cpu_##name##_base, &gantry__cpu_##name##_base
 #endif
 
 #endif

@@ -29,7 +29,7 @@ typedef struct gantry_k_item_launch_t {
     int64_t item_bytes; /* written by an item; 0: of a T */
     int32_t is_costly;  /* an item is worth dozens of instructions: shorter runs */
     int64_t elements;   /* of an item that is a run of cheap ones; 0: it is none */
-    int32_t is_thread;  /* each item is worth a thread of its own */
+    int64_t grain;      /* items that are worth a thread of a processor; 0: by what is said above */
     int32_t can_fail;   /* the text takes a fault slot, which devices tell of in these words */
     gantry_fault_words_t words;
     /* On the CPU the text for bad data at that position; of a launch that can fail. */
@@ -56,6 +56,7 @@ struct gantry_k_items_t {
     const gantry_program_source_t *source; /* on devices */
     const gantry_k_item_row_t *rows;       /* on the CPU */
     uint32_t row_count;
+    const gantry_k_items_t *const *variants; /* on the CPU: the rows of each instruction set, by level; or NULL */
 };
 
 /* The two ways. */

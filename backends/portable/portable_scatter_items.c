@@ -80,21 +80,19 @@ static int32_t check_slices(gantry_op_call_t *call, int64_t slices) {
                                                        "more than 4294967294 slices or segments cannot be numbered");
 }
 
-#define MOST_WORKERS 64
 #define LEAST_SHARE INT64_C(8192) /* elements of updates that are worth a worker */
 #define LEAST_COLUMNS 16          /* of a worker */
 
 void gantry__scatter_boxes(const gantry_op_call_t *call, const gantry_k_updates_t *updates, int64_t *out_rows,
                            int64_t *out_columns, gantry_k_item_launch_t *launch) {
     const int64_t worth = updates->count * updates->inner / LEAST_SHARE + 1;
-    int64_t workers = call->device_info->compute_units > 0 ? call->device_info->compute_units : 1;
+    int64_t workers = gantry_k_units(call);
 
-    workers = workers < MOST_WORKERS ? workers : MOST_WORKERS;
     workers = workers < worth ? workers : worth;
     *out_columns = updates->inner >= LEAST_COLUMNS * workers ? workers : 1;
     *out_rows = *out_columns > 1 ? 1 : workers;
     launch->count = workers;
-    launch->is_thread = 1;
+    launch->grain = 1;
 }
 
 static int32_t sort_updates(gantry_op_call_t *call, gantry_k_updates_t *updates) {
