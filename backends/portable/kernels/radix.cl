@@ -3,8 +3,8 @@
  *
  *     radix_rows     many rows: an item sorts one
  *
- * Where rows are fewer than threads they are cut into parts, and become buckets of keys with the same first digit, the
- * highest bits of those that differ within the row:
+ * Where rows are fewer than threads they are cut into parts, and become buckets of keys with the same first digit, some
+ * range of those between the row's least and largest:
  *
  *     radix_keys     the keys of a part, the least and the largest of them
  *     radix_count    how many keys of a part have each digit
@@ -21,9 +21,10 @@
 #define GANTRY_RADIX_PARAMETERS
 
 #define GANTRY_RADIX_MOST 2048 /* digits of a pass */
-#define GANTRY_RADIX_FIRST_BITS 10
-#define GANTRY_RADIX_FIRST (1 << GANTRY_RADIX_FIRST_BITS)
-#define GANTRY_RADIX_FEW 64 /* keys that are not sorted by digits */
+#define GANTRY_RADIX_NARROW 5  /* bits of a digit: counters wait for themselves where they are few */
+#define GANTRY_RADIX_FIRST 1000 /* first digits at most */
+#define GANTRY_RADIX_FEW 64       /* keys that are not sorted by digits */
+#define GANTRY_RADIX_MANY 4096    /* keys that do not fit in the nearest cache */
 
 /* Rows of length elements, which lie inner elements apart; each in parts. Places are those in the scratch, in bytes. */
 typedef struct gantry_radix_t {
@@ -96,10 +97,46 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_rank)(const GANTRY_ITEM_FN(radix_pairs) pa
     }
 }
 
-/* Puts the keys in the order of (key >> shift) & mask. */
-GANTRY_ITEM void GANTRY_ITEM_FN(radix_pass)(const GANTRY_ITEM_FN(radix_pairs) from,
-                                            const GANTRY_ITEM_FN(radix_pairs) to, const GANTRY_LONG count,
-                                            const int shift, const uint mask)
+/* How keys become `limit` digits that are in the keys' order: ((key - least) >> shift) * scale, the upper 32 bits. The
+ * limit is no power of two: evenly spread keys would have their digits begin at distances that caches take badly. */
+typedef struct GANTRY_ITEM_FN(radix_digits) {
+    K least;
+    int shift;
+    ulong scale;
+} GANTRY_ITEM_FN(radix_digits);
+
+GANTRY_ITEM uint GANTRY_ITEM_FN(radix_digit)(const K key, const GANTRY_ITEM_FN(radix_digits) digits)
+{
+    return (uint)(((ulong)((K)(key - digits.least) >> digits.shift) * digits.scale) >> 32);
+}
+
+GANTRY_ITEM GANTRY_ITEM_FN(radix_digits)
+    GANTRY_ITEM_FN(radix_digits_up_to)(const K least, const K most, const uint limit)
+{
+    ulong range = most - least;
+    GANTRY_ITEM_FN(radix_digits) out;
+
+    out.least = least;
+    out.shift = 0;
+    while (range >> 32 != 0) {
+        range >>= 1;
+        out.shift++;
+    }
+    out.scale = range < limit ? (ulong)1 << 32 : ((ulong)limit << 32) / (range + 1);
+    return out;
+}
+
+/* Are keys of the same digit alike? */
+GANTRY_ITEM int GANTRY_ITEM_FN(radix_is_all)(const GANTRY_ITEM_FN(radix_digits) digits)
+{
+    return digits.shift == 0 && digits.scale >> 32 != 0;
+}
+
+/* Puts the keys in the order of a digit, ((key - least) >> shift) & mask. Returns 0, and has done nothing, where all have
+ * the same. */
+GANTRY_ITEM int GANTRY_ITEM_FN(radix_pass)(const GANTRY_ITEM_FN(radix_pairs) from,
+                                           const GANTRY_ITEM_FN(radix_pairs) to, const GANTRY_LONG count,
+                                           const K least, const int shift, const uint mask)
 {
     uint at[GANTRY_RADIX_MOST], before = 0;
 
@@ -107,7 +144,10 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_pass)(const GANTRY_ITEM_FN(radix_pairs) fr
         at[d] = 0;
     }
     for (GANTRY_LONG e = 0; e < count; e++) {
-        at[(uint)(from.keys[e] >> shift) & mask]++;
+        at[(uint)((from.keys[e] - least) >> shift) & mask]++;
+    }
+    if (at[(uint)((from.keys[0] - least) >> shift) & mask] == (uint)count) {
+        return 0;
     }
     for (uint d = 0; d <= mask; d++) {
         const uint some = at[d];
@@ -119,49 +159,72 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_pass)(const GANTRY_ITEM_FN(radix_pairs) fr
         for (GANTRY_LONG e = 0; e < count; e++) {
             const K key = from.keys[e];
 
-            to.keys[at[(uint)(key >> shift) & mask]++] = key;
+            to.keys[at[(uint)((key - least) >> shift) & mask]++] = key;
         }
-        return;
+        return 1;
     }
     for (GANTRY_LONG e = 0; e < count; e++) {
         const K key = from.keys[e];
-        const uint place = at[(uint)(key >> shift) & mask]++;
+        const uint place = at[(uint)((key - least) >> shift) & mask]++;
 
         to.keys[place] = key;
         to.positions[place] = from.positions[e];
     }
+    return 1;
 }
 
-/* The lowest bit that is set; differ is not 0. */
-GANTRY_ITEM int GANTRY_ITEM_FN(radix_lowest)(const K differ)
+/* Whether keys, two at least, are in order; if not, the least, the largest, and the bits in which they differ. */
+GANTRY_ITEM int GANTRY_ITEM_FN(radix_is_sorted)(GANTRY_GLOBAL const K *keys, const GANTRY_LONG count, K *out_least,
+                                                K *out_most, K *out_differ)
 {
-    int bit = 0;
+    K least = keys[count - 1], most = least, differ = 0, falls = 0;
 
-    while (((differ >> bit) & 1) == 0) {
-        bit++;
+    for (GANTRY_LONG e = 0; e + 1 < count; e++) {
+        const K key = keys[e], next = keys[e + 1];
+
+        least = key < least ? key : least;
+        most = key > most ? key : most;
+        differ |= key ^ next;
+        falls |= (K)(next < key);
     }
-    return bit;
+    *out_least = least;
+    *out_most = most;
+    *out_differ = differ;
+    return !falls;
 }
 
-/* The digit from `shift` on: of as few passes as the bits above take, all about as wide. */
-GANTRY_ITEM uint GANTRY_ITEM_FN(radix_mask)(const K differ, const int shift, const GANTRY_LONG count)
+/* Sorts by digits from the lowest on; differ: the bits in which keys differ. Returns whether the result lies in other.
+ * The first digit is what the others, which are wide, leave. Were they narrow, keys in even steps would make streams to
+ * few places that lie some 2^k apart, which caches take badly. */
+GANTRY_ITEM int GANTRY_ITEM_FN(radix_passes)(const GANTRY_ITEM_FN(radix_pairs) pairs,
+                                             const GANTRY_ITEM_FN(radix_pairs) other, const GANTRY_LONG count,
+                                             const K least, const K most, const K differ)
 {
-    const int most = count < 2 * GANTRY_RADIX_MOST ? 8 : 11;
-    int bits = 0, passes;
+    const int width = count < GANTRY_RADIX_MANY ? 8 : 11;
+    int is_other = 0, shift = 0, end = 0, bits;
 
-    while (shift + bits < 8 * (int)sizeof(K) && (differ >> (shift + bits)) != 0) {
-        bits++;
+    while (((differ >> shift) & 1) == 0) {
+        shift++;
     }
-    passes = (bits + most - 1) / most;
-    return (1u << ((bits + passes - 1) / passes)) - 1;
+    while (end < 8 * (int)sizeof(K) && ((most - least) >> end) != 0) {
+        end++;
+    }
+    bits = (end - shift - 1) % width + 1;
+    if (bits < GANTRY_RADIX_NARROW && end - shift > width) {
+        bits = GANTRY_RADIX_NARROW;
+    }
+    for (; shift < end; shift += bits, bits = end - shift < width ? end - shift : width) {
+        is_other ^= GANTRY_ITEM_FN(radix_pass)(is_other ? other : pairs, is_other ? pairs : other, count, least, shift,
+                                               (1u << bits) - 1);
+    }
+    return is_other;
 }
 
 /* Sorts; `other` is as much room. Returns whether the result lies there. */
 GANTRY_ITEM int GANTRY_ITEM_FN(radix_sort)(const GANTRY_ITEM_FN(radix_pairs) pairs,
                                            const GANTRY_ITEM_FN(radix_pairs) other, const GANTRY_LONG count)
 {
-    int is_other = 0, falls = 0;
-    K differ = 0;
+    K least, most, differ;
 
     if (count <= GANTRY_RADIX_FEW / 4) {
         GANTRY_ITEM_FN(radix_rank)(pairs, (int)count, GANTRY_RADIX_FEW / 4);
@@ -171,19 +234,20 @@ GANTRY_ITEM int GANTRY_ITEM_FN(radix_sort)(const GANTRY_ITEM_FN(radix_pairs) pai
         GANTRY_ITEM_FN(radix_rank)(pairs, (int)count, GANTRY_RADIX_FEW);
         return 0;
     }
-    for (GANTRY_LONG e = 1; e < count; e++) {
-        differ |= pairs.keys[e] ^ pairs.keys[e - 1];
-        falls |= pairs.keys[e] < pairs.keys[e - 1];
-    }
-    while (falls && differ != 0) {
-        const int shift = GANTRY_ITEM_FN(radix_lowest)(differ);
-        const uint mask = GANTRY_ITEM_FN(radix_mask)(differ, shift, count);
+    return GANTRY_ITEM_FN(radix_is_sorted)(pairs.keys, count, &least, &most, &differ)
+               ? 0
+               : GANTRY_ITEM_FN(radix_passes)(pairs, other, count, least, most, differ);
+}
 
-        GANTRY_ITEM_FN(radix_pass)(is_other ? other : pairs, is_other ? pairs : other, count, shift, mask);
-        is_other = !is_other;
-        differ &= ~((K)mask << shift);
+GANTRY_ITEM void GANTRY_ITEM_FN(radix_copy)(const GANTRY_ITEM_FN(radix_pairs) from,
+                                            const GANTRY_ITEM_FN(radix_pairs) to, const GANTRY_LONG count)
+{
+    for (GANTRY_LONG e = 0; e < count; e++) {
+        to.keys[e] = from.keys[e];
     }
-    return is_other;
+    for (GANTRY_LONG e = 0; from.positions != 0 && e < count; e++) {
+        to.positions[e] = from.positions[e];
+    }
 }
 
 /* Sorts, and leaves the result where the keys were. */
@@ -215,7 +279,7 @@ GANTRY_ITEM T GANTRY_ITEM_FN(radix_value)(const K key, const gantry_order_t orde
 /* Is the element a -0 or NaN? */
 GANTRY_ITEM int GANTRY_ITEM_FN(radix_is_odd)(const T x, const gantry_order_t order)
 {
-    return order.infinity != 0 && ((K)x == (K)order.sign || GANTRY_ITEM_FN(sort_is_nan)(x, &order));
+    return (order.infinity != 0) & (((K)x == (K)order.sign) | (((K)x & (K)~order.sign) > (K)order.infinity));
 }
 
 /* Keys of `count` elements; bounds: the least, the largest, whether any is odd. */
@@ -344,23 +408,19 @@ GANTRY_ITEMS_1_2(radix_rows, T, uchar, T, gantry_radix_t)
     const GANTRY_LONG row = i / p->parts, part = i - row * p->parts;                   \
     const GANTRY_LONG begin = p->length * part / p->parts, end = p->length * (part + 1) / p->parts;
 
-/* The least key of the row, and how far keys are shifted to be digits. */
-GANTRY_ITEM int GANTRY_ITEM_FN(radix_shift)(GANTRY_GLOBAL const uchar *scratch, GANTRY_PARAMETERS(gantry_radix_t) p,
-                                            const GANTRY_LONG row, K *out_least)
+/* The first digits of a row. */
+GANTRY_ITEM GANTRY_ITEM_FN(radix_digits)
+    GANTRY_ITEM_FN(radix_digits_of)(GANTRY_GLOBAL const uchar *scratch, GANTRY_PARAMETERS(gantry_radix_t) p,
+                                    const GANTRY_LONG row)
 {
     GANTRY_GLOBAL const ulong *bounds = (GANTRY_GLOBAL const ulong *)(scratch + p->bounds) + row * p->parts * 3;
     ulong least = bounds[0], most = bounds[1];
-    int shift = 0;
 
     for (GANTRY_LONG part = 1; part < p->parts; part++) {
         least = bounds[3 * part] < least ? bounds[3 * part] : least;
         most = bounds[3 * part + 1] > most ? bounds[3 * part + 1] : most;
     }
-    while (((most - least) >> shift) >= GANTRY_RADIX_FIRST) {
-        shift++;
-    }
-    *out_least = (K)least;
-    return shift;
+    return GANTRY_ITEM_FN(radix_digits_up_to)((K)least, (K)most, GANTRY_RADIX_FIRST);
 }
 
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_keys)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL uchar *scratch,
@@ -384,15 +444,14 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_count)(GANTRY_GLOBAL uchar *scratch, GANTR
     GANTRY_FIND_PART
     GANTRY_GLOBAL const K *keys = GANTRY_RADIX_KEYS(0) + row * p->length;
     GANTRY_GLOBAL uint *counts = (GANTRY_GLOBAL uint *)(scratch + p->counts) + i * GANTRY_RADIX_FIRST;
-    K least;
-    const int shift = GANTRY_ITEM_FN(radix_shift)(scratch, p, row, &least);
+    const GANTRY_ITEM_FN(radix_digits) digits = GANTRY_ITEM_FN(radix_digits_of)(scratch, p, row);
     uint some[GANTRY_RADIX_FIRST];
 
     for (int d = 0; d < GANTRY_RADIX_FIRST; d++) {
         some[d] = 0;
     }
     for (GANTRY_LONG e = begin; e < end; e++) {
-        some[(K)(keys[e] - least) >> shift]++;
+        some[GANTRY_ITEM_FN(radix_digit)(keys[e], digits)]++;
     }
     for (int d = 0; d < GANTRY_RADIX_FIRST; d++) {
         counts[d] = some[d];
@@ -410,8 +469,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_spread)(GANTRY_GLOBAL uchar *scratch, GANT
         (GANTRY_GLOBAL const uint *)(scratch + p->counts) + row * p->parts * GANTRY_RADIX_FIRST;
     GANTRY_GLOBAL uint *starts = (GANTRY_GLOBAL uint *)(scratch + p->starts) + row * (GANTRY_RADIX_FIRST + 1);
     uint at[GANTRY_RADIX_FIRST], total[GANTRY_RADIX_FIRST], before = 0;
-    K least;
-    const int shift = GANTRY_ITEM_FN(radix_shift)(scratch, p, row, &least);
+    const GANTRY_ITEM_FN(radix_digits) digits = GANTRY_ITEM_FN(radix_digits_of)(scratch, p, row);
 
     for (int d = 0; d < GANTRY_RADIX_FIRST; d++) {
         at[d] = total[d] = 0;
@@ -436,7 +494,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_spread)(GANTRY_GLOBAL uchar *scratch, GANT
     }
     for (GANTRY_LONG e = begin; e < end; e++) {
         const K key = keys[e];
-        const uint place = at[(K)(key - least) >> shift]++;
+        const uint place = at[GANTRY_ITEM_FN(radix_digit)(key, digits)]++;
 
         to.keys[place] = key;
         if (to.positions != 0) {
@@ -456,8 +514,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_finish)(GANTRY_GLOBAL uchar *scratch, GANT
     const GANTRY_ITEM_FN(radix_pairs) other = GANTRY_ITEM_FN(radix_pairs_of)(scratch, p, 0, row * p->length);
     GANTRY_GLOBAL const uint *starts = (GANTRY_GLOBAL const uint *)(scratch + p->starts) + row * (GANTRY_RADIX_FIRST + 1);
     GANTRY_GLOBAL T *out_row = out + GANTRY_ITEM_FN(radix_row)(p, row);
-    K least;
-    const int has_rest = GANTRY_ITEM_FN(radix_shift)(scratch, p, row, &least) > 0;
+    const GANTRY_ITEM_FN(radix_digits) digits = GANTRY_ITEM_FN(radix_digits_of)(scratch, p, row);
+    const int has_rest = !GANTRY_ITEM_FN(radix_is_all)(digits);
 
     for (int d = 0; d < GANTRY_RADIX_FIRST; d++) {
         const GANTRY_LONG first = starts[d], count = starts[d + 1] - first;
