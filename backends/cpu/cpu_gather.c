@@ -17,8 +17,11 @@
 #define GRAIN_BYTES 65536 /* of output; one part of a parallel loop */
 #define NO_POSITION INT64_MAX
 
+typedef int64_t (*pick_fn)(const void *params, const void *indices, void *out, int64_t limit, int64_t count);
+
 typedef struct gather_job_t {
     gantry__move_gather_t shape;
+    pick_fn pick; /* for rows of one element of a machine's size */
     const gantry_arg_t *indices;
     const char *params;
     char *out;
@@ -45,6 +48,47 @@ static void copy_row(char *out, const char *in, size_t bytes) {
     }
 }
 
+/* The first `count` of positions, of rows of one element; returns the first bad one, or -1. The loop is short, since many
+ * reads on their way at once are all that helps. */
+#define PICK_LOOP(bits, index_bits)                                                                                    \
+    static int64_t pick_##bits##_##index_bits(const void *params, const void *indices, void *out, int64_t limit,       \
+                                              int64_t count) {                                                         \
+        const uint##bits##_t *in = params;                                                                             \
+        const int##index_bits##_t *index = indices;                                                                    \
+        uint##bits##_t *picked = out;                                                                                  \
+        int64_t bad = -1;                                                                                              \
+        for (int64_t i = 0; i < count; ++i) {                                                                          \
+            if ((uint64_t)index[i] < (uint64_t)limit) {                                                                \
+                picked[i] = in[index[i]];                                                                              \
+            } else {                                                                                                   \
+                picked[i] = 0;                                                                                         \
+                bad = bad < 0 ? i : bad;                                                                               \
+            }                                                                                                          \
+        }                                                                                                              \
+        return bad;                                                                                                    \
+    }
+
+PICK_LOOP(8, 32)
+PICK_LOOP(8, 64)
+PICK_LOOP(16, 32)
+PICK_LOOP(16, 64)
+PICK_LOOP(32, 32)
+PICK_LOOP(32, 64)
+PICK_LOOP(64, 32)
+PICK_LOOP(64, 64)
+
+/* NULL for rows of more than an element. */
+static pick_fn find_pick(const gather_job_t *job) {
+    const int is_wide = job->indices->dtype == GANTRY_K_INT64;
+    switch (job->row_bytes) {
+    case 1: return is_wide ? pick_8_64 : pick_8_32;
+    case 2: return is_wide ? pick_16_64 : pick_16_32;
+    case 4: return is_wide ? pick_32_64 : pick_32_32;
+    case 8: return is_wide ? pick_64_64 : pick_64_32;
+    default: return NULL;
+    }
+}
+
 /* Rows [begin, end) of the output, in order. */
 static void gather_rows(void *context, int64_t begin, int64_t end) {
     gather_job_t *job = context;
@@ -56,7 +100,13 @@ static void gather_rows(void *context, int64_t begin, int64_t end) {
         const char *params = job->params + (size_t)(matrix * shape->limit) * job->row_bytes;
         int64_t position = matrix / shape->outer * shape->picks + pick;
         int64_t run = shape->picks - pick < end - begin ? shape->picks - pick : end - begin;
-        for (int64_t i = 0; i < run; ++i, out += job->row_bytes) {
+        if (job->pick != NULL) {
+            const char *indices = (const char *)job->indices->data + position * gantry_k_size(job->indices->dtype);
+            int64_t bad = job->pick(params, indices, out, shape->limit, run);
+            if (bad >= 0) note_bad(job, position + bad);
+            out += (size_t)run * job->row_bytes;
+        }
+        for (int64_t i = 0; job->pick == NULL && i < run; ++i, out += job->row_bytes) {
             int64_t index = gantry_k_host_int(job->indices, position + i);
             if ((uint64_t)index < (uint64_t)shape->limit) {
                 copy_row(out, params + (size_t)index * job->row_bytes, job->row_bytes);
@@ -84,6 +134,7 @@ static int32_t compute_gather(gantry_op_call_t *call) {
     gather_job_t job = {.indices = call->inputs[1], .params = call->inputs[0]->data, .out = call->outputs[0]->data};
     gantry__move_gather(call, &job.shape);
     job.row_bytes = (size_t)job.shape.inner * gantry_k_size(call->inputs[0]->dtype);
+    job.pick = find_pick(&job);
     atomic_init(&job.bad, NO_POSITION);
     int64_t rows = job.shape.batch * job.shape.outer * job.shape.picks;
     int64_t grain = GRAIN_BYTES / (int64_t)(job.row_bytes < GRAIN_BYTES ? job.row_bytes : GRAIN_BYTES);

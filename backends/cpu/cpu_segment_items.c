@@ -1,10 +1,6 @@
-/* The items of kernels/segment.cl on the CPU. */
+/* The items of cpu_segment_items_simd.c, by instruction set. */
 #include "portable/portable_segment.h"
 
 #include "cpu/cpu_items.h"
 
-#define GANTRY_ITEM_TEXT_FILE "portable/kernels/segment.cl"
-#define GANTRY_ITEM_LIST GANTRY_SEGMENT_ITEMS
-#include "cpu/cpu_items_numeric.h"
-
-GANTRY_CPU_ITEM_FAMILY(segment);
+GANTRY_CPU_ITEM_FAMILY_OF_VARIANTS(segment);

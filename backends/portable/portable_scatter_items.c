@@ -115,6 +115,11 @@ static int32_t make_keys(gantry_op_call_t *call, gantry_k_item_launch_t *launch,
 
     launch->t = GANTRY_K_BOOL;
     launch->count = updates->count;
+    if (gantry_k_is_serial(call)) {
+        launch->item = launch->item == ITEM_slice_keys ? ITEM_slice_keys_run : ITEM_segment_keys_run;
+        launch->count = (updates->count + GANTRY_KEYS_RUN - 1) / GANTRY_KEYS_RUN;
+        launch->grain = LEAST_SHARE / GANTRY_KEYS_RUN;
+    }
     launch->item_bytes = 4;
     launch->can_fail = 1;
     launch->spans[1] = updates->keys;
@@ -135,7 +140,7 @@ int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const 
                                      .spans = {call->inputs[input]->span}};
     int32_t status = check_slices(call, slices);
 
-    updates->count = rows_of(call->inputs[input]);
+    updates->count = parameters.count = rows_of(call->inputs[input]);
     updates->inner = parameters.inner;
     updates->slices = slices;
     if (status == GANTRY_K_OK) {
@@ -145,12 +150,11 @@ int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const 
 }
 
 int32_t gantry__scatter_by_segments(gantry_op_call_t *call, gantry_segments_t *parameters,
-                                    void (*explain)(const gantry_op_call_t *, int64_t, char *, size_t),
-                                    const char *words, gantry_k_updates_t *updates) {
+                                    const gantry_k_bad_ids_t *bad, gantry_k_updates_t *updates) {
     const gantry_arg_t *ids = call->inputs[parameters->input];
     gantry_k_item_launch_t launch = {.item = ITEM_segment_keys,
-                                     .explain = explain,
-                                     .words = gantry_k_words_up_to(words, ids, parameters->limit),
+                                     .explain = bad->explain,
+                                     .words = gantry_k_words_up_to(bad->words, ids, parameters->limit),
                                      .parameters = parameters,
                                      .parameter_bytes = sizeof *parameters,
                                      .spans = {ids->span}};
@@ -159,11 +163,41 @@ int32_t gantry__scatter_by_segments(gantry_op_call_t *call, gantry_segments_t *p
     updates->slices = updates->count / parameters->per_row * parameters->limit;
     status = check_slices(call, updates->slices);
     parameters->is_wide = ids->dtype == GANTRY_K_INT64;
+    parameters->count = updates->count;
     if (status == GANTRY_K_OK) {
         status = make_keys(call, &launch, updates);
     }
     updates->positions = updates->keys;
     return status == GANTRY_K_OK && !parameters->is_sorted && !updates->stay ? sort_updates(call, updates) : status;
+}
+
+/* ---- counts ---- */
+
+int32_t gantry__scatter_count(gantry_op_call_t *call, uint32_t input, int64_t bins, const gantry_k_bad_ids_t *bad,
+                              gantry_span_t *out_counts, int64_t *out_tables) {
+    const gantry_arg_t *numbers = call->inputs[input];
+    const int64_t units = gantry_k_units(call), worth = numbers->element_count / (bins > LEAST_SHARE ? bins : LEAST_SHARE);
+    gantry_bin_parts_t parameters = {.count = numbers->element_count,
+                                     .parts = worth < 1 ? 1 : worth < units ? worth : units,
+                                     .bins = bins,
+                                     .is_wide = numbers->dtype == GANTRY_K_INT64,
+                                     .input = input};
+    gantry_k_item_launch_t launch = {.item = ITEM_bin_parts,
+                                     .t = GANTRY_K_BOOL,
+                                     .count = parameters.parts,
+                                     .grain = 1,
+                                     .can_fail = 1,
+                                     .explain = bad->explain,
+                                     .words = gantry_k_words_up_to(bad->words, numbers, bins),
+                                     .parameters = &parameters,
+                                     .parameter_bytes = sizeof parameters,
+                                     .spans = {numbers->span},
+                                     .span_count = 2};
+    const int32_t status = call->services->scratch(call, (uint64_t)(2 * parameters.parts * bins) * 4, out_counts);
+
+    *out_tables = 2 * parameters.parts;
+    launch.spans[1] = *out_counts;
+    return status == GANTRY_K_OK ? run(call, &launch) : status;
 }
 
 /* ---- GatherNd, TensorScatterUpdate ---- */

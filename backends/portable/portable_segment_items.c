@@ -170,8 +170,8 @@ static int32_t compute_unsorted(gantry_op_call_t *call) {
         return status;
     }
     updates.inner = data->element_count / ids->element_count;
-    status = gantry__scatter_by_segments(call, &parameters, explain_unsorted, "segment_ids@ is out of range [0, #)",
-                                         &updates);
+    status = gantry__scatter_by_segments(
+        call, &parameters, &(gantry_k_bad_ids_t){explain_unsorted, "segment_ids@ is out of range [0, #)"}, &updates);
     return status == GANTRY_K_OK ? combine(call, way, &updates, &data->span, 0) : status;
 }
 
@@ -237,8 +237,11 @@ static int32_t compute_sorted(gantry_op_call_t *call) {
         return status;
     }
     updates.inner = data->element_count / ids->element_count;
-    status = gantry__scatter_by_segments(call, &parameters, explain_sorted,
-                                         "segment ids must be >= 0, or segment ids are not increasing: segment_ids@", &updates);
+    status = gantry__scatter_by_segments(
+        call, &parameters,
+        &(gantry_k_bad_ids_t){explain_sorted,
+                              "segment ids must be >= 0, or segment ids are not increasing: segment_ids@"},
+        &updates);
     return status == GANTRY_K_OK ? combine(call, way, &updates, &data->span, 1) : status;
 }
 
@@ -248,6 +251,28 @@ static void explain_bin(const gantry_op_call_t *call, int64_t position, char *te
     (void)call;
     (void)position;
     (void)snprintf(text, text_bytes, "Input arr must be non-negative!");
+}
+
+static const gantry_k_bad_ids_t bad_bins = {explain_bin, "Input arr must be non-negative! arr@"};
+
+#define LEAST_BINS INT64_C(1024) /* that are worth a thread */
+
+/* Bins that are fewer than numbers: parts of the numbers, each counted for itself. */
+static int32_t count_parts(gantry_op_call_t *call, int64_t bins, int is_binary) {
+    const int64_t units = gantry_k_units(call), worth = bins / LEAST_BINS + 1;
+    gantry_join_counts_t parameters = {
+        .bins = bins, .shares = units < worth ? units : worth, .is_binary = is_binary};
+    gantry_k_item_launch_t launch = {.item = ITEM_join_counts,
+                                     .t = call->outputs[0]->dtype,
+                                     .count = parameters.shares,
+                                     .grain = 1,
+                                     .parameters = &parameters,
+                                     .parameter_bytes = sizeof parameters,
+                                     .span_count = 2};
+    const int32_t status = gantry__scatter_count(call, 0, bins, &bad_bins, &launch.spans[0], &parameters.parts);
+
+    launch.spans[1] = call->outputs[0]->span;
+    return status == GANTRY_K_OK ? gantry_k_run_items(call, &launch) : status;
 }
 
 /* float32 counts one by one up to 2^24. */
@@ -299,13 +324,16 @@ static int32_t compute_bins(gantry_op_call_t *call) {
     gantry_k_updates_t updates = {.stay = counts ? counts_directly(call, in->element_count) : goes_directly(call, way),
                                   .count = in->element_count,
                                   .inner = 1};
-    int32_t status = fill(call, way);
+    int32_t status;
 
+    if (counts && !has_rows && gantry__scatter_can_count(call, in->element_count, parameters.limit)) {
+        return count_parts(call, parameters.limit, is_binary);
+    }
+    status = fill(call, way);
     if (status != GANTRY_K_OK || in->element_count == 0) {
         return status;
     }
-    status = gantry__scatter_by_segments(call, &parameters, explain_bin, "Input arr must be non-negative! arr@",
-                                         &updates);
+    status = gantry__scatter_by_segments(call, &parameters, &bad_bins, &updates);
     if (status != GANTRY_K_OK) {
         return status;
     }

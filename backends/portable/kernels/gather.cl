@@ -20,6 +20,27 @@ GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPA
     GANTRY_LONG matrix = i / p.inner / p.picks; /* (b, o) */
     GANTRY_LONG bad = -1; /* the first of this work-item */
 
+    while (p.inner == 1 && i < end) { /* single elements: short loops, since many reads on their way at once are all that helps */
+        const GANTRY_LONG left = p.picks - pick, length = left < end - i ? left : end - i;
+        const GANTRY_LONG position = gantry_divide_position(matrix, p.outer) * p.picks + pick;
+        GANTRY_GLOBAL const I *index = GANTRY_IN(I, indices) + position;
+        GANTRY_GLOBAL const T *ins = GANTRY_IN(T, params) + matrix * p.limit;
+        GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out) + i;
+
+        for (GANTRY_LONG e = 0; e < length; e++) {
+            const GANTRY_LONG from = (GANTRY_LONG)index[e];
+
+            if ((ulong)from < (ulong)p.limit) {
+                outs[e] = ins[from];
+            } else {
+                outs[e] = 0;
+                bad = bad < 0 ? position + e : bad;
+            }
+        }
+        i += length;
+        pick = 0;
+        matrix++;
+    }
     while (i < end) {
         const GANTRY_LONG position = gantry_divide_position(matrix, p.outer) * p.picks + pick;
         const GANTRY_LONG index = (GANTRY_LONG)GANTRY_IN(I, indices)[position];

@@ -1,0 +1,10 @@
+/* The items of kernels/segment.cl on the CPU. */
+#include "portable/portable_segment.h"
+
+#include "cpu/cpu_items.h"
+
+#define GANTRY_ITEM_TEXT_FILE "portable/kernels/segment.cl"
+#define GANTRY_ITEM_LIST GANTRY_SEGMENT_ITEMS
+#include "cpu/cpu_items_numeric.h"
+
+GANTRY_CPU_ITEM_VARIANT(segment);
