@@ -64,6 +64,9 @@ static int32_t fail(gantry_op_call_t *call, const item_job_t *job) {
 }
 
 static int64_t grain_of(const gantry_k_item_launch_t *launch) {
+    if (launch->grain > 0) {
+        return launch->grain;
+    }
     if (launch->elements > 0) {
         return CHEAP_GRAIN / launch->elements;
     }

@@ -3,7 +3,7 @@
 
 #include "cpu/cpu_items.h"
 
-#define GANTRY_ITEM_TEXT_FILE "portable/kernels/sort.cl"
+#define GANTRY_ITEM_TEXT_FILE "cpu/cpu_sort_text.h"
 #define GANTRY_ITEM_LIST GANTRY_SORT_ITEMS
 #include "cpu/cpu_items_by_size.h"
 

@@ -29,6 +29,7 @@ typedef struct gantry_k_item_launch_t {
     int64_t item_bytes; /* written by an item; 0: of a T */
     int32_t is_costly;  /* an item is worth dozens of instructions: shorter runs */
     int64_t elements;   /* of an item that is a run of cheap ones; 0: it is none */
+    int64_t grain;      /* items that are worth a thread of a processor; 0: by what is said above */
     int32_t can_fail;   /* the text takes a fault slot, which devices tell of in these words */
     gantry_fault_words_t words;
     /* On the CPU the text for bad data at that position; of a launch that can fail. */

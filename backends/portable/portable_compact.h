@@ -8,6 +8,8 @@
 
 #define GANTRY_COMPACT_ITEMS(ITEM)                                                                    \
     ITEM(scan_sums) ITEM(scan_spread) ITEM(where_count) ITEM(where_write) ITEM(unique_marks)          \
-    ITEM(unique_indices) ITEM(unique_counts) ITEM(unique_values)
+    ITEM(unique_indices) ITEM(unique_counts) ITEM(unique_values)                                      \
+    ITEM(heads_count) ITEM(heads_write) ITEM(heads_number) ITEM(heads_values) ITEM(heads_lengths)     \
+    ITEM(heads_indices)
 
 #endif

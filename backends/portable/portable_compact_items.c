@@ -164,6 +164,111 @@ static int32_t write_outputs(gantry_op_call_t *call, const gantry_k_sort_t *sort
     return status;
 }
 
+/* ---- Unique on processors ---- */
+
+#define LEAST_PART INT64_C(16384) /* elements that are worth a thread */
+
+typedef struct heads_t {
+    gantry_heads_t parameters;
+    gantry_k_sort_t elements, stand; /* sorted */
+    gantry_span_t counts, lists;     /* of parts; see gantry_heads_t */
+} heads_t;
+
+/* count: items; grain: those that are worth a thread. */
+static int32_t run_heads(gantry_op_call_t *call, heads_t *heads, uint32_t item, int64_t count, int64_t grain,
+                         const gantry_span_t *spans, uint32_t span_count) {
+    gantry_k_item_launch_t launch = {.item = item,
+                                     .t = gantry_k_twin(call->inputs[0]->dtype),
+                                     .count = count,
+                                     .grain = grain,
+                                     .parameters = &heads->parameters,
+                                     .parameter_bytes = sizeof heads->parameters,
+                                     .span_count = span_count};
+
+    memcpy(launch.spans, spans, span_count * sizeof spans[0]);
+    return gantry_k_run_items(call, &launch);
+}
+
+/* Counts the parts' heads; the sum is waited for. */
+static int32_t count_heads(gantry_op_call_t *call, heads_t *heads) {
+    const int64_t parts = heads->parameters.parts;
+    int64_t counts[GANTRY_K_MOST_UNITS];
+    int32_t status = call->services->scratch(call, (uint64_t)parts * 8, &heads->counts);
+
+    if (status == GANTRY_K_OK) {
+        status = run_heads(call, heads, ITEM_heads_count, parts, 1,
+                           (gantry_span_t[]){heads->elements.keys, heads->counts}, 2);
+    }
+    if (status == GANTRY_K_OK) {
+        status = call->services->read(call, &heads->counts, counts, (uint64_t)parts * 8);
+    }
+    for (int64_t part = 0; status == GANTRY_K_OK && part < parts; part++) {
+        heads->parameters.values += counts[part];
+    }
+    return status;
+}
+
+/* Lists heads, and numbers them as they stand. */
+static int32_t list_heads(gantry_op_call_t *call, heads_t *heads) {
+    const int64_t values = heads->parameters.values;
+    int32_t status = call->services->scratch(call, (uint64_t)(3 * values + 1) * 4, &heads->lists);
+
+    if (status == GANTRY_K_OK) {
+        status = run_heads(
+            call, heads, ITEM_heads_write, heads->parameters.parts, 1,
+            (gantry_span_t[]){heads->elements.keys, heads->elements.positions, heads->counts, heads->lists}, 4);
+    }
+    heads->stand = (gantry_k_sort_t){.source = heads->lists,
+                                     .dtype = GANTRY_K_UINT32,
+                                     .rows = 1,
+                                     .length = values,
+                                     .inner = 1,
+                                     .kept = values};
+    heads->stand.source.offset_bytes += (uint64_t)(values + 1) * 4;
+    heads->stand.source.size_bytes = (uint64_t)values * 4;
+    if (status == GANTRY_K_OK) {
+        status = gantry__sort_rows(call, &heads->stand);
+    }
+    return status == GANTRY_K_OK ? run_heads(call, heads, ITEM_heads_number, values, LEAST_PART,
+                                             (gantry_span_t[]){heads->stand.positions, heads->lists}, 2)
+                                 : status;
+}
+
+static int32_t write_by_heads(gantry_op_call_t *call, heads_t *heads) {
+    const int64_t values = heads->parameters.values;
+    int32_t status = run_heads(call, heads, ITEM_heads_values, values, LEAST_PART,
+                               (gantry_span_t[]){heads->elements.source, heads->stand.keys, call->outputs[0]->span}, 3);
+
+    if (status == GANTRY_K_OK) {
+        status = run_heads(
+            call, heads, ITEM_heads_indices, heads->parameters.parts, 1,
+            (gantry_span_t[]){heads->elements.positions, heads->counts, heads->lists, call->outputs[1]->span}, 4);
+    }
+    if (status == GANTRY_K_OK && call->output_count > 2) {
+        status = run_heads(call, heads, ITEM_heads_lengths, values, LEAST_PART,
+                           (gantry_span_t[]){heads->stand.positions, heads->lists, call->outputs[2]->span}, 3);
+    }
+    return status;
+}
+
+static int32_t unique_by_heads(gantry_op_call_t *call, const gantry_k_sort_t *sorted) {
+    const int64_t units = gantry_k_units(call), worth = sorted->length / LEAST_PART + 1;
+    heads_t heads = {.parameters = {.count = sorted->length,
+                                    .parts = worth < units ? worth : units,
+                                    .is_float = (GANTRY_K_BIT(sorted->dtype) & GANTRY_K_FLOATING) != 0,
+                                    .is_wide = call->outputs[1]->dtype == GANTRY_K_INT64},
+                     .elements = *sorted};
+    int32_t status = count_heads(call, &heads);
+
+    if (status == GANTRY_K_OK) {
+        status = list_heads(call, &heads);
+    }
+    if (status == GANTRY_K_OK) {
+        status = make_outputs(call, heads.parameters.values);
+    }
+    return status == GANTRY_K_OK ? write_by_heads(call, &heads) : status;
+}
+
 static int32_t compute_unique(gantry_op_call_t *call) {
     const gantry_arg_t *x = call->inputs[0];
     gantry_k_sort_t sort = {.source = x->span,
@@ -180,6 +285,9 @@ static int32_t compute_unique(gantry_op_call_t *call) {
         return make_outputs(call, 0);
     }
     status = gantry__sort_rows(call, &sort);
+    if (status == GANTRY_K_OK && gantry_k_is_serial(call)) {
+        return unique_by_heads(call, &sort);
+    }
     if (status == GANTRY_K_OK) {
         status = rank_values(call, &sort, &ranks, &values);
     }

@@ -21,10 +21,17 @@ static void write_options(const gantry_op_call_t *call, const gantry_k_item_laun
     }
 }
 
+/* Items of a work-item of a processor. */
+static int64_t run_of(const gantry_op_call_t *call, const gantry_k_item_launch_t *launch) {
+    const int64_t run = (launch->count - 1) / (gantry_k_units(call) * GANTRY_K_RUNS_PER_CORE) + 1;
+
+    return run > launch->grain ? run : launch->grain;
+}
+
 int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry_k_items_t *items,
                                    gantry_k_item_launch_t *launch) {
     const int64_t bytes = launch->item_bytes != 0 ? launch->item_bytes : (int64_t)gantry_k_size(launch->t);
-    const gantry_k_work_t work = gantry_k_work(call, launch->count, bytes, launch->is_costly);
+    gantry_k_work_t work = gantry_k_work(call, launch->count, bytes, launch->is_costly);
     gantry_launch_arg_t args[GANTRY_K_ITEM_SPANS + 2];
     gantry_backend_kernel_t *kernel;
     uint32_t count = 0;
@@ -32,6 +39,9 @@ int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry_k_items_
     gantry_span_t fault;
     int32_t status;
 
+    if (launch->grain > 0) {
+        work.run = run_of(call, launch);
+    }
     write_options(call, launch, options);
     memcpy(launch->parameters, &work, sizeof work);
     while (count < launch->span_count) {

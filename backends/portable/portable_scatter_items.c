@@ -80,6 +80,21 @@ static int32_t check_slices(gantry_op_call_t *call, int64_t slices) {
                                                        "more than 4294967294 slices or segments cannot be numbered");
 }
 
+#define LEAST_SHARE INT64_C(8192) /* elements of updates that are worth a worker */
+#define LEAST_COLUMNS 16          /* of a worker */
+
+void gantry__scatter_boxes(const gantry_op_call_t *call, const gantry_k_updates_t *updates, int64_t *out_rows,
+                           int64_t *out_columns, gantry_k_item_launch_t *launch) {
+    const int64_t worth = updates->count * updates->inner / LEAST_SHARE + 1;
+    int64_t workers = gantry_k_units(call);
+
+    workers = workers < worth ? workers : worth;
+    *out_columns = updates->inner >= LEAST_COLUMNS * workers ? workers : 1;
+    *out_rows = *out_columns > 1 ? 1 : workers;
+    launch->count = workers;
+    launch->grain = 1;
+}
+
 static int32_t sort_updates(gantry_op_call_t *call, gantry_k_updates_t *updates) {
     gantry_k_sort_t sort = {.source = updates->keys,
                             .dtype = GANTRY_K_UINT32,
@@ -100,6 +115,11 @@ static int32_t make_keys(gantry_op_call_t *call, gantry_k_item_launch_t *launch,
 
     launch->t = GANTRY_K_BOOL;
     launch->count = updates->count;
+    if (gantry_k_is_serial(call)) {
+        launch->item = launch->item == ITEM_slice_keys ? ITEM_slice_keys_run : ITEM_segment_keys_run;
+        launch->count = (updates->count + GANTRY_KEYS_RUN - 1) / GANTRY_KEYS_RUN;
+        launch->grain = LEAST_SHARE / GANTRY_KEYS_RUN;
+    }
     launch->item_bytes = 4;
     launch->can_fail = 1;
     launch->spans[1] = updates->keys;
@@ -120,32 +140,64 @@ int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const 
                                      .spans = {call->inputs[input]->span}};
     int32_t status = check_slices(call, slices);
 
-    updates->count = rows_of(call->inputs[input]);
+    updates->count = parameters.count = rows_of(call->inputs[input]);
     updates->inner = parameters.inner;
+    updates->slices = slices;
     if (status == GANTRY_K_OK) {
         status = make_keys(call, &launch, updates);
     }
-    return status == GANTRY_K_OK ? sort_updates(call, updates) : status;
+    return status == GANTRY_K_OK && !updates->stay ? sort_updates(call, updates) : status;
 }
 
 int32_t gantry__scatter_by_segments(gantry_op_call_t *call, gantry_segments_t *parameters,
-                                    void (*explain)(const gantry_op_call_t *, int64_t, char *, size_t),
-                                    const char *words, gantry_k_updates_t *updates) {
+                                    const gantry_k_bad_ids_t *bad, gantry_k_updates_t *updates) {
     const gantry_arg_t *ids = call->inputs[parameters->input];
     gantry_k_item_launch_t launch = {.item = ITEM_segment_keys,
-                                     .explain = explain,
-                                     .words = gantry_k_words_up_to(words, ids, parameters->limit),
+                                     .explain = bad->explain,
+                                     .words = gantry_k_words_up_to(bad->words, ids, parameters->limit),
                                      .parameters = parameters,
                                      .parameter_bytes = sizeof *parameters,
                                      .spans = {ids->span}};
-    int32_t status = check_slices(call, updates->count / parameters->per_row * parameters->limit);
+    int32_t status;
 
+    updates->slices = updates->count / parameters->per_row * parameters->limit;
+    status = check_slices(call, updates->slices);
     parameters->is_wide = ids->dtype == GANTRY_K_INT64;
+    parameters->count = updates->count;
     if (status == GANTRY_K_OK) {
         status = make_keys(call, &launch, updates);
     }
     updates->positions = updates->keys;
-    return status == GANTRY_K_OK && !parameters->is_sorted ? sort_updates(call, updates) : status;
+    return status == GANTRY_K_OK && !parameters->is_sorted && !updates->stay ? sort_updates(call, updates) : status;
+}
+
+/* ---- counts ---- */
+
+int32_t gantry__scatter_count(gantry_op_call_t *call, uint32_t input, int64_t bins, const gantry_k_bad_ids_t *bad,
+                              gantry_span_t *out_counts, int64_t *out_tables) {
+    const gantry_arg_t *numbers = call->inputs[input];
+    const int64_t units = gantry_k_units(call), worth = numbers->element_count / (bins > LEAST_SHARE ? bins : LEAST_SHARE);
+    gantry_bin_parts_t parameters = {.count = numbers->element_count,
+                                     .parts = worth < 1 ? 1 : worth < units ? worth : units,
+                                     .bins = bins,
+                                     .is_wide = numbers->dtype == GANTRY_K_INT64,
+                                     .input = input};
+    gantry_k_item_launch_t launch = {.item = ITEM_bin_parts,
+                                     .t = GANTRY_K_BOOL,
+                                     .count = parameters.parts,
+                                     .grain = 1,
+                                     .can_fail = 1,
+                                     .explain = bad->explain,
+                                     .words = gantry_k_words_up_to(bad->words, numbers, bins),
+                                     .parameters = &parameters,
+                                     .parameter_bytes = sizeof parameters,
+                                     .spans = {numbers->span},
+                                     .span_count = 2};
+    const int32_t status = call->services->scratch(call, (uint64_t)(2 * parameters.parts * bins) * 4, out_counts);
+
+    *out_tables = 2 * parameters.parts;
+    launch.spans[1] = *out_counts;
+    return status == GANTRY_K_OK ? run(call, &launch) : status;
 }
 
 /* ---- GatherNd, TensorScatterUpdate ---- */
@@ -169,9 +221,22 @@ static int32_t compute_gather_nd(gantry_op_call_t *call) {
     return run(call, &launch);
 }
 
+static int32_t update_in_order(gantry_op_call_t *call, const gantry_k_updates_t *updates) {
+    gantry_scatter_last_t parameters = {.count = updates->count, .inner = updates->inner, .slices = updates->slices};
+    gantry_k_item_launch_t launch = {.item = ITEM_scatter_direct,
+                                     .t = gantry_k_twin(call->outputs[0]->dtype),
+                                     .parameters = &parameters,
+                                     .parameter_bytes = sizeof parameters,
+                                     .spans = {updates->keys, call->inputs[2]->span, call->outputs[0]->span},
+                                     .span_count = 3};
+
+    gantry__scatter_boxes(call, updates, &parameters.rows, &parameters.columns, &launch);
+    return run(call, &launch);
+}
+
 static int32_t compute_update(gantry_op_call_t *call) {
     const gantry_arg_t *tensor = call->inputs[0], *out = call->outputs[0];
-    gantry_k_updates_t updates = {.count = 0};
+    gantry_k_updates_t updates = {.stay = gantry_k_is_serial(call)};
     gantry_scatter_last_t parameters = {.inner = 1};
     int32_t status = call->services->copy(call, &out->span, &tensor->span);
 
@@ -179,6 +244,9 @@ static int32_t compute_update(gantry_op_call_t *call) {
         return status;
     }
     status = gantry__scatter_by_slices(call, 1, out, &updates);
+    if (status != GANTRY_K_OK || updates.stay) {
+        return status == GANTRY_K_OK ? update_in_order(call, &updates) : status;
+    }
     parameters.count = updates.count;
     parameters.inner = updates.inner;
 
@@ -190,7 +258,7 @@ static int32_t compute_update(gantry_op_call_t *call) {
                                      .spans = {updates.keys, updates.positions, call->inputs[2]->span, out->span},
                                      .span_count = 4};
 
-    return status == GANTRY_K_OK ? run(call, &launch) : status;
+    return run(call, &launch);
 }
 
 static const gantry_type_constraint_t gather_nd_types[] = {{"Tparams", GANTRY_K_ANY}, {"Tindices", GANTRY_K_INTS}};

@@ -9,31 +9,33 @@
 
 GANTRY_K_ITEM_TEXTS(segment, GANTRY_SEGMENT_ITEMS, gantry__text_indices, gantry__text_segment);
 
-/* How an op combines, and what of nothing is. */
+#define NO_ITEM UINT32_MAX
+
+/* How an op combines, sorted and directly, and what of nothing is. */
 typedef struct way_t {
     const char *op;
-    uint32_t item;
+    uint32_t item, direct;
     enum { FROM_ZERO, FROM_ONE, FROM_LOWEST, FROM_HIGHEST } start;
 } way_t;
 
 static const way_t ways[] = {
-    {"ScatterNd", ITEM_combine_sum, FROM_ZERO},
-    {"TensorScatterAdd", ITEM_combine_sum, FROM_ZERO},
-    {"TensorScatterSub", ITEM_combine_difference, FROM_ZERO},
-    {"TensorScatterMax", ITEM_scatter_larger, FROM_ZERO},
-    {"TensorScatterMin", ITEM_scatter_smaller, FROM_ZERO},
-    {"SegmentSum", ITEM_combine_sum, FROM_ZERO},
-    {"SegmentMean", ITEM_combine_mean, FROM_ZERO},
-    {"SegmentMax", ITEM_segment_larger, FROM_ZERO},
-    {"SegmentMin", ITEM_segment_smaller, FROM_ZERO},
-    {"SegmentProd", ITEM_combine_product, FROM_ONE},
-    {"UnsortedSegmentSum", ITEM_combine_sum, FROM_ZERO},
-    {"UnsortedSegmentMean", ITEM_combine_mean, FROM_ZERO},
-    {"UnsortedSegmentMax", ITEM_segment_larger, FROM_LOWEST},
-    {"UnsortedSegmentMin", ITEM_segment_smaller, FROM_HIGHEST},
-    {"UnsortedSegmentProd", ITEM_combine_product, FROM_ONE},
-    {"Bincount", ITEM_combine_sum, FROM_ZERO},
-    {"DenseBincount", ITEM_combine_sum, FROM_ZERO},
+    {"ScatterNd", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO},
+    {"TensorScatterAdd", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO},
+    {"TensorScatterSub", ITEM_combine_difference, ITEM_direct_difference, FROM_ZERO},
+    {"TensorScatterMax", ITEM_scatter_larger, ITEM_direct_scatter_larger, FROM_ZERO},
+    {"TensorScatterMin", ITEM_scatter_smaller, ITEM_direct_scatter_smaller, FROM_ZERO},
+    {"SegmentSum", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO},
+    {"SegmentMean", ITEM_combine_mean, NO_ITEM, FROM_ZERO},
+    {"SegmentMax", ITEM_segment_larger, ITEM_direct_segment_larger, FROM_ZERO},
+    {"SegmentMin", ITEM_segment_smaller, ITEM_direct_segment_smaller, FROM_ZERO},
+    {"SegmentProd", ITEM_combine_product, ITEM_direct_product, FROM_ONE},
+    {"UnsortedSegmentSum", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO},
+    {"UnsortedSegmentMean", ITEM_combine_mean, NO_ITEM, FROM_ZERO},
+    {"UnsortedSegmentMax", ITEM_segment_larger, ITEM_direct_segment_larger, FROM_LOWEST},
+    {"UnsortedSegmentMin", ITEM_segment_smaller, ITEM_direct_segment_smaller, FROM_HIGHEST},
+    {"UnsortedSegmentProd", ITEM_combine_product, ITEM_direct_product, FROM_ONE},
+    {"Bincount", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO},
+    {"DenseBincount", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO},
 };
 
 static const way_t *way_of(const gantry_op_call_t *call) {
@@ -79,10 +81,36 @@ static int32_t fill(gantry_op_call_t *call, const way_t *way) {
     return call->services->fill(call, &out->span, pattern, bytes);
 }
 
+/* On processors, in types that are computed in themselves; a mean has to be divided afterwards. */
+static int goes_directly(const gantry_op_call_t *call, const way_t *way) {
+    return gantry_k_is_serial(call) && way->direct != NO_ITEM && !gantry_k_is_half(call->outputs[0]->dtype);
+}
+
+static int32_t combine_directly(gantry_op_call_t *call, const way_t *way, const gantry_k_updates_t *updates,
+                                const gantry_span_t *values, int is_sorted) {
+    const gantry_arg_t *out = call->outputs[0];
+    const int is_bool = out->dtype == GANTRY_K_BOOL;
+    gantry_direct_t parameters = {
+        .count = updates->count, .inner = updates->inner, .slices = updates->slices, .takes_first = is_sorted};
+    gantry_k_item_launch_t launch = {.item = is_bool ? ITEM_direct_segment_larger : way->direct,
+                                     .t = is_bool ? GANTRY_K_UINT8 : out->dtype,
+                                     .parameters = &parameters,
+                                     .parameter_bytes = sizeof parameters,
+                                     .spans = {updates->keys, *values, out->span},
+                                     .span_count = 3};
+
+    gantry__scatter_boxes(call, updates, &parameters.rows, &parameters.columns, &launch);
+    return gantry_k_run_items(call, &launch);
+}
+
 /* values: the updates themselves, one slice each. */
 static int32_t combine(gantry_op_call_t *call, const way_t *way, const gantry_k_updates_t *updates,
                        const gantry_span_t *values, int is_sorted) {
     const gantry_arg_t *out = call->outputs[0];
+    if (goes_directly(call, way)) {
+        return combine_directly(call, way, updates, values, is_sorted);
+    }
+
     gantry_combine_t parameters = {
         .count = updates->count, .inner = updates->inner, .is_sorted = is_sorted, .takes_first = is_sorted};
     gantry_k_item_launch_t launch = {.item = way->item,
@@ -107,7 +135,7 @@ static int32_t compute_scatter(gantry_op_call_t *call) {
     const int is_new = strcmp(call->op, "ScatterNd") == 0;
     const gantry_arg_t *values = call->inputs[is_new ? 1 : 2], *out = call->outputs[0];
     const way_t *way = way_of(call);
-    gantry_k_updates_t updates;
+    gantry_k_updates_t updates = {.stay = goes_directly(call, way)};
     int32_t status = is_new ? fill(call, way) : call->services->copy(call, &out->span, &call->inputs[0]->span);
 
     if (status != GANTRY_K_OK || values->element_count == 0) {
@@ -135,15 +163,15 @@ static int32_t compute_unsorted(gantry_op_call_t *call) {
                                     .per_row = ids->element_count,
                                     .drops_negative = 1,
                                     .input = 1};
-    gantry_k_updates_t updates = {.count = ids->element_count};
+    gantry_k_updates_t updates = {.stay = goes_directly(call, way), .count = ids->element_count};
     int32_t status = fill(call, way);
 
     if (status != GANTRY_K_OK || data->element_count == 0) {
         return status;
     }
     updates.inner = data->element_count / ids->element_count;
-    status = gantry__scatter_by_segments(call, &parameters, explain_unsorted, "segment_ids@ is out of range [0, #)",
-                                         &updates);
+    status = gantry__scatter_by_segments(
+        call, &parameters, &(gantry_k_bad_ids_t){explain_unsorted, "segment_ids@ is out of range [0, #)"}, &updates);
     return status == GANTRY_K_OK ? combine(call, way, &updates, &data->span, 0) : status;
 }
 
@@ -209,8 +237,11 @@ static int32_t compute_sorted(gantry_op_call_t *call) {
         return status;
     }
     updates.inner = data->element_count / ids->element_count;
-    status = gantry__scatter_by_segments(call, &parameters, explain_sorted,
-                                         "segment ids must be >= 0, or segment ids are not increasing: segment_ids@", &updates);
+    status = gantry__scatter_by_segments(
+        call, &parameters,
+        &(gantry_k_bad_ids_t){explain_sorted,
+                              "segment ids must be >= 0, or segment ids are not increasing: segment_ids@"},
+        &updates);
     return status == GANTRY_K_OK ? combine(call, way, &updates, &data->span, 1) : status;
 }
 
@@ -222,7 +253,52 @@ static void explain_bin(const gantry_op_call_t *call, int64_t position, char *te
     (void)snprintf(text, text_bytes, "Input arr must be non-negative!");
 }
 
+static const gantry_k_bad_ids_t bad_bins = {explain_bin, "Input arr must be non-negative! arr@"};
+
+#define LEAST_BINS INT64_C(1024) /* that are worth a thread */
+
+/* Bins that are fewer than numbers: parts of the numbers, each counted for itself. */
+static int32_t count_parts(gantry_op_call_t *call, int64_t bins, int is_binary) {
+    const int64_t units = gantry_k_units(call), worth = bins / LEAST_BINS + 1;
+    gantry_join_counts_t parameters = {
+        .bins = bins, .shares = units < worth ? units : worth, .is_binary = is_binary};
+    gantry_k_item_launch_t launch = {.item = ITEM_join_counts,
+                                     .t = call->outputs[0]->dtype,
+                                     .count = parameters.shares,
+                                     .grain = 1,
+                                     .parameters = &parameters,
+                                     .parameter_bytes = sizeof parameters,
+                                     .span_count = 2};
+    const int32_t status = gantry__scatter_count(call, 0, bins, &bad_bins, &launch.spans[0], &parameters.parts);
+
+    launch.spans[1] = call->outputs[0]->span;
+    return status == GANTRY_K_OK ? gantry_k_run_items(call, &launch) : status;
+}
+
+/* float32 counts one by one up to 2^24. */
+static int counts_directly(const gantry_op_call_t *call, int64_t count) {
+    return gantry_k_is_serial(call) && (call->outputs[0]->dtype != GANTRY_K_FLOAT32 || count < 1 << 24);
+}
+
+static int32_t count_directly(gantry_op_call_t *call, const gantry_k_updates_t *updates, int is_binary) {
+    gantry_direct_t parameters = {
+        .count = updates->count, .inner = 1, .slices = updates->slices, .is_binary = is_binary};
+    gantry_k_item_launch_t launch = {.item = ITEM_direct_count,
+                                     .t = call->outputs[0]->dtype,
+                                     .parameters = &parameters,
+                                     .parameter_bytes = sizeof parameters,
+                                     .spans = {updates->keys, call->outputs[0]->span},
+                                     .span_count = 2};
+
+    gantry__scatter_boxes(call, updates, &parameters.rows, &parameters.columns, &launch);
+    return gantry_k_run_items(call, &launch);
+}
+
 static int32_t count_bins(gantry_op_call_t *call, const gantry_k_updates_t *updates, int is_binary) {
+    if (updates->stay) {
+        return count_directly(call, updates, is_binary);
+    }
+
     gantry_count_t parameters = {.count = updates->count, .is_binary = is_binary};
     gantry_k_item_launch_t launch = {.item = ITEM_combine_count,
                                      .t = call->outputs[0]->dtype,
@@ -244,19 +320,24 @@ static int32_t compute_bins(gantry_op_call_t *call) {
                                     .per_row = has_rows ? in->dims[1] : in->element_count,
                                     .drops_large = 1,
                                     .input = 0};
-    gantry_k_updates_t updates = {.count = in->element_count, .inner = 1};
-    int32_t status = fill(call, way);
+    const int counts = is_binary || weights->element_count == 0;
+    gantry_k_updates_t updates = {.stay = counts ? counts_directly(call, in->element_count) : goes_directly(call, way),
+                                  .count = in->element_count,
+                                  .inner = 1};
+    int32_t status;
 
+    if (counts && !has_rows && gantry__scatter_can_count(call, in->element_count, parameters.limit)) {
+        return count_parts(call, parameters.limit, is_binary);
+    }
+    status = fill(call, way);
     if (status != GANTRY_K_OK || in->element_count == 0) {
         return status;
     }
-    status = gantry__scatter_by_segments(call, &parameters, explain_bin, "Input arr must be non-negative! arr@",
-                                         &updates);
+    status = gantry__scatter_by_segments(call, &parameters, &bad_bins, &updates);
     if (status != GANTRY_K_OK) {
         return status;
     }
-    return is_binary || weights->element_count == 0 ? count_bins(call, &updates, is_binary)
-                                                    : combine(call, way, &updates, &weights->span, 0);
+    return counts ? count_bins(call, &updates, is_binary) : combine(call, way, &updates, &weights->span, 0);
 }
 
 /* ---- the table ---- */

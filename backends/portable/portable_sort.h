@@ -6,6 +6,7 @@
 
 #include "portable/item_kernel.h"
 #include "portable/kernels/indices.cl"
+#include "portable/kernels/sort_key.cl"
 #include "portable/kernels/sort.cl"
 
 #define GANTRY_SORT_ITEMS(ITEM)                                                                      \

@@ -1,7 +1,9 @@
 /* Sorting along an axis, and searches in what is sorted: Sort, ArgSort, TopK, LowerBound, UpperBound, InTopK. */
 #include "portable/portable_sort.h"
 
-GANTRY_K_ITEM_TEXTS(sort, GANTRY_SORT_ITEMS, gantry__text_indices, gantry__text_sort);
+#include "portable/portable_radix.h"
+
+GANTRY_K_ITEM_TEXTS(sort, GANTRY_SORT_ITEMS, gantry__text_indices, gantry__text_sort_key, gantry__text_sort);
 
 static int32_t run(gantry_op_call_t *call, gantry_k_item_launch_t *launch) {
     return gantry_k_run_items_of(call, &sort_items, &gantry__cpu_sort_items, launch);
@@ -95,6 +97,9 @@ int32_t gantry__sort_rows(gantry_op_call_t *call, gantry_k_sort_t *sort) {
     if (sort->length > INT32_MAX) {
         return call->services->fail(call, GANTRY_K_UNIMPLEMENTED, "rows of 2147483648 elements or more are not sorted");
     }
+    if (gantry_k_is_serial(call)) {
+        return gantry__radix_is_top(sort) ? gantry__radix_top(call, sort) : gantry__radix_sort(call, sort);
+    }
     status = take_scratch(call, sort, pairs);
     if (status == GANTRY_K_OK) {
         status = sort_runs(call, sort, &pairs[0]);
@@ -163,6 +168,9 @@ static int32_t compute_sort(gantry_op_call_t *call) {
     int32_t status;
 
     sort.descending = strcmp(gantry_k_attr(call, "direction")->s, "DESCENDING") == 0;
+    if (gantry_k_is_serial(call) && !wants_indices && sort.length <= INT32_MAX) {
+        return gantry__radix_values(call, &sort, &call->outputs[0]->span);
+    }
     status = gantry__sort_rows(call, &sort);
     if (status != GANTRY_K_OK) {
         return status;

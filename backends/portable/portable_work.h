@@ -31,6 +31,16 @@ typedef struct gantry_k_device_plan_t {
 #define GANTRY_K_WIDE_BYTES 16                    /* of an operand that a work-item of a GPU reads at once */
 #define GANTRY_K_ITEMS_PER_UNIT 4096              /* work-items per compute unit that are enough to fill a GPU */
 
+#define GANTRY_K_MOST_UNITS 64
+
+/* Threads of a processor that share a piece of work: few enough that each may go through what the others leave it. */
+static inline int64_t gantry_k_units(const gantry_op_call_t *call)
+{
+    const uint32_t units = call->device_info->compute_units;
+
+    return units < 1 ? 1 : units < GANTRY_K_MOST_UNITS ? units : GANTRY_K_MOST_UNITS;
+}
+
 /* Work over count elements of element_bytes. Streaming stores whole vectors, which must lie aligned; costly ones are
  * worth more, shorter runs. */
 static inline gantry_k_work_t gantry_k_work(const gantry_op_call_t *call, int64_t count, int64_t element_bytes,

@@ -11,7 +11,7 @@
 #include "cpu/cpu_items.h"
 
 /* The items for elements of 4 bytes. */
-#define GANTRY_ITEM_TEXT_FILE "portable/kernels/sort.cl"
+#define GANTRY_ITEM_TEXT_FILE "cpu/cpu_sort_text.h"
 #define GANTRY_ITEM_LIST GANTRY_SORT_ITEMS
 #define GANTRY_T_ID 3
 #include "cpu/cpu_item_rows.h"

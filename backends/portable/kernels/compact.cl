@@ -7,7 +7,13 @@
  *     scan_spread    places  0 3 | 4 4 | 6      and down again            0 4 6
  *
  * For Unique elements are sorted (sort.cl). The first of equal keys stands for them; where those elements stand is
- * marked, and the scan of the marks numbers the values in the order of their first coming. */
+ * marked, and the scan of the marks numbers the values in the order of their first coming.
+ *
+ * Processors list the first of equal keys, their heads, and sort the heads by where they stand:
+ *
+ *     elements       7 5 7 9 5      sorted keys    5 5 7 7 9      heads        0 2 4
+ *                                   positions      1 4 0 2 3      they stand   1 0 3
+ *                                                                 numbers      1 0 2 */
 #ifndef GANTRY_COMPACT_PARAMETERS
 #define GANTRY_COMPACT_PARAMETERS
 
@@ -34,6 +40,14 @@ typedef struct gantry_unique_t {
     GANTRY_LONG is_float; /* the largest key is NaN, which equals nothing */
     GANTRY_LONG is_wide;  /* indices of 64 bits */
 } gantry_unique_t;
+
+/* Sorted elements in parts. heads, where they stand and their numbers are one after the other: values + 1, values and
+ * values of them. */
+typedef struct gantry_heads_t {
+    gantry_work_t work;
+    GANTRY_LONG count, parts, values;
+    GANTRY_LONG is_float, is_wide; /* as above */
+} gantry_heads_t;
 
 #endif
 
@@ -182,6 +196,105 @@ GANTRY_ITEM void GANTRY_ITEM_FN(unique_values)(GANTRY_GLOBAL const T *x, GANTRY_
     }
 }
 GANTRY_ITEMS_2_1(unique_values, T, GANTRY_LONG, T, gantry_unique_t)
+
+#if !defined(GANTRY_SERIAL) || GANTRY_SERIAL
+GANTRY_ITEM int GANTRY_ITEM_FN(is_head)(GANTRY_GLOBAL const K *keys, const GANTRY_LONG at, const GANTRY_LONG is_float)
+{
+    return at == 0 || keys[at - 1] != keys[at] || (is_float && keys[at] == ~(K)0);
+}
+
+/* How many heads the part has. */
+GANTRY_ITEM void GANTRY_ITEM_FN(heads_count)(GANTRY_GLOBAL const K *keys, GANTRY_GLOBAL GANTRY_LONG *counts,
+                                             GANTRY_PARAMETERS(gantry_heads_t) p, const GANTRY_LONG i)
+{
+    const GANTRY_LONG end = p->count * (i + 1) / p->parts, is_float = p->is_float;
+    GANTRY_LONG count = 0;
+
+    for (GANTRY_LONG at = p->count * i / p->parts; at < end; at++) {
+        count += GANTRY_ITEM_FN(is_head)(keys, at, is_float);
+    }
+    counts[i] = count;
+}
+GANTRY_ITEMS_1_1(heads_count, K, GANTRY_LONG, gantry_heads_t)
+
+/* Heads before those of the part. */
+GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(heads_before)(GANTRY_GLOBAL const GANTRY_LONG *counts, const GANTRY_LONG part)
+{
+    GANTRY_LONG sum = 0;
+
+    for (GANTRY_LONG other = 0; other < part; other++) {
+        sum += counts[other];
+    }
+    return sum;
+}
+
+GANTRY_ITEM void GANTRY_ITEM_FN(heads_write)(GANTRY_GLOBAL const K *keys, GANTRY_GLOBAL const int *positions,
+                                             GANTRY_GLOBAL const GANTRY_LONG *counts, GANTRY_GLOBAL uint *heads,
+                                             GANTRY_PARAMETERS(gantry_heads_t) p, const GANTRY_LONG i)
+{
+    const GANTRY_LONG end = p->count * (i + 1) / p->parts, is_float = p->is_float;
+    GANTRY_GLOBAL uint *stand = heads + p->values + 1;
+    GANTRY_LONG value = GANTRY_ITEM_FN(heads_before)(counts, i);
+
+    for (GANTRY_LONG at = p->count * i / p->parts; at < end; at++) {
+        if (GANTRY_ITEM_FN(is_head)(keys, at, is_float)) {
+            heads[value] = (uint)at;
+            stand[value] = (uint)positions[at];
+            value++;
+        }
+    }
+    if (i == p->parts - 1) {
+        heads[value] = (uint)end;
+    }
+}
+GANTRY_ITEMS_3_1(heads_write, K, int, GANTRY_LONG, uint, gantry_heads_t)
+
+/* order: heads as they stand. An item is a value. */
+GANTRY_ITEM void GANTRY_ITEM_FN(heads_number)(GANTRY_GLOBAL const int *order, GANTRY_GLOBAL uint *heads,
+                                              GANTRY_PARAMETERS(gantry_heads_t) p, const GANTRY_LONG i)
+{
+    heads[2 * p->values + 1 + order[i]] = (uint)i;
+}
+GANTRY_ITEMS_1_1(heads_number, int, uint, gantry_heads_t)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(heads_values)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const uint *stand,
+                                              GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_heads_t) p,
+                                              const GANTRY_LONG i)
+{
+    (void)p;
+    out[i] = x[stand[i]];
+}
+GANTRY_ITEMS_2_1(heads_values, T, uint, T, gantry_heads_t)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(heads_lengths)(GANTRY_GLOBAL const int *order, GANTRY_GLOBAL const uint *heads,
+                                               GANTRY_GLOBAL uchar *out, GANTRY_PARAMETERS(gantry_heads_t) p,
+                                               const GANTRY_LONG i)
+{
+    GANTRY_PUT_INDEX(out, p->is_wide, i, heads[order[i] + 1] - heads[order[i]]);
+}
+GANTRY_ITEMS_2_1(heads_lengths, int, uint, uchar, gantry_heads_t)
+
+/* The numbers of a part's elements. */
+GANTRY_ITEM void GANTRY_ITEM_FN(heads_indices)(GANTRY_GLOBAL const int *positions,
+                                               GANTRY_GLOBAL const GANTRY_LONG *counts,
+                                               GANTRY_GLOBAL const uint *heads, GANTRY_GLOBAL uchar *out,
+                                               GANTRY_PARAMETERS(gantry_heads_t) p, const GANTRY_LONG i)
+{
+    const GANTRY_LONG begin = p->count * i / p->parts, end = p->count * (i + 1) / p->parts;
+    GANTRY_GLOBAL const uint *numbers = heads + 2 * p->values + 1;
+    GANTRY_LONG value = GANTRY_ITEM_FN(heads_before)(counts, i), at = begin;
+
+    value -= at < end && (value == p->values || heads[value] != (uint)at);
+    for (; at < end; value++) {
+        const GANTRY_LONG last = (GANTRY_LONG)heads[value + 1] < end ? (GANTRY_LONG)heads[value + 1] : end;
+
+        for (; at < last; at++) {
+            GANTRY_PUT_INDEX(out, p->is_wide, positions[at], numbers[value]);
+        }
+    }
+}
+GANTRY_ITEMS_3_1(heads_indices, int, GANTRY_LONG, uint, uchar, gantry_heads_t)
+#endif
 
 #undef K
 

@@ -26,4 +26,7 @@ typedef uint gantry_key_17;
 /* The key of an update that goes to no slice; see scatter.cl. */
 #define GANTRY_NO_SLICE 0xffffffffu
 
+/* Updates that a processor's worker picks its own from at a time. */
+#define GANTRY_PICK_BLOCK 256
+
 #endif

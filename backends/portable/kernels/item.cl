@@ -62,6 +62,9 @@
 #define GANTRY_ITEMS_0_1(name, A, P) \
     GANTRY_KERNEL name(GANTRY_SPAN_OUT(a), const P p) \
         GANTRY_ITEM_LOOP(name##_item(GANTRY_OUT(A, a), &p, i))
+#define GANTRY_ITEMS_0_2(name, A, B, P) \
+    GANTRY_KERNEL name(GANTRY_SPAN_OUT(a), GANTRY_SPAN_OUT(b), const P p) \
+        GANTRY_ITEM_LOOP(name##_item(GANTRY_OUT(A, a), GANTRY_OUT(B, b), &p, i))
 #define GANTRY_ITEMS_1_1(name, A, B, P) \
     GANTRY_KERNEL name(GANTRY_SPAN_IN(a), GANTRY_SPAN_OUT(b), const P p) \
         GANTRY_ITEM_LOOP(name##_item(GANTRY_IN(A, a), GANTRY_OUT(B, b), &p, i))
@@ -124,6 +127,7 @@
         }                                                                                                         \
     }
 #define GANTRY_ITEMS_0_1(name, A, P) GANTRY_ITEM_RANGE(name, P, (A *)spans[0], p)
+#define GANTRY_ITEMS_0_2(name, A, B, P) GANTRY_ITEM_RANGE(name, P, (A *)spans[0], (B *)spans[1], p)
 #define GANTRY_ITEMS_1_1(name, A, B, P) GANTRY_ITEM_RANGE(name, P, (const A *)spans[0], (B *)spans[1], p)
 #define GANTRY_ITEMS_2_1(name, A, B, D, P) \
     GANTRY_ITEM_RANGE(name, P, (const A *)spans[0], (const B *)spans[1], (D *)spans[2], p)

@@ -17,6 +17,7 @@ typedef struct gantry_slices_t {
     GANTRY_LONG dims[8];
     GANTRY_LONG is_wide;     /* indices of 64 bits */
     GANTRY_LONG ignores_bad; /* those that lead outside */
+    GANTRY_LONG count;       /* of rows; of slice_keys_run */
     GANTRY_LONG input;       /* the indices' place among the op's inputs */
 } gantry_slices_t;
 
@@ -24,16 +25,28 @@ typedef struct gantry_slices_t {
 typedef struct gantry_segments_t {
     gantry_work_t work;
     GANTRY_LONG limit, per_row;
+    GANTRY_LONG count; /* of ids; of segment_keys_run */
     GANTRY_LONG is_wide;
     GANTRY_LONG drops_negative, drops_large; /* what is not in [0, limit), which is else a fault */
     GANTRY_LONG is_sorted;                   /* a smaller id after a larger one is a fault */
     GANTRY_LONG input;
 } gantry_segments_t;
 
+#define GANTRY_KEYS_RUN 1024  /* keys that an item of a processor makes */
+
+/* Parts of `count` numbers, counted in bins of their own each. */
+typedef struct gantry_bin_parts_t {
+    gantry_work_t work;
+    GANTRY_LONG count, parts, bins;
+    GANTRY_LONG is_wide;
+    GANTRY_LONG input;
+} gantry_bin_parts_t;
+
 /* `count` updates, slices of inner elements each. */
 typedef struct gantry_scatter_last_t {
     gantry_work_t work;
     GANTRY_LONG count, inner;
+    GANTRY_LONG slices, rows, columns; /* of scatter_direct: as direct_ of segment.cl */
 } gantry_scatter_last_t;
 
 #endif
@@ -99,6 +112,126 @@ GANTRY_ITEM void GANTRY_ITEM_FN(segment_keys)(GANTRY_GLOBAL const uchar *ids, GA
 }
 GANTRY_ITEMS_1_1F(segment_keys, uchar, uint, gantry_segments_t)
 
+#if !defined(GANTRY_SERIAL) || GANTRY_SERIAL
+/* The keys of indices in [0, limit) that are keys themselves; returns whether some are not. */
+#define GANTRY_PLAIN_KEYS(name, X)                                                                               \
+    GANTRY_ITEM int GANTRY_ITEM_FN(name)(GANTRY_GLOBAL const X *indices, GANTRY_GLOBAL uint *keys,               \
+                                         const GANTRY_LONG count, const GANTRY_LONG limit)                       \
+    {                                                                                                            \
+        uint bad = 0;                                                                                            \
+                                                                                                                 \
+        for (GANTRY_LONG e = 0; e < count; e++) {                                                                \
+            const uint is_bad = (ulong)(GANTRY_LONG)indices[e] >= (ulong)limit;                                  \
+                                                                                                                 \
+            keys[e] = is_bad ? GANTRY_NO_SLICE : (uint)indices[e];                                               \
+            bad |= is_bad;                                                                                       \
+        }                                                                                                        \
+        return (int)bad;                                                                                         \
+    }
+GANTRY_PLAIN_KEYS(plain_keys_int, int)
+GANTRY_PLAIN_KEYS(plain_keys_long, GANTRY_LONG)
+#undef GANTRY_PLAIN_KEYS
+
+GANTRY_ITEM int GANTRY_ITEM_FN(plain_keys)(GANTRY_GLOBAL const uchar *indices, const GANTRY_LONG is_wide,
+                                           GANTRY_GLOBAL uint *keys, const GANTRY_LONG begin, const GANTRY_LONG end,
+                                           const GANTRY_LONG limit)
+{
+    return is_wide ? GANTRY_ITEM_FN(plain_keys_long)((GANTRY_GLOBAL const GANTRY_LONG *)indices + begin, keys + begin,
+                                                     end - begin, limit)
+                   : GANTRY_ITEM_FN(plain_keys_int)((GANTRY_GLOBAL const int *)indices + begin, keys + begin,
+                                                    end - begin, limit);
+}
+
+/* slice_keys and segment_keys for processors: an item does a run, quickly where keys are the indices and all are good. */
+GANTRY_ITEM void GANTRY_ITEM_FN(slice_keys_run)(GANTRY_GLOBAL const uchar *indices, GANTRY_GLOBAL uint *keys,
+                                                GANTRY_PARAMETERS(gantry_slices_t) p, GANTRY_GLOBAL uchar *fault,
+                                                const GANTRY_LONG i)
+{
+    const GANTRY_LONG begin = i * GANTRY_KEYS_RUN, most = begin + GANTRY_KEYS_RUN;
+    const GANTRY_LONG end = most < p->count ? most : p->count;
+
+    if (p->depth == 1 && !GANTRY_ITEM_FN(plain_keys)(indices, p->is_wide, keys, begin, end, p->dims[0])) {
+        return;
+    }
+    for (GANTRY_LONG e = begin; e < end; e++) {
+        GANTRY_ITEM_FN(slice_keys)(indices, keys, p, fault, e);
+    }
+}
+GANTRY_ITEMS_1_1F(slice_keys_run, uchar, uint, gantry_slices_t)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(segment_keys_run)(GANTRY_GLOBAL const uchar *ids, GANTRY_GLOBAL uint *keys,
+                                                  GANTRY_PARAMETERS(gantry_segments_t) p, GANTRY_GLOBAL uchar *fault,
+                                                  const GANTRY_LONG i)
+{
+    const GANTRY_LONG begin = i * GANTRY_KEYS_RUN, most = begin + GANTRY_KEYS_RUN;
+    const GANTRY_LONG end = most < p->count ? most : p->count;
+
+    if (p->per_row == p->count && !p->is_sorted &&
+        !GANTRY_ITEM_FN(plain_keys)(ids, p->is_wide, keys, begin, end, p->limit)) {
+        return;
+    }
+    for (GANTRY_LONG e = begin; e < end; e++) {
+        GANTRY_ITEM_FN(segment_keys)(ids, keys, p, fault, e);
+    }
+}
+GANTRY_ITEMS_1_1F(segment_keys_run, uchar, uint, gantry_segments_t)
+
+/* Counts numbers in turn in two tables, so that equal neighbours do not wait for each other; returns the place of the
+ * first that is negative, or -1. Those beyond the bins are not counted. */
+#define GANTRY_COUNT_NUMBERS(name, X)                                                                               \
+    GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(name)(GANTRY_GLOBAL const X *numbers, const GANTRY_LONG begin,           \
+                                                 const GANTRY_LONG end, GANTRY_GLOBAL uint *counts,                 \
+                                                 const GANTRY_LONG bins)                                            \
+    {                                                                                                               \
+        GANTRY_GLOBAL uint *others = counts + bins;                                                                 \
+        GANTRY_LONG bad = -1, e = begin;                                                                            \
+                                                                                                                    \
+        for (; e + 1 < end; e += 2) {                                                                               \
+            const GANTRY_LONG number = (GANTRY_LONG)numbers[e], next = (GANTRY_LONG)numbers[e + 1];                 \
+                                                                                                                    \
+            if ((ulong)number < (ulong)bins) {                                                                      \
+                counts[number]++;                                                                                   \
+            } else if (number < 0 && bad < 0) {                                                                     \
+                bad = e;                                                                                            \
+            }                                                                                                       \
+            if ((ulong)next < (ulong)bins) {                                                                        \
+                others[next]++;                                                                                     \
+            } else if (next < 0 && bad < 0) {                                                                       \
+                bad = e + 1;                                                                                        \
+            }                                                                                                       \
+        }                                                                                                           \
+        if (e < end && (ulong)(GANTRY_LONG)numbers[e] < (ulong)bins) {                                              \
+            counts[numbers[e]]++;                                                                                   \
+        } else if (e < end && (GANTRY_LONG)numbers[e] < 0 && bad < 0) {                                             \
+            bad = e;                                                                                                \
+        }                                                                                                           \
+        return bad;                                                                                                 \
+    }
+GANTRY_COUNT_NUMBERS(count_ints, int)
+GANTRY_COUNT_NUMBERS(count_longs, GANTRY_LONG)
+#undef GANTRY_COUNT_NUMBERS
+
+/* An item counts a part of the numbers in two tables. */
+GANTRY_ITEM void GANTRY_ITEM_FN(bin_parts)(GANTRY_GLOBAL const uchar *numbers, GANTRY_GLOBAL uint *counts,
+                                           GANTRY_PARAMETERS(gantry_bin_parts_t) p, GANTRY_GLOBAL uchar *fault,
+                                           const GANTRY_LONG i)
+{
+    const GANTRY_LONG begin = p->count * i / p->parts, end = p->count * (i + 1) / p->parts, bins = p->bins;
+    GANTRY_GLOBAL uint *own = counts + i * 2 * bins;
+    GANTRY_LONG bad;
+
+    for (GANTRY_LONG bin = 0; bin < 2 * bins; bin++) {
+        own[bin] = 0;
+    }
+    bad = p->is_wide ? GANTRY_ITEM_FN(count_longs)((GANTRY_GLOBAL const GANTRY_LONG *)numbers, begin, end, own, bins)
+                     : GANTRY_ITEM_FN(count_ints)((GANTRY_GLOBAL const int *)numbers, begin, end, own, bins);
+    if (bad >= 0) {
+        GANTRY_ITEM_FAULT(fault, GANTRY_FAULT_INDEX_OUT_OF_RANGE, p->input, bad);
+    }
+}
+GANTRY_ITEMS_1_1F(bin_parts, uchar, uint, gantry_bin_parts_t)
+#endif
+
 /* Of several updates of a slice the last stays. */
 GANTRY_ITEM void GANTRY_ITEM_FN(scatter_last)(GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL const int *positions,
                                               GANTRY_GLOBAL const T *updates, GANTRY_GLOBAL T *out,
@@ -112,5 +245,41 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scatter_last)(GANTRY_GLOBAL const uint *keys, GA
     }
 }
 GANTRY_ITEMS_3_1(scatter_last, uint, int, T, T, gantry_scatter_last_t)
+
+#if !defined(GANTRY_SERIAL) || GANTRY_SERIAL
+/* The same for processors, of updates in their own order: one after the other. */
+GANTRY_ITEM void GANTRY_ITEM_FN(scatter_direct)(GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL const T *updates,
+                                                GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_scatter_last_t) p,
+                                                const GANTRY_LONG i)
+{
+    const GANTRY_LONG row = i / p->columns, column = i - row * p->columns;
+    const uint first = (uint)(p->slices * row / p->rows);
+    const uint most = (uint)(p->slices * (row + 1) / p->rows) - first;
+    const GANTRY_LONG begin = p->inner * column / p->columns, end = p->inner * (column + 1) / p->columns;
+
+    uint picked[GANTRY_PICK_BLOCK];
+
+    for (GANTRY_LONG block = 0; block < p->count; block += GANTRY_PICK_BLOCK) {
+        const GANTRY_LONG rest = p->count - block;
+        const uint some = rest < GANTRY_PICK_BLOCK ? (uint)rest : GANTRY_PICK_BLOCK;
+        uint picks = 0;
+
+        for (uint k = 0; k < some; k++) {
+            picked[picks] = k;
+            picks += keys[block + k] - first < most;
+        }
+        for (uint k = 0; k < picks; k++) {
+            const GANTRY_LONG at = block + picked[k];
+            GANTRY_GLOBAL const T *from = updates + at * p->inner;
+            GANTRY_GLOBAL T *to = out + (GANTRY_LONG)keys[at] * p->inner;
+
+            for (GANTRY_LONG e = begin; e < end; e++) {
+                to[e] = from[e];
+            }
+        }
+    }
+}
+GANTRY_ITEMS_2_1(scatter_direct, uint, T, T, gantry_scatter_last_t)
+#endif
 
 #endif

@@ -1,5 +1,12 @@
-/* Slices combined: of updates that are sorted by the slice they go to (scatter.cl), the first of each slice's does them
- * all, in their order. By element type; halves are summed as float32 and rounded once. */
+/* Slices combined, in one of two ways that give the same bits: each slice's updates in their order. By element type.
+ *
+ * combine_   of updates that are sorted by the slice they go to (scatter.cl), the first of each slice's does them all.
+ *            Halves are summed as float32 and rounded once
+ * direct_    for processors, and types that are computed in themselves: no sorting. A few workers each own a box of the
+ *            output, a range of slices by a range of their columns, walk all updates and do those of their box
+ *
+ * Counts have a third way, for processors and bins that are fewer than numbers: each worker counts a part of the numbers
+ * for itself, and the parts' counts are joined. */
 #ifndef GANTRY_SEGMENT_PARAMETERS
 #define GANTRY_SEGMENT_PARAMETERS
 
@@ -16,6 +23,23 @@ typedef struct gantry_count_t {
     GANTRY_LONG count;
     GANTRY_LONG is_binary;
 } gantry_count_t;
+
+/* `count` updates, slices of inner elements each. Worker i owns box (i / columns, i % columns) of rows x columns. */
+typedef struct gantry_direct_t {
+    gantry_work_t work;
+    GANTRY_LONG count, inner;
+    GANTRY_LONG slices;
+    GANTRY_LONG rows, columns;
+    GANTRY_LONG takes_first; /* as above */
+    GANTRY_LONG is_binary;   /* of counts */
+} gantry_direct_t;
+
+/* An item joins some neighbouring bins of all parts' counts. */
+typedef struct gantry_join_counts_t {
+    gantry_work_t work;
+    GANTRY_LONG bins, parts, shares;
+    GANTRY_LONG is_binary;
+} gantry_join_counts_t;
 
 #endif
 
@@ -75,6 +99,103 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_alike)(GANTRY_GLOBAL const uint *ke
 #define GANTRY_MEAN(sum, n) ((sum) / (U)(n))
 #endif
 
+#if defined(GANTRY_SERIAL) && !GANTRY_SERIAL
+#define GANTRY_DIRECT(name, A, step)
+#else
+/* By blocks of updates: those that go to the box are picked, without a branch, and done. Keys of no slice are beyond
+ * every box. Neighbours of one key are combined before the result is written, so that few of them wait for each other. */
+#define GANTRY_DIRECT(name, A, step)                                                                                \
+    GANTRY_ITEM void GANTRY_ITEM_FN(name)(GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL const T *updates,           \
+                                          GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_direct_t) p,               \
+                                          const GANTRY_LONG i)                                                      \
+    {                                                                                                               \
+        const GANTRY_LONG row = i / p->columns, column = i - row * p->columns, inner = p->inner, count = p->count;  \
+        const uint first = (uint)(p->slices * row / p->rows);                                                       \
+        const uint most = (uint)(p->slices * (row + 1) / p->rows) - first;                                          \
+        const GANTRY_LONG begin = inner * column / p->columns, end = inner * (column + 1) / p->columns;             \
+        const int takes_first = p->takes_first != 0;                                                                \
+        uint picked[GANTRY_PICK_BLOCK];                                                                           \
+                                                                                                                    \
+        for (GANTRY_LONG block = 0; block < count; block += GANTRY_PICK_BLOCK) {                                  \
+            const GANTRY_LONG rest = count - block;                                                                 \
+            const uint some = rest < GANTRY_PICK_BLOCK ? (uint)rest : GANTRY_PICK_BLOCK;                        \
+            uint picks = 0;                                                                                         \
+                                                                                                                    \
+            for (uint k = 0; k < some; k++) {                                                                       \
+                picked[picks] = k;                                                                                  \
+                picks += keys[block + k] - first < most;                                                            \
+            }                                                                                                       \
+            if (inner == 1 && !takes_first) {                                                                       \
+                for (uint k = 0; k < picks; k++) {                                                                  \
+                    const GANTRY_LONG at = block + picked[k];                                                       \
+                    const A x = (A)GANTRY_WIDEN(updates[at]);                                                       \
+                    const A sum = (A)GANTRY_WIDEN(out[keys[at]]);                                                   \
+                                                                                                                    \
+                    out[keys[at]] = (T)GANTRY_NARROW((C)(step));                                                    \
+                }                                                                                                   \
+                picks = 0;                                                                                          \
+            }                                                                                                       \
+            for (uint k = 0; k < picks; k++) {                                                                      \
+                const GANTRY_LONG at = block + picked[k];                                                           \
+                const uint key = keys[at];                                                                          \
+                const int is_first = takes_first && (at == 0 || keys[at - 1] != key);                               \
+                GANTRY_GLOBAL const T *from = updates + at * inner;                                                 \
+                GANTRY_GLOBAL T *to = out + (GANTRY_LONG)key * inner;                                               \
+                                                                                                                    \
+                if (is_first) {                                                                                     \
+                    for (GANTRY_LONG e = begin; e < end; e++) {                                                     \
+                        to[e] = from[e];                                                                            \
+                    }                                                                                               \
+                } else if (inner == 1) {                                                                            \
+                    A sum = (A)GANTRY_WIDEN(*to), x = (A)GANTRY_WIDEN(*from);                                       \
+                                                                                                                    \
+                    sum = (A)(step);                                                                                \
+                    while (k + 1 < picks && keys[block + picked[k + 1]] == key) {                                   \
+                        k++;                                                                                        \
+                        x = (A)GANTRY_WIDEN(updates[block + picked[k]]);                                            \
+                        sum = (A)(step);                                                                            \
+                    }                                                                                               \
+                    *to = (T)GANTRY_NARROW((C)sum);                                                                 \
+                } else if (k + 3 < picks && keys[block + picked[k + 1]] == key && keys[block + picked[k + 2]] == key && \
+                           keys[block + picked[k + 3]] == key) {                                                    \
+                    GANTRY_GLOBAL const T *from_1 = updates + (block + picked[k + 1]) * inner;                      \
+                    GANTRY_GLOBAL const T *from_2 = updates + (block + picked[k + 2]) * inner;                      \
+                    GANTRY_GLOBAL const T *from_3 = updates + (block + picked[k + 3]) * inner;                      \
+                                                                                                                    \
+                    for (GANTRY_LONG e = begin; e < end; e++) {                                                     \
+                        A sum = (A)GANTRY_WIDEN(to[e]), x = (A)GANTRY_WIDEN(from[e]);                               \
+                                                                                                                    \
+                        sum = (A)(step);                                                                            \
+                        x = (A)GANTRY_WIDEN(from_1[e]);                                                             \
+                        sum = (A)(step);                                                                            \
+                        x = (A)GANTRY_WIDEN(from_2[e]);                                                             \
+                        sum = (A)(step);                                                                            \
+                        x = (A)GANTRY_WIDEN(from_3[e]);                                                             \
+                        to[e] = (T)GANTRY_NARROW((C)(step));                                                        \
+                    }                                                                                               \
+                    k += 3;                                                                                         \
+                } else {                                                                                            \
+                    for (GANTRY_LONG e = begin; e < end; e++) {                                                     \
+                        const A x = (A)GANTRY_WIDEN(from[e]);                                                       \
+                        const A sum = (A)GANTRY_WIDEN(to[e]);                                                       \
+                                                                                                                    \
+                        to[e] = (T)GANTRY_NARROW((C)(step));                                                        \
+                    }                                                                                               \
+                }                                                                                                   \
+            }                                                                                                       \
+        }                                                                                                           \
+    }                                                                                                               \
+    GANTRY_ITEMS_2_1(name, uint, T, T, gantry_direct_t)
+#endif
+
+GANTRY_DIRECT(direct_sum, U, sum + x)
+GANTRY_DIRECT(direct_difference, U, sum - x)
+GANTRY_DIRECT(direct_product, U, sum * x)
+GANTRY_DIRECT(direct_segment_larger, C, sum > x ? sum : x)
+GANTRY_DIRECT(direct_segment_smaller, C, sum < x ? sum : x)
+GANTRY_DIRECT(direct_scatter_larger, C, sum < x ? x : sum)
+GANTRY_DIRECT(direct_scatter_smaller, C, sum > x ? x : sum)
+
 GANTRY_COMBINE(combine_sum, U, sum + x, sum)
 GANTRY_COMBINE(combine_difference, U, sum - x, sum)
 GANTRY_COMBINE(combine_product, U, sum * x, sum)
@@ -87,6 +208,7 @@ GANTRY_COMBINE(scatter_larger, C, sum < x ? x : sum, sum)
 GANTRY_COMBINE(scatter_smaller, C, sum > x ? x : sum, sum)
 
 #undef GANTRY_COMBINE
+#undef GANTRY_DIRECT
 #undef GANTRY_MEAN
 
 /* How many updates a slice has, or 1. */
@@ -100,5 +222,39 @@ GANTRY_ITEM void GANTRY_ITEM_FN(combine_count)(GANTRY_GLOBAL const uint *keys, G
     }
 }
 GANTRY_ITEMS_1_1(combine_count, uint, T, gantry_count_t)
+
+#if !defined(GANTRY_SERIAL) || GANTRY_SERIAL
+/* The same into boxes. */
+GANTRY_ITEM void GANTRY_ITEM_FN(direct_count)(GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL T *out,
+                                              GANTRY_PARAMETERS(gantry_direct_t) p, const GANTRY_LONG i)
+{
+    const uint first = (uint)(p->slices * i / p->rows);
+    const uint most = (uint)(p->slices * (i + 1) / p->rows) - first;
+
+    for (GANTRY_LONG at = 0; at < p->count; at++) {
+        const uint key = keys[at];
+
+        if (key - first < most) {
+            out[key] = p->is_binary ? (T)GANTRY_NARROW((C)1) : (T)GANTRY_NARROW((C)(GANTRY_WIDEN(out[key]) + (C)1));
+        }
+    }
+}
+GANTRY_ITEMS_1_1(direct_count, uint, T, gantry_direct_t)
+
+/* What bin_parts of scatter.cl counted. */
+GANTRY_ITEM void GANTRY_ITEM_FN(join_counts)(GANTRY_GLOBAL const uint *counts, GANTRY_GLOBAL T *out,
+                                             GANTRY_PARAMETERS(gantry_join_counts_t) p, const GANTRY_LONG i)
+{
+    for (GANTRY_LONG bin = p->bins * i / p->shares; bin < p->bins * (i + 1) / p->shares; bin++) {
+        ulong sum = 0;
+
+        for (GANTRY_LONG part = 0; part < p->parts; part++) {
+            sum += counts[part * p->bins + bin];
+        }
+        out[bin] = (T)GANTRY_NARROW((C)(p->is_binary ? sum != 0 : sum));
+    }
+}
+GANTRY_ITEMS_1_1(join_counts, uint, T, gantry_join_counts_t)
+#endif
 
 #endif

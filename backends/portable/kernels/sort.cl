@@ -1,5 +1,5 @@
-/* Stable sorting of rows, and what works on sorted rows; by element size. An element's bits become a key, an unsigned
- * integer in the elements' order (gantry_order_t says how), and keys are sorted with their positions:
+/* Stable sorting of rows where work-items are many, and what works on sorted rows; by element size. Processors sort by
+ * radix.cl. Keys of the elements (sort_key.cl) are sorted with their positions:
  *
  *     sort_runs     an item sorts one run of 8 elements, by exchanges of neighbours, so that equal keys never pass
  *     sort_merge    pairs of sorted runs become one of twice the length; an item writes 16 elements of it
@@ -8,21 +8,14 @@
  *     run b   b0 b1 b2 b3 |          a (sort_split, a binary search along the "merge path") and merges from there.
  *
  * Of equal keys a's come first, so positions decide ties. A row of n takes 1 + log2(n / 8) launches of n / 16 items;
- * where only the first k are wanted, runs stop growing at k and rows get shorter instead. NaNs are one key, the largest;
- * -0 and 0 are one key. Source of the search: Green, McColl, Bader, "GPU merge path", 2012. */
+ * where only the first k are wanted, runs stop growing at k and rows get shorter instead. Source of the search: Green,
+ * McColl, Bader, "GPU merge path", 2012. */
 #ifndef GANTRY_SORT_PARAMETERS
 #define GANTRY_SORT_PARAMETERS
 
 #define GANTRY_SORT_RUN 8
 #define GANTRY_SORT_PIECE 16
 #define GANTRY_SORT_CHUNK 256 /* predictions that an item of in_top_count looks at */
-
-/* Of keys: the sign's bit (0: unsigned), the bits of infinity (0: integers), whether the largest comes first. */
-typedef struct gantry_order_t {
-    ulong sign;
-    ulong infinity;
-    GANTRY_LONG descending;
-} gantry_order_t;
 
 /* Rows of length elements, which lie inner elements apart, runs of them in each. */
 typedef struct gantry_sort_runs_t {
@@ -65,22 +58,6 @@ typedef struct gantry_in_top_t {
 #ifdef GANTRY_ITEM_TEXT
 
 #define K GANTRY_KEY_OF_T
-
-GANTRY_ITEM int GANTRY_ITEM_FN(sort_is_nan)(const T x, const gantry_order_t *order)
-{
-    return order->infinity != 0 && ((K)x & (K)~order->sign) > (K)order->infinity;
-}
-
-GANTRY_ITEM K GANTRY_ITEM_FN(sort_key)(const T x, const gantry_order_t *order)
-{
-    const K bits = (K)x, sign = (K)order->sign;
-    const K width = sign | (sign - 1); /* of a float's bits */
-    const int is_negative = (bits & sign) != 0 && (bits & ~sign) != 0;
-    const K number = is_negative ? ~bits & width : bits | sign;
-    const K key = order->infinity == 0 ? bits ^ sign : GANTRY_ITEM_FN(sort_is_nan)(x, order) ? ~(K)0 : number;
-
-    return order->descending ? ~key : key;
-}
 
 GANTRY_ITEM void GANTRY_ITEM_FN(sort_runs)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL K *keys,
                                            GANTRY_GLOBAL int *positions, GANTRY_PARAMETERS(gantry_sort_runs_t) p,

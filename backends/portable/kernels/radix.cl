@@ -1,0 +1,565 @@
+/* Stable sorting of rows on processors, by digits of keys (sort_key.cl); by element size. Items are few and long, one or
+ * some for a thread; each works in its own share of one scratch.
+ *
+ *     radix_rows     many rows: an item sorts one
+ *
+ * Where rows are fewer than threads they are cut into parts, and become buckets of keys with the same first digit, some
+ * range of those between the row's least and largest:
+ *
+ *     radix_keys     the keys of a part, the least and the largest of them
+ *     radix_count    how many keys of a part have each digit
+ *     radix_spread   a part's keys to their buckets, behind those of the parts before it
+ *     radix_finish   an item sorts its share of the buckets, from the lowest of the other digits on
+ *
+ * A bucket most often fits in a cache, where a pass costs the same for 2^8 as for 2^11 digits. Bits that are alike in
+ * all keys of a bucket cost nothing. Some few keys are sorted by counting for each the keys that come before it.
+ *
+ * Where only sorted elements are wanted there are no positions: a key says which element it was, but for the sign of a
+ * zero and the bits of a NaN. Where these occur, radix_restore writes zeros and NaNs as they follow each other in the
+ * row. */
+#ifndef GANTRY_RADIX_PARAMETERS
+#define GANTRY_RADIX_PARAMETERS
+
+#define GANTRY_RADIX_MOST 2048 /* digits of a pass */
+#define GANTRY_RADIX_NARROW 5  /* bits of a digit: counters wait for themselves where they are few */
+#define GANTRY_RADIX_FIRST 1000 /* first digits at most */
+#define GANTRY_RADIX_FEW 64       /* keys that are not sorted by digits */
+#define GANTRY_RADIX_MANY 4096    /* keys that do not fit in the nearest cache */
+
+/* Rows of length elements, which lie inner elements apart; each in parts. Places are those in the scratch, in bytes. */
+typedef struct gantry_radix_t {
+    gantry_work_t work;
+    gantry_order_t order;
+    GANTRY_LONG length, inner, parts;
+    GANTRY_LONG shares; /* of a row's buckets */
+    GANTRY_LONG has_positions;
+    GANTRY_LONG keys[2], positions[2]; /* of all elements, twice; sorted rows lie in the first, buckets in the second */
+    GANTRY_LONG bounds;                /* of each part: the least key, the largest, whether there are -0 or NaN */
+    GANTRY_LONG counts;                /* of each part's digits */
+    GANTRY_LONG starts;                /* of each row's buckets, and their end */
+} gantry_radix_t;
+
+#endif
+
+#if defined(GANTRY_ITEM_TEXT) && (!defined(GANTRY_SERIAL) || GANTRY_SERIAL)
+
+#define K GANTRY_KEY_OF_T
+#define GANTRY_RADIX_KEYS(which) ((GANTRY_GLOBAL K *)(scratch + p->keys[which]))
+#define GANTRY_RADIX_POSITIONS(which) ((GANTRY_GLOBAL int *)(scratch + p->positions[which]))
+
+/* ---- keys in memory ---- */
+
+/* Keys and, unless NULL, their positions. */
+typedef struct GANTRY_ITEM_FN(radix_pairs) {
+    GANTRY_GLOBAL K *keys;
+    GANTRY_GLOBAL int *positions;
+} GANTRY_ITEM_FN(radix_pairs);
+
+GANTRY_ITEM GANTRY_ITEM_FN(radix_pairs)
+    GANTRY_ITEM_FN(radix_from)(const GANTRY_ITEM_FN(radix_pairs) pairs, const GANTRY_LONG first)
+{
+    GANTRY_ITEM_FN(radix_pairs) out = pairs;
+
+    out.keys += first;
+    if (out.positions != 0) {
+        out.positions += first;
+    }
+    return out;
+}
+
+/* Each key goes behind those that come before it; `most`, a literal, is the count or more. */
+GANTRY_ITEM void GANTRY_ITEM_FN(radix_rank)(const GANTRY_ITEM_FN(radix_pairs) pairs, const int count, const int most)
+{
+    K key[GANTRY_RADIX_FEW], rank[GANTRY_RADIX_FEW];
+    int place[GANTRY_RADIX_FEW];
+
+    for (int e = 0; e < most; e++) {
+        key[e] = e < count ? pairs.keys[e] : ~(K)0;
+        rank[e] = 0;
+    }
+    for (int other = 0; other < count; other++) {
+        const K before = key[other];
+
+        for (int e = 0; e < most; e++) {
+            rank[e] += (K)(before < key[e]) + (K)((before == key[e]) & (other < e));
+        }
+    }
+    for (int e = 0; e < count; e++) {
+        pairs.keys[rank[e]] = key[e];
+    }
+    if (pairs.positions != 0) {
+        for (int e = 0; e < count; e++) {
+            place[e] = pairs.positions[e];
+        }
+        for (int e = 0; e < count; e++) {
+            pairs.positions[rank[e]] = place[e];
+        }
+    }
+}
+
+/* How keys become `limit` digits that are in the keys' order: ((key - least) >> shift) * scale, the upper 32 bits. The
+ * limit is no power of two: evenly spread keys would have their digits begin at distances that caches take badly. */
+typedef struct GANTRY_ITEM_FN(radix_digits) {
+    K least;
+    int shift;
+    ulong scale;
+} GANTRY_ITEM_FN(radix_digits);
+
+GANTRY_ITEM uint GANTRY_ITEM_FN(radix_digit)(const K key, const GANTRY_ITEM_FN(radix_digits) digits)
+{
+    return (uint)(((ulong)((K)(key - digits.least) >> digits.shift) * digits.scale) >> 32);
+}
+
+GANTRY_ITEM GANTRY_ITEM_FN(radix_digits)
+    GANTRY_ITEM_FN(radix_digits_up_to)(const K least, const K most, const uint limit)
+{
+    ulong range = most - least;
+    GANTRY_ITEM_FN(radix_digits) out;
+
+    out.least = least;
+    out.shift = 0;
+    while (range >> 32 != 0) {
+        range >>= 1;
+        out.shift++;
+    }
+    out.scale = range < limit ? (ulong)1 << 32 : ((ulong)limit << 32) / (range + 1);
+    return out;
+}
+
+/* Are keys of the same digit alike? */
+GANTRY_ITEM int GANTRY_ITEM_FN(radix_is_all)(const GANTRY_ITEM_FN(radix_digits) digits)
+{
+    return digits.shift == 0 && digits.scale >> 32 != 0;
+}
+
+/* Puts the keys in the order of a digit, ((key - least) >> shift) & mask. Returns 0, and has done nothing, where all have
+ * the same. */
+GANTRY_ITEM int GANTRY_ITEM_FN(radix_pass)(const GANTRY_ITEM_FN(radix_pairs) from,
+                                           const GANTRY_ITEM_FN(radix_pairs) to, const GANTRY_LONG count,
+                                           const K least, const int shift, const uint mask)
+{
+    uint at[GANTRY_RADIX_MOST], before = 0;
+
+    for (uint d = 0; d <= mask; d++) {
+        at[d] = 0;
+    }
+    for (GANTRY_LONG e = 0; e < count; e++) {
+        at[(uint)((from.keys[e] - least) >> shift) & mask]++;
+    }
+    if (at[(uint)((from.keys[0] - least) >> shift) & mask] == (uint)count) {
+        return 0;
+    }
+    for (uint d = 0; d <= mask; d++) {
+        const uint some = at[d];
+
+        at[d] = before;
+        before += some;
+    }
+    if (from.positions == 0) {
+        for (GANTRY_LONG e = 0; e < count; e++) {
+            const K key = from.keys[e];
+
+            to.keys[at[(uint)((key - least) >> shift) & mask]++] = key;
+        }
+        return 1;
+    }
+    for (GANTRY_LONG e = 0; e < count; e++) {
+        const K key = from.keys[e];
+        const uint place = at[(uint)((key - least) >> shift) & mask]++;
+
+        to.keys[place] = key;
+        to.positions[place] = from.positions[e];
+    }
+    return 1;
+}
+
+/* Whether keys, two at least, are in order; if not, the least, the largest, and the bits in which they differ. */
+GANTRY_ITEM int GANTRY_ITEM_FN(radix_is_sorted)(GANTRY_GLOBAL const K *keys, const GANTRY_LONG count, K *out_least,
+                                                K *out_most, K *out_differ)
+{
+    K least = keys[count - 1], most = least, differ = 0, falls = 0;
+
+    for (GANTRY_LONG e = 0; e + 1 < count; e++) {
+        const K key = keys[e], next = keys[e + 1];
+
+        least = key < least ? key : least;
+        most = key > most ? key : most;
+        differ |= key ^ next;
+        falls |= (K)(next < key);
+    }
+    *out_least = least;
+    *out_most = most;
+    *out_differ = differ;
+    return !falls;
+}
+
+/* Sorts by digits from the lowest on; differ: the bits in which keys differ. Returns whether the result lies in other.
+ * The first digit is what the others, which are wide, leave. Were they narrow, keys in even steps would make streams to
+ * few places that lie some 2^k apart, which caches take badly. */
+GANTRY_ITEM int GANTRY_ITEM_FN(radix_passes)(const GANTRY_ITEM_FN(radix_pairs) pairs,
+                                             const GANTRY_ITEM_FN(radix_pairs) other, const GANTRY_LONG count,
+                                             const K least, const K most, const K differ)
+{
+    const int width = count < GANTRY_RADIX_MANY ? 8 : 11;
+    int is_other = 0, shift = 0, end = 0, bits;
+
+    while (((differ >> shift) & 1) == 0) {
+        shift++;
+    }
+    while (end < 8 * (int)sizeof(K) && ((most - least) >> end) != 0) {
+        end++;
+    }
+    bits = (end - shift - 1) % width + 1;
+    if (bits < GANTRY_RADIX_NARROW && end - shift > width) {
+        bits = GANTRY_RADIX_NARROW;
+    }
+    for (; shift < end; shift += bits, bits = end - shift < width ? end - shift : width) {
+        is_other ^= GANTRY_ITEM_FN(radix_pass)(is_other ? other : pairs, is_other ? pairs : other, count, least, shift,
+                                               (1u << bits) - 1);
+    }
+    return is_other;
+}
+
+/* Sorts; `other` is as much room. Returns whether the result lies there. */
+GANTRY_ITEM int GANTRY_ITEM_FN(radix_sort)(const GANTRY_ITEM_FN(radix_pairs) pairs,
+                                           const GANTRY_ITEM_FN(radix_pairs) other, const GANTRY_LONG count)
+{
+    K least, most, differ;
+
+    if (count <= GANTRY_RADIX_FEW / 4) {
+        GANTRY_ITEM_FN(radix_rank)(pairs, (int)count, GANTRY_RADIX_FEW / 4);
+        return 0;
+    }
+    if (count <= GANTRY_RADIX_FEW) {
+        GANTRY_ITEM_FN(radix_rank)(pairs, (int)count, GANTRY_RADIX_FEW);
+        return 0;
+    }
+    return GANTRY_ITEM_FN(radix_is_sorted)(pairs.keys, count, &least, &most, &differ)
+               ? 0
+               : GANTRY_ITEM_FN(radix_passes)(pairs, other, count, least, most, differ);
+}
+
+GANTRY_ITEM void GANTRY_ITEM_FN(radix_copy)(const GANTRY_ITEM_FN(radix_pairs) from,
+                                            const GANTRY_ITEM_FN(radix_pairs) to, const GANTRY_LONG count)
+{
+    for (GANTRY_LONG e = 0; e < count; e++) {
+        to.keys[e] = from.keys[e];
+    }
+    for (GANTRY_LONG e = 0; from.positions != 0 && e < count; e++) {
+        to.positions[e] = from.positions[e];
+    }
+}
+
+/* Sorts, and leaves the result where the keys were. */
+GANTRY_ITEM void GANTRY_ITEM_FN(radix_sort_here)(const GANTRY_ITEM_FN(radix_pairs) pairs,
+                                                 const GANTRY_ITEM_FN(radix_pairs) other, const GANTRY_LONG count)
+{
+    if (!GANTRY_ITEM_FN(radix_sort)(pairs, other, count)) {
+        return;
+    }
+    for (GANTRY_LONG e = 0; e < count; e++) {
+        pairs.keys[e] = other.keys[e];
+    }
+    for (GANTRY_LONG e = 0; pairs.positions != 0 && e < count; e++) {
+        pairs.positions[e] = other.positions[e];
+    }
+}
+
+/* ---- elements ---- */
+
+/* The element of a key; of zeros the positive one. */
+GANTRY_ITEM T GANTRY_ITEM_FN(radix_value)(const K key, const gantry_order_t order)
+{
+    const K number = order.descending ? ~key : key, sign = (K)order.sign, width = sign | (sign - 1);
+    const K bits = (number & sign) != 0 ? number ^ sign : ~number & width;
+
+    return (T)(order.infinity == 0 ? number ^ sign : bits);
+}
+
+/* Is the element a -0 or NaN? */
+GANTRY_ITEM int GANTRY_ITEM_FN(radix_is_odd)(const T x, const gantry_order_t order)
+{
+    return (order.infinity != 0) & (((K)x == (K)order.sign) | (((K)x & (K)~order.sign) > (K)order.infinity));
+}
+
+/* Keys of `count` elements; bounds: the least, the largest, whether any is odd. */
+GANTRY_ITEM void GANTRY_ITEM_FN(radix_take)(GANTRY_GLOBAL const T *x, const GANTRY_LONG inner, GANTRY_GLOBAL K *keys,
+                                            const GANTRY_LONG count, const gantry_order_t order, ulong *bounds)
+{
+    K least = ~(K)0, most = 0, odd = 0;
+
+    if (inner == 1) {
+        for (GANTRY_LONG e = 0; e < count; e++) {
+            const K key = GANTRY_ITEM_FN(sort_key)(x[e], &order);
+
+            keys[e] = key;
+            least = key < least ? key : least;
+            most = key > most ? key : most;
+            odd |= (K)GANTRY_ITEM_FN(radix_is_odd)(x[e], order);
+        }
+    } else {
+        for (GANTRY_LONG e = 0; e < count; e++) {
+            const T element = x[e * inner];
+            const K key = GANTRY_ITEM_FN(sort_key)(element, &order);
+
+            keys[e] = key;
+            least = key < least ? key : least;
+            most = key > most ? key : most;
+            odd |= (K)GANTRY_ITEM_FN(radix_is_odd)(element, order);
+        }
+    }
+    bounds[0] = least;
+    bounds[1] = most;
+    bounds[2] = odd;
+}
+
+/* The elements of `count` keys. */
+GANTRY_ITEM void GANTRY_ITEM_FN(radix_give)(GANTRY_GLOBAL const K *keys, GANTRY_GLOBAL T *out, const GANTRY_LONG inner,
+                                            const GANTRY_LONG count, const gantry_order_t order)
+{
+    if (inner == 1) {
+        for (GANTRY_LONG e = 0; e < count; e++) {
+            out[e] = GANTRY_ITEM_FN(radix_value)(keys[e], order);
+        }
+        return;
+    }
+    for (GANTRY_LONG e = 0; e < count; e++) {
+        out[e * inner] = GANTRY_ITEM_FN(radix_value)(keys[e], order);
+    }
+}
+
+/* Writes the zeros and NaNs of a sorted row as they follow each other in the row x. */
+GANTRY_ITEM void GANTRY_ITEM_FN(radix_zeros)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out, const GANTRY_LONG inner,
+                                             const GANTRY_LONG length, const gantry_order_t order)
+{
+    const K zero = GANTRY_ITEM_FN(sort_key)((T)0, &order);
+    GANTRY_LONG at_zero = 0, nans = 0, at_nan;
+
+    for (GANTRY_LONG e = 0; e < length; e++) {
+        at_zero += GANTRY_ITEM_FN(sort_key)(x[e * inner], &order) < zero;
+        nans += GANTRY_ITEM_FN(sort_is_nan)(x[e * inner], &order);
+    }
+    at_nan = order.descending ? 0 : length - nans;
+    for (GANTRY_LONG e = 0; e < length; e++) {
+        const T element = x[e * inner];
+
+        if (GANTRY_ITEM_FN(sort_is_nan)(element, &order)) {
+            out[at_nan++ * inner] = element;
+        } else if (GANTRY_ITEM_FN(sort_key)(element, &order) == zero) {
+            out[at_zero++ * inner] = element;
+        }
+    }
+}
+
+/* Where in x the row begins. */
+GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(radix_row)(GANTRY_PARAMETERS(gantry_radix_t) p, const GANTRY_LONG row)
+{
+    const GANTRY_LONG outer = row / p->inner;
+
+    return outer * p->length * p->inner + row - outer * p->inner;
+}
+
+GANTRY_ITEM GANTRY_ITEM_FN(radix_pairs)
+    GANTRY_ITEM_FN(radix_pairs_of)(GANTRY_GLOBAL uchar *scratch, GANTRY_PARAMETERS(gantry_radix_t) p, const int which,
+                                   const GANTRY_LONG first)
+{
+    GANTRY_ITEM_FN(radix_pairs) out;
+
+    out.keys = GANTRY_RADIX_KEYS(which) + first;
+    out.positions = 0;
+    if (p->has_positions) {
+        out.positions = GANTRY_RADIX_POSITIONS(which) + first;
+    }
+    return out;
+}
+
+/* ---- whole rows ---- */
+
+GANTRY_ITEM void GANTRY_ITEM_FN(radix_rows)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL uchar *scratch,
+                                            GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_radix_t) p,
+                                            const GANTRY_LONG i)
+{
+    const GANTRY_ITEM_FN(radix_pairs) pairs = GANTRY_ITEM_FN(radix_pairs_of)(scratch, p, 0, i * p->length);
+    const GANTRY_ITEM_FN(radix_pairs) other = GANTRY_ITEM_FN(radix_pairs_of)(scratch, p, 1, i * p->length);
+    const GANTRY_LONG row = GANTRY_ITEM_FN(radix_row)(p, i);
+    ulong bounds[3];
+    int is_other;
+
+    GANTRY_ITEM_FN(radix_take)(x + row, p->inner, pairs.keys, p->length, p->order, bounds);
+    if (p->has_positions) {
+        for (int e = 0; e < (int)p->length; e++) {
+            pairs.positions[e] = e;
+        }
+        GANTRY_ITEM_FN(radix_sort_here)(pairs, other, p->length);
+        return;
+    }
+    is_other = GANTRY_ITEM_FN(radix_sort)(pairs, other, p->length);
+    GANTRY_ITEM_FN(radix_give)(is_other ? other.keys : pairs.keys, out + row, p->inner, p->length, p->order);
+    if (bounds[2]) {
+        GANTRY_ITEM_FN(radix_zeros)(x + row, out + row, p->inner, p->length, p->order);
+    }
+}
+GANTRY_ITEMS_1_2(radix_rows, T, uchar, T, gantry_radix_t)
+
+/* ---- rows in parts ---- */
+
+/* Item i is a part of a row: its first element, and the one after its last. */
+#define GANTRY_FIND_PART                                                               \
+    const GANTRY_LONG row = i / p->parts, part = i - row * p->parts;                   \
+    const GANTRY_LONG begin = p->length * part / p->parts, end = p->length * (part + 1) / p->parts;
+
+/* The first digits of a row. */
+GANTRY_ITEM GANTRY_ITEM_FN(radix_digits)
+    GANTRY_ITEM_FN(radix_digits_of)(GANTRY_GLOBAL const uchar *scratch, GANTRY_PARAMETERS(gantry_radix_t) p,
+                                    const GANTRY_LONG row)
+{
+    GANTRY_GLOBAL const ulong *bounds = (GANTRY_GLOBAL const ulong *)(scratch + p->bounds) + row * p->parts * 3;
+    ulong least = bounds[0], most = bounds[1];
+
+    for (GANTRY_LONG part = 1; part < p->parts; part++) {
+        least = bounds[3 * part] < least ? bounds[3 * part] : least;
+        most = bounds[3 * part + 1] > most ? bounds[3 * part + 1] : most;
+    }
+    return GANTRY_ITEM_FN(radix_digits_up_to)((K)least, (K)most, GANTRY_RADIX_FIRST);
+}
+
+GANTRY_ITEM void GANTRY_ITEM_FN(radix_keys)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL uchar *scratch,
+                                            GANTRY_PARAMETERS(gantry_radix_t) p, const GANTRY_LONG i)
+{
+    GANTRY_FIND_PART
+    GANTRY_GLOBAL ulong *out = (GANTRY_GLOBAL ulong *)(scratch + p->bounds) + i * 3;
+    ulong bounds[3];
+
+    GANTRY_ITEM_FN(radix_take)(x + GANTRY_ITEM_FN(radix_row)(p, row) + begin * p->inner, p->inner,
+                               GANTRY_RADIX_KEYS(0) + row * p->length + begin, end - begin, p->order, bounds);
+    for (int k = 0; k < 3; k++) {
+        out[k] = bounds[k];
+    }
+}
+GANTRY_ITEMS_1_1(radix_keys, T, uchar, gantry_radix_t)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(radix_count)(GANTRY_GLOBAL uchar *scratch, GANTRY_PARAMETERS(gantry_radix_t) p,
+                                             const GANTRY_LONG i)
+{
+    GANTRY_FIND_PART
+    GANTRY_GLOBAL const K *keys = GANTRY_RADIX_KEYS(0) + row * p->length;
+    GANTRY_GLOBAL uint *counts = (GANTRY_GLOBAL uint *)(scratch + p->counts) + i * GANTRY_RADIX_FIRST;
+    const GANTRY_ITEM_FN(radix_digits) digits = GANTRY_ITEM_FN(radix_digits_of)(scratch, p, row);
+    uint some[GANTRY_RADIX_FIRST];
+
+    for (int d = 0; d < GANTRY_RADIX_FIRST; d++) {
+        some[d] = 0;
+    }
+    for (GANTRY_LONG e = begin; e < end; e++) {
+        some[GANTRY_ITEM_FN(radix_digit)(keys[e], digits)]++;
+    }
+    for (int d = 0; d < GANTRY_RADIX_FIRST; d++) {
+        counts[d] = some[d];
+    }
+}
+GANTRY_ITEMS_0_1(radix_count, uchar, gantry_radix_t)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(radix_spread)(GANTRY_GLOBAL uchar *scratch, GANTRY_PARAMETERS(gantry_radix_t) p,
+                                              const GANTRY_LONG i)
+{
+    GANTRY_FIND_PART
+    const GANTRY_ITEM_FN(radix_pairs) to = GANTRY_ITEM_FN(radix_pairs_of)(scratch, p, 1, row * p->length);
+    GANTRY_GLOBAL const K *keys = GANTRY_RADIX_KEYS(0) + row * p->length;
+    GANTRY_GLOBAL const uint *counts =
+        (GANTRY_GLOBAL const uint *)(scratch + p->counts) + row * p->parts * GANTRY_RADIX_FIRST;
+    GANTRY_GLOBAL uint *starts = (GANTRY_GLOBAL uint *)(scratch + p->starts) + row * (GANTRY_RADIX_FIRST + 1);
+    uint at[GANTRY_RADIX_FIRST], total[GANTRY_RADIX_FIRST], before = 0;
+    const GANTRY_ITEM_FN(radix_digits) digits = GANTRY_ITEM_FN(radix_digits_of)(scratch, p, row);
+
+    for (int d = 0; d < GANTRY_RADIX_FIRST; d++) {
+        at[d] = total[d] = 0;
+    }
+    for (GANTRY_LONG other = 0; other < p->parts; other++) {
+        const uint comes_before = other < part;
+
+        for (int d = 0; d < GANTRY_RADIX_FIRST; d++) {
+            at[d] += comes_before * counts[other * GANTRY_RADIX_FIRST + d];
+            total[d] += counts[other * GANTRY_RADIX_FIRST + d];
+        }
+    }
+    for (int d = 0; d < GANTRY_RADIX_FIRST; d++) {
+        at[d] += before;
+        if (part == 0) {
+            starts[d] = before;
+        }
+        before += total[d];
+    }
+    if (part == 0) {
+        starts[GANTRY_RADIX_FIRST] = before;
+    }
+    for (GANTRY_LONG e = begin; e < end; e++) {
+        const K key = keys[e];
+        const uint place = at[GANTRY_ITEM_FN(radix_digit)(key, digits)]++;
+
+        to.keys[place] = key;
+        if (to.positions != 0) {
+            to.positions[place] = (int)e;
+        }
+    }
+}
+GANTRY_ITEMS_0_1(radix_spread, uchar, gantry_radix_t)
+
+/* The share's buckets are those that begin in its part of the row. */
+GANTRY_ITEM void GANTRY_ITEM_FN(radix_finish)(GANTRY_GLOBAL uchar *scratch, GANTRY_GLOBAL T *out,
+                                              GANTRY_PARAMETERS(gantry_radix_t) p, const GANTRY_LONG i)
+{
+    const GANTRY_LONG row = i / p->shares, share = i - row * p->shares;
+    const GANTRY_LONG begin = p->length * share / p->shares, end = p->length * (share + 1) / p->shares;
+    const GANTRY_ITEM_FN(radix_pairs) pairs = GANTRY_ITEM_FN(radix_pairs_of)(scratch, p, 1, row * p->length);
+    const GANTRY_ITEM_FN(radix_pairs) other = GANTRY_ITEM_FN(radix_pairs_of)(scratch, p, 0, row * p->length);
+    GANTRY_GLOBAL const uint *starts = (GANTRY_GLOBAL const uint *)(scratch + p->starts) + row * (GANTRY_RADIX_FIRST + 1);
+    GANTRY_GLOBAL T *out_row = out + GANTRY_ITEM_FN(radix_row)(p, row);
+    const GANTRY_ITEM_FN(radix_digits) digits = GANTRY_ITEM_FN(radix_digits_of)(scratch, p, row);
+    const int has_rest = !GANTRY_ITEM_FN(radix_is_all)(digits);
+
+    for (int d = 0; d < GANTRY_RADIX_FIRST; d++) {
+        const GANTRY_LONG first = starts[d], count = starts[d + 1] - first;
+        const GANTRY_ITEM_FN(radix_pairs) here = GANTRY_ITEM_FN(radix_from)(pairs, first);
+        const GANTRY_ITEM_FN(radix_pairs) there = GANTRY_ITEM_FN(radix_from)(other, first);
+
+        if (first < begin || first >= end || count == 0) {
+            continue;
+        }
+        if (p->has_positions) {
+            if (has_rest) {
+                GANTRY_ITEM_FN(radix_sort_here)(here, there, count);
+            }
+        } else {
+            const int is_there = has_rest && GANTRY_ITEM_FN(radix_sort)(here, there, count);
+
+            GANTRY_ITEM_FN(radix_give)(is_there ? there.keys : here.keys, out_row + first * p->inner, p->inner, count,
+                                       p->order);
+        }
+    }
+}
+GANTRY_ITEMS_0_2(radix_finish, uchar, T, gantry_radix_t)
+
+/* An item is a row. */
+GANTRY_ITEM void GANTRY_ITEM_FN(radix_restore)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const uchar *scratch,
+                                               GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_radix_t) p,
+                                               const GANTRY_LONG i)
+{
+    GANTRY_GLOBAL const ulong *bounds = (GANTRY_GLOBAL const ulong *)(scratch + p->bounds) + i * p->parts * 3;
+    const GANTRY_LONG row = GANTRY_ITEM_FN(radix_row)(p, i);
+    ulong odd = 0;
+
+    for (GANTRY_LONG part = 0; part < p->parts; part++) {
+        odd |= bounds[3 * part + 2];
+    }
+    if (odd) {
+        GANTRY_ITEM_FN(radix_zeros)(x + row, out + row, p->inner, p->length, p->order);
+    }
+}
+GANTRY_ITEMS_2_1(radix_restore, T, uchar, T, gantry_radix_t)
+
+#undef GANTRY_FIND_PART
+#undef GANTRY_RADIX_POSITIONS
+#undef GANTRY_RADIX_KEYS
+#undef K
+
+#endif

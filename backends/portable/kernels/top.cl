@@ -1,0 +1,174 @@
+/* The first few of sorted rows on processors, without sorting them; comes after radix.cl, whose sort it uses.
+ *
+ * A limit is found that at least k keys of the row do not pass: of the least keys of short groups the k-th. What does
+ * not pass it is collected, most often little more than k. Where it is too much for the room, the room is sorted, the
+ * first k stay and the last of them is the new limit: an equal key that comes later is not wanted.
+ *
+ *     top_parts    an item does a part of a row
+ *     top_join     an item joins the parts of a row */
+#ifndef GANTRY_TOP_PARAMETERS
+#define GANTRY_TOP_PARAMETERS
+
+#define GANTRY_TOP_BLOCK 16 /* keys that are looked at together */
+
+/* The first `kept` of rows of length elements, each in parts. Places are those in the scratch, in bytes. */
+typedef struct gantry_top_t {
+    gantry_work_t work;
+    gantry_order_t order;
+    GANTRY_LONG length, parts, kept;
+    GANTRY_LONG group, groups;         /* elements of a group, and how many groups a part has at most: 0 or 2 kept */
+    GANTRY_LONG room;                  /* for keys of a part; for those of a row's parts, too */
+    GANTRY_LONG keys[2], positions[2]; /* the rooms of all parts, twice */
+    GANTRY_LONG found_keys, found_positions; /* of each part: `kept` of them */
+    GANTRY_LONG founds;                      /* and how many */
+} gantry_top_t;
+
+#endif
+
+#if defined(GANTRY_ITEM_TEXT) && (!defined(GANTRY_SERIAL) || GANTRY_SERIAL)
+
+#define K GANTRY_KEY_OF_T
+
+/* Item i's room; which: 0, or 1 for the other. */
+GANTRY_ITEM GANTRY_ITEM_FN(radix_pairs)
+    GANTRY_ITEM_FN(top_room)(GANTRY_GLOBAL uchar *scratch, GANTRY_PARAMETERS(gantry_top_t) p, const int which,
+                             const GANTRY_LONG i)
+{
+    GANTRY_ITEM_FN(radix_pairs) out;
+
+    out.keys = (GANTRY_GLOBAL K *)(scratch + p->keys[which]) + i * p->room;
+    out.positions = (GANTRY_GLOBAL int *)(scratch + p->positions[which]) + i * p->room;
+    return out;
+}
+
+/* Sorts the room of which `count` is taken and leaves the first k in it; returns how many are left. */
+GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(top_choose)(const GANTRY_ITEM_FN(radix_pairs) room,
+                                                   const GANTRY_ITEM_FN(radix_pairs) other, const GANTRY_LONG count,
+                                                   const GANTRY_LONG kept)
+{
+    GANTRY_ITEM_FN(radix_sort_here)(room, other, count);
+    return count < kept ? count : kept;
+}
+
+/* A key that at least `kept` keys do not pass. */
+GANTRY_ITEM K GANTRY_ITEM_FN(top_limit)(GANTRY_GLOBAL const T *x, const GANTRY_LONG count,
+                                        const GANTRY_ITEM_FN(radix_pairs) room,
+                                        const GANTRY_ITEM_FN(radix_pairs) other, GANTRY_PARAMETERS(gantry_top_t) p)
+{
+    const gantry_order_t order = p->order;
+    const GANTRY_LONG group = p->group, groups = group > 0 ? count / group : 0;
+    GANTRY_ITEM_FN(radix_pairs) least = room, more = other;
+
+    if (groups < p->kept || groups > p->room) {
+        return ~(K)0;
+    }
+    for (GANTRY_LONG g = 0; g < groups; g++) {
+        K key = ~(K)0;
+
+        for (GANTRY_LONG e = g * group; e < (g + 1) * group; e++) {
+            const K next = GANTRY_ITEM_FN(sort_key)(x[e], &order);
+
+            key = next < key ? next : key;
+        }
+        least.keys[g] = key;
+    }
+    least.positions = 0;
+    more.positions = 0;
+    GANTRY_ITEM_FN(radix_sort_here)(least, more, groups);
+    return least.keys[p->kept - 1];
+}
+
+/* Collects what of `count` elements belongs to the first k; returns how many, unsorted where few came. */
+GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(top_collect)(GANTRY_GLOBAL const T *x, const GANTRY_LONG first,
+                                                    const GANTRY_LONG count, const GANTRY_ITEM_FN(radix_pairs) room,
+                                                    const GANTRY_ITEM_FN(radix_pairs) other,
+                                                    GANTRY_PARAMETERS(gantry_top_t) p)
+{
+    const gantry_order_t order = p->order;
+    K limit = GANTRY_ITEM_FN(top_limit)(x, count, room, other, p);
+    GANTRY_LONG found = 0;
+
+    for (GANTRY_LONG e = 0; e < count; e += GANTRY_TOP_BLOCK) {
+        const int some = count - e < GANTRY_TOP_BLOCK ? (int)(count - e) : GANTRY_TOP_BLOCK;
+        K key[GANTRY_TOP_BLOCK], any = 0;
+
+        if (some == GANTRY_TOP_BLOCK) {
+            for (int b = 0; b < GANTRY_TOP_BLOCK; b++) {
+                key[b] = GANTRY_ITEM_FN(sort_key)(x[e + b], &order);
+                any |= (K)(key[b] <= limit);
+            }
+        } else {
+            for (int b = 0; b < some; b++) {
+                key[b] = GANTRY_ITEM_FN(sort_key)(x[e + b], &order);
+            }
+            any = 1;
+        }
+        if (!any) {
+            continue;
+        }
+        if (found + GANTRY_TOP_BLOCK > p->room) {
+            found = GANTRY_ITEM_FN(top_choose)(room, other, found, p->kept);
+            limit = room.keys[p->kept - 1];
+            if (limit == 0) {
+                break;
+            }
+            limit--;
+        }
+        for (int b = 0; b < some; b++) {
+            room.keys[found] = key[b];
+            room.positions[found] = (int)(first + e) + b;
+            found += key[b] <= limit;
+        }
+    }
+    return found;
+}
+
+GANTRY_ITEM void GANTRY_ITEM_FN(top_parts)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL uchar *scratch,
+                                           GANTRY_PARAMETERS(gantry_top_t) p, const GANTRY_LONG i)
+{
+    const GANTRY_LONG row = i / p->parts, part = i - row * p->parts;
+    const GANTRY_LONG begin = p->length * part / p->parts, end = p->length * (part + 1) / p->parts;
+    const GANTRY_ITEM_FN(radix_pairs) room = GANTRY_ITEM_FN(top_room)(scratch, p, 0, i);
+    const GANTRY_ITEM_FN(radix_pairs) other = GANTRY_ITEM_FN(top_room)(scratch, p, 1, i);
+    GANTRY_GLOBAL K *keys = (GANTRY_GLOBAL K *)(scratch + p->found_keys) + i * p->kept;
+    GANTRY_GLOBAL int *positions = (GANTRY_GLOBAL int *)(scratch + p->found_positions) + i * p->kept;
+    GANTRY_LONG found =
+        GANTRY_ITEM_FN(top_collect)(x + row * p->length + begin, begin, end - begin, room, other, p);
+
+    found = GANTRY_ITEM_FN(top_choose)(room, other, found, p->kept);
+    for (GANTRY_LONG e = 0; e < found; e++) {
+        keys[e] = room.keys[e];
+        positions[e] = room.positions[e];
+    }
+    ((GANTRY_GLOBAL GANTRY_LONG *)(scratch + p->founds))[i] = found;
+}
+GANTRY_ITEMS_1_1(top_parts, T, uchar, gantry_top_t)
+
+/* Rooms of a row's parts are one here; what is found is left where the first part's was. */
+GANTRY_ITEM void GANTRY_ITEM_FN(top_join)(GANTRY_GLOBAL uchar *scratch, GANTRY_PARAMETERS(gantry_top_t) p,
+                                          const GANTRY_LONG i)
+{
+    const GANTRY_ITEM_FN(radix_pairs) room = GANTRY_ITEM_FN(top_room)(scratch, p, 0, i * p->parts);
+    const GANTRY_ITEM_FN(radix_pairs) other = GANTRY_ITEM_FN(top_room)(scratch, p, 1, i * p->parts);
+    GANTRY_GLOBAL K *keys = (GANTRY_GLOBAL K *)(scratch + p->found_keys) + i * p->parts * p->kept;
+    GANTRY_GLOBAL int *positions = (GANTRY_GLOBAL int *)(scratch + p->found_positions) + i * p->parts * p->kept;
+    GANTRY_GLOBAL const GANTRY_LONG *founds = (GANTRY_GLOBAL const GANTRY_LONG *)(scratch + p->founds) + i * p->parts;
+    GANTRY_LONG count = 0;
+
+    for (GANTRY_LONG part = 0; part < p->parts; part++) {
+        for (GANTRY_LONG e = 0; e < founds[part]; e++, count++) {
+            room.keys[count] = keys[part * p->kept + e];
+            room.positions[count] = positions[part * p->kept + e];
+        }
+    }
+    count = GANTRY_ITEM_FN(top_choose)(room, other, count, p->kept);
+    for (GANTRY_LONG e = 0; e < count; e++) {
+        keys[e] = room.keys[e];
+        positions[e] = room.positions[e];
+    }
+}
+GANTRY_ITEMS_0_1(top_join, uchar, gantry_top_t)
+
+#undef K
+
+#endif

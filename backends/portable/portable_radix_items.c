@@ -1,0 +1,194 @@
+/* Sorting on processors, for the ops of portable_sort_items.c and what they share. */
+#include "portable/portable_radix.h"
+
+#define LEAST_PART INT64_C(16384)  /* elements that are worth a thread */
+#define LONG_ROW INT64_C(131072)   /* elements whose keys leave the nearest caches: better in buckets */
+#define SHARES_PER_UNIT 4          /* of buckets, which differ in length */
+#define SHORTEST_GROUP INT64_C(16) /* elements of which the least is looked for */
+#define LONGEST_GROUP INT64_C(1024)
+#define LEAST_ROOM INT64_C(256)
+
+GANTRY_K_ITEM_TEXTS(radix, GANTRY_RADIX_ITEMS, gantry__text_indices, gantry__text_sort_key, gantry__text_radix,
+                    gantry__text_top);
+
+static int32_t run(gantry_op_call_t *call, gantry_k_item_launch_t *launch, uint32_t item, int64_t count,
+                   int64_t grain) {
+    launch->item = item;
+    launch->count = count;
+    launch->grain = grain;
+    return gantry_k_run_items_of(call, &radix_items, &gantry__cpu_radix_items, launch);
+}
+
+/* Parts of a row of which there are `rows`, so that threads have one each. */
+static int64_t parts_of(const gantry_op_call_t *call, int64_t rows, int64_t length, int64_t least) {
+    const int64_t parts = (gantry_k_units(call) + rows - 1) / rows, most = length / least;
+
+    return most < 1 ? 1 : parts < most ? parts : most;
+}
+
+/* Rows that are worth a thread. */
+static int64_t rows_of(int64_t length) {
+    return length < LEAST_PART ? LEAST_PART / length : 1;
+}
+
+/* The place of the next `bytes` of a scratch that ends at *end. */
+static int64_t add_place(int64_t *end, int64_t bytes) {
+    const int64_t place = *end;
+
+    *end += (bytes + 63) / 64 * 64;
+    return place;
+}
+
+static gantry_span_t span_at(gantry_span_t scratch, int64_t place, int64_t bytes) {
+    return (gantry_span_t){scratch.region, scratch.offset_bytes + (uint64_t)place, (uint64_t)bytes};
+}
+
+/* ---- all of each row ---- */
+
+/* Chooses parts, takes the scratch and lays it out. */
+static int32_t prepare(gantry_op_call_t *call, const gantry_k_sort_t *sort, gantry_radix_t *out, gantry_span_t *scratch) {
+    const int64_t elements = sort->rows * sort->length, units = gantry_k_units(call);
+    int64_t end = 0;
+
+    out->order = gantry__sort_order(sort->dtype, sort->descending);
+    out->length = sort->length;
+    out->inner = sort->inner;
+    out->parts = parts_of(call, sort->rows, sort->length, LEAST_PART);
+    out->shares = SHARES_PER_UNIT * ((units + sort->rows - 1) / sort->rows);
+    for (int k = 0; k < 2; k++) {
+        out->keys[k] = add_place(&end, elements * gantry_k_key_bytes(sort->dtype));
+        out->positions[k] = add_place(&end, out->has_positions ? elements * 4 : 0);
+    }
+    out->bounds = add_place(&end, sort->rows * out->parts * 3 * 8);
+    out->counts = add_place(&end, sort->rows * out->parts * GANTRY_RADIX_FIRST * 4);
+    out->starts = add_place(&end, sort->rows * (GANTRY_RADIX_FIRST + 1) * 4);
+    return call->services->scratch(call, (uint64_t)end, scratch);
+}
+
+/* Rows in parts; out may be the scratch where elements are not wanted. */
+static int32_t sort_parts(gantry_op_call_t *call, const gantry_k_sort_t *sort, gantry_k_item_launch_t *launch,
+                          const gantry_radix_t *parameters, gantry_span_t scratch, gantry_span_t out) {
+    const int64_t parts = sort->rows * parameters->parts;
+    int32_t status;
+
+    launch->spans[0] = sort->source;
+    launch->spans[1] = scratch;
+    launch->span_count = 2;
+    status = run(call, launch, ITEM_radix_keys, parts, 1);
+    launch->spans[0] = scratch;
+    launch->spans[1] = out;
+    launch->span_count = 1;
+    if (status == GANTRY_K_OK) {
+        status = run(call, launch, ITEM_radix_count, parts, 1);
+    }
+    if (status == GANTRY_K_OK) {
+        status = run(call, launch, ITEM_radix_spread, parts, 1);
+    }
+    launch->span_count = 2;
+    if (status == GANTRY_K_OK) {
+        status = run(call, launch, ITEM_radix_finish, sort->rows * parameters->shares, 1);
+    }
+    if (status == GANTRY_K_OK && !parameters->has_positions && parameters->order.infinity != 0) {
+        launch->spans[0] = sort->source;
+        launch->spans[1] = scratch;
+        launch->spans[2] = out;
+        launch->span_count = 3;
+        status = run(call, launch, ITEM_radix_restore, sort->rows, 1);
+    }
+    return status;
+}
+
+/* out: NULL where keys and positions are wanted; *which: where they lie. */
+static int32_t sort_all(gantry_op_call_t *call, const gantry_k_sort_t *sort, const gantry_span_t *out,
+                        gantry_radix_t *parameters, gantry_span_t *scratch, int *which) {
+    gantry_k_item_launch_t launch = {
+        .t = gantry_k_twin(sort->dtype), .parameters = parameters, .parameter_bytes = sizeof *parameters};
+    int32_t status;
+
+    parameters->has_positions = out == NULL;
+    status = prepare(call, sort, parameters, scratch);
+    if (status != GANTRY_K_OK) {
+        return status;
+    }
+    *which = parameters->parts > 1 || sort->length >= LONG_ROW;
+    if (*which) {
+        return sort_parts(call, sort, &launch, parameters, *scratch, out != NULL ? *out : *scratch);
+    }
+    launch.spans[0] = sort->source;
+    launch.spans[1] = *scratch;
+    launch.spans[2] = out != NULL ? *out : *scratch;
+    launch.span_count = 3;
+    return run(call, &launch, ITEM_radix_rows, sort->rows, rows_of(sort->length));
+}
+
+int32_t gantry__radix_values(gantry_op_call_t *call, const gantry_k_sort_t *sort, const gantry_span_t *out) {
+    gantry_radix_t parameters = {.length = 0};
+    gantry_span_t scratch;
+    int which;
+
+    return sort_all(call, sort, out, &parameters, &scratch, &which);
+}
+
+int32_t gantry__radix_sort(gantry_op_call_t *call, gantry_k_sort_t *sort) {
+    const int64_t elements = sort->rows * sort->length;
+    gantry_radix_t parameters = {.length = 0};
+    gantry_span_t scratch;
+    int which = 0;
+    const int32_t status = sort_all(call, sort, NULL, &parameters, &scratch, &which);
+
+    sort->keys = span_at(scratch, parameters.keys[which], elements * gantry_k_key_bytes(sort->dtype));
+    sort->positions = span_at(scratch, parameters.positions[which], elements * 4);
+    sort->stride = sort->length;
+    return status;
+}
+
+/* ---- the first few of each row ---- */
+
+static gantry_top_t top_of(const gantry_op_call_t *call, const gantry_k_sort_t *sort, int64_t *out_bytes) {
+    const int64_t key_bytes = gantry_k_key_bytes(sort->dtype), kept = sort->kept;
+    const int64_t least = LEAST_PART > 16 * kept ? LEAST_PART : 16 * kept;
+    gantry_top_t out = {.order = gantry__sort_order(sort->dtype, sort->descending), .length = sort->length, .kept = kept};
+    int64_t items, end = 0;
+
+    out.parts = parts_of(call, sort->rows, sort->length, least);
+    out.group = sort->length / out.parts / (8 * kept);
+    out.group = out.group < SHORTEST_GROUP ? SHORTEST_GROUP : out.group > LONGEST_GROUP ? LONGEST_GROUP : out.group;
+    out.room = (sort->length / out.parts + 1) / out.group + 1;
+    out.room = out.room > 4 * kept + LEAST_ROOM ? out.room : 4 * kept + LEAST_ROOM;
+    items = sort->rows * out.parts;
+    for (int k = 0; k < 2; k++) {
+        out.keys[k] = add_place(&end, items * out.room * key_bytes);
+        out.positions[k] = add_place(&end, items * out.room * 4);
+    }
+    out.found_keys = add_place(&end, items * kept * key_bytes);
+    out.found_positions = add_place(&end, items * kept * 4);
+    out.founds = add_place(&end, items * 8);
+    *out_bytes = end;
+    return out;
+}
+
+int32_t gantry__radix_top(gantry_op_call_t *call, gantry_k_sort_t *sort) {
+    int64_t bytes;
+    gantry_top_t parameters = top_of(call, sort, &bytes);
+    gantry_k_item_launch_t launch = {
+        .t = gantry_k_twin(sort->dtype), .parameters = &parameters, .parameter_bytes = sizeof parameters};
+    const int64_t items = sort->rows * parameters.parts;
+    gantry_span_t scratch;
+    int32_t status = call->services->scratch(call, (uint64_t)bytes, &scratch);
+
+    launch.spans[0] = sort->source;
+    launch.spans[1] = scratch;
+    launch.span_count = 2;
+    if (status == GANTRY_K_OK) {
+        status = run(call, &launch, ITEM_top_parts, items, rows_of(sort->length / parameters.parts));
+    }
+    launch.spans[0] = scratch;
+    launch.span_count = 1;
+    if (status == GANTRY_K_OK && parameters.parts > 1) {
+        status = run(call, &launch, ITEM_top_join, sort->rows, 1);
+    }
+    sort->keys = span_at(scratch, parameters.found_keys, items * sort->kept * gantry_k_key_bytes(sort->dtype));
+    sort->positions = span_at(scratch, parameters.found_positions, items * sort->kept * 4);
+    sort->stride = parameters.parts * sort->kept;
+    return status;
+}

@@ -1,0 +1,280 @@
+/* Sort, ArgSort and TopK on the CPU beside a plain stable sort: every type, rows of all the lengths that choose another
+ * way, data that digits take badly, any number of threads and each instruction set. */
+#define _XOPEN_SOURCE 700
+
+#include "runtime_fixture.h"
+
+typedef struct type_t {
+    gantry_dtype_t dtype;
+    bool is_float, is_signed;
+    uint64_t infinity; /* its bits */
+} type_t;
+
+static const type_t types[] = {
+    {GANTRY_INT8, false, true, 0},      {GANTRY_UINT8, false, false, 0},        {GANTRY_INT16, false, true, 0},
+    {GANTRY_UINT16, false, false, 0},   {GANTRY_FLOAT16, true, true, 0x7c00},   {GANTRY_BFLOAT16, true, true, 0x7f80},
+    {GANTRY_INT32, false, true, 0},     {GANTRY_UINT32, false, false, 0},       {GANTRY_FLOAT32, true, true, 0x7f800000},
+    {GANTRY_INT64, false, true, 0},     {GANTRY_UINT64, false, false, 0},
+    {GANTRY_FLOAT64, true, true, UINT64_C(0x7ff0000000000000)},
+};
+
+enum { TYPES = sizeof types / sizeof types[0], FLOAT32 = 8 };
+
+/* Rows that lie inner elements apart: [outer, length, inner]. */
+typedef struct shape_t {
+    int64_t outer, length, inner;
+} shape_t;
+
+typedef enum { RANDOM_BITS, SMALL_NUMBERS, FEW, ALIKE, RISING, FALLING, EVEN_STEPS, ONE_FAR, PATTERNS } pattern_t;
+
+typedef struct rows_t {
+    const type_t *type;
+    shape_t shape;
+    int64_t count;
+    uint64_t *bits;  /* of each element */
+    int64_t *ranks;  /* in the elements' order; equal ones have the same */
+    int32_t *order;  /* of each row, where it lies in the tensor: the stable one */
+} rows_t;
+
+static uint64_t next(uint64_t *state) {
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (*state >> 32) * UINT64_C(0x9e3779b97f4a7c15) ^ *state >> 29;
+}
+
+static uint64_t mask_of(const type_t *type) {
+    return UINT64_MAX >> (64 - 8 * gantry_dtype_size(type->dtype));
+}
+
+static uint64_t make_bits(pattern_t pattern, int64_t i, int64_t count, uint64_t *random) {
+    switch (pattern) {
+    case RANDOM_BITS: return next(random);
+    case SMALL_NUMBERS: return next(random) % 1000;
+    case FEW: return (next(random) % 3) * UINT64_C(0x4000800040008040); /* the signs' bits of some types: -0 */
+    case ALIKE: return 42;
+    case RISING: return (uint64_t)i;
+    case FALLING: return (uint64_t)(count - i);
+    case EVEN_STEPS: return (uint64_t)(i * 40503 % 65536 + i / 65536 * 65536) * 16;
+    default: return i == count / 3 ? UINT64_C(0x7e7e7e7e7e7e7e7e) : next(random) % 50000;
+    }
+}
+
+/* The largest for NaN; -0 and 0 alike. */
+static int64_t rank_of(const type_t *type, uint64_t bits) {
+    const int unused = 64 - 8 * (int)gantry_dtype_size(type->dtype);
+    const uint64_t magnitude = bits & mask_of(type) >> 1;
+    if (type->is_float) {
+        return magnitude > type->infinity ? INT64_MAX
+               : bits == magnitude        ? (int64_t)magnitude
+                                          : -(int64_t)magnitude;
+    }
+    return type->is_signed ? (int64_t)(bits << unused) >> unused : (int64_t)(bits ^ UINT64_C(1) << 63);
+}
+
+static void merge(const rows_t *rows, const int32_t *from, int32_t *to, const int64_t *ranks, int64_t begin,
+                  int64_t middle, int64_t end, bool descending) {
+    const int64_t step = rows->shape.inner;
+    int64_t a = begin, b = middle;
+    for (int64_t i = begin; i < end; i++) {
+        bool takes_a = b == end;
+        if (a < middle && b < end) {
+            const int64_t x = ranks[from[a] * step], y = ranks[from[b] * step];
+            takes_a = descending ? x >= y : x <= y;
+        }
+        to[i] = from[takes_a ? a++ : b++];
+    }
+}
+
+/* Sorts one row's places by merging. */
+static void sort_row(const rows_t *rows, const int64_t *ranks, int32_t *places, int32_t *room, bool descending) {
+    const int64_t length = rows->shape.length;
+    for (int64_t i = 0; i < length; i++) places[i] = (int32_t)i;
+    for (int64_t width = 1; width < length; width *= 2) {
+        for (int64_t begin = 0; begin < length; begin += 2 * width) {
+            const int64_t middle = begin + width < length ? begin + width : length;
+            const int64_t end = begin + 2 * width < length ? begin + 2 * width : length;
+            merge(rows, places, room, ranks, begin, middle, end, descending);
+        }
+        memcpy(places, room, (size_t)length * sizeof *places);
+    }
+}
+
+static void sort_rows(rows_t *rows, bool descending) {
+    const shape_t s = rows->shape;
+    int32_t *places = malloc((size_t)s.length * sizeof *places), *room = malloc((size_t)s.length * sizeof *room);
+    assert_true(places && room);
+    for (int64_t row = 0; row < s.outer * s.inner; row++) {
+        const int64_t first = row / s.inner * s.length * s.inner + row % s.inner;
+        sort_row(rows, rows->ranks + first, places, room, descending);
+        for (int64_t i = 0; i < s.length; i++) rows->order[first + i * s.inner] = places[i];
+    }
+    free(places);
+    free(room);
+}
+
+static void make_rows(rows_t *rows, const type_t *type, shape_t shape, pattern_t pattern) {
+    uint64_t random = (uint64_t)pattern + 1;
+    *rows = (rows_t){.type = type, .shape = shape, .count = shape.outer * shape.length * shape.inner};
+    rows->bits = malloc((size_t)rows->count * sizeof *rows->bits);
+    rows->ranks = malloc((size_t)rows->count * sizeof *rows->ranks);
+    rows->order = malloc((size_t)rows->count * sizeof *rows->order);
+    assert_true(rows->bits && rows->ranks && rows->order);
+    for (int64_t i = 0; i < rows->count; i++) {
+        rows->bits[i] = make_bits(pattern, i, rows->count, &random) & mask_of(type);
+        rows->ranks[i] = rank_of(type, rows->bits[i]);
+    }
+}
+
+static void free_rows(rows_t *rows) {
+    free(rows->bits);
+    free(rows->ranks);
+    free(rows->order);
+}
+
+static const gantry_tensor_t *put_rows(gantry_scope_t *scope, const rows_t *rows) {
+    const size_t size = gantry_dtype_size(rows->type->dtype), bytes = (size_t)rows->count * size;
+    char *data = malloc(bytes);
+    assert_non_null(data);
+    for (int64_t i = 0; i < rows->count; i++) memcpy(data + (size_t)i * size, &rows->bits[i], size); /* little-endian */
+    const gantry_tensor_t *out =
+        gantry_constant(scope, rows->type->dtype, GANTRY_SHAPE(rows->shape.outer, rows->shape.length, rows->shape.inner),
+                        data, bytes);
+    free(data);
+    return out;
+}
+
+static void *fetch(const gantry_tensor_t *tensor, size_t bytes) {
+    void *data = malloc(bytes);
+    assert_non_null(data);
+    if (!tensor || gantry_tensor_read(tensor, data, bytes) != GANTRY_OK) fail_msg("%s", gantry_last_message());
+    return data;
+}
+
+static uint64_t bits_at(const char *data, size_t size, int64_t i) {
+    uint64_t bits = 0;
+    memcpy(&bits, data + (size_t)i * size, size);
+    return bits;
+}
+
+static int64_t element_at(const rows_t *rows, int64_t i) {
+    const int64_t step = rows->shape.inner, first = i / (rows->shape.length * step) * rows->shape.length * step + i % step;
+    return first + rows->order[i] * step;
+}
+
+static void check_order(gantry_scope_t *scope, const rows_t *rows, const gantry_tensor_t *x, bool descending) {
+    const size_t size = gantry_dtype_size(rows->type->dtype);
+    char *values = fetch(gantry_sort(scope, x, 1, descending), (size_t)rows->count * size);
+    int32_t *order = fetch(gantry_argsort(scope, x, 1, descending), (size_t)rows->count * sizeof *order);
+    for (int64_t i = 0; i < rows->count; i++) {
+        if (order[i] != rows->order[i] || bits_at(values, size, i) != rows->bits[element_at(rows, i)])
+            fail_msg("%s [%d,%d,%d] %s: wrong at %d", gantry_dtype_name(rows->type->dtype), (int)rows->shape.outer,
+                     (int)rows->shape.length, (int)rows->shape.inner, descending ? "down" : "up", (int)i);
+    }
+    free(values);
+    free(order);
+}
+
+/* rows in descending order, of inner 1. */
+static void check_top(gantry_scope_t *scope, const rows_t *rows, const gantry_tensor_t *x, int32_t k) {
+    const size_t size = gantry_dtype_size(rows->type->dtype);
+    const int64_t length = rows->shape.length, kept = rows->shape.outer * k;
+    const gantry_tensor_t *indices = NULL,
+                          *rows_of_x = gantry_reshape(scope, x, GANTRY_SHAPE(rows->shape.outer, length));
+    char *values = fetch(gantry_top_k(scope, rows_of_x, k, &indices), (size_t)kept * size);
+    int32_t *order = fetch(indices, (size_t)kept * sizeof *order);
+    for (int64_t i = 0; i < kept; i++) {
+        const int64_t at = i / k * length + i % k;
+        if (order[i] != rows->order[at] || bits_at(values, size, i) != rows->bits[element_at(rows, at)])
+            fail_msg("top %d of %s [%d,%d]: wrong at %d", (int)k, gantry_dtype_name(rows->type->dtype),
+                     (int)rows->shape.outer, (int)length, (int)i);
+    }
+    free(values);
+    free(order);
+}
+
+static void check_rows(gantry_scope_t *scope, const type_t *type, shape_t shape, pattern_t pattern) {
+    rows_t rows;
+    make_rows(&rows, type, shape, pattern);
+    const gantry_tensor_t *x = put_rows(scope, &rows);
+    for (int descending = 0; descending < 2; descending++) {
+        sort_rows(&rows, descending != 0);
+        check_order(scope, &rows, x, descending != 0);
+    }
+    for (int64_t k = 1; shape.inner == 1 && k <= shape.length; k *= 29) check_top(scope, &rows, x, (int32_t)k);
+    free_rows(&rows);
+}
+
+/* Short rows are many; a longer one is cut into parts. From 131072 elements on rows are always put in buckets. */
+static const shape_t shapes[] = {{3, 1, 1},   {50, 7, 1}, {9, 16, 1},  {9, 17, 2},
+                                 {10, 64, 1}, {3, 65, 1}, {3, 700, 1}, {1, 4100, 2}};
+static const shape_t in_parts = {1, 33000, 1};
+
+static gantry_scope_t *open_with(runtime_fixture_t *f, int32_t threads, const char *simd) {
+    if (simd) (void)setenv("GANTRY_CPU_SIMD", simd, 1);
+    fake->set_device_count(0);
+    gantry_runtime_options_t options = runtime_fixture_options(f);
+    options.intra_op_threads = threads;
+    runtime_fixture_open_with(f, &options);
+    return runtime_fixture_scope(f, "CPU:0");
+}
+
+/* Types, each step-th of them, with all patterns. */
+static void check_types(gantry_scope_t *scope, size_t first, size_t step) {
+    for (size_t t = first; t < TYPES; t += step) {
+        for (int pattern = 0; pattern < PATTERNS; pattern++) {
+            for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
+                check_rows(scope, &types[t], shapes[s], (pattern_t)pattern);
+            if ((t + (size_t)pattern) % 4 == 0) check_rows(scope, &types[t], in_parts, (pattern_t)pattern);
+        }
+    }
+}
+
+static void orders_with_two_threads_are_stable(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    gantry_scope_t *scope = open_with(&f, 2, NULL);
+    check_types(scope, 0, 1);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void orders_with_one_thread_are_the_same(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    gantry_scope_t *scope = open_with(&f, 1, "avx2");
+    check_types(scope, 1, 4);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void orders_with_five_threads_are_the_same(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    gantry_scope_t *scope = open_with(&f, 5, "base");
+    check_types(scope, 3, 5);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void orders_of_long_rows_are_stable(void **state) {
+    (void)state;
+    static const pattern_t patterns[] = {RANDOM_BITS, FEW, EVEN_STEPS, ONE_FAR};
+    runtime_fixture_t f;
+    gantry_scope_t *scope = open_with(&f, 2, NULL);
+    for (size_t p = 0; p < sizeof patterns / sizeof patterns[0]; p++) {
+        check_rows(scope, &types[FLOAT32], (shape_t){1, 140000, 1}, patterns[p]);
+        check_rows(scope, &types[TYPES - 1], (shape_t){2, 132000, 1}, patterns[p]);
+    }
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(orders_with_two_threads_are_stable),
+        TEST(orders_with_one_thread_are_the_same),
+        TEST(orders_with_five_threads_are_the_same),
+        TEST(orders_of_long_rows_are_stable),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
