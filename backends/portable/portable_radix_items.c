@@ -45,8 +45,9 @@ static gantry_span_t span_at(gantry_span_t scratch, int64_t place, int64_t bytes
 
 /* ---- all of each row ---- */
 
-/* Chooses parts, takes the scratch and lays it out. */
-static int32_t prepare(gantry_op_call_t *call, const gantry_k_sort_t *sort, gantry_radix_t *out, gantry_span_t *scratch) {
+/* Chooses parts, takes the scratch and lays it out. in_parts: rows are not sorted one by one. */
+static int32_t prepare(gantry_op_call_t *call, const gantry_k_sort_t *sort, gantry_radix_t *out, gantry_span_t *scratch,
+                       int *in_parts) {
     const int64_t elements = sort->rows * sort->length, units = gantry_k_units(call);
     int64_t end = 0;
 
@@ -59,9 +60,12 @@ static int32_t prepare(gantry_op_call_t *call, const gantry_k_sort_t *sort, gant
         out->keys[k] = add_place(&end, elements * gantry_k_key_bytes(sort->dtype));
         out->positions[k] = add_place(&end, out->has_positions ? elements * 4 : 0);
     }
-    out->bounds = add_place(&end, sort->rows * out->parts * 3 * 8);
-    out->counts = add_place(&end, sort->rows * out->parts * GANTRY_RADIX_FIRST * 4);
-    out->starts = add_place(&end, sort->rows * (GANTRY_RADIX_FIRST + 1) * 4);
+    *in_parts = out->parts > 1 || sort->length >= LONG_ROW;
+    if (*in_parts) {
+        out->bounds = add_place(&end, sort->rows * out->parts * 3 * 8);
+        out->counts = add_place(&end, sort->rows * out->parts * GANTRY_RADIX_FIRST * 4);
+        out->starts = add_place(&end, sort->rows * (GANTRY_RADIX_FIRST + 1) * 4);
+    }
     return call->services->scratch(call, (uint64_t)end, scratch);
 }
 
@@ -106,11 +110,10 @@ static int32_t sort_all(gantry_op_call_t *call, const gantry_k_sort_t *sort, con
     int32_t status;
 
     parameters->has_positions = out == NULL;
-    status = prepare(call, sort, parameters, scratch);
+    status = prepare(call, sort, parameters, scratch, which);
     if (status != GANTRY_K_OK) {
         return status;
     }
-    *which = parameters->parts > 1 || sort->length >= LONG_ROW;
     if (*which) {
         return sort_parts(call, sort, &launch, parameters, *scratch, out != NULL ? *out : *scratch);
     }
@@ -146,23 +149,24 @@ int32_t gantry__radix_sort(gantry_op_call_t *call, gantry_k_sort_t *sort) {
 
 static gantry_top_t top_of(const gantry_op_call_t *call, const gantry_k_sort_t *sort, int64_t *out_bytes) {
     const int64_t key_bytes = gantry_k_key_bytes(sort->dtype), kept = sort->kept;
-    const int64_t least = LEAST_PART > 16 * kept ? LEAST_PART : 16 * kept;
+    const int64_t least = LEAST_PART > 16 * kept ? LEAST_PART : 16 * kept, shares = SHARES_PER_UNIT * gantry_k_units(call);
     gantry_top_t out = {.order = gantry__sort_order(sort->dtype, sort->descending), .length = sort->length, .kept = kept};
-    int64_t items, end = 0;
+    int64_t end = 0;
 
     out.parts = parts_of(call, sort->rows, sort->length, least);
+    out.all = sort->rows * out.parts;
+    out.items = out.parts > 1 || out.all < shares ? out.all : shares;
     out.group = sort->length / out.parts / (8 * kept);
     out.group = out.group < SHORTEST_GROUP ? SHORTEST_GROUP : out.group > LONGEST_GROUP ? LONGEST_GROUP : out.group;
     out.room = (sort->length / out.parts + 1) / out.group + 1;
     out.room = out.room > 4 * kept + LEAST_ROOM ? out.room : 4 * kept + LEAST_ROOM;
-    items = sort->rows * out.parts;
     for (int k = 0; k < 2; k++) {
-        out.keys[k] = add_place(&end, items * out.room * key_bytes);
-        out.positions[k] = add_place(&end, items * out.room * 4);
+        out.keys[k] = add_place(&end, out.items * out.room * key_bytes);
+        out.positions[k] = add_place(&end, out.items * out.room * 4);
     }
-    out.found_keys = add_place(&end, items * kept * key_bytes);
-    out.found_positions = add_place(&end, items * kept * 4);
-    out.founds = add_place(&end, items * 8);
+    out.found_keys = add_place(&end, out.all * kept * key_bytes);
+    out.found_positions = add_place(&end, out.all * kept * 4);
+    out.founds = add_place(&end, out.all * 8);
     *out_bytes = end;
     return out;
 }
@@ -172,7 +176,7 @@ int32_t gantry__radix_top(gantry_op_call_t *call, gantry_k_sort_t *sort) {
     gantry_top_t parameters = top_of(call, sort, &bytes);
     gantry_k_item_launch_t launch = {
         .t = gantry_k_twin(sort->dtype), .parameters = &parameters, .parameter_bytes = sizeof parameters};
-    const int64_t items = sort->rows * parameters.parts;
+    const int64_t found = parameters.all * sort->kept, share = parameters.all / parameters.items;
     gantry_span_t scratch;
     int32_t status = call->services->scratch(call, (uint64_t)bytes, &scratch);
 
@@ -180,15 +184,16 @@ int32_t gantry__radix_top(gantry_op_call_t *call, gantry_k_sort_t *sort) {
     launch.spans[1] = scratch;
     launch.span_count = 2;
     if (status == GANTRY_K_OK) {
-        status = run(call, &launch, ITEM_top_parts, items, rows_of(sort->length / parameters.parts));
+        status = run(call, &launch, ITEM_top_parts, parameters.items,
+                     rows_of(sort->length / parameters.parts * share));
     }
     launch.spans[0] = scratch;
     launch.span_count = 1;
     if (status == GANTRY_K_OK && parameters.parts > 1) {
         status = run(call, &launch, ITEM_top_join, sort->rows, 1);
     }
-    sort->keys = span_at(scratch, parameters.found_keys, items * sort->kept * gantry_k_key_bytes(sort->dtype));
-    sort->positions = span_at(scratch, parameters.found_positions, items * sort->kept * 4);
+    sort->keys = span_at(scratch, parameters.found_keys, found * gantry_k_key_bytes(sort->dtype));
+    sort->positions = span_at(scratch, parameters.found_positions, found * 4);
     sort->stride = parameters.parts * sort->kept;
     return status;
 }

@@ -9,7 +9,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-enum { CASES = 16 };
+enum { CASES = 16, LONG_CASES = 2 }; /* the last of an op's: so long that threads of a processor share them */
 
 static const gantry_dtype_t dtypes[] = {GANTRY_UINT8, GANTRY_BFLOAT16, GANTRY_FLOAT32, GANTRY_INT64};
 
@@ -19,6 +19,7 @@ typedef struct index_case_t {
     golden_tensor_t inputs[4];
     golden_attr_t attrs[4];
     gantry_dtype_t dtype;
+    bool is_long;
     uint64_t state;
 } index_case_t;
 
@@ -31,6 +32,12 @@ static int64_t pick(index_case_t *s, int64_t least, int64_t most)
 static int64_t pick_size(index_case_t *s, int bits)
 {
     return pick(s, 1, (int64_t)1 << pick(s, 0, bits));
+}
+
+/* Of a vector or a row: most often as pick_size. */
+static int64_t pick_length(index_case_t *s, int bits)
+{
+    return s->is_long ? pick(s, 100000, 200000) : pick_size(s, bits);
 }
 
 static void add(index_case_t *s, golden_tensor_t tensor)
@@ -69,7 +76,7 @@ static int compare_i32(const void *a, const void *b)
 /* Rows, of values that all differ or of few. */
 static gantry_shape_t add_rows(index_case_t *s, int rank)
 {
-    const int64_t length = pick_size(s, 14), rows = pick_size(s, length > 1000 ? 3 : 8);
+    const int64_t length = pick_length(s, 14), rows = pick_size(s, length > 1000 ? s->is_long ? 1 : 3 : 8);
     const gantry_shape_t shape = rank == 2 ? GANTRY_SHAPE(rows, length) : GANTRY_SHAPE(rows, length, pick(s, 1, 4));
     add_values(s, shape, pick(s, 0, 1) ? SWEEP_ANY : SWEEP_UNIT);
     return shape;
@@ -118,7 +125,8 @@ typedef struct places_t {
 
 static places_t pick_places(index_case_t *s)
 {
-    const int64_t rows = pick_size(s, 12), columns = pick_size(s, rows > 500 ? 4 : 8), updates = pick_size(s, 12);
+    const int64_t rows = pick_size(s, 12), columns = pick_size(s, rows > 500 ? 4 : 8);
+    const int64_t updates = s->is_long ? pick(s, 30000, 60000) : pick_size(s, 12);
     const int64_t least = rows < columns ? rows : columns;
     return pick(s, 0, 1) ? (places_t){GANTRY_SHAPE(rows, columns), GANTRY_SHAPE(updates, 1),
                                       GANTRY_SHAPE(updates, columns), rows}
@@ -152,7 +160,7 @@ static void make_tensor_scatter(index_case_t *s)
 
 static void make_segments(index_case_t *s)
 {
-    const int64_t rows = pick_size(s, 12), columns = pick_size(s, 6);
+    const int64_t rows = s->is_long ? pick(s, 20000, 40000) : pick_size(s, 12), columns = pick_size(s, s->is_long ? 4 : 6);
     add_values(s, GANTRY_SHAPE(rows, columns), pick(s, 0, 1) ? SWEEP_ANY : SWEEP_MODERATE);
     add_indices(s, GANTRY_INT32, GANTRY_SHAPE(rows), pick_size(s, 12));
 }
@@ -172,7 +180,7 @@ static void make_unsorted_segments(index_case_t *s)
 
 static void make_bincount(index_case_t *s)
 {
-    const int64_t numbers = pick_size(s, 14);
+    const int64_t numbers = pick_length(s, 14);
     s->dtype = GANTRY_FLOAT32;
     add_indices(s, GANTRY_INT32, GANTRY_SHAPE(numbers), pick_size(s, 12));
     add(s, sweep_scalar_int((int32_t)pick_size(s, 12)));
@@ -188,7 +196,7 @@ static void make_where(index_case_t *s)
 
 static void make_unique(index_case_t *s)
 {
-    add_values(s, GANTRY_SHAPE(pick_size(s, 15)), pick(s, 0, 1) ? SWEEP_UNIT : SWEEP_ANY);
+    add_values(s, GANTRY_SHAPE(pick_length(s, 15)), pick(s, 0, 1) ? SWEEP_UNIT : SWEEP_ANY);
 }
 
 static const struct {
@@ -232,6 +240,7 @@ static void run_case(conformance_t *c, size_t spec, int number)
     if ((uint64_t)number % c->options.every || !conformance_begin(c, specs[spec].op, name)) return;
     index_case_t s = {.item = {.name = name, .op = specs[spec].op, .inputs = s.inputs, .attrs = s.attrs},
                       .dtype = dtype,
+                      .is_long = number >= CASES - LONG_CASES,
                       .state = sweep_hash(name) ^ sweep_hash(specs[spec].op)};
     specs[spec].make(&s);
     sweep_run(c, &s.item);

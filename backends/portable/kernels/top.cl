@@ -4,7 +4,7 @@
  * not pass it is collected, most often little more than k. Where it is too much for the room, the room is sorted, the
  * first k stay and the last of them is the new limit: an equal key that comes later is not wanted.
  *
- *     top_parts    an item does a part of a row
+ *     top_parts    an item does a part of a row, or some short rows, which are one part each
  *     top_join     an item joins the parts of a row */
 #ifndef GANTRY_TOP_PARAMETERS
 #define GANTRY_TOP_PARAMETERS
@@ -16,9 +16,10 @@ typedef struct gantry_top_t {
     gantry_work_t work;
     gantry_order_t order;
     GANTRY_LONG length, parts, kept;
-    GANTRY_LONG group, groups;         /* elements of a group, and how many groups a part has at most: 0 or 2 kept */
-    GANTRY_LONG room;                  /* for keys of a part; for those of a row's parts, too */
-    GANTRY_LONG keys[2], positions[2]; /* the rooms of all parts, twice */
+    GANTRY_LONG all, items;            /* parts of all rows, shared among items */
+    GANTRY_LONG group;                 /* elements of a group */
+    GANTRY_LONG room;                  /* of an item: for keys that are found, or one of each group */
+    GANTRY_LONG keys[2], positions[2]; /* the rooms of all items, twice */
     GANTRY_LONG found_keys, found_positions; /* of each part: `kept` of them */
     GANTRY_LONG founds;                      /* and how many */
 } gantry_top_t;
@@ -56,7 +57,7 @@ GANTRY_ITEM K GANTRY_ITEM_FN(top_limit)(GANTRY_GLOBAL const T *x, const GANTRY_L
                                         const GANTRY_ITEM_FN(radix_pairs) other, GANTRY_PARAMETERS(gantry_top_t) p)
 {
     const gantry_order_t order = p->order;
-    const GANTRY_LONG group = p->group, groups = group > 0 ? count / group : 0;
+    const GANTRY_LONG group = p->group, groups = count / group;
     GANTRY_ITEM_FN(radix_pairs) least = room, more = other;
 
     if (groups < p->kept || groups > p->room) {
@@ -123,15 +124,16 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(top_collect)(GANTRY_GLOBAL const T *x, co
     return found;
 }
 
-GANTRY_ITEM void GANTRY_ITEM_FN(top_parts)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL uchar *scratch,
-                                           GANTRY_PARAMETERS(gantry_top_t) p, const GANTRY_LONG i)
+/* Part `number` of all rows' parts. */
+GANTRY_ITEM void GANTRY_ITEM_FN(top_part)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL uchar *scratch,
+                                          GANTRY_PARAMETERS(gantry_top_t) p, const GANTRY_LONG number,
+                                          const GANTRY_ITEM_FN(radix_pairs) room,
+                                          const GANTRY_ITEM_FN(radix_pairs) other)
 {
-    const GANTRY_LONG row = i / p->parts, part = i - row * p->parts;
+    const GANTRY_LONG row = number / p->parts, part = number - row * p->parts;
     const GANTRY_LONG begin = p->length * part / p->parts, end = p->length * (part + 1) / p->parts;
-    const GANTRY_ITEM_FN(radix_pairs) room = GANTRY_ITEM_FN(top_room)(scratch, p, 0, i);
-    const GANTRY_ITEM_FN(radix_pairs) other = GANTRY_ITEM_FN(top_room)(scratch, p, 1, i);
-    GANTRY_GLOBAL K *keys = (GANTRY_GLOBAL K *)(scratch + p->found_keys) + i * p->kept;
-    GANTRY_GLOBAL int *positions = (GANTRY_GLOBAL int *)(scratch + p->found_positions) + i * p->kept;
+    GANTRY_GLOBAL K *keys = (GANTRY_GLOBAL K *)(scratch + p->found_keys) + number * p->kept;
+    GANTRY_GLOBAL int *positions = (GANTRY_GLOBAL int *)(scratch + p->found_positions) + number * p->kept;
     GANTRY_LONG found =
         GANTRY_ITEM_FN(top_collect)(x + row * p->length + begin, begin, end - begin, room, other, p);
 
@@ -140,11 +142,22 @@ GANTRY_ITEM void GANTRY_ITEM_FN(top_parts)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
         keys[e] = room.keys[e];
         positions[e] = room.positions[e];
     }
-    ((GANTRY_GLOBAL GANTRY_LONG *)(scratch + p->founds))[i] = found;
+    ((GANTRY_GLOBAL GANTRY_LONG *)(scratch + p->founds))[number] = found;
+}
+
+GANTRY_ITEM void GANTRY_ITEM_FN(top_parts)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL uchar *scratch,
+                                           GANTRY_PARAMETERS(gantry_top_t) p, const GANTRY_LONG i)
+{
+    const GANTRY_ITEM_FN(radix_pairs) room = GANTRY_ITEM_FN(top_room)(scratch, p, 0, i);
+    const GANTRY_ITEM_FN(radix_pairs) other = GANTRY_ITEM_FN(top_room)(scratch, p, 1, i);
+
+    for (GANTRY_LONG number = p->all * i / p->items; number < p->all * (i + 1) / p->items; number++) {
+        GANTRY_ITEM_FN(top_part)(x, scratch, p, number, room, other);
+    }
 }
 GANTRY_ITEMS_1_1(top_parts, T, uchar, gantry_top_t)
 
-/* Rooms of a row's parts are one here; what is found is left where the first part's was. */
+/* Each part had an item, and a row's parts' rooms are one here; what is found is left where the first part's was. */
 GANTRY_ITEM void GANTRY_ITEM_FN(top_join)(GANTRY_GLOBAL uchar *scratch, GANTRY_PARAMETERS(gantry_top_t) p,
                                           const GANTRY_LONG i)
 {
