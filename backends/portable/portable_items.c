@@ -21,10 +21,23 @@ static void write_options(const gantry_op_call_t *call, const gantry_k_item_laun
     }
 }
 
+/* Of items that are runs of elements fewer are worth a work-item. */
+static gantry_k_work_t work_of(const gantry_op_call_t *call, const gantry_k_item_launch_t *launch) {
+    const int64_t bytes = launch->item_bytes != 0 ? launch->item_bytes : (int64_t)gantry_k_size(launch->t);
+    const int64_t units = call->device_info->compute_units > 0 ? call->device_info->compute_units : 1;
+    gantry_k_work_t work = gantry_k_work(call, launch->count, bytes, launch->is_costly);
+
+    if (launch->elements > 1) {
+        const int64_t least = GANTRY_K_SHORTEST_RUN / launch->elements, even = launch->count / (units * GANTRY_K_RUNS_PER_CORE);
+
+        work.run = even > least ? even + 1 : least + 1;
+    }
+    return work;
+}
+
 int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry_k_items_t *items,
                                    gantry_k_item_launch_t *launch) {
-    const int64_t bytes = launch->item_bytes != 0 ? launch->item_bytes : (int64_t)gantry_k_size(launch->t);
-    const gantry_k_work_t work = gantry_k_work(call, launch->count, bytes, launch->is_costly);
+    const gantry_k_work_t work = work_of(call, launch);
     gantry_launch_arg_t args[GANTRY_K_ITEM_SPANS + 2];
     gantry_backend_kernel_t *kernel;
     uint32_t count = 0;
