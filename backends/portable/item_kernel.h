@@ -78,6 +78,13 @@ static inline int32_t gantry_k_run_items_of(gantry_op_call_t *call, const gantry
     return items->run(call, items, launch);
 }
 
+/* 1 where the items run as C. */
+static inline int gantry_k_items_are_c(const gantry_op_call_t *call) {
+    const gantry_k_items_t *items = call->kernel->data;
+
+    return items->run == gantry__cpu_run_items;
+}
+
 enum { GANTRY_K_LONGEST_RUN = 64 }; /* elements of an item on a processor: GANTRY_RUN_MOST of item.cl */
 
 /* Rows of `size` elements as items that are runs of them. */

@@ -21,17 +21,23 @@ static void write_options(const gantry_op_call_t *call, const gantry_k_item_laun
     }
 }
 
-/* Items of a work-item of a processor. */
-static int64_t run_of(const gantry_op_call_t *call, const gantry_k_item_launch_t *launch) {
-    const int64_t run = (launch->count - 1) / (gantry_k_units(call) * GANTRY_K_RUNS_PER_CORE) + 1;
+/* Items that make a work-item of a processor worth while: by what the launch says of them. */
+static gantry_k_work_t work_of(const gantry_op_call_t *call, const gantry_k_item_launch_t *launch) {
+    const int64_t bytes = launch->item_bytes != 0 ? launch->item_bytes : (int64_t)gantry_k_size(launch->t);
+    const int64_t of_runs = launch->elements > 1 ? GANTRY_K_SHORTEST_RUN / launch->elements + 1 : 0;
+    const int64_t least = launch->grain > 0 ? launch->grain : of_runs;
+    const int64_t even = (launch->count - 1) / (gantry_k_units(call) * GANTRY_K_RUNS_PER_CORE) + 1;
+    gantry_k_work_t work = gantry_k_work(call, launch->count, bytes, launch->is_costly);
 
-    return run > launch->grain ? run : launch->grain;
+    if (least > 0) {
+        work.run = even > least ? even : least;
+    }
+    return work;
 }
 
 int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry_k_items_t *items,
                                    gantry_k_item_launch_t *launch) {
-    const int64_t bytes = launch->item_bytes != 0 ? launch->item_bytes : (int64_t)gantry_k_size(launch->t);
-    gantry_k_work_t work = gantry_k_work(call, launch->count, bytes, launch->is_costly);
+    const gantry_k_work_t work = work_of(call, launch);
     gantry_launch_arg_t args[GANTRY_K_ITEM_SPANS + 2];
     gantry_backend_kernel_t *kernel;
     uint32_t count = 0;
@@ -39,9 +45,6 @@ int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry_k_items_
     gantry_span_t fault;
     int32_t status;
 
-    if (launch->grain > 0) {
-        work.run = run_of(call, launch);
-    }
     write_options(call, launch, options);
     memcpy(launch->parameters, &work, sizeof work);
     while (count < launch->span_count) {

@@ -11,19 +11,38 @@ static int32_t program_type(int32_t dtype) {
     return gantry_k_size(dtype) == 1 ? GANTRY_K_UINT8 : gantry_k_twin(dtype);
 }
 
-static int32_t run(gantry_op_call_t *call, uint32_t item, int32_t dtype, gantry_scan_t *scan, int64_t chunks,
+enum { TOTALS, ROWS };
+
+/* One of the two steps over `chunks` chunks of each column. On processors an item has several of them. */
+static int32_t run(gantry_op_call_t *call, int step, int32_t dtype, gantry_scan_t *scan, int64_t chunks,
                    const gantry_span_t spans[3]) {
-    const int is_totals = item == ITEM_scan_totals;
-    gantry_k_item_launch_t launch = {.item = item,
+    static const uint32_t plain[] = {ITEM_scan_totals, ITEM_scan_rows},
+                          lines[] = {ITEM_scan_totals_line, ITEM_scan_rows_line},
+                          blocks[] = {ITEM_scan_totals_block, ITEM_scan_rows_block};
+    const int is_serial = gantry_k_is_serial(call), is_block = is_serial && scan->columns > 1,
+              is_line = !is_block && gantry_k_items_are_c(call);
+    gantry_k_item_launch_t launch = {.item = (is_block ? blocks : is_line ? lines : plain)[step],
                                      .t = dtype,
-                                     .count = chunks,
+                                     .count = chunks * scan->columns,
                                      .item_bytes = GANTRY_SCAN_CHUNK * (int64_t)gantry_k_size(dtype),
                                      .is_costly = 1,
                                      .parameters = scan,
                                      .parameter_bytes = sizeof *scan,
                                      .spans = {spans[0], spans[1], spans[2]},
-                                     .span_count = is_totals ? 2 : 3};
+                                     .span_count = step == TOTALS ? 2 : 3};
 
+    scan->total = chunks;
+    scan->runs = gantry_k_runs(call, scan->columns);
+    if (is_block) {
+        launch.count = chunks * scan->runs.count;
+        launch.item_bytes *= scan->runs.length;
+    } else if (is_line) {
+        launch.count = (chunks + GANTRY_SCAN_LINES - 1) / GANTRY_SCAN_LINES;
+        launch.item_bytes *= GANTRY_SCAN_LINES;
+    }
+    if (is_serial) {
+        launch.elements = launch.item_bytes / (int64_t)gantry_k_size(dtype);
+    }
     return gantry_k_run_items(call, &launch);
 }
 
@@ -36,23 +55,23 @@ static int32_t run_scan(gantry_op_call_t *call, int32_t dtype, gantry_scan_t sca
     int32_t status = GANTRY_K_OK;
 
     scan.chunks = (scan.length + GANTRY_SCAN_CHUNK - 1) / GANTRY_SCAN_CHUNK;
-    count = outer * scan.chunks * scan.columns;
+    count = outer * scan.chunks;
     if (scan.chunks > 1) {
         gantry_scan_t level = scan;
 
         level.length = scan.chunks;
         level.exclusive = 1;
         level.reverse = 0;
-        status = call->services->scratch(call, (uint64_t)count * gantry_k_size(total_type), &totals);
+        status = call->services->scratch(call, (uint64_t)(count * scan.columns) * gantry_k_size(total_type), &totals);
         if (status == GANTRY_K_OK) {
-            status = run(call, ITEM_scan_totals, dtype, &scan, count, (gantry_span_t[]){x, totals, totals});
+            status = run(call, TOTALS, dtype, &scan, count, (gantry_span_t[]){x, totals, totals});
         }
         if (status == GANTRY_K_OK) {
             status = run_scan(call, total_type, level, outer, totals, totals);
         }
     }
     return status == GANTRY_K_OK
-               ? run(call, ITEM_scan_rows, dtype, &scan, count, (gantry_span_t[]){x, totals, out})
+               ? run(call, ROWS, dtype, &scan, count, (gantry_span_t[]){x, totals, out})
                : status;
 }
 

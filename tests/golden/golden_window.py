@@ -114,8 +114,19 @@ def pool_errors(r, name):
     r.error("over_batch", [x], {**good, "ksize": [2, 2, 2, 1]})
 
 
+# More channels, or places of one channel side by side, than kernels take at a time; and windows larger than the image.
+LONG_PLACES = [((1, 3, 4, 70), (3, 2), (2, 1), "SAME"), ((1, 3, 150, 1), (2, 3), (1, 2), "SAME"),
+               ((1, 2, 135, 1), (2, 2), (1, 1), "VALID"), ((2, 2, 3, 1), (5, 7), (1, 1), "SAME")]
+
+
 def max_pool():
     r = Recorder("MaxPool", reference=max_pool_reference)
+    for dtype in (F32, F16):
+        for image, window, step, padding in LONG_PLACES:
+            r.add(f"{dtype.name}_" + text(image, window, step, padding), [values(dtype, image)],
+                  {"ksize": four(window), "strides": four(step), "padding": padding})
+    r.add("nchw_long", [values(F32, (1, 2, 3, 140))], {"ksize": [1, 1, 3, 2], "strides": [1, 1, 2, 1], "padding": "SAME",
+                                                       "data_format": "NCHW"}, numpy_only=True)
     for dtype in (F32, F64) + HALVES + INTEGERS:
         for image, window, step, padding in PLACES if dtype == F32 else PLACES[1:3]:
             r.add(f"{dtype.name}_" + text(image, window, step, padding), [values(dtype, image)],
@@ -137,6 +148,14 @@ def max_pool():
 
 def avg_pool():
     r = Recorder("AvgPool", reference=avg_pool_reference)
+    for dtype in (F32, F16):
+        for image, window, step, padding in LONG_PLACES:
+            elements = window[0] * window[1]
+            r.add(f"{dtype.name}_" + text(image, window, step, padding), [values(dtype, image)],
+                  {"ksize": four(window), "strides": four(step), "padding": padding}, tolerance=bound(dtype, elements),
+                  tf_tolerance=halves_bound(dtype, elements))
+    r.add("nchw_long", [values(F32, (1, 2, 3, 140))], {"ksize": [1, 1, 3, 2], "strides": [1, 1, 2, 1], "padding": "SAME",
+                                                       "data_format": "NCHW"}, tolerance=bound(F32, 6), numpy_only=True)
     for dtype in (F32, F64) + HALVES:
         for image, window, step, padding in PLACES if dtype == F32 else PLACES[1:3]:
             elements = window[0] * window[1]

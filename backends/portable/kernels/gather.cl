@@ -45,15 +45,6 @@ GANTRY_FN void gantry_copy_row(GANTRY_GLOBAL const T *ins, GANTRY_GLOBAL T *outs
 #define GANTRY_ROWS_AHEAD 4
 #define GANTRY_LINES_AHEAD 8 /* of such a row, at most */
 
-/* Asks for the memory of an element that will be read soon. Whatever the address, it is no access. */
-#define GANTRY_WANT(pointer)
-#if defined(__has_builtin)
-#if __has_builtin(__builtin_prefetch)
-#undef GANTRY_WANT
-#define GANTRY_WANT(pointer) __builtin_prefetch((const void *)(pointer))
-#endif
-#endif
-
 /* `count` rows of one element each, asked for one block ahead. The first bad index is looked for only where there is one.
  * Returns it, or -1. */
 GANTRY_FN GANTRY_LONG gantry_pick_singles(GANTRY_GLOBAL const T *ins, GANTRY_GLOBAL const I *indices, GANTRY_GLOBAL T *outs,

@@ -12,6 +12,10 @@
  *       totals:     t0     |     t1      |  ...
  *       before:   identity |     t0      | t0 o t1        an item of a step is one chunk of one sequence
  *
+ * On processors an item is more than a chunk: a run of columns, which becomes vector code (..._block), or of one column,
+ * in C, 8 chunks side by side, whose additions do not wait for each other (..._line; LLVM makes slow vectors of that). The
+ * operations and their order are those of the plain items.
+ *
  * Cost: two reads and one write of the elements, length / 128 of scratch. Halves are computed in float32 (C of types.cl),
  * scratch is float32 too, and each result is rounded once. Integers wrap. logsumexp(a, b) is the larger plus
  * log1p(exp(smaller - larger)), the larger itself where the smaller is -infinity, NaN where both are +infinity, as
@@ -19,6 +23,7 @@
 #ifndef GANTRY_SCAN_PARAMETERS
 #define GANTRY_SCAN_PARAMETERS
 #define GANTRY_SCAN_CHUNK 128
+#define GANTRY_SCAN_LINES 8
 enum { GANTRY_SCAN_SUM, GANTRY_SCAN_PRODUCT, GANTRY_SCAN_LOG_SUM };
 /* Items count chunks: [outer][chunks][columns]. */
 typedef struct gantry_scan_t {
@@ -26,6 +31,8 @@ typedef struct gantry_scan_t {
     GANTRY_LONG length, columns, chunks;
     GANTRY_LONG operation;
     GANTRY_LONG exclusive, reverse; /* 0 or 1 */
+    GANTRY_LONG total;              /* of _line: chunks of all sequences */
+    gantry_runs_t runs;             /* of _block: of the columns */
 } gantry_scan_t;
 #endif
 
@@ -125,5 +132,183 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_rows)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
 GANTRY_ITEMS_2_1(scan_rows, T, C, T, gantry_scan_t)
 
 #undef GANTRY_FIND_CHUNK
+
+#if GANTRY_RUN_MOST > 1
+
+/* ---- on processors ---- */
+
+#define GANTRY_SCAN_ADD(a, b) ((C)((U)(a) + (U)(b)))
+#define GANTRY_SCAN_TIMES(a, b) ((C)((U)(a) * (U)(b)))
+#if GANTRY_SCAN_HAS_LOG
+#define GANTRY_SCAN_OTHERWISE(loop) else if (p->operation == GANTRY_SCAN_LOG_SUM) { loop(GANTRY_ITEM_FN(log_sum)) }
+#else
+#define GANTRY_SCAN_OTHERWISE(loop)
+#endif
+/* A loop of its own for each operation: loop(JOIN), statements. */
+#define GANTRY_SCAN_LOOP(loop)                       \
+    if (p->operation == GANTRY_SCAN_SUM) {           \
+        loop(GANTRY_SCAN_ADD)                        \
+    } else if (p->operation == GANTRY_SCAN_PRODUCT) { \
+        loop(GANTRY_SCAN_TIMES)                      \
+    } GANTRY_SCAN_OTHERWISE(loop)
+
+#if !defined(__OPENCL_VERSION__)
+
+/* Chunk `number` of all sequences, of one column: where it starts, in the scan's direction, and its length. */
+#define GANTRY_FIND_LINE(number)                                                          \
+    const GANTRY_LONG outer = gantry_divide_position(number, p->chunks);                  \
+    const GANTRY_LONG first = ((number) - outer * p->chunks) * GANTRY_SCAN_CHUNK;         \
+    const GANTRY_LONG row = p->reverse ? p->length - 1 - first : first;                   \
+    const GANTRY_LONG left = p->length - first;                                           \
+    const int length = (int)(left < GANTRY_SCAN_CHUNK ? left : GANTRY_SCAN_CHUNK);
+
+/* The chunks of an item: sums before them, and how many elements all of them have. */
+#define GANTRY_FIND_LINES(sum_of)                                                                             \
+    const GANTRY_LONG number = i * GANTRY_SCAN_LINES;                                                         \
+    const int lines = (int)(p->total - number < GANTRY_SCAN_LINES ? p->total - number : GANTRY_SCAN_LINES);   \
+    const GANTRY_LONG step = p->reverse ? -1 : 1;                                                             \
+    GANTRY_LONG starts[GANTRY_SCAN_LINES];                                                                    \
+    int lengths[GANTRY_SCAN_LINES];                                                                           \
+    C sums[GANTRY_SCAN_LINES];                                                                                \
+    int common = lines == GANTRY_SCAN_LINES ? GANTRY_SCAN_CHUNK : 0;                                          \
+    for (int c = 0; c < lines; c++) {                                                                         \
+        GANTRY_FIND_LINE(number + c)                                                                          \
+        starts[c] = outer * p->length + row;                                                                  \
+        lengths[c] = length;                                                                                  \
+        common = length < common ? length : common;                                                           \
+        sums[c] = sum_of;                                                                                     \
+    }
+
+/* 8 places that advance side by side are too many for a processor to foresee: it is asked for each line of the next item's
+ * memory, whatever the address, which is no access. */
+#define GANTRY_SCAN_ASK (64 / (int)sizeof(T))
+#define GANTRY_SCAN_WANT(c, array)                                                                              \
+    GANTRY_WANT((ulong)(array) + (ulong)((starts[c] + at + GANTRY_SCAN_LINES * GANTRY_SCAN_CHUNK * step) *      \
+                                         (GANTRY_LONG)sizeof(T)));
+
+#define GANTRY_SCAN_LINES_TOTAL(JOIN)                                          \
+    for (int k = 0; k < common; k++) {                                         \
+        const GANTRY_LONG at = k * step;                                       \
+        if (k % GANTRY_SCAN_ASK == 0) {                                        \
+            GANTRY_SCAN_EACH_LINE(GANTRY_SCAN_WANT, x)                         \
+        }                                                                      \
+        GANTRY_SCAN_EACH_LINE(GANTRY_SCAN_LINE_TOTAL, JOIN)                    \
+    }                                                                          \
+    for (int c = 0; c < lines; c++) {                                          \
+        for (int k = common; k < lengths[c]; k++) {                            \
+            sums[c] = JOIN(sums[c], GANTRY_WIDEN(x[starts[c] + k * step]));    \
+        }                                                                      \
+    }
+#define GANTRY_SCAN_LINE_TOTAL(c, JOIN) sums[c] = JOIN(sums[c], GANTRY_WIDEN(x[starts[c] + at]));
+#define GANTRY_SCAN_LINES_ROWS(JOIN)                                           \
+    for (int k = 0; k < common; k++) {                                         \
+        const GANTRY_LONG at = k * step;                                       \
+        if (k % GANTRY_SCAN_ASK == 0) {                                        \
+            GANTRY_SCAN_EACH_LINE(GANTRY_SCAN_WANT, x)                         \
+            GANTRY_SCAN_EACH_LINE(GANTRY_SCAN_WANT, out)                       \
+        }                                                                      \
+        GANTRY_SCAN_EACH_LINE(GANTRY_SCAN_LINE_ROW, JOIN)                      \
+    }                                                                          \
+    for (int c = 0; c < lines; c++) {                                          \
+        for (int k = common; k < lengths[c]; k++) {                            \
+            const GANTRY_LONG at = k * step;                                   \
+            GANTRY_SCAN_LINE_ROW(c, JOIN)                                      \
+        }                                                                      \
+    }
+#define GANTRY_SCAN_LINE_ROW(c, JOIN)                                          \
+    {                                                                          \
+        const C next = JOIN(sums[c], GANTRY_WIDEN(x[starts[c] + at]));         \
+        out[starts[c] + at] = GANTRY_NARROW(p->exclusive ? sums[c] : next);    \
+        sums[c] = next;                                                        \
+    }
+#define GANTRY_SCAN_EACH_LINE(do_, JOIN) \
+    do_(0, JOIN) do_(1, JOIN) do_(2, JOIN) do_(3, JOIN) do_(4, JOIN) do_(5, JOIN) do_(6, JOIN) do_(7, JOIN)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(scan_totals_line)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL C *totals,
+                                                  GANTRY_PARAMETERS(gantry_scan_t) p, const GANTRY_LONG i)
+{
+    const C identity = GANTRY_ITEM_FN(scan_identity)(p->operation);
+    GANTRY_FIND_LINES(identity)
+
+    GANTRY_SCAN_LOOP(GANTRY_SCAN_LINES_TOTAL)
+    for (int c = 0; c < lines; c++) {
+        totals[number + c] = sums[c];
+    }
+}
+GANTRY_ITEMS_1_1(scan_totals_line, T, C, gantry_scan_t)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(scan_rows_line)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const C *before,
+                                                GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_scan_t) p,
+                                                const GANTRY_LONG i)
+{
+    const C identity = GANTRY_ITEM_FN(scan_identity)(p->operation);
+    GANTRY_FIND_LINES(p->chunks > 1 ? before[number + c] : identity)
+
+    GANTRY_SCAN_LOOP(GANTRY_SCAN_LINES_ROWS)
+}
+GANTRY_ITEMS_2_1(scan_rows_line, T, C, T, gantry_scan_t)
+
+#endif
+
+/* A run of columns [first, end) of chunk `line`; at: of the run's first element. */
+#define GANTRY_FIND_BLOCK                                                                                   \
+    GANTRY_FIND_RUN(p->runs)                                                                                \
+    const int count = (int)(end - first);                                                                   \
+    const GANTRY_LONG sequence = gantry_divide_position(line, p->chunks);                                   \
+    const GANTRY_LONG before_it = (line - sequence * p->chunks) * GANTRY_SCAN_CHUNK;                        \
+    const GANTRY_LONG row = p->reverse ? p->length - 1 - before_it : before_it;                             \
+    const GANTRY_LONG left = p->length - before_it;                                                         \
+    const GANTRY_LONG length = left < GANTRY_SCAN_CHUNK ? left : GANTRY_SCAN_CHUNK;                         \
+    const GANTRY_LONG step = p->reverse ? -p->columns : p->columns;                                         \
+    const GANTRY_LONG known = line * p->columns + first; /* of the totals and of what was before */         \
+    GANTRY_LONG at = (sequence * p->length + row) * p->columns + first;                                     \
+    C sums[GANTRY_RUN_MOST];
+
+#define GANTRY_SCAN_BLOCK_TOTALS(JOIN)                             \
+    for (GANTRY_LONG k = 0; k < length; k++, at += step) {         \
+        for (int c = 0; c < count; c++) {                          \
+            sums[c] = JOIN(sums[c], GANTRY_WIDEN(x[at + c]));      \
+        }                                                          \
+    }
+#define GANTRY_SCAN_BLOCK_ROWS(JOIN)                                                \
+    for (GANTRY_LONG k = 0; k < length; k++, at += step) {                          \
+        for (int c = 0; c < count; c++) {                                           \
+            const C next = JOIN(sums[c], GANTRY_WIDEN(x[at + c]));                  \
+            out[at + c] = GANTRY_NARROW(p->exclusive ? sums[c] : next);             \
+            sums[c] = next;                                                         \
+        }                                                                           \
+    }
+
+GANTRY_ITEM void GANTRY_ITEM_FN(scan_totals_block)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL C *totals,
+                                                   GANTRY_PARAMETERS(gantry_scan_t) p, const GANTRY_LONG i)
+{
+    GANTRY_FIND_BLOCK
+
+    for (int c = 0; c < count; c++) {
+        sums[c] = GANTRY_ITEM_FN(scan_identity)(p->operation);
+    }
+    GANTRY_SCAN_LOOP(GANTRY_SCAN_BLOCK_TOTALS)
+    for (int c = 0; c < count; c++) {
+        totals[known + c] = sums[c];
+    }
+}
+GANTRY_ITEMS_1_1(scan_totals_block, T, C, gantry_scan_t)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(scan_rows_block)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const C *before,
+                                                 GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_scan_t) p,
+                                                 const GANTRY_LONG i)
+{
+    GANTRY_FIND_BLOCK
+
+    for (int c = 0; c < count; c++) {
+        sums[c] = p->chunks > 1 ? before[known + c] : GANTRY_ITEM_FN(scan_identity)(p->operation);
+    }
+    GANTRY_SCAN_LOOP(GANTRY_SCAN_BLOCK_ROWS)
+}
+GANTRY_ITEMS_2_1(scan_rows_block, T, C, T, gantry_scan_t)
+
+#undef GANTRY_SCAN_OTHERWISE
+
+#endif
 
 #endif

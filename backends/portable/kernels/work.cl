@@ -29,6 +29,15 @@ typedef struct gantry_work_t {
 #endif
 #endif
 
+/* Asks a processor for the memory at an address (a ulong), which will be read soon. Any address will do: it is no access. */
+#define GANTRY_WANT(address)
+#if !defined(__CUDACC__) && defined(__has_builtin)
+#if __has_builtin(__builtin_prefetch)
+#undef GANTRY_WANT
+#define GANTRY_WANT(address) __builtin_prefetch((const void *)(address))
+#endif
+#endif
+
 /* outs[i] = value(i) for the work-item's elements. `value` is an expression of i. Streaming goes through a kibibyte on
  * the stack: writing whole 16-byte words past the caches saves reading the lines that will be overwritten. */
 #if GANTRY_CAN_STREAM
