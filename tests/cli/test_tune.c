@@ -149,6 +149,21 @@ static void clblast_is_searched_when_it_is_asked_for(void **state) {
     assert_int_equal(names_in("tmp"), 0);
 }
 
+/* A card by the stand-in that shows PoCL as one. */
+static void a_card_has_clblast_searched_by_default(void **state) {
+    static const char layer[] = GANTRY_TEST_MODULES "/cuda/standin_opencl.so";
+    (void)state;
+    if (!has_opencl || access(layer, R_OK) != 0) skip();
+    use_file("card");
+    const char *line = "OPENCL_LAYERS=" GANTRY_TEST_MODULES
+                       "/cuda/standin_opencl.so GANTRY_STAND_IN_CUDA='devices=1;memory=2G' "
+                       "GANTRY_BACKENDS=cpu,opencl $BIN/gantry tune --device opencl:0 --seconds 1";
+    expect_run(0, line);
+    expect_in_output("Stand-in for an NVIDIA GPU");
+    if (strstr(output, "nothing to tune")) skip();
+    expect_in_output("as it comes, n ");
+}
+
 /* ---- stopped half-way ---- */
 
 static void interrupt_leaves_a_sound_file_and_ends_soon(void **state) {
@@ -235,11 +250,17 @@ int main(void) {
         return 1;
     }
     const struct CMUnitTest tests[] = {
-        TEST(cpu_products_are_measured_kept_and_used),      TEST(dry_run_keeps_nothing),
-        TEST(time_that_is_over_ends_it_with_what_is_known), TEST(list_and_reset_go_by_device_and_name),
-        TEST(opencl_blocks_are_measured_kept_and_used),     TEST(clblast_is_searched_when_it_is_asked_for),
-        TEST(interrupt_leaves_a_sound_file_and_ends_soon),  TEST(two_at_once_lose_nothing),
-        TEST(file_that_cannot_be_written_is_told),          TEST(wrong_words_and_devices_are_refused),
+        TEST(cpu_products_are_measured_kept_and_used),
+        TEST(dry_run_keeps_nothing),
+        TEST(time_that_is_over_ends_it_with_what_is_known),
+        TEST(list_and_reset_go_by_device_and_name),
+        TEST(opencl_blocks_are_measured_kept_and_used),
+        TEST(clblast_is_searched_when_it_is_asked_for),
+        TEST(a_card_has_clblast_searched_by_default),
+        TEST(interrupt_leaves_a_sound_file_and_ends_soon),
+        TEST(two_at_once_lose_nothing),
+        TEST(file_that_cannot_be_written_is_told),
+        TEST(wrong_words_and_devices_are_refused),
     };
     int result = cmocka_run_group_tests(tests, NULL, NULL);
     if (result == 0) (void)run("cd / && rm -r %s", folder);

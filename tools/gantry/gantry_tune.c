@@ -50,7 +50,8 @@ void tune_save(tune_t *tune, const char *what, const char *values) {
         ++tune->failed;
         printf("  %s  %s\n    not kept: %s\n", what, values, gantry_last_message());
     } else {
-        ++tune->found;
+        tune->found += strcmp(tune->last, what) != 0;
+        (void)snprintf(tune->last, sizeof tune->last, "%s", what);
         printf("  %s  %s%s\n", what, values, tune->is_dry ? "  (not kept: --dry-run)" : "");
     }
     (void)fflush(stdout);
@@ -174,6 +175,7 @@ static int tune_all(gantry_runtime_t *runtime, const options_t *options) {
         uint64_t now = tune_now_ns();
         tune.device = tasks[i].device;
         tune.details = tasks[i].details;
+        tune.last[0] = '\0';
         tune.deadline_ns = now >= end ? now : now + (end - now) / (count - i);
         printf("%s: %s\n", tune.details.alias, tune.details.hardware_name);
         (void)fflush(stdout);

@@ -23,6 +23,7 @@ typedef struct tune_t {
     bool is_dry;
     uint64_t deadline_ns; /* of the part that is being worked on */
     size_t found, failed; /* records kept or, when dry, shown; failures told */
+    char last[64];        /* what was found last: a better one in its place is not counted again */
 } tune_t;
 
 extern volatile sig_atomic_t tune_interrupted;
