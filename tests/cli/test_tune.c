@@ -100,6 +100,19 @@ static void time_that_is_over_ends_it_with_what_is_known(void **state) {
     assert_int_equal(records_in("short"), 1);
 }
 
+/* As many busy processes as cores, where no quota keeps them below the machine's. */
+static void busy_machine_is_told(void **state) {
+    (void)state;
+    if (run("[ $(nproc) = $(grep -c '^cpu[0-9]' /proc/stat) ] && ! grep -q '^[0-9]' /sys/fs/cgroup/cpu.max "
+            "2>/dev/null"))
+        skip();
+    use_file("busy");
+    expect_run(0,
+               "for i in $(seq $(nproc)); do timeout 60 sh -c 'while :; do :; done' & BUSY=\"$BUSY $!\"; done; "
+               "$BIN/gantry tune --device cpu:0 --what cpu.matmul.float32.small --seconds 2; kill $BUSY");
+    expect_in_output("of the cores' time meanwhile: tune again when the machine is idle.");
+}
+
 static void list_and_reset_go_by_device_and_name(void **state) {
     (void)state;
     use_file("list");
@@ -250,17 +263,12 @@ int main(void) {
         return 1;
     }
     const struct CMUnitTest tests[] = {
-        TEST(cpu_products_are_measured_kept_and_used),
-        TEST(dry_run_keeps_nothing),
-        TEST(time_that_is_over_ends_it_with_what_is_known),
-        TEST(list_and_reset_go_by_device_and_name),
-        TEST(opencl_blocks_are_measured_kept_and_used),
-        TEST(clblast_is_searched_when_it_is_asked_for),
-        TEST(a_card_has_clblast_searched_by_default),
-        TEST(interrupt_leaves_a_sound_file_and_ends_soon),
-        TEST(two_at_once_lose_nothing),
-        TEST(file_that_cannot_be_written_is_told),
-        TEST(wrong_words_and_devices_are_refused),
+        TEST(cpu_products_are_measured_kept_and_used),      TEST(dry_run_keeps_nothing),
+        TEST(time_that_is_over_ends_it_with_what_is_known), TEST(busy_machine_is_told),
+        TEST(list_and_reset_go_by_device_and_name),         TEST(opencl_blocks_are_measured_kept_and_used),
+        TEST(clblast_is_searched_when_it_is_asked_for),     TEST(a_card_has_clblast_searched_by_default),
+        TEST(interrupt_leaves_a_sound_file_and_ends_soon),  TEST(two_at_once_lose_nothing),
+        TEST(file_that_cannot_be_written_is_told),          TEST(wrong_words_and_devices_are_refused),
     };
     int result = cmocka_run_group_tests(tests, NULL, NULL);
     if (result == 0) (void)run("cd / && rm -r %s", folder);

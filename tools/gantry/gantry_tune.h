@@ -38,6 +38,17 @@ bool tune_wants(const tune_t *tune, const char *what);
 /* Prints the record and, unless the run is dry, puts it into the user's file. */
 void tune_save(tune_t *tune, const char *what, const char *values);
 
+/* ---- the machine ---- */
+
+typedef struct tune_machine_t {
+    bool is_known;
+    double busy, all, own_seconds; /* of all cores since they began, in ticks; of this process */
+} tune_machine_t;
+
+void tune_machine_begin(tune_machine_t *self);
+/* Which part of all cores' time other processes had since then; 0 when it is not known. */
+double tune_machine_others(const tune_machine_t *self);
+
 /* ---- one setting, tried by a runtime of its own ---- */
 
 typedef struct tune_try_t {
