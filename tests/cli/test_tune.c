@@ -100,6 +100,19 @@ static void time_that_is_over_ends_it_with_what_is_known(void **state) {
     assert_int_equal(records_in("short"), 1);
 }
 
+/* As many busy processes as cores, where no quota keeps them below the machine's. */
+static void busy_machine_is_told(void **state) {
+    (void)state;
+    if (run("[ $(nproc) = $(grep -c '^cpu[0-9]' /proc/stat) ] && ! grep -q '^[0-9]' /sys/fs/cgroup/cpu.max "
+            "2>/dev/null"))
+        skip();
+    use_file("busy");
+    expect_run(0,
+               "for i in $(seq $(nproc)); do timeout 60 sh -c 'while :; do :; done' & BUSY=\"$BUSY $!\"; done; "
+               "$BIN/gantry tune --device cpu:0 --what cpu.matmul.float32.small --seconds 2; kill $BUSY");
+    expect_in_output("of the cores' time meanwhile: tune again when the machine is idle.");
+}
+
 static void list_and_reset_go_by_device_and_name(void **state) {
     (void)state;
     use_file("list");
@@ -147,6 +160,21 @@ static void clblast_is_searched_when_it_is_asked_for(void **state) {
     expect_in_output("the time is over");
     assert_true(records_in("clblast") <= 2);
     assert_int_equal(names_in("tmp"), 0);
+}
+
+/* A card by the stand-in that shows PoCL as one. */
+static void a_card_has_clblast_searched_by_default(void **state) {
+    static const char layer[] = GANTRY_TEST_MODULES "/cuda/standin_opencl.so";
+    (void)state;
+    if (!has_opencl || access(layer, R_OK) != 0) skip();
+    use_file("card");
+    const char *line = "OPENCL_LAYERS=" GANTRY_TEST_MODULES
+                       "/cuda/standin_opencl.so GANTRY_STAND_IN_CUDA='devices=1;memory=2G' "
+                       "GANTRY_BACKENDS=cpu,opencl $BIN/gantry tune --device opencl:0 --seconds 1";
+    expect_run(0, line);
+    expect_in_output("Stand-in for an NVIDIA GPU");
+    if (strstr(output, "nothing to tune")) skip();
+    expect_in_output("as it comes, n ");
 }
 
 /* ---- stopped half-way ---- */
@@ -236,8 +264,9 @@ int main(void) {
     }
     const struct CMUnitTest tests[] = {
         TEST(cpu_products_are_measured_kept_and_used),      TEST(dry_run_keeps_nothing),
-        TEST(time_that_is_over_ends_it_with_what_is_known), TEST(list_and_reset_go_by_device_and_name),
-        TEST(opencl_blocks_are_measured_kept_and_used),     TEST(clblast_is_searched_when_it_is_asked_for),
+        TEST(time_that_is_over_ends_it_with_what_is_known), TEST(busy_machine_is_told),
+        TEST(list_and_reset_go_by_device_and_name),         TEST(opencl_blocks_are_measured_kept_and_used),
+        TEST(clblast_is_searched_when_it_is_asked_for),     TEST(a_card_has_clblast_searched_by_default),
         TEST(interrupt_leaves_a_sound_file_and_ends_soon),  TEST(two_at_once_lose_nothing),
         TEST(file_that_cannot_be_written_is_told),          TEST(wrong_words_and_devices_are_refused),
     };

@@ -3,6 +3,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"
 
+#include <unistd.h>
+
 #include "product_case.h"
 
 #include "opencl/opencl_backend.h"
@@ -124,7 +126,7 @@ static void absurd_sizes_are_told_and_left_out(void **state) {
     core_close(&core);
 }
 
-static void clblast_takes_records_unless_a_file_is_named(void **state) {
+static void clblast_takes_records(void **state) {
     static const struct {
         const char *what, *values, *said;
     } cases[] = {
@@ -155,13 +157,40 @@ static void clblast_takes_records_unless_a_file_is_named(void **state) {
     }
 }
 
+static void a_file_of_rows_goes_before_records(void **state) {
+    static char path[] = "/tmp/gantry_tuned_XXXXXX";
+    static const char row[] = "* * float32 GemmRoutine XGEMM_MIN_INDIRECT_SIZE=448\n";
+    fixture_t fixture;
+    int file = mkstemp(path);
+
+    (void)state;
+    assert_true(file >= 0 && write(file, row, sizeof row - 1) == (ssize_t)sizeof row - 1 && close(file) == 0);
+    said[0] = '\0';
+    wanted = "clblast.gemm_routine.float32";
+    values = "nonsense";
+    fixture_init(&fixture);
+    fixture.host.tuning = find_record;
+    fixture.host.log = keep_log;
+    fixture_set(&fixture, "GANTRY_OPENCL_MATMUL", "clblast");
+    fixture_set(&fixture, "GANTRY_OPENCL_CLBLAST_PARAMETERS", path);
+    fixture_open_instance(&fixture);
+    fixture_open_devices(&fixture);
+    assert_null(strstr(said, "not used"));
+    if (strstr(fixture.backend->libraries(fixture.instance), "CLBlast missing") == NULL) {
+        assert_non_null(strstr(said, "GemmRoutine float32"));
+    }
+    fixture_close(&fixture);
+    unlink(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_are_read_or_refused_with_a_reason),
         cmocka_unit_test(odd_sizes_give_right_products),
         cmocka_unit_test(sizes_of_float64_are_its_own),
         cmocka_unit_test(absurd_sizes_are_told_and_left_out),
-        cmocka_unit_test(clblast_takes_records_unless_a_file_is_named),
+        cmocka_unit_test(clblast_takes_records),
+        cmocka_unit_test(a_file_of_rows_goes_before_records),
     };
 
     setenv("POCL_DEVICES", "pthread pthread", 1);

@@ -14,6 +14,7 @@
 #define PAUSE_MS 40 /* idle threads of a pool spin for up to some 20 ms */
 #define MOST_TASKS 64
 #define INTERRUPTED 130
+#define BUSY 0.1 /* a part of the cores' time */
 
 volatile sig_atomic_t tune_interrupted;
 
@@ -50,7 +51,8 @@ void tune_save(tune_t *tune, const char *what, const char *values) {
         ++tune->failed;
         printf("  %s  %s\n    not kept: %s\n", what, values, gantry_last_message());
     } else {
-        ++tune->found;
+        tune->found += strcmp(tune->last, what) != 0;
+        (void)snprintf(tune->last, sizeof tune->last, "%s", what);
         printf("  %s  %s%s\n", what, values, tune->is_dry ? "  (not kept: --dry-run)" : "");
     }
     (void)fflush(stdout);
@@ -164,7 +166,9 @@ static int tune_all(gantry_runtime_t *runtime, const options_t *options) {
     const size_t count = list_tasks(runtime, options, tasks, &is_found);
     const uint64_t end = tune_now_ns() + (uint64_t)(options->seconds * 1e9);
     const char *path = NULL;
+    tune_machine_t machine;
     if (!is_found) return refuse_device(options);
+    tune_machine_begin(&machine);
     if (!options->is_dry && gantry_get_tuning_file(runtime, &path) != GANTRY_OK) {
         (void)fprintf(stderr, "gantry: %s\n", gantry_last_message());
         return 1;
@@ -174,6 +178,7 @@ static int tune_all(gantry_runtime_t *runtime, const options_t *options) {
         uint64_t now = tune_now_ns();
         tune.device = tasks[i].device;
         tune.details = tasks[i].details;
+        tune.last[0] = '\0';
         tune.deadline_ns = now >= end ? now : now + (end - now) / (count - i);
         printf("%s: %s\n", tune.details.alias, tune.details.hardware_name);
         (void)fflush(stdout);
@@ -182,6 +187,10 @@ static int tune_all(gantry_runtime_t *runtime, const options_t *options) {
     }
     printf("%s%zu record%s %s%s\n", tune_interrupted ? "interrupted; " : "", tune.found, tune.found == 1 ? "" : "s",
            options->is_dry ? "found" : "kept in ", options->is_dry ? "" : path);
+    double others = tune_machine_others(&machine);
+    if (others > BUSY)
+        printf("Other processes had %.0f%% of the cores' time meanwhile: tune again when the machine is idle.\n",
+               100 * others);
     return tune_interrupted ? INTERRUPTED : tune.failed > 0 ? 1 : 0;
 }
 

@@ -23,6 +23,7 @@ typedef struct tune_t {
     bool is_dry;
     uint64_t deadline_ns; /* of the part that is being worked on */
     size_t found, failed; /* records kept or, when dry, shown; failures told */
+    char last[64];        /* what was found last: a better one in its place is not counted again */
 } tune_t;
 
 extern volatile sig_atomic_t tune_interrupted;
@@ -36,6 +37,17 @@ void tune_pause(void);
 bool tune_wants(const tune_t *tune, const char *what);
 /* Prints the record and, unless the run is dry, puts it into the user's file. */
 void tune_save(tune_t *tune, const char *what, const char *values);
+
+/* ---- the machine ---- */
+
+typedef struct tune_machine_t {
+    bool is_known;
+    double busy, all, own_seconds; /* of all cores since they began, in ticks; of this process */
+} tune_machine_t;
+
+void tune_machine_begin(tune_machine_t *self);
+/* Which part of all cores' time other processes had since then; 0 when it is not known. */
+double tune_machine_others(const tune_machine_t *self);
 
 /* ---- one setting, tried by a runtime of its own ---- */
 

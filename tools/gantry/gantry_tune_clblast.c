@@ -7,7 +7,8 @@
 
 #define XGEMM "clblast.xgemm.float32"
 #define ROUTINE "clblast.gemm_routine.float32"
-enum { CARD_SIDE = 2048, PROCESSOR_SIDE = 256, ROUNDS = 3, ALWAYS_DIRECT = 65536 };
+enum { LEAST_SIDE = 256, MOST_SIDE = 2048, ROUNDS = 3, ALWAYS_DIRECT = 65536 };
+#define LONGEST_SECONDS 0.05 /* of one product */
 
 static const char *const sets[] = {
 #define TUNE_SET(text) text,
@@ -18,7 +19,7 @@ static const char *const sets[] = {
 
 typedef struct search_t {
     tune_t *tune;
-    int side;
+    int side; /* of the products that sets are compared by */
     tune_matrices_t matrices;
     bool has_first; /* a result that others are compared with */
 } search_t;
@@ -37,7 +38,8 @@ static double measure(search_t *search, const char *set, int least_indirect, int
     if (tune_product_open(&product, &tried, shape, &search->matrices, !(search->has_first && n == search->side))) {
         search->has_first = search->has_first || n == search->side;
         bool is_good = true;
-        for (int round = 0; round < ROUNDS && is_good; ++round) is_good = tune_product_run(&product);
+        for (int round = 0; round < ROUNDS && is_good && (round == 0 || !tune_is_over(search->tune)); ++round)
+            is_good = tune_product_run(&product);
         gflops = is_good ? tune_product_gflops(&product) : 0;
         tune_product_close(&product);
     }
@@ -45,11 +47,20 @@ static double measure(search_t *search, const char *set, int least_indirect, int
     return gflops;
 }
 
+/* As large as goes within the time of one product; 0 when none goes at all. */
+static int find_side(search_t *search) {
+    double gflops = measure(search, NULL, 0, LEAST_SIDE);
+    int side = LEAST_SIDE;
+    if (!(gflops > 0)) return 0;
+    while (side < MOST_SIDE && 16e-9 * side * side * side / gflops < LONGEST_SECONDS) side *= 2;
+    return side;
+}
+
 /* The best set so far is kept as soon as it is known. -1 when all failed or none gained. */
 static int try_all(search_t *search) {
     int best = -1;
     double best_gflops = measure(search, NULL, 0, search->side);
-    if (best_gflops > 0) printf("%10.1f GFLOP/s  as it comes\n", best_gflops);
+    if (best_gflops > 0) printf("%10.1f GFLOP/s  as it comes, n %d\n", best_gflops, search->side);
     for (size_t i = 0; i < SETS && !tune_interrupted; ++i) {
         if (i > 0 && tune_is_over(search->tune)) {
             printf("  the time is over: %zu of %zu sets were tried\n", i, SETS);
@@ -73,14 +84,20 @@ static int try_all(search_t *search) {
 /* CLBlast compares m * n * k with the third power of what is looked for here, a power of two. */
 static void find_least_indirect(search_t *search, const char *set) {
     char values[48];
-    int n = search->side < 128 ? search->side : 128;
-    for (; n < search->side && !tune_is_over(search->tune); n *= 2) {
+    int n = LEAST_SIDE / 2;
+    while (n < search->side && !tune_is_over(search->tune)) {
         double tiled = measure(search, set, 1, n), direct = measure(search, set, ALWAYS_DIRECT, n);
         printf("  n %d: tiled %.1f, direct %.1f GFLOP/s\n", n, tiled, direct);
-        if (tiled > direct) break;
+        if (tiled > direct) {
+            (void)snprintf(values, sizeof values, "XGEMM_MIN_INDIRECT_SIZE=%d", n);
+            if (!tune_interrupted) tune_save(search->tune, ROUTINE, values);
+            return;
+        }
+        n *= 2;
     }
-    (void)snprintf(values, sizeof values, "XGEMM_MIN_INDIRECT_SIZE=%d", n);
-    if (!tune_interrupted) tune_save(search->tune, ROUTINE, values);
+    if (!tune_interrupted)
+        printf("  " ROUTINE ": nothing is kept, %s\n",
+               n < search->side ? "the time is over" : "the direct kernel is better");
 }
 
 /* A device whose backend has no CLBlast takes other kernels. */
@@ -98,14 +115,19 @@ static bool has_clblast(const tune_t *tune) {
 }
 
 void tune_clblast(tune_t *tune) {
-    search_t search = {.tune = tune, .side = strcmp(tune->details.type, "CPU") == 0 ? PROCESSOR_SIDE : CARD_SIDE};
-    const tune_shape_t shape = {search.side, search.side, search.side};
+    search_t search = {.tune = tune};
+    const tune_shape_t shape = {MOST_SIDE, MOST_SIDE, MOST_SIDE};
     if (!has_clblast(tune)) return;
     if (!tune_matrices_init(&search.matrices, &shape, 1)) {
         ++tune->failed;
         return;
     }
-    int best = try_all(&search);
+    const uint64_t deadline = tune->deadline_ns, now = tune_now_ns();
+    if (now < deadline) tune->deadline_ns = now + (deadline - now) / 4 * 3; /* the rest is for the routine */
+    search.side = find_side(&search);
+    int best = search.side > 0 ? try_all(&search) : -1;
+    tune->failed += search.side == 0 && !tune_interrupted;
+    tune->deadline_ns = deadline;
     if (best >= 0 && !tune_interrupted) find_least_indirect(&search, sets[best]);
     tune_matrices_deinit(&search.matrices);
 }
