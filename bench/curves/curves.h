@@ -9,12 +9,12 @@ typedef struct curve_point_t {
     const gantry_tensor_t *x, *y; /* the op's inputs, waited for; NULL where it has none */
     float *host;                  /* of the transfers; NULL elsewhere */
     int64_t bytes;                /* of all inputs: as asked for or, where shapes do not allow that, below */
-    double work;                  /* of one call, in the case's unit times seconds: bytes, floating point operations, elements */
+    double work; /* of one call, in the case's unit times seconds: bytes, floating point operations, elements */
 } curve_point_t;
 
 typedef struct curve_case_t {
     const char *name, *what;
-    const char *unit; /* GB/s, GFLOP/s, Gel/s */
+    const char *unit;   /* GB/s, GFLOP/s, Gel/s */
     int64_t most_bytes; /* 0: no bound of its own */
     /* Fills the point for bytes (16 or more); false when the size is too small for the op (bytes 0) or a call failed. */
     bool (*make)(curve_point_t *point, int64_t bytes);
