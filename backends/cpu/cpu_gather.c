@@ -48,8 +48,8 @@ static void copy_row(char *out, const char *in, size_t bytes) {
     }
 }
 
-/* The first `count` of positions, of rows of one element; returns the first bad one, or -1. The loop is short, since many
- * reads on their way at once are all that helps. */
+/* The first `count` of positions, of rows of one element; returns the first bad one, or -1. The loop is short, so that
+ * many reads are on their way at once. */
 #define PICK_LOOP(bits, index_bits)                                                                                    \
     static int64_t pick_##bits##_##index_bits(const void *params, const void *indices, void *out, int64_t limit,       \
                                               int64_t count) {                                                         \

@@ -20,7 +20,8 @@ GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPA
     GANTRY_LONG matrix = i / p.inner / p.picks; /* (b, o) */
     GANTRY_LONG bad = -1; /* the first of this work-item */
 
-    while (p.inner == 1 && i < end) { /* single elements: short loops, since many reads on their way at once are all that helps */
+    /* single elements: a short loop, so that many reads are on their way at once */
+    while (p.inner == 1 && i < end) {
         const GANTRY_LONG left = p.picks - pick, length = left < end - i ? left : end - i;
         const GANTRY_LONG position = gantry_divide_position(matrix, p.outer) * p.picks + pick;
         GANTRY_GLOBAL const I *index = GANTRY_IN(I, indices) + position;
