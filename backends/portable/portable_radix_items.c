@@ -149,8 +149,10 @@ int32_t gantry__radix_sort(gantry_op_call_t *call, gantry_k_sort_t *sort) {
 
 static gantry_top_t top_of(const gantry_op_call_t *call, const gantry_k_sort_t *sort, int64_t *out_bytes) {
     const int64_t key_bytes = gantry_k_key_bytes(sort->dtype), kept = sort->kept;
-    const int64_t least = LEAST_PART > 16 * kept ? LEAST_PART : 16 * kept, shares = SHARES_PER_UNIT * gantry_k_units(call);
-    gantry_top_t out = {.order = gantry__sort_order(sort->dtype, sort->descending), .length = sort->length, .kept = kept};
+    const int64_t least = LEAST_PART > 16 * kept ? LEAST_PART : 16 * kept;
+    const int64_t shares = SHARES_PER_UNIT * gantry_k_units(call);
+    gantry_top_t out = {
+        .order = gantry__sort_order(sort->dtype, sort->descending), .length = sort->length, .kept = kept};
     int64_t end = 0;
 
     out.parts = parts_of(call, sort->rows, sort->length, least);

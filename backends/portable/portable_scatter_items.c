@@ -176,7 +176,8 @@ int32_t gantry__scatter_by_segments(gantry_op_call_t *call, gantry_segments_t *p
 int32_t gantry__scatter_count(gantry_op_call_t *call, uint32_t input, int64_t bins, const gantry_k_bad_ids_t *bad,
                               gantry_span_t *out_counts, int64_t *out_tables) {
     const gantry_arg_t *numbers = call->inputs[input];
-    const int64_t units = gantry_k_units(call), worth = numbers->element_count / (bins > LEAST_SHARE ? bins : LEAST_SHARE);
+    const int64_t units = gantry_k_units(call);
+    const int64_t worth = numbers->element_count / (bins > LEAST_SHARE ? bins : LEAST_SHARE);
     gantry_bin_parts_t parameters = {.count = numbers->element_count,
                                      .parts = worth < 1 ? 1 : worth < units ? worth : units,
                                      .bins = bins,

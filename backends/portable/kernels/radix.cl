@@ -1,5 +1,5 @@
-/* Stable sorting of rows on processors, by digits of keys (sort_key.cl); by element size. Items are few and long, one or
- * some for a thread; each works in its own share of one scratch.
+/* Stable sorting of rows on processors, by digits of keys (sort_key.cl); by element size. Items are few and long, one
+ * or some for a thread; each works in its own share of one scratch.
  *
  *     radix_rows     many rows: an item sorts one
  *
@@ -132,8 +132,8 @@ GANTRY_ITEM int GANTRY_ITEM_FN(radix_is_all)(const GANTRY_ITEM_FN(radix_digits) 
     return digits.shift == 0 && digits.scale >> 32 != 0;
 }
 
-/* Puts the keys in the order of a digit, ((key - least) >> shift) & mask. Returns 0, and has done nothing, where all have
- * the same. */
+/* Puts the keys in the order of a digit, ((key - least) >> shift) & mask. Returns 0, and has done nothing, where all
+ * have the same. */
 GANTRY_ITEM int GANTRY_ITEM_FN(radix_pass)(const GANTRY_ITEM_FN(radix_pairs) from,
                                            const GANTRY_ITEM_FN(radix_pairs) to, const GANTRY_LONG count,
                                            const K least, const int shift, const uint mask)
@@ -512,7 +512,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_finish)(GANTRY_GLOBAL uchar *scratch, GANT
     const GANTRY_LONG begin = p->length * share / p->shares, end = p->length * (share + 1) / p->shares;
     const GANTRY_ITEM_FN(radix_pairs) pairs = GANTRY_ITEM_FN(radix_pairs_of)(scratch, p, 1, row * p->length);
     const GANTRY_ITEM_FN(radix_pairs) other = GANTRY_ITEM_FN(radix_pairs_of)(scratch, p, 0, row * p->length);
-    GANTRY_GLOBAL const uint *starts = (GANTRY_GLOBAL const uint *)(scratch + p->starts) + row * (GANTRY_RADIX_FIRST + 1);
+    GANTRY_GLOBAL const uint *starts =
+        (GANTRY_GLOBAL const uint *)(scratch + p->starts) + row * (GANTRY_RADIX_FIRST + 1);
     GANTRY_GLOBAL T *out_row = out + GANTRY_ITEM_FN(radix_row)(p, row);
     const GANTRY_ITEM_FN(radix_digits) digits = GANTRY_ITEM_FN(radix_digits_of)(scratch, p, row);
     const int has_rest = !GANTRY_ITEM_FN(radix_is_all)(digits);

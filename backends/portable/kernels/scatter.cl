@@ -6,7 +6,9 @@
  *     indices   2 0 2 1        keys, sorted   0 1 2 2        the item at the first 2 does slice 2
  *                              positions      1 3 0 2
  *
- * gather_nd and scatter_last are made by element size. */
+ * Processors leave updates in their own order where the types allow; see segment.cl.
+ *
+ * gather_nd, scatter_last and scatter_direct are made by element size. */
 #ifndef GANTRY_SCATTER_PARAMETERS
 #define GANTRY_SCATTER_PARAMETERS
 
@@ -142,7 +144,8 @@ GANTRY_ITEM int GANTRY_ITEM_FN(plain_keys)(GANTRY_GLOBAL const uchar *indices, c
                                                     end - begin, limit);
 }
 
-/* slice_keys and segment_keys for processors: an item does a run, quickly where keys are the indices and all are good. */
+/* slice_keys and segment_keys for processors: an item does a run, quickly where keys are the indices and all are
+ * good. */
 GANTRY_ITEM void GANTRY_ITEM_FN(slice_keys_run)(GANTRY_GLOBAL const uchar *indices, GANTRY_GLOBAL uint *keys,
                                                 GANTRY_PARAMETERS(gantry_slices_t) p, GANTRY_GLOBAL uchar *fault,
                                                 const GANTRY_LONG i)

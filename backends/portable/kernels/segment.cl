@@ -103,7 +103,7 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_alike)(GANTRY_GLOBAL const uint *ke
 #define GANTRY_DIRECT(name, A, step)
 #else
 /* By blocks of updates: those that go to the box are picked, without a branch, and done. Keys of no slice are beyond
- * every box. Neighbours of one key are combined before the result is written, so that few of them wait for each other. */
+ * every box. Neighbours of one key are combined before the result is written, so that few wait for each other. */
 #define GANTRY_DIRECT(name, A, step)                                                                                \
     GANTRY_ITEM void GANTRY_ITEM_FN(name)(GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL const T *updates,           \
                                           GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_direct_t) p,               \
