@@ -24,6 +24,9 @@ extern __shared__ ulong gantry_shared_memory[];
 
 #else
 
+/* In front of a loop over vectors that are to stay in registers. */
+#define GANTRY_UNROLLED _Pragma("unroll")
+
 #define GANTRY_KERNEL __kernel void
 #define GANTRY_GLOBAL __global
 #define GANTRY_CONSTANT __constant

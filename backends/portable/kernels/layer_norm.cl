@@ -101,28 +101,28 @@ GANTRY_FN T row_sum(GANTRY_GLOBAL const T *x, int length, T mean, int is_squared
     line_t sums[VECTORS];
     T lanes[LANES];
     int i = 0;
-    for (int q = 0; q < VECTORS; q++) {
+    GANTRY_UNROLLED for (int q = 0; q < VECTORS; q++) {
         sums[q] = (line_t)(0);
     }
     for (; i + LANES <= length; i += LANES) {
-        for (int q = 0; q < VECTORS; q++) {
+        GANTRY_UNROLLED for (int q = 0; q < VECTORS; q++) {
             const line_t value = LINE_LOAD(q, x + i);
             const line_t d = value - (line_t)(mean);
             sums[q] = sums[q] + (is_squared ? d * d : value);
         }
     }
-    for (int q = 0; q < VECTORS; q++) {
+    GANTRY_UNROLLED for (int q = 0; q < VECTORS; q++) {
         LINE_STORE(sums[q], q, lanes);
     }
     for (int k = 0; i + k < length; k++) {
         const T d = x[i + k] - mean;
         lanes[k] = lanes[k] + (is_squared ? d * d : x[i + k]);
     }
-    for (int q = 0; q < VECTORS; q++) {
+    GANTRY_UNROLLED for (int q = 0; q < VECTORS; q++) {
         sums[q] = LINE_LOAD(q, lanes);
     }
-    for (int apart = VECTORS / 2; apart > 0; apart /= 2) {
-        for (int q = 0; q < apart; q++) {
+    GANTRY_UNROLLED for (int apart = VECTORS / 2; apart > 0; apart /= 2) {
+        GANTRY_UNROLLED for (int q = 0; q < apart; q++) {
             sums[q] = sums[q] + sums[q + apart];
         }
     }

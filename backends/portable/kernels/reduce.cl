@@ -690,24 +690,24 @@ GANTRY_FN ACC line_chunk(GANTRY_GLOBAL const T *x, int count)
     line_t sums[LINE_VECTORS];
     ACC lanes[LANES];
     int i = 0;
-    for (int q = 0; q < LINE_VECTORS; q++) {
+    GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; q++) {
         sums[q] = (line_t)(REDUCE_IDENTITY);
     }
     for (; i + LANES <= count; i += LANES) {
-        for (int q = 0; q < LINE_VECTORS; q++) {
+        GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; q++) {
             const line_t value = LINE_LOAD(q, x + i);
             sums[q] = LINE_OP(sums[q], LINE_TERM(value));
         }
     }
     if (i < count) {
-        for (int q = 0; q < LINE_VECTORS; q++) {
+        GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; q++) {
             LINE_STORE(sums[q], q, lanes);
         }
         for (int k = 0; i + k < count; k++) {
             const ACC value = REDUCE_LOAD(x[i + k]);
             lanes[k] = REDUCE_OP(lanes[k], value);
         }
-        for (int q = 0; q < LINE_VECTORS; q++) {
+        GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; q++) {
 #if LINE_WIDTH == 16
             sums[q] = vload16(q, lanes);
 #else
@@ -715,8 +715,8 @@ GANTRY_FN ACC line_chunk(GANTRY_GLOBAL const T *x, int count)
 #endif
         }
     }
-    for (int apart = LINE_VECTORS / 2; apart > 0; apart /= 2) {
-        for (int q = 0; q < apart; q++) {
+    GANTRY_UNROLLED for (int apart = LINE_VECTORS / 2; apart > 0; apart /= 2) {
+        GANTRY_UNROLLED for (int q = 0; q < apart; q++) {
             sums[q] = LINE_OP(sums[q], sums[q + apart]);
         }
     }

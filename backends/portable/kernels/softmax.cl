@@ -74,16 +74,16 @@ GANTRY_FN T row_largest(GANTRY_GLOBAL const T *x, int length)
     T lanes[LANES];
     T largest = (T)(-INFINITY);
     int i = 0;
-    for (int q = 0; q < VECTORS; q++) {
+    GANTRY_UNROLLED for (int q = 0; q < VECTORS; q++) {
         values[q] = (V)(-INFINITY);
     }
     for (; i + LANES <= length; i += LANES) {
-        for (int q = 0; q < VECTORS; q++) {
+        GANTRY_UNROLLED for (int q = 0; q < VECTORS; q++) {
             const V value = SOFT_LOAD(q, x + i);
             values[q] = ((value != value) | (value > values[q])) ? value : values[q];
         }
     }
-    for (int q = 0; q < VECTORS; q++) {
+    GANTRY_UNROLLED for (int q = 0; q < VECTORS; q++) {
         SOFT_STORE(values[q], q, lanes);
     }
     for (int k = 0; k < LANES; k++) {
@@ -110,20 +110,23 @@ GANTRY_FN T row_sum(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *y, int length, T 
     V values[VECTORS];
     T lanes[GANTRY_MATH_LANES];
     int i = 0;
-    for (int q = 0; q < VECTORS; q++) {
+    GANTRY_UNROLLED for (int q = 0; q < VECTORS; q++) {
         values[q] = (V)(0);
     }
     for (; i + LANES <= length; i += LANES) {
-        for (int q = 0; q < VECTORS; q++) {
+        GANTRY_UNROLLED for (int q = 0; q < VECTORS; q++) {
             const int at = i + q * GANTRY_MATH_LANES;
             values[q] = values[q] + put_terms(x + at, y + at, GANTRY_MATH_LANES, largest);
         }
     }
-    for (int q = 0; i < length; q++, i += GANTRY_MATH_LANES) {
-        values[q] = values[q] + put_terms(x + i, y + i, length - i, largest);
+    GANTRY_UNROLLED for (int q = 0; q < VECTORS; q++) {
+        const int at = i + q * GANTRY_MATH_LANES;
+        if (at < length) {
+            values[q] = values[q] + put_terms(x + at, y + at, length - at, largest);
+        }
     }
-    for (int apart = VECTORS / 2; apart > 0; apart /= 2) {
-        for (int q = 0; q < apart; q++) {
+    GANTRY_UNROLLED for (int apart = VECTORS / 2; apart > 0; apart /= 2) {
+        GANTRY_UNROLLED for (int q = 0; q < apart; q++) {
             values[q] = values[q] + values[q + apart];
         }
     }
