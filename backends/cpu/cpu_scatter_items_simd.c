@@ -1,4 +1,6 @@
 /* The items of kernels/scatter.cl on the CPU. */
+#include "cpu/cpu_pick.h"
+
 #include "portable/portable_scatter.h"
 
 #include "cpu/cpu_items.h"

@@ -1,4 +1,6 @@
 /* The items of kernels/segment.cl on the CPU. */
+#include "cpu/cpu_pick.h"
+
 #include "portable/portable_segment.h"
 
 #include "cpu/cpu_items.h"

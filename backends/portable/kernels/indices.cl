@@ -26,7 +26,19 @@ typedef uint gantry_key_17;
 /* The key of an update that goes to no slice; see scatter.cl. */
 #define GANTRY_NO_SLICE 0xffffffffu
 
-/* Updates that a processor's worker picks its own from at a time. */
+/* Updates that a processor's worker picks its own from at a time: into picked, an array of GANTRY_PICK_ROOM uints, go
+ * the places among the `some` keys of those in [first, first + most), and how many to picks. C may bring a quicker one. */
 #define GANTRY_PICK_BLOCK 256
+#define GANTRY_PICK_ROOM (GANTRY_PICK_BLOCK + 16)
+#ifndef GANTRY_PICK
+#define GANTRY_PICK(keys, some, first, most, picked, picks) \
+    do {                                                    \
+        picks = 0;                                          \
+        for (uint k = 0; k < (some); k++) {                 \
+            picked[picks] = k;                              \
+            picks += (keys)[k] - (first) < (most);          \
+        }                                                   \
+    } while (0)
+#endif
 
 #endif

@@ -70,19 +70,21 @@ GANTRY_ITEM GANTRY_ITEM_FN(radix_pairs)
 /* Each key goes behind those that come before it; `most`, a literal, is the count or more. */
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_rank)(const GANTRY_ITEM_FN(radix_pairs) pairs, const int count, const int most)
 {
-    K key[GANTRY_RADIX_FEW], rank[GANTRY_RADIX_FEW];
+    K key[GANTRY_RADIX_FEW];
+    uint rank[GANTRY_RADIX_FEW];
     int place[GANTRY_RADIX_FEW];
 
     for (int e = 0; e < most; e++) {
         key[e] = e < count ? pairs.keys[e] : ~(K)0;
-        rank[e] = 0;
     }
-    for (int other = 0; other < count; other++) {
-        const K before = key[other];
+    for (int e = 0; e < count; e++) {
+        const K own = key[e];
+        K before = 0;
 
-        for (int e = 0; e < most; e++) {
-            rank[e] += (K)(before < key[e]) + (K)((before == key[e]) & (other < e));
+        for (int other = 0; other < most; other++) {
+            before += (K)((key[other] < own) | ((key[other] == own) & (other < e)));
         }
+        rank[e] = (uint)before;
     }
     for (int e = 0; e < count; e++) {
         pairs.keys[rank[e]] = key[e];

@@ -260,17 +260,14 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scatter_direct)(GANTRY_GLOBAL const uint *keys, 
     const uint most = (uint)(p->slices * (row + 1) / p->rows) - first;
     const GANTRY_LONG begin = p->inner * column / p->columns, end = p->inner * (column + 1) / p->columns;
 
-    uint picked[GANTRY_PICK_BLOCK];
+    uint picked[GANTRY_PICK_ROOM];
 
     for (GANTRY_LONG block = 0; block < p->count; block += GANTRY_PICK_BLOCK) {
         const GANTRY_LONG rest = p->count - block;
         const uint some = rest < GANTRY_PICK_BLOCK ? (uint)rest : GANTRY_PICK_BLOCK;
-        uint picks = 0;
+        uint picks;
 
-        for (uint k = 0; k < some; k++) {
-            picked[picks] = k;
-            picks += keys[block + k] - first < most;
-        }
+        GANTRY_PICK(keys + block, some, first, most, picked, picks);
         for (uint k = 0; k < picks; k++) {
             const GANTRY_LONG at = block + picked[k];
             GANTRY_GLOBAL const T *from = updates + at * p->inner;

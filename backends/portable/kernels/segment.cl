@@ -114,17 +114,14 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_alike)(GANTRY_GLOBAL const uint *ke
         const uint most = (uint)(p->slices * (row + 1) / p->rows) - first;                                          \
         const GANTRY_LONG begin = inner * column / p->columns, end = inner * (column + 1) / p->columns;             \
         const int takes_first = p->takes_first != 0;                                                                \
-        uint picked[GANTRY_PICK_BLOCK];                                                                           \
+        uint picked[GANTRY_PICK_ROOM];                                                                            \
                                                                                                                     \
         for (GANTRY_LONG block = 0; block < count; block += GANTRY_PICK_BLOCK) {                                  \
             const GANTRY_LONG rest = count - block;                                                                 \
             const uint some = rest < GANTRY_PICK_BLOCK ? (uint)rest : GANTRY_PICK_BLOCK;                        \
-            uint picks = 0;                                                                                         \
+            uint picks;                                                                                             \
                                                                                                                     \
-            for (uint k = 0; k < some; k++) {                                                                       \
-                picked[picks] = k;                                                                                  \
-                picks += keys[block + k] - first < most;                                                            \
-            }                                                                                                       \
+            GANTRY_PICK(keys + block, some, first, most, picked, picks);                                            \
             if (inner == 1 && !takes_first) {                                                                       \
                 for (uint k = 0; k < picks; k++) {                                                                  \
                     const GANTRY_LONG at = block + picked[k];                                                       \
