@@ -3,20 +3,17 @@
 
 #define PARALLEL_ELEMENTS 8192
 
-static void run_f32(void *context, int64_t begin, int64_t end)
-{
+static void run_f32(void *context, int64_t begin, int64_t end) {
     const gantry__cpu_layer_norm_plan_t *plan = context;
     GANTRY_CPU_PICK(plan->level, layer_norm_f32)(plan, begin, end);
 }
 
-static void run_f64(void *context, int64_t begin, int64_t end)
-{
+static void run_f64(void *context, int64_t begin, int64_t end) {
     const gantry__cpu_layer_norm_plan_t *plan = context;
     GANTRY_CPU_PICK(plan->level, layer_norm_f64)(plan, begin, end);
 }
 
-static int32_t compute_layer_norm(gantry_op_call_t *call)
-{
+static int32_t compute_layer_norm(gantry_op_call_t *call) {
     const gantry_arg_t *x = call->inputs[0];
     gantry__cpu_layer_norm_plan_t plan = {.in = x->data,
                                           .scale = call->inputs[1]->data,

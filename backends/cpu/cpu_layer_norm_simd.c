@@ -36,32 +36,28 @@
 #define TREE_IDENTITY 0
 #include "cpu/cpu_reduce_tree.h"
 
-#define LAYER_NORM(suffix, type)                                                                                   \
-    static void center_##suffix(const type *x, type *y, int64_t length, type mean)                                 \
-    {                                                                                                              \
-        for (int64_t i = 0; i < length; i++) {                                                                     \
-            y[i] = x[i] - mean;                                                                                    \
-        }                                                                                                          \
-    }                                                                                                              \
-    static void scale_##suffix(type *restrict y, const type *restrict scale, const type *restrict offset,          \
-                               int64_t length, type scaling)                                                       \
-    {                                                                                                              \
-        for (int64_t i = 0; i < length; i++) {                                                                     \
-            y[i] = (y[i] * scaling) * scale[i] + offset[i];                                                        \
-        }                                                                                                          \
-    }                                                                                                              \
-    void GANTRY_CPU_NAME(layer_norm_##suffix)(const gantry__cpu_layer_norm_plan_t *plan, int64_t begin,            \
-                                              int64_t end)                                                         \
-    {                                                                                                              \
-        const int64_t length = plan->length;                                                                       \
-        for (int64_t row = begin; row < end; row++) {                                                              \
-            const type *x = (const type *)plan->in + row * length;                                                 \
-            type *y = (type *)plan->out + row * length;                                                            \
-            center_##suffix(x, y, length, sum_chunk_##suffix(x, length) / (type)length);                           \
-            const type variance = squares_chunk_##suffix(y, length) / (type)length;                                \
-            const type scaling = (type)1 / gantry_sqrt_##suffix(variance + (type)plan->epsilon);                   \
-            scale_##suffix(y, plan->scale, plan->offset, length, scaling);                                         \
-        }                                                                                                          \
+#define LAYER_NORM(suffix, type)                                                                                       \
+    static void center_##suffix(const type *x, type *y, int64_t length, type mean) {                                   \
+        for (int64_t i = 0; i < length; i++) {                                                                         \
+            y[i] = x[i] - mean;                                                                                        \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void scale_##suffix(type *restrict y, const type *restrict scale, const type *restrict offset,              \
+                               int64_t length, type scaling) {                                                         \
+        for (int64_t i = 0; i < length; i++) {                                                                         \
+            y[i] = (y[i] * scaling) * scale[i] + offset[i];                                                            \
+        }                                                                                                              \
+    }                                                                                                                  \
+    void GANTRY_CPU_NAME(layer_norm_##suffix)(const gantry__cpu_layer_norm_plan_t *plan, int64_t begin, int64_t end) { \
+        const int64_t length = plan->length;                                                                           \
+        for (int64_t row = begin; row < end; row++) {                                                                  \
+            const type *x = (const type *)plan->in + row * length;                                                     \
+            type *y = (type *)plan->out + row * length;                                                                \
+            center_##suffix(x, y, length, sum_chunk_##suffix(x, length) / (type)length);                               \
+            const type variance = squares_chunk_##suffix(y, length) / (type)length;                                    \
+            const type scaling = (type)1 / gantry_sqrt_##suffix(variance + (type)plan->epsilon);                       \
+            scale_##suffix(y, plan->scale, plan->offset, length, scaling);                                             \
+        }                                                                                                              \
     }
 
 LAYER_NORM(f32, float)

@@ -19,8 +19,7 @@ GANTRY_K_PROGRAM(source, "portable/layer_norm", gantry__text_math_float32, gantr
                  gantry__text_layer_norm);
 
 /* The bits of `value` as the ops between which a scalar would be added have it. */
-static uint64_t bits_of(int32_t dtype, double value)
-{
+static uint64_t bits_of(int32_t dtype, double value) {
     const float single = (float)value;
     uint64_t bits = 0;
 
@@ -32,8 +31,7 @@ static uint64_t bits_of(int32_t dtype, double value)
     return bits;
 }
 
-static norm_t norm_of(const gantry_op_call_t *call)
-{
+static norm_t norm_of(const gantry_op_call_t *call) {
     const gantry_arg_t *x = call->inputs[0];
     const int64_t groups = (int64_t)call->device_info->compute_units * GROUPS_PER_UNIT;
     norm_t norm = {.length = call->inputs[1]->element_count, .lanes = GANTRY_REDUCE_LANES};
@@ -47,8 +45,7 @@ static norm_t norm_of(const gantry_op_call_t *call)
     return norm;
 }
 
-static int32_t compute_layer_norm(gantry_op_call_t *call)
-{
+static int32_t compute_layer_norm(gantry_op_call_t *call) {
     const int on_cpu = gantry_k_is_serial(call);
     const norm_t norm = norm_of(call);
     const gantry_launch_arg_t args[] = {gantry_k_span(call->inputs[0]), gantry_k_span(call->inputs[1]),
@@ -59,8 +56,7 @@ static int32_t compute_layer_norm(gantry_op_call_t *call)
     char options[64];
 
     snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_SERIAL=%d", (int)call->inputs[0]->dtype, on_cpu);
-    const int32_t status =
-        call->services->kernel(call, &source, options, on_cpu ? "norm_rows" : "norm_group", &kernel);
+    const int32_t status = call->services->kernel(call, &source, options, on_cpu ? "norm_rows" : "norm_group", &kernel);
     if (status != GANTRY_K_OK) {
         return status;
     }

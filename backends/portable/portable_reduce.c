@@ -46,7 +46,8 @@ typedef struct {
 /* Work-groups per compute unit that a CPU should find, so that a slow core does not hold up the rest. */
 #define GROUPS_PER_UNIT 16
 
-GANTRY_K_PROGRAM(reduce_source, "portable/reduce", gantry__text_half, gantry__text_reduce_finish, gantry__text_reduce);
+GANTRY_K_PROGRAM(reduce_source, "portable/reduce", gantry__text_half, gantry__text_reduce_finish, gantry__text_reduce,
+                 gantry__text_reduce_line);
 
 static int32_t find_kernel(gantry_op_call_t *call, const gantry__reduce_way_t *way, const char *name,
                            gantry_backend_kernel_t **out_kernel)

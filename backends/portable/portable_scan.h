@@ -2,6 +2,8 @@
 #ifndef GANTRY_PORTABLE_SCAN_H
 #define GANTRY_PORTABLE_SCAN_H
 
-#define GANTRY_SCAN_ITEMS(ITEM) ITEM(scan_totals) ITEM(scan_rows) ITEM(scan_totals_line) ITEM(scan_rows_line) ITEM(scan_totals_block) ITEM(scan_rows_block)
+#define GANTRY_SCAN_ITEMS(ITEM) \
+    ITEM(scan_totals)           \
+    ITEM(scan_rows) ITEM(scan_totals_line) ITEM(scan_rows_line) ITEM(scan_totals_block) ITEM(scan_rows_block)
 
 #endif

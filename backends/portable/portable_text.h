@@ -44,6 +44,7 @@ extern const char gantry__text_add_n[];
 extern const char gantry__text_random[];
 extern const char gantry__text_reduce[];
 extern const char gantry__text_reduce_finish[];
+extern const char gantry__text_reduce_line[];
 extern const char gantry__text_argmax[];
 extern const char gantry__text_layer_norm[];
 extern const char gantry__text_softmax[];

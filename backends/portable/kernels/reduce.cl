@@ -24,8 +24,7 @@
  *
  * Cost: n operations, n / 4096 elements of scratch. The error of a sum is at most 70 roundings per level.
  *
- * Forms here, all for one level, in -> out; out is [outer][chunks][columns], columns being the kept axes behind the
- * last reduced one:
+ * Forms, for one level, in -> out; out is [outer][chunks][columns], columns being the kept axes behind the last reduced:
  *   reduce_group   GPUs, few columns: a work-item for each lane of one chunk of one column; sequences shorter than 64
  *                  have as many lanes as the least power of two that holds them, and more chunks in a group
  *   reduce_few     GPUs, so few sequences that each can have a compute unit, up to four chunks: a work-group for a
@@ -38,8 +37,7 @@
  *   reduce_narrow  CPUs, few columns: a work-group of one for chunks of all columns, lanes [64][columns]
  *   reduce_wide    CPUs, many columns: a work-group of one for chunks of 256 columns, fold's order
  *   reduce_small   CPUs, short sequences: a work-group of one, 64 at a time turned into columns
- *   reduce_line    CPUs, longer sequences of neighbours, one column, float32, float64, int32 and int64: the lanes are
- *                  vectors of 64 bytes, which stay in registers
+ *   reduce_line    CPUs, longer sequences of neighbours, one column: reduce_line.cl
  *
  * The fold's order: lanes visited with their six bits reversed, 0, 32, 16, 48, ..., as a binary counter carries: each is
  * folded as soon as its partner is there, and six partial sums are kept instead of 64.
@@ -635,111 +633,6 @@ GANTRY_KERNEL reduce_small(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduc
         }
     }
 }
-
-#if GANTRY_T_ID == GANTRY_FLOAT32
-#define LINE_WIDTH 16
-typedef float16 line_t;
-#define LINE_LOAD(q, x) vload16(q, x)
-#define LINE_STORE(v, q, x) vstore16(v, q, x)
-#elif GANTRY_T_ID == GANTRY_FLOAT64
-#define LINE_WIDTH 8
-typedef double8 line_t;
-#define LINE_LOAD(q, x) vload8(q, x)
-#define LINE_STORE(v, q, x) vstore8(v, q, x)
-#elif GANTRY_T_ID == GANTRY_INT32 && REDUCE_IS_EXTREME
-#define LINE_WIDTH 16
-typedef int16 line_t;
-#define LINE_LOAD(q, x) vload16(q, x)
-#define LINE_STORE(v, q, x) vstore16(v, q, x)
-#elif GANTRY_T_ID == GANTRY_INT32 && GANTRY_REDUCE_OP != 3
-#define LINE_WIDTH 16
-typedef uint16 line_t;
-#define LINE_LOAD(q, x) as_uint16(vload16(q, x))
-#define LINE_STORE(v, q, x) vstore16(v, q, x)
-#elif GANTRY_T_ID == GANTRY_INT64 && REDUCE_IS_EXTREME
-#define LINE_WIDTH 8
-typedef long8 line_t;
-#define LINE_LOAD(q, x) vload8(q, x)
-#define LINE_STORE(v, q, x) vstore8(v, q, x)
-#elif GANTRY_T_ID == GANTRY_INT64
-#define LINE_WIDTH 8
-typedef ulong8 line_t;
-#define LINE_LOAD(q, x) as_ulong8(vload8(q, x))
-#define LINE_STORE(v, q, x) vstore8(v, q, x)
-#endif
-
-#if defined(LINE_WIDTH)
-
-#define LINE_VECTORS (LANES / LINE_WIDTH)
-#if GANTRY_REDUCE_OP == 1
-#define LINE_OP(a, b) ((((b) != (b)) | ((b) > (a))) ? (b) : (a))
-#elif GANTRY_REDUCE_OP == 2
-#define LINE_OP(a, b) ((((b) != (b)) | ((b) < (a))) ? (b) : (a))
-#else
-#define LINE_OP(a, b) REDUCE_OP(a, b)
-#endif
-#if GANTRY_REDUCE_OP == 5
-#define LINE_TERM(x) ((x) * (x))
-#else
-#define LINE_TERM(x) (x)
-#endif
-
-/* The result of `count` neighbours, at most a chunk. */
-GANTRY_FN ACC line_chunk(GANTRY_GLOBAL const T *x, int count)
-{
-    line_t sums[LINE_VECTORS];
-    ACC lanes[LANES];
-    int i = 0;
-    GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; q++) {
-        sums[q] = (line_t)(REDUCE_IDENTITY);
-    }
-    for (; i + LANES <= count; i += LANES) {
-        GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; q++) {
-            const line_t value = LINE_LOAD(q, x + i);
-            sums[q] = LINE_OP(sums[q], LINE_TERM(value));
-        }
-    }
-    if (i < count) {
-        GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; q++) {
-            LINE_STORE(sums[q], q, lanes);
-        }
-        for (int k = 0; i + k < count; k++) {
-            const ACC value = REDUCE_LOAD(x[i + k]);
-            lanes[k] = REDUCE_OP(lanes[k], value);
-        }
-        GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; q++) {
-#if LINE_WIDTH == 16
-            sums[q] = vload16(q, lanes);
-#else
-            sums[q] = vload8(q, lanes);
-#endif
-        }
-    }
-    GANTRY_UNROLLED for (int apart = LINE_VECTORS / 2; apart > 0; apart /= 2) {
-        GANTRY_UNROLLED for (int q = 0; q < apart; q++) {
-            sums[q] = LINE_OP(sums[q], sums[q + apart]);
-        }
-    }
-    LINE_STORE(sums[0], 0, lanes);
-    for (int apart = LINE_WIDTH / 2; apart > 0; apart /= 2) {
-        for (int k = 0; k < apart; k++) {
-            lanes[k] = REDUCE_OP(lanes[k], lanes[k + apart]);
-        }
-    }
-    return lanes[0];
-}
-
-GANTRY_KERNEL reduce_line(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_level_t level)
-{
-    const GANTRY_LONG first = GANTRY_GROUP_ID(0) * level.each;
-    for (GANTRY_LONG unit = first; unit < first + level.each && unit < level.units; unit++) {
-        const chunk_t chunk = find_chunk(&level, unit);
-        const int count = (int)chunk_rows(&level, chunk.row);
-        PUT(unit, line_chunk(GANTRY_IN(T, in) + chunk.offset + chunk.row, count));
-    }
-}
-
-#endif
 
 /* The rows of the lane that begins at row, in `width` columns. */
 GANTRY_FN void add_lane(ACC *acc, GANTRY_GLOBAL const T *x, const reduce_level_t *level, GANTRY_LONG row,

@@ -12,8 +12,8 @@
  *       totals:     t0     |     t1      |  ...
  *       before:   identity |     t0      | t0 o t1        an item of a step is one chunk of one sequence
  *
- * On processors an item is more than a chunk: a run of columns, which becomes vector code (..._block), or of one column,
- * in C, 8 chunks side by side, whose additions do not wait for each other (..._line; LLVM makes slow vectors of that). The
+ * On processors an item is more than a chunk: a run of columns, which becomes vector code (..._block), or of one column
+ * 8 chunks side by side, whose additions do not wait for each other (..._line; in OpenCL C turned, as vectors of eight). The
  * operations and their order are those of the plain items.
  *
  * Cost: two reads and one write of the elements, length / 128 of scratch. Halves are computed in float32 (C of types.cl),
@@ -152,7 +152,8 @@ GANTRY_ITEMS_2_1(scan_rows, T, C, T, gantry_scan_t)
         loop(GANTRY_SCAN_TIMES)                      \
     } GANTRY_SCAN_OTHERWISE(loop)
 
-#if !defined(__OPENCL_VERSION__)
+/* Of one column. In OpenCL C this is for two operations and four types, whose T and C are one. */
+#if !defined(__OPENCL_VERSION__) || GANTRY_T_ID == 1 || GANTRY_T_ID == 2 || GANTRY_T_ID == 3 || GANTRY_T_ID == 9
 
 /* Chunk `number` of all sequences, of one column: where it starts, in the scan's direction, and its length. */
 #define GANTRY_FIND_LINE(number)                                                          \
@@ -185,6 +186,110 @@ GANTRY_ITEMS_2_1(scan_rows, T, C, T, gantry_scan_t)
 #define GANTRY_SCAN_WANT(c, array)                                                                              \
     GANTRY_WANT((ulong)(array) + (ulong)((starts[c] + at + GANTRY_SCAN_LINES * GANTRY_SCAN_CHUNK * step) *      \
                                          (GANTRY_LONG)sizeof(T)));
+
+#define GANTRY_SCAN_EACH_LINE(do_, JOIN) \
+    do_(0, JOIN) do_(1, JOIN) do_(2, JOIN) do_(3, JOIN) do_(4, JOIN) do_(5, JOIN) do_(6, JOIN) do_(7, JOIN)
+
+#if defined(__OPENCL_VERSION__)
+
+#if GANTRY_T_ID == 1
+typedef float8 gantry_lines_t;
+#define GANTRY_SCAN_LOAD(from) vload8(0, from)
+#define GANTRY_SCAN_STORE(v, to) vstore8(v, 0, to)
+#elif GANTRY_T_ID == 2
+typedef double8 gantry_lines_t;
+#define GANTRY_SCAN_LOAD(from) vload8(0, from)
+#define GANTRY_SCAN_STORE(v, to) vstore8(v, 0, to)
+#elif GANTRY_T_ID == 3
+typedef uint8 gantry_lines_t;
+#define GANTRY_SCAN_LOAD(from) as_uint8(vload8(0, from))
+#define GANTRY_SCAN_STORE(v, to) vstore8(as_int8(v), 0, to)
+#else
+typedef ulong8 gantry_lines_t;
+#define GANTRY_SCAN_LOAD(from) as_ulong8(vload8(0, from))
+#define GANTRY_SCAN_STORE(v, to) vstore8(as_long8(v), 0, to)
+#endif
+
+/* Zips the vectors of the upper half with those of the lower half; three times that turns a square. */
+#define GANTRY_SCAN_ZIP(to, from)                                                                                   \
+    GANTRY_UNROLLED for (int z = 0; z < 4; z++) {                                                                   \
+        const gantry_lines_t a = from[z], b = from[z + 4];                                                          \
+        to[2 * z] = (gantry_lines_t)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3);                               \
+        to[2 * z + 1] = (gantry_lines_t)(a.s4, b.s4, a.s5, b.s5, a.s6, b.s6, a.s7, b.s7);                           \
+    }
+#define GANTRY_SCAN_TURN(values)                                                                                    \
+    {                                                                                                               \
+        gantry_lines_t zipped[GANTRY_SCAN_LINES];                                                                   \
+        GANTRY_SCAN_ZIP(zipped, values)                                                                             \
+        GANTRY_SCAN_ZIP(values, zipped)                                                                             \
+        GANTRY_SCAN_ZIP(zipped, values)                                                                             \
+        GANTRY_UNROLLED for (int z = 0; z < GANTRY_SCAN_LINES; z++) {                                               \
+            values[z] = zipped[z];                                                                                  \
+        }                                                                                                           \
+    }
+
+/* Eight elements of each chunk at a time, as a square of vectors: turned, each has one element of every chunk. */
+#define GANTRY_SCAN_LOAD_SQUARE                                                                                     \
+    const GANTRY_LONG at = k * step;                                                                                \
+    gantry_lines_t square[GANTRY_SCAN_LINES];                                                                       \
+    if (k % GANTRY_SCAN_ASK == 0) {                                                                                 \
+        GANTRY_SCAN_EACH_LINE(GANTRY_SCAN_WANT, x)                                                                  \
+    }                                                                                                               \
+    GANTRY_UNROLLED for (int c = 0; c < GANTRY_SCAN_LINES; c++) {                                                   \
+        square[c] = GANTRY_SCAN_LOAD(x + starts[c] + at - backwards);                                               \
+        square[c] = backwards != 0 ? square[c].s76543210 : square[c];                                               \
+    }                                                                                                               \
+    GANTRY_SCAN_TURN(square)
+
+#define GANTRY_SCAN_LINES_TOTAL(OP)                                                                                 \
+    for (; k + GANTRY_SCAN_LINES <= common; k += GANTRY_SCAN_LINES) {                                               \
+        GANTRY_SCAN_LOAD_SQUARE                                                                                     \
+        GANTRY_UNROLLED for (int j = 0; j < GANTRY_SCAN_LINES; j++) {                                               \
+            sum = sum OP square[j];                                                                                 \
+        }                                                                                                           \
+    }
+#define GANTRY_SCAN_LINES_ROWS(OP)                                                                                  \
+    for (; k + GANTRY_SCAN_LINES <= common; k += GANTRY_SCAN_LINES) {                                               \
+        GANTRY_SCAN_LOAD_SQUARE                                                                                     \
+        GANTRY_UNROLLED for (int j = 0; j < GANTRY_SCAN_LINES; j++) {                                               \
+            const gantry_lines_t next = sum OP square[j];                                                           \
+            square[j] = p->exclusive ? sum : next;                                                                  \
+            sum = next;                                                                                             \
+        }                                                                                                           \
+        GANTRY_SCAN_TURN(square)                                                                                    \
+        GANTRY_UNROLLED for (int c = 0; c < GANTRY_SCAN_LINES; c++) {                                               \
+            square[c] = backwards != 0 ? square[c].s76543210 : square[c];                                           \
+            GANTRY_SCAN_STORE(square[c], out + starts[c] + at - backwards);                                         \
+        }                                                                                                           \
+    }
+
+/* The squares by vectors, what is left of each chunk one by one: `one`, statements for element `at` of chunk c. */
+#define GANTRY_SCAN_ALL_LINES(loop, one)                                                                            \
+    const GANTRY_LONG backwards = p->reverse ? GANTRY_SCAN_LINES - 1 : 0;                                           \
+    gantry_lines_t sum = 0;                                                                                         \
+    int k = 0;                                                                                                      \
+    if (common >= GANTRY_SCAN_LINES) {                                                                              \
+        sum = GANTRY_SCAN_LOAD(sums);                                                                               \
+        if (p->operation == GANTRY_SCAN_SUM) {                                                                      \
+            loop(+)                                                                                                 \
+        } else {                                                                                                    \
+            loop(*)                                                                                                 \
+        }                                                                                                           \
+        GANTRY_SCAN_STORE(sum, sums);                                                                               \
+    }                                                                                                               \
+    for (int c = 0; c < lines; c++) {                                                                               \
+        for (int left = k; left < lengths[c]; left++) {                                                             \
+            const GANTRY_LONG at = left * step;                                                                     \
+            const C next = GANTRY_ITEM_FN(scan_join)(sums[c], x[starts[c] + at], p->operation);                     \
+            one                                                                                                     \
+            sums[c] = next;                                                                                         \
+        }                                                                                                           \
+    }
+#define GANTRY_SCAN_ALL_TOTALS GANTRY_SCAN_ALL_LINES(GANTRY_SCAN_LINES_TOTAL, {})
+#define GANTRY_SCAN_ALL_ROWS \
+    GANTRY_SCAN_ALL_LINES(GANTRY_SCAN_LINES_ROWS, { out[starts[c] + at] = p->exclusive ? sums[c] : next; })
+
+#else
 
 #define GANTRY_SCAN_LINES_TOTAL(JOIN)                                          \
     for (int k = 0; k < common; k++) {                                         \
@@ -221,8 +326,10 @@ GANTRY_ITEMS_2_1(scan_rows, T, C, T, gantry_scan_t)
         out[starts[c] + at] = GANTRY_NARROW(p->exclusive ? sums[c] : next);    \
         sums[c] = next;                                                        \
     }
-#define GANTRY_SCAN_EACH_LINE(do_, JOIN) \
-    do_(0, JOIN) do_(1, JOIN) do_(2, JOIN) do_(3, JOIN) do_(4, JOIN) do_(5, JOIN) do_(6, JOIN) do_(7, JOIN)
+#define GANTRY_SCAN_ALL_TOTALS GANTRY_SCAN_LOOP(GANTRY_SCAN_LINES_TOTAL)
+#define GANTRY_SCAN_ALL_ROWS GANTRY_SCAN_LOOP(GANTRY_SCAN_LINES_ROWS)
+
+#endif
 
 GANTRY_ITEM void GANTRY_ITEM_FN(scan_totals_line)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL C *totals,
                                                   GANTRY_PARAMETERS(gantry_scan_t) p, const GANTRY_LONG i)
@@ -230,7 +337,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_totals_line)(GANTRY_GLOBAL const T *x, GANT
     const C identity = GANTRY_ITEM_FN(scan_identity)(p->operation);
     GANTRY_FIND_LINES(identity)
 
-    GANTRY_SCAN_LOOP(GANTRY_SCAN_LINES_TOTAL)
+    GANTRY_SCAN_ALL_TOTALS
     for (int c = 0; c < lines; c++) {
         totals[number + c] = sums[c];
     }
@@ -244,7 +351,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_rows_line)(GANTRY_GLOBAL const T *x, GANTRY
     const C identity = GANTRY_ITEM_FN(scan_identity)(p->operation);
     GANTRY_FIND_LINES(p->chunks > 1 ? before[number + c] : identity)
 
-    GANTRY_SCAN_LOOP(GANTRY_SCAN_LINES_ROWS)
+    GANTRY_SCAN_ALL_ROWS
 }
 GANTRY_ITEMS_2_1(scan_rows_line, T, C, T, gantry_scan_t)
 

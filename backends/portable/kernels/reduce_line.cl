@@ -1,0 +1,110 @@
+/* Reductions of sequences of neighbours, longer than 64, in one column, on CPUs: the lanes of the tree (reduce.cl, which
+ * comes before this) are vectors of 64 bytes, which stay in registers. For float32, float64, int32 and int64. */
+#if GANTRY_SERIAL
+
+#if GANTRY_T_ID == GANTRY_FLOAT32
+#define LINE_WIDTH 16
+typedef float16 line_t;
+#define LINE_LOAD(q, x) vload16(q, x)
+#define LINE_STORE(v, q, x) vstore16(v, q, x)
+#elif GANTRY_T_ID == GANTRY_FLOAT64
+#define LINE_WIDTH 8
+typedef double8 line_t;
+#define LINE_LOAD(q, x) vload8(q, x)
+#define LINE_STORE(v, q, x) vstore8(v, q, x)
+#elif GANTRY_T_ID == GANTRY_INT32 && REDUCE_IS_EXTREME
+#define LINE_WIDTH 16
+typedef int16 line_t;
+#define LINE_LOAD(q, x) vload16(q, x)
+#define LINE_STORE(v, q, x) vstore16(v, q, x)
+#elif GANTRY_T_ID == GANTRY_INT32 && GANTRY_REDUCE_OP != 3
+#define LINE_WIDTH 16
+typedef uint16 line_t;
+#define LINE_LOAD(q, x) as_uint16(vload16(q, x))
+#define LINE_STORE(v, q, x) vstore16(v, q, x)
+#elif GANTRY_T_ID == GANTRY_INT64 && REDUCE_IS_EXTREME
+#define LINE_WIDTH 8
+typedef long8 line_t;
+#define LINE_LOAD(q, x) vload8(q, x)
+#define LINE_STORE(v, q, x) vstore8(v, q, x)
+#elif GANTRY_T_ID == GANTRY_INT64
+#define LINE_WIDTH 8
+typedef ulong8 line_t;
+#define LINE_LOAD(q, x) as_ulong8(vload8(q, x))
+#define LINE_STORE(v, q, x) vstore8(v, q, x)
+#endif
+
+#if defined(LINE_WIDTH)
+
+#define LINE_VECTORS (LANES / LINE_WIDTH)
+#if GANTRY_REDUCE_OP == 1
+#define LINE_OP(a, b) ((((b) != (b)) | ((b) > (a))) ? (b) : (a))
+#elif GANTRY_REDUCE_OP == 2
+#define LINE_OP(a, b) ((((b) != (b)) | ((b) < (a))) ? (b) : (a))
+#else
+#define LINE_OP(a, b) REDUCE_OP(a, b)
+#endif
+#if GANTRY_REDUCE_OP == 5
+#define LINE_TERM(x) ((x) * (x))
+#else
+#define LINE_TERM(x) (x)
+#endif
+
+/* The result of `count` neighbours, at most a chunk. */
+GANTRY_FN ACC line_chunk(GANTRY_GLOBAL const T *x, int count)
+{
+    line_t sums[LINE_VECTORS];
+    ACC lanes[LANES];
+    int i = 0;
+    GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; q++) {
+        sums[q] = (line_t)(REDUCE_IDENTITY);
+    }
+    for (; i + LANES <= count; i += LANES) {
+        GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; q++) {
+            const line_t value = LINE_LOAD(q, x + i);
+            sums[q] = LINE_OP(sums[q], LINE_TERM(value));
+        }
+    }
+    if (i < count) {
+        GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; q++) {
+            LINE_STORE(sums[q], q, lanes);
+        }
+        for (int k = 0; i + k < count; k++) {
+            const ACC value = REDUCE_LOAD(x[i + k]);
+            lanes[k] = REDUCE_OP(lanes[k], value);
+        }
+        GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; q++) {
+#if LINE_WIDTH == 16
+            sums[q] = vload16(q, lanes);
+#else
+            sums[q] = vload8(q, lanes);
+#endif
+        }
+    }
+    GANTRY_UNROLLED for (int apart = LINE_VECTORS / 2; apart > 0; apart /= 2) {
+        GANTRY_UNROLLED for (int q = 0; q < apart; q++) {
+            sums[q] = LINE_OP(sums[q], sums[q + apart]);
+        }
+    }
+    LINE_STORE(sums[0], 0, lanes);
+    for (int apart = LINE_WIDTH / 2; apart > 0; apart /= 2) {
+        for (int k = 0; k < apart; k++) {
+            lanes[k] = REDUCE_OP(lanes[k], lanes[k + apart]);
+        }
+    }
+    return lanes[0];
+}
+
+GANTRY_KERNEL reduce_line(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_level_t level)
+{
+    const GANTRY_LONG first = GANTRY_GROUP_ID(0) * level.each;
+    for (GANTRY_LONG unit = first; unit < first + level.each && unit < level.units; unit++) {
+        const chunk_t chunk = find_chunk(&level, unit);
+        const int count = (int)chunk_rows(&level, chunk.row);
+        PUT(unit, line_chunk(GANTRY_IN(T, in) + chunk.offset + chunk.row, count));
+    }
+}
+
+#endif
+
+#endif
