@@ -1,7 +1,7 @@
 /* Where the time goes: counts and nanoseconds of every op, step by step, recorded while asked for.
  *
  * Off unless started, by gantry_profile_start, the option profile or GANTRY_PROFILE. While it is off an op pays for one look at a flag. While it is
- * on, an op reads the clock about ten times, some 25 ns each, which is part of what it shows: of the smallest ops it shows twice the time.
+ * on, an op reads the clock about ten times, some 25 ns each, which is part of what it shows: the smallest ops show two to three times their time.
  *
  * Each moment of a call belongs to one row and one step of it, so rows and steps may be added up. A row is an op on a device: a composed op has a
  * row for what it does itself, and each of its parts one under the part's own name with part_of set; what the op costs in all is the sum of these.

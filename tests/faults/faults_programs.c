@@ -275,6 +275,26 @@ int faults_program_settings(int argc, char **argv) {
     return code;
 }
 
+int faults_program_profile(int argc, char **argv) {
+    int code = argc < 2;
+    gantry_runtime_t *runtime = open_runtime();
+    gantry_profile_row_t row = {.struct_size = sizeof row};
+    char text[8192];
+    size_t needed;
+    code |= TRY(gantry_profile_start(runtime, GANTRY_PROFILE_WAIT));
+    gantry_scope_t *scope = gantry_scope_begin(runtime, argv[1]);
+    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), six, sizeof six);
+    code |= EXPECT(gantry_add(scope, x, gantry_scalar_f32(scope, 1)), 2, 3, 4, 5, 6, 7);
+    code |= EXPECT(gantry_sum(scope, x, NULL), 21);
+    code |= TRY(gantry_scope_end(scope));
+    code |= TRY(gantry_profile_stop(runtime));
+    code |= TRY(gantry_profile_read(runtime, GANTRY_PROFILE_TOTAL, &row));
+    code |= TRY(gantry_profile_format(runtime, GANTRY_REPORT_TEXT, text, sizeof text, &needed));
+    code |= TRY(gantry_profile_format(runtime, GANTRY_REPORT_JSON, text, sizeof text, &needed));
+    gantry_runtime_release(runtime);
+    return code;
+}
+
 /* ---- text and files ---- */
 
 int faults_program_files(int argc, char **argv) {

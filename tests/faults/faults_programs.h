@@ -12,6 +12,7 @@ int faults_program_matmul(int argc, char **argv);   /* the guide's product */
 int faults_program_copies(int argc, char **argv);   /* between devices, all policies */
 int faults_program_memory(int argc, char **argv);   /* numbers, limits, an out-of-memory that is survived */
 int faults_program_settings(int argc, char **argv); /* listing, describing, configuring */
+int faults_program_profile(int argc, char **argv);  /* recorded, read, written as text and JSON */
 int faults_program_files(int argc, char **argv);    /* printing and npy; argv[2] is a folder */
 int faults_program_tuning(int argc, char **argv);   /* records kept, read, used and taken out; argv[2] is a folder */
 int faults_program_ops(int argc, char **argv);      /* the first small case of every eighth op; argv[2]: 0 to 7 */

@@ -53,6 +53,7 @@ const faults_scenario_t faults_scenarios[] = {
     {"copies", faults_program_copies, FAULTS_ON_ALL | FAULTS_WITH_GPUS, {"%d"}},
     {"memory", faults_program_memory, FAULTS_ON_ALL, {"%d"}},
     {"settings", faults_program_settings, FAULTS_ON_ALL, {"%d"}},
+    {"profile", faults_program_profile, FAULTS_ON_ALL, {"%d"}},
     {"files", faults_program_files, FAULTS_ON_ALL, {"%d", "%t"}},
     {"tuning", faults_program_tuning, FAULTS_ON_ALL, {"%d", "%t"}},
     {"ops.0", faults_program_ops, FAULTS_ON_ALL, {"%d", "0"}},
