@@ -3,7 +3,7 @@
  *
  * One product takes the first of these ways that fits:
  *   tiny      a few multiplications: plain loops
- *   thin      at most four rows (or columns) of C, no packing: bound by reading B once
+ *   thin      at most six rows (or columns) of C: bound by reading B once
  *   library   float32 and large: stripes of C, one call of the library each
  *   blocked   packed panels. K is cut into blocks of about 256; for each, A's and B's panels are packed by all threads,
  *             then C's tiles are computed by all threads:

@@ -48,7 +48,7 @@ typedef struct gantry__cpu_gemm_loops_t {
     void (*thin)(const gantry__cpu_gemm_t *gemm, int64_t begin, int64_t end);
 } gantry__cpu_gemm_loops_t;
 
-#define GANTRY_CPU_THIN 4
+#define GANTRY_CPU_THIN 6
 
 /* MatMul and BatchMatMul of all types but halves. */
 int32_t gantry__cpu_matmul(gantry_op_call_t *call);

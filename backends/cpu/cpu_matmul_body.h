@@ -230,45 +230,112 @@ static void MM_NAME(thin_rows)(const gantry__cpu_gemm_t *gemm, int64_t first, in
     }
 }
 
-/* Columns of B lie side by side in k: inner products, 64 partial sums each. */
-static MM_T MM_NAME(inner)(const MM_T *restrict a, int64_t a_stride, const MM_T *restrict b, int64_t k)
+/* Columns of B run on along k: inner products of MM_DOTS columns at a time with all rows of A. */
+
+#define MM_DEPTH ((int64_t)(98304 / (GANTRY_CPU_THIN * sizeof(MM_T)))) /* of a row of A that is copied to the stack */
+
+static inline MM_T MM_NAME(add_lanes)(MM_NAME(vec_t) x)
 {
-    MM_T lanes[64] = {0};
-    MM_T sum = 0;
-    int64_t p = 0;
-    if (a_stride == 1) {
-        for (; p + 64 <= k; p += 64) {
-            for (int i = 0; i < 64; i++) {
-                lanes[i] += a[p + i] * b[p + i];
-            }
-        }
-        for (int apart = 32; apart > 0; apart /= 2) {
-            for (int i = 0; i < apart; i++) {
-                lanes[i] += lanes[i + apart];
-            }
-        }
-        sum = lanes[0];
-    }
-    for (; p < k; p++) {
-        sum += a[p * a_stride] * b[p];
+    MM_T sum = x[0];
+    for (int lane = 1; lane < (int)MM_LANES; lane++) {
+        sum += x[lane];
     }
     return sum;
 }
 
+/* sums[i * MM_DOTS + j] = the inner product of row i of A and column j of B. rows and columns are constants. */
+static inline __attribute__((always_inline)) void MM_NAME(dots)(const MM_T *restrict a, int64_t a_row,
+                                                                const MM_T *restrict b, int64_t b_column, int64_t k,
+                                                                int rows, int columns, MM_T *restrict sums)
+{
+    MM_NAME(vec_t) acc[GANTRY_CPU_THIN][MM_DOTS];
+    int64_t p = 0;
+#pragma GCC unroll 8
+    for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 4
+        for (int j = 0; j < columns; j++) {
+            acc[i][j] = (MM_NAME(vec_t)){0};
+        }
+    }
+    for (; p + MM_LANES <= k; p += MM_LANES) {
+        MM_NAME(vec_t) column[MM_DOTS];
+#pragma GCC unroll 4
+        for (int j = 0; j < columns; j++) {
+            column[j] = *(const MM_NAME(loose_t) *)(b + j * b_column + p);
+        }
+#pragma GCC unroll 8
+        for (int i = 0; i < rows; i++) {
+            MM_NAME(vec_t) row = *(const MM_NAME(loose_t) *)(a + i * a_row + p);
+#pragma GCC unroll 4
+            for (int j = 0; j < columns; j++) {
+                acc[i][j] = MM_FMA(row, column[j], acc[i][j]);
+            }
+        }
+    }
+    for (int i = 0; i < rows; i++) {
+        for (int j = 0; j < columns; j++) {
+            MM_T sum = MM_NAME(add_lanes)(acc[i][j]);
+            for (int64_t rest = p; rest < k; rest++) {
+                sum += a[i * a_row + rest] * b[j * b_column + rest];
+            }
+            sums[i * MM_DOTS + j] = sum;
+        }
+    }
+}
+
+static void MM_NAME(dots_of)(int64_t rows, const MM_T *a, int64_t a_row, const MM_T *b, int64_t b_column, int64_t k,
+                             int is_one, MM_T *sums)
+{
+#define MM_CASE(n)                                                      \
+    if (is_one) {                                                       \
+        MM_NAME(dots)(a, a_row, b, b_column, k, n, 1, sums);            \
+    } else {                                                            \
+        MM_NAME(dots)(a, a_row, b, b_column, k, n, MM_DOTS, sums);      \
+    }
+    if (rows <= 2) {
+        MM_CASE(2)
+    } else if (rows <= 4) {
+        MM_CASE(4)
+    } else {
+        MM_CASE(6)
+    }
+#undef MM_CASE
+}
+
+/* Columns [begin, end) of C. A's rows, made an even number of, lie on the stack piece by piece of k. */
+static void MM_NAME(thin_dots)(const gantry__cpu_gemm_t *gemm, int64_t begin, int64_t end)
+{
+    MM_T rows[GANTRY_CPU_THIN * MM_DEPTH], sums[GANTRY_CPU_THIN * MM_DOTS];
+    for (int64_t first = 0; first < gemm->k; first += MM_DEPTH) {
+        const MM_T *a = (const MM_T *)gemm->a + first * gemm->a_column;
+        const int64_t k = gemm->k - first < MM_DEPTH ? gemm->k - first : MM_DEPTH;
+        for (int64_t i = 0; i < (gemm->m + 1) / 2 * 2; i++) {
+            for (int64_t p = 0; p < k; p++) {
+                rows[i * MM_DEPTH + p] = i < gemm->m ? a[i * gemm->a_row + p * gemm->a_column] : 0;
+            }
+        }
+        for (int64_t j = begin, step; j < end; j += step) {
+            step = end - j < MM_DOTS ? 1 : MM_DOTS;
+            MM_NAME(dots_of)(gemm->m, rows, MM_DEPTH, (const MM_T *)gemm->b + j * gemm->b_column + first,
+                             gemm->b_column, k, step == 1, sums);
+            for (int64_t i = 0; i < gemm->m; i++) {
+                MM_T *c = (MM_T *)gemm->c + i * gemm->c_row + j * gemm->c_column;
+                for (int64_t e = 0; e < step; e++) {
+                    MM_T sum = sums[i * MM_DOTS + e];
+                    c[e * gemm->c_column] = first > 0 ? c[e * gemm->c_column] + sum : sum;
+                }
+            }
+        }
+    }
+}
+
 static void MM_NAME(thin)(const gantry__cpu_gemm_t *gemm, int64_t begin, int64_t end)
 {
-    if (gemm->b_column == 1) {
-        for (int64_t first = begin; first < end; first += MM_BLOCK) {
-            MM_NAME(thin_rows)(gemm, first, end - first < MM_BLOCK ? end - first : MM_BLOCK);
-        }
-        return;
+    for (int64_t first = begin; gemm->b_column == 1 && first < end; first += MM_BLOCK) {
+        MM_NAME(thin_rows)(gemm, first, end - first < MM_BLOCK ? end - first : MM_BLOCK);
     }
-    for (int64_t j = begin; j < end; j++) {
-        for (int64_t i = 0; i < gemm->m; i++) {
-            MM_T sum = MM_NAME(inner)((const MM_T *)gemm->a + i * gemm->a_row, gemm->a_column,
-                                      (const MM_T *)gemm->b + j * gemm->b_column, gemm->k);
-            ((MM_T *)gemm->c)[i * gemm->c_row + j * gemm->c_column] = sum;
-        }
+    if (gemm->b_column != 1) {
+        MM_NAME(thin_dots)(gemm, begin, end);
     }
 }
 
@@ -282,6 +349,7 @@ static const gantry__cpu_gemm_loops_t MM_NAME(loops) = {.rows = MM_ROWS,
                                                         .thin = MM_NAME(thin)};
 
 #undef MM_BLOCK
+#undef MM_DEPTH
 #undef MM_CLEAR
 #undef MM_STEP
 #undef MM_LANES

@@ -8,23 +8,27 @@
 #include <immintrin.h>
 #define MM_VECTOR_BYTES 64
 #define MM_ROWS 12
+#define MM_DOTS 4
 #define FMA_F32(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define FMA_F64(a, b, c) _mm512_fmadd_pd(a, b, c)
 #elif defined(__AVX2__) && defined(__FMA__)
 #include <immintrin.h>
 #define MM_VECTOR_BYTES 32
 #define MM_ROWS 6
+#define MM_DOTS 2
 #define FMA_F32(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define FMA_F64(a, b, c) _mm256_fmadd_pd(a, b, c)
 #elif defined(__aarch64__)
 #include <arm_neon.h>
 #define MM_VECTOR_BYTES 16
 #define MM_ROWS 12
+#define MM_DOTS 4
 #define FMA_F32(a, b, c) vfmaq_f32(c, a, b)
 #define FMA_F64(a, b, c) vfmaq_f64(c, a, b)
 #else
 #define MM_VECTOR_BYTES 16
 #define MM_ROWS 4
+#define MM_DOTS 2
 #define FMA_F32(a, b, c) ((c) + (a) * (b))
 #define FMA_F64(a, b, c) ((c) + (a) * (b))
 #endif
