@@ -7,6 +7,7 @@
 #define SHORTEST_GROUP INT64_C(16) /* elements of which the least is looked for */
 #define LONGEST_GROUP INT64_C(1024)
 #define LEAST_ROOM INT64_C(256)
+#define PLACE_GAP INT64_C(1088)
 
 GANTRY_K_ITEM_TEXTS(radix, GANTRY_RADIX_ITEMS, gantry__text_indices, gantry__text_sort_key, gantry__text_radix,
                     gantry__text_top);
@@ -31,11 +32,12 @@ static int64_t rows_of(int64_t length) {
     return length < LEAST_PART ? LEAST_PART / length : 1;
 }
 
-/* The place of the next `bytes` of a scratch that ends at *end. */
+/* The place of the next `bytes` of a scratch that ends at *end. What lies between is there so that arrays of 2^k elements,
+ * which are walked together, do not want the same places of a cache. */
 static int64_t add_place(int64_t *end, int64_t bytes) {
     const int64_t place = *end;
 
-    *end += (bytes + 63) / 64 * 64;
+    *end += (bytes + 63) / 64 * 64 + PLACE_GAP;
     return place;
 }
 

@@ -22,7 +22,7 @@
 
 #define GANTRY_RADIX_MOST 2048 /* digits of a pass */
 #define GANTRY_RADIX_NARROW 5  /* bits of a digit: counters wait for themselves where they are few */
-#define GANTRY_RADIX_FIRST 1000 /* first digits at most */
+#define GANTRY_RADIX_FIRST 500 /* first digits at most */
 #define GANTRY_RADIX_FEW 64       /* keys that are not sorted by digits */
 #define GANTRY_RADIX_MANY 4096    /* keys that do not fit in the nearest cache */
 
