@@ -29,9 +29,10 @@ typedef struct gantry_work_t {
 #endif
 #endif
 
-/* Asks a processor for the memory at an address (a ulong), which will be read soon. Any address will do: it is no access. */
+/* Asks a processor for the memory at an address (a ulong), which will be read soon. Any address will do: it is no access.
+ * Compilers for no processor of their own (SPIR) may not know how. */
 #define GANTRY_WANT(address)
-#if !defined(__CUDACC__) && defined(__has_builtin)
+#if (defined(__x86_64__) || defined(__aarch64__)) && !defined(__CUDACC__) && defined(__has_builtin)
 #if __has_builtin(__builtin_prefetch)
 #undef GANTRY_WANT
 #define GANTRY_WANT(address) __builtin_prefetch((const void *)(address))
