@@ -160,7 +160,8 @@ static gantry_top_t top_of(const gantry_op_call_t *call, const gantry_k_sort_t *
     out.parts = parts_of(call, sort->rows, sort->length, least);
     out.all = sort->rows * out.parts;
     out.items = out.parts > 1 || out.all < shares ? out.all : shares;
-    out.group = sort->length / out.parts / (8 * kept);
+    out.group = sort->length / out.parts / (4 * kept);
+    out.group = (out.group + SHORTEST_GROUP - 1) / SHORTEST_GROUP * SHORTEST_GROUP; /* whole vectors */
     out.group = out.group < SHORTEST_GROUP ? SHORTEST_GROUP : out.group > LONGEST_GROUP ? LONGEST_GROUP : out.group;
     out.room = (sort->length / out.parts + 1) / out.group + 1;
     out.room = out.room > 4 * kept + LEAST_ROOM ? out.room : 4 * kept + LEAST_ROOM;
