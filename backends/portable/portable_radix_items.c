@@ -28,9 +28,7 @@ static int64_t parts_of(const gantry_op_call_t *call, int64_t rows, int64_t leng
 }
 
 /* Rows that are worth a thread. */
-static int64_t rows_of(int64_t length) {
-    return length < LEAST_PART ? LEAST_PART / length : 1;
-}
+static int64_t rows_of(int64_t length) { return length < LEAST_PART ? LEAST_PART / length : 1; }
 
 /* The place of the next `bytes` of a scratch that ends at *end. What lies between is there so that arrays of 2^k elements,
  * which are walked together, do not want the same places of a cache. */
@@ -189,8 +187,7 @@ int32_t gantry__radix_top(gantry_op_call_t *call, gantry_k_sort_t *sort) {
     launch.spans[1] = scratch;
     launch.span_count = 2;
     if (status == GANTRY_K_OK) {
-        status = run(call, &launch, ITEM_top_parts, parameters.items,
-                     rows_of(sort->length / parameters.parts * share));
+        status = run(call, &launch, ITEM_top_parts, parameters.items, rows_of(sort->length / parameters.parts * share));
     }
     launch.spans[0] = scratch;
     launch.span_count = 1;

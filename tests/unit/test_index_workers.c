@@ -188,12 +188,12 @@ static void with_threads(int32_t threads, void (*check)(gantry_scope_t *scope)) 
     runtime_fixture_close(&f);
 }
 
-#define EACH(name, check)                                         \
-    static void name(void **state) {                              \
-        (void)state;                                              \
-        for (int32_t threads = 1; threads < 8; threads += 3) {    \
-            with_threads(threads, check);                         \
-        }                                                         \
+#define EACH(name, check)                                      \
+    static void name(void **state) {                           \
+        (void)state;                                           \
+        for (int32_t threads = 1; threads < 8; threads += 3) { \
+            with_threads(threads, check);                      \
+        }                                                      \
     }
 
 EACH(sums_are_made_in_the_updates_order, sums_in)
@@ -206,12 +206,9 @@ EACH(bincount_of_a_negative_number_is_refused, bad_numbers_in)
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(sums_are_made_in_the_updates_order),
-        TEST(updates_of_a_place_come_one_after_the_other),
-        TEST(counts_of_parts_are_joined),
-        TEST(unique_numbers_values_by_their_first_coming),
-        TEST(gather_picks_single_elements),
-        TEST(bincount_of_a_negative_number_is_refused),
+        TEST(sums_are_made_in_the_updates_order), TEST(updates_of_a_place_come_one_after_the_other),
+        TEST(counts_of_parts_are_joined),         TEST(unique_numbers_values_by_their_first_coming),
+        TEST(gather_picks_single_elements),       TEST(bincount_of_a_negative_number_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
