@@ -51,8 +51,8 @@ static void divided_positions_are_those_of_64_bits(void **state)
 static const gantry_k_item_fn *functions_of(const gantry_k_items_t *items)
 {
     for (uint32_t r = 0; r < items->row_count; r++) {
-        if (items->rows[r].t == 10) {
-            return items->rows[r].functions;
+        if (items->rows[0][r].t == 10) {
+            return items->rows[0][r].functions;
         }
     }
     return NULL;
