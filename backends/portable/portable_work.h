@@ -27,7 +27,7 @@ typedef struct gantry_k_device_plan_t {
 #define GANTRY_K_RUN_UNIT 1024                    /* runs are multiples of this many elements */
 #define GANTRY_K_RUNS_PER_CORE 4                  /* so that a core that is late does not hold up the rest for long */
 #define GANTRY_K_SHORTEST_RUN 8192                /* elements: below this a work-item costs more than it does */
-#define GANTRY_K_STREAM_BYTES (INT64_C(24) << 20) /* outputs from this size on are written past the caches */
+#define GANTRY_K_STREAM_BYTES (INT64_C(16) << 20) /* outputs from this size on are written past the caches */
 #define GANTRY_K_WIDE_BYTES 16                    /* of an operand that a work-item of a GPU reads at once */
 #define GANTRY_K_ITEMS_PER_UNIT 4096              /* work-items per compute unit that are enough to fill a GPU */
 
