@@ -238,6 +238,35 @@ static void tensor_above_the_imitated_largest_allocation_is_refused(void **state
     gantry_runtime_release(runtime);
 }
 
+/* Calls of op as a part of Conv2D, of which one is made on the first GPU in this part. */
+static uint64_t calls_of_part(const char *op, const gantry_logical_device_config_t *part) {
+    gantry_runtime_t *runtime = open_split(part, 1);
+    gantry_scope_t *scope = begin(runtime, "GPU:0");
+    const gantry_tensor_t *image = gantry_reshape(scope, ramp(scope, 8, 8), GANTRY_SHAPE(1, 8, 8, 1));
+    const gantry_tensor_t *filter = gantry_reshape(scope, ramp(scope, 3, 3), GANTRY_SHAPE(3, 3, 1, 1));
+    uint64_t calls = 0;
+    assert_int_equal(gantry_profile_start(runtime, GANTRY_PROFILE_ON), GANTRY_OK);
+    if (!gantry_conv2d(scope, image, filter, NULL)) fail_msg("%s", gantry_scope_message(scope));
+    for (size_t i = 0; i < gantry_profile_row_count(runtime); ++i) {
+        gantry_profile_row_t row = {.struct_size = sizeof row};
+        assert_int_equal(gantry_profile_read(runtime, i, &row), GANTRY_OK);
+        if (strcmp(row.op, op) == 0 && strcmp(row.part_of, "Conv2D") == 0) calls += row.calls;
+    }
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    gantry_runtime_release(runtime);
+    return calls;
+}
+
+static void convolutions_make_patches_on_cards_alone(void **state) {
+    const gantry_logical_device_config_t processor = PART(64),
+                                         card = {.max_work_group_size = 64, .local_memory_bytes = 16384};
+    (void)state;
+    assert_int_equal(calls_of_part("ConvolveImages", &processor), 1);
+    assert_int_equal(calls_of_part("ExtractImagePatches", &processor), 0);
+    assert_int_equal(calls_of_part("ConvolveImages", &card), 0);
+    assert_int_equal(calls_of_part("ExtractImagePatches", &card), 1);
+}
+
 static int skip_without_opencl(void) {
     gantry_runtime_t *runtime;
     const gantry_logical_device_t *device;
@@ -259,6 +288,7 @@ int main(void) {
         cmocka_unit_test(portable_kernels_fit_a_card_of_64_items_and_16_kib),
         cmocka_unit_test(card_too_small_for_the_kernels_is_told_so),
         cmocka_unit_test(tensor_above_the_imitated_largest_allocation_is_refused),
+        cmocka_unit_test(convolutions_make_patches_on_cards_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
