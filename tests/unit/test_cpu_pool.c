@@ -1,4 +1,5 @@
 /* The CPU backend's parallel loop: every index once, whoever calls it and however the threads are busy. */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +10,8 @@
 #include <cmocka.h>
 
 #include "cpu_kernel_call.h"
+
+#include "cpu/cpu_pool.c" /* one test looks inside */
 
 #define MOST 200000
 
@@ -208,6 +211,52 @@ static void pool_without_memory_is_resource_exhausted(void **state)
     cpu_call_close(&device);
 }
 
+/* What start() asks for. */
+static void pool_without_memory_for_threads_runs_on_one(void **state)
+{
+    cpu_call_t device;
+    (void)state;
+    cpu_call_open(&device, 0, 3);
+    memset(&marks, 0, sizeof marks);
+    marks.grain = 1;
+    device.host.reallocate = no_memory;
+    gantry__cpu_parallel_for(&device.device, 1000, 1, mark, &marks);
+    device.host.reallocate = cpu_call_reallocate;
+    assert_int_equal(marks.parts, 1);
+    for (int64_t i = 0; i < 1000; i++) {
+        assert_int_equal(marks.seen[i], 1);
+    }
+    cpu_call_close(&device);
+}
+
+/* Workers that sleep and are not woken stand for threads that the system does not run: the loop ends without them. */
+static void pool_loop_does_not_wait_for_threads_that_have_not_begun(void **state)
+{
+    cpu_call_t device;
+    gantry__cpu_pool_t *pool;
+    (void)state;
+    cpu_call_open(&device, 0, 3);
+    pool = device.device.pool;
+    memset(&marks, 0, sizeof marks);
+    marks.grain = 1;
+    gantry__cpu_parallel_for(&device.device, 3, 1, mark, &marks); /* starts them */
+    while (atomic_load(&pool->sleepers) != 2) {
+        rest_a_little();
+    }
+    atomic_store(&pool->sleepers, 0); /* as it looks to the caller when they are on their way */
+    for (int round = 1; round <= 100; round++) {
+        memset(&marks, 0, sizeof marks);
+        marks.grain = 10;
+        gantry__cpu_parallel_for(&device.device, 1000, 10, mark, &marks);
+        for (int64_t i = 0; i < 1000; i++) {
+            assert_int_equal(marks.seen[i], 1);
+        }
+    }
+    assert_true(marks.parts > 1); /* it was cut for threads */
+    atomic_store(&pool->sleepers, 2);
+    cpu_call_close(&device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +267,8 @@ int main(void)
         cmocka_unit_test(pool_one_thread_says_so),
         cmocka_unit_test(pool_description_tells_threads),
         cmocka_unit_test(pool_without_memory_is_resource_exhausted),
+        cmocka_unit_test(pool_without_memory_for_threads_runs_on_one),
+        cmocka_unit_test(pool_loop_does_not_wait_for_threads_that_have_not_begun),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
