@@ -20,8 +20,8 @@ typedef struct problem_t {
 
 static const char *const source_parts[] = {gantry__text_dialect,         gantry__text_launch,
                                            gantry__text_work,            gantry__text_window,
-                                           gantry__text_window_lines,    gantry__text_opencl_cpu_tile,
-                                           gantry__text_opencl_cpu_conv};
+                                           gantry__text_window_lines,    gantry__text_opencl_cpu_types,
+                                           gantry__text_opencl_cpu_tile, gantry__text_opencl_cpu_conv};
 static const gantry_program_source_t source = {
     .struct_size = sizeof source,
     .kinds = GANTRY_PROGRAM_OPENCL_C,

@@ -218,7 +218,8 @@ static void make_plan(const gantry_op_call_t *call, const gantry__opencl_matmul_
 
 /* ---- the kernels ---- */
 
-static const char *const source_parts[] = {gantry__text_opencl_cpu_tile, gantry__text_opencl_cpu_matmul};
+static const char *const source_parts[] = {gantry__text_opencl_cpu_types, gantry__text_opencl_cpu_tile,
+                                           gantry__text_opencl_cpu_matmul};
 static const gantry_program_source_t source = {
     .struct_size = sizeof source,
     .kinds = GANTRY_PROGRAM_OPENCL_C,

@@ -4,6 +4,7 @@
 #ifndef GANTRY_OPENCL_TEXT_H
 #define GANTRY_OPENCL_TEXT_H
 
+extern const char gantry__text_opencl_cpu_types[];
 extern const char gantry__text_opencl_cpu_tile[];
 extern const char gantry__text_opencl_cpu_matmul[];
 extern const char gantry__text_opencl_cpu_conv[];

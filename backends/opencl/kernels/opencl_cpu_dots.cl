@@ -7,29 +7,8 @@
  *
  * The lanes are added pairwise at a block's end. One work-item is one core and owns a range of rows.
  *
- * Options: GANTRY_T_ID 1 (float32) or 2 (float64); GANTRY_LANES elements in a vector register; GANTRY_MR rows: 4 * MR
- * accumulators, 4 vectors of narrow and one of wide must fit in the registers. */
-#pragma OPENCL FP_CONTRACT OFF
-
-#define CAT_(a, b) a##b
-#define CAT(a, b) CAT_(a, b)
-
-#if GANTRY_T_ID == 2
-#pragma OPENCL EXTENSION cl_khr_fp64 : enable
-#define T double
-#else
-#define T float
-#endif
+ * Comes after opencl_cpu_types.cl. 4 * MR accumulators, 4 vectors of narrow and one of wide must fit in the registers. */
 #define LANES GANTRY_LANES
-#define V CAT(T, LANES)
-#define LOAD CAT(vload, GANTRY_LANES)
-#define MR GANTRY_MR
-
-#if MR == 4
-#define ROWS(X) X(0) X(1) X(2) X(3)
-#else
-#define ROWS(X) X(0) X(1)
-#endif
 
 /* As problem_t of opencl_cpu_dots.c. Strides are in elements. */
 typedef struct {

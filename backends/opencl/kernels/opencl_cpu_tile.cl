@@ -1,36 +1,9 @@
-/* What the products for processors share: the types, panels and how they are packed, and the tile of c that is kept in
+/* What the products for processors share: panels and how they are packed, and the tile of c that is kept in
  * registers: GANTRY_MR rows of GANTRY_VECTORS vectors, so that MR * VECTORS accumulators, VECTORS vectors of b and one
- * broadcast fit.
- *
- * Options: GANTRY_T_ID 1 (float32) or 2 (float64); GANTRY_LANES elements in a vector register; GANTRY_MR;
- * GANTRY_VECTORS. */
-#pragma OPENCL FP_CONTRACT OFF
-
-#define CAT_(a, b) a##b
-#define CAT(a, b) CAT_(a, b)
-
-#if GANTRY_T_ID == 2
-#pragma OPENCL EXTENSION cl_khr_fp64 : enable
-#define T double
-#else
-#define T float
-#endif
-#define V CAT(T, GANTRY_LANES)
+ * broadcast fit. Comes after opencl_cpu_types.cl; its option is GANTRY_VECTORS. */
 #define Q CAT(T, 4)
-#define LOAD CAT(vload, GANTRY_LANES)
 #define STORE CAT(vstore, GANTRY_LANES)
-#define MR GANTRY_MR
 #define NR (GANTRY_VECTORS * GANTRY_LANES)
-
-#if MR == 12
-#define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
-#elif MR == 6
-#define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5)
-#elif MR == 4
-#define ROWS(X) X(0) X(1) X(2) X(3)
-#elif MR == 2
-#define ROWS(X) X(0) X(1)
-#endif
 
 #if GANTRY_VECTORS == 4
 #define VECTORS(X, i) X(i, 0) X(i, 1) X(i, 2) X(i, 3)
