@@ -97,7 +97,8 @@ enum {
     GANTRY_DEVICE_HOST_BACKED = 1 << 1,      /* device memory is host memory: it counts against the machine's */
     GANTRY_DEVICE_HOST_ADDRESSABLE = 1 << 2, /* a region's number is a host address */
     GANTRY_DEVICE_LAZY_COMMIT = 1 << 3,      /* a region is backed only once touched */
-    GANTRY_DEVICE_SYNCHRONOUS = 1 << 4       /* work is done when the submitting slot returns; streams may run at the same time */
+    GANTRY_DEVICE_SYNCHRONOUS = 1 << 4,      /* work is done when the submitting slot returns; streams may run at the same time */
+    GANTRY_DEVICE_KEEPS_PROGRAMS = 1 << 5    /* the driver keeps on disk what it compiled, and a binary costs compiling again */
 };
 
 /* Kinds of program text a device accepts. */

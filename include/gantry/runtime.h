@@ -80,7 +80,8 @@ typedef struct gantry_runtime_options_t {
     gantry_choice_t memory_growth;     /* of every device; default on (TF_FORCE_GPU_ALLOW_GROWTH for GPUs, then GANTRY_MEMORY_GROWTH) */
     uint64_t memory_limit_bytes;       /* of every device, its parts together; 0: from the device (GANTRY_MEMORY_LIMIT, bytes or 512M, 2G, 50%) */
     int32_t intra_op_threads;          /* of the CPU backend; 0: one per usable core (GANTRY_CPU_THREADS) */
-    const char *kernel_cache;          /* folder of program binaries, "" none, NULL: GANTRY_KERNEL_CACHE, then the user's cache folder */
+    const char *kernel_cache;          /* folder of program binaries, "" none, NULL: GANTRY_KERNEL_CACHE, then the user's cache folder;
+                                          in that one PoCL's are not kept, which has a cache of its own */
     const char *const *extra;          /* any variable of docs/environment.md for this runtime alone: "NAME=VALUE" texts, NULL-terminated, or
                                           NULL; so are values per device given: "GANTRY_MEMORY_LIMIT=GPU:0=2G,*=1G" */
     double memory_fraction;            /* limit of every device as a part of its total, over 0 (from 1e-9) up to 1; 0: not set; beside

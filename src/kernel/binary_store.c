@@ -30,6 +30,7 @@ gantry_status_t gantry__binary_store_init(gantry__binary_store_t *store, const g
     *store = (gantry__binary_store_t){.heap = heap, .log = log};
     const char *wanted = option ? option : gantry__settings_get(settings, "GANTRY_KERNEL_CACHE", NULL);
     if (wanted && !*wanted) return GANTRY_OK;
+    store->is_named = wanted != NULL;
     store->folder = wanted ? gantry__heap_strdup(heap, wanted) : gantry__user_folder(heap, settings, "kernels");
     if (store->folder && gantry__directory_make(store->folder) != GANTRY_OK) {
         gantry__log(log, GANTRY_LEVEL_WARNING, "Program binaries are not kept: %s", gantry__message());

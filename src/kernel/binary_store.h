@@ -15,7 +15,8 @@
 typedef struct gantry__binary_store_t {
     const gantry__heap_t *heap;
     const gantry__log_t *log;
-    char *folder; /* NULL: no store */
+    char *folder;  /* NULL: no store */
+    bool is_named; /* by option or environment: not the default folder */
 } gantry__binary_store_t;
 
 /* option: the runtime option's folder, "" none, NULL: GANTRY_KERNEL_CACHE, then $XDG_CACHE_HOME or ~/.cache, gantry/kernels. */

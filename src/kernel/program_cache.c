@@ -72,9 +72,11 @@ static gantry__hash128_t store_key(const gantry__program_cache_t *cache, const g
     return hasher.state;
 }
 
-static bool has_binaries(const gantry__program_cache_t *cache) {
+/* A driver that keeps what it compiled is left to it, unless somebody asks for a folder by name. */
+static bool stores_binaries(const gantry__program_cache_t *cache) {
     const gantry_program_ops_t *ops = cache->backend->program;
-    return GANTRY_ABI_HAS(ops, load_binary) && ops->binary && ops->load_binary && cache->store->folder;
+    if (!cache->store->folder || !GANTRY_ABI_HAS(ops, load_binary) || !ops->binary || !ops->load_binary) return false;
+    return cache->store->is_named || !(cache->info->flags & GANTRY_DEVICE_KEEPS_PROGRAMS);
 }
 
 static gantry_backend_program_t *load_stored(gantry__program_cache_t *cache, const gantry_program_source_t *source,
@@ -112,7 +114,7 @@ static void store_binary(gantry__program_cache_t *cache, gantry_backend_program_
 static gantry_status_t build(gantry__program_cache_t *cache, const gantry_program_source_t *source, const char *options,
                              const char *name, gantry_backend_program_t **out_program) {
     gantry__hash128_t key = {0, 0};
-    bool stores = has_binaries(cache);
+    bool stores = stores_binaries(cache);
     if (stores) {
         key = store_key(cache, source, options);
         *out_program = load_stored(cache, source, key);
