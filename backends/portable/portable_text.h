@@ -33,6 +33,7 @@ extern const char gantry__text_philox[];
 extern const char gantry__text_work[];
 extern const char gantry__text_item[];
 extern const char gantry__text_indices[];
+extern const char gantry__text_fold_lanes[];
 
 /* families: one line each */
 extern const char gantry__text_elementwise[];
