@@ -121,6 +121,7 @@ static void close_instance(gantry_backend_instance_t *instance)
     if (instance->kernels != NULL) {
         host->reallocate(host->self, instance->kernels, instance->kernel_count * sizeof *instance->kernels, 0);
     }
+    pthread_mutex_destroy(&instance->lock);
     host->reallocate(host->self, instance, sizeof *instance, 0);
 }
 
@@ -240,6 +241,10 @@ static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_
                                 sizeof *instance);
     }
     memset(instance, 0, sizeof *instance);
+    if (pthread_mutex_init(&instance->lock, NULL) != 0) {
+        host->reallocate(host->self, instance, sizeof *instance, 0);
+        return gantry__cpu_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "No lock for the CPU backend");
+    }
     instance->host = host;
     gantry__cpu_machine_identity("", &instance->identity);
     instance->cores = gantry__cpu_machine_cores("", affinity_cores());
@@ -310,12 +315,19 @@ static uint32_t list_kernels(gantry_backend_instance_t *instance, uint32_t index
     return instance->kernel_count;
 }
 
+/* A text that was given out stays as it is: other threads may be reading it. */
 static const char *list_libraries(gantry_backend_instance_t *instance)
 {
-    snprintf(instance->libraries, sizeof instance->libraries, "%s; vector code: %s; %s",
-             gantry__cpu_pool_description(instance->pool), gantry__cpu_simd_name(instance->simd_level),
-             gantry__cpu_blas_library(instance->blas));
-    return instance->libraries;
+    char *text = instance->libraries[gantry__cpu_blas_is_open(instance->blas)];
+    const char *products = gantry__cpu_blas_library(instance->blas);
+
+    pthread_mutex_lock(&instance->lock);
+    if (text[0] == '\0') {
+        snprintf(text, sizeof instance->libraries[0], "%s; vector code: %s; %s",
+                 gantry__cpu_pool_description(instance->pool), gantry__cpu_simd_name(instance->simd_level), products);
+    }
+    pthread_mutex_unlock(&instance->lock);
+    return text;
 }
 
 static const gantry_backend_t table = {

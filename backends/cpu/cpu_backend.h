@@ -8,6 +8,7 @@
 #define GANTRY_CPU_BACKEND_H
 
 #include <gantry/backend_abi.h>
+#include <pthread.h>
 #include <stdint.h>
 
 #include "cpu/cpu_blas.h"
@@ -25,7 +26,8 @@ struct gantry_backend_instance_t {
     uint64_t total_bytes;
     gantry__cpu_identity_t identity;
     char platform_version[96];
-    char libraries[800];
+    pthread_mutex_t lock;   /* of libraries */
+    char libraries[2][800]; /* listed before and after libraries for products are opened; "": not written yet */
     const gantry_kernel_def_t **kernels; /* of all families */
     uint32_t kernel_count;
 };

@@ -369,9 +369,14 @@ static void open_all(gantry__cpu_blas_t *blas)
     describe_libraries(blas, blas->description, sizeof blas->description);
 }
 
+int gantry__cpu_blas_is_open(gantry__cpu_blas_t *blas)
+{
+    return atomic_load_explicit(&blas->is_open, memory_order_acquire);
+}
+
 int gantry__cpu_blas_choose(gantry__cpu_blas_t *blas, int64_t m, int64_t n, int64_t k)
 {
-    if (!atomic_load_explicit(&blas->is_open, memory_order_acquire)) {
+    if (!gantry__cpu_blas_is_open(blas)) {
         look_up(blas);
         pthread_mutex_lock(&blas->lock);
         if (!atomic_load_explicit(&blas->is_open, memory_order_relaxed)) {
@@ -390,7 +395,7 @@ const char *gantry__cpu_blas_library(gantry__cpu_blas_t *blas)
         "matrix products: oneDNN if found (GANTRY_CPU_MATMUL=onednn), opened on first need",
         "matrix products: OpenBLAS if found (GANTRY_CPU_MATMUL=openblas), opened on first need",
         "matrix products: own (GANTRY_CPU_MATMUL=own)"};
-    if (atomic_load_explicit(&blas->is_open, memory_order_acquire)) {
+    if (gantry__cpu_blas_is_open(blas)) {
         return blas->description;
     }
     look_up(blas);

@@ -36,6 +36,8 @@ void gantry__cpu_blas_release(gantry__cpu_blas_t *blas);
 
 /* Opens what option and records ask for, once; returns GANTRY_CPU_BLAS_... that serves a float32 product of that size. */
 int gantry__cpu_blas_choose(gantry__cpu_blas_t *blas, int64_t m, int64_t n, int64_t k);
+/* 1 once they are opened: the line below is the last one then. */
+int gantry__cpu_blas_is_open(gantry__cpu_blas_t *blas);
 /* One line for listings: what serves and why, or what will be tried. Opens no library: one costs milliseconds and
  * megabytes. Valid as long as blas. */
 const char *gantry__cpu_blas_library(gantry__cpu_blas_t *blas);

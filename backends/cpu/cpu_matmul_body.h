@@ -85,6 +85,7 @@ static __attribute__((noinline)) void MM_NAME(tile)(int64_t k, const MM_T *restr
 }
 
 static const MM_T MM_NAME(zeros)[GANTRY_PANEL_ZEROS];
+_Static_assert(MM_ROWS <= GANTRY_PANEL_PLACES, "a panel of places has a line for each row");
 
 /* The same, A's rows being lines of images. */
 static __attribute__((noinline)) void MM_NAME(lines_tile)(const MM_T *images, const gantry_piece_t *pieces,

@@ -32,6 +32,7 @@
 #define MOST_THREADS 1024
 #define WORTH_WAKING_NS 100000 /* to wake a thread costs its caller up to tens of microseconds, in virtual machines above all */
 #define FEW_UNITS 16 /* grains of 1 and not more of them: long ones, as stripes of a product */
+#define STACK_BYTES (2 << 20) /* of a worker: items keep some 100 KB there, and the default may be little more */
 #define LOOKS_BEFORE_SLEEP 4000 /* of a worker at the gate, and of a caller at who is inside: some 40 microseconds */
 
 #define OPEN (UINT64_C(1) << 16)
@@ -174,7 +175,7 @@ static void *work(void *argument)
 /* ---- starting and ending ---- */
 
 /* The program's signals are its own threads'. */
-static int start_worker(gantry__cpu_pool_t *pool, worker_t *worker, uint32_t run)
+static int start_worker(gantry__cpu_pool_t *pool, const pthread_attr_t *attributes, worker_t *worker, uint32_t run)
 {
     sigset_t all, before;
     int code;
@@ -182,7 +183,7 @@ static int start_worker(gantry__cpu_pool_t *pool, worker_t *worker, uint32_t run
     *worker = (worker_t){.pool = pool, .run = run};
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    code = pthread_create(&worker->thread, NULL, work, worker);
+    code = pthread_create(&worker->thread, attributes, work, worker);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (code == 0) {
         (void)pthread_setname_np(worker->thread, "gantry-cpu");
@@ -190,18 +191,34 @@ static int start_worker(gantry__cpu_pool_t *pool, worker_t *worker, uint32_t run
     return code == 0;
 }
 
+/* Returns how many of the workers, `wanted` of them, could be started. */
+static uint32_t start_workers(gantry__cpu_pool_t *pool, uint32_t wanted)
+{
+    pthread_attr_t attributes;
+    uint32_t started = 0;
+
+    if (pthread_attr_init(&attributes) != 0) {
+        return 0;
+    }
+    if (pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0) {
+        while (started < wanted && start_worker(pool, &attributes, &pool->workers[started], started + 1)) {
+            started++;
+        }
+    }
+    pthread_attr_destroy(&attributes);
+    return started;
+}
+
 /* By the first loop that needs them, whose caller has the pool. worker_count stays 0 where none could be started. */
 static void start(gantry__cpu_pool_t *pool)
 {
     const gantry_host_t *host = pool->host;
     const uint32_t wanted = pool->limit - 1;
-    uint32_t started = 0;
+    uint32_t started;
 
     pool->is_started = 1;
     pool->workers = host->reallocate(host->self, NULL, 0, wanted * sizeof *pool->workers);
-    while (pool->workers != NULL && started < wanted && start_worker(pool, &pool->workers[started], started + 1)) {
-        started++;
-    }
+    started = pool->workers != NULL ? start_workers(pool, wanted) : 0;
     pool->worker_count = started;
     if (started < wanted) {
         char text[128];

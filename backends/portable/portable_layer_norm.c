@@ -16,7 +16,7 @@ typedef struct norm_t {
 } norm_t;
 
 GANTRY_K_PROGRAM(source, "portable/layer_norm", gantry__text_math_float32, gantry__text_math_float64,
-                 gantry__text_layer_norm);
+                 gantry__text_fold_lanes, gantry__text_layer_norm);
 
 /* The bits of `value` as the ops between which a scalar would be added have it. */
 static uint64_t bits_of(int32_t dtype, double value) {

@@ -9,8 +9,8 @@
 #define LEAST_ROOM INT64_C(256)
 #define PLACE_GAP INT64_C(1088)
 
-GANTRY_K_ITEM_TEXTS(radix, GANTRY_RADIX_ITEMS, gantry__text_indices, gantry__text_sort_key, gantry__text_radix,
-                    gantry__text_top);
+GANTRY_K_ITEM_TEXTS(radix, GANTRY_RADIX_ITEMS, gantry__text_indices, gantry__text_sort_key,
+                    gantry__text_radix_pairs, gantry__text_radix, gantry__text_top);
 
 static int32_t run(gantry_op_call_t *call, gantry_k_item_launch_t *launch, uint32_t item, int64_t count,
                    int64_t grain) {

@@ -13,7 +13,7 @@
 #define GROUPS_PER_UNIT 16
 
 GANTRY_K_PROGRAM(softmax_source, "portable/softmax", gantry__text_half, gantry__text_math_float32,
-                 gantry__text_math_float64, gantry__text_softmax);
+                 gantry__text_math_float64, gantry__text_fold_lanes, gantry__text_softmax);
 
 /* lanes: of the form of rows in vectors; 1 for the others. */
 static int32_t find_kernel(gantry_op_call_t *call, const char *name, uint32_t lanes,

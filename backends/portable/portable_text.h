@@ -33,6 +33,7 @@ extern const char gantry__text_philox[];
 extern const char gantry__text_work[];
 extern const char gantry__text_item[];
 extern const char gantry__text_indices[];
+extern const char gantry__text_fold_lanes[];
 
 /* families: one line each */
 extern const char gantry__text_elementwise[];
@@ -62,6 +63,7 @@ extern const char gantry__text_space_batch[];
 extern const char gantry__text_draw[];
 extern const char gantry__text_sort_key[];
 extern const char gantry__text_sort[];
+extern const char gantry__text_radix_pairs[];
 extern const char gantry__text_radix[];
 extern const char gantry__text_top[];
 extern const char gantry__text_scatter[];

@@ -79,8 +79,6 @@ static void begin(eager_t *eager, gantry_scope_t *scope, const gantry__op_def_t 
     eager->copy_count = eager->owned_count = eager->made_count = eager->point_count = 0;
 }
 
-static inline void enter(const eager_t *eager, gantry__step_t step) { (void)gantry__profile_enter(eager->frame, step); }
-
 static void end(eager_t *eager) {
     for (uint32_t i = 0; i < eager->copy_count; ++i) gantry_tensor_release(eager->copies[i]);
     for (uint32_t i = 0; i < eager->owned_count; ++i)

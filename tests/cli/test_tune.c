@@ -177,6 +177,24 @@ static void a_card_has_clblast_searched_by_default(void **state) {
     expect_in_output("as it comes, n ");
 }
 
+/* By the stand-in for NVIDIA's driver: nothing of this backend is tuned. */
+static void a_device_that_has_nothing_to_tune_is_there_all_the_same(void **state) {
+    static const char driver[] = GANTRY_TEST_MODULES "/cuda/standin_libcuda.so";
+    static const char *const lines[][2] = {{"tune", "nothing to tune"},
+                                           {"tune --list", "0 records in"},
+                                           {"tune --reset", "0 records taken out"}};
+    (void)state;
+    if (!has_opencl || access(driver, R_OK) != 0) skip();
+    use_file("none");
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; ++i) {
+        int code = run("GANTRY_BACKEND_PATH=%s/cuda GANTRY_STAND_IN_CUDA='devices=1;memory=2G' GANTRY_CUDA_LIBRARY=%s "
+                       "$BIN/gantry %s --device cuda:0",
+                       GANTRY_TEST_MODULES, driver, lines[i][0]);
+        if (code != 0) fail_msg("exit %d\n%s", code, output);
+        expect_in_output(lines[i][1]);
+    }
+}
+
 /* ---- stopped half-way ---- */
 
 static void interrupt_leaves_a_sound_file_and_ends_soon(void **state) {
@@ -267,6 +285,7 @@ int main(void) {
         TEST(time_that_is_over_ends_it_with_what_is_known), TEST(busy_machine_is_told),
         TEST(list_and_reset_go_by_device_and_name),         TEST(opencl_blocks_are_measured_kept_and_used),
         TEST(clblast_is_searched_when_it_is_asked_for),     TEST(a_card_has_clblast_searched_by_default),
+        TEST(a_device_that_has_nothing_to_tune_is_there_all_the_same),
         TEST(interrupt_leaves_a_sound_file_and_ends_soon),  TEST(two_at_once_lose_nothing),
         TEST(file_that_cannot_be_written_is_told),          TEST(wrong_words_and_devices_are_refused),
     };

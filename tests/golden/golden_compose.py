@@ -314,19 +314,23 @@ def layer_norm_reference(inputs, attrs):
     return y.astype(F64).astype(inputs[0].dtype)
 
 
+def layer_norm_special_values(r, dtype, numpy_only):
+    one, half = (np.full(3, v).astype(dtype) for v in (1, 0.5))
+    near = {"tolerance": {**NEAR[dtype], "abs": 1e-3 if dtype in HALVES else 1e-5}, "tf_tolerance": HALF_STEPS.get(dtype)}
+    r.add(f"{dtype.name}_special", [special_rows(dtype), one, half], **near, numpy_only=numpy_only)
+    for k, row in enumerate(special_rows(dtype)[:3]):
+        # TensorFlow takes mean * scale from the offset, so that an infinite scale gives NaN
+        r.add(f"{dtype.name}_special_scale_{k}", [np.array([[1, 2, 4]]).astype(dtype), row, half], **near, numpy_only=numpy_only or k > 0)
+        r.add(f"{dtype.name}_special_offset_{k}", [np.array([[1, 2, 4]]).astype(dtype), one, row], **near, numpy_only=numpy_only)
+    zero = np.full(3, -0.0).astype(dtype)
+    r.add(f"{dtype.name}_denormal", [denormal_rows(dtype), zero, denormal_rows(dtype)[1]], tolerance={"ulp": 1}, numpy_only=True)
+    r.add(f"{dtype.name}_denormal_scale", [np.array([[1, 2, 4]]).astype(dtype), denormal_rows(dtype)[1], zero], tolerance={"ulp": 4},
+          numpy_only=True)
+
+
 def layer_norm_edges(r):
     for dtype in FLOATS + HALVES:
-        one, half = (np.full(3, v).astype(dtype) for v in (1, 0.5))
-        near = {"tolerance": {**NEAR[dtype], "abs": 1e-3 if dtype in HALVES else 1e-5}, "tf_tolerance": HALF_STEPS.get(dtype)}
-        r.add(f"{dtype.name}_special", [special_rows(dtype), one, half], **near)
-        for k, row in enumerate(special_rows(dtype)[:3]):
-            # TensorFlow takes mean * scale from the offset, so that an infinite scale gives NaN
-            r.add(f"{dtype.name}_special_scale_{k}", [np.array([[1, 2, 4]]).astype(dtype), row, half], **near, numpy_only=k > 0)
-            r.add(f"{dtype.name}_special_offset_{k}", [np.array([[1, 2, 4]]).astype(dtype), one, row], **near)
-        zero = np.full(3, -0.0).astype(dtype)
-        r.add(f"{dtype.name}_denormal", [denormal_rows(dtype), zero, denormal_rows(dtype)[1]], tolerance={"ulp": 1}, numpy_only=True)
-        r.add(f"{dtype.name}_denormal_scale", [np.array([[1, 2, 4]]).astype(dtype), denormal_rows(dtype)[1], zero], tolerance={"ulp": 4},
-              numpy_only=True)
+        layer_norm_special_values(r, dtype, numpy_only=False)
     x, one = random_values(F32, (2, 3), "layer"), np.ones(3, F32)
     r.our_error("axis_too_large", [x, one, one], {"axis": 2}, "2")
     r.our_error("axis_too_small", [x, one, one], {"axis": -3}, "-3")
@@ -367,16 +371,7 @@ def layer_norm_rows():
             r.add(f"{dtype.name}_{text(shape)}_{signed(axis)}",
                   [random_values(dtype, shape, "rows"), random_values(dtype, inner, "rows", 1), random_values(dtype, inner, "rows", 2)],
                   {"axis": axis, "epsilon": 0.01}, tolerance=close, numpy_only=True)
-        one, half = (np.full(3, v).astype(dtype) for v in (1, 0.5))
-        near = {"tolerance": {**NEAR[dtype], "abs": 1e-5}, "numpy_only": True}
-        r.add(f"{dtype.name}_special", [special_rows(dtype), one, half], **near)
-        for k, row in enumerate(special_rows(dtype)[:3]):
-            r.add(f"{dtype.name}_special_scale_{k}", [np.array([[1, 2, 4]]).astype(dtype), row, half], **near)
-            r.add(f"{dtype.name}_special_offset_{k}", [np.array([[1, 2, 4]]).astype(dtype), one, row], **near)
-        zero = np.full(3, -0.0).astype(dtype)
-        r.add(f"{dtype.name}_denormal", [denormal_rows(dtype), zero, denormal_rows(dtype)[1]], tolerance={"ulp": 1}, numpy_only=True)
-        r.add(f"{dtype.name}_denormal_scale", [np.array([[1, 2, 4]]).astype(dtype), denormal_rows(dtype)[1], zero], tolerance={"ulp": 4},
-              numpy_only=True)
+        layer_norm_special_values(r, dtype, numpy_only=True)
     x, one = random_values(F32, (2, 3), "rows"), np.ones(3, F32)
     r.our_error("axis_too_large", [x, one, one], {"axis": 2}, "2")
     r.our_error("scale_too_short", [x, one[:2], one], contains="scale")

@@ -236,6 +236,22 @@ static void options_lower_the_level_and_bound_threads(void **state)
     }
 }
 
+/* Another thread may be reading it. */
+static void line_of_libraries_stays_when_they_are_opened(void **state)
+{
+    opened_t *o = *state;
+    const char *before = o->table->libraries(o->instance), *after;
+    char copy[1024];
+    assert_true((size_t)snprintf(copy, sizeof copy, "%s", before) < sizeof copy);
+    assert_ptr_equal(o->table->libraries(o->instance), before);
+    assert_non_null(strstr(before, "opened on first need"));
+    gantry__cpu_blas_choose(o->instance->blas, 64, 64, 64);
+    after = o->table->libraries(o->instance);
+    assert_null(strstr(after, "opened on first need"));
+    assert_string_equal(before, copy);
+    assert_ptr_equal(o->table->libraries(o->instance), after);
+}
+
 static void options_that_mean_nothing_are_warned_about(void **state)
 {
     static const char *const bad[] = {"-1", "many", "3x", "1025"};
@@ -401,6 +417,7 @@ int main(void)
         cmocka_unit_test(open_without_memory_fails_and_frees_all),
         cmocka_unit_test(options_lower_the_level_and_bound_threads),
         cmocka_unit_test(options_that_mean_nothing_are_warned_about),
+        WITH_DEVICE(line_of_libraries_stays_when_they_are_opened),
         WITH_DEVICE(region_is_aligned_and_writable_to_its_end),
         WITH_DEVICE(region_is_backed_before_it_is_handed_out),
         WITH_DEVICE(region_larger_than_the_machine_is_resource_exhausted),

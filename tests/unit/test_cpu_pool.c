@@ -1,5 +1,6 @@
 /* The CPU backend's parallel loop: every index once, whoever calls it and however the threads are busy. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +12,34 @@
 
 #include "cpu_kernel_call.h"
 
-#include "cpu/cpu_pool.c" /* one test looks inside */
+/* What the pool asks of the system, which refuses it where a test says so. */
+typedef enum refusal_t { NONE, ATTRIBUTES, STACK, THREADS } refusal_t;
+
+static refusal_t refused;
+static int threads_before; /* refused ones */
+
+static int init_attributes(pthread_attr_t *attributes)
+{
+    return refused == ATTRIBUTES ? ENOMEM : pthread_attr_init(attributes);
+}
+
+static int set_stack(pthread_attr_t *attributes, size_t bytes)
+{
+    return refused == STACK ? EINVAL : pthread_attr_setstacksize(attributes, bytes);
+}
+
+static int create_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*fn)(void *), void *argument)
+{
+    return refused == THREADS && threads_before-- == 0 ? EAGAIN : pthread_create(thread, attributes, fn, argument);
+}
+
+#define pthread_attr_init init_attributes
+#define pthread_attr_setstacksize set_stack
+#define pthread_create create_thread
+#include "cpu/cpu_pool.c" /* some tests look inside */
+#undef pthread_attr_init
+#undef pthread_attr_setstacksize
+#undef pthread_create
 
 #define MOST 200000
 
@@ -229,6 +257,70 @@ static void pool_without_memory_for_threads_runs_on_one(void **state)
     cpu_call_close(&device);
 }
 
+static void keep_line(void *self, int32_t level, const char *text)
+{
+    cpu_call_t *owner = self;
+    assert_int_equal(level, GANTRY_LOG_WARNING);
+    snprintf(owner->message, sizeof owner->message, "%s", text);
+}
+
+static void pool_runs_on_the_threads_that_could_be_started(void **state)
+{
+    static const struct {
+        refusal_t refused;
+        int threads_before;
+        uint32_t workers;
+        const char *line;
+    } cases[] = {
+        {ATTRIBUTES, 0, 0, "only 0 of 2 threads could be started; loops run on 1"},
+        {STACK, 0, 0, "only 0 of 2 threads could be started; loops run on 1"},
+        {THREADS, 0, 0, "only 0 of 2 threads could be started; loops run on 1"},
+        {THREADS, 1, 1, "only 1 of 2 threads could be started; loops run on 2"},
+    };
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        cpu_call_t device;
+        cpu_call_open(&device, 0, 3);
+        device.host.log = keep_line;
+        memset(&marks, 0, sizeof marks);
+        marks.grain = 1;
+        refused = cases[c].refused;
+        threads_before = cases[c].threads_before;
+        gantry__cpu_parallel_for(&device.device, 1000, 1, mark, &marks);
+        refused = NONE;
+        assert_int_equal(device.device.pool->worker_count, cases[c].workers);
+        assert_string_equal(device.message, cases[c].line);
+        for (int64_t i = 0; i < 1000; i++) {
+            assert_int_equal(marks.seen[i], 1);
+        }
+        cpu_call_close(&device);
+    }
+}
+
+/* Where threads get little by default, as with some C libraries. */
+static void pool_threads_have_room_for_kernels_on_their_stacks(void **state)
+{
+    pthread_attr_t before, little, own;
+    size_t bytes;
+    cpu_call_t device;
+    (void)state;
+    assert_int_equal(pthread_getattr_default_np(&before), 0);
+    assert_int_equal(pthread_attr_init(&little), 0);
+    assert_int_equal(pthread_attr_setstacksize(&little, 131072), 0);
+    assert_int_equal(pthread_setattr_default_np(&little), 0);
+    cpu_call_open(&device, 0, 2);
+    gantry__cpu_parallel_for(&device.device, 2, 1, count_calls, &(atomic_int){0});
+    assert_int_equal(pthread_setattr_default_np(&before), 0);
+    assert_int_equal(device.device.pool->worker_count, 1);
+    assert_int_equal(pthread_getattr_np(device.device.pool->workers[0].thread, &own), 0);
+    assert_int_equal(pthread_attr_getstacksize(&own, &bytes), 0);
+    assert_in_range(bytes, STACK_BYTES / 2, STACK_BYTES * 2);
+    pthread_attr_destroy(&own);
+    pthread_attr_destroy(&little);
+    pthread_attr_destroy(&before);
+    cpu_call_close(&device);
+}
+
 /* Workers that sleep and are not woken stand for threads that the system does not run: the loop ends without them. */
 static void pool_loop_does_not_wait_for_threads_that_have_not_begun(void **state)
 {
@@ -268,6 +360,8 @@ int main(void)
         cmocka_unit_test(pool_description_tells_threads),
         cmocka_unit_test(pool_without_memory_is_resource_exhausted),
         cmocka_unit_test(pool_without_memory_for_threads_runs_on_one),
+        cmocka_unit_test(pool_runs_on_the_threads_that_could_be_started),
+        cmocka_unit_test(pool_threads_have_room_for_kernels_on_their_stacks),
         cmocka_unit_test(pool_loop_does_not_wait_for_threads_that_have_not_begun),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,6 +43,17 @@ static const gantry_tensor_t *make_large(gantry_scope_t *scope) {
     return make_f32(scope, LARGE, values);
 }
 
+/* A runtime with one GPU or none, and a scope on the device, both ended by close_with. */
+static gantry_scope_t *open_on(runtime_fixture_t *f, const char *device) {
+    runtime_fixture_open(f, strncmp(device, "GPU", 3) == 0 ? 1 : 0);
+    return runtime_fixture_scope(f, device);
+}
+
+static void close_with(runtime_fixture_t *f, gantry_scope_t *scope) {
+    expect_ended_well(scope);
+    runtime_fixture_close(f);
+}
+
 static void start(runtime_fixture_t *f, gantry_profile_mode_t mode) {
     assert_int_equal(gantry_profile_start(f->runtime, mode), GANTRY_OK);
 }
@@ -54,8 +65,7 @@ static void stop(runtime_fixture_t *f) { assert_int_equal(gantry_profile_stop(f-
 static void profile_never_started_is_refused(void **state) {
     (void)state;
     runtime_fixture_t f;
-    runtime_fixture_open(&f, 0);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    gantry_scope_t *scope = open_on(&f, "CPU:0");
     const gantry_tensor_t *x = F32(scope, 1, 2, 3, 4);
     EXPECT_F32(gantry_add(scope, x, x), 2, 4, 6, 8);
     gantry_profile_row_t row = {.struct_size = sizeof row};
@@ -65,8 +75,7 @@ static void profile_never_started_is_refused(void **state) {
                    GANTRY_FAILED_PRECONDITION, "gantry_profile_start");
     expect_failure(gantry_profile_stop(f.runtime), GANTRY_FAILED_PRECONDITION, "nothing is recorded");
     assert_int_equal(gantry_profile_row_count(f.runtime), 0);
-    expect_ended_well(scope);
-    runtime_fixture_close(&f);
+    close_with(&f, scope);
 }
 
 static void profile_bad_arguments_are_refused(void **state) {
@@ -93,8 +102,7 @@ static void profile_bad_arguments_are_refused(void **state) {
 static void cpu_ops_are_counted_as_they_ran(void **state) {
     (void)state;
     runtime_fixture_t f;
-    runtime_fixture_open(&f, 0);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    gantry_scope_t *scope = open_on(&f, "CPU:0");
     const gantry_tensor_t *before = make_large(scope);
     (void)gantry_add(scope, before, before); /* not recorded */
     start(&f, GANTRY_PROFILE_ON);
@@ -118,15 +126,13 @@ static void cpu_ops_are_counted_as_they_ran(void **state) {
     gantry_profile_row_t read = find_row(&f, "(read)", "", "/device:CPU:0");
     assert_int_equal(read.calls, 1);
     assert_int_equal(read.bytes_moved, sizeof got);
-    expect_ended_well(scope);
-    runtime_fixture_close(&f);
+    close_with(&f, scope);
 }
 
 static void small_tensors_on_the_cpu_take_no_memory(void **state) {
     (void)state;
     runtime_fixture_t f;
-    runtime_fixture_open(&f, 0);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    gantry_scope_t *scope = open_on(&f, "CPU:0");
     const gantry_tensor_t *x = F32(scope, 1, 2, 3, 4);
     start(&f, GANTRY_PROFILE_ON);
     for (int i = 0; i < 10; ++i) (void)gantry_add(scope, x, x);
@@ -134,8 +140,7 @@ static void small_tensors_on_the_cpu_take_no_memory(void **state) {
     assert_int_equal(add.calls, 10);
     assert_int_equal(add.allocations, 0);
     assert_int_equal(add.argument_bytes, 10 * 3 * 16);
-    expect_ended_well(scope);
-    runtime_fixture_close(&f);
+    close_with(&f, scope);
 }
 
 static void rows_and_steps_add_up_to_the_sum(void **state) {
@@ -171,8 +176,7 @@ static void rows_and_steps_add_up_to_the_sum(void **state) {
 static void parts_of_composed_ops_have_rows_of_their_own(void **state) {
     (void)state;
     runtime_fixture_t f;
-    runtime_fixture_open(&f, 0);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    gantry_scope_t *scope = open_on(&f, "CPU:0");
     const float values[] = {1, 2, 3, 4};
     const gantry_tensor_t *x = make_f32(scope, 4, values), *ones = F32(scope, 1, 1, 1, 1);
     start(&f, GANTRY_PROFILE_ON);
@@ -188,8 +192,7 @@ static void parts_of_composed_ops_have_rows_of_their_own(void **state) {
     assert_int_equal(mean.calls, 2);
     assert_true(part.calls >= 1);
     assert_int_equal(alone.calls, 1);
-    expect_ended_well(scope);
-    runtime_fixture_close(&f);
+    close_with(&f, scope);
 }
 
 static void copies_between_devices_are_counted_once(void **state) {
@@ -216,8 +219,7 @@ static void kernels_of_a_gpu_show_when_they_are_waited_for(void **state) {
     (void)state;
     for (int mode = GANTRY_PROFILE_ON; mode <= GANTRY_PROFILE_WAIT; ++mode) {
         runtime_fixture_t f;
-        runtime_fixture_open(&f, 1);
-        gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+        gantry_scope_t *scope = open_on(&f, "GPU:0");
         const gantry_tensor_t *x = make_large(scope);
         start(&f, (gantry_profile_mode_t)mode);
         assert_int_equal(gantry_tensor_wait(gantry_add(scope, x, x)), GANTRY_OK);
@@ -226,44 +228,38 @@ static void kernels_of_a_gpu_show_when_they_are_waited_for(void **state) {
         assert_true(add.launches >= 1 && add.launch_ns > 0);
         assert_int_equal(add.kernel_ns > 0, mode == GANTRY_PROFILE_WAIT);
         assert_int_equal(add.allocations, 1);
-        expect_ended_well(scope);
-        runtime_fixture_close(&f);
+        close_with(&f, scope);
     }
 }
 
 static void memory_from_the_driver_is_told_from_the_pools(void **state) {
     (void)state;
     runtime_fixture_t f;
-    runtime_fixture_open(&f, 1);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    gantry_scope_t *scope = open_on(&f, "GPU:0");
     start(&f, GANTRY_PROFILE_ON);
     for (int i = 0; i < 3; ++i) (void)make_large(scope);
     gantry_profile_row_t constant = find_row(&f, "Const", "", "/device:GPU:0");
     assert_int_equal(constant.allocations, 3);
     assert_int_equal(constant.driver_allocations, 1);
     assert_true(constant.allocation_ns > 0);
-    expect_ended_well(scope);
-    runtime_fixture_close(&f);
+    close_with(&f, scope);
 }
 
 static void failed_calls_count(void **state) {
     (void)state;
     runtime_fixture_t f;
-    runtime_fixture_open(&f, 0);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    gantry_scope_t *scope = open_on(&f, "CPU:0");
     start(&f, GANTRY_PROFILE_ON);
     assert_null(gantry_add(scope, F32(scope, 1, 2), F32(scope, 1, 2, 3)));
     assert_int_equal(find_row(&f, "Add", "", "").calls, 1);
     gantry_scope_clear(scope);
-    expect_ended_well(scope);
-    runtime_fixture_close(&f);
+    close_with(&f, scope);
 }
 
 static void starting_again_forgets(void **state) {
     (void)state;
     runtime_fixture_t f;
-    runtime_fixture_open(&f, 0);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    gantry_scope_t *scope = open_on(&f, "CPU:0");
     const gantry_tensor_t *x = F32(scope, 1, 2);
     start(&f, GANTRY_PROFILE_ON);
     (void)gantry_add(scope, x, x);
@@ -274,15 +270,13 @@ static void starting_again_forgets(void **state) {
     stop(&f);
     uint64_t elapsed = read_row(&f, GANTRY_PROFILE_TOTAL).elapsed_ns;
     assert_int_equal(read_row(&f, GANTRY_PROFILE_TOTAL).elapsed_ns, elapsed);
-    expect_ended_well(scope);
-    runtime_fixture_close(&f);
+    close_with(&f, scope);
 }
 
 static void variables_have_rows_and_their_sums_too(void **state) {
     (void)state;
     runtime_fixture_t f;
-    runtime_fixture_open(&f, 0);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    gantry_scope_t *scope = open_on(&f, "CPU:0");
     const gantry_tensor_t *x = F32(scope, 1, 2);
     start(&f, GANTRY_PROFILE_ON);
     gantry_variable_t *v = gantry_variable_create(scope, x, "v");
@@ -294,8 +288,7 @@ static void variables_have_rows_and_their_sums_too(void **state) {
     for (size_t i = 0; i < sizeof once / sizeof once[0]; ++i)
         assert_int_equal(find_row(&f, once[i], "", NULL).calls, 1);
     gantry_variable_release(v);
-    expect_ended_well(scope);
-    runtime_fixture_close(&f);
+    close_with(&f, scope);
 }
 
 /* ---- settings ---- */
@@ -329,8 +322,7 @@ static void the_environment_and_the_option_start_it(void **state) {
 static void formats_tell_rows_and_their_length(void **state) {
     (void)state;
     runtime_fixture_t f;
-    runtime_fixture_open(&f, 0);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    gantry_scope_t *scope = open_on(&f, "CPU:0");
     const gantry_tensor_t *x = F32(scope, 1, 2, 3, 4);
     start(&f, GANTRY_PROFILE_ON);
     (void)gantry_var(scope, x, NULL);
@@ -350,8 +342,7 @@ static void formats_tell_rows_and_their_length(void **state) {
     assert_int_equal(strlen(text), needed);
     assert_non_null(
         strstr(text, "{\"op\":\"Mean\",\"part_of\":\"Var\",\"device\":\"/device:CPU:0\",\"calls\":2,"));
-    expect_ended_well(scope);
-    runtime_fixture_close(&f);
+    close_with(&f, scope);
 }
 
 /* ---- threads ---- */
@@ -393,8 +384,7 @@ static void threads_are_added_up(void **state) {
 static void rows_without_memory_are_added_to_others(void **state) {
     (void)state;
     runtime_fixture_t f;
-    runtime_fixture_open(&f, 0);
-    gantry_scope_t *scope = runtime_fixture_scope(&f, "CPU:0");
+    gantry_scope_t *scope = open_on(&f, "CPU:0");
     const gantry_tensor_t *x = F32(scope, 1, 2);
     gantry_tensor_drop(scope, gantry_add(scope, x, x)); /* what the op itself takes is there */
     start(&f, GANTRY_PROFILE_ON);
@@ -403,8 +393,7 @@ static void rows_without_memory_are_added_to_others(void **state) {
     f.heap.inner.fail_at = -1;
     assert_int_equal(find_row(&f, "(others)", "", "").calls, 2);
     assert_int_equal(read_row(&f, GANTRY_PROFILE_TOTAL).calls, 2);
-    expect_ended_well(scope);
-    runtime_fixture_close(&f);
+    close_with(&f, scope);
 }
 
 int main(void) {

@@ -132,17 +132,15 @@ static bool is_known(gantry_runtime_t *runtime, const task_t *tasks, size_t coun
     return false;
 }
 
-/* The device that is asked for, NULL for all; sets out_found when it is there. */
-static size_t list_tasks(gantry_runtime_t *runtime, const options_t *options, task_t *tasks, bool *out_found) {
-    const gantry_physical_device_t *views[32];
+/* Of the device that is asked for, or of all. */
+static size_t list_tasks(gantry_runtime_t *runtime, const options_t *options, task_t *tasks) {
+    const gantry_physical_device_t *views[TUNE_MOST_VIEWS];
     size_t views_count = 0, count = 0;
-    *out_found = !options->device;
-    if (gantry_list_device_views(runtime, 32, views, &views_count) != GANTRY_OK) return 0;
-    for (size_t i = 0; i < views_count && i < 32; ++i) {
+    if (gantry_list_device_views(runtime, TUNE_MOST_VIEWS, views, &views_count) != GANTRY_OK) return 0;
+    for (size_t i = 0; i < views_count && i < TUNE_MOST_VIEWS; ++i) {
         gantry_device_details_t details = {.struct_size = sizeof details};
         if (gantry_get_device_details(runtime, views[i], &details) != GANTRY_OK) continue;
         if (options->device && strcmp(details.alias, options->device) != 0) continue;
-        *out_found = true;
         if (is_known(runtime, tasks, count, views[i])) continue;
         for (size_t k = 0; k < sizeof kinds / sizeof kinds[0] && count < MOST_TASKS; ++k) {
             if (fits(options, &details, k)) tasks[count++] = (task_t){views[i], details, kinds[k].run};
@@ -151,23 +149,15 @@ static size_t list_tasks(gantry_runtime_t *runtime, const options_t *options, ta
     return count;
 }
 
-static int refuse_device(const options_t *options) {
-    (void)fprintf(stderr, "gantry: there is no device %s; `gantry devices` lists names like cpu:0 and opencl:0\n",
-                  options->device);
-    return 1;
-}
-
 /* ---- tuning ---- */
 
 static int tune_all(gantry_runtime_t *runtime, const options_t *options) {
     task_t tasks[MOST_TASKS];
-    bool is_found;
     tune_t tune = {.runtime = runtime, .only = options->what, .is_dry = options->is_dry};
-    const size_t count = list_tasks(runtime, options, tasks, &is_found);
+    const size_t count = list_tasks(runtime, options, tasks);
     const uint64_t end = tune_now_ns() + (uint64_t)(options->seconds * 1e9);
     const char *path = NULL;
     tune_machine_t machine;
-    if (!is_found) return refuse_device(options);
     tune_machine_begin(&machine);
     if (!options->is_dry && gantry_get_tuning_file(runtime, &path) != GANTRY_OK) {
         (void)fprintf(stderr, "gantry: %s\n", gantry_last_message());
@@ -212,15 +202,11 @@ static bool print_record(void *user, const gantry_tuning_record_t *record) {
     return true;
 }
 
-static int list_or_reset(gantry_runtime_t *runtime, const options_t *options) {
-    task_t tasks[MOST_TASKS];
-    bool is_found;
+/* device NULL: of all. */
+static int list_or_reset(gantry_runtime_t *runtime, const options_t *options, const gantry_physical_device_t *device) {
     listing_t listing = {.options = options};
-    const options_t by_device = {.device = options->device};
     const char *path = NULL;
-    size_t removed = 0, count = list_tasks(runtime, &by_device, tasks, &is_found);
-    const gantry_physical_device_t *device = options->device && count > 0 ? tasks[0].device : NULL;
-    if (!is_found || (options->device && !device)) return refuse_device(options);
+    size_t removed = 0;
     gantry_status_t status = gantry_get_tuning_file(runtime, &path);
     if (device && status == GANTRY_OK)
         status = gantry_get_tuning_name(runtime, device, sizeof listing.name, listing.name);
@@ -238,6 +224,16 @@ static int list_or_reset(gantry_runtime_t *runtime, const options_t *options) {
 }
 
 /* ---- the command ---- */
+
+static int run(gantry_runtime_t *runtime, const options_t *options) {
+    const gantry_physical_device_t *device = options->device ? tune_find_device(runtime, options->device) : NULL;
+    if (options->device && !device) {
+        (void)fprintf(stderr, "gantry: there is no device %s; `gantry devices` lists names like cpu:0 and opencl:0\n",
+                      options->device);
+        return 1;
+    }
+    return options->lists || options->resets ? list_or_reset(runtime, options, device) : tune_all(runtime, options);
+}
 
 static void log_to_stderr(void *user, gantry_log_level_t level, const char *text) {
     (void)user;
@@ -262,7 +258,7 @@ int gantry_tool_tune(int count, char **words, const char **out_refused) {
     struct sigaction action = {.sa_handler = on_interrupt};
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
-    int code = options.lists || options.resets ? list_or_reset(runtime, &options) : tune_all(runtime, &options);
+    int code = run(runtime, &options);
     gantry_runtime_release(runtime);
     return code;
 }

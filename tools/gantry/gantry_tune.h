@@ -49,6 +49,13 @@ void tune_machine_begin(tune_machine_t *self);
 /* Which part of all cores' time other processes had since then; 0 when it is not known. */
 double tune_machine_others(const tune_machine_t *self);
 
+/* ---- devices ---- */
+
+#define TUNE_MOST_VIEWS 64
+
+/* The device of that name ("cpu:0"), or NULL. */
+const gantry_physical_device_t *tune_find_device(gantry_runtime_t *runtime, const char *alias);
+
 /* ---- one setting, tried by a runtime of its own ---- */
 
 typedef struct tune_try_t {

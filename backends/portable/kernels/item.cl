@@ -19,7 +19,8 @@
  *
  * GANTRY_ITEMS_<inputs>_<outputs>(name, element types..., parameters): spans are read, or written (and read). The form
  * with an F has a fault slot after the parameters (fault, last but i); GANTRY_ITEM_FAULT writes it. An item may write
- * what no other item of the launch touches, and reads nothing that another writes.
+ * what no other item of the launch touches, and reads nothing that another writes. GANTRY_NO_ITEM(name) stands for an
+ * item that is never launched for the type.
  *
  * Work-groups and local memory are out of reach on purpose: what has to be shared between items goes through a second
  * launch. A family where that costs too much has kernels of its own. */
@@ -59,6 +60,7 @@
         }                                                                                        \
     }
 
+#define GANTRY_NO_ITEM(name)
 #define GANTRY_ITEMS_0_1(name, A, P) \
     GANTRY_KERNEL name(GANTRY_SPAN_OUT(a), const P p) \
         GANTRY_ITEM_LOOP(name##_item(GANTRY_OUT(A, a), &p, i))
@@ -125,6 +127,14 @@
         for (int64_t i = begin; i < end; i++) {                                                                   \
             GANTRY_ITEM_FN(name)(__VA_ARGS__, i);                                                                 \
         }                                                                                                         \
+    }
+#define GANTRY_NO_ITEM(name)                                                                                      \
+    static void GANTRY_RANGE_FN(name)(void *const *spans, const void *parameters, int64_t begin, int64_t end)     \
+    {                                                                                                             \
+        (void)spans;                                                                                              \
+        (void)parameters;                                                                                         \
+        (void)begin;                                                                                              \
+        (void)end;                                                                                                \
     }
 #define GANTRY_ITEMS_0_1(name, A, P) GANTRY_ITEM_RANGE(name, P, (A *)spans[0], p)
 #define GANTRY_ITEMS_0_2(name, A, B, P) GANTRY_ITEM_RANGE(name, P, (A *)spans[0], (B *)spans[1], p)

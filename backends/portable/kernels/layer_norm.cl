@@ -121,17 +121,7 @@ GANTRY_FN T row_sum(GANTRY_GLOBAL const T *x, int length, T mean, int is_squared
     GANTRY_UNROLLED for (int q = 0; q < VECTORS; q++) {
         sums[q] = LINE_LOAD(q, lanes);
     }
-    GANTRY_UNROLLED for (int apart = VECTORS / 2; apart > 0; apart /= 2) {
-        GANTRY_UNROLLED for (int q = 0; q < apart; q++) {
-            sums[q] = sums[q] + sums[q + apart];
-        }
-    }
-    LINE_STORE(sums[0], 0, lanes);
-    for (int apart = WIDTH / 2; apart > 0; apart /= 2) {
-        for (int k = 0; k < apart; k++) {
-            lanes[k] = lanes[k] + lanes[k + apart];
-        }
-    }
+    GANTRY_FOLD_LANES(GANTRY_FOLD_ADD, LINE_STORE, sums, VECTORS, WIDTH, lanes)
     return lanes[0];
 }
 

@@ -1,5 +1,5 @@
 /* Stable sorting of rows on processors, by digits of keys (sort_key.cl); by element size. Items are few and long, one
- * or some for a thread; each works in its own share of one scratch.
+ * or some for a thread; each works in its own share of one scratch. Comes after radix_pairs.cl, which sorts keys.
  *
  *     radix_rows     many rows: an item sorts one
  *
@@ -11,8 +11,7 @@
  *     radix_spread   a part's keys to their buckets, behind those of the parts before it
  *     radix_finish   an item sorts its share of the buckets, from the lowest of the other digits on
  *
- * A bucket most often fits in a cache, where a pass costs the same for 2^8 as for 2^11 digits. Bits that are alike in
- * all keys of a bucket cost nothing. Some few keys are sorted by counting for each the keys that come before it.
+ * A bucket most often fits in a cache.
  *
  * Where only sorted elements are wanted there are no positions: a key says which element it was, but for the sign of a
  * zero and the bits of a NaN. Where these occur, radix_restore writes zeros and NaNs as they follow each other in the
@@ -20,11 +19,7 @@
 #ifndef GANTRY_RADIX_PARAMETERS
 #define GANTRY_RADIX_PARAMETERS
 
-#define GANTRY_RADIX_MOST 2048 /* digits of a pass */
-#define GANTRY_RADIX_NARROW 5  /* bits of a digit: counters wait for themselves where they are few */
 #define GANTRY_RADIX_FIRST 500 /* first digits at most */
-#define GANTRY_RADIX_FEW 64       /* keys that are not sorted by digits */
-#define GANTRY_RADIX_MANY 4096    /* keys that do not fit in the nearest cache */
 
 /* Rows of length elements, which lie inner elements apart; each in parts. Places are those in the scratch, in bytes. */
 typedef struct gantry_radix_t {
@@ -46,226 +41,6 @@ typedef struct gantry_radix_t {
 #define K GANTRY_KEY_OF_T
 #define GANTRY_RADIX_KEYS(which) ((GANTRY_GLOBAL K *)(scratch + p->keys[which]))
 #define GANTRY_RADIX_POSITIONS(which) ((GANTRY_GLOBAL int *)(scratch + p->positions[which]))
-
-/* ---- keys in memory ---- */
-
-/* Keys and, unless NULL, their positions. */
-typedef struct GANTRY_ITEM_FN(radix_pairs) {
-    GANTRY_GLOBAL K *keys;
-    GANTRY_GLOBAL int *positions;
-} GANTRY_ITEM_FN(radix_pairs);
-
-GANTRY_ITEM GANTRY_ITEM_FN(radix_pairs)
-    GANTRY_ITEM_FN(radix_from)(const GANTRY_ITEM_FN(radix_pairs) pairs, const GANTRY_LONG first)
-{
-    GANTRY_ITEM_FN(radix_pairs) out = pairs;
-
-    out.keys += first;
-    if (out.positions != 0) {
-        out.positions += first;
-    }
-    return out;
-}
-
-/* Each key goes behind those that come before it; `most`, a literal, is the count or more. */
-GANTRY_ITEM void GANTRY_ITEM_FN(radix_rank)(const GANTRY_ITEM_FN(radix_pairs) pairs, const int count, const int most)
-{
-    K key[GANTRY_RADIX_FEW];
-    uint rank[GANTRY_RADIX_FEW];
-    int place[GANTRY_RADIX_FEW];
-
-    for (int e = 0; e < most; e++) {
-        key[e] = e < count ? pairs.keys[e] : ~(K)0;
-    }
-    for (int e = 0; e < count; e++) {
-        const K own = key[e];
-        K before = 0;
-
-        for (int other = 0; other < most; other++) {
-            before += (K)((key[other] < own) | ((key[other] == own) & (other < e)));
-        }
-        rank[e] = (uint)before;
-    }
-    for (int e = 0; e < count; e++) {
-        pairs.keys[rank[e]] = key[e];
-    }
-    if (pairs.positions != 0) {
-        for (int e = 0; e < count; e++) {
-            place[e] = pairs.positions[e];
-        }
-        for (int e = 0; e < count; e++) {
-            pairs.positions[rank[e]] = place[e];
-        }
-    }
-}
-
-/* How keys become `limit` digits that are in the keys' order: ((key - least) >> shift) * scale, the upper 32 bits. The
- * limit is no power of two: evenly spread keys would have their digits begin at distances that caches take badly. */
-typedef struct GANTRY_ITEM_FN(radix_digits) {
-    K least;
-    int shift;
-    ulong scale;
-} GANTRY_ITEM_FN(radix_digits);
-
-GANTRY_ITEM uint GANTRY_ITEM_FN(radix_digit)(const K key, const GANTRY_ITEM_FN(radix_digits) digits)
-{
-    return (uint)(((ulong)((K)(key - digits.least) >> digits.shift) * digits.scale) >> 32);
-}
-
-GANTRY_ITEM GANTRY_ITEM_FN(radix_digits)
-    GANTRY_ITEM_FN(radix_digits_up_to)(const K least, const K most, const uint limit)
-{
-    ulong range = most - least;
-    GANTRY_ITEM_FN(radix_digits) out;
-
-    out.least = least;
-    out.shift = 0;
-    while (range >> 32 != 0) {
-        range >>= 1;
-        out.shift++;
-    }
-    out.scale = range < limit ? (ulong)1 << 32 : ((ulong)limit << 32) / (range + 1);
-    return out;
-}
-
-/* Are keys of the same digit alike? */
-GANTRY_ITEM int GANTRY_ITEM_FN(radix_is_all)(const GANTRY_ITEM_FN(radix_digits) digits)
-{
-    return digits.shift == 0 && digits.scale >> 32 != 0;
-}
-
-/* Puts the keys in the order of a digit, ((key - least) >> shift) & mask. Returns 0, and has done nothing, where all
- * have the same. */
-GANTRY_ITEM int GANTRY_ITEM_FN(radix_pass)(const GANTRY_ITEM_FN(radix_pairs) from,
-                                           const GANTRY_ITEM_FN(radix_pairs) to, const GANTRY_LONG count,
-                                           const K least, const int shift, const uint mask)
-{
-    uint at[GANTRY_RADIX_MOST], before = 0;
-
-    for (uint d = 0; d <= mask; d++) {
-        at[d] = 0;
-    }
-    for (GANTRY_LONG e = 0; e < count; e++) {
-        at[(uint)((from.keys[e] - least) >> shift) & mask]++;
-    }
-    if (at[(uint)((from.keys[0] - least) >> shift) & mask] == (uint)count) {
-        return 0;
-    }
-    for (uint d = 0; d <= mask; d++) {
-        const uint some = at[d];
-
-        at[d] = before;
-        before += some;
-    }
-    if (from.positions == 0) {
-        for (GANTRY_LONG e = 0; e < count; e++) {
-            const K key = from.keys[e];
-
-            to.keys[at[(uint)((key - least) >> shift) & mask]++] = key;
-        }
-        return 1;
-    }
-    for (GANTRY_LONG e = 0; e < count; e++) {
-        const K key = from.keys[e];
-        const uint place = at[(uint)((key - least) >> shift) & mask]++;
-
-        to.keys[place] = key;
-        to.positions[place] = from.positions[e];
-    }
-    return 1;
-}
-
-/* Whether keys, two at least, are in order; if not, the least, the largest, and the bits in which they differ. */
-GANTRY_ITEM int GANTRY_ITEM_FN(radix_is_sorted)(GANTRY_GLOBAL const K *keys, const GANTRY_LONG count, K *out_least,
-                                                K *out_most, K *out_differ)
-{
-    K least = keys[count - 1], most = least, differ = 0, falls = 0;
-
-    for (GANTRY_LONG e = 0; e + 1 < count; e++) {
-        const K key = keys[e], next = keys[e + 1];
-
-        least = key < least ? key : least;
-        most = key > most ? key : most;
-        differ |= key ^ next;
-        falls |= (K)(next < key);
-    }
-    *out_least = least;
-    *out_most = most;
-    *out_differ = differ;
-    return !falls;
-}
-
-/* Sorts by digits from the lowest on; differ: the bits in which keys differ. Returns whether the result lies in other.
- * The first digit is what the others, which are wide, leave. Were they narrow, keys in even steps would make streams to
- * few places that lie some 2^k apart, which caches take badly. */
-GANTRY_ITEM int GANTRY_ITEM_FN(radix_passes)(const GANTRY_ITEM_FN(radix_pairs) pairs,
-                                             const GANTRY_ITEM_FN(radix_pairs) other, const GANTRY_LONG count,
-                                             const K least, const K most, const K differ)
-{
-    const int width = count < GANTRY_RADIX_MANY ? 8 : 11;
-    int is_other = 0, shift = 0, end = 0, bits;
-
-    while (((differ >> shift) & 1) == 0) {
-        shift++;
-    }
-    while (end < 8 * (int)sizeof(K) && ((most - least) >> end) != 0) {
-        end++;
-    }
-    bits = (end - shift - 1) % width + 1;
-    if (bits < GANTRY_RADIX_NARROW && end - shift > width) {
-        bits = GANTRY_RADIX_NARROW;
-    }
-    for (; shift < end; shift += bits, bits = end - shift < width ? end - shift : width) {
-        is_other ^= GANTRY_ITEM_FN(radix_pass)(is_other ? other : pairs, is_other ? pairs : other, count, least, shift,
-                                               (1u << bits) - 1);
-    }
-    return is_other;
-}
-
-/* Sorts; `other` is as much room. Returns whether the result lies there. */
-GANTRY_ITEM int GANTRY_ITEM_FN(radix_sort)(const GANTRY_ITEM_FN(radix_pairs) pairs,
-                                           const GANTRY_ITEM_FN(radix_pairs) other, const GANTRY_LONG count)
-{
-    K least, most, differ;
-
-    if (count <= GANTRY_RADIX_FEW / 4) {
-        GANTRY_ITEM_FN(radix_rank)(pairs, (int)count, GANTRY_RADIX_FEW / 4);
-        return 0;
-    }
-    if (count <= GANTRY_RADIX_FEW) {
-        GANTRY_ITEM_FN(radix_rank)(pairs, (int)count, GANTRY_RADIX_FEW);
-        return 0;
-    }
-    return GANTRY_ITEM_FN(radix_is_sorted)(pairs.keys, count, &least, &most, &differ)
-               ? 0
-               : GANTRY_ITEM_FN(radix_passes)(pairs, other, count, least, most, differ);
-}
-
-GANTRY_ITEM void GANTRY_ITEM_FN(radix_copy)(const GANTRY_ITEM_FN(radix_pairs) from,
-                                            const GANTRY_ITEM_FN(radix_pairs) to, const GANTRY_LONG count)
-{
-    for (GANTRY_LONG e = 0; e < count; e++) {
-        to.keys[e] = from.keys[e];
-    }
-    for (GANTRY_LONG e = 0; from.positions != 0 && e < count; e++) {
-        to.positions[e] = from.positions[e];
-    }
-}
-
-/* Sorts, and leaves the result where the keys were. */
-GANTRY_ITEM void GANTRY_ITEM_FN(radix_sort_here)(const GANTRY_ITEM_FN(radix_pairs) pairs,
-                                                 const GANTRY_ITEM_FN(radix_pairs) other, const GANTRY_LONG count)
-{
-    if (!GANTRY_ITEM_FN(radix_sort)(pairs, other, count)) {
-        return;
-    }
-    for (GANTRY_LONG e = 0; e < count; e++) {
-        pairs.keys[e] = other.keys[e];
-    }
-    for (GANTRY_LONG e = 0; pairs.positions != 0 && e < count; e++) {
-        pairs.positions[e] = other.positions[e];
-    }
-}
 
 /* ---- elements ---- */
 
@@ -404,6 +179,53 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_rows)(GANTRY_GLOBAL const T *x, GANTRY_GLO
 GANTRY_ITEMS_1_2(radix_rows, T, uchar, T, gantry_radix_t)
 
 /* ---- rows in parts ---- */
+
+/* How keys become `limit` digits that are in the keys' order: ((key - least) >> shift) * scale, the upper 32 bits. The
+ * limit is no power of two: evenly spread keys would have their digits begin at distances that caches take badly. */
+typedef struct GANTRY_ITEM_FN(radix_digits) {
+    K least;
+    int shift;
+    ulong scale;
+} GANTRY_ITEM_FN(radix_digits);
+
+GANTRY_ITEM uint GANTRY_ITEM_FN(radix_digit)(const K key, const GANTRY_ITEM_FN(radix_digits) digits)
+{
+    return (uint)(((ulong)((K)(key - digits.least) >> digits.shift) * digits.scale) >> 32);
+}
+
+GANTRY_ITEM GANTRY_ITEM_FN(radix_digits)
+    GANTRY_ITEM_FN(radix_digits_up_to)(const K least, const K most, const uint limit)
+{
+    ulong range = most - least;
+    GANTRY_ITEM_FN(radix_digits) out;
+
+    out.least = least;
+    out.shift = 0;
+    while (range >> 32 != 0) {
+        range >>= 1;
+        out.shift++;
+    }
+    out.scale = range < limit ? (ulong)1 << 32 : ((ulong)limit << 32) / (range + 1);
+    return out;
+}
+
+/* Are keys of the same digit alike? */
+GANTRY_ITEM int GANTRY_ITEM_FN(radix_is_all)(const GANTRY_ITEM_FN(radix_digits) digits)
+{
+    return digits.shift == 0 && digits.scale >> 32 != 0;
+}
+
+GANTRY_ITEM GANTRY_ITEM_FN(radix_pairs)
+    GANTRY_ITEM_FN(radix_from)(const GANTRY_ITEM_FN(radix_pairs) pairs, const GANTRY_LONG first)
+{
+    GANTRY_ITEM_FN(radix_pairs) out = pairs;
+
+    out.keys += first;
+    if (out.positions != 0) {
+        out.positions += first;
+    }
+    return out;
+}
 
 /* Item i is a part of a row: its first element, and the one after its last. */
 #define GANTRY_FIND_PART                                                               \

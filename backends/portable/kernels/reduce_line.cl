@@ -81,17 +81,7 @@ GANTRY_FN ACC line_chunk(GANTRY_GLOBAL const T *x, int count)
 #endif
         }
     }
-    GANTRY_UNROLLED for (int apart = LINE_VECTORS / 2; apart > 0; apart /= 2) {
-        GANTRY_UNROLLED for (int q = 0; q < apart; q++) {
-            sums[q] = LINE_OP(sums[q], sums[q + apart]);
-        }
-    }
-    LINE_STORE(sums[0], 0, lanes);
-    for (int apart = LINE_WIDTH / 2; apart > 0; apart /= 2) {
-        for (int k = 0; k < apart; k++) {
-            lanes[k] = REDUCE_OP(lanes[k], lanes[k + apart]);
-        }
-    }
+    GANTRY_FOLD_LANES(LINE_OP, LINE_STORE, sums, LINE_VECTORS, LINE_WIDTH, lanes)
     return lanes[0];
 }
 

@@ -152,6 +152,32 @@ GANTRY_ITEMS_2_1(scan_rows, T, C, T, gantry_scan_t)
         loop(GANTRY_SCAN_TIMES)                      \
     } GANTRY_SCAN_OTHERWISE(loop)
 
+/* The two items that do several chunks side by side. FIND(sum_of), statements, makes `lines` of them, whose totals are
+ * `number` and those behind it, with a sum before each; TOTALS and ROWS, statements, walk them. */
+#define GANTRY_SCAN_PAIR(totals_of, rows_of, FIND, TOTALS, ROWS)                                                     \
+    GANTRY_ITEM void GANTRY_ITEM_FN(totals_of)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL C *totals,                     \
+                                               GANTRY_PARAMETERS(gantry_scan_t) p, const GANTRY_LONG i)               \
+    {                                                                                                                 \
+        const C identity = GANTRY_ITEM_FN(scan_identity)(p->operation);                                               \
+        FIND(identity)                                                                                                \
+                                                                                                                      \
+        TOTALS                                                                                                        \
+        for (int c = 0; c < lines; c++) {                                                                             \
+            totals[number + c] = sums[c];                                                                             \
+        }                                                                                                             \
+    }                                                                                                                 \
+    GANTRY_ITEMS_1_1(totals_of, T, C, gantry_scan_t)                                                                  \
+    GANTRY_ITEM void GANTRY_ITEM_FN(rows_of)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const C *before,                 \
+                                             GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_scan_t) p,                \
+                                             const GANTRY_LONG i)                                                     \
+    {                                                                                                                 \
+        const C identity = GANTRY_ITEM_FN(scan_identity)(p->operation);                                               \
+        FIND(p->chunks > 1 ? before[number + c] : identity)                                                           \
+                                                                                                                      \
+        ROWS                                                                                                          \
+    }                                                                                                                 \
+    GANTRY_ITEMS_2_1(rows_of, T, C, T, gantry_scan_t)
+
 /* Of one column. In OpenCL C this is for two operations and four types, whose T and C are one. */
 #if !defined(__OPENCL_VERSION__) || GANTRY_T_ID == 1 || GANTRY_T_ID == 2 || GANTRY_T_ID == 3 || GANTRY_T_ID == 9
 
@@ -331,89 +357,46 @@ typedef ulong8 gantry_lines_t;
 
 #endif
 
-GANTRY_ITEM void GANTRY_ITEM_FN(scan_totals_line)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL C *totals,
-                                                  GANTRY_PARAMETERS(gantry_scan_t) p, const GANTRY_LONG i)
-{
-    const C identity = GANTRY_ITEM_FN(scan_identity)(p->operation);
-    GANTRY_FIND_LINES(identity)
-
-    GANTRY_SCAN_ALL_TOTALS
-    for (int c = 0; c < lines; c++) {
-        totals[number + c] = sums[c];
-    }
-}
-GANTRY_ITEMS_1_1(scan_totals_line, T, C, gantry_scan_t)
-
-GANTRY_ITEM void GANTRY_ITEM_FN(scan_rows_line)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const C *before,
-                                                GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_scan_t) p,
-                                                const GANTRY_LONG i)
-{
-    const C identity = GANTRY_ITEM_FN(scan_identity)(p->operation);
-    GANTRY_FIND_LINES(p->chunks > 1 ? before[number + c] : identity)
-
-    GANTRY_SCAN_ALL_ROWS
-}
-GANTRY_ITEMS_2_1(scan_rows_line, T, C, T, gantry_scan_t)
+GANTRY_SCAN_PAIR(scan_totals_line, scan_rows_line, GANTRY_FIND_LINES, GANTRY_SCAN_ALL_TOTALS, GANTRY_SCAN_ALL_ROWS)
 
 #endif
 
-/* A run of columns [first, end) of chunk `line`; at: of the run's first element. */
-#define GANTRY_FIND_BLOCK                                                                                   \
+/* The chunks `line` of columns [first, end): where the first of them starts, and sums before them. */
+#define GANTRY_FIND_BLOCK(sum_of)                                                                           \
     GANTRY_FIND_RUN(p->runs)                                                                                \
-    const int count = (int)(end - first);                                                                   \
+    const int lines = (int)(end - first);                                                                   \
     const GANTRY_LONG sequence = gantry_divide_position(line, p->chunks);                                   \
     const GANTRY_LONG before_it = (line - sequence * p->chunks) * GANTRY_SCAN_CHUNK;                        \
     const GANTRY_LONG row = p->reverse ? p->length - 1 - before_it : before_it;                             \
     const GANTRY_LONG left = p->length - before_it;                                                         \
     const GANTRY_LONG length = left < GANTRY_SCAN_CHUNK ? left : GANTRY_SCAN_CHUNK;                         \
     const GANTRY_LONG step = p->reverse ? -p->columns : p->columns;                                         \
-    const GANTRY_LONG known = line * p->columns + first; /* of the totals and of what was before */         \
+    const GANTRY_LONG number = line * p->columns + first;                                                   \
     GANTRY_LONG at = (sequence * p->length + row) * p->columns + first;                                     \
-    C sums[GANTRY_RUN_MOST];
+    C sums[GANTRY_RUN_MOST];                                                                                \
+    for (int c = 0; c < lines; c++) {                                                                       \
+        sums[c] = sum_of;                                                                                   \
+    }
 
 #define GANTRY_SCAN_BLOCK_TOTALS(JOIN)                             \
     for (GANTRY_LONG k = 0; k < length; k++, at += step) {         \
-        for (int c = 0; c < count; c++) {                          \
+        for (int c = 0; c < lines; c++) {                          \
             sums[c] = JOIN(sums[c], GANTRY_WIDEN(x[at + c]));      \
         }                                                          \
     }
 #define GANTRY_SCAN_BLOCK_ROWS(JOIN)                                                \
     for (GANTRY_LONG k = 0; k < length; k++, at += step) {                          \
-        for (int c = 0; c < count; c++) {                                           \
+        for (int c = 0; c < lines; c++) {                                           \
             const C next = JOIN(sums[c], GANTRY_WIDEN(x[at + c]));                  \
             out[at + c] = GANTRY_NARROW(p->exclusive ? sums[c] : next);             \
             sums[c] = next;                                                         \
         }                                                                           \
     }
 
-GANTRY_ITEM void GANTRY_ITEM_FN(scan_totals_block)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL C *totals,
-                                                   GANTRY_PARAMETERS(gantry_scan_t) p, const GANTRY_LONG i)
-{
-    GANTRY_FIND_BLOCK
+GANTRY_SCAN_PAIR(scan_totals_block, scan_rows_block, GANTRY_FIND_BLOCK, GANTRY_SCAN_LOOP(GANTRY_SCAN_BLOCK_TOTALS),
+                 GANTRY_SCAN_LOOP(GANTRY_SCAN_BLOCK_ROWS))
 
-    for (int c = 0; c < count; c++) {
-        sums[c] = GANTRY_ITEM_FN(scan_identity)(p->operation);
-    }
-    GANTRY_SCAN_LOOP(GANTRY_SCAN_BLOCK_TOTALS)
-    for (int c = 0; c < count; c++) {
-        totals[known + c] = sums[c];
-    }
-}
-GANTRY_ITEMS_1_1(scan_totals_block, T, C, gantry_scan_t)
-
-GANTRY_ITEM void GANTRY_ITEM_FN(scan_rows_block)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const C *before,
-                                                 GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_scan_t) p,
-                                                 const GANTRY_LONG i)
-{
-    GANTRY_FIND_BLOCK
-
-    for (int c = 0; c < count; c++) {
-        sums[c] = p->chunks > 1 ? before[known + c] : GANTRY_ITEM_FN(scan_identity)(p->operation);
-    }
-    GANTRY_SCAN_LOOP(GANTRY_SCAN_BLOCK_ROWS)
-}
-GANTRY_ITEMS_2_1(scan_rows_block, T, C, T, gantry_scan_t)
-
+#undef GANTRY_SCAN_PAIR
 #undef GANTRY_SCAN_OTHERWISE
 
 #endif

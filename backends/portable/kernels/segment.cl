@@ -101,6 +101,8 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_alike)(GANTRY_GLOBAL const uint *ke
 
 #if defined(GANTRY_SERIAL) && !GANTRY_SERIAL
 #define GANTRY_DIRECT(name, A, step)
+#elif GANTRY_T_IS_HALF
+#define GANTRY_DIRECT(name, A, step) GANTRY_NO_ITEM(name)
 #else
 /* By blocks of updates: those that go to the box are picked, without a branch, and done. Keys of no slice are beyond
  * every box. Neighbours of one key are combined before the result is written, so that few wait for each other. */

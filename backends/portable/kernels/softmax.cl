@@ -125,17 +125,7 @@ GANTRY_FN T row_sum(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *y, int length, T 
             values[q] = values[q] + put_terms(x + at, y + at, length - at, largest);
         }
     }
-    GANTRY_UNROLLED for (int apart = VECTORS / 2; apart > 0; apart /= 2) {
-        GANTRY_UNROLLED for (int q = 0; q < apart; q++) {
-            values[q] = values[q] + values[q + apart];
-        }
-    }
-    SOFT_STORE(values[0], 0, lanes);
-    for (int apart = GANTRY_MATH_LANES / 2; apart > 0; apart /= 2) {
-        for (int k = 0; k < apart; k++) {
-            lanes[k] = lanes[k] + lanes[k + apart];
-        }
-    }
+    GANTRY_FOLD_LANES(GANTRY_FOLD_ADD, SOFT_STORE, values, VECTORS, GANTRY_MATH_LANES, lanes)
     return lanes[0];
 }
 

@@ -1,4 +1,4 @@
-/* The first few of sorted rows on processors, without sorting them; comes after radix.cl, whose sort it uses.
+/* The first few of sorted rows on processors, without sorting them; comes after radix_pairs.cl, whose sort it uses.
  *
  * A limit is found that at least k keys of the row do not pass: of the least keys of short groups the k-th. What does
  * not pass it is collected, most often little more than k. Where it is too much for the room, the room is sorted, the

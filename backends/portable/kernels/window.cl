@@ -41,7 +41,8 @@ GANTRY_FN int gantry_is_inside(GANTRY_LONG place, GANTRY_LONG size)
 }
 
 /* The elements [first, end) of a window that lie inside the image, along one dimension: element e is at place + e * spread
- * of [0, size). A window may be larger than any image; what is outside costs nothing. */
+ * of [0, size). A window may be larger than any image; what is outside costs nothing. Likewise the windows side by side
+ * whose element of one number lies inside: spread is then the step between them. */
 typedef struct gantry_reach_t {
     GANTRY_LONG first, end;
 } gantry_reach_t;
@@ -98,17 +99,6 @@ GANTRY_FN gantry_pool_run_t gantry_pool_run(const gantry_window_t *p, GANTRY_LON
     return run;
 }
 
-/* The places [first, end) of `count` side by side whose element of the window is inside: place k's is at at + k step. */
-GANTRY_FN gantry_reach_t gantry_places_inside(GANTRY_LONG at, GANTRY_LONG step, GANTRY_LONG count, GANTRY_LONG size)
-{
-    const GANTRY_LONG left = size > at ? gantry_divide_position(size - at + step - 1, step) : 0;
-    gantry_reach_t reach;
-
-    reach.first = at < 0 ? gantry_divide_position(step - 1 - at, step) : 0;
-    reach.end = left < count ? left : count;
-    return reach;
-}
-
 /* Does `join`, statements, for every element of the run's windows that is inside, row by row: its value in x, an element
  * of T, belongs to the run's k-th result. */
 #define GANTRY_EACH_IN_POOL(run, p, x, join)                                                                       \
@@ -126,7 +116,7 @@ GANTRY_FN gantry_reach_t gantry_places_inside(GANTRY_LONG at, GANTRY_LONG step, 
         } else {                                                                                                   \
             for (GANTRY_LONG c = 0; c < (p)->columns; c++) {                                                       \
                 const GANTRY_LONG at = (run).view.left + c;                                                        \
-                const gantry_reach_t places = gantry_places_inside(at, (p)->step_x, count, (p)->width);            \
+                const gantry_reach_t places = gantry_reach(at, (p)->step_x, count, (p)->width);                    \
                 for (int k = (int)places.first; k < (int)places.end; k++) {                                        \
                     const C value = GANTRY_WIDEN((x)[row + at + k * (p)->step_x]);                                 \
                     join                                                                                           \

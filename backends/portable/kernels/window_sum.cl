@@ -1,5 +1,5 @@
-/* Sums over windows, by items that are elements of the output, or runs of them (avg_pool: window.cl). They run over the window row by row, in float32 for halves;
- * what lies in the padding counts for nothing.
+/* Sums over windows, by items that are elements of the output, or runs of them (avg_pool: window.cl). They run over the
+ * window row by row, in float32 for halves; what lies in the padding counts for nothing.
  *
  *   avg_pool    the mean
  *   depthwise   each channel of the image has `depth` filters of its own: filter [rows, columns, channels, depth]
