@@ -75,6 +75,7 @@ struct gantry_backend_device_t {
     int32_t matmul;          /* resolved: never AUTO */
     gantry__opencl_cpu_blocks_t cpu_blocks[2]; /* of products of float32 and of float64 where matmul is CPU */
     atomic_int used_clblast; /* its program cache holds the context */
+    atomic_ullong released_regions; /* how many: a handle seen before may be another buffer's */
     pthread_mutex_t lock;    /* guards pinned */
     gantry__opencl_pinned_t *pinned;
     cl_command_queue host_queue; /* maps pinned memory; NULL on CPU-type devices */

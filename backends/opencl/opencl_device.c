@@ -236,6 +236,7 @@ int32_t gantry__opencl_device_open(gantry_backend_instance_t *instance, uint32_t
     device->cl = &instance->cl;
     device->record = instance->records[index];
     atomic_init(&device->used_clblast, 0);
+    atomic_init(&device->released_regions, 0);
     if (pthread_mutex_init(&device->lock, NULL) != 0) {
         gantry__host_free(host, device, sizeof *device);
         return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "no mutex for an OpenCL device");

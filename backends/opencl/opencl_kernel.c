@@ -3,43 +3,78 @@
  * A cl_kernel carries the arguments that were set last, so it belongs to one thread from the first clSetKernelArg to
  * the end of clEnqueueNDRangeKernel, which copies them. A kernel therefore keeps a stack of idle cl_kernels: a launch
  * takes one, or makes one when all are taken, and puts it back; there are never more than there were launches at one
- * time. The lock covers the stack only, no call of the driver. */
+ * time. The lock covers the stack only, no call of the driver.
+ *
+ * What the last launch set already is not set again: PoCL allocates memory for every argument, under a lock for which its
+ * workers wait. Once a buffer was released its handle may be a new one's, so all is set again. */
 #include "opencl/opencl_backend.h"
 
 #include <stdio.h>
+#include <string.h>
+
+/* What an argument was set to; bytes 0: nothing, or more than there is room for. */
+typedef struct {
+    uint32_t bytes;
+    unsigned char value[60];
+} last_t;
+
+typedef struct {
+    cl_kernel handle;
+    last_t *last;      /* one of each argument; NULL when there was no memory: all are set each time */
+    uint64_t released; /* of the device's regions when they were set */
+} ready_t;
 
 struct gantry_backend_kernel_t {
     gantry__kernel_head_t head; /* first: a kernel of its program's list */
     gantry_backend_program_t *program;
     cl_uint argument_count;
     pthread_mutex_t lock; /* guards the stack */
-    cl_kernel *idle;
+    ready_t *idle;
     uint32_t idle_count;
     uint32_t idle_capacity;
 };
 
 /* ---- the stack ---- */
 
-static cl_kernel take_idle(gantry_backend_kernel_t *kernel) {
-    cl_kernel handle = NULL;
+static ready_t make_ready(const gantry_backend_kernel_t *kernel, cl_kernel handle) {
+    size_t bytes = kernel->argument_count * sizeof(last_t);
+    const gantry_host_t *host = kernel->program->device->host;
+    ready_t ready = {handle, bytes > 0 ? host->reallocate(host->self, NULL, 0, bytes) : NULL, 0};
+
+    if (ready.last != NULL) {
+        memset(ready.last, 0, bytes);
+    }
+    return ready;
+}
+
+static void release_ready(const gantry_backend_kernel_t *kernel, ready_t ready) {
+    const gantry_backend_device_t *device = kernel->program->device;
+
+    device->cl->clReleaseKernel(ready.handle);
+    gantry__host_free(device->host, ready.last, kernel->argument_count * sizeof(last_t));
+}
+
+/* Its handle is NULL when none is idle. */
+static ready_t take_idle(gantry_backend_kernel_t *kernel) {
+    ready_t ready = {NULL, NULL, 0};
 
     pthread_mutex_lock(&kernel->lock);
     if (kernel->idle_count > 0) {
-        handle = kernel->idle[--kernel->idle_count];
+        ready = kernel->idle[--kernel->idle_count];
     }
     pthread_mutex_unlock(&kernel->lock);
-    return handle;
+    return ready;
 }
 
-/* A cl_kernel for which there is no room is released. */
-static void put_idle(gantry_backend_kernel_t *kernel, cl_kernel handle) {
+/* One for which there is no room is released. */
+static void put_idle(gantry_backend_kernel_t *kernel, ready_t ready) {
     const gantry_host_t *host = kernel->program->device->host;
     int is_kept = 1;
 
     pthread_mutex_lock(&kernel->lock);
     if (kernel->idle_count == kernel->idle_capacity) {
         uint32_t capacity = kernel->idle_capacity == 0 ? 4 : kernel->idle_capacity * 2;
-        cl_kernel *grown =
+        ready_t *grown =
             host->reallocate(host->self, kernel->idle, kernel->idle_capacity * sizeof *grown, capacity * sizeof *grown);
 
         is_kept = grown != NULL;
@@ -49,11 +84,11 @@ static void put_idle(gantry_backend_kernel_t *kernel, cl_kernel handle) {
         }
     }
     if (is_kept) {
-        kernel->idle[kernel->idle_count++] = handle;
+        kernel->idle[kernel->idle_count++] = ready;
     }
     pthread_mutex_unlock(&kernel->lock);
     if (!is_kept) {
-        kernel->program->device->cl->clReleaseKernel(handle);
+        release_ready(kernel, ready);
     }
 }
 
@@ -63,7 +98,7 @@ static void release_kernel(gantry_backend_kernel_t *kernel) {
     const gantry_backend_device_t *device = kernel->program->device;
 
     for (uint32_t i = 0; i < kernel->idle_count; i++) {
-        device->cl->clReleaseKernel(kernel->idle[i]);
+        release_ready(kernel, kernel->idle[i]);
     }
     gantry__host_free(device->host, kernel->idle, kernel->idle_capacity * sizeof *kernel->idle);
     gantry__host_text_free(device->host, kernel->head.name);
@@ -161,7 +196,7 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
     native = program->device->cl->clGetKernelInfo(handle, CL_KERNEL_NUM_ARGS, sizeof kernel->argument_count,
                                                   &kernel->argument_count, NULL);
     ask_needs(kernel, handle);
-    put_idle(kernel, handle);
+    put_idle(kernel, make_ready(kernel, handle));
     if (native != CL_SUCCESS) {
         release_kernel(kernel);
         return gantry__opencl_check(program->device->host, native, "asking kernel \"%.200s\" for its arguments", name);
@@ -173,8 +208,35 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
 
 /* ---- launching ---- */
 
+/* Nothing that was set is to be relied upon once a region was released. */
+static void forget_old(const gantry_backend_kernel_t *kernel, ready_t *ready) {
+    uint64_t released = atomic_load(&kernel->program->device->released_regions);
+
+    if (ready->last != NULL && ready->released != released) {
+        memset(ready->last, 0, kernel->argument_count * sizeof(last_t));
+        ready->released = released;
+    }
+}
+
+/* Sets the argument, by what the driver is told, unless it has this value from the last launch. */
+static cl_int set_value(const gantry_backend_kernel_t *kernel, const ready_t *ready, cl_uint index, size_t bytes,
+                        const void *value, const void *told) {
+    last_t *last = ready->last != NULL && index < kernel->argument_count ? ready->last + index : NULL;
+    cl_int native;
+
+    if (last != NULL && bytes > 0 && last->bytes == bytes && memcmp(last->value, value, bytes) == 0) {
+        return CL_SUCCESS;
+    }
+    native = kernel->program->device->cl->clSetKernelArg(ready->handle, index, bytes, told);
+    if (last != NULL) {
+        last->bytes = native == CL_SUCCESS && bytes <= sizeof last->value ? (uint32_t)bytes : 0;
+        memcpy(last->value, value, last->bytes);
+    }
+    return native;
+}
+
 /* Sets the argument at *index and moves index behind it. */
-static cl_int set_argument(const gantry__opencl_symbols_t *cl, cl_kernel handle, cl_uint *index,
+static cl_int set_argument(const gantry_backend_kernel_t *kernel, const ready_t *ready, cl_uint *index,
                            const gantry_launch_arg_t *arg) {
     cl_mem base;
     cl_ulong offset;
@@ -184,29 +246,34 @@ static cl_int set_argument(const gantry__opencl_symbols_t *cl, cl_kernel handle,
         case GANTRY_LAUNCH_SPAN:
             base = gantry__opencl_buffer(arg->as.span.region);
             offset = arg->as.span.offset_bytes;
-            native = cl->clSetKernelArg(handle, *index, sizeof base, base != NULL ? &base : NULL);
+            native = set_value(kernel, ready, *index, sizeof base, &base, base != NULL ? &base : NULL);
             if (native != CL_SUCCESS) {
                 return native;
             }
             *index += 1;
-            native = cl->clSetKernelArg(handle, *index, sizeof offset, &offset);
+            native = set_value(kernel, ready, *index, sizeof offset, &offset, &offset);
             break;
-        case GANTRY_LAUNCH_SCALAR: native = cl->clSetKernelArg(handle, *index, arg->size_bytes, arg->as.value); break;
-        case GANTRY_LAUNCH_LOCAL: native = cl->clSetKernelArg(handle, *index, arg->size_bytes, NULL); break;
+        case GANTRY_LAUNCH_SCALAR:
+            native = set_value(kernel, ready, *index, arg->size_bytes, arg->as.value, arg->as.value);
+            break;
+        case GANTRY_LAUNCH_LOCAL:
+            native = kernel->program->device->cl->clSetKernelArg(ready->handle, *index, arg->size_bytes, NULL);
+            break;
         default: return CL_INVALID_ARG_VALUE;
     }
     *index += 1;
     return native;
 }
 
-static int32_t set_arguments(const gantry_backend_kernel_t *kernel, cl_kernel handle, const gantry_launch_t *launch) {
+static int32_t set_arguments(const gantry_backend_kernel_t *kernel, ready_t *ready, const gantry_launch_t *launch) {
     static const char *const kinds[] = {"span", "scalar", "local"};
     const gantry_backend_device_t *device = kernel->program->device;
     cl_uint index = 0;
 
+    forget_old(kernel, ready);
     for (uint32_t i = 0; i < launch->arg_count; i++) {
         const gantry_launch_arg_t *arg = &launch->args[i];
-        cl_int native = set_argument(device->cl, handle, &index, arg);
+        cl_int native = set_argument(kernel, ready, &index, arg);
 
         if (native != CL_SUCCESS) {
             return gantry__opencl_check(
@@ -248,21 +315,22 @@ static int32_t enqueue(gantry_backend_stream_t *stream, const gantry_backend_ker
 
 int32_t gantry__opencl_kernel_launch(gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
                                      const gantry_launch_t *launch) {
-    cl_kernel handle = take_idle(kernel);
+    ready_t ready = take_idle(kernel);
     cl_int native = CL_SUCCESS;
     int32_t status;
 
-    if (handle == NULL) {
-        handle = stream->device->cl->clCreateKernel(kernel->program->handle, kernel->head.name, &native);
+    if (ready.handle == NULL) {
+        cl_kernel handle = stream->device->cl->clCreateKernel(kernel->program->handle, kernel->head.name, &native);
         if (native != CL_SUCCESS) {
             return gantry__opencl_check(stream->device->host, native, "one more of kernel \"%.200s\"",
                                         kernel->head.name);
         }
+        ready = make_ready(kernel, handle);
     }
-    status = set_arguments(kernel, handle, launch);
+    status = set_arguments(kernel, &ready, launch);
     if (status == GANTRY_K_OK) {
-        status = enqueue(stream, kernel, handle, launch);
+        status = enqueue(stream, kernel, ready.handle, launch);
     }
-    put_idle(kernel, handle);
+    put_idle(kernel, ready);
     return status;
 }

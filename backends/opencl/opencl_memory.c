@@ -29,6 +29,7 @@ static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes
 
 static void region_free(gantry_backend_device_t *device, gantry_region_t region, uint64_t size_bytes) {
     (void)size_bytes;
+    atomic_fetch_add(&device->released_regions, 1);
     device->cl->clReleaseMemObject(gantry__opencl_buffer(region));
 }
 

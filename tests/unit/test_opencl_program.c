@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 
+#include "opencl/opencl_backend.h"
 #include "opencl_fixture.h"
 #include "program_case.h"
 
@@ -181,6 +182,113 @@ static void launches_of_one_kernel_from_two_threads_keep_their_arguments(void **
     fixture_close(&fixture);
 }
 
+/* ---- arguments that are set already ---- */
+
+static __typeof__(&clSetKernelArg) driver_set_argument;
+static int set_arguments;
+
+static cl_int CL_API_CALL count_argument(cl_kernel kernel, cl_uint index, size_t bytes, const void *value) {
+    set_arguments++;
+    return driver_set_argument(kernel, index, bytes, value);
+}
+
+/* The arguments that the driver was told of one launch, whose result must be right. */
+static int told_of_launch(fixture_t *fixture, gantry_backend_kernel_t *kernel, gantry_span_t in, gantry_span_t out,
+                          int32_t factor) {
+    int32_t values[ITEMS], result[ITEMS];
+
+    set_arguments = 0;
+    assert_ok(launch_scale(fixture, fixture->stream[0], kernel, in, out, factor));
+    fixture_read(fixture, 0, in, values);
+    fixture_read(fixture, 0, out, result);
+    for (int i = 0; i < ITEMS; i++) {
+        assert_int_equal(result[i], expected_scale(values, i, factor));
+    }
+    return set_arguments;
+}
+
+/* In and out count twice, memory of work-groups is always told. */
+static void arguments_of_the_last_launch_are_not_told_again(void **state) {
+    fixture_t fixture;
+    gantry__opencl_symbols_t counting;
+    const gantry__opencl_symbols_t *driver;
+    gantry_backend_program_t *program;
+    gantry_backend_kernel_t *kernel;
+    gantry_span_t in, out;
+    int32_t values[ITEMS];
+
+    (void)state;
+    fixture_open(&fixture);
+    driver = fixture.device[0]->cl;
+    driver_set_argument = driver->clSetKernelArg;
+    counting = *driver;
+    counting.clSetKernelArg = count_argument;
+    fixture.device[0]->cl = &counting;
+    program = build(&fixture, &scale, 0);
+    kernel = find_scale(&fixture, program);
+    in = fixture_region(&fixture, 0, sizeof values);
+    out = fixture_region(&fixture, 0, 2 * sizeof values);
+    out.size_bytes = sizeof values;
+    for (int i = 0; i < ITEMS; i++) {
+        values[i] = i;
+    }
+    fixture_write(&fixture, 0, in, values);
+    assert_int_equal(told_of_launch(&fixture, kernel, in, out, 3), 6);
+    assert_int_equal(told_of_launch(&fixture, kernel, in, out, 3), 1);
+    assert_int_equal(told_of_launch(&fixture, kernel, in, out, 4), 2);
+    out.offset_bytes = sizeof values;
+    assert_int_equal(told_of_launch(&fixture, kernel, in, out, 5), 3);
+    out.offset_bytes = 0;
+    fixture_region_free(&fixture, 0, out); /* the next region may get its handle */
+    out = fixture_region(&fixture, 0, sizeof values);
+    assert_int_equal(told_of_launch(&fixture, kernel, in, out, 5), 6);
+    assert_int_equal(told_of_launch(&fixture, kernel, in, out, 5), 1);
+    fixture_region_free(&fixture, 0, in);
+    fixture_region_free(&fixture, 0, out);
+    fixture.backend->program->destroy(program);
+    fixture.device[0]->cl = driver;
+    fixture_close(&fixture);
+}
+
+static cl_int CL_API_CALL refuse_argument(cl_kernel kernel, cl_uint index, size_t bytes, const void *value) {
+    return index == 4 ? CL_OUT_OF_HOST_MEMORY : driver_set_argument(kernel, index, bytes, value);
+}
+
+/* What the driver refused counts as not set. */
+static void an_argument_that_was_refused_is_told_again(void **state) {
+    fixture_t fixture;
+    gantry__opencl_symbols_t counting;
+    const gantry__opencl_symbols_t *driver;
+    gantry_backend_program_t *program;
+    gantry_backend_kernel_t *kernel;
+    gantry_span_t in, out;
+    int32_t values[ITEMS] = {0};
+
+    (void)state;
+    fixture_open(&fixture);
+    driver = fixture.device[0]->cl;
+    driver_set_argument = driver->clSetKernelArg;
+    counting = *driver;
+    fixture.device[0]->cl = &counting;
+    program = build(&fixture, &scale, 0);
+    kernel = find_scale(&fixture, program);
+    in = fixture_region(&fixture, 0, sizeof values);
+    out = fixture_region(&fixture, 0, sizeof values);
+    values[0] = 7;
+    fixture_write(&fixture, 0, in, values);
+    counting.clSetKernelArg = count_argument;
+    assert_int_equal(told_of_launch(&fixture, kernel, in, out, 3), 6);
+    counting.clSetKernelArg = refuse_argument;
+    assert_int_equal(launch_scale(&fixture, fixture.stream[0], kernel, in, out, 4), RESOURCE_EXHAUSTED);
+    counting.clSetKernelArg = count_argument;
+    assert_int_equal(told_of_launch(&fixture, kernel, in, out, 3), 2);
+    fixture_region_free(&fixture, 0, in);
+    fixture_region_free(&fixture, 0, out);
+    fixture.backend->program->destroy(program);
+    fixture.device[0]->cl = driver;
+    fixture_close(&fixture);
+}
+
 /* ---- what kernels need ---- */
 
 static const char *const needs_parts[] = {
@@ -251,6 +359,8 @@ int main(void) {
         cmocka_unit_test(build_out_of_memory_gives_all_back),
         cmocka_unit_test(binary_round_trip_needs_no_text),
         cmocka_unit_test(launches_of_one_kernel_from_two_threads_keep_their_arguments),
+        cmocka_unit_test(arguments_of_the_last_launch_are_not_told_again),
+        cmocka_unit_test(an_argument_that_was_refused_is_told_again),
     };
 
     setenv("POCL_DEVICES", "pthread pthread", 1);
