@@ -1,9 +1,9 @@
 /* ArgMax and ArgMin on devices: pieces of rows, then the best of a row's pieces. The text is kernels/argmax.cl. */
-#include <stdio.h>
 
 #include "portable/portable_launch.h"
 #include "portable/portable_reduce.h"
 #include "portable/portable_text.h"
+#include "portable/program_options.h"
 
 /* The struct of kernels/argmax.cl. */
 typedef struct {
@@ -40,10 +40,9 @@ static int32_t submit(gantry_op_call_t *call, const argmax_t *plan, const char *
     const gantry_arg_t *input = call->inputs[0];
     const gantry_arg_t *output = call->outputs[0];
     gantry_backend_kernel_t *kernel = NULL;
-    char options[64];
-    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_SERIAL=%d",
-             input->dtype == GANTRY_K_BOOL ? GANTRY_K_UINT8 : (int)input->dtype, gantry_k_is_serial(call));
-    int32_t status = call->services->kernel(call, &argmax_source, options, name, &kernel);
+    const gantry_k_options_t options =
+        gantry_k_options_of_type(call, input->dtype == GANTRY_K_BOOL ? GANTRY_K_UINT8 : input->dtype);
+    int32_t status = call->services->kernel(call, &argmax_source, options.text, name, &kernel);
     if (status != 0) {
         return status;
     }

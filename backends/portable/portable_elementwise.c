@@ -1,11 +1,11 @@
 /* The ops of elementwise.def on every device that builds programs. Each op has a program of its own, its text made from
  * the op's line of the table; variants are op x type x style, and one program holds all shape classes (dense, a scalar
  * on either side, broadcast). */
-#include <stdio.h>
 
 #include "portable/number_bits.h"
 #include "portable/portable_elementwise.h"
 #include "portable/portable_text.h"
+#include "portable/program_options.h"
 
 typedef struct portable_op_t {
     const gantry_program_source_t *source;
@@ -19,17 +19,15 @@ typedef struct value_t {
     uint64_t y;
 } value_t;
 
-#define OPTIONS_BYTES 64
-
-static void write_options(const gantry_op_call_t *call, int in_lanes, char *options)
+static gantry_k_options_t options_of(const gantry_op_call_t *call, int in_lanes)
 {
     const uint32_t lanes = in_lanes ? gantry_k_math_lanes(call) : 1;
-    int length = snprintf(options, OPTIONS_BYTES, "-DGANTRY_T_ID=%d -DGANTRY_SERIAL=%d", call->inputs[0]->dtype,
-                          gantry_k_is_serial(call));
+    gantry_k_options_t options = gantry_k_options_of_type(call, call->inputs[0]->dtype);
 
     if (lanes > 1) {
-        snprintf(options + length, OPTIONS_BYTES - (size_t)length, " -DGANTRY_MATH_LANES=%u", lanes);
+        gantry_k_define(&options, "GANTRY_MATH_LANES", lanes);
     }
+    return options;
 }
 
 /* Adds the fault slot to args when the op can fail for this type. */
@@ -53,8 +51,8 @@ static int32_t launch_dense(gantry_op_call_t *call, const portable_op_t *op, con
     const gantry_k_work_t work = gantry_k_work(call, out->element_count, gantry_k_size(out->dtype), op->costly);
     const int64_t each = GANTRY_K_WIDE_BYTES / gantry_k_size(call->inputs[0]->dtype);
     gantry_backend_kernel_t *kernel;
+    const gantry_k_options_t options = options_of(call, op->costly && call->input_count == 1);
     gantry_launch_arg_t args[5];
-    char options[OPTIONS_BYTES];
     uint32_t count = 0;
     int32_t status;
 
@@ -63,10 +61,9 @@ static int32_t launch_dense(gantry_op_call_t *call, const portable_op_t *op, con
     }
     args[count++] = gantry_k_span(out);
     args[count++] = gantry_k_scalar(&work, sizeof work);
-    write_options(call, op->costly && call->input_count == 1, options);
     status = add_fault(call, op->fault_code != 0, args, &count);
     if (status == GANTRY_K_OK) {
-        status = call->services->kernel(call, op->source, options, kernel_name, &kernel);
+        status = call->services->kernel(call, op->source, options.text, kernel_name, &kernel);
     }
     return status == GANTRY_K_OK ? gantry_k_launch_wide(call, kernel, &work, each, args, count) : status;
 }
@@ -80,13 +77,12 @@ int32_t gantry__portable_broadcast(gantry_op_call_t *call, const gantry_program_
     gantry_launch_arg_t args[5] = {gantry_k_span(call->inputs[0]), gantry_k_span(call->inputs[1]), gantry_k_span(out),
                                    gantry_k_scalar(&device_plan, sizeof device_plan)};
     gantry_backend_kernel_t *kernel;
-    char options[OPTIONS_BYTES];
+    const gantry_k_options_t options = options_of(call, 0);
     uint32_t count = 4;
     int32_t status = add_fault(call, can_fail, args, &count);
 
-    write_options(call, 0, options);
     if (status == GANTRY_K_OK) {
-        status = call->services->kernel(call, source, options, "broadcast", &kernel);
+        status = call->services->kernel(call, source, options.text, "broadcast", &kernel);
     }
     return status == GANTRY_K_OK ? gantry_k_launch_work(call, kernel, &work, args, count) : status;
 }
@@ -134,11 +130,10 @@ static int32_t compute_value(gantry_op_call_t *call)
                            .y = gantry_k_number_bits(x->dtype, gantry_k_attr(call, "alpha")->f)};
     const gantry_launch_arg_t args[] = {gantry_k_span(x), gantry_k_span(out), gantry_k_scalar(&value, sizeof value)};
     gantry_backend_kernel_t *kernel;
-    char options[OPTIONS_BYTES];
+    const gantry_k_options_t options = options_of(call, 0);
     int32_t status;
 
-    write_options(call, 0, options);
-    status = call->services->kernel(call, op->source, options, "value", &kernel);
+    status = call->services->kernel(call, op->source, options.text, "value", &kernel);
     if (status != GANTRY_K_OK) {
         return status;
     }

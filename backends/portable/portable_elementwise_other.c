@@ -1,11 +1,10 @@
 /* Elementwise ops of the portable pack that are not an expression of one type: Cast, Select, Fill, ZerosLike, OnesLike,
  * Range, AddN, BiasAdd. Ops that only move bits are built for the element's size, not its type (gantry_k_twin). */
-#include <stdio.h>
 
 #include "portable/portable_elementwise.h"
 #include "portable/portable_text.h"
+#include "portable/program_options.h"
 
-#define OPTIONS_BYTES 96
 
 /* Builds or finds the kernel for type T and launches it over the work, `each` elements at once on a GPU. */
 static int32_t launch_wide(gantry_op_call_t *call, const gantry_program_source_t *source, int32_t type,
@@ -13,11 +12,9 @@ static int32_t launch_wide(gantry_op_call_t *call, const gantry_program_source_t
                            const gantry_launch_arg_t *args, uint32_t arg_count)
 {
     gantry_backend_kernel_t *kernel;
-    char options[OPTIONS_BYTES];
-    int32_t status;
+    const gantry_k_options_t options = gantry_k_options_of_type(call, type);
+    int32_t status = call->services->kernel(call, source, options.text, name, &kernel);
 
-    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_SERIAL=%d", type, gantry_k_is_serial(call));
-    status = call->services->kernel(call, source, options, name, &kernel);
     return status == GANTRY_K_OK ? gantry_k_launch_wide(call, kernel, work, each, args, arg_count) : status;
 }
 
@@ -48,15 +45,17 @@ static int32_t compute_cast(gantry_op_call_t *call)
     const uint32_t from = gantry_k_size(x->dtype), to = gantry_k_size(out->dtype), widest = from > to ? from : to;
     const int truncate = gantry_k_attr_int(call, "Truncate", 0) != 0 && truncates(x->dtype, out->dtype);
     gantry_backend_kernel_t *kernel;
-    char options[OPTIONS_BYTES];
+    gantry_k_options_t options = gantry_k_options_of_type(call, out->dtype);
     int32_t status;
 
     if (x->dtype == out->dtype) {
         return call->services->copy(call, &out->span, &x->span);
     }
-    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_S_ID=%d -DGANTRY_SERIAL=%d%s", out->dtype, x->dtype,
-             gantry_k_is_serial(call), truncate ? " -DGANTRY_TRUNCATE=1" : "");
-    status = call->services->kernel(call, &cast_source, options, "cast", &kernel);
+    gantry_k_define(&options, "GANTRY_S_ID", (uint32_t)x->dtype);
+    if (truncate) {
+        gantry_k_define(&options, "GANTRY_TRUNCATE", 1);
+    }
+    status = call->services->kernel(call, &cast_source, options.text, "cast", &kernel);
     if (status != GANTRY_K_OK) {
         return status;
     }

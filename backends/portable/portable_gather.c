@@ -44,9 +44,8 @@ static int32_t compute_gather(gantry_op_call_t *call) {
                                      .inner = shape.inner};
     gantry_span_t fault;
     gantry_backend_kernel_t *kernel;
-    char options[GANTRY_MOVE_OPTIONS_BYTES];
-    gantry__move_options(call, bytes, indices->dtype, options);
-    int32_t status = call->services->kernel(call, &gather_source, options, "gather", &kernel);
+    const gantry_k_options_t options = gantry__move_options(call, bytes, indices->dtype);
+    int32_t status = call->services->kernel(call, &gather_source, options.text, "gather", &kernel);
     const gantry_fault_words_t words = gantry_k_words_up_to("indices@ is not in [0, #)", indices, shape.limit);
     if (status == GANTRY_K_OK) status = gantry_k_fault(call, &words, &fault);
     if (status != GANTRY_K_OK) return status;
@@ -66,9 +65,8 @@ static int32_t compute_one_hot(gantry_op_call_t *call) {
     const gantry_launch_arg_t args[] = {gantry_k_span(indices), gantry_k_span(on), gantry_k_span(off),
                                         gantry_k_span(out), gantry_k_scalar(&scalars, sizeof scalars)};
     gantry_backend_kernel_t *kernel;
-    char options[GANTRY_MOVE_OPTIONS_BYTES];
-    gantry__move_options(call, gantry_k_size(out->dtype), indices->dtype, options);
-    int32_t status = call->services->kernel(call, &one_hot_source, options, "one_hot", &kernel);
+    const gantry_k_options_t options = gantry__move_options(call, gantry_k_size(out->dtype), indices->dtype);
+    int32_t status = call->services->kernel(call, &one_hot_source, options.text, "one_hot", &kernel);
     return status == GANTRY_K_OK ? gantry_k_launch_work(call, kernel, &scalars.work, args, 5) : status;
 }
 

@@ -1,24 +1,19 @@
 /* Launches of items on devices that build programs. */
-#include <stdio.h>
 #include <string.h>
 
 #include "portable/item_kernel.h"
+#include "portable/program_options.h"
 
-#define OPTIONS_BYTES 96
+static gantry_k_options_t options_of(const gantry_op_call_t *call, const gantry_k_item_launch_t *launch) {
+    gantry_k_options_t options = gantry_k_options(call);
 
-static void write_options(const gantry_op_call_t *call, const gantry_k_item_launch_t *launch, char *options) {
-    int length = snprintf(options, OPTIONS_BYTES, "-DGANTRY_SERIAL=%d", gantry_k_is_serial(call));
-    const struct {
-        char letter;
-        int32_t dtype;
-    } types[] = {{'T', launch->t}, {'I', launch->i}};
-
-    for (size_t k = 0; k < GANTRY_K_COUNT_OF(types); k++) {
-        if (types[k].dtype != 0) {
-            length += snprintf(options + length, OPTIONS_BYTES - (size_t)length, " -DGANTRY_%c_ID=%d", types[k].letter,
-                               (int)types[k].dtype);
-        }
+    if (launch->t != 0) {
+        gantry_k_define(&options, "GANTRY_T_ID", (uint32_t)launch->t);
     }
+    if (launch->i != 0) {
+        gantry_k_define(&options, "GANTRY_I_ID", (uint32_t)launch->i);
+    }
+    return options;
 }
 
 /* Items that make a work-item of a processor worth while: by what the launch says of them. */
@@ -41,18 +36,17 @@ int32_t gantry__portable_run_items(gantry_op_call_t *call, const gantry_k_items_
     gantry_launch_arg_t args[GANTRY_K_ITEM_SPANS + 2];
     gantry_backend_kernel_t *kernel;
     uint32_t count = 0;
-    char options[OPTIONS_BYTES];
+    const gantry_k_options_t options = options_of(call, launch);
     gantry_span_t fault;
     int32_t status;
 
-    write_options(call, launch, options);
     memcpy(launch->parameters, &work, sizeof work);
     while (count < launch->span_count) {
         args[count] = gantry_k_raw_span(launch->spans[count]);
         count++;
     }
     args[count++] = gantry_k_scalar(launch->parameters, launch->parameter_bytes);
-    status = call->services->kernel(call, items->source, options, items->names[launch->item], &kernel);
+    status = call->services->kernel(call, items->source, options.text, items->names[launch->item], &kernel);
     if (status == GANTRY_K_OK && launch->can_fail) {
         status = gantry_k_fault(call, &launch->words, &fault);
         args[count++] = gantry_k_raw_span(fault);

@@ -1,10 +1,10 @@
 /* LayerNormRows on devices. The text is kernels/layer_norm.cl. */
-#include <stdio.h>
 #include <string.h>
 
 #include "portable/portable_launch.h"
 #include "portable/portable_reduce.h"
 #include "portable/portable_text.h"
+#include "portable/program_options.h"
 
 /* Work-groups per compute unit that a CPU should find. */
 #define GROUPS_PER_UNIT 16
@@ -53,10 +53,9 @@ static int32_t compute_layer_norm(gantry_op_call_t *call) {
                                         gantry_k_scalar(&norm, sizeof norm)};
     const uint64_t items = (uint64_t)(on_cpu ? (norm.rows + norm.each - 1) / norm.each : norm.rows * norm.lanes);
     gantry_backend_kernel_t *kernel = NULL;
-    char options[64];
-
-    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_SERIAL=%d", (int)call->inputs[0]->dtype, on_cpu);
-    const int32_t status = call->services->kernel(call, &source, options, on_cpu ? "norm_rows" : "norm_group", &kernel);
+    const gantry_k_options_t options = gantry_k_options_of_type(call, call->inputs[0]->dtype);
+    const int32_t status =
+        call->services->kernel(call, &source, options.text, on_cpu ? "norm_rows" : "norm_group", &kernel);
     if (status != GANTRY_K_OK) {
         return status;
     }

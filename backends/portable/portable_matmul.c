@@ -1,10 +1,10 @@
 /* MatMul and BatchMatMul on devices, for every type. Backends put their own kernels above these. The text is
  * kernels/matmul.cl. */
-#include <stdio.h>
 
 #include "portable/matmul_shape.h"
 #include "portable/portable_launch.h"
 #include "portable/portable_text.h"
+#include "portable/program_options.h"
 
 /* The struct of kernels/matmul.cl. */
 typedef struct {
@@ -108,7 +108,6 @@ static int32_t compute_matmul(gantry_op_call_t *call)
     const gantry_arg_t *output = call->outputs[0];
     gantry__matmul_shape_t shape;
     gantry_backend_kernel_t *kernel = NULL;
-    char options[80];
     gantry__matmul_shape_of(call, &shape);
     if (shape.k == 0) {
         const unsigned char zero[8] = {0};
@@ -116,9 +115,9 @@ static int32_t compute_matmul(gantry_op_call_t *call)
     }
     matmul_t plan = plan_product(&shape);
     const form_t form = choose_form(call, &plan, shape.batches);
-    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_MATMUL_EACH=%d -DGANTRY_SERIAL=%d", (int)output->dtype,
-             form.each, gantry_k_is_serial(call));
-    int32_t status = call->services->kernel(call, &matmul_source, options, form.name, &kernel);
+    gantry_k_options_t options = gantry_k_options_of_type(call, output->dtype);
+    gantry_k_define(&options, "GANTRY_MATMUL_EACH", (uint32_t)form.each);
+    int32_t status = call->services->kernel(call, &matmul_source, options.text, form.name, &kernel);
     if (status != 0) {
         return status;
     }

@@ -31,9 +31,8 @@ typedef struct device_tiles_t {
 GANTRY_K_PROGRAM(source, "portable/move", gantry__text_work, gantry__text_move);
 
 static int32_t find_kernel(gantry_op_call_t *call, const char *name, gantry_backend_kernel_t **out_kernel) {
-    char options[GANTRY_MOVE_OPTIONS_BYTES];
-    gantry__move_options(call, gantry_k_size(call->outputs[0]->dtype), 0, options);
-    return call->services->kernel(call, &source, options, name, out_kernel);
+    const gantry_k_options_t options = gantry__move_options(call, gantry_k_size(call->outputs[0]->dtype), 0);
+    return call->services->kernel(call, &source, options.text, name, out_kernel);
 }
 
 static int32_t run_strided(gantry_op_call_t *call, const gantry__move_copy_t *copy, const gantry_arg_t *in) {

@@ -1,9 +1,9 @@
 /* Random values that take a fixed number of words, on every device that builds programs. The host makes key and
  * counter, the device makes one group of values per counter step. */
-#include <stdio.h>
 
 #include "portable/portable_text.h"
 #include "portable/portable_work.h"
+#include "portable/program_options.h"
 #include "portable/random_seed.h"
 
 GANTRY_K_PROGRAM(source, "portable/random", gantry__text_math_float32, gantry__text_math_float64, gantry__text_half,
@@ -38,15 +38,13 @@ static int32_t compute(gantry_op_call_t *call)
     const int64_t groups = (out->element_count + group - 1) / group;
     gantry_k_draw_t draw;
     gantry_backend_kernel_t *kernel;
-    char options[64];
     int32_t status = gantry__portable_random_draw(call, &draw);
 
     if (status != GANTRY_K_OK) {
         return status;
     }
-    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_SERIAL=%d", text_type(op, out->dtype),
-             gantry_k_is_serial(call));
-    status = call->services->kernel(call, &source, options, names[op->values], &kernel);
+    const gantry_k_options_t options = gantry_k_options_of_type(call, text_type(op, out->dtype));
+    status = call->services->kernel(call, &source, options.text, names[op->values], &kernel);
     if (status != GANTRY_K_OK) {
         return status;
     }

@@ -2,10 +2,10 @@
  * last two. */
 #include "portable/portable_reduce.h"
 
-#include <stdio.h>
 
 #include "portable/portable_launch.h"
 #include "portable/portable_text.h"
+#include "portable/program_options.h"
 
 /* The struct of kernels/reduce.cl. */
 typedef struct {
@@ -52,10 +52,9 @@ GANTRY_K_PROGRAM(reduce_source, "portable/reduce", gantry__text_half, gantry__te
 static int32_t find_kernel(gantry_op_call_t *call, const gantry__reduce_way_t *way, const char *name,
                            gantry_backend_kernel_t **out_kernel)
 {
-    char options[64];
-    snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_REDUCE_OP=%d -DGANTRY_SERIAL=%d", (int)way->in,
-             (int)way->tree, gantry_k_is_serial(call));
-    return call->services->kernel(call, &reduce_source, options, name, out_kernel);
+    gantry_k_options_t options = gantry_k_options_of_type(call, way->in);
+    gantry_k_define(&options, "GANTRY_REDUCE_OP", (uint32_t)way->tree);
+    return call->services->kernel(call, &reduce_source, options.text, name, out_kernel);
 }
 
 static void copy_axes(const gantry__reduce_axes_t *axes, int64_t *rank, int64_t *dims, int64_t *strides)

@@ -1,10 +1,10 @@
 /* Softmax and LogSoftmax over the last axis on devices. The text is kernels/softmax.cl. */
-#include <stdio.h>
 
 #include "portable/portable_launch.h"
 #include "portable/portable_reduce.h"
 #include "portable/portable_text.h"
 #include "portable/portable_work.h"
+#include "portable/program_options.h"
 
 /* Rows up to this length are taken 64 at a time on a CPU. */
 #define SHORT_LENGTH 64
@@ -19,14 +19,12 @@ GANTRY_K_PROGRAM(softmax_source, "portable/softmax", gantry__text_half, gantry__
 static int32_t find_kernel(gantry_op_call_t *call, const char *name, uint32_t lanes,
                            gantry_backend_kernel_t **out_kernel)
 {
-    char options[96];
-    int length = snprintf(options, sizeof options, "-DGANTRY_T_ID=%d -DGANTRY_SOFTMAX_LOG=%d -DGANTRY_SERIAL=%d",
-                          (int)call->inputs[0]->dtype, call->kernel == &gantry__portable_log_softmax_kernel,
-                          gantry_k_is_serial(call));
+    gantry_k_options_t options = gantry_k_options_of_type(call, call->inputs[0]->dtype);
+    gantry_k_define(&options, "GANTRY_SOFTMAX_LOG", call->kernel == &gantry__portable_log_softmax_kernel);
     if (lanes > 1) {
-        snprintf(options + length, sizeof options - (size_t)length, " -DGANTRY_MATH_LANES=%u", lanes);
+        gantry_k_define(&options, "GANTRY_MATH_LANES", lanes);
     }
-    return call->services->kernel(call, &softmax_source, options, name, out_kernel);
+    return call->services->kernel(call, &softmax_source, options.text, name, out_kernel);
 }
 
 /* The least power of two that is 64 or not below the length. */

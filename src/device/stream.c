@@ -302,6 +302,15 @@ static gantry_status_t wait_on_host(gantry__event_t *event) {
 
 static bool is_sibling(const gantry__stream_t *a, const gantry__stream_t *b) { return a->owner == b->owner; }
 
+/* Whether the stream was told before to wait for the point, or for a later one. */
+static bool follows_already(gantry__stream_t *stream, gantry__point_t point) {
+    if (stream->synchronous || !is_sibling(stream, point.stream)) return false;
+    gantry__mutex_lock(&stream->lock);
+    bool is_known = stream->waited[point.stream->index] >= point.count;
+    gantry__mutex_unlock(&stream->lock);
+    return is_known;
+}
+
 /* One stream behind an event of another, on the device where that goes. */
 static gantry_status_t wait_on_device(gantry__stream_t *stream, gantry__point_t point, gantry__event_t *event) {
     gantry_status_t status = GANTRY_OK;
@@ -336,7 +345,7 @@ static gantry_status_t wait_for_one(gantry__stream_t *stream, gantry__point_t po
     status = failure_of(point);
     if (status != GANTRY_OK)
         return order_only ? GANTRY_OK : status; /* it is over: whoever found the failure waited for the stream */
-    if (point.stream == stream) return GANTRY_OK;
+    if (point.stream == stream || follows_already(stream, point)) return GANTRY_OK;
     gantry__event_t *event;
     if (event_for(point, &event) != GANTRY_OK) {
         status = gantry__stream_synchronize(point.stream);

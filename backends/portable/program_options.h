@@ -1,0 +1,66 @@
+/* Build options of a program: definitions of numbers, -DNAME=NUMBER. Every launch writes them, to find its kernel by; so by hand, since
+ * snprintf takes as long as finding.
+ *
+ * Owner: a plain value. Threads: thread-safe. */
+#ifndef GANTRY_PORTABLE_PROGRAM_OPTIONS_H
+#define GANTRY_PORTABLE_PROGRAM_OPTIONS_H
+
+#include <string.h>
+
+#include "portable/portable_launch.h"
+
+typedef struct {
+    char text[128]; /* zero-terminated */
+    uint32_t length;
+} gantry_k_options_t;
+
+/* A definition for which there is no room is left out; a program whose text needs it does not build then. */
+static inline void gantry_k_define(gantry_k_options_t *options, const char *name, uint32_t value)
+{
+    const size_t name_length = strlen(name);
+    char digits[10];
+    uint32_t count = 0;
+    char *at = options->text + options->length;
+
+    if (options->length + sizeof " -D=" + name_length + sizeof digits > sizeof options->text) {
+        return;
+    }
+    do {
+        digits[count++] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value != 0);
+    if (options->length > 0) {
+        *at++ = ' ';
+    }
+    *at++ = '-';
+    *at++ = 'D';
+    memcpy(at, name, name_length);
+    at += name_length;
+    *at++ = '=';
+    while (count > 0) {
+        *at++ = digits[--count];
+    }
+    *at = '\0';
+    options->length = (uint32_t)(at - options->text);
+}
+
+/* What all programs are told: whether work-items are loops rather than lanes. */
+static inline gantry_k_options_t gantry_k_options(const gantry_op_call_t *call)
+{
+    gantry_k_options_t options = {.length = 0};
+
+    options.text[0] = '\0';
+    gantry_k_define(&options, "GANTRY_SERIAL", (uint32_t)gantry_k_is_serial(call));
+    return options;
+}
+
+/* And the element type of those that have one. */
+static inline gantry_k_options_t gantry_k_options_of_type(const gantry_op_call_t *call, int32_t type)
+{
+    gantry_k_options_t options = gantry_k_options(call);
+
+    gantry_k_define(&options, "GANTRY_T_ID", (uint32_t)type);
+    return options;
+}
+
+#endif
