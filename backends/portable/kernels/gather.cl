@@ -42,8 +42,9 @@ GANTRY_FN void gantry_copy_row(GANTRY_GLOBAL const T *ins, GANTRY_GLOBAL T *outs
 }
 
 #define GANTRY_SINGLES 64
-#define GANTRY_ROWS_AHEAD 4
-#define GANTRY_LINES_AHEAD 8 /* of such a row, at most */
+#define GANTRY_ROW_LINES 8    /* of a row, at most, are asked for */
+#define GANTRY_LINES_AHEAD 128 /* at one time: as many rows as that are, up to */
+#define GANTRY_ROWS_AHEAD 32
 
 /* `count` rows of one element each, asked for one block ahead. The first bad index is looked for only where there is one.
  * Returns it, or -1. */
@@ -82,6 +83,9 @@ GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPA
     GANTRY_LONG pick = i / p.inner % p.picks;
     GANTRY_LONG matrix = i / p.inner / p.picks; /* (b, o) */
     GANTRY_LONG bad = -1; /* the first of this work-item */
+    const GANTRY_LONG all_lines = (p.inner * (GANTRY_LONG)sizeof(T) + 63) / 64;
+    const int lines = (int)(all_lines < GANTRY_ROW_LINES ? all_lines : GANTRY_ROW_LINES);
+    const int ahead = lines * GANTRY_ROWS_AHEAD <= GANTRY_LINES_AHEAD ? GANTRY_ROWS_AHEAD : GANTRY_LINES_AHEAD / lines;
 
     while (i < end) { /* a matrix, or what this work-item has of it */
         const GANTRY_LONG position = gantry_divide_position(matrix, p.outer) * p.picks;
@@ -102,10 +106,10 @@ GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPA
                 const GANTRY_LONG length = p.inner - at < end - i ? p.inner - at : end - i;
                 const int is_there = index >= 0 && index < p.limit;
 
-                if (p.picks - pick > GANTRY_ROWS_AHEAD) {
-                    const ulong ahead = (ulong)ins + (ulong)((GANTRY_LONG)own[pick + GANTRY_ROWS_AHEAD] * p.inner) * sizeof(T);
-                    for (int line = 0; line < GANTRY_LINES_AHEAD && line * 64 < length * (int)sizeof(T); line++) {
-                        GANTRY_WANT(ahead + line * 64);
+                if (p.picks - pick > ahead) {
+                    const ulong next = (ulong)ins + (ulong)((GANTRY_LONG)own[pick + ahead] * p.inner) * sizeof(T);
+                    for (int line = 0; line < lines; line++) {
+                        GANTRY_WANT(next + line * 64);
                     }
                 }
                 gantry_copy_row(ins + (is_there ? index : 0) * p.inner + at, outs + i, length, is_there);
