@@ -10,6 +10,7 @@
  * panels are padded with zeros to full width, so the innermost loop has no edges; only the store of an edge tile goes
  * element by element. The sum over p runs in one order, so an element's value does not depend on how tiles are shared
  * out. Where b's rows lie as they would in a panel and are used a few times only, packing them does not pay: is_direct.
+ * Nor does it for rows of a that few panels of b meet: is_plain, they are then read from MR places at a time.
  *
  * Comes after opencl_cpu_tile.cl. Source of the scheme: Goto and van de Geijn, "Anatomy of High-Performance Matrix
  * Multiplication", 2008. */
@@ -24,7 +25,7 @@ typedef struct {
     long tasks;            /* tiles of all products */
     long mc, nc, kc;
     long slot; /* scratch of one work-item */
-    long is_direct;
+    long is_direct, is_plain;
     long batch_rank;
     long batch_dims[6], a_batch[6], b_batch[6];
 } problem_t;
@@ -44,19 +45,75 @@ static void product_tile(long depth, __global const T *a, __global const T *b, l
     TILE_STORE(c, c_row, c_col, rows, columns, is_first)
 }
 
+/* The same with rows of a as they lie, a_row apart. Rows that are not there are taken for the last one, and not stored. */
+#define PLAIN_ROW(i) __global const T *a##i = a + min((long)i, rows - 1) * a_row + depth;
+#define PLAIN_STEP(i)             \
+    {                             \
+        const V s = (V)(a##i[p]); \
+        VECTORS(STEP, i)          \
+    }
+
+static void plain_tile(long depth, __global const T *a, long a_row, __global const T *b, long b_step, __global T *c,
+                       long c_row, long c_col, long rows, long columns, int is_first)
+{
+    ROWS(ROW_CLEAR)
+    ROWS(PLAIN_ROW)
+    for (long p = -depth; p < 0; p++, b += b_step) { /* no register for an end: MR are taken by rows */
+        VECTORS(READ_B, 0)
+        ROWS(PLAIN_STEP)
+    }
+    TILE_STORE(c, c_row, c_col, rows, columns, is_first)
+}
+
 /* ---- blocks ---- */
+
+/* Asks for the rows after these: hardware is late for so many short ones. */
+static void fetch_rows(__global const T *a, long a_row, long rows, long depth)
+{
+    for (long i = MR; i < min(2L * MR, rows); i++) {
+        for (long p = 0; p < depth; p += 64 / sizeof(T)) {
+            FETCH(a + i * a_row + p, 0);
+        }
+    }
+}
+
+/* The panel of b of the columns from j on, and how far apart its rows are. */
+static __global const T *panel_of_b(const problem_t *q, __global const T *packed_b, __global const T *b, long j,
+                                    long columns, long depth, long *b_step)
+{
+    const int is_direct = q->is_direct && columns - j >= NR;
+
+    *b_step = is_direct ? q->b_row : NR;
+    return is_direct ? b + j * q->b_col : packed_b + j * depth;
+}
 
 /* mc x kc of a, packed, by kc x nc of b, packed but for the panels taken as they lie. */
 static void product_block(const problem_t *q, __global const T *packed_a, __global const T *packed_b,
                           __global const T *b, __global T *c, long rows, long columns, long depth, int is_first)
 {
     for (long j = 0; j < columns; j += NR) {
-        const int is_direct = q->is_direct && columns - j >= NR;
-        __global const T *panel = is_direct ? b + j * q->b_col : packed_b + j * depth;
+        long b_step;
+        __global const T *panel = panel_of_b(q, packed_b, b, j, columns, depth, &b_step);
 
         for (long i = 0; i < rows; i += MR) {
-            product_tile(depth, packed_a + i * depth, panel, is_direct ? q->b_row : NR, c + i * q->c_row + j * q->c_col,
-                         q->c_row, q->c_col, rows - i, columns - j, is_first);
+            product_tile(depth, packed_a + i * depth, panel, b_step, c + i * q->c_row + j * q->c_col, q->c_row,
+                         q->c_col, rows - i, columns - j, is_first);
+        }
+    }
+}
+
+/* The same with a as it lies: few panels of b, so all of them pass by each panel of a, which comes from far away. */
+static void plain_block(const problem_t *q, __global const T *a, __global const T *packed_b, __global const T *b,
+                        __global T *c, long rows, long columns, long depth, int is_first)
+{
+    for (long i = 0; i < rows; i += MR, a += MR * q->a_row, c += MR * q->c_row) {
+        fetch_rows(a, q->a_row, rows - i, depth);
+        for (long j = 0; j < columns; j += NR) {
+            long b_step;
+            __global const T *panel = panel_of_b(q, packed_b, b, j, columns, depth, &b_step);
+
+            plain_tile(depth, a, q->a_row, panel, b_step, c + j * q->c_col, q->c_row, q->c_col, rows - i, columns - j,
+                       is_first);
         }
     }
 }
@@ -74,10 +131,15 @@ static void product(const problem_t *q, __global const T *a, __global const T *b
             pack_columns(packed_b, b_block, columns, depth, q->b_col, q->b_row, q->is_direct != 0);
             for (long i = 0; i < m; i += q->mc) {
                 const long rows = min(q->mc, m - i);
+                __global const T *a_block = a + i * q->a_row + p * q->a_col;
+                __global T *c_block = c + i * q->c_row + j * q->c_col;
 
-                pack_rows(packed_a, a + i * q->a_row + p * q->a_col, rows, depth, q->a_row, q->a_col);
-                product_block(q, packed_a, packed_b, b_block, c + i * q->c_row + j * q->c_col, rows, columns, depth,
-                              p == 0);
+                if (q->is_plain) {
+                    plain_block(q, a_block, packed_b, b_block, c_block, rows, columns, depth, p == 0);
+                } else {
+                    pack_rows(packed_a, a_block, rows, depth, q->a_row, q->a_col);
+                    product_block(q, packed_a, packed_b, b_block, c_block, rows, columns, depth, p == 0);
+                }
             }
         }
     }
