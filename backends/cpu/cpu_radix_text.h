@@ -5,4 +5,6 @@
 
 #include "portable/kernels/radix.cl"
 
+#include "portable/kernels/sort_network.cl"
+
 #include "portable/kernels/top.cl"

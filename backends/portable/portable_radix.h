@@ -1,4 +1,4 @@
-/* The items of kernels/radix.cl and kernels/top.cl: sorting on processors (gantry_k_is_serial).
+/* The items of kernels/radix.cl, kernels/sort_network.cl and kernels/top.cl: sorting on processors (gantry_k_is_serial).
  *
  * Owner: results lie in the call's scratch and end with the call. Threads: thread-safe. */
 #ifndef GANTRY_PORTABLE_RADIX_H
@@ -6,11 +6,12 @@
 
 #include "portable/portable_sort.h"
 #include "portable/kernels/radix.cl"
+#include "portable/kernels/sort_network.cl"
 #include "portable/kernels/top.cl"
 
 #define GANTRY_RADIX_ITEMS(ITEM)                                                                      \
     ITEM(radix_rows) ITEM(radix_keys) ITEM(radix_count) ITEM(radix_spread) ITEM(radix_finish)         \
-    ITEM(radix_restore) ITEM(top_parts) ITEM(top_join)
+    ITEM(radix_restore) ITEM(network_values) ITEM(network_pairs) ITEM(top_parts) ITEM(top_join)
 
 /* As gantry__sort_rows, of rows below 2^31 elements. */
 int32_t gantry__radix_sort(gantry_op_call_t *call, gantry_k_sort_t *sort);

@@ -4,13 +4,16 @@
 #define LEAST_PART INT64_C(16384)  /* elements that are worth a thread */
 #define LONG_ROW INT64_C(131072)   /* elements whose keys leave the nearest caches: better in buckets */
 #define SHARES_PER_UNIT 4          /* of buckets, which differ in length */
+#define FEW_ROWS INT64_C(8)        /* as many short rows are worth the lanes that stay empty */
+#define SHORT_BYTES INT64_C(2048)  /* of such a row's keys */
+#define NETWORK_BYTES INT64_C(16384) /* of a row's keys: longer ones are sorted by digits in less time */
 #define SHORTEST_GROUP INT64_C(16) /* elements of which the least is looked for */
 #define LONGEST_GROUP INT64_C(1024)
 #define LEAST_ROOM INT64_C(256)
 #define PLACE_GAP INT64_C(1088)
 
 GANTRY_K_ITEM_TEXTS(radix, GANTRY_RADIX_ITEMS, gantry__text_indices, gantry__text_sort_key,
-                    gantry__text_radix_pairs, gantry__text_radix, gantry__text_top);
+                    gantry__text_radix_pairs, gantry__text_radix, gantry__text_sort_network, gantry__text_top);
 
 static int32_t run(gantry_op_call_t *call, gantry_k_item_launch_t *launch, uint32_t item, int64_t count,
                    int64_t grain) {
@@ -43,7 +46,7 @@ static gantry_span_t span_at(gantry_span_t scratch, int64_t place, int64_t bytes
     return (gantry_span_t){scratch.region, scratch.offset_bytes + (uint64_t)place, (uint64_t)bytes};
 }
 
-/* ---- all of each row ---- */
+/* ---- all of each row, by digits ---- */
 
 /* Chooses parts, takes the scratch and lays it out. in_parts: rows are not sorted one by one. */
 static int32_t prepare(gantry_op_call_t *call, const gantry_k_sort_t *sort, gantry_radix_t *out, gantry_span_t *scratch,
@@ -102,6 +105,53 @@ static int32_t sort_parts(gantry_op_call_t *call, const gantry_k_sort_t *sort, g
     return status;
 }
 
+/* ---- short rows, many at a time ---- */
+
+static int64_t lane_bytes(const gantry_k_sort_t *sort, int has_positions) {
+    return has_positions ? 8 : gantry_k_key_bytes(sort->dtype);
+}
+
+/* Keys of eight bytes have no room for positions in their lanes. */
+static int is_for_network(const gantry_op_call_t *call, const gantry_k_sort_t *sort, int has_positions) {
+    const int64_t bytes = sort->length * lane_bytes(sort, has_positions);
+    const int64_t least = bytes <= SHORT_BYTES ? FEW_ROWS : gantry_k_units(call) * GANTRY_NETWORK_ROWS;
+
+    return sort->rows >= least && bytes <= NETWORK_BYTES && (!has_positions || gantry_k_key_bytes(sort->dtype) == 4);
+}
+
+/* As sort_all; keys and positions lie in the first place. */
+static int32_t sort_short(gantry_op_call_t *call, const gantry_k_sort_t *sort, const gantry_span_t *out,
+                          gantry_radix_t *places, gantry_span_t *scratch) {
+    const int64_t groups = (sort->rows + GANTRY_NETWORK_ROWS - 1) / GANTRY_NETWORK_ROWS;
+    const int64_t elements = sort->rows * sort->length;
+    gantry_network_t network = {.order = gantry__sort_order(sort->dtype, sort->descending),
+                                .rows = sort->rows,
+                                .length = sort->length,
+                                .inner = sort->inner};
+    gantry_k_item_launch_t launch = {
+        .t = gantry_k_twin(sort->dtype), .parameters = &network, .parameter_bytes = sizeof network};
+    int64_t end = 0;
+    int32_t status;
+
+    network.lanes = add_place(&end, groups * GANTRY_NETWORK_ROWS * sort->length * lane_bytes(sort, out == NULL));
+    network.keys = places->keys[0] = add_place(&end, out == NULL ? elements * 4 : 0);
+    network.positions = places->positions[0] = add_place(&end, out == NULL ? elements * 4 : 0);
+    status = call->services->scratch(call, (uint64_t)end, scratch);
+    if (status != GANTRY_K_OK) {
+        return status;
+    }
+    launch.spans[0] = sort->source;
+    launch.spans[1] = *scratch;
+    launch.span_count = 2;
+    if (out != NULL) {
+        launch.spans[launch.span_count++] = *out;
+    }
+    return run(call, &launch, out != NULL ? ITEM_network_values : ITEM_network_pairs, groups,
+               rows_of(sort->length * GANTRY_NETWORK_ROWS));
+}
+
+/* ---- either ---- */
+
 /* out: NULL where keys and positions are wanted; *which: where they lie. */
 static int32_t sort_all(gantry_op_call_t *call, const gantry_k_sort_t *sort, const gantry_span_t *out,
                         gantry_radix_t *parameters, gantry_span_t *scratch, int *which) {
@@ -109,6 +159,10 @@ static int32_t sort_all(gantry_op_call_t *call, const gantry_k_sort_t *sort, con
         .t = gantry_k_twin(sort->dtype), .parameters = parameters, .parameter_bytes = sizeof *parameters};
     int32_t status;
 
+    if (is_for_network(call, sort, out == NULL)) {
+        *which = 0;
+        return sort_short(call, sort, out, parameters, scratch);
+    }
     parameters->has_positions = out == NULL;
     status = prepare(call, sort, parameters, scratch, which);
     if (status != GANTRY_K_OK) {

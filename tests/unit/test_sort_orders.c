@@ -203,9 +203,10 @@ static void check_rows(gantry_scope_t *scope, const type_t *type, shape_t shape,
     free_rows(&rows);
 }
 
-/* Short rows are many; a longer one is cut into parts. From 131072 elements on rows are always put in buckets. */
-static const shape_t shapes[] = {{3, 1, 1},   {50, 7, 1}, {9, 16, 1},  {9, 17, 2},
-                                 {10, 64, 1}, {3, 65, 1}, {3, 700, 1}, {1, 4100, 2}};
+/* A few rows are sorted by digits, each by itself; many short ones side by side in groups, of which the last may be
+ * small; a longer one is cut into parts. From 131072 elements on rows are always put in buckets. */
+static const shape_t shapes[] = {{3, 1, 1},  {5, 16, 1}, {3, 17, 2},  {4, 64, 1},  {3, 65, 1},   {3, 700, 1}, {1, 4100, 2},
+                                 {50, 7, 1}, {9, 17, 2}, {16, 64, 1}, {1, 130, 9}, {34, 290, 1}};
 static const shape_t in_parts = {1, 33000, 1};
 
 static gantry_scope_t *open_with(runtime_fixture_t *f, int32_t threads, const char *simd) {
@@ -255,6 +256,43 @@ static void orders_with_five_threads_are_the_same(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* A network that sorts all rows of zeros and ones sorts all rows. */
+static void every_short_row_of_zeros_and_ones_is_sorted(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    gantry_scope_t *scope = open_with(&f, 2, NULL);
+    for (int64_t length = 3; length <= 13; length++) {
+        const int64_t rows = INT64_C(1) << length, count = rows * length;
+        uint8_t *bits = malloc((size_t)count);
+        assert_non_null(bits);
+        for (int64_t i = 0; i < count; i++) bits[i] = (uint8_t)(i / length >> i % length & 1);
+        const gantry_tensor_t *x = gantry_constant(scope, GANTRY_UINT8, GANTRY_SHAPE(rows, length), bits, (size_t)count);
+        uint8_t *sorted = fetch(gantry_sort(scope, x, 1, false), (size_t)count);
+        for (int64_t i = 0; i < count; i++) {
+            int64_t ones = 0;
+            for (int64_t e = 0; e < length; e++) ones += i / length >> e & 1;
+            if (sorted[i] != (i % length >= length - ones)) fail_msg("length %d, row %d", (int)length, (int)(i / length));
+        }
+        free(sorted);
+        free(bits);
+    }
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+/* The longest rows that are sorted side by side, and one more element. */
+static void orders_of_rows_side_by_side_are_stable(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    gantry_scope_t *scope = open_with(&f, 2, NULL);
+    for (int64_t length = 2048; length <= 4097; length += length == 2048 || length == 4096 ? 1 : 2047) {
+        check_rows(scope, &types[FLOAT32], (shape_t){33, length, 1}, RANDOM_BITS);
+        check_rows(scope, &types[TYPES - 1], (shape_t){1, length, 35}, FEW);
+    }
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
 static void orders_of_long_rows_are_stable(void **state) {
     (void)state;
     static const pattern_t patterns[] = {RANDOM_BITS, FEW, EVEN_STEPS, ONE_FAR};
@@ -274,6 +312,8 @@ int main(void) {
         TEST(orders_with_two_threads_are_stable),
         TEST(orders_with_one_thread_are_the_same),
         TEST(orders_with_five_threads_are_the_same),
+        TEST(every_short_row_of_zeros_and_ones_is_sorted),
+        TEST(orders_of_rows_side_by_side_are_stable),
         TEST(orders_of_long_rows_are_stable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

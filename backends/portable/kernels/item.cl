@@ -112,6 +112,14 @@
 #define GANTRY_GLOBAL
 #define GANTRY_CONSTANT static const
 #define GANTRY_ITEM static inline
+/* In front of a loop whose rounds do not touch what another one does. */
+#if defined(__clang__)
+#define GANTRY_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define GANTRY_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define GANTRY_INDEPENDENT
+#endif
 #define GANTRY_ITEM_JOIN_(name, t, i) name##_item_##t##_##i
 #define GANTRY_ITEM_JOIN(name, t, i) GANTRY_ITEM_JOIN_(name, t, i)
 #define GANTRY_RANGE_JOIN_(name, t, i) name##_range_##t##_##i

@@ -1,0 +1,210 @@
+/* Many short rows on processors: an item sorts GANTRY_NETWORK_ROWS of them side by side, each in a lane of vectors. Which
+ * two places of all rows are compared when does not depend on what is there: Batcher's network in the form of merge
+ * exchange, of any length (Knuth, The Art of Computer Programming 3, 5.2.2, algorithm M). Comes after radix.cl, for keys
+ * and elements.
+ *
+ *     network_values   sorted elements
+ *     network_pairs    sorted keys of four bytes and their positions, which ride below the keys and so keep equal keys in
+ *                      their order */
+#ifndef GANTRY_NETWORK_PARAMETERS
+#define GANTRY_NETWORK_PARAMETERS
+
+#define GANTRY_NETWORK_ROWS 16
+
+/* Rows as those of gantry_radix_t. Places are those in the scratch, in bytes. */
+typedef struct gantry_network_t {
+    gantry_work_t work; /* over groups of rows */
+    gantry_order_t order;
+    GANTRY_LONG rows, length, inner;
+    GANTRY_LONG lanes;           /* of each group: [length, GANTRY_NETWORK_ROWS] */
+    GANTRY_LONG keys, positions; /* the results of network_pairs */
+} gantry_network_t;
+
+#define GANTRY_NETWORK_BLOCK 64 /* places that are turned at a time, in the nearest cache */
+
+#endif
+
+#if defined(GANTRY_ITEM_TEXT) && (!defined(GANTRY_SERIAL) || GANTRY_SERIAL)
+
+#define K GANTRY_KEY_OF_T
+
+/* The lesser ones of `count` places' lanes to a, the others to b. */
+#if defined(__OPENCL_VERSION__)
+/* Not by vload16, of which PoCL makes loads of two elements here. Lanes begin at multiples of a vector's size. */
+#define GANTRY_NETWORK_EXCHANGE(W, V, a, b, count)                            \
+    {                                                                         \
+        GANTRY_GLOBAL V *left = (GANTRY_GLOBAL V *)(a), *right = (GANTRY_GLOBAL V *)(b); \
+                                                                              \
+        for (GANTRY_LONG at = 0; at < (count); at++) {                        \
+            const V x = left[at], y = right[at];                              \
+                                                                              \
+            left[at] = min(x, y);                                             \
+            right[at] = max(x, y);                                            \
+        }                                                                     \
+    }
+#else
+#define GANTRY_NETWORK_EXCHANGE(W, V, a, b, count)                                          \
+    for (GANTRY_LONG at = 0; at < (count) * GANTRY_NETWORK_ROWS; at += GANTRY_NETWORK_ROWS) { \
+        GANTRY_INDEPENDENT for (int lane = 0; lane < GANTRY_NETWORK_ROWS; lane++) {         \
+            const W x = (a)[at + lane], y = (b)[at + lane];                                 \
+            (a)[at + lane] = x < y ? x : y;                                                 \
+            (b)[at + lane] = x < y ? y : x;                                                 \
+        }                                                                                   \
+    }
+#endif
+
+#define GANTRY_NETWORK(name, W, V)                                                                      \
+    GANTRY_ITEM void GANTRY_ITEM_FN(name)(GANTRY_GLOBAL W *lanes, const GANTRY_LONG length)             \
+    {                                                                                                   \
+        GANTRY_LONG top = 1;                                                                            \
+                                                                                                        \
+        while (2 * top < length) {                                                                      \
+            top *= 2;                                                                                   \
+        }                                                                                               \
+        for (GANTRY_LONG run = top; run > 0; run /= 2) {                                                \
+            GANTRY_LONG apart = run, first = 0;                                                         \
+                                                                                                        \
+            for (GANTRY_LONG q = top; q >= run; q /= 2) {                                               \
+                for (GANTRY_LONG i = first; i < length - apart; i += 2 * run) {                         \
+                    const GANTRY_LONG rest = length - apart - i, count = run < rest ? run : rest;       \
+                    GANTRY_GLOBAL W *a = lanes + i * GANTRY_NETWORK_ROWS;                               \
+                    GANTRY_GLOBAL W *b = a + apart * GANTRY_NETWORK_ROWS;                               \
+                                                                                                        \
+                    GANTRY_NETWORK_EXCHANGE(W, V, a, b, count)                                          \
+                }                                                                                       \
+                apart = q - run;                                                                        \
+                first = run;                                                                            \
+            }                                                                                           \
+        }                                                                                               \
+    }
+
+#if GANTRY_T_ID == 9
+GANTRY_NETWORK(network, ulong, ulong16)
+#else
+GANTRY_NETWORK(network, uint, uint16)
+GANTRY_NETWORK(network_of_pairs, ulong, ulong16)
+#endif
+
+/* The rows of group i, and where in x each begins; absent ones are the last again, and are not written. */
+typedef struct GANTRY_ITEM_FN(network_group) {
+    GANTRY_LONG starts[GANTRY_NETWORK_ROWS];
+    GANTRY_LONG first;
+    int rows;
+} GANTRY_ITEM_FN(network_group);
+
+GANTRY_ITEM GANTRY_ITEM_FN(network_group)
+    GANTRY_ITEM_FN(network_group_of)(GANTRY_PARAMETERS(gantry_network_t) p, const GANTRY_LONG i)
+{
+    GANTRY_ITEM_FN(network_group) out;
+
+    out.first = i * GANTRY_NETWORK_ROWS;
+    out.rows = (int)(p->rows - out.first < GANTRY_NETWORK_ROWS ? p->rows - out.first : GANTRY_NETWORK_ROWS);
+    for (int r = 0; r < GANTRY_NETWORK_ROWS; r++) {
+        const GANTRY_LONG row = out.first + (r < out.rows ? r : out.rows - 1), outer = row / p->inner;
+
+        out.starts[r] = outer * p->length * p->inner + row - outer * p->inner;
+    }
+    return out;
+}
+
+/* Places [begin, begin + count) of the group's rows, turned: elements as they are. */
+GANTRY_ITEM void GANTRY_ITEM_FN(network_turn)(GANTRY_GLOBAL const T *x, const GANTRY_ITEM_FN(network_group) *group,
+                                              const GANTRY_LONG inner, const GANTRY_LONG begin, const int count,
+                                              T *turned)
+{
+    for (int r = 0; r < GANTRY_NETWORK_ROWS; r++) {
+        GANTRY_GLOBAL const T *from = x + group->starts[r] + begin * inner;
+
+        for (int e = 0; e < count; e++) {
+            turned[e * GANTRY_NETWORK_ROWS + r] = from[e * inner];
+        }
+    }
+}
+
+GANTRY_ITEM void GANTRY_ITEM_FN(network_values)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL uchar *scratch,
+                                                GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_network_t) p,
+                                                const GANTRY_LONG i)
+{
+    const GANTRY_ITEM_FN(network_group) group = GANTRY_ITEM_FN(network_group_of)(p, i);
+    GANTRY_GLOBAL K *lanes = (GANTRY_GLOBAL K *)(scratch + p->lanes) + i * p->length * GANTRY_NETWORK_ROWS;
+    const gantry_order_t order = p->order;
+    T turned[GANTRY_NETWORK_BLOCK * GANTRY_NETWORK_ROWS];
+    int odd = 0;
+
+    for (GANTRY_LONG begin = 0; begin < p->length; begin += GANTRY_NETWORK_BLOCK) {
+        const int count = (int)(p->length - begin < GANTRY_NETWORK_BLOCK ? p->length - begin : GANTRY_NETWORK_BLOCK);
+        GANTRY_GLOBAL K *to = lanes + begin * GANTRY_NETWORK_ROWS;
+
+        GANTRY_ITEM_FN(network_turn)(x, &group, p->inner, begin, count, turned);
+        for (int e = 0; e < count * GANTRY_NETWORK_ROWS; e++) {
+            to[e] = GANTRY_ITEM_FN(sort_key)(turned[e], &order);
+            odd |= GANTRY_ITEM_FN(radix_is_odd)(turned[e], order);
+        }
+    }
+    GANTRY_ITEM_FN(network)(lanes, p->length);
+    for (GANTRY_LONG begin = 0; begin < p->length; begin += GANTRY_NETWORK_BLOCK) {
+        const int count = (int)(p->length - begin < GANTRY_NETWORK_BLOCK ? p->length - begin : GANTRY_NETWORK_BLOCK);
+        GANTRY_GLOBAL const K *from = lanes + begin * GANTRY_NETWORK_ROWS;
+
+        for (int e = 0; e < count * GANTRY_NETWORK_ROWS; e++) {
+            turned[e] = GANTRY_ITEM_FN(radix_value)(from[e], order);
+        }
+        for (int r = 0; r < group.rows; r++) {
+            GANTRY_GLOBAL T *to = out + group.starts[r] + begin * p->inner;
+
+            for (int e = 0; e < count; e++) {
+                to[e * p->inner] = turned[e * GANTRY_NETWORK_ROWS + r];
+            }
+        }
+    }
+    for (int r = 0; odd && r < group.rows; r++) {
+        GANTRY_ITEM_FN(radix_zeros)(x + group.starts[r], out + group.starts[r], p->inner, p->length, order);
+    }
+}
+GANTRY_ITEMS_1_2(network_values, T, uchar, T, gantry_network_t)
+
+#if GANTRY_T_ID == 9
+GANTRY_NO_ITEM(network_pairs)
+#else
+GANTRY_ITEM void GANTRY_ITEM_FN(network_pairs)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL uchar *scratch,
+                                               GANTRY_PARAMETERS(gantry_network_t) p, const GANTRY_LONG i)
+{
+    const GANTRY_ITEM_FN(network_group) group = GANTRY_ITEM_FN(network_group_of)(p, i);
+    GANTRY_GLOBAL ulong *lanes = (GANTRY_GLOBAL ulong *)(scratch + p->lanes) + i * p->length * GANTRY_NETWORK_ROWS;
+    GANTRY_GLOBAL K *keys = (GANTRY_GLOBAL K *)(scratch + p->keys) + group.first * p->length;
+    GANTRY_GLOBAL int *positions = (GANTRY_GLOBAL int *)(scratch + p->positions) + group.first * p->length;
+    const gantry_order_t order = p->order;
+    T turned[GANTRY_NETWORK_BLOCK * GANTRY_NETWORK_ROWS];
+
+    for (GANTRY_LONG begin = 0; begin < p->length; begin += GANTRY_NETWORK_BLOCK) {
+        const int count = (int)(p->length - begin < GANTRY_NETWORK_BLOCK ? p->length - begin : GANTRY_NETWORK_BLOCK);
+        GANTRY_GLOBAL ulong *to = lanes + begin * GANTRY_NETWORK_ROWS;
+
+        GANTRY_ITEM_FN(network_turn)(x, &group, p->inner, begin, count, turned);
+        for (int e = 0; e < count * GANTRY_NETWORK_ROWS; e++) {
+            to[e] = (ulong)GANTRY_ITEM_FN(sort_key)(turned[e], &order) << 32 |
+                    (ulong)(begin + e / GANTRY_NETWORK_ROWS);
+        }
+    }
+    GANTRY_ITEM_FN(network_of_pairs)(lanes, p->length);
+    for (GANTRY_LONG begin = 0; begin < p->length; begin += GANTRY_NETWORK_BLOCK) {
+        const GANTRY_LONG end = p->length - begin < GANTRY_NETWORK_BLOCK ? p->length : begin + GANTRY_NETWORK_BLOCK;
+
+        for (int r = 0; r < group.rows; r++) {
+            for (GANTRY_LONG e = begin; e < end; e++) {
+                const ulong pair = lanes[e * GANTRY_NETWORK_ROWS + r];
+
+                keys[r * p->length + e] = (K)(pair >> 32);
+                positions[r * p->length + e] = (int)(uint)pair;
+            }
+        }
+    }
+}
+GANTRY_ITEMS_1_1(network_pairs, T, uchar, gantry_network_t)
+#endif
+
+#undef GANTRY_NETWORK
+#undef GANTRY_NETWORK_EXCHANGE
+#undef K
+
+#endif
