@@ -85,7 +85,7 @@ GANTRY_NETWORK(network, uint, uint16)
 GANTRY_NETWORK(network_of_pairs, ulong, ulong16)
 #endif
 
-/* The rows of group i, and where in x each begins; absent ones are the last again, and are not written. */
+/* The rows of group i, and where in x each begins; in the place of absent ones the last is sorted again. */
 typedef struct GANTRY_ITEM_FN(network_group) {
     GANTRY_LONG starts[GANTRY_NETWORK_ROWS];
     GANTRY_LONG first;
@@ -107,16 +107,44 @@ GANTRY_ITEM GANTRY_ITEM_FN(network_group)
     return out;
 }
 
-/* Places [begin, begin + count) of the group's rows, turned: elements as they are. */
+/* Places [begin, begin + count) of the group's rows, turned: elements as they are. By four rows, which makes one store
+ * of four. */
 GANTRY_ITEM void GANTRY_ITEM_FN(network_turn)(GANTRY_GLOBAL const T *x, const GANTRY_ITEM_FN(network_group) *group,
                                               const GANTRY_LONG inner, const GANTRY_LONG begin, const int count,
                                               T *turned)
 {
-    for (int r = 0; r < GANTRY_NETWORK_ROWS; r++) {
-        GANTRY_GLOBAL const T *from = x + group->starts[r] + begin * inner;
+    for (int r = 0; r < GANTRY_NETWORK_ROWS; r += 4) {
+        GANTRY_GLOBAL const T *f0 = x + group->starts[r] + begin * inner;
+        GANTRY_GLOBAL const T *f1 = x + group->starts[r + 1] + begin * inner;
+        GANTRY_GLOBAL const T *f2 = x + group->starts[r + 2] + begin * inner;
+        GANTRY_GLOBAL const T *f3 = x + group->starts[r + 3] + begin * inner;
+        T *to = turned + r;
 
-        for (int e = 0; e < count; e++) {
-            turned[e * GANTRY_NETWORK_ROWS + r] = from[e * inner];
+        for (int e = 0; e < count; e++, to += GANTRY_NETWORK_ROWS) {
+            to[0] = f0[e * inner];
+            to[1] = f1[e * inner];
+            to[2] = f2[e * inner];
+            to[3] = f3[e * inner];
+        }
+    }
+}
+
+GANTRY_ITEM void GANTRY_ITEM_FN(network_turn_back)(const T *turned, const GANTRY_ITEM_FN(network_group) *group,
+                                                   const GANTRY_LONG inner, const GANTRY_LONG begin, const int count,
+                                                   GANTRY_GLOBAL T *out)
+{
+    for (int r = 0; r < GANTRY_NETWORK_ROWS; r += 4) {
+        GANTRY_GLOBAL T *t0 = out + group->starts[r] + begin * inner;
+        GANTRY_GLOBAL T *t1 = out + group->starts[r + 1] + begin * inner;
+        GANTRY_GLOBAL T *t2 = out + group->starts[r + 2] + begin * inner;
+        GANTRY_GLOBAL T *t3 = out + group->starts[r + 3] + begin * inner;
+        const T *from = turned + r;
+
+        for (int e = 0; e < count; e++, from += GANTRY_NETWORK_ROWS) {
+            t0[e * inner] = from[0];
+            t1[e * inner] = from[1];
+            t2[e * inner] = from[2];
+            t3[e * inner] = from[3];
         }
     }
 }
@@ -149,13 +177,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(network_values)(GANTRY_GLOBAL const T *x, GANTRY
         for (int e = 0; e < count * GANTRY_NETWORK_ROWS; e++) {
             turned[e] = GANTRY_ITEM_FN(radix_value)(from[e], order);
         }
-        for (int r = 0; r < group.rows; r++) {
-            GANTRY_GLOBAL T *to = out + group.starts[r] + begin * p->inner;
-
-            for (int e = 0; e < count; e++) {
-                to[e * p->inner] = turned[e * GANTRY_NETWORK_ROWS + r];
-            }
-        }
+        GANTRY_ITEM_FN(network_turn_back)(turned, &group, p->inner, begin, count, out);
     }
     for (int r = 0; odd && r < group.rows; r++) {
         GANTRY_ITEM_FN(radix_zeros)(x + group.starts[r], out + group.starts[r], p->inner, p->length, order);
