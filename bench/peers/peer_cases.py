@@ -242,6 +242,15 @@ def all_cases(shrink):
         conv("conv2d_first", (batch, 64, 64, 3), (5, 5, 3, 32)),
         elements_case("sort", "sort", "ascending", small, distinct(small), lambda a: [np.sort(a)], least=AHEAD),
         elements_case(
+            "sort_rows",
+            "sort",
+            "rows of 256",
+            small,
+            distinct(small // 256, 256),
+            lambda a: [np.sort(a)],
+            least=AHEAD,
+        ),
+        elements_case(
             "top_k",
             "top_k",
             "the largest 100",
