@@ -20,7 +20,7 @@ function(gantry_simd_objects out_objects)
   # nothing unwinds through them.
   set(flags_base ${vectors})
   if("avx2" IN_LIST variants)
-    set(flags_base -O2)
+    set(flags_base -Os)
   endif()
   if(GANTRY_SANITIZE)
     set(vectors -O1)
