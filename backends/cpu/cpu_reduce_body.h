@@ -18,7 +18,7 @@
 #define BODY_FIRST(x) BODY_NAME(first)(BODY_LOAD(x))
 #endif
 
-static void BODY_NAME(add)(void *acc, const void *x, int64_t rounds, int64_t stride, int64_t count)
+static void BODY_NAME(add)(void *restrict acc, const void *restrict x, int64_t rounds, int64_t stride, int64_t count)
 {
     BODY_NAME(steps)(acc, x, rounds, stride, count);
 }
@@ -31,18 +31,18 @@ static void BODY_NAME(line)(void *target, const void *x, int64_t count)
     *(BODY_ACC *)target = BODY_JOIN(fold_all)(acc);
 }
 
-static void BODY_NAME(enter)(void *acc, const void *x, int64_t count)
+static void BODY_NAME(enter)(void *restrict acc, const void *restrict x, int64_t count)
 {
-    BODY_ACC *restrict out = acc;
-    const BODY_IN *restrict in = x;
+    BODY_ACC *out = acc;
+    const BODY_IN *in = x;
     for (int64_t i = 0; i < count; i++) {
         out[i] = BODY_FIRST(in[i]);
     }
 }
 
-static void BODY_NAME(few)(void *result, const void *const *rows, int64_t count, int64_t width)
+static void BODY_NAME(few)(void *restrict result, const void *const *rows, int64_t count, int64_t width)
 {
-    BODY_ACC *restrict target = result;
+    BODY_ACC *target = result;
     const BODY_IN *restrict a = rows[0];
     const BODY_IN *restrict b = rows[1];
     const BODY_IN *restrict c = count > 2 ? rows[2] : a;

@@ -16,10 +16,10 @@ static void JOIN_NAME(fill_all)(void *acc, int64_t count)
     JOIN_NAME(fill)(acc, count);
 }
 
-static void JOIN_NAME(join)(void *first, const void *second, int64_t count)
+static void JOIN_NAME(join)(void *restrict first, const void *restrict second, int64_t count)
 {
-    JOIN_ACC *restrict a = first;
-    const JOIN_ACC *restrict b = second;
+    JOIN_ACC *a = first;
+    const JOIN_ACC *b = second;
     for (int64_t i = 0; i < count; i++) {
         a[i] = JOIN_OP(a[i], b[i]);
     }

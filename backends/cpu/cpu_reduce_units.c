@@ -107,8 +107,9 @@ static void run_lines(const work_t *work, int64_t begin, int64_t end)
     for (int64_t unit = begin; unit < end;) {
         const int64_t count = end - unit < RESULTS ? end - unit : RESULTS;
         for (int64_t i = 0; i < count; i++) {
-            const int64_t row = (unit + i) % plan->chunks * GANTRY_REDUCE_CHUNK;
-            const int64_t base = gantry__reduce_offset(&plan->shape.kept, (unit + i) / plan->chunks);
+            const int64_t sequence = plan->chunks == 1 ? unit + i : (unit + i) / plan->chunks;
+            const int64_t row = (unit + i - sequence * plan->chunks) * GANTRY_REDUCE_CHUNK;
+            const int64_t base = gantry__reduce_offset(&plan->shape.kept, sequence);
             work->loops->line(results + i * work->loops->acc_bytes, input_at(work, base + row), rows_of_chunk(plan, row));
         }
         work->loops->put(plan, results, count, unit);
@@ -128,6 +129,21 @@ static void add_rows(const work_t *work, char *acc, const char *x, int64_t rows)
     }
     if (rest > 0) {
         work->loops->add(acc, x + rounds * period * work->loops->in_bytes, 1, 0, rest * columns);
+    }
+}
+
+/* The sums of such rows; few ones need nothing to be added to. */
+static void sum_rows(const work_t *work, char *acc, const char *x, int64_t rows, int64_t lanes)
+{
+    const int64_t columns = work->plan->shape.columns;
+    if (rows < lanes || rows >= 2 * LANES) {
+        work->loops->fill(acc, lanes * columns);
+        add_rows(work, acc, x, rows);
+        return;
+    }
+    work->loops->enter(acc, x, lanes * columns);
+    if (rows > lanes) {
+        work->loops->add(acc, x + lanes * columns * work->loops->in_bytes, 1, 0, (rows - lanes) * columns);
     }
 }
 
@@ -169,11 +185,11 @@ static void run_narrow(const work_t *work, int64_t begin, int64_t end)
         while (lanes / 2 >= rows && shape->columns > 1) {
             lanes /= 2;
         }
-        work->loops->fill(acc, lanes * shape->columns);
-        if (shape->reduced.rank == 1) {
-            add_rows(work, acc, input_at(work, base + row * shape->columns), rows);
-        } else {
+        if (shape->reduced.rank > 1) {
+            work->loops->fill(acc, lanes * shape->columns);
             add_runs(work, acc, base, row, rows);
+        } else {
+            sum_rows(work, acc, input_at(work, base + row * shape->columns), rows, lanes);
         }
         work->loops->fold(acc, lanes, shape->columns);
         work->loops->put(plan, acc, shape->columns, unit * shape->columns);
