@@ -1,5 +1,4 @@
-# Compiles each *_simd.c once per instruction set; the CPU backend chooses at run time.
-include(CheckCCompilerFlag)
+# Compiles each *_simd.c once per instruction set; the CPU backend chooses at run time. Comes after gantry_flags.cmake.
 set(GANTRY_SIMD_FLAGS -ffp-contract=off -fno-math-errno -fno-trapping-math -fwrapv)
 # Lanes in loops of constant length: unrolled whole, they stay in registers (a sum is 1.2 times as fast).
 set(GANTRY_SIMD_PEELED ${CMAKE_SOURCE_DIR}/backends/cpu/cpu_reduce_simd.c ${CMAKE_SOURCE_DIR}/backends/cpu/cpu_radix_items_simd.c)
@@ -9,18 +8,15 @@ function(gantry_simd_objects out_objects)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     list(APPEND variants avx2 avx512)
   endif()
-  # Vectors, but not the copies of loops for every odd case that -O3 makes: half of the code, and as fast but for the files below.
-  check_c_compiler_flag("-O2 -ftree-vectorize -fvect-cost-model=dynamic --param=vect-epilogues-nomask=0" GANTRY_HAS_VECT_COST_MODEL)
-  set(vectors -O3)
-  if(GANTRY_HAS_VECT_COST_MODEL)
-    set(vectors -O2 -ftree-vectorize -fvect-cost-model=dynamic --param=vect-epilogues-nomask=0)
+  set(vectors ${GANTRY_VECTOR_FLAGS})
+  if(NOT vectors STREQUAL -O3)
     set_source_files_properties(${GANTRY_SIMD_PEELED} PROPERTIES COMPILE_OPTIONS -fpeel-loops)
   endif()
   # Where there are better sets, the base is for old machines. Sanitizers look at what is done, not how fast. No call leaves these loops, so
   # nothing unwinds through them.
   set(flags_base ${vectors})
   if("avx2" IN_LIST variants)
-    set(flags_base -O2)
+    set(flags_base -Os)
   endif()
   if(GANTRY_SANITIZE)
     set(vectors -O1)

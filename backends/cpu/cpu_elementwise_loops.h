@@ -1,7 +1,7 @@
 /* The loops of every op of elementwise.def for one type. No guard: a file includes this once per type, with GANTRY_T_ID
  * defined, after types.cl and the math texts; it takes GANTRY_T_ID back at the end. With GANTRY_DENSE_ONLY there are no
  * loops with a scalar operand.
- * Plain loops: the compiler makes vector code of them, with a test for overlap in front. */
+ * Plain loops: the compiler makes vector code of them. */
 #include "portable/kernels/element.cl"
 
 #define LOOP_PASTE_(name, type, form) name##_##type##_##form
@@ -12,6 +12,7 @@
     static int32_t LOOP(name, dense)(const void *xs, const void *ys, void *out, int64_t count) \
     {                                                                                          \
         (void)ys;                                                                              \
+        GANTRY_CPU_EACH                                                                        \
         for (int64_t i = 0; i < count; i++) {                                                  \
             const T x = ((const T *)xs)[i];                                                    \
             ((GANTRY_RESULT_##result *)out)[i] = (GANTRY_RESULT_##result)(expression);         \
@@ -23,6 +24,7 @@
     static int32_t LOOP(name, dense)(const void *xs, const void *ys, void *out, int64_t count) \
     {                                                                                          \
         int32_t bad = 0;                                                                       \
+        GANTRY_CPU_EACH                                                                        \
         for (int64_t i = 0; i < count; i++) {                                                  \
             const T x = ((const T *)xs)[i];                                                    \
             const T y = ((const T *)ys)[i];                                                    \
@@ -36,6 +38,7 @@
     static int32_t LOOP(name, y_scalar)(const void *xs, const void *ys, void *out, int64_t count) \
     {                                                                                             \
         const T y = ((const T *)ys)[0];                                                           \
+        GANTRY_CPU_EACH                                                                           \
         for (int64_t i = 0; i < count; i++) {                                                     \
             const T x = ((const T *)xs)[i];                                                       \
             ((GANTRY_RESULT_##result *)out)[i] = (GANTRY_RESULT_##result)(expression);            \
@@ -46,6 +49,7 @@
     {                                                                                             \
         int32_t bad = 0;                                                                          \
         const T x = ((const T *)xs)[0];                                                           \
+        GANTRY_CPU_EACH                                                                           \
         for (int64_t i = 0; i < count; i++) {                                                     \
             const T y = ((const T *)ys)[i];                                                       \
             bad |= GANTRY_CHECK_##check(y);                                                       \

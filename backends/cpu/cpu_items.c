@@ -23,14 +23,13 @@ typedef struct item_job_t {
 
 static const gantry_k_item_fn *find_functions(const gantry_k_items_t *items, const gantry_k_item_launch_t *launch,
                                               int level) {
-    while (level > 0 && items->rows[level] == NULL) {
-        level--;
-    }
-    for (uint32_t r = 0; r < items->row_count; r++) {
-        const gantry_k_item_row_t *row = &items->rows[level][r];
+    for (; level >= 0; level--) {
+        const gantry_k_item_row_t *row = items->rows[level];
 
-        if (row->t == launch->t && row->i == launch->i) {
-            return row->functions;
+        for (; row != NULL && row->functions != NULL; row++) {
+            if (row->t == launch->t && row->i == launch->i) {
+                return row->functions;
+            }
         }
     }
     return NULL;

@@ -29,10 +29,10 @@
 /* GANTRY_ITEM_ROWS is what the header of the types defined. */
 #ifndef GANTRY_CPU_VARIANT
 #define GANTRY_CPU_ITEM_FAMILY(family)                                       \
-    static const gantry_k_item_row_t rows[] = {GANTRY_ITEM_ROWS};            \
+    static const gantry_k_item_row_t rows[] = {GANTRY_ITEM_ROWS {.t = 0}};   \
     extern const gantry_k_items_t gantry__cpu_##family##_items;              \
     const gantry_k_items_t gantry__cpu_##family##_items = {                  \
-        .run = gantry__cpu_run_items, .rows = {rows}, .row_count = sizeof rows / sizeof rows[0]}
+        .run = gantry__cpu_run_items, .rows = {rows}}
 
 #else
 
@@ -42,6 +42,12 @@
 #define GANTRY_CPU_IS_FIRST_avx512 0
 #define GANTRY_CPU_IS_FIRST_(variant) GANTRY_CPU_IS_FIRST_##variant
 #define GANTRY_CPU_IS_FIRST(variant) GANTRY_CPU_IS_FIRST_(variant)
+/* For families that leave out types for which AVX2 is as quick. */
+#define GANTRY_CPU_IS_AVX512_base 0
+#define GANTRY_CPU_IS_AVX512_avx2 0
+#define GANTRY_CPU_IS_AVX512_avx512 1
+#define GANTRY_CPU_IS_AVX512_(variant) GANTRY_CPU_IS_AVX512_##variant
+#define GANTRY_CPU_IS_AVX512(variant) GANTRY_CPU_IS_AVX512_(variant)
 
 #if GANTRY_CPU_HAS_VARIANTS
 #define GANTRY_CPU_ITEM_ROWS(family) \
@@ -61,15 +67,14 @@
     extern const gantry_k_items_t gantry__cpu_##family##_items; \
     const gantry_k_items_t gantry__cpu_##family##_items = {     \
         .run = gantry__cpu_run_items,                           \
-        .rows = GANTRY_CPU_ITEM_ROWS(family),                   \
-        .row_count = sizeof gantry__cpu_##family##_rows_base / sizeof gantry__cpu_##family##_rows_base[0]}
+        .rows = GANTRY_CPU_ITEM_ROWS(family)}
 #else
 #define GANTRY_CPU_ITEM_TABLE(family)
 #endif
 
 #define GANTRY_CPU_ITEM_FAMILY(family)                                                      \
     GANTRY_CPU_ITEM_DECLARE(family)                                                         \
-    const gantry_k_item_row_t GANTRY_CPU_NAME(family##_rows)[] = {GANTRY_ITEM_ROWS} \
+    const gantry_k_item_row_t GANTRY_CPU_NAME(family##_rows)[] = {GANTRY_ITEM_ROWS {.t = 0}} \
     GANTRY_CPU_ITEM_TABLE(family)
 
 #endif

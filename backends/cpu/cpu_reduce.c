@@ -1,5 +1,5 @@
-/* Reductions of the CPU backend: shapes, levels of the tree, threads. The loops are in cpu_reduce_simd.c and
- * cpu_reduce_extreme_simd.c.
+/* Reductions of the CPU backend: shapes, levels of the tree, threads. A level's units are in cpu_reduce_units.c, the loops
+ * in cpu_reduce_simd.c and cpu_reduce_extreme_simd.c.
  *
  * Each level turns sequences into the sequences of their chunks' sums, the last one into the output. Only the shape
  * decides how a sequence is cut, so neither the number of threads nor the instruction set shows in the result. */
@@ -12,13 +12,13 @@
 
 typedef struct {
     const gantry__cpu_reduce_plan_t *plan;
-    gantry__cpu_reduce_fn run;
+    gantry__cpu_reduce_loops_t loops;
 } level_t;
 
 static void run_units(void *context, int64_t begin, int64_t end)
 {
     const level_t *level = context;
-    level->run(level->plan, begin, end);
+    gantry__cpu_reduce_units(&level->loops, level->plan, begin, end);
 }
 
 /* Cuts wide rows into blocks that fit the loops' stack, smaller ones when there would be few units. */
@@ -36,20 +36,24 @@ static void plan_blocks(gantry__cpu_reduce_plan_t *plan, int64_t size_bytes)
     plan->units = sequences * plan->blocks;
 }
 
-static void run_level(gantry_op_call_t *call, const gantry__cpu_reduce_plan_t *plan, gantry__cpu_reduce_fn run)
-{
-    level_t level = {plan, run};
-    int64_t rows = plan->shape.length < GANTRY_REDUCE_CHUNK ? plan->shape.length : GANTRY_REDUCE_CHUNK;
-    int64_t grain = PARALLEL_ELEMENTS / (rows * plan->block);
-    gantry__cpu_parallel_for(call->device, plan->units, grain < 1 ? 1 : grain, run_units, &level);
-}
-
-static gantry__cpu_reduce_fn find_loops(const gantry_op_call_t *call, const gantry__reduce_way_t *way)
+static int find_loops(const gantry_op_call_t *call, const gantry__reduce_way_t *way, gantry__cpu_reduce_loops_t *out)
 {
     const int level = gantry__cpu_simd_level(call->device);
     return way->tree == GANTRY_TREE_MAX || way->tree == GANTRY_TREE_MIN
-               ? GANTRY_CPU_PICK(level, reduce_find_extreme)(way->tree, way->in)
-               : GANTRY_CPU_PICK(level, reduce_find)(way->tree, way->in);
+               ? GANTRY_CPU_PICK(level, reduce_find_extreme)(way->tree, way->in, out)
+               : GANTRY_CPU_PICK(level, reduce_find)(way->tree, way->in, out);
+}
+
+static int32_t run_level(gantry_op_call_t *call, const gantry__cpu_reduce_plan_t *plan, const gantry__reduce_way_t *way)
+{
+    level_t level = {.plan = plan};
+    int64_t rows = plan->shape.length < GANTRY_REDUCE_CHUNK ? plan->shape.length : GANTRY_REDUCE_CHUNK;
+    int64_t grain = PARALLEL_ELEMENTS / (rows * plan->block);
+    if (!find_loops(call, way, &level.loops)) {
+        return call->services->fail(call, GANTRY_K_INTERNAL, "the CPU backend has no such reduction for this type");
+    }
+    gantry__cpu_parallel_for(call->device, plan->units, grain < 1 ? 1 : grain, run_units, &level);
+    return GANTRY_K_OK;
 }
 
 static void plan_last_level(gantry__cpu_reduce_plan_t *plan, const gantry__reduce_way_t *way, void *out)
@@ -80,9 +84,9 @@ static int32_t run_tree(gantry_op_call_t *call, const gantry__reduce_shape_t *sh
         } else {
             plan_last_level(&plan, &way, out);
         }
-        run_level(call, &plan, find_loops(call, &way));
-        if (plan.chunks == 1) {
-            return 0;
+        const int32_t status = run_level(call, &plan, &way);
+        if (status != GANTRY_K_OK || plan.chunks == 1) {
+            return status;
         }
         plan.in = plan.out;
         gantry__reduce_shape_plain(plan.shape.outer, plan.chunks, plan.shape.columns, &plan.shape);

@@ -29,12 +29,32 @@ typedef struct gantry__cpu_reduce_plan_t {
 /* Bytes of one row of the wide form's stack of partial sums. */
 #define GANTRY_CPU_REDUCE_ROW_BYTES 4096
 
-/* Runs units [begin, end) of the plan. */
-typedef void (*gantry__cpu_reduce_fn)(const gantry__cpu_reduce_plan_t *plan, int64_t begin, int64_t end);
+/* The loops for a tree (GANTRY_TREE_...) over elements of a type. What looks at shapes is cpu_reduce_units.c, once for all
+ * types: these see elements that lie side by side. acc and target hold partial results, x and rows elements of the
+ * input; counts are of elements. */
+typedef struct gantry__cpu_reduce_loops_t {
+    int64_t in_bytes, acc_bytes;
+    void (*fill)(void *acc, int64_t count); /* with the identity */
+    /* `rounds` pieces of x, `stride` elements apart, element by element onto acc. */
+    void (*add)(void *acc, const void *x, int64_t rounds, int64_t stride, int64_t count);
+    /* A whole sequence of one column, of at most a chunk, into target[0]. */
+    void (*line)(void *target, const void *x, int64_t count);
+    void (*enter)(void *acc, const void *x, int64_t count); /* as the first of their lanes */
+    /* Two to four rows of `width` elements into target, in the order of the fold: (0 + 2) + (1 + 3). */
+    void (*few)(void *target, const void *const *rows, int64_t count, int64_t width);
+    void (*join)(void *a, const void *b, int64_t count); /* a = a o b */
+    void (*fold)(void *acc, int64_t lanes, int64_t columns); /* into the first lane */
+    /* Results, finished as the plan says, to its output from element `at` on; changes acc. */
+    void (*put)(const gantry__cpu_reduce_plan_t *plan, void *acc, int64_t count, int64_t at);
+} gantry__cpu_reduce_loops_t;
 
-/* The loops for a tree (GANTRY_TREE_...) over elements of a type, as a way has them; NULL when there are none. */
-GANTRY_CPU_DECLARE(gantry__cpu_reduce_fn, reduce_find, (int32_t tree, int32_t dtype));
-GANTRY_CPU_DECLARE(gantry__cpu_reduce_fn, reduce_find_extreme, (int32_t tree, int32_t dtype));
+/* Runs units [begin, end) of the plan. */
+void gantry__cpu_reduce_units(const gantry__cpu_reduce_loops_t *loops, const gantry__cpu_reduce_plan_t *plan, int64_t begin,
+                              int64_t end);
+
+/* The tree's loops, as a way has them: 0 when there are none. */
+GANTRY_CPU_DECLARE(int, reduce_find, (int32_t tree, int32_t dtype, gantry__cpu_reduce_loops_t *out_loops));
+GANTRY_CPU_DECLARE(int, reduce_find_extreme, (int32_t tree, int32_t dtype, gantry__cpu_reduce_loops_t *out_loops));
 
 /* ArgMax or ArgMin over the middle axis of [outer, length, columns]. With one column a unit is one of `parts` pieces of a row,
  * with more it is one of `parts` blocks of columns of one outer index. */

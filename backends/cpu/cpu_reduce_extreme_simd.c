@@ -18,6 +18,8 @@
 #define UINT32_MIN 0
 #define UINT64_MIN 0
 
+typedef void (*make_loops_fn)(gantry__cpu_reduce_loops_t *loops);
+
 #define EXTREME_NAME(x) x##_max
 #define EXTREME_OP(a, b) MAX(a, b)
 #define EXTREME_INT_OP(a, b) MAX_INT(a, b)
@@ -32,7 +34,11 @@
 #define EXTREME_INT(TYPE) TYPE##_MAX
 #include "cpu/cpu_reduce_extreme.h"
 
-gantry__cpu_reduce_fn GANTRY_CPU_NAME(reduce_find_extreme)(int32_t tree, int32_t dtype)
+int GANTRY_CPU_NAME(reduce_find_extreme)(int32_t tree, int32_t dtype, gantry__cpu_reduce_loops_t *out_loops)
 {
-    return tree == GANTRY_TREE_MAX ? find_max(dtype) : find_min(dtype);
+    const make_loops_fn make = tree == GANTRY_TREE_MAX ? find_max(dtype) : find_min(dtype);
+    if (make != NULL) {
+        make(out_loops);
+    }
+    return make != NULL;
 }

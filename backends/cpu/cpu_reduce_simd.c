@@ -11,13 +11,73 @@
 #define SUM(a, b) ((a) + (b))
 #define PRODUCT(a, b) ((a) * (b))
 
+typedef void (*make_loops_fn)(gantry__cpu_reduce_loops_t *loops);
+
+#define JOIN_NAME(x) sums_##x##_f32
+#define JOIN_ACC float
+#define JOIN_OP(a, b) SUM(a, b)
+#define JOIN_IDENTITY 0
+#define JOIN_PUT put_f32
+#include "cpu/cpu_reduce_join.h"
+
+#define JOIN_NAME(x) sums_##x##_f64
+#define JOIN_ACC double
+#define JOIN_OP(a, b) SUM(a, b)
+#define JOIN_IDENTITY 0
+#define JOIN_PUT put_f64
+#include "cpu/cpu_reduce_join.h"
+
+#define JOIN_NAME(x) sums_##x##_u32
+#define JOIN_ACC uint32_t
+#define JOIN_OP(a, b) SUM(a, b)
+#define JOIN_IDENTITY 0
+#define JOIN_PUT put_u32
+#include "cpu/cpu_reduce_join.h"
+
+#define JOIN_NAME(x) sums_##x##_u64
+#define JOIN_ACC uint64_t
+#define JOIN_OP(a, b) SUM(a, b)
+#define JOIN_IDENTITY 0
+#define JOIN_PUT put_u64
+#include "cpu/cpu_reduce_join.h"
+
+#define JOIN_NAME(x) products_##x##_f32
+#define JOIN_ACC float
+#define JOIN_OP(a, b) PRODUCT(a, b)
+#define JOIN_IDENTITY 1
+#define JOIN_PUT put_f32
+#include "cpu/cpu_reduce_join.h"
+
+#define JOIN_NAME(x) products_##x##_f64
+#define JOIN_ACC double
+#define JOIN_OP(a, b) PRODUCT(a, b)
+#define JOIN_IDENTITY 1
+#define JOIN_PUT put_f64
+#include "cpu/cpu_reduce_join.h"
+
+#define JOIN_NAME(x) products_##x##_u32
+#define JOIN_ACC uint32_t
+#define JOIN_OP(a, b) PRODUCT(a, b)
+#define JOIN_IDENTITY 1
+#define JOIN_PUT put_u32
+#include "cpu/cpu_reduce_join.h"
+
+#define JOIN_NAME(x) products_##x##_u64
+#define JOIN_ACC uint64_t
+#define JOIN_OP(a, b) PRODUCT(a, b)
+#define JOIN_IDENTITY 1
+#define JOIN_PUT put_u64
+#include "cpu/cpu_reduce_join.h"
+
 #define WRAPPING_NAME(x) x##_sum
+#define WRAPPING_JOIN(x) sums_##x
 #define WRAPPING_LOAD(type, x) ((type)(x))
 #define WRAPPING_OP(a, b) SUM(a, b)
 #define WRAPPING_IDENTITY 0
 #include "cpu/cpu_reduce_wrapping.h"
 
 #define WRAPPING_NAME(x) x##_product
+#define WRAPPING_JOIN(x) products_##x
 #define WRAPPING_LOAD(type, x) ((type)(x))
 #define WRAPPING_OP(a, b) PRODUCT(a, b)
 #define WRAPPING_IDENTITY 1
@@ -34,6 +94,7 @@ SQUARE(uint32_t)
 SQUARE(uint64_t)
 
 #define WRAPPING_NAME(x) x##_squares
+#define WRAPPING_JOIN(x) sums_##x
 #define WRAPPING_LOAD(type, x) square_of_##type(x)
 #define WRAPPING_OP(a, b) SUM(a, b)
 #define WRAPPING_IDENTITY 0
@@ -46,7 +107,7 @@ SQUARE(uint64_t)
 #define BODY_LOAD(x) (uint64_t)(x)
 #define BODY_OP(a, b) SUM(a, b)
 #define BODY_IDENTITY 0
-#define BODY_PUT put_u64
+#define BODY_JOIN(x) sums_##x##_u64
 #include "cpu/cpu_reduce_body.h"
 
 #define BODY_NAME(x) x##_wide_u8
@@ -55,7 +116,7 @@ SQUARE(uint64_t)
 #define BODY_LOAD(x) (uint64_t)(x)
 #define BODY_OP(a, b) SUM(a, b)
 #define BODY_IDENTITY 0
-#define BODY_PUT put_u64
+#define BODY_JOIN(x) sums_##x##_u64
 #include "cpu/cpu_reduce_body.h"
 
 #define BODY_NAME(x) x##_wide_i16
@@ -64,7 +125,7 @@ SQUARE(uint64_t)
 #define BODY_LOAD(x) (uint64_t)(x)
 #define BODY_OP(a, b) SUM(a, b)
 #define BODY_IDENTITY 0
-#define BODY_PUT put_u64
+#define BODY_JOIN(x) sums_##x##_u64
 #include "cpu/cpu_reduce_body.h"
 
 #define BODY_NAME(x) x##_wide_u16
@@ -73,7 +134,7 @@ SQUARE(uint64_t)
 #define BODY_LOAD(x) (uint64_t)(x)
 #define BODY_OP(a, b) SUM(a, b)
 #define BODY_IDENTITY 0
-#define BODY_PUT put_u64
+#define BODY_JOIN(x) sums_##x##_u64
 #include "cpu/cpu_reduce_body.h"
 
 #define BODY_NAME(x) x##_wide_i32
@@ -82,7 +143,7 @@ SQUARE(uint64_t)
 #define BODY_LOAD(x) (uint64_t)(x)
 #define BODY_OP(a, b) SUM(a, b)
 #define BODY_IDENTITY 0
-#define BODY_PUT put_u64
+#define BODY_JOIN(x) sums_##x##_u64
 #include "cpu/cpu_reduce_body.h"
 
 #define BODY_NAME(x) x##_wide_u32
@@ -91,7 +152,7 @@ SQUARE(uint64_t)
 #define BODY_LOAD(x) (uint64_t)(x)
 #define BODY_OP(a, b) SUM(a, b)
 #define BODY_IDENTITY 0
-#define BODY_PUT put_u64
+#define BODY_JOIN(x) sums_##x##_u64
 #include "cpu/cpu_reduce_body.h"
 
 enum { WRAPPING_TYPES = 8 };
@@ -108,20 +169,20 @@ static int type_place(int32_t dtype)
     return place;
 }
 
-static gantry__cpu_reduce_fn find_wide(int32_t dtype)
+static make_loops_fn find_wide(int32_t dtype)
 {
     switch (dtype) {
-    case GANTRY_K_INT8: return run_wide_i8;
-    case GANTRY_K_UINT8: return run_wide_u8;
-    case GANTRY_K_INT16: return run_wide_i16;
-    case GANTRY_K_UINT16: return run_wide_u16;
-    case GANTRY_K_INT32: return run_wide_i32;
-    case GANTRY_K_UINT32: return run_wide_u32;
+    case GANTRY_K_INT8: return loops_wide_i8;
+    case GANTRY_K_UINT8: return loops_wide_u8;
+    case GANTRY_K_INT16: return loops_wide_i16;
+    case GANTRY_K_UINT16: return loops_wide_u16;
+    case GANTRY_K_INT32: return loops_wide_i32;
+    case GANTRY_K_UINT32: return loops_wide_u32;
     default: return NULL;
     }
 }
 
-gantry__cpu_reduce_fn GANTRY_CPU_NAME(reduce_find)(int32_t tree, int32_t dtype)
+static make_loops_fn find(int32_t tree, int32_t dtype)
 {
     const int place = type_place(dtype);
     if (tree == GANTRY_TREE_WIDE_SUM) {
@@ -136,4 +197,13 @@ gantry__cpu_reduce_fn GANTRY_CPU_NAME(reduce_find)(int32_t tree, int32_t dtype)
     case GANTRY_TREE_SQUARES: return all_squares[place];
     default: return NULL;
     }
+}
+
+int GANTRY_CPU_NAME(reduce_find)(int32_t tree, int32_t dtype, gantry__cpu_reduce_loops_t *out_loops)
+{
+    const make_loops_fn make = find(tree, dtype);
+    if (make != NULL) {
+        make(out_loops);
+    }
+    return make != NULL;
 }

@@ -8,6 +8,30 @@
 
 #define GANTRY_ITEM_TEXT_FILE "portable/kernels/scan.cl"
 #define GANTRY_ITEM_LIST GANTRY_SCAN_ITEMS
+#if GANTRY_CPU_IS_AVX512(GANTRY_CPU_VARIANT) /* the types that it is quicker for */
+#define GANTRY_T_ID 2
+#include "cpu/cpu_item_rows.h"
+
+#define GANTRY_T_ID 14
+#include "cpu/cpu_item_rows.h"
+
+#define GANTRY_T_ID 19
+#include "cpu/cpu_item_rows.h"
+
+#define GANTRY_T_ID 3
+#include "cpu/cpu_item_rows.h"
+
+#define GANTRY_T_ID 4
+#include "cpu/cpu_item_rows.h"
+
+#define GANTRY_T_ID 9
+#include "cpu/cpu_item_rows.h"
+
+#define GANTRY_ITEM_ROWS \
+    GANTRY_ITEM_ROW(2, 0) GANTRY_ITEM_ROW(14, 0) GANTRY_ITEM_ROW(19, 0) \
+    GANTRY_ITEM_ROW(3, 0) GANTRY_ITEM_ROW(4, 0) GANTRY_ITEM_ROW(9, 0)
+#else
 #include "cpu/cpu_items_wrapping.h"
+#endif
 
 GANTRY_CPU_ITEM_FAMILY(scan);

@@ -7,6 +7,9 @@
 
 #define GANTRY_ITEM_TEXT_FILE "portable/kernels/segment.cl"
 #define GANTRY_ITEM_LIST GANTRY_SEGMENT_ITEMS
+#if GANTRY_CPU_IS_AVX512(GANTRY_CPU_VARIANT)
+#define GANTRY_ITEM_NO_HALVES /* each sum is rounded, one by one */
+#endif
 #include "cpu/cpu_items_numeric.h"
 
 GANTRY_CPU_ITEM_FAMILY(segment);

@@ -54,8 +54,8 @@ struct gantry_k_items_t {
     int32_t (*run)(gantry_op_call_t *call, const gantry_k_items_t *items, gantry_k_item_launch_t *launch);
     const char *const *names;              /* on devices */
     const gantry_program_source_t *source; /* on devices */
-    const gantry_k_item_row_t *rows[3];    /* on the CPU, by its level (cpu_simd.h); NULL: take that of the one below */
-    uint32_t row_count;
+    /* On the CPU, by its level (cpu_simd.h), to an empty row. A level without rows, or without these types, takes the one below. */
+    const gantry_k_item_row_t *rows[3];
 };
 
 /* The two ways. */
