@@ -25,7 +25,7 @@ static gantry_k_options_t options_of(const gantry_op_call_t *call, int in_lanes)
     gantry_k_options_t options = gantry_k_options_of_type(call, call->inputs[0]->dtype);
 
     if (lanes > 1) {
-        gantry_k_define(&options, "GANTRY_MATH_LANES", lanes);
+        gantry_k_define(&options, "MATH_LANES", lanes);
     }
     return options;
 }

@@ -51,9 +51,9 @@ static int32_t compute_cast(gantry_op_call_t *call)
     if (x->dtype == out->dtype) {
         return call->services->copy(call, &out->span, &x->span);
     }
-    gantry_k_define(&options, "GANTRY_S_ID", (uint32_t)x->dtype);
+    gantry_k_define(&options, "S_ID", (uint32_t)x->dtype);
     if (truncate) {
-        gantry_k_define(&options, "GANTRY_TRUNCATE", 1);
+        gantry_k_define(&options, "TRUNCATE", 1);
     }
     status = call->services->kernel(call, &cast_source, options.text, "cast", &kernel);
     if (status != GANTRY_K_OK) {

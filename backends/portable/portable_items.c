@@ -8,10 +8,10 @@ static gantry_k_options_t options_of(const gantry_op_call_t *call, const gantry_
     gantry_k_options_t options = gantry_k_options(call);
 
     if (launch->t != 0) {
-        gantry_k_define(&options, "GANTRY_T_ID", (uint32_t)launch->t);
+        gantry_k_define(&options, "T_ID", (uint32_t)launch->t);
     }
     if (launch->i != 0) {
-        gantry_k_define(&options, "GANTRY_I_ID", (uint32_t)launch->i);
+        gantry_k_define(&options, "I_ID", (uint32_t)launch->i);
     }
     return options;
 }

@@ -116,7 +116,7 @@ static int32_t compute_matmul(gantry_op_call_t *call)
     matmul_t plan = plan_product(&shape);
     const form_t form = choose_form(call, &plan, shape.batches);
     gantry_k_options_t options = gantry_k_options_of_type(call, output->dtype);
-    gantry_k_define(&options, "GANTRY_MATMUL_EACH", (uint32_t)form.each);
+    gantry_k_define(&options, "MATMUL_EACH", (uint32_t)form.each);
     int32_t status = call->services->kernel(call, &matmul_source, options.text, form.name, &kernel);
     if (status != 0) {
         return status;

@@ -12,7 +12,7 @@ GANTRY_GATHER_OPS(GANTRY_K_PORTABLE_KERNEL_DECLARATION)
 static inline gantry_k_options_t gantry__move_options(const gantry_op_call_t *call, uint32_t bytes,
                                                       int32_t index_dtype) {
     gantry_k_options_t options = gantry_k_options_of_type(call, gantry_k_twin_of(bytes));
-    if (index_dtype != 0) gantry_k_define(&options, "GANTRY_I_ID", (uint32_t)index_dtype);
+    if (index_dtype != 0) gantry_k_define(&options, "I_ID", (uint32_t)index_dtype);
     return options;
 }
 

@@ -53,7 +53,7 @@ static int32_t find_kernel(gantry_op_call_t *call, const gantry__reduce_way_t *w
                            gantry_backend_kernel_t **out_kernel)
 {
     gantry_k_options_t options = gantry_k_options_of_type(call, way->in);
-    gantry_k_define(&options, "GANTRY_REDUCE_OP", (uint32_t)way->tree);
+    gantry_k_define(&options, "REDUCE_OP", (uint32_t)way->tree);
     return call->services->kernel(call, &reduce_source, options.text, name, out_kernel);
 }
 

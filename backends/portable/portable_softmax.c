@@ -20,9 +20,9 @@ static int32_t find_kernel(gantry_op_call_t *call, const char *name, uint32_t la
                            gantry_backend_kernel_t **out_kernel)
 {
     gantry_k_options_t options = gantry_k_options_of_type(call, call->inputs[0]->dtype);
-    gantry_k_define(&options, "GANTRY_SOFTMAX_LOG", call->kernel == &gantry__portable_log_softmax_kernel);
+    gantry_k_define(&options, "SOFTMAX_LOG", call->kernel == &gantry__portable_log_softmax_kernel);
     if (lanes > 1) {
-        gantry_k_define(&options, "GANTRY_MATH_LANES", lanes);
+        gantry_k_define(&options, "MATH_LANES", lanes);
     }
     return call->services->kernel(call, &softmax_source, options.text, name, out_kernel);
 }

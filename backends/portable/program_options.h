@@ -1,4 +1,4 @@
-/* Build options of a program: definitions of numbers, -DNAME=NUMBER. Every launch writes them, to find its kernel by; so by hand, since
+/* Build options of a program: definitions of numbers, -DGANTRY_NAME=NUMBER. Every launch writes them, to find its kernel by; so by hand, since
  * snprintf takes as long as finding.
  *
  * Owner: a plain value. Threads: thread-safe. */
@@ -17,12 +17,13 @@ typedef struct {
 /* A definition for which there is no room is left out; a program whose text needs it does not build then. */
 static inline void gantry_k_define(gantry_k_options_t *options, const char *name, uint32_t value)
 {
+    static const char define[] = "-DGANTRY_";
     const size_t name_length = strlen(name);
     char digits[10];
     uint32_t count = 0;
     char *at = options->text + options->length;
 
-    if (options->length + sizeof " -D=" + name_length + sizeof digits > sizeof options->text) {
+    if (options->length + sizeof define + 2 + name_length + sizeof digits > sizeof options->text) {
         return;
     }
     do {
@@ -32,8 +33,8 @@ static inline void gantry_k_define(gantry_k_options_t *options, const char *name
     if (options->length > 0) {
         *at++ = ' ';
     }
-    *at++ = '-';
-    *at++ = 'D';
+    memcpy(at, define, sizeof define - 1);
+    at += sizeof define - 1;
     memcpy(at, name, name_length);
     at += name_length;
     *at++ = '=';
@@ -50,7 +51,7 @@ static inline gantry_k_options_t gantry_k_options(const gantry_op_call_t *call)
     gantry_k_options_t options = {.length = 0};
 
     options.text[0] = '\0';
-    gantry_k_define(&options, "GANTRY_SERIAL", (uint32_t)gantry_k_is_serial(call));
+    gantry_k_define(&options, "SERIAL", (uint32_t)gantry_k_is_serial(call));
     return options;
 }
 
@@ -59,7 +60,7 @@ static inline gantry_k_options_t gantry_k_options_of_type(const gantry_op_call_t
 {
     gantry_k_options_t options = gantry_k_options(call);
 
-    gantry_k_define(&options, "GANTRY_T_ID", (uint32_t)type);
+    gantry_k_define(&options, "T_ID", (uint32_t)type);
     return options;
 }
 

@@ -50,9 +50,9 @@ static void divided_positions_are_those_of_64_bits(void **state)
 /* The functions of a family for elements of a byte. */
 static const gantry_k_item_fn *functions_of(const gantry_k_items_t *items)
 {
-    for (uint32_t r = 0; r < items->row_count; r++) {
-        if (items->rows[0][r].t == 10) {
-            return items->rows[0][r].functions;
+    for (const gantry_k_item_row_t *row = items->rows[0]; row->functions != NULL; row++) {
+        if (row->t == 10) {
+            return row->functions;
         }
     }
     return NULL;
