@@ -60,6 +60,7 @@
         }                                                                                        \
     }
 
+#define GANTRY_APART
 #define GANTRY_NO_ITEM(name)
 #define GANTRY_ITEMS_0_1(name, A, P) \
     GANTRY_KERNEL name(GANTRY_SPAN_OUT(a), const P p) \
@@ -112,6 +113,8 @@
 #define GANTRY_GLOBAL
 #define GANTRY_CONSTANT static const
 #define GANTRY_ITEM static inline
+/* Of a pointer to what no other one points to. On devices nothing: Oclgrind does not know what compilers make of it. */
+#define GANTRY_APART restrict
 /* In front of a loop whose rounds do not touch what another one does. */
 #if defined(__clang__)
 #define GANTRY_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")

@@ -108,7 +108,8 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_alike)(GANTRY_GLOBAL const uint *ke
  * every box. Neighbours of one key are combined before the result is written, so that few wait for each other. */
 #define GANTRY_DIRECT(name, A, step)                                                                                \
     GANTRY_ITEM void GANTRY_ITEM_FN(name)(GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL const T *updates,           \
-                                          GANTRY_GLOBAL T *restrict out, GANTRY_PARAMETERS(gantry_direct_t) p,      \
+                                          GANTRY_GLOBAL T *GANTRY_APART out,                                        \
+                                          GANTRY_PARAMETERS(gantry_direct_t) p,                                     \
                                           const GANTRY_LONG i)                                                      \
     {                                                                                                               \
         const GANTRY_LONG row = i / p->columns, column = i - row * p->columns, inner = p->inner, count = p->count;  \
