@@ -57,14 +57,15 @@ install_packages() {
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
 }
 
-# build PRESET [CMAKE ARGUMENTS]: configures and builds into build/PRESET; the log is shown only when it fails.
+# build PRESET [CMAKE ARGUMENTS]: configures and builds into build/PRESET, all or $BUILD_ONLY; the log is shown only when it fails.
+BUILD_ONLY=
 build() {
     preset=$1
     shift
     mkdir -p "build/$preset"
     log="build/$preset/build.log"
     say "Building build/$preset"
-    if ! { cmake --preset "$preset" "$@" && cmake --build "build/$preset" -j "$JOBS"; } >"$log" 2>&1; then
+    if ! { cmake --preset "$preset" "$@" && cmake --build "build/$preset" -j "$JOBS" ${BUILD_ONLY:+--target "$BUILD_ONLY"}; } >"$log" 2>&1; then
         tail -60 "$log" >&2
         echo "The build failed; the whole log is $log" >&2
         exit 1
