@@ -192,15 +192,52 @@ static cl_int CL_API_CALL count_argument(cl_kernel kernel, cl_uint index, size_t
     return driver_set_argument(kernel, index, bytes, value);
 }
 
+/* A kernel with its input and room for two outputs, on a device whose driver is asked through the test's functions. */
+typedef struct told_t {
+    fixture_t fixture;
+    gantry__opencl_symbols_t asked;
+    const gantry__opencl_symbols_t *driver;
+    gantry_backend_program_t *program;
+    gantry_backend_kernel_t *kernel;
+    gantry_span_t in, out;
+} told_t;
+
+static void open_told(told_t *told) {
+    int32_t values[ITEMS];
+
+    fixture_open(&told->fixture);
+    told->driver = told->fixture.device[0]->cl;
+    driver_set_argument = told->driver->clSetKernelArg;
+    told->asked = *told->driver;
+    told->asked.clSetKernelArg = count_argument;
+    told->fixture.device[0]->cl = &told->asked;
+    told->program = build(&told->fixture, &scale, 0);
+    told->kernel = find_scale(&told->fixture, told->program);
+    told->in = fixture_region(&told->fixture, 0, sizeof values);
+    told->out = fixture_region(&told->fixture, 0, 2 * sizeof values);
+    told->out.size_bytes = sizeof values;
+    for (int i = 0; i < ITEMS; i++) {
+        values[i] = i;
+    }
+    fixture_write(&told->fixture, 0, told->in, values);
+}
+
+static void close_told(told_t *told) {
+    fixture_region_free(&told->fixture, 0, told->in);
+    fixture_region_free(&told->fixture, 0, told->out);
+    told->fixture.backend->program->destroy(told->program);
+    told->fixture.device[0]->cl = told->driver;
+    fixture_close(&told->fixture);
+}
+
 /* The arguments that the driver was told of one launch, whose result must be right. */
-static int told_of_launch(fixture_t *fixture, gantry_backend_kernel_t *kernel, gantry_span_t in, gantry_span_t out,
-                          int32_t factor) {
+static int told_of_launch(told_t *told, int32_t factor) {
     int32_t values[ITEMS], result[ITEMS];
 
     set_arguments = 0;
-    assert_ok(launch_scale(fixture, fixture->stream[0], kernel, in, out, factor));
-    fixture_read(fixture, 0, in, values);
-    fixture_read(fixture, 0, out, result);
+    assert_ok(launch_scale(&told->fixture, told->fixture.stream[0], told->kernel, told->in, told->out, factor));
+    fixture_read(&told->fixture, 0, told->in, values);
+    fixture_read(&told->fixture, 0, told->out, result);
     for (int i = 0; i < ITEMS; i++) {
         assert_int_equal(result[i], expected_scale(values, i, factor));
     }
@@ -209,84 +246,40 @@ static int told_of_launch(fixture_t *fixture, gantry_backend_kernel_t *kernel, g
 
 /* In and out count twice, memory of work-groups is always told. */
 static void arguments_of_the_last_launch_are_not_told_again(void **state) {
-    fixture_t fixture;
-    gantry__opencl_symbols_t counting;
-    const gantry__opencl_symbols_t *driver;
-    gantry_backend_program_t *program;
-    gantry_backend_kernel_t *kernel;
-    gantry_span_t in, out;
-    int32_t values[ITEMS];
+    told_t told;
 
     (void)state;
-    fixture_open(&fixture);
-    driver = fixture.device[0]->cl;
-    driver_set_argument = driver->clSetKernelArg;
-    counting = *driver;
-    counting.clSetKernelArg = count_argument;
-    fixture.device[0]->cl = &counting;
-    program = build(&fixture, &scale, 0);
-    kernel = find_scale(&fixture, program);
-    in = fixture_region(&fixture, 0, sizeof values);
-    out = fixture_region(&fixture, 0, 2 * sizeof values);
-    out.size_bytes = sizeof values;
-    for (int i = 0; i < ITEMS; i++) {
-        values[i] = i;
-    }
-    fixture_write(&fixture, 0, in, values);
-    assert_int_equal(told_of_launch(&fixture, kernel, in, out, 3), 6);
-    assert_int_equal(told_of_launch(&fixture, kernel, in, out, 3), 1);
-    assert_int_equal(told_of_launch(&fixture, kernel, in, out, 4), 2);
-    out.offset_bytes = sizeof values;
-    assert_int_equal(told_of_launch(&fixture, kernel, in, out, 5), 3);
-    out.offset_bytes = 0;
-    fixture_region_free(&fixture, 0, out); /* the next region may get its handle */
-    out = fixture_region(&fixture, 0, sizeof values);
-    assert_int_equal(told_of_launch(&fixture, kernel, in, out, 5), 6);
-    assert_int_equal(told_of_launch(&fixture, kernel, in, out, 5), 1);
-    fixture_region_free(&fixture, 0, in);
-    fixture_region_free(&fixture, 0, out);
-    fixture.backend->program->destroy(program);
-    fixture.device[0]->cl = driver;
-    fixture_close(&fixture);
+    open_told(&told);
+    assert_int_equal(told_of_launch(&told, 3), 6);
+    assert_int_equal(told_of_launch(&told, 3), 1);
+    assert_int_equal(told_of_launch(&told, 4), 2);
+    told.out.offset_bytes = told.out.size_bytes;
+    assert_int_equal(told_of_launch(&told, 5), 3);
+    told.out.offset_bytes = 0;
+    fixture_region_free(&told.fixture, 0, told.out); /* the next region may get its handle */
+    told.out = fixture_region(&told.fixture, 0, told.out.size_bytes);
+    assert_int_equal(told_of_launch(&told, 5), 6);
+    assert_int_equal(told_of_launch(&told, 5), 1);
+    close_told(&told);
 }
 
-static cl_int CL_API_CALL refuse_argument(cl_kernel kernel, cl_uint index, size_t bytes, const void *value) {
+static cl_int CL_API_CALL refuse_factor(cl_kernel kernel, cl_uint index, size_t bytes, const void *value) {
     return index == 4 ? CL_OUT_OF_HOST_MEMORY : driver_set_argument(kernel, index, bytes, value);
 }
 
 /* What the driver refused counts as not set. */
 static void an_argument_that_was_refused_is_told_again(void **state) {
-    fixture_t fixture;
-    gantry__opencl_symbols_t counting;
-    const gantry__opencl_symbols_t *driver;
-    gantry_backend_program_t *program;
-    gantry_backend_kernel_t *kernel;
-    gantry_span_t in, out;
-    int32_t values[ITEMS] = {0};
+    told_t told;
 
     (void)state;
-    fixture_open(&fixture);
-    driver = fixture.device[0]->cl;
-    driver_set_argument = driver->clSetKernelArg;
-    counting = *driver;
-    fixture.device[0]->cl = &counting;
-    program = build(&fixture, &scale, 0);
-    kernel = find_scale(&fixture, program);
-    in = fixture_region(&fixture, 0, sizeof values);
-    out = fixture_region(&fixture, 0, sizeof values);
-    values[0] = 7;
-    fixture_write(&fixture, 0, in, values);
-    counting.clSetKernelArg = count_argument;
-    assert_int_equal(told_of_launch(&fixture, kernel, in, out, 3), 6);
-    counting.clSetKernelArg = refuse_argument;
-    assert_int_equal(launch_scale(&fixture, fixture.stream[0], kernel, in, out, 4), RESOURCE_EXHAUSTED);
-    counting.clSetKernelArg = count_argument;
-    assert_int_equal(told_of_launch(&fixture, kernel, in, out, 3), 2);
-    fixture_region_free(&fixture, 0, in);
-    fixture_region_free(&fixture, 0, out);
-    fixture.backend->program->destroy(program);
-    fixture.device[0]->cl = driver;
-    fixture_close(&fixture);
+    open_told(&told);
+    assert_int_equal(told_of_launch(&told, 3), 6);
+    told.asked.clSetKernelArg = refuse_factor;
+    assert_int_equal(launch_scale(&told.fixture, told.fixture.stream[0], told.kernel, told.in, told.out, 4),
+                     RESOURCE_EXHAUSTED);
+    told.asked.clSetKernelArg = count_argument;
+    assert_int_equal(told_of_launch(&told, 3), 2);
+    close_told(&told);
 }
 
 /* ---- what kernels need ---- */
