@@ -1,0 +1,65 @@
+/* Build options written by hand (portable/program_options.h). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "portable/program_options.h"
+
+static void numbers_are_written_in_full(void **state)
+{
+    gantry_k_options_t options = {.text = "", .length = 0};
+
+    (void)state;
+    gantry_k_define(&options, "A", 0);
+    gantry_k_define(&options, "BCD", 10);
+    gantry_k_define(&options, "E", UINT32_MAX);
+    assert_string_equal(options.text, "-DGANTRY_A=0 -DGANTRY_BCD=10 -DGANTRY_E=4294967295");
+    assert_int_equal(options.length, strlen(options.text));
+}
+
+static void programs_are_told_how_items_run(void **state)
+{
+    gantry_device_info_t info = {.type = GANTRY_DEVICE_TYPE_CPU};
+    const gantry_op_call_t call = {.device_info = &info};
+
+    (void)state;
+    assert_string_equal(gantry_k_options_of_type(&call, GANTRY_K_FLOAT64).text, "-DGANTRY_SERIAL=1 -DGANTRY_T_ID=2");
+    info.type = GANTRY_DEVICE_TYPE_GPU;
+    assert_string_equal(gantry_k_options(&call).text, "-DGANTRY_SERIAL=0");
+}
+
+/* Never beyond the text's end, whatever the length of what is there. */
+static void a_definition_without_room_is_left_out(void **state)
+{
+    (void)state;
+    for (size_t length = 1; length < 40; length++) {
+        struct {
+            gantry_k_options_t options;
+            char guard[16];
+        } box = {.options = {.text = "", .length = 0}, .guard = "untouched"};
+        char name[40] = "", before[sizeof box.options.text];
+
+        memset(name, 'N', length);
+        do {
+            memcpy(before, box.options.text, sizeof before);
+            gantry_k_define(&box.options, name, UINT32_MAX);
+            assert_true(strlen(box.options.text) < sizeof box.options.text);
+            assert_int_equal(strlen(box.options.text), box.options.length);
+        } while (strcmp(before, box.options.text) != 0);
+        assert_true(box.options.length > sizeof box.options.text - 2 * (length + 24));
+        assert_string_equal(box.guard, "untouched");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_are_written_in_full),
+        cmocka_unit_test(programs_are_told_how_items_run),
+        cmocka_unit_test(a_definition_without_room_is_left_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
