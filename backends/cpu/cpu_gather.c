@@ -17,9 +17,6 @@
 #define GRAIN_BYTES 65536 /* of output; one part of a parallel loop */
 #define NO_POSITION INT64_MAX
 #define LINE_BYTES 64
-#define ROW_LINES 8     /* of a row, at most, are asked for */
-#define LINES_AHEAD 128 /* at one time: as many rows as that are, up to */
-#define ROWS_AHEAD 32
 
 typedef struct gather_job_t {
     gantry__move_gather_t shape;
@@ -27,8 +24,6 @@ typedef struct gather_job_t {
     const char *params;
     char *out;
     size_t row_bytes;
-    int64_t lines; /* of a row that are asked for, `ahead` rows before it is copied */
-    int64_t ahead;
     _Atomic int64_t bad; /* smallest position of an index out of range, NO_POSITION when there is none */
 } gather_job_t;
 
@@ -103,7 +98,7 @@ static void gather_singles(gather_job_t *job, const char *params, int64_t positi
 /* Whatever the address: a prefetch is no access. */
 static void want_row(const gather_job_t *job, const char *params, int64_t index) {
     const uintptr_t from = (uintptr_t)params + (uintptr_t)index * job->row_bytes;
-    for (int64_t line = 0; line < job->lines; ++line) __builtin_prefetch((const void *)(from + (uintptr_t)line * LINE_BYTES));
+    for (int64_t line = 0; line < job->shape.lines; ++line) __builtin_prefetch((const void *)(from + (uintptr_t)line * LINE_BYTES));
 }
 
 /* Rows [begin, end) of the output, in order. */
@@ -127,7 +122,7 @@ static void gather_rows(void *context, int64_t begin, int64_t end) {
         }
         for (int64_t i = 0; i < run; ++i, out += job->row_bytes) {
             int64_t index = gantry_k_host_int(job->indices, position + i);
-            if (run - i > job->ahead) want_row(job, params, gantry_k_host_int(job->indices, position + i + job->ahead));
+            if (run - i > shape->ahead) want_row(job, params, gantry_k_host_int(job->indices, position + i + shape->ahead));
             if ((uint64_t)index < (uint64_t)shape->limit) {
                 copy_row(out, params + (size_t)index * job->row_bytes, job->row_bytes);
             } else {
@@ -154,8 +149,6 @@ static int32_t compute_gather(gantry_op_call_t *call) {
     gather_job_t job = {.indices = call->inputs[1], .params = call->inputs[0]->data, .out = call->outputs[0]->data};
     gantry__move_gather(call, &job.shape);
     job.row_bytes = (size_t)job.shape.inner * gantry_k_size(call->inputs[0]->dtype);
-    job.lines = job.row_bytes < ROW_LINES * LINE_BYTES ? (int64_t)(job.row_bytes + LINE_BYTES - 1) / LINE_BYTES : ROW_LINES;
-    job.ahead = job.lines * ROWS_AHEAD <= LINES_AHEAD ? ROWS_AHEAD : LINES_AHEAD / job.lines;
     atomic_init(&job.bad, NO_POSITION);
     int64_t rows = job.shape.batch * job.shape.outer * job.shape.picks;
     int64_t grain = GRAIN_BYTES / (int64_t)(job.row_bytes < GRAIN_BYTES ? job.row_bytes : GRAIN_BYTES);

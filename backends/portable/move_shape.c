@@ -197,6 +197,18 @@ static int64_t product(const int64_t *dims, int64_t first, int64_t end) {
     return result;
 }
 
+/* Lines are asked for LINES_AHEAD at one time, of at most ROWS_AHEAD rows and ROW_LINES of a row: the caches' own guesses
+ * follow what comes behind. */
+#define LINE_BYTES 64
+#define ROW_LINES 8
+#define LINES_AHEAD 128
+#define ROWS_AHEAD 32
+
+static void look_ahead(int64_t row_bytes, gantry__move_gather_t *out) {
+    out->lines = row_bytes < ROW_LINES * LINE_BYTES ? (row_bytes + LINE_BYTES - 1) / LINE_BYTES : ROW_LINES;
+    out->ahead = out->lines * ROWS_AHEAD <= LINES_AHEAD ? ROWS_AHEAD : LINES_AHEAD / out->lines;
+}
+
 void gantry__move_gather(const gantry_op_call_t *call, gantry__move_gather_t *out) {
     const gantry_arg_t *params = call->inputs[0];
     const gantry_arg_t *indices = call->inputs[1];
@@ -207,6 +219,7 @@ void gantry__move_gather(const gantry_op_call_t *call, gantry__move_gather_t *ou
     out->limit = params->dims[axis];
     out->picks = product(indices->dims, batch_dims, indices->rank);
     out->inner = product(params->dims, axis + 1, params->rank);
+    look_ahead(out->inner * (int64_t)gantry_k_size(params->dtype), out);
 }
 
 void gantry__move_one_hot(const gantry_op_call_t *call, gantry__move_one_hot_t *out) {

@@ -96,6 +96,7 @@ int gantry__move_tiles(const gantry__move_copy_t *copy, int64_t side, gantry__mo
 /* Gather: params [batch, outer, limit, inner], indices [batch, picks], output [batch, outer, picks, inner]. */
 typedef struct gantry__move_gather_t {
     int64_t batch, outer, limit, picks, inner;
+    int64_t lines, ahead; /* on processors: lines of a row's memory that are asked for, and how many rows before it is copied */
 } gantry__move_gather_t;
 
 void gantry__move_gather(const gantry_op_call_t *call, gantry__move_gather_t *out);

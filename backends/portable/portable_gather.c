@@ -7,6 +7,7 @@
 typedef struct device_gather_t {
     gantry_k_work_t work;
     int64_t outer, limit, picks, inner;
+    int64_t lines, ahead;
 } device_gather_t;
 
 typedef struct device_one_hot_t {
@@ -41,7 +42,9 @@ static int32_t compute_gather(gantry_op_call_t *call) {
                                      .outer = shape.outer,
                                      .limit = shape.limit,
                                      .picks = shape.picks,
-                                     .inner = shape.inner};
+                                     .inner = shape.inner,
+                                     .lines = shape.lines,
+                                     .ahead = shape.ahead};
     gantry_span_t fault;
     gantry_backend_kernel_t *kernel;
     const gantry_k_options_t options = gantry__move_options(call, bytes, indices->dtype);

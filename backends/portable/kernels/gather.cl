@@ -7,6 +7,7 @@ typedef struct gantry_gather_t {
     GANTRY_LONG limit;
     GANTRY_LONG picks;
     GANTRY_LONG inner;
+    GANTRY_LONG lines, ahead; /* lines of a row that a processor asks for, and how many rows before it copies it */
 } gantry_gather_t;
 
 #if GANTRY_SERIAL
@@ -42,9 +43,6 @@ GANTRY_FN void gantry_copy_row(GANTRY_GLOBAL const T *ins, GANTRY_GLOBAL T *outs
 }
 
 #define GANTRY_SINGLES 64
-#define GANTRY_ROW_LINES 8    /* of a row, at most, are asked for */
-#define GANTRY_LINES_AHEAD 128 /* at one time: as many rows as that are, up to */
-#define GANTRY_ROWS_AHEAD 32
 
 /* `count` rows of one element each, asked for one block ahead. The first bad index is looked for only where there is one.
  * Returns it, or -1. */
@@ -83,9 +81,6 @@ GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPA
     GANTRY_LONG pick = i / p.inner % p.picks;
     GANTRY_LONG matrix = i / p.inner / p.picks; /* (b, o) */
     GANTRY_LONG bad = -1; /* the first of this work-item */
-    const GANTRY_LONG all_lines = (p.inner * (GANTRY_LONG)sizeof(T) + 63) / 64;
-    const int lines = (int)(all_lines < GANTRY_ROW_LINES ? all_lines : GANTRY_ROW_LINES);
-    const int ahead = lines * GANTRY_ROWS_AHEAD <= GANTRY_LINES_AHEAD ? GANTRY_ROWS_AHEAD : GANTRY_LINES_AHEAD / lines;
 
     while (i < end) { /* a matrix, or what this work-item has of it */
         const GANTRY_LONG position = gantry_divide_position(matrix, p.outer) * p.picks;
@@ -106,9 +101,9 @@ GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPA
                 const GANTRY_LONG length = p.inner - at < end - i ? p.inner - at : end - i;
                 const int is_there = index >= 0 && index < p.limit;
 
-                if (p.picks - pick > ahead) {
-                    const ulong next = (ulong)ins + (ulong)((GANTRY_LONG)own[pick + ahead] * p.inner) * sizeof(T);
-                    for (int line = 0; line < lines; line++) {
+                if (p.picks - pick > p.ahead) {
+                    const ulong next = (ulong)ins + (ulong)((GANTRY_LONG)own[pick + p.ahead] * p.inner) * sizeof(T);
+                    for (int line = 0; line < (int)p.lines; line++) {
                         GANTRY_WANT(next + line * 64);
                     }
                 }
