@@ -12,11 +12,6 @@
 /* out[i] = f(x[i], y[i]) for i < count; not 0 when an element was bad (its result is a defined value). x or y may be
  * out itself; no other overlap. A unary loop does not look at y; in a scalar form one of the two stays at its first
  * element. */
-#if defined(__GNUC__) && !defined(__clang__)
-#define GANTRY_CPU_EACH _Pragma("GCC ivdep") /* before such a loop: no element waits for another one's result */
-#else
-#define GANTRY_CPU_EACH
-#endif
 typedef int32_t (*gantry__cpu_loop_fn)(const void *x, const void *y, void *out, int64_t count);
 
 typedef struct gantry__cpu_loops_t {

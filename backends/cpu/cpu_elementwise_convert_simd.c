@@ -12,7 +12,7 @@
     {                                                                                                       \
         const U first = (U)((const T *)start)[0];                                                           \
         const U step = (U)((const T *)delta)[0];                                                            \
-        GANTRY_CPU_EACH                                                                                     \
+        GANTRY_INDEPENDENT                                                                                  \
         for (int64_t i = 0; i < count; i++) {                                                               \
             ((T *)out)[i] = (T)(first + (U)(begin + i) * step);                                             \
         }                                                                                                   \
@@ -34,7 +34,7 @@ RANGE(u64, uint64_t, uint64_t)
     {                                                                                                       \
         const float first = gantry_##type##_to_f32(((const uint16_t *)start)[0]);                           \
         const float step = gantry_##type##_to_f32(((const uint16_t *)delta)[0]);                            \
-        GANTRY_CPU_EACH                                                                                     \
+        GANTRY_INDEPENDENT                                                                                  \
         for (int64_t i = 0; i < count; i++) {                                                               \
             ((uint16_t *)out)[i] = gantry_f32_to_##type(first + (float)(begin + i) * step);                 \
         }                                                                                                   \
@@ -59,7 +59,7 @@ void GANTRY_CPU_NAME(range_loop)(uint32_t column, const void *start, const void 
     static int32_t convert_##from##_##to(const void *xs, const void *ys, void *out, int64_t count) \
     {                                                                                              \
         (void)ys;                                                                                  \
-        GANTRY_CPU_EACH                                                                            \
+        GANTRY_INDEPENDENT                                                                         \
         for (int64_t i = 0; i < count; i++) {                                                      \
             const S x = ((const S *)xs)[i];                                                        \
             ((D *)out)[i] = (D)(expression);                                                       \

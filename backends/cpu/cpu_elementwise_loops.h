@@ -12,7 +12,7 @@
     static int32_t LOOP(name, dense)(const void *xs, const void *ys, void *out, int64_t count) \
     {                                                                                          \
         (void)ys;                                                                              \
-        GANTRY_CPU_EACH                                                                        \
+        GANTRY_INDEPENDENT                                                                     \
         for (int64_t i = 0; i < count; i++) {                                                  \
             const T x = ((const T *)xs)[i];                                                    \
             ((GANTRY_RESULT_##result *)out)[i] = (GANTRY_RESULT_##result)(expression);         \
@@ -24,7 +24,7 @@
     static int32_t LOOP(name, dense)(const void *xs, const void *ys, void *out, int64_t count) \
     {                                                                                          \
         int32_t bad = 0;                                                                       \
-        GANTRY_CPU_EACH                                                                        \
+        GANTRY_INDEPENDENT                                                                     \
         for (int64_t i = 0; i < count; i++) {                                                  \
             const T x = ((const T *)xs)[i];                                                    \
             const T y = ((const T *)ys)[i];                                                    \
@@ -38,7 +38,7 @@
     static int32_t LOOP(name, y_scalar)(const void *xs, const void *ys, void *out, int64_t count) \
     {                                                                                             \
         const T y = ((const T *)ys)[0];                                                           \
-        GANTRY_CPU_EACH                                                                           \
+        GANTRY_INDEPENDENT                                                                        \
         for (int64_t i = 0; i < count; i++) {                                                     \
             const T x = ((const T *)xs)[i];                                                       \
             ((GANTRY_RESULT_##result *)out)[i] = (GANTRY_RESULT_##result)(expression);            \
@@ -49,7 +49,7 @@
     {                                                                                             \
         int32_t bad = 0;                                                                          \
         const T x = ((const T *)xs)[0];                                                           \
-        GANTRY_CPU_EACH                                                                           \
+        GANTRY_INDEPENDENT                                                                        \
         for (int64_t i = 0; i < count; i++) {                                                     \
             const T y = ((const T *)ys)[i];                                                       \
             bad |= GANTRY_CHECK_##check(y);                                                       \

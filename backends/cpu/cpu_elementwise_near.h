@@ -18,7 +18,7 @@ static int32_t all_near(const float *x, int64_t count)
 #define NEAR_LOOPS(name, function)                                                                  \
     static void name##_near(const float *x, float *out, int64_t count)                              \
     {                                                                                               \
-        GANTRY_CPU_EACH                                                                             \
+        GANTRY_INDEPENDENT                                                                          \
         for (int64_t i = 0; i < count; i++) {                                                       \
             out[i] = gantry_##function##_near_f32(x[i]);                                            \
         }                                                                                           \

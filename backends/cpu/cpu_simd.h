@@ -19,6 +19,13 @@ enum { GANTRY_CPU_BASE = 0, GANTRY_CPU_AVX2 = 1, GANTRY_CPU_AVX512 = 2 };
 #define GANTRY_CPU_NAME(name) GANTRY_CPU_PASTE(name, GANTRY_CPU_VARIANT)
 #endif
 
+/* In front of a loop whose rounds do not touch what another one does: vector code without a test for overlap. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define GANTRY_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define GANTRY_INDEPENDENT
+#endif
+
 #if defined(__x86_64__)
 #define GANTRY_CPU_HAS_VARIANTS 1
 #define GANTRY_CPU_DECLARE(result, name, parameters) \

@@ -115,14 +115,6 @@
 #define GANTRY_ITEM static inline
 /* Of a pointer to what no other one points to. On devices nothing: Oclgrind does not know what compilers make of it. */
 #define GANTRY_APART restrict
-/* In front of a loop whose rounds do not touch what another one does. */
-#if defined(__clang__)
-#define GANTRY_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
-#define GANTRY_INDEPENDENT _Pragma("GCC ivdep")
-#else
-#define GANTRY_INDEPENDENT
-#endif
 #define GANTRY_ITEM_JOIN_(name, t, i) name##_item_##t##_##i
 #define GANTRY_ITEM_JOIN(name, t, i) GANTRY_ITEM_JOIN_(name, t, i)
 #define GANTRY_RANGE_JOIN_(name, t, i) name##_range_##t##_##i
