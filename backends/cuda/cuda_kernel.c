@@ -168,6 +168,7 @@ static int32_t set_parameters(const gantry_backend_kernel_t *kernel, const gantr
                 add_number(out, arg->as.span.region);
                 add_number(out, arg->as.span.offset_bytes);
                 break;
+            case GANTRY_LAUNCH_BASE: add_number(out, arg->as.span.region); break;
             case GANTRY_LAUNCH_SCALAR:
                 if (!fits(kernel, out->count, arg->size_bytes)) {
                     return wrong_arguments(kernel, "a scalar of the wrong size as argument", i);

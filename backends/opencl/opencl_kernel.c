@@ -244,11 +244,12 @@ static cl_int set_argument(const gantry_backend_kernel_t *kernel, const ready_t 
 
     switch (arg->kind) {
         case GANTRY_LAUNCH_SPAN:
+        case GANTRY_LAUNCH_BASE:
             base = gantry__opencl_buffer(arg->as.span.region);
             offset = arg->as.span.offset_bytes;
             native = set_value(kernel, ready, *index, sizeof base, &base, base != NULL ? &base : NULL);
-            if (native != CL_SUCCESS) {
-                return native;
+            if (native != CL_SUCCESS || arg->kind == GANTRY_LAUNCH_BASE) {
+                break;
             }
             *index += 1;
             native = set_value(kernel, ready, *index, sizeof offset, &offset, &offset);
@@ -266,7 +267,7 @@ static cl_int set_argument(const gantry_backend_kernel_t *kernel, const ready_t 
 }
 
 static int32_t set_arguments(const gantry_backend_kernel_t *kernel, ready_t *ready, const gantry_launch_t *launch) {
-    static const char *const kinds[] = {"span", "scalar", "local"};
+    static const char *const kinds[] = {"span", "scalar", "local", "base"};
     const gantry_backend_device_t *device = kernel->program->device;
     cl_uint index = 0;
 
@@ -279,7 +280,7 @@ static int32_t set_arguments(const gantry_backend_kernel_t *kernel, ready_t *rea
             return gantry__opencl_check(
                 device->host, native, "launch of \"%.100s\" of \"%.100s\": argument %u (%s, %u bytes)",
                 kernel->head.name, kernel->program->label, i,
-                arg->kind <= GANTRY_LAUNCH_LOCAL ? kinds[arg->kind] : "unknown", arg->size_bytes);
+                arg->kind <= GANTRY_LAUNCH_BASE ? kinds[arg->kind] : "unknown", arg->size_bytes);
         }
     }
     if (index !=

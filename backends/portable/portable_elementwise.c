@@ -13,11 +13,12 @@ typedef struct portable_op_t {
     int32_t costly;     /* a function of floats: several dozen instructions */
 } portable_op_t;
 
-/* As gantry_value_t of elementwise.cl. */
-typedef struct value_t {
+/* As gantry_dense_t of elementwise.cl. */
+typedef struct dense_t {
     gantry_k_work_t work;
+    uint64_t offsets[3];
     uint64_t y;
-} value_t;
+} dense_t;
 
 static gantry_k_options_t options_of(const gantry_op_call_t *call, int in_lanes)
 {
@@ -45,27 +46,37 @@ static int32_t add_fault(gantry_op_call_t *call, int can_fail, gantry_launch_arg
     return status;
 }
 
-static int32_t launch_dense(gantry_op_call_t *call, const portable_op_t *op, const char *kernel_name)
+/* y: the bits of a value that is no tensor, or 0. */
+static int32_t launch(gantry_op_call_t *call, const portable_op_t *op, const char *kernel_name,
+                      const gantry_k_options_t *options, uint64_t y)
 {
     const gantry_arg_t *out = call->outputs[0];
-    const gantry_k_work_t work = gantry_k_work(call, out->element_count, gantry_k_size(out->dtype), op->costly);
     const int64_t each = GANTRY_K_WIDE_BYTES / gantry_k_size(call->inputs[0]->dtype);
+    dense_t dense = {.work = gantry_k_work(call, out->element_count, gantry_k_size(out->dtype), op->costly), .y = y};
     gantry_backend_kernel_t *kernel;
-    const gantry_k_options_t options = options_of(call, op->costly && call->input_count == 1);
     gantry_launch_arg_t args[5];
     uint32_t count = 0;
     int32_t status;
 
-    for (uint32_t i = 0; i < call->input_count; i++) {
-        args[count++] = gantry_k_span(call->inputs[i]);
+    for (uint32_t i = 0; i <= call->input_count; i++) {
+        const gantry_arg_t *tensor = i < call->input_count ? call->inputs[i] : out;
+
+        dense.offsets[count] = tensor->span.offset_bytes;
+        args[count++] = gantry_k_base(tensor);
     }
-    args[count++] = gantry_k_span(out);
-    args[count++] = gantry_k_scalar(&work, sizeof work);
+    args[count++] = gantry_k_scalar(&dense, sizeof dense);
     status = add_fault(call, op->fault_code != 0, args, &count);
     if (status == GANTRY_K_OK) {
-        status = call->services->kernel(call, op->source, options.text, kernel_name, &kernel);
+        status = call->services->kernel(call, op->source, options->text, kernel_name, &kernel);
     }
-    return status == GANTRY_K_OK ? gantry_k_launch_wide(call, kernel, &work, each, args, count) : status;
+    return status == GANTRY_K_OK ? gantry_k_launch_wide(call, kernel, &dense.work, each, args, count) : status;
+}
+
+static int32_t launch_dense(gantry_op_call_t *call, const portable_op_t *op, const char *kernel_name)
+{
+    const gantry_k_options_t options = options_of(call, op->costly && call->input_count == 1);
+
+    return launch(call, op, kernel_name, &options, 0);
 }
 
 int32_t gantry__portable_broadcast(gantry_op_call_t *call, const gantry_program_source_t *source,
@@ -123,21 +134,10 @@ static int32_t compute_choice(gantry_op_call_t *call)
 /* An op whose y is an attribute: a program of one kernel, which gets the value's bits. */
 static int32_t compute_value(gantry_op_call_t *call)
 {
-    const portable_op_t *op = call->kernel->data;
-    const gantry_arg_t *x = call->inputs[0];
-    const gantry_arg_t *out = call->outputs[0];
-    const value_t value = {.work = gantry_k_work(call, out->element_count, gantry_k_size(out->dtype), op->costly),
-                           .y = gantry_k_number_bits(x->dtype, gantry_k_attr(call, "alpha")->f)};
-    const gantry_launch_arg_t args[] = {gantry_k_span(x), gantry_k_span(out), gantry_k_scalar(&value, sizeof value)};
-    gantry_backend_kernel_t *kernel;
     const gantry_k_options_t options = options_of(call, 0);
-    int32_t status;
 
-    status = call->services->kernel(call, op->source, options.text, "value", &kernel);
-    if (status != GANTRY_K_OK) {
-        return status;
-    }
-    return gantry_k_launch_wide(call, kernel, &value.work, GANTRY_K_WIDE_BYTES / gantry_k_size(x->dtype), args, 3);
+    return launch(call, call->kernel->data, "value", &options,
+                  gantry_k_number_bits(call->inputs[0]->dtype, gantry_k_attr(call, "alpha")->f));
 }
 
 /* ---- one program and one kernel per line of elementwise.def ---- */

@@ -37,6 +37,13 @@ static inline gantry_launch_arg_t gantry_k_span(const gantry_arg_t *arg)
     return out;
 }
 
+/* Its region alone; the offset goes into a scalar. */
+static inline gantry_launch_arg_t gantry_k_base(const gantry_arg_t *arg)
+{
+    gantry_launch_arg_t out = {.kind = GANTRY_LAUNCH_BASE, .size_bytes = 0, .as = {.span = arg->span}};
+    return out;
+}
+
 /* A span that is not a tensor's: scratch, the fault slot. */
 static inline gantry_launch_arg_t gantry_k_raw_span(gantry_span_t span)
 {

@@ -203,9 +203,10 @@ typedef struct gantry_program_source_t {
     uint32_t part_count;
 } gantry_program_source_t;
 
-enum { GANTRY_LAUNCH_SPAN = 0, GANTRY_LAUNCH_SCALAR = 1, GANTRY_LAUNCH_LOCAL = 2 };
+enum { GANTRY_LAUNCH_SPAN = 0, GANTRY_LAUNCH_SCALAR = 1, GANTRY_LAUNCH_LOCAL = 2, GANTRY_LAUNCH_BASE = 3 };
 
 /* A SPAN becomes two kernel arguments: the region's base and a 64-bit unsigned offset in bytes. A span with region 0 passes a null base.
+ * A BASE is a span whose offset the kernel finds in one of its scalars: one argument, the region's base.
  * A SCALAR is value's first size_bytes (1, 2, 4, 8, or a small struct); LOCAL is size_bytes of work-group memory, one per launch. */
 typedef struct gantry_launch_arg_t {
     uint32_t kind;

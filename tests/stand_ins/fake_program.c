@@ -242,7 +242,7 @@ static void submit_launch(fake_call_t *call, fake_stream_t *stream, const fake_k
     uint32_t spans = 0;
     for (uint32_t i = 0; i < launch->arg_count && work; ++i) {
         const gantry_launch_arg_t *arg = &launch->args[i];
-        if (arg->kind == GANTRY_LAUNCH_SPAN) {
+        if (arg->kind == GANTRY_LAUNCH_SPAN || arg->kind == GANTRY_LAUNCH_BASE) {
             bool writes = !(copies && spans == 1);
             gantry__fake_work_operand(call, work, spans++, stream->device, &arg->as.span, arg->as.span.size_bytes,
                                       writes);

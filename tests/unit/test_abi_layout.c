@@ -262,7 +262,8 @@ _Static_assert(GANTRY_DEVICE_INTEGRATED == 1 && GANTRY_DEVICE_HOST_BACKED == 2 &
 _Static_assert(GANTRY_PROGRAM_OPENCL_C == 1 && GANTRY_PROGRAM_CUDA_C == 2, "program kinds");
 _Static_assert(GANTRY_STREAM_COMPUTE == 0 && GANTRY_STREAM_TO_DEVICE == 1 && GANTRY_STREAM_TO_HOST == 2,
                "stream purposes");
-_Static_assert(GANTRY_LAUNCH_SPAN == 0 && GANTRY_LAUNCH_SCALAR == 1 && GANTRY_LAUNCH_LOCAL == 2, "launch arguments");
+_Static_assert(GANTRY_LAUNCH_SPAN == 0 && GANTRY_LAUNCH_SCALAR == 1 && GANTRY_LAUNCH_LOCAL == 2 && GANTRY_LAUNCH_BASE == 3,
+               "launch arguments");
 _Static_assert(GANTRY_ATTR_BOOL == 1 && GANTRY_ATTR_INT == 2 && GANTRY_ATTR_FLOAT == 3 && GANTRY_ATTR_TYPE == 4 &&
                    GANTRY_ATTR_SHAPE == 5 && GANTRY_ATTR_INTS == 6 && GANTRY_ATTR_STRING == 7,
                "attribute kinds");

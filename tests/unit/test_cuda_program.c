@@ -44,6 +44,20 @@ static int32_t launch_with_any_group(fixture_t *fixture, gantry_backend_stream_t
     return launch_groups(fixture, stream, kernel, in, out, factor, ITEMS, 0);
 }
 
+/* The same arguments, but that the result's offset is a scalar like others. */
+static int32_t launch_by_base(fixture_t *fixture, gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
+                              gantry_span_t in, gantry_span_t out, int32_t factor) {
+    gantry_launch_arg_t args[] = {
+        {.kind = GANTRY_LAUNCH_SPAN, .as.span = in},
+        {.kind = GANTRY_LAUNCH_BASE, .as.span = out},
+        {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = sizeof out.offset_bytes, .as.value = &out.offset_bytes},
+        {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = sizeof factor, .as.value = &factor},
+    };
+    gantry_launch_t launch = {sizeof launch, 1, {ITEMS, 1, 1}, {GROUP, 1, 1}, args, 4};
+
+    return fixture->backend->program->launch(stream, kernel, &launch);
+}
+
 static int32_t expected_scale(const int32_t *in, int i, int32_t factor) { return factor * in[i]; }
 
 static const program_case_t scale = {&source, "-DFALLBACK=100 -DUNIT=0", launch_scale, expected_scale};
@@ -51,6 +65,14 @@ static const program_case_t scale = {&source, "-DFALLBACK=100 -DUNIT=0", launch_
 static void launch_with_spans_and_a_scalar_computes(void **state) {
     (void)state;
     check_launches(&scale);
+}
+
+static void launch_with_a_base_computes(void **state) {
+    program_case_t by_base = scale;
+
+    (void)state;
+    by_base.launch = launch_by_base;
+    check_launches(&by_base);
 }
 
 static void launch_without_a_group_size_computes(void **state) {
@@ -226,6 +248,7 @@ static void each_failing_call_is_an_error_that_leaves_nothing_behind(void **stat
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launch_with_spans_and_a_scalar_computes),
+        cmocka_unit_test(launch_with_a_base_computes),
         cmocka_unit_test(launch_without_a_group_size_computes),
         cmocka_unit_test(launch_that_does_not_fit_the_kernel_is_refused),
         cmocka_unit_test(launch_of_no_whole_groups_is_refused),

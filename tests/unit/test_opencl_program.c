@@ -34,6 +34,21 @@ static int32_t launch_scale(fixture_t *fixture, gantry_backend_stream_t *stream,
     return fixture->backend->program->launch(stream, kernel, &launch);
 }
 
+/* The same arguments, but that the result's offset is a scalar like others. */
+static int32_t launch_by_base(fixture_t *fixture, gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
+                              gantry_span_t in, gantry_span_t out, int32_t factor) {
+    gantry_launch_arg_t args[] = {
+        {.kind = GANTRY_LAUNCH_SPAN, .as.span = in},
+        {.kind = GANTRY_LAUNCH_BASE, .as.span = out},
+        {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = sizeof out.offset_bytes, .as.value = &out.offset_bytes},
+        {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = sizeof factor, .as.value = &factor},
+        {.kind = GANTRY_LAUNCH_LOCAL, .size_bytes = GROUP * sizeof(int32_t)},
+    };
+    gantry_launch_t launch = {sizeof launch, 1, {ITEMS, 1, 1}, {GROUP, 1, 1}, args, 5};
+
+    return fixture->backend->program->launch(stream, kernel, &launch);
+}
+
 static int32_t expected_scale(const int32_t *in, int i, int32_t factor) {
     return factor * in[i / GROUP * GROUP + GROUP - 1 - i % GROUP];
 }
@@ -43,6 +58,14 @@ static const program_case_t scale = {&test_source, "-DFALLBACK=100", launch_scal
 static void launch_with_span_scalar_and_local_computes(void **state) {
     (void)state;
     check_launches(&scale);
+}
+
+static void launch_with_a_base_computes(void **state) {
+    program_case_t by_base = scale;
+
+    (void)state;
+    by_base.launch = launch_by_base;
+    check_launches(&by_base);
 }
 
 static void launch_with_wrong_arguments_is_refused(void **state) {
@@ -346,6 +369,7 @@ int main(void) {
         cmocka_unit_test(kernel_info_tells_what_the_text_declares),
         cmocka_unit_test(streams_of_every_priority_work),
         cmocka_unit_test(launch_with_span_scalar_and_local_computes),
+        cmocka_unit_test(launch_with_a_base_computes),
         cmocka_unit_test(launch_with_wrong_arguments_is_refused),
         cmocka_unit_test(kernel_of_unknown_name_is_not_found),
         cmocka_unit_test(build_of_bad_text_shows_the_compilers_log),

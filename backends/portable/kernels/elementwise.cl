@@ -8,6 +8,20 @@
  *     GANTRY_FAULT_CODE             of an op that has a check: for integers its kernels take the fault slot as their
  *                                   last parameter; 0 for others */
 
+/* Operands and result arrive as bases: a driver may take a tenth of a small launch for each argument. */
+typedef struct gantry_dense_t {
+    gantry_work_t work;
+    ulong offsets[3]; /* bytes; of the operands, then of the result */
+    ulong y;          /* of a VALUE: the bits of a T */
+} gantry_dense_t;
+
+#define GANTRY_DENSE_UNARY(q)                    \
+    const gantry_work_t p = (q).work;            \
+    const ulong x_offset = (q).offsets[0];       \
+    const ulong out_offset = (q).offsets[1];     \
+    GANTRY_GLOBAL const T *xs = GANTRY_IN(T, x); \
+    GANTRY_GLOBAL R *outs = GANTRY_OUT(R, out);
+
 #if defined(GANTRY_RESULT_IS_SAME)
 typedef T R;
 #define GANTRY_RESULT(value) GANTRY_NARROW((C)(value))
@@ -64,10 +78,9 @@ GANTRY_FN void gantry_apply_few(GANTRY_GLOBAL const T *xs, GANTRY_GLOBAL T *outs
     }
 }
 
-GANTRY_KERNEL dense(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(out), const gantry_work_t p)
+GANTRY_KERNEL dense(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry_dense_t q)
 {
-    GANTRY_GLOBAL const T *xs = GANTRY_IN(T, x);
-    GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);
+    GANTRY_DENSE_UNARY(q)
     const GANTRY_LONG end = GANTRY_END(p);
     GANTRY_LONG i = GANTRY_FIRST(p);
 
@@ -105,11 +118,9 @@ GANTRY_WIDE_TYPE(gantry_wide_result_t, R, GANTRY_ELEMENTS);
 
 #if defined(GANTRY_FORM_UNARY)
 
-GANTRY_KERNEL dense(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(out), const gantry_work_t p)
+GANTRY_KERNEL dense(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry_dense_t q)
 {
-    GANTRY_GLOBAL const T *xs = GANTRY_IN(T, x);
-    GANTRY_GLOBAL R *outs = GANTRY_OUT(R, out);
-
+    GANTRY_DENSE_UNARY(q)
 #if GANTRY_SERIAL
     GANTRY_STORE_ALL(R, outs, p, gantry_apply(xs[i], xs[i]))
 #else
@@ -119,21 +130,15 @@ GANTRY_KERNEL dense(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(out), const gantry_work_t
 
 #elif defined(GANTRY_FORM_VALUE)
 
-typedef struct gantry_value_t {
-    gantry_work_t work;
-    ulong y; /* the bits of a T */
-} gantry_value_t;
-
-GANTRY_KERNEL value(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(out), const gantry_value_t p)
+GANTRY_KERNEL value(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry_dense_t q)
 {
-    GANTRY_GLOBAL const T *xs = GANTRY_IN(T, x);
-    GANTRY_GLOBAL R *outs = GANTRY_OUT(R, out);
-    const T y = GANTRY_T_OF_BITS(p.y);
+    GANTRY_DENSE_UNARY(q)
+    const T y = GANTRY_T_OF_BITS(q.y);
 
 #if GANTRY_SERIAL
-    GANTRY_STORE_ALL(R, outs, p.work, gantry_apply(xs[i], y))
+    GANTRY_STORE_ALL(R, outs, p, gantry_apply(xs[i], y))
 #else
-    GANTRY_MAP_ALL(T, gantry_wide_t, gantry_wide_result_t, GANTRY_ELEMENTS, xs, outs, p.work, gantry_apply(x, y))
+    GANTRY_MAP_ALL(T, gantry_wide_t, gantry_wide_result_t, GANTRY_ELEMENTS, xs, outs, p, gantry_apply(x, y))
 #endif
 }
 
@@ -196,9 +201,13 @@ GANTRY_FN gantry_wide_t gantry_load(GANTRY_GLOBAL const T *from, GANTRY_LONG g, 
 #endif
 
 #define GANTRY_DENSE_KERNEL(name, xi, yi)                                          \
-    GANTRY_KERNEL name(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out), \
-                       const gantry_work_t p GANTRY_FAULT_PARAMETER)               \
+    GANTRY_KERNEL name(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(out), \
+                       const gantry_dense_t q GANTRY_FAULT_PARAMETER)              \
     {                                                                              \
+        const gantry_work_t p = q.work;                                            \
+        const ulong x_offset = q.offsets[0];                                       \
+        const ulong y_offset = q.offsets[1];                                       \
+        const ulong out_offset = q.offsets[2];                                     \
         GANTRY_GLOBAL const T *xs = GANTRY_IN(T, x);                               \
         GANTRY_GLOBAL const T *ys = GANTRY_IN(T, y);                               \
         GANTRY_GLOBAL R *outs = GANTRY_OUT(R, out);                                \

@@ -1,6 +1,7 @@
 /* How a kernel of the portable pack is declared and finds its place, for OpenCL C 1.2 and for CUDA C.
- * A tensor arrives as two parameters, the region's base and an offset in bytes (GANTRY_SPAN_...); GANTRY_IN and
- * GANTRY_OUT make the typed pointer. Work-item numbers are 64-bit. At most one GANTRY_SPAN_LOCAL in a kernel, as its
+ * A tensor arrives as two parameters, the region's base and an offset in bytes (GANTRY_SPAN_...), or as its base alone
+ * (GANTRY_BASE_...) where the kernel says what its offset is: `const ulong x_offset = ...`. GANTRY_IN and GANTRY_OUT make
+ * the typed pointer. Work-item numbers are 64-bit. At most one GANTRY_SPAN_LOCAL in a kernel, as its
  * last parameter. */
 #if defined(__CUDACC__)
 
@@ -45,8 +46,10 @@ extern __shared__ ulong gantry_shared_memory[];
 
 #endif
 
-#define GANTRY_SPAN_IN(name) GANTRY_GLOBAL const uchar *name##_base, const ulong name##_offset
-#define GANTRY_SPAN_OUT(name) GANTRY_GLOBAL uchar *name##_base, const ulong name##_offset
+#define GANTRY_BASE_IN(name) GANTRY_GLOBAL const uchar *name##_base
+#define GANTRY_BASE_OUT(name) GANTRY_GLOBAL uchar *name##_base
+#define GANTRY_SPAN_IN(name) GANTRY_BASE_IN(name), const ulong name##_offset
+#define GANTRY_SPAN_OUT(name) GANTRY_BASE_OUT(name), const ulong name##_offset
 #define GANTRY_IN(T_, name) ((GANTRY_GLOBAL const T_ *)(name##_base + name##_offset))
 #define GANTRY_OUT(T_, name) ((GANTRY_GLOBAL T_ *)(name##_base + name##_offset))
 
