@@ -1,14 +1,18 @@
 # Compiles each *_simd.c once per instruction set; the CPU backend chooses at run time. Comes after gantry_flags.cmake.
 set(GANTRY_SIMD_FLAGS -ffp-contract=off -fno-math-errno -fno-trapping-math -fwrapv)
+check_c_compiler_flag(-fopenmp-simd GANTRY_HAS_OPENMP_SIMD) # the pragma for vectors alone, without OpenMP's library
 # Lanes in loops of constant length: unrolled whole, they stay in registers (a sum is 1.2 times as fast).
-set(GANTRY_SIMD_PEELED reduce_simd radix_items_simd)
+set(GANTRY_SIMD_PEELED reduce_simd)
 # Without vectors these are many times as slow, so the base set, otherwise for size, has them, too.
 set(GANTRY_SIMD_BASE_HOT reduce_simd reduce_extreme_simd softmax_simd layer_norm_simd)
 
 # The flags of one file for one instruction set.
 function(gantry_simd_flags out variant stem)
-  set(base ${GANTRY_VECTOR_FLAGS})
   set(vectors ${GANTRY_VECTOR_FLAGS})
+  if(GANTRY_HAS_OPENMP_SIMD)
+    list(APPEND vectors -fopenmp-simd -DGANTRY_HAS_OPENMP_SIMD=1)
+  endif()
+  set(base ${vectors})
   if(NOT GANTRY_VECTOR_FLAGS STREQUAL -O3)
     list(APPEND vectors -fno-align-functions -fno-align-jumps -fno-align-labels)
     if(stem IN_LIST GANTRY_SIMD_PEELED)

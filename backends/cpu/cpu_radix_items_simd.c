@@ -1,4 +1,4 @@
-/* The items of kernels/radix.cl, kernels/sort_network.cl and kernels/top.cl on the CPU. */
+/* The items of kernels/radix.cl, kernels/network.cl, kernels/sort_network.cl and kernels/top.cl on the CPU. */
 #include "portable/portable_radix.h"
 
 #include "cpu/cpu_items.h"

@@ -5,6 +5,8 @@
 
 #include "portable/kernels/radix.cl"
 
+#include "portable/kernels/network.cl"
+
 #include "portable/kernels/sort_network.cl"
 
 #include "portable/kernels/top.cl"

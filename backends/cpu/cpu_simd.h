@@ -26,6 +26,17 @@ enum { GANTRY_CPU_BASE = 0, GANTRY_CPU_AVX2 = 1, GANTRY_CPU_AVX512 = 2 };
 #define GANTRY_INDEPENDENT
 #endif
 
+/* In front of a loop over lanes of a constant number, which are to be those of vectors whatever the loop's cost seems; of
+ * one that adds them up in `sum`. */
+#if defined(GANTRY_HAS_OPENMP_SIMD)
+#define GANTRY_PRAGMA(text) _Pragma(#text)
+#define GANTRY_LANES GANTRY_PRAGMA(omp simd)
+#define GANTRY_LANES_SUM(sum) GANTRY_PRAGMA(omp simd reduction(+ : sum))
+#else
+#define GANTRY_LANES GANTRY_INDEPENDENT
+#define GANTRY_LANES_SUM(sum)
+#endif
+
 #if defined(__x86_64__)
 #define GANTRY_CPU_HAS_VARIANTS 1
 #define GANTRY_CPU_DECLARE(result, name, parameters) \

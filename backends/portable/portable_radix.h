@@ -1,4 +1,4 @@
-/* The items of kernels/radix.cl, kernels/sort_network.cl and kernels/top.cl: sorting on processors (gantry_k_is_serial).
+/* The items of kernels/radix.cl, kernels/sort_network.cl (with network.cl) and kernels/top.cl: sorting on processors (gantry_k_is_serial).
  *
  * Owner: results lie in the call's scratch and end with the call. Threads: thread-safe. */
 #ifndef GANTRY_PORTABLE_RADIX_H
@@ -6,6 +6,7 @@
 
 #include "portable/portable_sort.h"
 #include "portable/kernels/radix.cl"
+#include "portable/kernels/network.cl"
 #include "portable/kernels/sort_network.cl"
 #include "portable/kernels/top.cl"
 

@@ -1,19 +1,21 @@
 /* Sorting on processors, for the ops of portable_sort_items.c and what they share. */
 #include "portable/portable_radix.h"
 
-#define LEAST_PART INT64_C(16384)  /* elements that are worth a thread */
-#define LONG_ROW INT64_C(131072)   /* elements whose keys leave the nearest caches: better in buckets */
-#define SHARES_PER_UNIT 4          /* of buckets, which differ in length */
-#define FEW_ROWS INT64_C(8)        /* as many short rows are worth the lanes that stay empty */
-#define SHORT_BYTES INT64_C(2048)  /* of such a row's keys */
-#define NETWORK_BYTES INT64_C(16384) /* of a row's keys: longer ones are sorted by digits in less time */
-#define SHORTEST_GROUP INT64_C(16) /* elements of which the least is looked for */
+#define LEAST_PART INT64_C(16384)     /* elements that are worth a thread */
+#define LONG_ROW INT64_C(131072)      /* elements whose keys leave the nearest caches: better in buckets */
+#define SHARES_PER_UNIT 4             /* of buckets, which differ in length */
+#define FEW_ROWS INT64_C(8)           /* as many short rows are worth the lanes that stay empty */
+#define SHORT_BYTES INT64_C(2048)     /* of such a row's keys */
+#define NETWORK_BYTES INT64_C(131072) /* of a row's keys: longer ones are sorted by digits in less time */
+#define NARROW_BYTES INT64_C(4096)    /* the same without vectors of 8 elements */
+#define SHORTEST_GROUP INT64_C(16)    /* elements of which the least is looked for */
 #define LONGEST_GROUP INT64_C(1024)
 #define LEAST_ROOM INT64_C(256)
 #define PLACE_GAP INT64_C(1088)
 
 GANTRY_K_ITEM_TEXTS(radix, GANTRY_RADIX_ITEMS, gantry__text_indices, gantry__text_sort_key,
-                    gantry__text_radix_pairs, gantry__text_radix, gantry__text_sort_network, gantry__text_top);
+                    gantry__text_radix_pairs, gantry__text_radix, gantry__text_network, gantry__text_sort_network,
+                    gantry__text_top);
 
 static int32_t run(gantry_op_call_t *call, gantry_k_item_launch_t *launch, uint32_t item, int64_t count,
                    int64_t grain) {
@@ -114,26 +116,29 @@ static int64_t lane_bytes(const gantry_k_sort_t *sort, int has_positions) {
 /* Keys of eight bytes have no room for positions in their lanes. */
 static int is_for_network(const gantry_op_call_t *call, const gantry_k_sort_t *sort, int has_positions) {
     const int64_t bytes = sort->length * lane_bytes(sort, has_positions);
+    const int64_t most = call->device_info->native_vector_width < 8 ? NARROW_BYTES : NETWORK_BYTES;
     const int64_t least = bytes <= SHORT_BYTES ? FEW_ROWS : gantry_k_units(call) * GANTRY_NETWORK_ROWS;
 
-    return sort->rows >= least && bytes <= NETWORK_BYTES && (!has_positions || gantry_k_key_bytes(sort->dtype) == 4);
+    return sort->rows >= least && bytes <= most && (!has_positions || gantry_k_key_bytes(sort->dtype) == 4);
 }
 
 /* As sort_all; keys and positions lie in the first place. */
 static int32_t sort_short(gantry_op_call_t *call, const gantry_k_sort_t *sort, const gantry_span_t *out,
                           gantry_radix_t *places, gantry_span_t *scratch) {
     const int64_t groups = (sort->rows + GANTRY_NETWORK_ROWS - 1) / GANTRY_NETWORK_ROWS;
+    const int64_t places_of_row = (sort->length + GANTRY_NETWORK_STEP - 1) / GANTRY_NETWORK_STEP * GANTRY_NETWORK_STEP;
     const int64_t elements = sort->rows * sort->length;
     gantry_network_t network = {.order = gantry__sort_order(sort->dtype, sort->descending),
                                 .rows = sort->rows,
                                 .length = sort->length,
-                                .inner = sort->inner};
+                                .inner = sort->inner,
+                                .places = places_of_row};
     gantry_k_item_launch_t launch = {
         .t = gantry_k_twin(sort->dtype), .parameters = &network, .parameter_bytes = sizeof network};
     int64_t end = 0;
     int32_t status;
 
-    network.lanes = add_place(&end, groups * GANTRY_NETWORK_ROWS * sort->length * lane_bytes(sort, out == NULL));
+    network.lanes = add_place(&end, groups * GANTRY_NETWORK_ROWS * places_of_row * lane_bytes(sort, out == NULL));
     network.keys = places->keys[0] = add_place(&end, out == NULL ? elements * 4 : 0);
     network.positions = places->positions[0] = add_place(&end, out == NULL ? elements * 4 : 0);
     status = call->services->scratch(call, (uint64_t)end, scratch);

@@ -64,6 +64,7 @@ extern const char gantry__text_draw[];
 extern const char gantry__text_sort_key[];
 extern const char gantry__text_sort[];
 extern const char gantry__text_radix_pairs[];
+extern const char gantry__text_network[];
 extern const char gantry__text_sort_network[];
 extern const char gantry__text_radix[];
 extern const char gantry__text_top[];

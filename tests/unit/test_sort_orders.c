@@ -280,14 +280,44 @@ static void every_short_row_of_zeros_and_ones_is_sorted(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* The longest rows that are sorted side by side, and one more element. */
+/* All rows of two sorted runs of zeros and ones, the first as long as can be, which a network of powers of two merges last:
+ * with shorter rows sorted, a network that sorts these sorts all rows. */
+static void every_merge_of_zeros_and_ones_is_sorted(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    gantry_scope_t *scope = open_with(&f, 2, NULL);
+    for (int64_t length = 9; length <= 264; length += length < 72 ? 1 : 32) {
+        int64_t run = 8;
+        while (2 * run < length) run *= 2;
+        const int64_t others = length - run + 1, rows = (run + 1) * others, count = rows * length;
+        uint8_t *bits = malloc((size_t)count);
+        assert_non_null(bits);
+        for (int64_t i = 0; i < count; i++) {
+            const int64_t place = i % length, first = i / length / others, second = i / length % others;
+            bits[i] = place < run ? place >= first : place - run >= second;
+        }
+        const gantry_tensor_t *x = gantry_constant(scope, GANTRY_UINT8, GANTRY_SHAPE(rows, length), bits, (size_t)count);
+        uint8_t *sorted = fetch(gantry_sort(scope, x, 1, false), (size_t)count);
+        for (int64_t i = 0; i < count; i++) {
+            const int64_t zeros = i / length / others + i / length % others;
+            if (sorted[i] != (i % length >= zeros)) fail_msg("length %d, row %d", (int)length, (int)(i / length));
+        }
+        free(sorted);
+        free(bits);
+    }
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+/* The longest rows that are sorted side by side, or one more element. */
 static void orders_of_rows_side_by_side_are_stable(void **state) {
     (void)state;
     runtime_fixture_t f;
     gantry_scope_t *scope = open_with(&f, 2, NULL);
-    for (int64_t length = 2048; length <= 4097; length += length == 2048 || length == 4096 ? 1 : 2047) {
-        check_rows(scope, &types[FLOAT32], (shape_t){33, length, 1}, RANDOM_BITS);
-        check_rows(scope, &types[TYPES - 1], (shape_t){1, length, 35}, FEW);
+    static const int64_t lengths[] = {512, 1025, 16385, 32768}; /* with and without positions, wide vectors or narrow */
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        check_rows(scope, &types[FLOAT32], (shape_t){33, lengths[i], 1}, RANDOM_BITS);
+        check_rows(scope, &types[TYPES - 1], (shape_t){1, lengths[i], 35}, FEW);
     }
     expect_ended_well(scope);
     runtime_fixture_close(&f);
@@ -313,6 +343,7 @@ int main(void) {
         TEST(orders_with_one_thread_are_the_same),
         TEST(orders_with_five_threads_are_the_same),
         TEST(every_short_row_of_zeros_and_ones_is_sorted),
+        TEST(every_merge_of_zeros_and_ones_is_sorted),
         TEST(orders_of_rows_side_by_side_are_stable),
         TEST(orders_of_long_rows_are_stable),
     };

@@ -61,6 +61,7 @@
     }
 
 #define GANTRY_APART
+#define GANTRY_LANES_SUM(sum)
 #define GANTRY_NO_ITEM(name)
 #define GANTRY_ITEMS_0_1(name, A, P) \
     GANTRY_KERNEL name(GANTRY_SPAN_OUT(a), const P p) \

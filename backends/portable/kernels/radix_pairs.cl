@@ -37,6 +37,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_rank)(const GANTRY_ITEM_FN(radix_pairs) pa
         const K own = key[e];
         K before = 0;
 
+        GANTRY_LANES_SUM(before)
         for (int other = 0; other < most; other++) {
             before += (K)((key[other] < own) | ((key[other] == own) & (other < e)));
         }

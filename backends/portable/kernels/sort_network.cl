@@ -1,7 +1,5 @@
-/* Many short rows on processors: an item sorts GANTRY_NETWORK_ROWS of them side by side, each in a lane of vectors. Which
- * two places of all rows are compared when does not depend on what is there: Batcher's network in the form of merge
- * exchange, of any length (Knuth, The Art of Computer Programming 3, 5.2.2, algorithm M). Comes after radix.cl, for keys
- * and elements.
+/* Many short rows on processors: an item sorts GANTRY_NETWORK_ROWS of them side by side (network.cl). Comes after radix.cl,
+ * for keys and elements.
  *
  *     network_values   sorted elements
  *     network_pairs    sorted keys of four bytes and their positions, which ride below the keys and so keep equal keys in
@@ -9,14 +7,13 @@
 #ifndef GANTRY_NETWORK_PARAMETERS
 #define GANTRY_NETWORK_PARAMETERS
 
-#define GANTRY_NETWORK_ROWS 16
-
 /* Rows as those of gantry_radix_t. Places are those in the scratch, in bytes. */
 typedef struct gantry_network_t {
     gantry_work_t work; /* over groups of rows */
     gantry_order_t order;
     GANTRY_LONG rows, length, inner;
-    GANTRY_LONG lanes;           /* of each group: [length, GANTRY_NETWORK_ROWS] */
+    GANTRY_LONG places;          /* of a group: length, up to a multiple of GANTRY_NETWORK_STEP */
+    GANTRY_LONG lanes;           /* of each group: [places, GANTRY_NETWORK_ROWS] */
     GANTRY_LONG keys, positions; /* the results of network_pairs */
 } gantry_network_t;
 
@@ -27,62 +24,10 @@ typedef struct gantry_network_t {
 #if defined(GANTRY_ITEM_TEXT) && (!defined(GANTRY_SERIAL) || GANTRY_SERIAL)
 
 #define K GANTRY_KEY_OF_T
-
-/* The lesser ones of `count` places' lanes to a, the others to b. */
-#if defined(__OPENCL_VERSION__)
-/* Not by vload16, of which PoCL makes loads of two elements here. Lanes begin at multiples of a vector's size. */
-#define GANTRY_NETWORK_EXCHANGE(W, V, a, b, count)                            \
-    {                                                                         \
-        GANTRY_GLOBAL V *left = (GANTRY_GLOBAL V *)(a), *right = (GANTRY_GLOBAL V *)(b); \
-                                                                              \
-        for (GANTRY_LONG at = 0; at < (count); at++) {                        \
-            const V x = left[at], y = right[at];                              \
-                                                                              \
-            left[at] = min(x, y);                                             \
-            right[at] = max(x, y);                                            \
-        }                                                                     \
-    }
-#else
-#define GANTRY_NETWORK_EXCHANGE(W, V, a, b, count)                                          \
-    for (GANTRY_LONG at = 0; at < (count) * GANTRY_NETWORK_ROWS; at += GANTRY_NETWORK_ROWS) { \
-        GANTRY_INDEPENDENT for (int lane = 0; lane < GANTRY_NETWORK_ROWS; lane++) {         \
-            const W x = (a)[at + lane], y = (b)[at + lane];                                 \
-            (a)[at + lane] = x < y ? x : y;                                                 \
-            (b)[at + lane] = x < y ? y : x;                                                 \
-        }                                                                                   \
-    }
-#endif
-
-#define GANTRY_NETWORK(name, W, V)                                                                      \
-    GANTRY_ITEM void GANTRY_ITEM_FN(name)(GANTRY_GLOBAL W *lanes, const GANTRY_LONG length)             \
-    {                                                                                                   \
-        GANTRY_LONG top = 1;                                                                            \
-                                                                                                        \
-        while (2 * top < length) {                                                                      \
-            top *= 2;                                                                                   \
-        }                                                                                               \
-        for (GANTRY_LONG run = top; run > 0; run /= 2) {                                                \
-            GANTRY_LONG apart = run, first = 0;                                                         \
-                                                                                                        \
-            for (GANTRY_LONG q = top; q >= run; q /= 2) {                                               \
-                for (GANTRY_LONG i = first; i < length - apart; i += 2 * run) {                         \
-                    const GANTRY_LONG rest = length - apart - i, count = run < rest ? run : rest;       \
-                    GANTRY_GLOBAL W *a = lanes + i * GANTRY_NETWORK_ROWS;                               \
-                    GANTRY_GLOBAL W *b = a + apart * GANTRY_NETWORK_ROWS;                               \
-                                                                                                        \
-                    GANTRY_NETWORK_EXCHANGE(W, V, a, b, count)                                          \
-                }                                                                                       \
-                apart = q - run;                                                                        \
-                first = run;                                                                            \
-            }                                                                                           \
-        }                                                                                               \
-    }
-
 #if GANTRY_T_ID == 9
-GANTRY_NETWORK(network, ulong, ulong16)
+#define GANTRY_NETWORK_OF_T network_ulong
 #else
-GANTRY_NETWORK(network, uint, uint16)
-GANTRY_NETWORK(network_of_pairs, ulong, ulong16)
+#define GANTRY_NETWORK_OF_T network_uint
 #endif
 
 /* The rows of group i, and where in x each begins; in the place of absent ones the last is sorted again. */
@@ -154,7 +99,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(network_values)(GANTRY_GLOBAL const T *x, GANTRY
                                                 const GANTRY_LONG i)
 {
     const GANTRY_ITEM_FN(network_group) group = GANTRY_ITEM_FN(network_group_of)(p, i);
-    GANTRY_GLOBAL K *lanes = (GANTRY_GLOBAL K *)(scratch + p->lanes) + i * p->length * GANTRY_NETWORK_ROWS;
+    GANTRY_GLOBAL K *lanes = (GANTRY_GLOBAL K *)(scratch + p->lanes) + i * p->places * GANTRY_NETWORK_ROWS;
     const gantry_order_t order = p->order;
     T turned[GANTRY_NETWORK_BLOCK * GANTRY_NETWORK_ROWS];
     int odd = 0;
@@ -169,7 +114,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(network_values)(GANTRY_GLOBAL const T *x, GANTRY
             odd |= GANTRY_ITEM_FN(radix_is_odd)(turned[e], order);
         }
     }
-    GANTRY_ITEM_FN(network)(lanes, p->length);
+    GANTRY_NETWORK_OF_T(lanes, p->length, p->places);
     for (GANTRY_LONG begin = 0; begin < p->length; begin += GANTRY_NETWORK_BLOCK) {
         const int count = (int)(p->length - begin < GANTRY_NETWORK_BLOCK ? p->length - begin : GANTRY_NETWORK_BLOCK);
         GANTRY_GLOBAL const K *from = lanes + begin * GANTRY_NETWORK_ROWS;
@@ -192,7 +137,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(network_pairs)(GANTRY_GLOBAL const T *x, GANTRY_
                                                GANTRY_PARAMETERS(gantry_network_t) p, const GANTRY_LONG i)
 {
     const GANTRY_ITEM_FN(network_group) group = GANTRY_ITEM_FN(network_group_of)(p, i);
-    GANTRY_GLOBAL ulong *lanes = (GANTRY_GLOBAL ulong *)(scratch + p->lanes) + i * p->length * GANTRY_NETWORK_ROWS;
+    GANTRY_GLOBAL ulong *lanes = (GANTRY_GLOBAL ulong *)(scratch + p->lanes) + i * p->places * GANTRY_NETWORK_ROWS;
     GANTRY_GLOBAL K *keys = (GANTRY_GLOBAL K *)(scratch + p->keys) + group.first * p->length;
     GANTRY_GLOBAL int *positions = (GANTRY_GLOBAL int *)(scratch + p->positions) + group.first * p->length;
     const gantry_order_t order = p->order;
@@ -208,7 +153,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(network_pairs)(GANTRY_GLOBAL const T *x, GANTRY_
                     (ulong)(begin + e / GANTRY_NETWORK_ROWS);
         }
     }
-    GANTRY_ITEM_FN(network_of_pairs)(lanes, p->length);
+    network_ulong(lanes, p->length, p->places);
     for (GANTRY_LONG begin = 0; begin < p->length; begin += GANTRY_NETWORK_BLOCK) {
         const GANTRY_LONG end = p->length - begin < GANTRY_NETWORK_BLOCK ? p->length : begin + GANTRY_NETWORK_BLOCK;
 
@@ -225,8 +170,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(network_pairs)(GANTRY_GLOBAL const T *x, GANTRY_
 GANTRY_ITEMS_1_1(network_pairs, T, uchar, gantry_network_t)
 #endif
 
-#undef GANTRY_NETWORK
-#undef GANTRY_NETWORK_EXCHANGE
+#undef GANTRY_NETWORK_OF_T
 #undef K
 
 #endif
