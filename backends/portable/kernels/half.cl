@@ -6,7 +6,8 @@
  *   bfloat16   s eeeeeeee mmmmmmm      the upper half of a float32
  *
  * Towards float32 all values are exact. Towards a half the result is the nearest, of two as near the even one; too
- * large becomes infinity, any NaN the one positive quiet NaN. Denormals are kept on both sides. */
+ * large becomes infinity, any NaN the one positive quiet NaN. Denormals are kept on both sides. A NaN is known by x != x:
+ * where its bits are compared, LLVM 18 loses the rest of a float that was rounded to an integer before (PoCL 6). */
 
 /* What Truncate clears before a float is rounded to a half: the bits that a normal half has no room for. */
 #define GANTRY_F16_DROPS_OF_F32 13
@@ -37,7 +38,7 @@ GANTRY_FN ushort gantry_f32_to_f16(float x)
     const uint normal = (magnitude - (112u << 23) + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
     const uint denormal = GANTRY_AS_UINT(GANTRY_AS_FLOAT(magnitude) + 0.5f) - (126u << 23);
     const uint finite = magnitude < (113u << 23) ? denormal : normal;
-    const uint special = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u | (bits >> 16 & 0x8000u);
+    const uint special = x != x ? 0x7e00u : 0x7c00u | (bits >> 16 & 0x8000u);
 
     /* From 65520 on, halfway between the largest float16 and 65536, normal is infinity or more. */
     return (ushort)(magnitude >= 0x477ff000u ? special : finite | (bits >> 16 & 0x8000u));
@@ -53,10 +54,10 @@ GANTRY_FN ushort gantry_f32_to_bf16(float x)
     const uint bits = GANTRY_AS_UINT(x);
     const uint rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
 
-    return (ushort)((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : rounded);
+    return (ushort)(x != x ? 0x7fc0u : rounded);
 }
 
-/* x with its lowest `count` bits cleared; a NaN as it is. */
+/* x with its lowest `count` bits cleared; a NaN as it is. Not by x == x, which gcc 12 leaves out here with -Os. */
 GANTRY_FN float gantry_f32_without_bits(float x, int count)
 {
     const uint bits = GANTRY_AS_UINT(x);
@@ -67,7 +68,11 @@ GANTRY_FN float gantry_f32_without_bits(float x, int count)
 #if GANTRY_HAS_FLOAT64
 GANTRY_FN double gantry_f64_without_bits(double x, int count)
 {
-    return x == x ? GANTRY_AS_DOUBLE(GANTRY_AS_ULONG(x) >> count << count) : x;
+    const ulong bits = GANTRY_AS_ULONG(x);
+
+    return (bits & (ulong)0x7fffffffffffffff) > (ulong)0x7ff0000000000000
+               ? x
+               : GANTRY_AS_DOUBLE(bits >> count << count);
 }
 #endif
 

@@ -42,7 +42,7 @@
         v##i = less;                                            \
     }
 
-/* `steps` on the keys of 2, 4 or 8 places. */
+/* The keys of two places in order; `steps` on those of four or eight. */
 #define GANTRY_ORDER_2(W, V, p0, p1)                                                         \
     GANTRY_NETWORK_LANES(W, V)                                                               \
     {                                                                                        \
@@ -83,9 +83,7 @@
         GANTRY_NETWORK_AT(p7) = v7;                                                          \
     }
 
-/* Two levels of a merge, of distances 2 and 1; three, of distances 4, 2 and 1; the first level, backwards. */
-#define GANTRY_LEVELS_4(K_) \
-    GANTRY_ORDER(K_, 0, 2) GANTRY_ORDER(K_, 1, 3) GANTRY_ORDER(K_, 0, 1) GANTRY_ORDER(K_, 2, 3)
+/* The levels of a merge with distances 2 and 1; 4, 2 and 1; the first one, backwards, with the next one or two. */
 #define GANTRY_HALVES_8(K_) \
     GANTRY_ORDER(K_, 0, 2) GANTRY_ORDER(K_, 1, 3) GANTRY_ORDER(K_, 4, 6) GANTRY_ORDER(K_, 5, 7) \
     GANTRY_ORDER(K_, 0, 1) GANTRY_ORDER(K_, 2, 3) GANTRY_ORDER(K_, 4, 5) GANTRY_ORDER(K_, 6, 7)
