@@ -226,6 +226,7 @@ static gantry_top_t top_of(const gantry_op_call_t *call, const gantry_k_sort_t *
         out.keys[k] = add_place(&end, out.items * out.room * key_bytes);
         out.positions[k] = add_place(&end, out.items * out.room * 4);
     }
+    out.leasts = add_place(&end, out.items * out.room * key_bytes);
     out.found_keys = add_place(&end, out.all * kept * key_bytes);
     out.found_positions = add_place(&end, out.all * kept * 4);
     out.founds = add_place(&end, out.all * 8);

@@ -256,6 +256,29 @@ static void orders_with_five_threads_are_the_same(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* More of them than are collected at a time, and nothing that comes later is wanted. */
+static void top_of_the_largest_is_the_first_of_them(void **state) {
+    (void)state;
+    enum { LENGTH = 5000, TOP = 5 };
+    static uint8_t bits[2 * LENGTH];
+    runtime_fixture_t f;
+    gantry_scope_t *scope = open_with(&f, 2, NULL);
+    const gantry_tensor_t *indices = NULL;
+    memset(bits, 255, sizeof bits);
+    bits[LENGTH] = 254; /* of the second row */
+    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_UINT8, GANTRY_SHAPE(2, LENGTH), bits, sizeof bits);
+    uint8_t *values = fetch(gantry_top_k(scope, x, TOP, &indices), 2 * TOP);
+    int32_t *order = fetch(indices, 2 * TOP * sizeof *order);
+    for (int i = 0; i < 2 * TOP; i++) {
+        assert_int_equal(values[i], 255);
+        assert_int_equal(order[i], i < TOP ? i : i - TOP + 1);
+    }
+    free(values);
+    free(order);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
 /* A network that sorts all rows of zeros and ones sorts all rows. */
 static void every_short_row_of_zeros_and_ones_is_sorted(void **state) {
     (void)state;
@@ -342,6 +365,7 @@ int main(void) {
         TEST(orders_with_two_threads_are_stable),
         TEST(orders_with_one_thread_are_the_same),
         TEST(orders_with_five_threads_are_the_same),
+        TEST(top_of_the_largest_is_the_first_of_them),
         TEST(every_short_row_of_zeros_and_ones_is_sorted),
         TEST(every_merge_of_zeros_and_ones_is_sorted),
         TEST(orders_of_rows_side_by_side_are_stable),
