@@ -1,5 +1,6 @@
 /* Launching: the smallest op through Gantry against the driver's own enqueue of such a kernel; many in a row with
- * one wait at the end (pipelined), and each waited for. */
+ * one wait at the end (pipelined), and each waited for. And what waiting costs the driver alone where a kernel takes some
+ * 50 us: a processor's driver has to wake a thread, a second one for a second work-item, and the caller. */
 #include "bench.h"
 
 #include <string.h>
@@ -8,6 +9,8 @@
 
 #define LAUNCH_PIPELINED_CALLS 1000
 #define LAUNCH_WAITED_CALLS 200
+#define LAUNCH_BUSY_CALLS 50
+#define LAUNCH_BUSY_ROUNDS 35000
 
 typedef struct subject_t {
     gantry_scope_t *scope;
@@ -58,6 +61,24 @@ static bool raw_pipelined(void *argument, int calls) {
     return queue->opencl.clFinish(queue->queue) == 0;
 }
 
+static bool raw_busy(bench_queue_t *queue, int calls, size_t items, bool wait) {
+    const int32_t rounds = LAUNCH_BUSY_ROUNDS;
+    const size_t local = 1;
+    if (queue->opencl.clSetKernelArg(queue->busy, 1, sizeof rounds, &rounds) != 0) return false;
+    for (int i = 0; i < calls; ++i) {
+        if (queue->opencl.clEnqueueNDRangeKernel(queue->queue, queue->busy, 1, NULL, &items, &local, 0, NULL, NULL) != 0)
+            return false;
+        if ((wait || i + 1 == calls) && queue->opencl.clFinish(queue->queue) != 0) return false;
+    }
+    return true;
+}
+
+static bool busy_in_a_row(void *argument, int calls) { return raw_busy(&((subject_t *)argument)->queue, calls, 1, false); }
+
+static bool busy_waited(void *argument, int calls) { return raw_busy(&((subject_t *)argument)->queue, calls, 1, true); }
+
+static bool two_waited(void *argument, int calls) { return raw_busy(&((subject_t *)argument)->queue, calls, 2, true); }
+
 static bool open_subject(bench_t *bench, const char *device, subject_t *subject) {
     const float four[4] = {1, 2, 3, 4};
     memset(subject, 0, sizeof *subject);
@@ -93,6 +114,16 @@ static void measure(bench_t *bench, subject_t *cpu, subject_t *subject, const be
     bench_report_contenders(&bench->report, &shown, contenders, count, device_count);
 }
 
+static void measure_driver(bench_t *bench, subject_t *subject) {
+    bench_contender_t contenders[] = {{.name = "raw, in a row", .run = busy_in_a_row, .subject = subject},
+                                      {.name = "raw, waited for", .run = busy_waited, .subject = subject},
+                                      {.name = "raw, two, waited for", .run = two_waited, .subject = subject}};
+    const size_t count = sizeof contenders / sizeof contenders[0];
+    bench_measure_t shown = {"launch", "kernel of some 50 us", "us", 0, 1e6, &contenders[0], 0, 0, false};
+    bench_interleave(contenders, count, bench->rounds, LAUNCH_BUSY_CALLS);
+    bench_report_contenders(&bench->report, &shown, contenders, count, 0);
+}
+
 void bench_launch(bench_t *bench) {
     subject_t cpu, other;
     bool has_cpu = bench->device_count > 0 && strcmp(bench->devices[0].alias, "cpu:0") == 0;
@@ -110,6 +141,7 @@ void bench_launch(bench_t *bench) {
             if (strncmp(device->alias, "opencl:", 7) == 0) (void)bench_queue_open(&other.queue, device->hardware, 4096);
             measure(bench, has_cpu ? &cpu : NULL, &other, device, false);
             measure(bench, has_cpu ? &cpu : NULL, &other, device, true);
+            if (other.queue.queue) measure_driver(bench, &other);
         }
         close_subject(&other);
     }

@@ -56,13 +56,22 @@ static void *find_device(const bench_opencl_t *opencl, const char *hardware) {
 }
 
 static bool make_kernel(bench_queue_t *queue, void *device) {
-    const char *text = "kernel void add(global float *x) { size_t i = get_global_id(0); x[8 + i] = x[i] + x[4 + i]; }";
+    const char *text =
+        "kernel void add(global float *x) { size_t i = get_global_id(0); x[8 + i] = x[i] + x[4 + i]; }\n"
+        "kernel void busy(global float *x, const int rounds) {\n"
+        "    float sum = x[0];\n"
+        "    for (int i = 0; i < rounds; i++) sum = sum * 0.999f + 1.0f;\n"
+        "    x[16 + get_global_id(0)] = sum;\n"
+        "}\n";
     const bench_opencl_t *cl = &queue->opencl;
     int32_t error;
     queue->program = cl->clCreateProgramWithSource(queue->context, 1, &text, NULL, &error);
     if (!queue->program || cl->clBuildProgram(queue->program, 1, &device, "", NULL, NULL) != 0) return false;
     queue->kernel = cl->clCreateKernel(queue->program, "add", &error);
-    return queue->kernel && cl->clSetKernelArg(queue->kernel, 0, sizeof queue->buffer, &queue->buffer) == 0;
+    queue->busy = cl->clCreateKernel(queue->program, "busy", &error);
+    return queue->kernel && queue->busy &&
+           cl->clSetKernelArg(queue->kernel, 0, sizeof queue->buffer, &queue->buffer) == 0 &&
+           cl->clSetKernelArg(queue->busy, 0, sizeof queue->buffer, &queue->buffer) == 0;
 }
 
 bool bench_queue_open(bench_queue_t *queue, const char *hardware, size_t buffer_bytes) {
@@ -86,6 +95,7 @@ fail:
 void bench_queue_close(bench_queue_t *queue) {
     bench_opencl_t *cl = &queue->opencl;
     if (queue->kernel) (void)cl->clReleaseKernel(queue->kernel);
+    if (queue->busy) (void)cl->clReleaseKernel(queue->busy);
     if (queue->program) (void)cl->clReleaseProgram(queue->program);
     if (queue->buffer) (void)cl->clReleaseMemObject(queue->buffer);
     if (queue->queue) (void)cl->clReleaseCommandQueue(queue->queue);
