@@ -36,6 +36,7 @@ typedef struct bench_t {
 } bench_t;
 
 void bench_dispatch(bench_t *bench);
+void bench_cores(bench_t *bench);
 void bench_launch(bench_t *bench);
 void bench_transfer(bench_t *bench);
 void bench_elementwise(bench_t *bench);
