@@ -1,4 +1,5 @@
-/* The items of kernels/radix.cl, kernels/sort_network.cl (with network.cl) and kernels/top.cl: sorting on processors (gantry_k_is_serial).
+/* The items of kernels/radix.cl, kernels/sort_network.cl (with network.cl) and kernels/top.cl: sorting on processors
+ * (gantry_k_is_serial).
  *
  * Owner: results lie in the call's scratch and end with the call. Threads: thread-safe. */
 #ifndef GANTRY_PORTABLE_RADIX_H

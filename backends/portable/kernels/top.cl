@@ -1,8 +1,9 @@
 /* The first few of sorted rows on processors, without sorting them; comes after radix_pairs.cl, whose sort it uses.
  *
  * A limit is found that at least k keys of the row do not pass: of the least keys of short groups the k-th. What does
- * not pass it is collected, from the groups that have any, most often little more than k. Where it is too much for the room, the room is sorted, the
- * first k stay and the last of them is the new limit: an equal key that comes later is not wanted.
+ * not pass it is collected, from the groups that have any, most often little more than k. Where it is too much for the
+ * room, the room is sorted, the first k stay and the last of them is the new limit: an equal key that comes later is not
+ * wanted.
  *
  *     top_parts    an item does a part of a row, or some short rows, which are one part each
  *     top_join     an item joins the parts of a row */
