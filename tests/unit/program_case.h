@@ -58,6 +58,23 @@ static inline void check_scale(fixture_t *fixture, const program_case_t *c, gant
     fixture_region_free(fixture, d, region);
 }
 
+/* A case's launch with the same arguments, but that the result's offset is a scalar like others; local_bytes: 0 for a
+ * kernel without work-group memory. */
+static inline int32_t launch_case_by_base(fixture_t *fixture, gantry_backend_stream_t *stream,
+                                          gantry_backend_kernel_t *kernel, gantry_span_t in, gantry_span_t out,
+                                          int32_t factor, uint32_t local_bytes) {
+    gantry_launch_arg_t args[] = {
+        {.kind = GANTRY_LAUNCH_SPAN, .as.span = in},
+        {.kind = GANTRY_LAUNCH_BASE, .as.span = out},
+        {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = sizeof out.offset_bytes, .as.value = &out.offset_bytes},
+        {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = sizeof factor, .as.value = &factor},
+        {.kind = GANTRY_LAUNCH_LOCAL, .size_bytes = local_bytes},
+    };
+    gantry_launch_t launch = {sizeof launch, 1, {ITEMS, 1, 1}, {GROUP, 1, 1}, args, local_bytes != 0 ? 5 : 4};
+
+    return fixture->backend->program->launch(stream, kernel, &launch);
+}
+
 static inline void check_launches(const program_case_t *c) {
     fixture_t fixture;
 

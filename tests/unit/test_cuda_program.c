@@ -44,18 +44,9 @@ static int32_t launch_with_any_group(fixture_t *fixture, gantry_backend_stream_t
     return launch_groups(fixture, stream, kernel, in, out, factor, ITEMS, 0);
 }
 
-/* The same arguments, but that the result's offset is a scalar like others. */
 static int32_t launch_by_base(fixture_t *fixture, gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
                               gantry_span_t in, gantry_span_t out, int32_t factor) {
-    gantry_launch_arg_t args[] = {
-        {.kind = GANTRY_LAUNCH_SPAN, .as.span = in},
-        {.kind = GANTRY_LAUNCH_BASE, .as.span = out},
-        {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = sizeof out.offset_bytes, .as.value = &out.offset_bytes},
-        {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = sizeof factor, .as.value = &factor},
-    };
-    gantry_launch_t launch = {sizeof launch, 1, {ITEMS, 1, 1}, {GROUP, 1, 1}, args, 4};
-
-    return fixture->backend->program->launch(stream, kernel, &launch);
+    return launch_case_by_base(fixture, stream, kernel, in, out, factor, 0);
 }
 
 static int32_t expected_scale(const int32_t *in, int i, int32_t factor) { return factor * in[i]; }

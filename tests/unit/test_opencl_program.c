@@ -34,19 +34,9 @@ static int32_t launch_scale(fixture_t *fixture, gantry_backend_stream_t *stream,
     return fixture->backend->program->launch(stream, kernel, &launch);
 }
 
-/* The same arguments, but that the result's offset is a scalar like others. */
 static int32_t launch_by_base(fixture_t *fixture, gantry_backend_stream_t *stream, gantry_backend_kernel_t *kernel,
                               gantry_span_t in, gantry_span_t out, int32_t factor) {
-    gantry_launch_arg_t args[] = {
-        {.kind = GANTRY_LAUNCH_SPAN, .as.span = in},
-        {.kind = GANTRY_LAUNCH_BASE, .as.span = out},
-        {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = sizeof out.offset_bytes, .as.value = &out.offset_bytes},
-        {.kind = GANTRY_LAUNCH_SCALAR, .size_bytes = sizeof factor, .as.value = &factor},
-        {.kind = GANTRY_LAUNCH_LOCAL, .size_bytes = GROUP * sizeof(int32_t)},
-    };
-    gantry_launch_t launch = {sizeof launch, 1, {ITEMS, 1, 1}, {GROUP, 1, 1}, args, 5};
-
-    return fixture->backend->program->launch(stream, kernel, &launch);
+    return launch_case_by_base(fixture, stream, kernel, in, out, factor, GROUP * sizeof(int32_t));
 }
 
 static int32_t expected_scale(const int32_t *in, int i, int32_t factor) {
