@@ -103,7 +103,7 @@ void GANTRY_CPU_NAME(select_loop)(uint32_t bytes, const uint8_t *condition, cons
 /* ---- past the caches ---- */
 
 #define LINE_BYTES 64
-#define BLOCK_BYTES 4096
+#define BLOCK_BYTES 512 /* few enough that reads and writes of memory go on side by side */
 
 #if defined(__x86_64__)
 #if defined(__AVX512F__)
@@ -152,19 +152,36 @@ static int64_t elements_to_line(const char *out, uint32_t bytes, int64_t count)
     return (int64_t)(gap / bytes);
 }
 
+/* Writes a block, and asks meanwhile for what the next one will read: `ahead` and `beside` are where, their steps the bytes
+ * that make a line of the output. Past the operand's end nothing comes of it; an operand without a step is not asked for. */
+static void stream_block(char *out, const char *block, uintptr_t ahead, uint32_t ahead_step, uintptr_t beside,
+                         uint32_t beside_step)
+{
+    for (int64_t b = 0; b < BLOCK_BYTES; b += LINE_BYTES) {
+        __builtin_prefetch((const void *)ahead);
+        ahead += ahead_step;
+        if (beside_step != 0) {
+            __builtin_prefetch((const void *)beside);
+            beside += beside_step;
+        }
+        stream_line(out + b, block + b);
+    }
+}
+
 int32_t GANTRY_CPU_NAME(stream_loop)(gantry__cpu_loop_fn loop, const char *x, uint32_t x_bytes, const char *y,
                                      uint32_t y_bytes, char *out, uint32_t out_bytes, int64_t count)
 {
     _Alignas(LINE_BYTES) char block[BLOCK_BYTES];
     const int64_t step = BLOCK_BYTES / out_bytes;
+    const uint32_t line = LINE_BYTES / out_bytes;
+    const int two = x != y && y_bytes != 0;
     int64_t i = elements_to_line(out, out_bytes, count);
     int32_t bad = i > 0 ? loop(x, y, out, i) : 0;
 
     for (; count - i >= step; i += step) {
         bad |= loop(x + i * x_bytes, y + i * y_bytes, block, step);
-        for (int64_t b = 0; b < BLOCK_BYTES; b += LINE_BYTES) {
-            stream_line(out + i * out_bytes + b, block + b);
-        }
+        stream_block(out + i * out_bytes, block, (uintptr_t)x + (uintptr_t)(i + step) * x_bytes, line * x_bytes,
+                     (uintptr_t)y + (uintptr_t)(i + step) * y_bytes, two ? line * y_bytes : 0);
     }
     stream_fence();
     if (i < count) {

@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #define LARGEST_PACKED_BYTES (64 << 20)   /* of all work-items' blocks of b together */
-#define DIRECT_STRIDE_BYTES 4096          /* rows of b further apart and used more than twice are packed */
+#define DIRECT_STRIDE_BYTES 1024          /* rows of b further apart and used more than twice are packed */
 #define PLAIN_COLUMNS 512                 /* rows of a that meet more columns of b are packed */
 #define LEAST_PRODUCTS_PER_ITEM (1 << 21) /* fewer multiplications do not pay for waking another core */
 #define PACK_WEIGHT 20                    /* packing one element costs as much as so many multiplications */
@@ -150,8 +150,23 @@ static int can_be_direct(const plan_t *plan, int64_t rows) {
            (panels <= 2 || q->b_row * plan->item_bytes <= DIRECT_STRIDE_BYTES);
 }
 
+/* Whether rows that are read side by side push each other out of a first-level cache: more than half of a set's places. */
+static int rows_collide(int64_t row_bytes, int64_t rows) {
+    enum { SETS = 64, LINE = 64, MOST = 4 };
+    int8_t taken[SETS] = {0};
+
+    for (int64_t i = 0; i < rows; i++) {
+        if (++taken[i * row_bytes / LINE % SETS] > MOST) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static int can_be_plain(const plan_t *plan, int64_t columns) {
-    return plan->problem.a_col == 1 && columns <= PLAIN_COLUMNS;
+    const problem_t *q = &plan->problem;
+
+    return q->a_col == 1 && columns <= PLAIN_COLUMNS && !rows_collide(q->a_row * plan->item_bytes, plan->tile.mr);
 }
 
 /* What the busiest work-item has to do, in multiplications per step of k. */

@@ -201,6 +201,7 @@ void conformance_run_matmul(conformance_t *c); /* larger products against a plai
 void conformance_run_coverage(conformance_t *c);
 void conformance_run_tensors(conformance_t *c);
 void conformance_run_transfers(conformance_t *c);
+void conformance_run_large(conformance_t *c); /* outputs beyond the caches */
 void conformance_run_faults(conformance_t *c);
 void conformance_run_fault_words(conformance_t *c);
 void conformance_run_variables(conformance_t *c);

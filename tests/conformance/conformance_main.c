@@ -22,6 +22,7 @@ static void run_subjects(conformance_t *c)
     conformance_run_conv(c);
     conformance_run_tensors(c);
     conformance_run_transfers(c);
+    conformance_run_large(c);
     conformance_run_calls(c);
     conformance_run_calls_shape(c);
     conformance_run_views(c);

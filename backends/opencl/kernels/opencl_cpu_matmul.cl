@@ -32,6 +32,10 @@ typedef struct {
 
 /* ---- MR x NR of c ---- */
 
+/* A panel of b is more than the first cache holds: its rows are asked for some steps ahead. */
+#define STEPS_AHEAD 8
+#define FETCH_B(i, v) FETCH(b + STEPS_AHEAD * b_step + v * GANTRY_LANES, 0);
+
 /* c is set by the first block of the sum and added to by the others. b's rows are b_step apart. */
 static void product_tile(long depth, __global const T *a, __global const T *b, long b_step, __global T *c, long c_row,
                          long c_col, long rows, long columns, int is_first)
@@ -39,6 +43,7 @@ static void product_tile(long depth, __global const T *a, __global const T *b, l
     ROWS(ROW_CLEAR)
     ROWS(ROW_FETCH) /* an edge tile's too: a hint may point anywhere, a branch here would double the loop's code */
     for (long p = 0; p < depth; p++, a += MR, b += b_step) {
+        VECTORS(FETCH_B, 0)
         VECTORS(READ_B, 0)
         ROWS(ROW_STEP)
     }

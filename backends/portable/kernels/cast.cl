@@ -71,7 +71,7 @@ GANTRY_KERNEL cast(GANTRY_SPAN_IN(x), GANTRY_SPAN_OUT(out), const gantry_work_t 
     GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);
 
 #if GANTRY_SERIAL
-    GANTRY_STORE_ALL(T, outs, p, GANTRY_CONVERT(xs[i]))
+    GANTRY_STORE_ALL(T, outs, p, GANTRY_WANT((ulong)(xs + i)), GANTRY_CONVERT(xs[i]))
 #else
     GANTRY_MAP_ALL(S, gantry_wide_in_t, gantry_wide_out_t, GANTRY_ELEMENTS, xs, outs, p, GANTRY_CONVERT(x))
 #endif

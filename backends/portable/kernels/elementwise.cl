@@ -87,6 +87,7 @@ GANTRY_KERNEL dense(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry_dense_
 #if GANTRY_CAN_STREAM
     if (p.stream) {
         for (; end - i >= GANTRY_MATH_LANES; i += GANTRY_MATH_LANES) {
+            GANTRY_WANT((ulong)(xs + i) + GANTRY_STREAM_AHEAD);
             __builtin_nontemporal_store(gantry_apply(GANTRY_LOAD(0, xs + i)),
                                         (GANTRY_GLOBAL GANTRY_VECTOR *)(outs + i));
         }
@@ -122,7 +123,7 @@ GANTRY_KERNEL dense(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry_dense_
 {
     GANTRY_DENSE_UNARY(q)
 #if GANTRY_SERIAL
-    GANTRY_STORE_ALL(R, outs, p, gantry_apply(xs[i], xs[i]))
+    GANTRY_STORE_ALL(R, outs, p, GANTRY_WANT((ulong)(xs + i)), gantry_apply(xs[i], xs[i]))
 #else
     GANTRY_MAP_ALL(T, gantry_wide_t, gantry_wide_result_t, GANTRY_ELEMENTS, xs, outs, p, gantry_apply(x, x))
 #endif
@@ -136,7 +137,7 @@ GANTRY_KERNEL value(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry_dense_
     const T y = GANTRY_T_OF_BITS(q.y);
 
 #if GANTRY_SERIAL
-    GANTRY_STORE_ALL(R, outs, p, gantry_apply(xs[i], y))
+    GANTRY_STORE_ALL(R, outs, p, GANTRY_WANT((ulong)(xs + i)), gantry_apply(xs[i], y))
 #else
     GANTRY_MAP_ALL(T, gantry_wide_t, gantry_wide_result_t, GANTRY_ELEMENTS, xs, outs, p, gantry_apply(x, y))
 #endif
@@ -197,7 +198,9 @@ GANTRY_FN gantry_wide_t gantry_load(GANTRY_GLOBAL const T *from, GANTRY_LONG g, 
     }                                                                            \
     GANTRY_REPORT(bad >= 0, bad)
 #else
-#define GANTRY_DENSE(xi, yi) GANTRY_STORE_ALL(R, outs, p, gantry_apply(xs[xi], ys[yi]))
+#define GANTRY_DENSE(xi, yi)                                                                             \
+    GANTRY_STORE_ALL(R, outs, p, GANTRY_WANT((ulong)(xs + (xi))); GANTRY_WANT((ulong)(ys + (yi))), \
+                     gantry_apply(xs[xi], ys[yi]))
 #endif
 
 #define GANTRY_DENSE_KERNEL(name, xi, yi)                                          \

@@ -12,7 +12,7 @@ GANTRY_KERNEL fill(GANTRY_SPAN_IN(value), GANTRY_SPAN_OUT(out), const gantry_wor
     const T value = GANTRY_IN(T, value)[0];
 
 #if GANTRY_SERIAL
-    GANTRY_STORE_ALL(T, outs, p, value)
+    GANTRY_STORE_ALL(T, outs, p, , value)
 #else
     const GANTRY_LONG wide = GANTRY_IS_ALIGNED(outs, gantry_wide_t) ? p.count / GANTRY_ELEMENTS : 0;
     gantry_wide_t values;

@@ -12,5 +12,5 @@ GANTRY_KERNEL range(GANTRY_SPAN_OUT(out), const gantry_range_t p)
     const U start = (U)GANTRY_WIDEN(GANTRY_T_OF_BITS(p.start));
     const U delta = (U)GANTRY_WIDEN(GANTRY_T_OF_BITS(p.delta));
 
-    GANTRY_STORE_ALL(T, outs, p.work, GANTRY_NARROW((C)(start + (U)i * delta)))
+    GANTRY_STORE_ALL(T, outs, p.work, , GANTRY_NARROW((C)(start + (U)i * delta)))
 }

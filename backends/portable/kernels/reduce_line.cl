@@ -50,27 +50,45 @@ typedef ulong8 line_t;
 #define LINE_TERM(x) (x)
 #endif
 
-/* The result of `count` neighbours, at most a chunk. */
-GANTRY_FN ACC line_chunk(GANTRY_GLOBAL const T *x, int count)
+GANTRY_FN void line_start(line_t *sums)
 {
-    line_t sums[LINE_VECTORS];
-    ACC lanes[LANES];
-    int i = 0;
     GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; q++) {
         sums[q] = (line_t)(REDUCE_IDENTITY);
     }
-    for (; i + LANES <= count; i += LANES) {
+}
+
+/* Elements [i, i + count), whole rows of lanes. */
+GANTRY_FN void line_rows(line_t *sums, GANTRY_GLOBAL const T *x, int i, int count)
+{
+    for (int end = i + count; i < end; i += LANES) {
         GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; q++) {
             const line_t value = LINE_LOAD(q, x + i);
             sums[q] = LINE_OP(sums[q], LINE_TERM(value));
         }
     }
-    if (i < count) {
+}
+
+GANTRY_FN ACC line_fold(line_t *sums)
+{
+    ACC lanes[LANES];
+    GANTRY_FOLD_LANES(LINE_OP, LINE_STORE, sums, LINE_VECTORS, LINE_WIDTH, lanes)
+    return lanes[0];
+}
+
+/* The result of `count` neighbours, at most a chunk. */
+GANTRY_FN ACC line_chunk(GANTRY_GLOBAL const T *x, int count)
+{
+    line_t sums[LINE_VECTORS];
+    const int whole = count - count % LANES;
+    line_start(sums);
+    line_rows(sums, x, 0, whole);
+    if (whole < count) {
+        ACC lanes[LANES];
         GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; q++) {
             LINE_STORE(sums[q], q, lanes);
         }
-        for (int k = 0; i + k < count; k++) {
-            const ACC value = REDUCE_LOAD(x[i + k]);
+        for (int k = 0; whole + k < count; k++) {
+            const ACC value = REDUCE_LOAD(x[whole + k]);
             lanes[k] = REDUCE_OP(lanes[k], value);
         }
         GANTRY_UNROLLED for (int q = 0; q < LINE_VECTORS; q++) {
@@ -81,17 +99,41 @@ GANTRY_FN ACC line_chunk(GANTRY_GLOBAL const T *x, int count)
 #endif
         }
     }
-    GANTRY_FOLD_LANES(LINE_OP, LINE_STORE, sums, LINE_VECTORS, LINE_WIDTH, lanes)
-    return lanes[0];
+    return line_fold(sums);
+}
+
+/* Two whole chunks side by side, some rows of each in turn: beyond the caches a core asks memory for more where it follows
+ * two places. */
+#define PAIR_ELEMENTS 512
+GANTRY_FN void line_pair(GANTRY_GLOBAL const T *x, ACC *first, ACC *second)
+{
+    line_t a[LINE_VECTORS], b[LINE_VECTORS];
+    line_start(a);
+    line_start(b);
+    for (int i = 0; i < CHUNK; i += PAIR_ELEMENTS) {
+        line_rows(a, x, i, PAIR_ELEMENTS);
+        line_rows(b, x, CHUNK + i, PAIR_ELEMENTS);
+    }
+    *first = line_fold(a);
+    *second = line_fold(b);
 }
 
 GANTRY_KERNEL reduce_line(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_level_t level)
 {
     const GANTRY_LONG first = GANTRY_GROUP_ID(0) * level.each;
-    for (GANTRY_LONG unit = first; unit < first + level.each && unit < level.units; unit++) {
+    const GANTRY_LONG end = first + level.each < level.units ? first + level.each : level.units;
+    for (GANTRY_LONG unit = first; unit < end; unit++) {
         const chunk_t chunk = find_chunk(&level, unit);
-        const int count = (int)chunk_rows(&level, chunk.row);
-        PUT(unit, line_chunk(GANTRY_IN(T, in) + chunk.offset + chunk.row, count));
+        GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + chunk.offset + chunk.row;
+        if (unit + 1 < end && chunk.row + 2 * CHUNK <= level.length) {
+            ACC one, other;
+            line_pair(x, &one, &other);
+            PUT(unit, one);
+            unit++;
+            PUT(unit, other);
+        } else {
+            PUT(unit, line_chunk(x, (int)chunk_rows(&level, chunk.row)));
+        }
     }
 }
 

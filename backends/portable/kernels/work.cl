@@ -39,36 +39,43 @@ typedef struct gantry_work_t {
 #endif
 #endif
 
-/* outs[i] = value(i) for the work-item's elements. `value` is an expression of i. Streaming goes through a kibibyte on
- * the stack: writing whole 16-byte words past the caches saves reading the lines that will be overwritten. */
+/* outs[i] = value(i) for the work-item's elements. `value` is an expression of i, `want` statements that ask for what
+ * element i needs. Streaming goes through some lines on the stack: writing whole lines past the caches saves reading
+ * what will be overwritten, and while they are written what comes next is asked for. Names end in _, lest they hide one of
+ * the expression's. */
 #if GANTRY_CAN_STREAM
-#define GANTRY_STREAM_BYTES 1024
-#define GANTRY_STORE_ALL(R_, outs, p, value)                                          \
-    {                                                                                 \
-        GANTRY_LONG i = GANTRY_FIRST(p);                                              \
-        const GANTRY_LONG end = GANTRY_END(p);                                        \
-        if ((p).stream) {                                                             \
-            const GANTRY_LONG step = GANTRY_STREAM_BYTES / sizeof(R_);                \
-            uint4 block[GANTRY_STREAM_BYTES / 16];                                    \
-            while (end - i >= step) {                                                 \
-                const GANTRY_LONG start = i;                                          \
-                GANTRY_GLOBAL uint4 *words = (GANTRY_GLOBAL uint4 *)((outs) + start); \
-                for (int e = 0; e < GANTRY_STREAM_BYTES / (int)sizeof(R_); e++) {     \
-                    const GANTRY_LONG i = start + e;                                  \
-                    ((R_ *)block)[e] = (value);                                       \
-                }                                                                     \
-                for (int e = 0; e < GANTRY_STREAM_BYTES / 16; e++) {                  \
-                    __builtin_nontemporal_store(block[e], words + e);                 \
-                }                                                                     \
-                i = start + step;                                                     \
-            }                                                                         \
-        }                                                                             \
-        for (; i < end; i++) {                                                        \
-            (outs)[i] = (value);                                                      \
-        }                                                                             \
+#define GANTRY_STREAM_BYTES 512
+#define GANTRY_STREAM_LINE 64
+#define GANTRY_STREAM_AHEAD 1024 /* bytes before their use that an operand is asked for */
+#define GANTRY_STORE_ALL(R_, outs, p, want, value)                                               \
+    {                                                                                            \
+        GANTRY_LONG i = GANTRY_FIRST(p);                                                         \
+        const GANTRY_LONG end_ = GANTRY_END(p);                                                  \
+        if ((p).stream) {                                                                        \
+            const GANTRY_LONG step_ = GANTRY_STREAM_BYTES / sizeof(R_);                          \
+            uint16 block_[GANTRY_STREAM_BYTES / GANTRY_STREAM_LINE];                             \
+            while (end_ - i >= step_) {                                                          \
+                const GANTRY_LONG start_ = i;                                                    \
+                GANTRY_GLOBAL uint16 *lines_ = (GANTRY_GLOBAL uint16 *)((outs) + start_);        \
+                for (int e_ = 0; e_ < GANTRY_STREAM_BYTES / (int)sizeof(R_); e_++) {             \
+                    const GANTRY_LONG i = start_ + e_;                                           \
+                    ((R_ *)block_)[e_] = (value);                                                \
+                }                                                                                \
+                i = start_ + step_;                                                              \
+                for (int line_ = 0; line_ < GANTRY_STREAM_BYTES / GANTRY_STREAM_LINE; line_++) { \
+                    want;                                                                        \
+                    __builtin_nontemporal_store(block_[line_], lines_ + line_);                  \
+                    i += GANTRY_STREAM_LINE / sizeof(R_);                                        \
+                }                                                                                \
+                i = start_ + step_;                                                              \
+            }                                                                                    \
+        }                                                                                        \
+        for (; i < end_; i++) {                                                                  \
+            (outs)[i] = (value);                                                                 \
+        }                                                                                        \
     }
 #else
-#define GANTRY_STORE_ALL(R_, outs, p, value)                                     \
+#define GANTRY_STORE_ALL(R_, outs, p, want, value)                               \
     for (GANTRY_LONG i = GANTRY_FIRST(p); i < GANTRY_END(p); i += GANTRY_STEP) { \
         (outs)[i] = (value);                                                     \
     }

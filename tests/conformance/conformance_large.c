@@ -1,0 +1,170 @@
+/* Outputs that no cache holds, which processors write past the caches, in blocks: an op of all elements has the bits of the same op of
+ * pieces of them, which are too small for that. Sizes are odd, so that every loop has a rest. */
+#include "conformance.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ELEMENTS INT64_C(6500003)     /* of 4 bytes: 26 MB, above what either backend streams from */
+#define NARROW_ELEMENTS INT64_C(25500001) /* of one byte */
+#define PIECE INT64_C(500000)
+
+typedef const gantry_tensor_t *(*large_op_fn)(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y);
+
+static const gantry_tensor_t *add(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y)
+{
+    return gantry_add(scope, x, y);
+}
+
+static const gantry_tensor_t *times_scalar(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y)
+{
+    (void)y;
+    return gantry_mul(scope, x, gantry_scalar_f32(scope, 1.7f));
+}
+
+static const gantry_tensor_t *scalar_minus(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y)
+{
+    (void)y;
+    return gantry_sub(scope, gantry_scalar_f32(scope, 1.7f), x);
+}
+
+static const gantry_tensor_t *negative(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y)
+{
+    (void)y;
+    return gantry_neg(scope, x);
+}
+
+static const gantry_tensor_t *hyperbolic_tangent(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y)
+{
+    (void)y;
+    return gantry_tanh(scope, x);
+}
+
+static const gantry_tensor_t *less(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y)
+{
+    return gantry_less(scope, x, y);
+}
+
+static const gantry_tensor_t *to_float(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y)
+{
+    (void)y;
+    return gantry_cast(scope, x, GANTRY_FLOAT32);
+}
+
+static const gantry_tensor_t *to_int(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y)
+{
+    (void)y;
+    return gantry_cast(scope, x, GANTRY_INT64);
+}
+
+static void *numbers(gantry_dtype_t dtype, int64_t n, uint32_t seed)
+{
+    uint32_t state = seed;
+    char *data = malloc((size_t)n * gantry_dtype_size(dtype));
+    for (int64_t i = 0; data && i < n; i++) {
+        state = state * 1664525u + 1013904223u;
+        if (dtype == GANTRY_FLOAT32) {
+            ((float *)(void *)data)[i] = (float)(int32_t)(state >> 8) / 1048576 - 8;
+        } else {
+            data[i] = (char)(state >> 24);
+        }
+    }
+    return data;
+}
+
+static void check_pieces(conformance_t *c, gantry_scope_t *scope, large_op_fn op, const gantry_tensor_t *x,
+                         const gantry_tensor_t *y, const golden_tensor_t *whole)
+{
+    const int64_t n = gantry_tensor_shape(x)->dims[0];
+    for (int64_t at = 0; at < n; at += PIECE) {
+        const int64_t count = n - at < PIECE ? n - at : PIECE, begin[] = {at}, size[] = {count};
+        golden_tensor_t part = {0};
+        const gantry_tensor_t *of_x = gantry_slice(scope, x, begin, size), *of_y = gantry_slice(scope, y, begin, size);
+        const gantry_tensor_t *result = op(scope, of_x, of_y);
+        const gantry_status_t status = conformance_read(result, &part);
+        const size_t each = result ? gantry_dtype_size(gantry_tensor_dtype(result)) : 0;
+        CHECK(c, status == GANTRY_OK, "a piece: %s", conformance_last_error(status));
+        CHECK(c, status != GANTRY_OK || memcmp(part.data, (const char *)whole->data + (size_t)at * each, (size_t)count * each) == 0,
+              "elements from %lld on differ from those of a piece", (long long)at);
+        conformance_free_outputs(&part, 1);
+        gantry_tensor_drop(scope, result);
+        gantry_tensor_drop(scope, of_x);
+        gantry_tensor_drop(scope, of_y);
+    }
+}
+
+static void check_op(conformance_t *c, large_op_fn op, gantry_dtype_t dtype, int64_t n)
+{
+    gantry_scope_t *scope = conformance_scope(c);
+    const size_t bytes = (size_t)n * gantry_dtype_size(dtype);
+    void *a = numbers(dtype, n, 1), *b = numbers(dtype, n, 2);
+    const gantry_tensor_t *x = gantry_constant(scope, dtype, GANTRY_SHAPE(n), a, bytes);
+    const gantry_tensor_t *y = gantry_constant(scope, dtype, GANTRY_SHAPE(n), b, bytes);
+    const gantry_tensor_t *result = op(scope, x, y);
+    golden_tensor_t whole = {0};
+    const gantry_status_t status = conformance_read(result, &whole);
+    CHECK(c, status == GANTRY_OK, "all of it: %s", conformance_last_error(status));
+    if (status == GANTRY_OK) check_pieces(c, scope, op, x, y, &whole);
+    conformance_free_outputs(&whole, 1);
+    free(a);
+    free(b);
+    conformance_end_scope(c, scope, GANTRY_OK);
+}
+
+static void sums_have_the_bits_of_pieces(conformance_t *c) { check_op(c, add, GANTRY_FLOAT32, ELEMENTS); }
+
+static void scalars_have_the_bits_of_pieces(conformance_t *c)
+{
+    check_op(c, times_scalar, GANTRY_FLOAT32, ELEMENTS);
+    check_op(c, scalar_minus, GANTRY_FLOAT32, ELEMENTS);
+}
+
+static void functions_have_the_bits_of_pieces(conformance_t *c)
+{
+    check_op(c, negative, GANTRY_FLOAT32, ELEMENTS);
+    check_op(c, hyperbolic_tangent, GANTRY_FLOAT32, ELEMENTS);
+}
+
+static void comparisons_have_the_bits_of_pieces(conformance_t *c) { check_op(c, less, GANTRY_INT8, NARROW_ELEMENTS); }
+
+static void casts_have_the_bits_of_pieces(conformance_t *c)
+{
+    check_op(c, to_float, GANTRY_INT8, ELEMENTS);
+    check_op(c, to_int, GANTRY_FLOAT32, ELEMENTS);
+}
+
+static void ranges_and_fills_are_whole(conformance_t *c)
+{
+    gantry_scope_t *scope = conformance_scope(c);
+    const int32_t limits[] = {5, 5 + 3 * (int32_t)ELEMENTS, 3};
+    const gantry_tensor_t *scalars[3];
+    golden_tensor_t range = {0}, filled = {0};
+    for (int i = 0; i < 3; i++) scalars[i] = gantry_constant(scope, GANTRY_INT32, GANTRY_SCALAR, &limits[i], sizeof limits[i]);
+    const gantry_tensor_t *all = gantry_range(scope, scalars[0], scalars[1], scalars[2]);
+    const gantry_tensor_t *same = gantry_fill(scope, GANTRY_SHAPE(ELEMENTS), scalars[0]);
+    CHECK(c, conformance_read(all, &range) == GANTRY_OK && conformance_read(same, &filled) == GANTRY_OK, "%s",
+          gantry_scope_message(scope));
+    for (int64_t i = 0; range.data && filled.data && i < ELEMENTS; i++) {
+        const int32_t number = ((const int32_t *)(const void *)range.data)[i], value = ((const int32_t *)(const void *)filled.data)[i];
+        if (number != 5 + 3 * (int32_t)i || value != 5) {
+            conformance_fail(c, "element %lld: the range has %d, the fill %d", (long long)i, (int)number, (int)value);
+            break;
+        }
+    }
+    conformance_free_outputs(&range, 1);
+    conformance_free_outputs(&filled, 1);
+    conformance_end_scope(c, scope, GANTRY_OK);
+}
+
+void conformance_run_large(conformance_t *c)
+{
+    static const conformance_check_t checks[] = {
+        {"sums_have_the_bits_of_pieces", sums_have_the_bits_of_pieces},
+        {"scalars_have_the_bits_of_pieces", scalars_have_the_bits_of_pieces},
+        {"functions_have_the_bits_of_pieces", functions_have_the_bits_of_pieces},
+        {"comparisons_have_the_bits_of_pieces", comparisons_have_the_bits_of_pieces},
+        {"casts_have_the_bits_of_pieces", casts_have_the_bits_of_pieces},
+        {"ranges_and_fills_are_whole", ranges_and_fills_are_whole},
+    };
+    conformance_run_checks(c, "large", checks, sizeof checks / sizeof checks[0]);
+}
