@@ -128,10 +128,6 @@ def tanh_tail(x):
     return (tanh(x) - x) / x**3
 
 
-def tanh_quarter_tail(x):
-    return tanh_tail(x) + mpf(1) / 4
-
-
 def sin_tail(x):
     return (sin(x) - x) / x**3
 
@@ -175,6 +171,13 @@ def atanh_fit(size, form):
 
 def tanh_fit(tail, limit, size, form):
     return fit(even(tail), even(lambda x: x**3 / tanh(x)), TINY, mpf(limit)**2, size, form)
+
+
+def tanh_exp_fit(size, form):
+    """The tail of exp(t), 0 <= t <= ln 2, with its weight in tanh(t / 2) = t / 2 + (exp(t) - 1 - t - ...) / (exp(t) + 1)."""
+    return fit(
+        off_zero(exp_tail), off_zero(lambda t: t**2 / (exp(t) + 1) / tanh(t / 2)), mpf(0), 2 * HALF_LN2, size, form
+    )
 
 
 def odd_fit(function, limit, size, form, start=0):
@@ -237,12 +240,11 @@ def float32_block():
     block.parts("LN2_HI LN2_LO", log(mpf(2)), 16)
     block.constant("TWO_OVER_PI", FLOAT.round(2 / pi))
     block.parts("PIO2_HI PIO2_MID PIO2_LO", pi / 2, 18, 18)
-    exponential = exp_fit(5, FLOAT)
-    block.polynomial("EXP", exponential)
+    block.polynomial("EXP", exp_fit(5, FLOAT))
     block.polynomial("LOG", log_fit(9, FLOAT))
-    block.polynomial("TANH", tanh_fit(tanh_quarter_tail, "0.9375", 7, FLOAT))
+    doubled = tanh_exp_fit(5, FLOAT)
     # exp(2 x) = 1 + 2 x + x^2 times this; the factors are powers of two, so nothing is rounded.
-    block.polynomial("EXP2X", ([c * 2 ** (i + 2) for i, c in enumerate(exponential[0])], exponential[1]))
+    block.polynomial("TANH", ([c * 2 ** (i + 2) for i, c in enumerate(doubled[0])], doubled[1]))
     block.polynomial("SIN", sin_fit(3, FLOAT))
     block.polynomial("COS", cos_fit(3, FLOAT))
     return block

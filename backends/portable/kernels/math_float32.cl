@@ -12,7 +12,7 @@
  *     function   largest error   at               note
  *     exp        0.7791 ulp      -87.7102127      a denormal result, rounded twice; normal results: 0.7184
  *     log        0.8463 ulp      0.705923975
- *     tanh       0.9352 ulp      0.939410031
+ *     tanh       1.9007 ulp      0.362923115
  *     sigmoid    0.8094 ulp      0.34757632
  *     sqrt       0.5 ulp         (correctly rounded)
  *     sin_4pi    0.9050 ulp      2.35682416
@@ -24,8 +24,9 @@
  * round, in the denormal range.
  *   log: x = 2^k m, sqrt(1/2) <= m < sqrt(2), f = m - 1, log(x) = k ln 2 + f - f^2 / 2 + f^3 P(f), where the rounding
  * error of k ln 2 + f is added back.
- *   tanh: a polynomial up to 15/16. Beyond, 1 - 2 / (exp(2 a) + 1), whose quotient is below 1/3: its own error of
- * three roundings weighs little in the result. Nearer to 0 that formula would need compensation throughout.
+ *   tanh: of exp(2 a) = 2^n (1 + q) with q from 0 to 1, one division and no second polynomial: below ln(2) / 2, where n is
+ * 0, a + (q - 2 a - a q) / (2 + q), in which what is rounded is small beside a; beyond, 1 - 2 s / (1 + s + q), s = 2^-n.
+ * That is some 15 instructions less than a polynomial of tanh's own near 0, for 1 ulp more.
  *   sigmoid: v = 1 / (1 + exp(|x|)) for negative x and 1 - v for the others. v must be right to half a place though it
  * has a division behind a sum, so the sum is kept as d + d_low and the quotient's second half comes from the residual
  * 1 - q (d + d_low), in which q has 15 bits and d's upper part 9, so that their product is exact. The division's own
@@ -59,18 +60,11 @@
 #define GANTRY_LOG_6_F32 1.18881911e-1f
 #define GANTRY_LOG_7_F32 -1.16757080e-1f
 #define GANTRY_LOG_8_F32 6.74662590e-2f
-#define GANTRY_TANH_0_F32 -8.33331570e-2f
-#define GANTRY_TANH_1_F32 1.33328080e-1f
-#define GANTRY_TANH_2_F32 -5.39148189e-2f
-#define GANTRY_TANH_3_F32 2.16075033e-2f
-#define GANTRY_TANH_4_F32 -8.15581158e-3f
-#define GANTRY_TANH_5_F32 2.47956556e-3f
-#define GANTRY_TANH_6_F32 -4.17439383e-4f
-#define GANTRY_EXP2X_0_F32 1.99999976e0f
-#define GANTRY_EXP2X_1_F32 1.33332145e0f
-#define GANTRY_EXP2X_2_F32 6.66694641e-1f
-#define GANTRY_EXP2X_3_F32 2.67807633e-1f
-#define GANTRY_EXP2X_4_F32 8.84100571e-2f
+#define GANTRY_TANH_0_F32 2.00000381e0f
+#define GANTRY_TANH_1_F32 1.33317673e0f
+#define GANTRY_TANH_2_F32 6.68760896e-1f
+#define GANTRY_TANH_3_F32 2.54646599e-1f
+#define GANTRY_TANH_4_F32 1.19260877e-1f
 #define GANTRY_SIN_0_F32 -1.66666552e-1f
 #define GANTRY_SIN_1_F32 8.33218917e-3f
 #define GANTRY_SIN_2_F32 -1.95182904e-4f
@@ -187,33 +181,22 @@ GANTRY_FN GANTRY_F32 gantry_log_f32(GANTRY_F32 x)
     return x == 0.0f ? -GANTRY_INFINITY_F32 : y;
 }
 
-/* tanh(a) for 0 <= a < 15/16: a - a^3 / 4 + a^3 P(a^2), where a^3 / 4 takes most of what P would have to round. */
-GANTRY_FN GANTRY_F32 gantry__tanh_small_f32(GANTRY_F32 a)
+/* tanh(a) for 0 <= a <= 10, where a = n ln(2) / 2 + r, 2 r is 0 to ln 2, exp(2 a) = 2^n (1 + q) and scale = 2^-n. */
+GANTRY_FN GANTRY_F32 gantry__tanh_magnitude_f32(GANTRY_F32 a)
 {
-    GANTRY_F32 u = a * a;
-    GANTRY_F32 cube = a * u;
-    GANTRY_F32 square = u * u;
-    GANTRY_F32 p = GANTRY_TANH_6_F32 * square + (GANTRY_TANH_5_F32 * u + GANTRY_TANH_4_F32);
-
-    p = p * square + (GANTRY_TANH_3_F32 * u + GANTRY_TANH_2_F32);
-    p = p * u + GANTRY_TANH_1_F32;
-    p = p * u + GANTRY_TANH_0_F32;
-    return a + (cube * p - 0.25f * cube);
-}
-
-/* tanh(a) for 15/16 <= a <= 20: 1 - 2 / (exp(2 a) + 1), where a = n ln(2) / 2 + r and exp(2 a) = 2^n exp(2 r). */
-GANTRY_FN GANTRY_F32 gantry__tanh_large_f32(GANTRY_F32 a)
-{
-    GANTRY_F32 shifted = a * (2.0f * GANTRY_LOG2E_F32) + GANTRY_ROUNDER_F32;
+    GANTRY_F32 shifted = (a * (2.0f * GANTRY_LOG2E_F32) - 0.5f) + GANTRY_ROUNDER_F32;
     GANTRY_F32 n = shifted - GANTRY_ROUNDER_F32;
     GANTRY_F32 scale = GANTRY_AS_FLOAT((127u - GANTRY_AS_UINT(shifted)) << 23);
     GANTRY_F32 r = (a - n * (0.5f * GANTRY_LN2_HI_F32)) - n * (0.5f * GANTRY_LN2_LO_F32);
     GANTRY_F32 square = r * r;
-    GANTRY_F32 p = GANTRY_EXP2X_4_F32 * square + (GANTRY_EXP2X_3_F32 * r + GANTRY_EXP2X_2_F32);
+    GANTRY_F32 p = GANTRY_TANH_4_F32 * square + (GANTRY_TANH_3_F32 * r + GANTRY_TANH_2_F32);
+    GANTRY_F32 tail = (p * square + (GANTRY_TANH_1_F32 * r + GANTRY_TANH_0_F32)) * square;
+    GANTRY_F32 q = (r + r) + tail;
+    GANTRY_F32 near = tail - a * q;
+    GANTRY_F32 far = scale * -2.0f;
+    GANTRY_F32 part = (n == 0.0f ? near : far) / ((1.0f + scale) + q);
 
-    p = p * square + (GANTRY_EXP2X_1_F32 * r + GANTRY_EXP2X_0_F32);
-    p = (1.0f + scale) + ((r + r) + p * square);
-    return 1.0f - (scale + scale) / p;
+    return (n == 0.0f ? a : 1.0f) + part;
 }
 
 GANTRY_FN GANTRY_F32 gantry_tanh_f32(GANTRY_F32 x)
@@ -221,9 +204,7 @@ GANTRY_FN GANTRY_F32 gantry_tanh_f32(GANTRY_F32 x)
     GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 bounded = a > 10.0f ? 10.0f : a;
-    GANTRY_F32 small = gantry__tanh_small_f32(bounded);
-    GANTRY_F32 large = gantry__tanh_large_f32(bounded);
-    GANTRY_F32 y = bounded < 0.9375f ? small : large;
+    GANTRY_F32 y = gantry__tanh_magnitude_f32(bounded);
 
     y = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) | sign);
     return x == x ? y : GANTRY_NAN_F32;
