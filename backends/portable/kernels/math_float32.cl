@@ -194,17 +194,18 @@ GANTRY_FN GANTRY_F32 gantry__tanh_magnitude_f32(GANTRY_F32 a)
     GANTRY_F32 q = (r + r) + tail;
     GANTRY_F32 near = tail - a * q;
     GANTRY_F32 far = scale * -2.0f;
-    GANTRY_F32 part = (n == 0.0f ? near : far) / ((1.0f + scale) + q);
+    GANTRY_F32 numerator = scale == 1.0f ? near : far;
+    GANTRY_F32 base = n == 0.0f ? a : 1.0f; /* of the same condition compilers would make one, and two divisions */
 
-    return (n == 0.0f ? a : 1.0f) + part;
+    return base + numerator / ((1.0f + scale) + q);
 }
 
 GANTRY_FN GANTRY_F32 gantry_tanh_f32(GANTRY_F32 x)
 {
     GANTRY_U32 sign = GANTRY_AS_UINT(x) & 0x80000000u;
-    GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
-    GANTRY_F32 bounded = a > 10.0f ? 10.0f : a;
-    GANTRY_F32 y = gantry__tanh_magnitude_f32(bounded);
+    GANTRY_U32 bits = GANTRY_AS_UINT(x) & 0x7fffffffu;
+    GANTRY_U32 bounded = bits > 0x41200000u ? 0x41200000u : bits; /* 10; of integers compilers take the smaller in one step */
+    GANTRY_F32 y = gantry__tanh_magnitude_f32(GANTRY_AS_FLOAT(bounded));
 
     y = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) | sign);
     return x == x ? y : GANTRY_NAN_F32;
