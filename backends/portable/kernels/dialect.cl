@@ -52,10 +52,16 @@
 #define GANTRY_AS_FLOAT(bits) GANTRY_OF_LANES(as_float)((GANTRY_U32)(bits))
 #define GANTRY_SQRT_F32(x) sqrt((GANTRY_F32)(x))
 #define GANTRY_MUL_HIGH_U32(a, b) mul_hi((GANTRY_U32)(a), (GANTRY_U32)(b))
-#if defined(GANTRY_MATH_LANES)
-#define GANTRY_ANY(condition) any(condition)
-#else
 #define GANTRY_ANY(condition) (condition)
+#if defined(GANTRY_MATH_LANES)
+#undef GANTRY_ANY
+#define GANTRY_ANY(condition) any(condition)
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_reduce_or) /* one instruction, where PoCL's any() looks at lane after lane */
+#undef GANTRY_ANY
+#define GANTRY_ANY(condition) (__builtin_reduce_or(condition) != 0)
+#endif
+#endif
 #endif
 
 #if defined(cl_khr_fp64)

@@ -58,6 +58,8 @@ typedef uchar R;
 #else
 #define GANTRY_VECTOR GANTRY_F64
 #endif
+/* Where T may lie: PoCL's vstore16 makes three stores of a vector. */
+typedef GANTRY_VECTOR __attribute__((aligned(sizeof(T)))) gantry_loose_t;
 
 GANTRY_FN GANTRY_VECTOR gantry_apply(const GANTRY_VECTOR x)
 {
@@ -94,7 +96,7 @@ GANTRY_KERNEL dense(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry_dense_
     }
 #endif
     for (; end - i >= GANTRY_MATH_LANES; i += GANTRY_MATH_LANES) {
-        GANTRY_STORE(gantry_apply(GANTRY_LOAD(0, xs + i)), 0, outs + i);
+        *(GANTRY_GLOBAL gantry_loose_t *)(outs + i) = gantry_apply(GANTRY_LOAD(0, xs + i));
     }
     if (i < end) {
         gantry_apply_few(xs + i, outs + i, (int)(end - i));
