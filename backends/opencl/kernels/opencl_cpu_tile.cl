@@ -3,6 +3,9 @@
  * broadcast fit. Comes after opencl_cpu_types.cl; its option is GANTRY_VECTORS. */
 #define Q CAT(T, 4)
 #define STORE CAT(vstore, GANTRY_LANES)
+/* To where elements of memory lie: PoCL's vstore16 makes three stores of a vector. */
+typedef V __attribute__((aligned(sizeof(T)))) loose_t;
+#define STORE_WHOLE(value, v, to) *(__global loose_t *)((to) + (v) * GANTRY_LANES) = (value)
 #define NR (GANTRY_VECTORS * GANTRY_LANES)
 
 #if GANTRY_VECTORS == 4
@@ -79,7 +82,7 @@ static void pack_rows(__global T *to, __global const T *from, long rows, long de
     }
 }
 
-#define COLUMN_MOVE(p, v) STORE(LOAD(v, from + p * along), v, to + p * NR);
+#define COLUMN_MOVE(p, v) STORE_WHOLE(LOAD(v, from + p * along), v, to + p * NR);
 
 static void pack_columns(__global T *to, __global const T *from, long columns, long depth, long across, long along,
                          int is_direct)
@@ -109,7 +112,7 @@ static void pack_columns(__global T *to, __global const T *from, long columns, l
 #define READ_B(i, v) const V b##v = LOAD(v, b);
 #define STEP(i, v) x##i##_##v = fma(s, b##v, x##i##_##v);
 #define ADD_C(i, v) x##i##_##v += LOAD(v, c + i * c_row);
-#define STORE_C(i, v) STORE(x##i##_##v, v, c + i * c_row);
+#define STORE_C(i, v) STORE_WHOLE(x##i##_##v, v, c + i * c_row);
 #define SPILL(i, v) STORE(x##i##_##v, v, tile + i * NR);
 #define ROW_CLEAR(i) VECTORS(CLEAR, i)
 #define ROW_FETCH(i) VECTORS(FETCH_C, i)

@@ -93,6 +93,7 @@ typedef float16 line_t;
 #define LINE_LOAD vload16
 #define LINE_STORE vstore16
 #endif
+typedef line_t __attribute__((aligned(sizeof(T)))) loose_t; /* where T may lie: PoCL's vstore makes several stores of a vector */
 #define VECTORS (LANES / WIDTH)
 
 /* The tree's sum of x - mean, or of its squares, over `length` elements. */
@@ -141,7 +142,8 @@ GANTRY_KERNEL norm_rows(GANTRY_SPAN_IN(in), GANTRY_SPAN_IN(scale), GANTRY_SPAN_I
         int i = 0;
         for (; i + WIDTH <= length; i += WIDTH) {
             const line_t d = LINE_LOAD(0, x + i) - (line_t)(mean);
-            LINE_STORE((d * (line_t)(scaling)) * LINE_LOAD(0, scales + i) + LINE_LOAD(0, offsets + i), 0, y + i);
+            *(GANTRY_GLOBAL loose_t *)(y + i) =
+                (d * (line_t)(scaling)) * LINE_LOAD(0, scales + i) + LINE_LOAD(0, offsets + i);
         }
         for (; i < length; i++) {
             y[i] = ((x[i] - mean) * scaling) * scales[i] + offsets[i];

@@ -41,6 +41,7 @@ typedef GANTRY_F64 V;
 #else
 typedef GANTRY_F32 V;
 #endif
+typedef V __attribute__((aligned(sizeof(T)))) loose_t; /* where T may lie: PoCL's vstore makes several stores of a vector */
 
 /* The vector at x, of which `left` elements are there; the others are `other`. */
 GANTRY_FN V load_some(GANTRY_GLOBAL const T *x, int left, T other)
@@ -59,7 +60,7 @@ GANTRY_FN void store_some(V values, GANTRY_GLOBAL T *y, int left)
 {
     T some[GANTRY_MATH_LANES];
     if (left >= GANTRY_MATH_LANES) {
-        SOFT_STORE(values, 0, y);
+        *(GANTRY_GLOBAL loose_t *)y = values;
         return;
     }
     SOFT_STORE(values, 0, some);
