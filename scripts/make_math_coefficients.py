@@ -174,7 +174,7 @@ def tanh_fit(tail, limit, size, form):
 
 
 def tanh_exp_fit(size, form):
-    """The tail of exp(t), 0 <= t <= ln 2, with its weight in tanh(t / 2) = t / 2 + (exp(t) - 1 - t - ...) / (exp(t) + 1)."""
+    """exp(t) = 1 + t + t^2 P(t) for 0 <= t <= ln 2, where an error of P enters tanh(t / 2) as t^2 / (exp(t) + 1)."""
     return fit(
         off_zero(exp_tail), off_zero(lambda t: t**2 / (exp(t) + 1) / tanh(t / 2)), mpf(0), 2 * HALF_LN2, size, form
     )

@@ -153,7 +153,7 @@ static int64_t elements_to_line(const char *out, uint32_t bytes, int64_t count)
 }
 
 /* Writes a block, and asks meanwhile for what the next one will read: `ahead` and `beside` are where, their steps the bytes
- * that make a line of the output. Past the operand's end nothing comes of it; an operand without a step is not asked for. */
+ * that make a line of the output. Past an operand's end nothing comes of it; without a step there is nothing beside. */
 static void stream_block(char *out, const char *block, uintptr_t ahead, uint32_t ahead_step, uintptr_t beside,
                          uint32_t beside_step)
 {

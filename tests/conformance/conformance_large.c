@@ -1,59 +1,44 @@
-/* Outputs that no cache holds, which processors write past the caches, in blocks: an op of all elements has the bits of the same op of
- * pieces of them, which are too small for that. Sizes are odd, so that every loop has a rest. */
+/* Outputs that no cache holds, which processors write past the caches, in blocks: an op of all elements has the bits of
+ * the same op of pieces of them, which are too small for that. Sizes are odd, so that every loop has a rest. Sums of as
+ * many elements have the bits of their chunks' sums. */
 #include "conformance.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define ELEMENTS INT64_C(6500003)     /* of 4 bytes: 26 MB, above what either backend streams from */
+#define ELEMENTS INT64_C(6500003)         /* of 4 bytes: 26 MB, above what either backend streams from */
 #define NARROW_ELEMENTS INT64_C(25500001) /* of one byte */
 #define PIECE INT64_C(500000)
 
-typedef const gantry_tensor_t *(*large_op_fn)(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y);
+/* One of them: an op of two operands, or of one. */
+typedef struct large_op_t {
+    const gantry_tensor_t *(*of_two)(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y);
+    const gantry_tensor_t *(*of_one)(gantry_scope_t *scope, const gantry_tensor_t *x);
+} large_op_t;
 
-static const gantry_tensor_t *add(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y)
+static const gantry_tensor_t *call(const large_op_t *op, gantry_scope_t *scope, const gantry_tensor_t *x,
+                                   const gantry_tensor_t *y)
 {
-    return gantry_add(scope, x, y);
+    return op->of_two ? op->of_two(scope, x, y) : op->of_one(scope, x);
 }
 
-static const gantry_tensor_t *times_scalar(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y)
+static const gantry_tensor_t *times_scalar(gantry_scope_t *scope, const gantry_tensor_t *x)
 {
-    (void)y;
     return gantry_mul(scope, x, gantry_scalar_f32(scope, 1.7f));
 }
 
-static const gantry_tensor_t *scalar_minus(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y)
+static const gantry_tensor_t *scalar_minus(gantry_scope_t *scope, const gantry_tensor_t *x)
 {
-    (void)y;
     return gantry_sub(scope, gantry_scalar_f32(scope, 1.7f), x);
 }
 
-static const gantry_tensor_t *negative(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y)
+static const gantry_tensor_t *to_float(gantry_scope_t *scope, const gantry_tensor_t *x)
 {
-    (void)y;
-    return gantry_neg(scope, x);
-}
-
-static const gantry_tensor_t *hyperbolic_tangent(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y)
-{
-    (void)y;
-    return gantry_tanh(scope, x);
-}
-
-static const gantry_tensor_t *less(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y)
-{
-    return gantry_less(scope, x, y);
-}
-
-static const gantry_tensor_t *to_float(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y)
-{
-    (void)y;
     return gantry_cast(scope, x, GANTRY_FLOAT32);
 }
 
-static const gantry_tensor_t *to_int(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_tensor_t *y)
+static const gantry_tensor_t *to_int(gantry_scope_t *scope, const gantry_tensor_t *x)
 {
-    (void)y;
     return gantry_cast(scope, x, GANTRY_INT64);
 }
 
@@ -72,7 +57,7 @@ static void *numbers(gantry_dtype_t dtype, int64_t n, uint32_t seed)
     return data;
 }
 
-static void check_pieces(conformance_t *c, gantry_scope_t *scope, large_op_fn op, const gantry_tensor_t *x,
+static void check_pieces(conformance_t *c, gantry_scope_t *scope, const large_op_t *op, const gantry_tensor_t *x,
                          const gantry_tensor_t *y, const golden_tensor_t *whole)
 {
     const int64_t n = gantry_tensor_shape(x)->dims[0];
@@ -80,7 +65,7 @@ static void check_pieces(conformance_t *c, gantry_scope_t *scope, large_op_fn op
         const int64_t count = n - at < PIECE ? n - at : PIECE, begin[] = {at}, size[] = {count};
         golden_tensor_t part = {0};
         const gantry_tensor_t *of_x = gantry_slice(scope, x, begin, size), *of_y = gantry_slice(scope, y, begin, size);
-        const gantry_tensor_t *result = op(scope, of_x, of_y);
+        const gantry_tensor_t *result = call(op, scope, of_x, of_y);
         const gantry_status_t status = conformance_read(result, &part);
         const size_t each = result ? gantry_dtype_size(gantry_tensor_dtype(result)) : 0;
         CHECK(c, status == GANTRY_OK, "a piece: %s", conformance_last_error(status));
@@ -93,44 +78,79 @@ static void check_pieces(conformance_t *c, gantry_scope_t *scope, large_op_fn op
     }
 }
 
-static void check_op(conformance_t *c, large_op_fn op, gantry_dtype_t dtype, int64_t n)
+static void check_op(conformance_t *c, large_op_t op, gantry_dtype_t dtype, int64_t n)
 {
     gantry_scope_t *scope = conformance_scope(c);
     const size_t bytes = (size_t)n * gantry_dtype_size(dtype);
     void *a = numbers(dtype, n, 1), *b = numbers(dtype, n, 2);
     const gantry_tensor_t *x = gantry_constant(scope, dtype, GANTRY_SHAPE(n), a, bytes);
     const gantry_tensor_t *y = gantry_constant(scope, dtype, GANTRY_SHAPE(n), b, bytes);
-    const gantry_tensor_t *result = op(scope, x, y);
+    const gantry_tensor_t *result = call(&op, scope, x, y);
     golden_tensor_t whole = {0};
     const gantry_status_t status = conformance_read(result, &whole);
     CHECK(c, status == GANTRY_OK, "all of it: %s", conformance_last_error(status));
-    if (status == GANTRY_OK) check_pieces(c, scope, op, x, y, &whole);
+    if (status == GANTRY_OK) check_pieces(c, scope, &op, x, y, &whole);
     conformance_free_outputs(&whole, 1);
     free(a);
     free(b);
     conformance_end_scope(c, scope, GANTRY_OK);
 }
 
-static void sums_have_the_bits_of_pieces(conformance_t *c) { check_op(c, add, GANTRY_FLOAT32, ELEMENTS); }
+static void sums_have_the_bits_of_pieces(conformance_t *c)
+{
+    check_op(c, (large_op_t){.of_two = gantry_add}, GANTRY_FLOAT32, ELEMENTS);
+}
 
 static void scalars_have_the_bits_of_pieces(conformance_t *c)
 {
-    check_op(c, times_scalar, GANTRY_FLOAT32, ELEMENTS);
-    check_op(c, scalar_minus, GANTRY_FLOAT32, ELEMENTS);
+    check_op(c, (large_op_t){.of_one = times_scalar}, GANTRY_FLOAT32, ELEMENTS);
+    check_op(c, (large_op_t){.of_one = scalar_minus}, GANTRY_FLOAT32, ELEMENTS);
 }
 
 static void functions_have_the_bits_of_pieces(conformance_t *c)
 {
-    check_op(c, negative, GANTRY_FLOAT32, ELEMENTS);
-    check_op(c, hyperbolic_tangent, GANTRY_FLOAT32, ELEMENTS);
+    check_op(c, (large_op_t){.of_one = gantry_neg}, GANTRY_FLOAT32, ELEMENTS);
+    check_op(c, (large_op_t){.of_one = gantry_tanh}, GANTRY_FLOAT32, ELEMENTS);
 }
 
-static void comparisons_have_the_bits_of_pieces(conformance_t *c) { check_op(c, less, GANTRY_INT8, NARROW_ELEMENTS); }
+static void comparisons_have_the_bits_of_pieces(conformance_t *c)
+{
+    check_op(c, (large_op_t){.of_two = gantry_less}, GANTRY_INT8, NARROW_ELEMENTS);
+}
 
 static void casts_have_the_bits_of_pieces(conformance_t *c)
 {
-    check_op(c, to_float, GANTRY_INT8, ELEMENTS);
-    check_op(c, to_int, GANTRY_FLOAT32, ELEMENTS);
+    check_op(c, (large_op_t){.of_one = to_float}, GANTRY_INT8, ELEMENTS);
+    check_op(c, (large_op_t){.of_one = to_int}, GANTRY_FLOAT32, ELEMENTS);
+}
+
+/* The tree of a sum (kernels/reduce.cl) cuts a sequence into chunks of 4096, so rows of 4096 are its chunks. Many
+ * chunks are taken in pairs, a row is one alone. */
+static void sums_follow_the_tree(conformance_t *c)
+{
+    enum { CHUNK = 4096, CHUNKS = 1601 };
+    static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT32, GANTRY_INT32};
+    const gantry_reduce_options_t last = {.axes = (int32_t[]){1}, .axis_count = 1};
+    gantry_scope_t *scope = conformance_scope(c);
+    const size_t bytes = (size_t)CHUNK * CHUNKS * sizeof(float);
+    float *data = numbers(GANTRY_FLOAT32, (int64_t)CHUNK * CHUNKS, 3);
+    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(CHUNKS, CHUNK), data, bytes);
+    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
+        const gantry_tensor_t *values = gantry_cast(scope, x, dtypes[i]);
+        golden_tensor_t results[4] = {{0}};
+        const gantry_tensor_t *tensors[4] = {gantry_sum(scope, values, NULL),
+                                             gantry_sum(scope, gantry_sum(scope, values, &last), NULL),
+                                             gantry_max(scope, values, NULL),
+                                             gantry_max(scope, gantry_max(scope, values, &last), NULL)};
+        for (int k = 0; k < 4; k++) {
+            const gantry_status_t status = conformance_read(tensors[k], &results[k]);
+            CHECK(c, status == GANTRY_OK, "%s", conformance_last_error(status));
+        }
+        for (int k = 0; k < 4; k += 2) conformance_check_same(c, "in two steps", &results[k + 1], &results[k]);
+        conformance_free_outputs(results, 4);
+    }
+    free(data);
+    conformance_end_scope(c, scope, GANTRY_OK);
 }
 
 static void ranges_and_fills_are_whole(conformance_t *c)
@@ -164,6 +184,7 @@ void conformance_run_large(conformance_t *c)
         {"functions_have_the_bits_of_pieces", functions_have_the_bits_of_pieces},
         {"comparisons_have_the_bits_of_pieces", comparisons_have_the_bits_of_pieces},
         {"casts_have_the_bits_of_pieces", casts_have_the_bits_of_pieces},
+        {"sums_follow_the_tree", sums_follow_the_tree},
         {"ranges_and_fills_are_whole", ranges_and_fills_are_whole},
     };
     conformance_run_checks(c, "large", checks, sizeof checks / sizeof checks[0]);

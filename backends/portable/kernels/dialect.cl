@@ -52,9 +52,7 @@
 #define GANTRY_AS_FLOAT(bits) GANTRY_OF_LANES(as_float)((GANTRY_U32)(bits))
 #define GANTRY_SQRT_F32(x) sqrt((GANTRY_F32)(x))
 #define GANTRY_MUL_HIGH_U32(a, b) mul_hi((GANTRY_U32)(a), (GANTRY_U32)(b))
-#define GANTRY_ANY(condition) (condition)
 #if defined(GANTRY_MATH_LANES)
-#undef GANTRY_ANY
 #define GANTRY_ANY(condition) any(condition)
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_reduce_or) /* one instruction, where PoCL's any() looks at lane after lane */
@@ -62,7 +60,12 @@
 #define GANTRY_ANY(condition) (__builtin_reduce_or(condition) != 0)
 #endif
 #endif
+#else
+#define GANTRY_ANY(condition) (condition)
 #endif
+
+/* `name`, the vector type V_ where its elements T_ may lie in memory: PoCL's vstore makes several stores of a wide vector. */
+#define GANTRY_LOOSE_TYPE(V_, T_, name) typedef V_ __attribute__((aligned(sizeof(T_)))) name
 
 #if defined(cl_khr_fp64)
 #if __OPENCL_VERSION__ < 120

@@ -58,8 +58,7 @@ typedef uchar R;
 #else
 #define GANTRY_VECTOR GANTRY_F64
 #endif
-/* Where T may lie: PoCL's vstore16 makes three stores of a vector. */
-typedef GANTRY_VECTOR __attribute__((aligned(sizeof(T)))) gantry_loose_t;
+GANTRY_LOOSE_TYPE(GANTRY_VECTOR, T, gantry_loose_t);
 
 GANTRY_FN GANTRY_VECTOR gantry_apply(const GANTRY_VECTOR x)
 {

@@ -93,7 +93,7 @@ typedef float16 line_t;
 #define LINE_LOAD vload16
 #define LINE_STORE vstore16
 #endif
-typedef line_t __attribute__((aligned(sizeof(T)))) loose_t; /* where T may lie: PoCL's vstore makes several stores of a vector */
+GANTRY_LOOSE_TYPE(line_t, T, loose_t);
 #define VECTORS (LANES / WIDTH)
 
 /* The tree's sum of x - mean, or of its squares, over `length` elements. */

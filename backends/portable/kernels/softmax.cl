@@ -41,7 +41,7 @@ typedef GANTRY_F64 V;
 #else
 typedef GANTRY_F32 V;
 #endif
-typedef V __attribute__((aligned(sizeof(T)))) loose_t; /* where T may lie: PoCL's vstore makes several stores of a vector */
+GANTRY_LOOSE_TYPE(V, T, loose_t);
 
 /* The vector at x, of which `left` elements are there; the others are `other`. */
 GANTRY_FN V load_some(GANTRY_GLOBAL const T *x, int left, T other)
