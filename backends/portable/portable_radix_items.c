@@ -4,6 +4,10 @@
 #define LEAST_PART INT64_C(16384)     /* elements that are worth a thread */
 #define LONG_ROW INT64_C(131072)      /* elements whose keys leave the nearest caches: better in buckets */
 #define SHARES_PER_UNIT 4             /* of buckets, which differ in length */
+#define BUCKET INT64_C(2048)          /* keys of a bucket: it and as much room are for the nearest cache */
+#define LEAST_BUCKETS INT64_C(16)
+#define BIN INT64_C(16)               /* keys of a part to a bin, which has to be looked at */
+#define MOST_BINS INT64_C(16384)
 #define FEW_ROWS INT64_C(8)           /* as many short rows are worth the lanes that stay empty */
 #define SHORT_BYTES INT64_C(2048)     /* of such a row's keys */
 #define NETWORK_BYTES INT64_C(131072) /* of a row's keys: longer ones are sorted by digits in less time */
@@ -30,6 +34,10 @@ static int64_t parts_of(const gantry_op_call_t *call, int64_t rows, int64_t leng
     const int64_t parts = (gantry_k_units(call) + rows - 1) / rows, most = length / least;
 
     return most < 1 ? 1 : parts < most ? parts : most;
+}
+
+static int64_t between(int64_t value, int64_t least, int64_t most) {
+    return value < least ? least : value > most ? most : value;
 }
 
 /* Rows that are worth a thread. */
@@ -68,8 +76,11 @@ static int32_t prepare(gantry_op_call_t *call, const gantry_k_sort_t *sort, gant
     *in_parts = out->parts > 1 || sort->length >= LONG_ROW;
     if (*in_parts) {
         out->bounds = add_place(&end, sort->rows * out->parts * 3 * 8);
-        out->counts = add_place(&end, sort->rows * out->parts * GANTRY_RADIX_FIRST * 4);
-        out->starts = add_place(&end, sort->rows * (GANTRY_RADIX_FIRST + 1) * 4);
+        out->buckets = between(sort->length / BUCKET, LEAST_BUCKETS, GANTRY_RADIX_BUCKETS);
+        out->bins = between(sort->length / (BIN * out->parts), out->buckets, MOST_BINS);
+        out->counts = add_place(&end, sort->rows * out->parts * out->bins * 4);
+        out->tables = add_place(&end, sort->rows * out->parts * out->bins * 2);
+        out->starts = add_place(&end, sort->rows * (out->buckets + 1) * 4);
     }
     return call->services->scratch(call, (uint64_t)end, scratch);
 }

@@ -3,15 +3,17 @@
  *
  *     radix_rows     many rows: an item sorts one
  *
- * Where rows are fewer than threads they are cut into parts, and become buckets of keys with the same first digit, some
- * range of those between the row's least and largest:
+ * Where rows are fewer than threads they are cut into parts, and become buckets of neighbouring keys:
  *
  *     radix_keys     the keys of a part, the least and the largest of them
- *     radix_count    how many keys of a part have each digit
+ *     radix_count    how many keys of a part lie in each of many bins, even steps between the row's least and largest
  *     radix_spread   a part's keys to their buckets, behind those of the parts before it
- *     radix_finish   an item sorts its share of the buckets, from the lowest of the other digits on
+ *     radix_finish   an item sorts its share of the buckets, from the lowest digit on
  *
- * A bucket most often fits in a cache.
+ * A bucket is one bin or some that follow each other, so that buckets have about as many keys each however keys are
+ * spread (the bits of floating-point numbers are not, where the numbers are).
+ *
+ * It most often fits in the nearest cache.
  *
  * Where only sorted elements are wanted there are no positions: a key says which element it was, but for the sign of a
  * zero and the bits of a NaN. Where these occur, radix_restore writes zeros and NaNs as they follow each other in the
@@ -19,18 +21,23 @@
 #ifndef GANTRY_RADIX_PARAMETERS
 #define GANTRY_RADIX_PARAMETERS
 
-#define GANTRY_RADIX_FIRST 500 /* first digits at most */
+/* Buckets of a row at most: no power of two, or evenly spread keys would have buckets begin at distances that caches
+ * take badly. */
+#define GANTRY_RADIX_BUCKETS 500
+#define GANTRY_RADIX_AHEAD 16 /* keys before its use that a place in a bucket is asked for */
 
 /* Rows of length elements, which lie inner elements apart; each in parts. Places are those in the scratch, in bytes. */
 typedef struct gantry_radix_t {
     gantry_work_t work;
     gantry_order_t order;
     GANTRY_LONG length, inner, parts;
-    GANTRY_LONG shares; /* of a row's buckets */
+    GANTRY_LONG shares;        /* of a row's buckets */
+    GANTRY_LONG bins, buckets; /* of a row */
     GANTRY_LONG has_positions;
     GANTRY_LONG keys[2], positions[2]; /* of all elements, twice; sorted rows lie in the first, buckets in the second */
     GANTRY_LONG bounds;                /* of each part: the least key, the largest, whether there are -0 or NaN */
-    GANTRY_LONG counts;                /* of each part's digits */
+    GANTRY_LONG counts;                /* of each part's bins */
+    GANTRY_LONG tables;                /* for each part, the bucket of each bin */
     GANTRY_LONG starts;                /* of each row's buckets, and their end */
 } gantry_radix_t;
 
@@ -180,24 +187,23 @@ GANTRY_ITEMS_1_2(radix_rows, T, uchar, T, gantry_radix_t)
 
 /* ---- rows in parts ---- */
 
-/* How keys become `limit` digits that are in the keys' order: ((key - least) >> shift) * scale, the upper 32 bits. The
- * limit is no power of two: evenly spread keys would have their digits begin at distances that caches take badly. */
-typedef struct GANTRY_ITEM_FN(radix_digits) {
+/* The bin of a key: ((key - least) >> shift) * scale, the upper 32 bits. */
+typedef struct GANTRY_ITEM_FN(radix_bins) {
     K least;
     int shift;
     ulong scale;
-} GANTRY_ITEM_FN(radix_digits);
+} GANTRY_ITEM_FN(radix_bins);
 
-GANTRY_ITEM uint GANTRY_ITEM_FN(radix_digit)(const K key, const GANTRY_ITEM_FN(radix_digits) digits)
+GANTRY_ITEM uint GANTRY_ITEM_FN(radix_bin)(const K key, const GANTRY_ITEM_FN(radix_bins) bins)
 {
-    return (uint)(((ulong)((K)(key - digits.least) >> digits.shift) * digits.scale) >> 32);
+    return (uint)(((ulong)((K)(key - bins.least) >> bins.shift) * bins.scale) >> 32);
 }
 
-GANTRY_ITEM GANTRY_ITEM_FN(radix_digits)
-    GANTRY_ITEM_FN(radix_digits_up_to)(const K least, const K most, const uint limit)
+GANTRY_ITEM GANTRY_ITEM_FN(radix_bins)
+    GANTRY_ITEM_FN(radix_bins_between)(const K least, const K most, const ulong count)
 {
     ulong range = most - least;
-    GANTRY_ITEM_FN(radix_digits) out;
+    GANTRY_ITEM_FN(radix_bins) out;
 
     out.least = least;
     out.shift = 0;
@@ -205,14 +211,8 @@ GANTRY_ITEM GANTRY_ITEM_FN(radix_digits)
         range >>= 1;
         out.shift++;
     }
-    out.scale = range < limit ? (ulong)1 << 32 : ((ulong)limit << 32) / (range + 1);
+    out.scale = range < count ? (ulong)1 << 32 : (count << 32) / (range + 1);
     return out;
-}
-
-/* Are keys of the same digit alike? */
-GANTRY_ITEM int GANTRY_ITEM_FN(radix_is_all)(const GANTRY_ITEM_FN(radix_digits) digits)
-{
-    return digits.shift == 0 && digits.scale >> 32 != 0;
 }
 
 GANTRY_ITEM GANTRY_ITEM_FN(radix_pairs)
@@ -232,10 +232,9 @@ GANTRY_ITEM GANTRY_ITEM_FN(radix_pairs)
     const GANTRY_LONG row = i / p->parts, part = i - row * p->parts;                   \
     const GANTRY_LONG begin = p->length * part / p->parts, end = p->length * (part + 1) / p->parts;
 
-/* The first digits of a row. */
-GANTRY_ITEM GANTRY_ITEM_FN(radix_digits)
-    GANTRY_ITEM_FN(radix_digits_of)(GANTRY_GLOBAL const uchar *scratch, GANTRY_PARAMETERS(gantry_radix_t) p,
-                                    const GANTRY_LONG row)
+GANTRY_ITEM GANTRY_ITEM_FN(radix_bins)
+    GANTRY_ITEM_FN(radix_bins_of)(GANTRY_GLOBAL const uchar *scratch, GANTRY_PARAMETERS(gantry_radix_t) p,
+                                  const GANTRY_LONG row)
 {
     GANTRY_GLOBAL const ulong *bounds = (GANTRY_GLOBAL const ulong *)(scratch + p->bounds) + row * p->parts * 3;
     ulong least = bounds[0], most = bounds[1];
@@ -244,7 +243,7 @@ GANTRY_ITEM GANTRY_ITEM_FN(radix_digits)
         least = bounds[3 * part] < least ? bounds[3 * part] : least;
         most = bounds[3 * part + 1] > most ? bounds[3 * part + 1] : most;
     }
-    return GANTRY_ITEM_FN(radix_digits_up_to)((K)least, (K)most, GANTRY_RADIX_FIRST);
+    return GANTRY_ITEM_FN(radix_bins_between)((K)least, (K)most, (ulong)p->bins);
 }
 
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_keys)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL uchar *scratch,
@@ -267,21 +266,57 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_count)(GANTRY_GLOBAL uchar *scratch, GANTR
 {
     GANTRY_FIND_PART
     GANTRY_GLOBAL const K *keys = GANTRY_RADIX_KEYS(0) + row * p->length;
-    GANTRY_GLOBAL uint *counts = (GANTRY_GLOBAL uint *)(scratch + p->counts) + i * GANTRY_RADIX_FIRST;
-    const GANTRY_ITEM_FN(radix_digits) digits = GANTRY_ITEM_FN(radix_digits_of)(scratch, p, row);
-    uint some[GANTRY_RADIX_FIRST];
+    GANTRY_GLOBAL uint *counts = (GANTRY_GLOBAL uint *)(scratch + p->counts) + i * p->bins;
+    const GANTRY_ITEM_FN(radix_bins) bins = GANTRY_ITEM_FN(radix_bins_of)(scratch, p, row);
 
-    for (int d = 0; d < GANTRY_RADIX_FIRST; d++) {
-        some[d] = 0;
+    for (GANTRY_LONG b = 0; b < p->bins; b++) {
+        counts[b] = 0;
     }
     for (GANTRY_LONG e = begin; e < end; e++) {
-        some[GANTRY_ITEM_FN(radix_digit)(keys[e], digits)]++;
-    }
-    for (int d = 0; d < GANTRY_RADIX_FIRST; d++) {
-        counts[d] = some[d];
+        counts[GANTRY_ITEM_FN(radix_bin)(keys[e], bins)]++;
     }
 }
 GANTRY_ITEMS_0_1(radix_count, uchar, gantry_radix_t)
+
+/* The buckets of a row's bins, and where in them the part's keys begin. A bin belongs to the bucket in whose even share of
+ * the row it begins, so a bucket has no more keys than such a share and one bin. starts: NULL, or where buckets begin. */
+GANTRY_ITEM void GANTRY_ITEM_FN(radix_plan)(GANTRY_GLOBAL const uint *counts, GANTRY_PARAMETERS(gantry_radix_t) p,
+                                            const GANTRY_LONG part, GANTRY_GLOBAL ushort *table, uint *at,
+                                            GANTRY_GLOBAL uint *starts)
+{
+    const ulong scale = ((ulong)p->buckets << 32) / (ulong)p->length;
+    uint total[GANTRY_RADIX_BUCKETS], before = 0;
+
+    for (GANTRY_LONG d = 0; d < p->buckets; d++) {
+        at[d] = total[d] = 0;
+    }
+    for (GANTRY_LONG b = 0; b < p->bins; b++) {
+        const uint bucket = (uint)((before * scale) >> 32);
+        uint all = 0, earlier = 0;
+
+        for (GANTRY_LONG other = 0; other < p->parts; other++) {
+            const uint some = counts[other * p->bins + b];
+
+            all += some;
+            earlier += other < part ? some : 0;
+        }
+        table[b] = (ushort)bucket;
+        at[bucket] += earlier;
+        total[bucket] += all;
+        before += all;
+    }
+    before = 0;
+    for (GANTRY_LONG d = 0; d < p->buckets; d++) {
+        at[d] += before;
+        if (starts != 0) {
+            starts[d] = before;
+        }
+        before += total[d];
+    }
+    if (starts != 0) {
+        starts[p->buckets] = before;
+    }
+}
 
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_spread)(GANTRY_GLOBAL uchar *scratch, GANTRY_PARAMETERS(gantry_radix_t) p,
                                               const GANTRY_LONG i)
@@ -289,75 +324,58 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_spread)(GANTRY_GLOBAL uchar *scratch, GANT
     GANTRY_FIND_PART
     const GANTRY_ITEM_FN(radix_pairs) to = GANTRY_ITEM_FN(radix_pairs_of)(scratch, p, 1, row * p->length);
     GANTRY_GLOBAL const K *keys = GANTRY_RADIX_KEYS(0) + row * p->length;
-    GANTRY_GLOBAL const uint *counts =
-        (GANTRY_GLOBAL const uint *)(scratch + p->counts) + row * p->parts * GANTRY_RADIX_FIRST;
-    GANTRY_GLOBAL uint *starts = (GANTRY_GLOBAL uint *)(scratch + p->starts) + row * (GANTRY_RADIX_FIRST + 1);
-    uint at[GANTRY_RADIX_FIRST], total[GANTRY_RADIX_FIRST], before = 0;
-    const GANTRY_ITEM_FN(radix_digits) digits = GANTRY_ITEM_FN(radix_digits_of)(scratch, p, row);
+    GANTRY_GLOBAL const uint *counts = (GANTRY_GLOBAL const uint *)(scratch + p->counts) + row * p->parts * p->bins;
+    GANTRY_GLOBAL uint *starts = (GANTRY_GLOBAL uint *)(scratch + p->starts) + row * (p->buckets + 1);
+    GANTRY_GLOBAL ushort *table = (GANTRY_GLOBAL ushort *)(scratch + p->tables) + i * p->bins;
+    const GANTRY_ITEM_FN(radix_bins) bins = GANTRY_ITEM_FN(radix_bins_of)(scratch, p, row);
+    uint at[GANTRY_RADIX_BUCKETS];
 
-    for (int d = 0; d < GANTRY_RADIX_FIRST; d++) {
-        at[d] = total[d] = 0;
-    }
-    for (GANTRY_LONG other = 0; other < p->parts; other++) {
-        const uint comes_before = other < part;
-
-        for (int d = 0; d < GANTRY_RADIX_FIRST; d++) {
-            at[d] += comes_before * counts[other * GANTRY_RADIX_FIRST + d];
-            total[d] += counts[other * GANTRY_RADIX_FIRST + d];
-        }
-    }
-    for (int d = 0; d < GANTRY_RADIX_FIRST; d++) {
-        at[d] += before;
-        if (part == 0) {
-            starts[d] = before;
-        }
-        before += total[d];
-    }
-    if (part == 0) {
-        starts[GANTRY_RADIX_FIRST] = before;
-    }
+    GANTRY_ITEM_FN(radix_plan)(counts, p, part, table, at, part == 0 ? starts : 0);
     for (GANTRY_LONG e = begin; e < end; e++) {
         const K key = keys[e];
-        const uint place = at[GANTRY_ITEM_FN(radix_digit)(key, digits)]++;
+        const uint place = at[table[GANTRY_ITEM_FN(radix_bin)(key, bins)]]++;
 
+        GANTRY_WANT_TO_WRITE((ulong)(to.keys + place + GANTRY_RADIX_AHEAD));
         to.keys[place] = key;
         if (to.positions != 0) {
+            GANTRY_WANT_TO_WRITE((ulong)(to.positions + place + GANTRY_RADIX_AHEAD));
             to.positions[place] = (int)e;
         }
     }
 }
 GANTRY_ITEMS_0_1(radix_spread, uchar, gantry_radix_t)
 
-/* The share's buckets are those that begin in its part of the row. */
+/* The share's buckets are those that begin in its part of the row. All are sorted by way of the same room, which so stays
+ * in the caches: that of the keys which became the share's buckets. */
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_finish)(GANTRY_GLOBAL uchar *scratch, GANTRY_GLOBAL T *out,
                                               GANTRY_PARAMETERS(gantry_radix_t) p, const GANTRY_LONG i)
 {
     const GANTRY_LONG row = i / p->shares, share = i - row * p->shares;
     const GANTRY_LONG begin = p->length * share / p->shares, end = p->length * (share + 1) / p->shares;
     const GANTRY_ITEM_FN(radix_pairs) pairs = GANTRY_ITEM_FN(radix_pairs_of)(scratch, p, 1, row * p->length);
-    const GANTRY_ITEM_FN(radix_pairs) other = GANTRY_ITEM_FN(radix_pairs_of)(scratch, p, 0, row * p->length);
-    GANTRY_GLOBAL const uint *starts =
-        (GANTRY_GLOBAL const uint *)(scratch + p->starts) + row * (GANTRY_RADIX_FIRST + 1);
+    const GANTRY_ITEM_FN(radix_pairs) others = GANTRY_ITEM_FN(radix_pairs_of)(scratch, p, 0, row * p->length);
+    GANTRY_GLOBAL const uint *starts = (GANTRY_GLOBAL const uint *)(scratch + p->starts) + row * (p->buckets + 1);
     GANTRY_GLOBAL T *out_row = out + GANTRY_ITEM_FN(radix_row)(p, row);
-    const GANTRY_ITEM_FN(radix_digits) digits = GANTRY_ITEM_FN(radix_digits_of)(scratch, p, row);
-    const int has_rest = !GANTRY_ITEM_FN(radix_is_all)(digits);
+    GANTRY_ITEM_FN(radix_pairs) room;
+    GANTRY_LONG d = 0;
 
-    for (int d = 0; d < GANTRY_RADIX_FIRST; d++) {
+    while (d < p->buckets && starts[d] < begin) {
+        d++;
+    }
+    room = GANTRY_ITEM_FN(radix_from)(others, starts[d]);
+    for (; d < p->buckets && starts[d] < end; d++) {
         const GANTRY_LONG first = starts[d], count = starts[d + 1] - first;
         const GANTRY_ITEM_FN(radix_pairs) here = GANTRY_ITEM_FN(radix_from)(pairs, first);
-        const GANTRY_ITEM_FN(radix_pairs) there = GANTRY_ITEM_FN(radix_from)(other, first);
 
-        if (first < begin || first >= end || count == 0) {
+        if (count == 0) {
             continue;
         }
         if (p->has_positions) {
-            if (has_rest) {
-                GANTRY_ITEM_FN(radix_sort_here)(here, there, count);
-            }
+            GANTRY_ITEM_FN(radix_sort_here)(here, room, count);
         } else {
-            const int is_there = has_rest && GANTRY_ITEM_FN(radix_sort)(here, there, count);
+            const int is_there = GANTRY_ITEM_FN(radix_sort)(here, room, count);
 
-            GANTRY_ITEM_FN(radix_give)(is_there ? there.keys : here.keys, out_row + first * p->inner, p->inner, count,
+            GANTRY_ITEM_FN(radix_give)(is_there ? room.keys : here.keys, out_row + first * p->inner, p->inner, count,
                                        p->order);
         }
     }

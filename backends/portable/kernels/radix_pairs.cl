@@ -1,15 +1,16 @@
 /* Stable sorting of keys in memory, with or without their positions, by digits from the lowest on; by the size of T, whose
  * keys they are (sort_key.cl). One item does it alone, in radix.cl and top.cl. Comes after indices.cl.
  *
- * In a cache a pass costs the same for 2^8 as for 2^11 digits. Bits that are alike in all keys cost nothing. Some few keys
- * are sorted by counting for each the keys that come before it. */
+ * Bits that are alike in all keys cost nothing. Some few keys are sorted by counting for each the keys that come before it. */
 #ifndef GANTRY_RADIX_PAIRS_CL
 #define GANTRY_RADIX_PAIRS_CL
 
-#define GANTRY_RADIX_MOST 2048 /* digits of a pass */
-#define GANTRY_RADIX_NARROW 5  /* bits of a digit: counters wait for themselves where they are few */
-#define GANTRY_RADIX_FEW 64    /* keys that are not sorted by digits */
-#define GANTRY_RADIX_MANY 4096 /* keys that do not fit in the nearest cache */
+#define GANTRY_RADIX_LEAST_WIDTH 6 /* bits of a digit: counters wait for themselves where they are few */
+#define GANTRY_RADIX_MOST_WIDTH 10
+#define GANTRY_RADIX_MOST (1 << GANTRY_RADIX_MOST_WIDTH) /* digits of a pass */
+#define GANTRY_RADIX_FEW 64        /* keys that are not sorted by digits */
+#define GANTRY_RADIX_MANY 4096     /* keys that do not fit in the nearest cache */
+#define GANTRY_RADIX_FAR_WIDTH 8   /* for these */
 
 #endif
 
@@ -117,15 +118,29 @@ GANTRY_ITEM int GANTRY_ITEM_FN(radix_is_sorted)(GANTRY_GLOBAL const K *keys, con
     return !falls;
 }
 
-/* Sorts by digits from the lowest on; differ: the bits in which keys differ. Returns whether the result lies in other.
- * The first digit is what the others, which are wide, leave. Were they narrow, keys in even steps would make streams to
- * few places that lie some 2^k apart, which caches take badly. */
+/* The bits of a digit at most: counters and the places they stand for are to fit in the nearest cache beside the keys, and
+ * to be fewer than these. */
+GANTRY_ITEM int GANTRY_ITEM_FN(radix_width)(const GANTRY_LONG count)
+{
+    int width = GANTRY_RADIX_LEAST_WIDTH;
+
+    if (count >= GANTRY_RADIX_MANY) {
+        return GANTRY_RADIX_FAR_WIDTH;
+    }
+    while (width < GANTRY_RADIX_MOST_WIDTH && (count >> (width + 1)) != 0) {
+        width++;
+    }
+    return width;
+}
+
+/* Sorts by digits of like width from the lowest on; differ: the bits in which keys differ. Returns whether the result lies
+ * in other. */
 GANTRY_ITEM int GANTRY_ITEM_FN(radix_passes)(const GANTRY_ITEM_FN(radix_pairs) pairs,
                                              const GANTRY_ITEM_FN(radix_pairs) other, const GANTRY_LONG count,
                                              const K least, const K most, const K differ)
 {
-    const int width = count < GANTRY_RADIX_MANY ? 8 : 11;
-    int is_other = 0, shift = 0, end = 0, bits;
+    const int width = GANTRY_ITEM_FN(radix_width)(count);
+    int is_other = 0, shift = 0, end = 0, passes;
 
     while (((differ >> shift) & 1) == 0) {
         shift++;
@@ -133,13 +148,12 @@ GANTRY_ITEM int GANTRY_ITEM_FN(radix_passes)(const GANTRY_ITEM_FN(radix_pairs) p
     while (end < 8 * (int)sizeof(K) && ((most - least) >> end) != 0) {
         end++;
     }
-    bits = (end - shift - 1) % width + 1;
-    if (bits < GANTRY_RADIX_NARROW && end - shift > width) {
-        bits = GANTRY_RADIX_NARROW;
-    }
-    for (; shift < end; shift += bits, bits = end - shift < width ? end - shift : width) {
+    for (passes = (end - shift + width - 1) / width; passes > 0; passes--) {
+        const int bits = (end - shift + passes - 1) / passes;
+
         is_other ^= GANTRY_ITEM_FN(radix_pass)(is_other ? other : pairs, is_other ? pairs : other, count, least, shift,
                                                (1u << bits) - 1);
+        shift += bits;
     }
     return is_other;
 }
