@@ -13,7 +13,7 @@
 
 #define LARGEST_PACKED_BYTES (64 << 20)   /* of all work-items' blocks of b together */
 #define DIRECT_STRIDE_BYTES 1024          /* rows of b further apart and used more than twice are packed */
-#define PLAIN_COLUMNS 512                 /* rows of a that meet more columns of b are packed */
+#define PLAIN_COLUMNS 192                 /* rows of a that meet more columns of b are packed */
 #define LEAST_PRODUCTS_PER_ITEM (1 << 21) /* fewer multiplications do not pay for waking another core */
 #define PACK_WEIGHT 20                    /* packing one element costs as much as so many multiplications */
 #define LINE_BYTES 128
@@ -163,10 +163,10 @@ static int rows_collide(int64_t row_bytes, int64_t rows) {
     return 0;
 }
 
-static int can_be_plain(const plan_t *plan, int64_t columns) {
+static int can_be_plain(const plan_t *plan) {
     const problem_t *q = &plan->problem;
 
-    return q->a_col == 1 && columns <= PLAIN_COLUMNS && !rows_collide(q->a_row * plan->item_bytes, plan->tile.mr);
+    return q->a_col == 1 && q->n <= PLAIN_COLUMNS && !rows_collide(q->a_row * plan->item_bytes, plan->tile.mr);
 }
 
 /* What the busiest work-item has to do, in multiplications per step of k. */
@@ -174,7 +174,7 @@ static int64_t cut_cost(const plan_t *plan, int64_t batches, int64_t tiles_m, in
     const problem_t *q = &plan->problem;
     int64_t rows = tile_extent(q->m, plan->tile.mr, tiles_m);
     int64_t columns = tile_extent(q->n, plan->tile.nr, tiles_n);
-    int64_t packed = (can_be_plain(plan, columns) ? 0 : rows) + (can_be_direct(plan, rows) ? 0 : columns);
+    int64_t packed = (can_be_plain(plan) ? 0 : rows) + (can_be_direct(plan, rows) ? 0 : columns);
 
     return ceil_div(batches * tiles_m * tiles_n, plan->items) * (rows * columns + PACK_WEIGHT * packed);
 }
@@ -215,7 +215,7 @@ static void choose_blocks(plan_t *plan) {
     most_columns = most_columns < plan->tile.nr ? plan->tile.nr : least(most_columns, plan->blocks.columns);
     q->nc = even_block(columns, plan->tile.nr, most_columns);
     q->is_direct = can_be_direct(plan, rows);
-    q->is_plain = can_be_plain(plan, columns);
+    q->is_plain = can_be_plain(plan);
     q->slot = round_up(q->mc * q->kc + q->nc * q->kc, LINE_BYTES / item);
 }
 

@@ -34,6 +34,7 @@ typedef struct {
 
 /* A panel of b is more than the first cache holds: its rows are asked for some steps ahead. */
 #define STEPS_AHEAD 8
+#define LINE (64 / (long)sizeof(T)) /* elements that are asked for at once */
 #define FETCH_B(i, v) FETCH(b + STEPS_AHEAD * b_step + v * GANTRY_LANES, 0);
 
 /* c is set by the first block of the sum and added to by the others. b's rows are b_step apart. */
@@ -58,29 +59,32 @@ static void product_tile(long depth, __global const T *a, __global const T *b, l
         VECTORS(STEP, i)          \
     }
 
+#define FETCH_OUT(i, v) FETCH(out + v * GANTRY_LANES, 1);
+
 static void plain_tile(long depth, __global const T *a, long a_row, __global const T *b, long b_step, __global T *c,
-                       long c_row, long c_col, long rows, long columns, int is_first)
+                       long c_row, long c_col, long rows, long columns, int is_first, __global const T *next,
+                       long next_rows)
 {
     ROWS(ROW_CLEAR)
     ROWS(PLAIN_ROW)
-    for (long p = -depth; p < 0; p++, b += b_step) { /* no register for an end: MR are taken by rows */
-        VECTORS(READ_B, 0)
-        ROWS(PLAIN_STEP)
+    __global T *out = c;
+    for (long p = -depth; p < 0;) {
+        const long stop = min(p + LINE, 0L);
+
+        for (long i = 0; i < next_rows; i++) {
+            FETCH(next + i * a_row + p, 0);
+        }
+        VECTORS(FETCH_OUT, 0)
+        out += c_row;
+        for (; p < stop; p++, b += b_step) {
+            VECTORS(READ_B, 0)
+            ROWS(PLAIN_STEP)
+        }
     }
     TILE_STORE(c, c_row, c_col, rows, columns, is_first)
 }
 
 /* ---- blocks ---- */
-
-/* Asks for the rows after these: hardware is late for so many short ones. */
-static void fetch_rows(__global const T *a, long a_row, long rows, long depth)
-{
-    for (long i = MR; i < min(2L * MR, rows); i++) {
-        for (long p = 0; p < depth; p += 64 / sizeof(T)) {
-            FETCH(a + i * a_row + p, 0);
-        }
-    }
-}
 
 /* The panel of b of the columns from j on, and how far apart its rows are. */
 static __global const T *panel_of_b(const problem_t *q, __global const T *packed_b, __global const T *b, long j,
@@ -107,18 +111,22 @@ static void product_block(const problem_t *q, __global const T *packed_a, __glob
     }
 }
 
-/* The same with a as it lies: few panels of b, so all of them pass by each panel of a, which comes from far away. */
+/* The same with a as it lies: few panels of b, so all of them pass by each panel of a, which comes from far away. Its
+ * rows are asked for one panel ahead, some of them while each panel of b passes: hardware is late for so many short ones,
+ * and all of them at once would make everybody wait. */
 static void plain_block(const problem_t *q, __global const T *a, __global const T *packed_b, __global const T *b,
                         __global T *c, long rows, long columns, long depth, int is_first)
 {
     for (long i = 0; i < rows; i += MR, a += MR * q->a_row, c += MR * q->c_row) {
-        fetch_rows(a, q->a_row, rows - i, depth);
+        const long ahead = min((long)MR, rows - i - MR);
+
         for (long j = 0; j < columns; j += NR) {
             long b_step;
             __global const T *panel = panel_of_b(q, packed_b, b, j, columns, depth, &b_step);
+            const long next = ahead * j / columns, next_end = ahead * min(j + NR, columns) / columns;
 
             plain_tile(depth, a, q->a_row, panel, b_step, c + j * q->c_col, q->c_row, q->c_col, rows - i, columns - j,
-                       is_first);
+                       is_first, a + (MR + next) * q->a_row + depth, next_end - next);
         }
     }
 }
