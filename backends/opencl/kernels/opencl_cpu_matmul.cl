@@ -34,24 +34,31 @@ typedef struct {
 
 /* A panel of b is more than the first cache holds: its rows are asked for some steps ahead. */
 #define STEPS_AHEAD 8
-#define LINE (64 / (long)sizeof(T)) /* elements that are asked for at once */
 #define FETCH_B(i, v) FETCH(b + STEPS_AHEAD * b_step + v * GANTRY_LANES, 0);
 
 /* c is set by the first block of the sum and added to by the others. b's rows are b_step apart. */
 static void product_tile(long depth, __global const T *a, __global const T *b, long b_step, __global T *c, long c_row,
                          long c_col, long rows, long columns, int is_first)
 {
+    __global T *out = c;
+
     ROWS(ROW_CLEAR)
-    ROWS(ROW_FETCH) /* an edge tile's too: a hint may point anywhere, a branch here would double the loop's code */
-    for (long p = 0; p < depth; p++, a += MR, b += b_step) {
-        VECTORS(FETCH_B, 0)
-        VECTORS(READ_B, 0)
-        ROWS(ROW_STEP)
+    for (long p = 0; p < depth;) {
+        const long stop = min(p + LINE_ELEMENTS, depth);
+
+        VECTORS(FETCH_OUT, 0)
+        out += c_row;
+        for (; p < stop; p++, a += MR, b += b_step) {
+            VECTORS(FETCH_B, 0)
+            VECTORS(READ_B, 0)
+            ROWS(ROW_STEP)
+        }
     }
     TILE_STORE(c, c_row, c_col, rows, columns, is_first)
 }
 
-/* The same with rows of a as they lie, a_row apart. Rows that are not there are taken for the last one, and not stored. */
+/* The same with rows of a as they lie, a_row apart. Rows that are not there are taken for the last one, and not stored.
+ * `next` are the ends of rows that are asked for meanwhile. */
 #define PLAIN_ROW(i) __global const T *a##i = a + min((long)i, rows - 1) * a_row + depth;
 #define PLAIN_STEP(i)             \
     {                             \
@@ -59,17 +66,16 @@ static void product_tile(long depth, __global const T *a, __global const T *b, l
         VECTORS(STEP, i)          \
     }
 
-#define FETCH_OUT(i, v) FETCH(out + v * GANTRY_LANES, 1);
-
 static void plain_tile(long depth, __global const T *a, long a_row, __global const T *b, long b_step, __global T *c,
                        long c_row, long c_col, long rows, long columns, int is_first, __global const T *next,
                        long next_rows)
 {
+    __global T *out = c;
+
     ROWS(ROW_CLEAR)
     ROWS(PLAIN_ROW)
-    __global T *out = c;
-    for (long p = -depth; p < 0;) {
-        const long stop = min(p + LINE, 0L);
+    for (long p = -depth; p < 0;) { /* no register for an end: MR are taken by rows */
+        const long stop = min(p + LINE_ELEMENTS, 0L);
 
         for (long i = 0; i < next_rows; i++) {
             FETCH(next + i * a_row + p, 0);

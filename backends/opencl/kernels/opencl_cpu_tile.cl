@@ -23,6 +23,10 @@ typedef V __attribute__((aligned(sizeof(T)))) loose_t;
 #define FETCH(address, is_written)
 #endif
 
+/* The places in c are asked for row by row, one with each line of a: all at once would make everybody wait. */
+#define LINE_ELEMENTS (64 / (long)sizeof(T))
+#define FETCH_OUT(i, v) FETCH(out + v * GANTRY_LANES, 1);
+
 /* ---- packing ---- */
 
 /* Four rows of four elements, turned: to[p * step + i] = from[i * row + p]. */
@@ -108,14 +112,12 @@ static void pack_columns(__global T *to, __global const T *from, long columns, l
 /* ---- MR x NR of c ---- */
 
 #define CLEAR(i, v) V x##i##_##v = (V)0;
-#define FETCH_C(i, v) FETCH(c + i * c_row + v * GANTRY_LANES, 1);
 #define READ_B(i, v) const V b##v = LOAD(v, b);
 #define STEP(i, v) x##i##_##v = fma(s, b##v, x##i##_##v);
 #define ADD_C(i, v) x##i##_##v += LOAD(v, c + i * c_row);
 #define STORE_C(i, v) STORE_WHOLE(x##i##_##v, v, c + i * c_row);
 #define SPILL(i, v) STORE(x##i##_##v, v, tile + i * NR);
 #define ROW_CLEAR(i) VECTORS(CLEAR, i)
-#define ROW_FETCH(i) VECTORS(FETCH_C, i)
 #define ROW_STEP(i)            \
     {                          \
         const V s = (V)(a[i]); \
