@@ -52,20 +52,83 @@ GANTRY_ITEM GANTRY_ITEM_FN(network_group)
     return out;
 }
 
+/* Blocks of four places of four rows are turned whole: of loops compilers make loads and stores of single elements. C
+ * knows how for elements of four bytes. */
+#if defined(__OPENCL_VERSION__)
+#define GANTRY_NETWORK_CAN_TURN 1
+typedef int4 gantry_quad_3;
+typedef long4 gantry_quad_9;
+typedef uchar4 gantry_quad_10;
+typedef ushort4 gantry_quad_17;
+#define Q GANTRY_PASTE(gantry_quad_, GANTRY_T_ID)
+GANTRY_LOOSE_TYPE(Q, T, gantry_loose_quad_t);
+#define GANTRY_NETWORK_COLUMN(i) (Q)(quad0.s##i, quad1.s##i, quad2.s##i, quad3.s##i)
+#define GANTRY_NETWORK_PAIRS
+#elif defined(__GNUC__) && GANTRY_T_ID == 3
+#define GANTRY_NETWORK_CAN_TURN 1
+typedef T gantry_quad_3 __attribute__((vector_size(16)));
+typedef gantry_quad_3 gantry_loose_quad_t __attribute__((aligned(4)));
+#define Q gantry_quad_3
+#if defined(__clang__)
+#define GANTRY_NETWORK_MIX(x, y, a, b, c, d) __builtin_shufflevector(x, y, a, b, c, d)
+#else
+#define GANTRY_NETWORK_MIX(x, y, a, b, c, d) __builtin_shuffle(x, y, (Q){a, b, c, d})
+#endif
+#define GANTRY_NETWORK_PAIRS                                                                                           \
+    const Q low0 = GANTRY_NETWORK_MIX(quad0, quad1, 0, 4, 1, 5), low1 = GANTRY_NETWORK_MIX(quad2, quad3, 0, 4, 1, 5);  \
+    const Q high0 = GANTRY_NETWORK_MIX(quad0, quad1, 2, 6, 3, 7), high1 = GANTRY_NETWORK_MIX(quad2, quad3, 2, 6, 3, 7);
+#define GANTRY_NETWORK_COLUMN(i) GANTRY_NETWORK_COLUMN_##i
+#define GANTRY_NETWORK_COLUMN_0 GANTRY_NETWORK_MIX(low0, low1, 0, 1, 4, 5)
+#define GANTRY_NETWORK_COLUMN_1 GANTRY_NETWORK_MIX(low0, low1, 2, 3, 6, 7)
+#define GANTRY_NETWORK_COLUMN_2 GANTRY_NETWORK_MIX(high0, high1, 0, 1, 4, 5)
+#define GANTRY_NETWORK_COLUMN_3 GANTRY_NETWORK_MIX(high0, high1, 2, 3, 6, 7)
+#else
+#define GANTRY_NETWORK_CAN_TURN 0
+#endif
+
+#if GANTRY_NETWORK_CAN_TURN
+#define GANTRY_NETWORK_TAKE(space, from) *(space const gantry_loose_quad_t *)(from)
+#define GANTRY_NETWORK_PUT(space, to, i) *(space gantry_loose_quad_t *)(to) = GANTRY_NETWORK_COLUMN(i)
+#define GANTRY_NETWORK_TURN(to_space, to0, to1, to2, to3, from_space, from0, from1, from2, from3)                      \
+    {                                                                                                                  \
+        const Q quad0 = GANTRY_NETWORK_TAKE(from_space, from0), quad1 = GANTRY_NETWORK_TAKE(from_space, from1);        \
+        const Q quad2 = GANTRY_NETWORK_TAKE(from_space, from2), quad3 = GANTRY_NETWORK_TAKE(from_space, from3);        \
+        GANTRY_NETWORK_PAIRS                                                                                           \
+                                                                                                                       \
+        GANTRY_NETWORK_PUT(to_space, to0, 0);                                                                          \
+        GANTRY_NETWORK_PUT(to_space, to1, 1);                                                                          \
+        GANTRY_NETWORK_PUT(to_space, to2, 2);                                                                          \
+        GANTRY_NETWORK_PUT(to_space, to3, 3);                                                                          \
+    }
+#else
+#define GANTRY_NETWORK_TURN(to_space, to0, to1, to2, to3, from_space, from0, from1, from2, from3)
+#endif
+#define GANTRY_NETWORK_WHOLE(count, inner) (GANTRY_NETWORK_CAN_TURN && (inner) == 1 ? (count) / 4 * 4 : 0)
+#define GANTRY_NETWORK_ROW(lanes, place) ((lanes) + (place) * GANTRY_NETWORK_ROWS)
+
 /* Places [begin, begin + count) of the group's rows, turned: elements as they are. By four rows, which makes one store
  * of four. */
 GANTRY_ITEM void GANTRY_ITEM_FN(network_turn)(GANTRY_GLOBAL const T *x, const GANTRY_ITEM_FN(network_group) *group,
                                               const GANTRY_LONG inner, const GANTRY_LONG begin, const int count,
                                               T *turned)
 {
+    const int whole = GANTRY_NETWORK_WHOLE(count, inner);
+
     for (int r = 0; r < GANTRY_NETWORK_ROWS; r += 4) {
         GANTRY_GLOBAL const T *f0 = x + group->starts[r] + begin * inner;
         GANTRY_GLOBAL const T *f1 = x + group->starts[r + 1] + begin * inner;
         GANTRY_GLOBAL const T *f2 = x + group->starts[r + 2] + begin * inner;
         GANTRY_GLOBAL const T *f3 = x + group->starts[r + 3] + begin * inner;
-        T *to = turned + r;
+        T *lanes = turned + r;
 
-        for (int e = 0; e < count; e++, to += GANTRY_NETWORK_ROWS) {
+        for (int e = 0; e < whole; e += 4) {
+            GANTRY_NETWORK_TURN(, GANTRY_NETWORK_ROW(lanes, e), GANTRY_NETWORK_ROW(lanes, e + 1),
+                                GANTRY_NETWORK_ROW(lanes, e + 2), GANTRY_NETWORK_ROW(lanes, e + 3), GANTRY_GLOBAL,
+                                f0 + e, f1 + e, f2 + e, f3 + e)
+        }
+        for (int e = whole; e < count; e++) {
+            T *to = GANTRY_NETWORK_ROW(lanes, e);
+
             to[0] = f0[e * inner];
             to[1] = f1[e * inner];
             to[2] = f2[e * inner];
@@ -78,14 +141,23 @@ GANTRY_ITEM void GANTRY_ITEM_FN(network_turn_back)(const T *turned, const GANTRY
                                                    const GANTRY_LONG inner, const GANTRY_LONG begin, const int count,
                                                    GANTRY_GLOBAL T *out)
 {
+    const int whole = GANTRY_NETWORK_WHOLE(count, inner);
+
     for (int r = 0; r < GANTRY_NETWORK_ROWS; r += 4) {
         GANTRY_GLOBAL T *t0 = out + group->starts[r] + begin * inner;
         GANTRY_GLOBAL T *t1 = out + group->starts[r + 1] + begin * inner;
         GANTRY_GLOBAL T *t2 = out + group->starts[r + 2] + begin * inner;
         GANTRY_GLOBAL T *t3 = out + group->starts[r + 3] + begin * inner;
-        const T *from = turned + r;
+        const T *lanes = turned + r;
 
-        for (int e = 0; e < count; e++, from += GANTRY_NETWORK_ROWS) {
+        for (int e = 0; e < whole; e += 4) {
+            GANTRY_NETWORK_TURN(GANTRY_GLOBAL, t0 + e, t1 + e, t2 + e, t3 + e, , GANTRY_NETWORK_ROW(lanes, e),
+                                GANTRY_NETWORK_ROW(lanes, e + 1), GANTRY_NETWORK_ROW(lanes, e + 2),
+                                GANTRY_NETWORK_ROW(lanes, e + 3))
+        }
+        for (int e = whole; e < count; e++) {
+            const T *from = GANTRY_NETWORK_ROW(lanes, e);
+
             t0[e * inner] = from[0];
             t1[e * inner] = from[1];
             t2[e * inner] = from[2];
@@ -170,6 +242,16 @@ GANTRY_ITEM void GANTRY_ITEM_FN(network_pairs)(GANTRY_GLOBAL const T *x, GANTRY_
 GANTRY_ITEMS_1_1(network_pairs, T, uchar, gantry_network_t)
 #endif
 
+#undef GANTRY_NETWORK_ROW
+#undef GANTRY_NETWORK_WHOLE
+#undef GANTRY_NETWORK_TURN
+#undef GANTRY_NETWORK_PUT
+#undef GANTRY_NETWORK_TAKE
+#undef GANTRY_NETWORK_COLUMN
+#undef GANTRY_NETWORK_PAIRS
+#undef GANTRY_NETWORK_MIX
+#undef GANTRY_NETWORK_CAN_TURN
+#undef Q
 #undef GANTRY_NETWORK_OF_T
 #undef K
 
