@@ -18,7 +18,7 @@ static const type_t types[] = {
     {GANTRY_FLOAT64, true, true, UINT64_C(0x7ff0000000000000)},
 };
 
-enum { TYPES = sizeof types / sizeof types[0], FLOAT32 = 8 };
+enum { TYPES = sizeof types / sizeof types[0], FLOAT32 = 8, INT64 = 9 };
 
 /* Rows that lie inner elements apart: [outer, length, inner]. */
 typedef struct shape_t {
@@ -238,6 +238,19 @@ static void orders_with_two_threads_are_stable(void **state) {
     runtime_fixture_close(&f);
 }
 
+/* As many buckets as there are at most; the length is one at which bins behind the last key would begin one more. */
+static void orders_of_a_very_long_row_are_stable(void **state) {
+    (void)state;
+    static const shape_t very_long = {1, 1 << 20, 1};
+    runtime_fixture_t f;
+    gantry_scope_t *scope = open_with(&f, 2, NULL);
+    check_rows(scope, &types[FLOAT32], very_long, SMALL_NUMBERS);
+    check_rows(scope, &types[FLOAT32], very_long, RANDOM_BITS);
+    check_rows(scope, &types[INT64], very_long, ONE_FAR);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
 static void orders_with_one_thread_are_the_same(void **state) {
     (void)state;
     runtime_fixture_t f;
@@ -363,6 +376,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_fixture_set_up, runtime_fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(orders_with_two_threads_are_stable),
+        TEST(orders_of_a_very_long_row_are_stable),
         TEST(orders_with_one_thread_are_the_same),
         TEST(orders_with_five_threads_are_the_same),
         TEST(top_of_the_largest_is_the_first_of_them),

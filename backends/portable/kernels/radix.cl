@@ -279,15 +279,16 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_count)(GANTRY_GLOBAL uchar *scratch, GANTR
 GANTRY_ITEMS_0_1(radix_count, uchar, gantry_radix_t)
 
 /* The buckets of a row's bins, and where in them the part's keys begin. A bin belongs to the bucket in whose even share of
- * the row it begins, so a bucket has no more keys than such a share and one bin. starts: NULL, or where buckets begin. */
+ * the row it begins, so a bucket has no more keys than such a share and one bin. starts: NULL, or where buckets begin. The
+ * bins behind the last key, which are empty, may make one bucket more. */
 GANTRY_ITEM void GANTRY_ITEM_FN(radix_plan)(GANTRY_GLOBAL const uint *counts, GANTRY_PARAMETERS(gantry_radix_t) p,
                                             const GANTRY_LONG part, GANTRY_GLOBAL ushort *table, uint *at,
                                             GANTRY_GLOBAL uint *starts)
 {
     const ulong scale = ((ulong)p->buckets << 32) / (ulong)p->length;
-    uint total[GANTRY_RADIX_BUCKETS], before = 0;
+    uint total[GANTRY_RADIX_BUCKETS + 1], before = 0;
 
-    for (GANTRY_LONG d = 0; d < p->buckets; d++) {
+    for (GANTRY_LONG d = 0; d <= p->buckets; d++) {
         at[d] = total[d] = 0;
     }
     for (GANTRY_LONG b = 0; b < p->bins; b++) {
@@ -314,7 +315,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_plan)(GANTRY_GLOBAL const uint *counts, GA
         before += total[d];
     }
     if (starts != 0) {
-        starts[p->buckets] = before;
+        starts[p->buckets] = before; /* the end of the last */
     }
 }
 
@@ -328,7 +329,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(radix_spread)(GANTRY_GLOBAL uchar *scratch, GANT
     GANTRY_GLOBAL uint *starts = (GANTRY_GLOBAL uint *)(scratch + p->starts) + row * (p->buckets + 1);
     GANTRY_GLOBAL ushort *table = (GANTRY_GLOBAL ushort *)(scratch + p->tables) + i * p->bins;
     const GANTRY_ITEM_FN(radix_bins) bins = GANTRY_ITEM_FN(radix_bins_of)(scratch, p, row);
-    uint at[GANTRY_RADIX_BUCKETS];
+    uint at[GANTRY_RADIX_BUCKETS + 1];
 
     GANTRY_ITEM_FN(radix_plan)(counts, p, part, table, at, part == 0 ? starts : 0);
     for (GANTRY_LONG e = begin; e < end; e++) {
