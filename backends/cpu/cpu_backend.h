@@ -39,7 +39,7 @@ struct gantry_backend_device_t {
     int simd_level;
 };
 
-/* 0 base, 1 AVX2 with FMA, 2 AVX-512 (F, BW, DQ, VL). */
+/* 0 base, 1 AVX2 with FMA and BMI2, 2 AVX-512 (F, BW, DQ, VL). */
 static inline int gantry__cpu_simd_level(const gantry_backend_device_t *device)
 {
     return device->simd_level;

@@ -10,10 +10,8 @@
  *     radix_spread   a part's keys to their buckets, behind those of the parts before it
  *     radix_finish   an item sorts its share of the buckets, from the lowest digit on
  *
- * A bucket is one bin or some that follow each other, so that buckets have about as many keys each however keys are
- * spread (the bits of floating-point numbers are not, where the numbers are).
- *
- * It most often fits in the nearest cache.
+ * A bucket is one bin or some that follow each other, so that buckets have about as many keys each, however keys are
+ * spread: those of evenly spread floating-point numbers are not. It most often fits in the nearest cache.
  *
  * Where only sorted elements are wanted there are no positions: a key says which element it was, but for the sign of a
  * zero and the bits of a NaN. Where these occur, radix_restore writes zeros and NaNs as they follow each other in the
