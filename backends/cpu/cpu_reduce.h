@@ -26,6 +26,10 @@ typedef struct gantry__cpu_reduce_plan_t {
 
 /* Bytes of sums in a row of the output up to which one unit takes all its columns, lanes side by side. */
 #define GANTRY_CPU_REDUCE_NARROW_BYTES 512
+/* Bytes of the input above which sums of neighbours ask memory ahead of their use, and how many bytes ahead: a smaller one
+ * may lie in a core's second-level cache, where asking costs more than it saves. (Sums of columns lose by it everywhere.) */
+#define GANTRY_CPU_REDUCE_FAR_BYTES (INT64_C(1) << 20)
+#define GANTRY_CPU_REDUCE_AHEAD 4096
 /* Bytes of one row of the wide form's stack of partial sums. */
 #define GANTRY_CPU_REDUCE_ROW_BYTES 4096
 
@@ -37,8 +41,9 @@ typedef struct gantry__cpu_reduce_loops_t {
     void (*fill)(void *acc, int64_t count); /* with the identity */
     /* `rounds` pieces of x, `stride` elements apart, element by element onto acc. */
     void (*add)(void *acc, const void *x, int64_t rounds, int64_t stride, int64_t count);
-    /* A whole sequence of one column, of at most a chunk, into target[0]. */
-    void (*line)(void *target, const void *x, int64_t count);
+    /* A whole sequence of one column, of at most a chunk, into target[0]. Memory is asked for what lies `ahead` elements
+     * behind those at hand, unless that is 0. */
+    void (*line)(void *target, const void *x, int64_t count, int64_t ahead);
     void (*enter)(void *acc, const void *x, int64_t count); /* as the first of their lanes */
     /* Two to four rows of `width` elements into target, in the order of the fold: (0 + 2) + (1 + 3). */
     void (*few)(void *target, const void *const *rows, int64_t count, int64_t width);

@@ -20,14 +20,14 @@
 
 static void BODY_NAME(add)(void *restrict acc, const void *restrict x, int64_t rounds, int64_t stride, int64_t count)
 {
-    BODY_NAME(steps)(acc, x, rounds, stride, count);
+    BODY_NAME(steps)(acc, x, rounds, stride, count, 0);
 }
 
-static void BODY_NAME(line)(void *target, const void *x, int64_t count)
+static void BODY_NAME(line)(void *target, const void *x, int64_t count, int64_t ahead)
 {
     _Alignas(64) BODY_ACC acc[GANTRY_REDUCE_LANES];
     BODY_NAME(fill)(acc, GANTRY_REDUCE_LANES);
-    BODY_NAME(add_sequence)(acc, x, count);
+    BODY_NAME(add_sequence)(acc, x, count, ahead);
     *(BODY_ACC *)target = BODY_JOIN(fold_all)(acc);
 }
 

@@ -34,14 +34,28 @@ static inline __attribute__((always_inline)) void TREE_NAME(step)(TREE_ACC *rest
     }
 }
 
-/* The same for `rounds` pieces of x that lie `stride` elements apart, four at a time so that acc rests in registers
- * meanwhile. */
+/* Asks memory for `count` elements that lie `ahead` elements behind x, where there may be none. */
+static inline __attribute__((always_inline)) void TREE_NAME(want)(const TREE_IN *x, int64_t count, int64_t ahead)
+{
+    const uintptr_t first = (uintptr_t)x + (uintptr_t)ahead * sizeof(TREE_IN);
+    for (uintptr_t at = 0; at < (uintptr_t)count * sizeof(TREE_IN); at += 64) {
+        __builtin_prefetch((const void *)(first + at));
+    }
+}
+
+/* step for `rounds` pieces of x that lie `stride` elements apart, four at a time so that acc rests in registers meanwhile.
+ * Memory is asked for what lies `ahead` elements behind those at hand, unless that is 0: a core by itself asks neither
+ * early nor much enough, and a sum has nothing else to do while it waits. */
 static inline __attribute__((always_inline)) void TREE_NAME(steps)(TREE_ACC *restrict acc, const TREE_IN *restrict x,
-                                                                   int64_t rounds, int64_t stride, int64_t count)
+                                                                   int64_t rounds, int64_t stride, int64_t count,
+                                                                   int64_t ahead)
 {
     int64_t round = 0;
     for (; round + 4 <= rounds; round += 4) {
         const TREE_IN *restrict p = x + round * stride;
+        for (int piece = 0; ahead != 0 && piece < 4; piece++) {
+            TREE_NAME(want)(p + piece * stride, count, ahead);
+        }
         for (int64_t i = 0; i < count; i++) {
             TREE_ACC a = TREE_LOAD(p[i]), b = TREE_LOAD(p[i + stride]), c = TREE_LOAD(p[i + 2 * stride]),
                      d = TREE_LOAD(p[i + 3 * stride]);
@@ -84,13 +98,14 @@ static inline __attribute__((always_inline)) TREE_ACC TREE_NAME(fold_lanes)(TREE
 }
 
 /* Adds elements that lie side by side, the first of which belongs to lane 0. The last ones are padded to 64 with the
- * identity. */
+ * identity. `ahead` as in steps. */
 static inline __attribute__((always_inline)) void TREE_NAME(add_sequence)(TREE_ACC *restrict acc,
-                                                                          const TREE_IN *restrict x, int64_t count)
+                                                                          const TREE_IN *restrict x, int64_t count,
+                                                                          int64_t ahead)
 {
     int64_t rounds = count / GANTRY_REDUCE_LANES;
     int64_t rest = count - rounds * GANTRY_REDUCE_LANES;
-    TREE_NAME(steps)(acc, x, rounds, GANTRY_REDUCE_LANES, GANTRY_REDUCE_LANES);
+    TREE_NAME(steps)(acc, x, rounds, GANTRY_REDUCE_LANES, GANTRY_REDUCE_LANES, ahead);
     if (rest > 0) {
         TREE_ACC padded[GANTRY_REDUCE_LANES];
         TREE_NAME(fill)(padded, GANTRY_REDUCE_LANES);
@@ -108,7 +123,7 @@ static inline TREE_ACC TREE_NAME(chunk)(const TREE_IN *x, int64_t count)
 {
     _Alignas(64) TREE_ACC acc[GANTRY_REDUCE_LANES];
     TREE_NAME(fill)(acc, GANTRY_REDUCE_LANES);
-    TREE_NAME(add_sequence)(acc, x, count);
+    TREE_NAME(add_sequence)(acc, x, count, 0);
     return TREE_NAME(fold_lanes)(acc);
 }
 

@@ -18,6 +18,7 @@
 typedef struct {
     const gantry__cpu_reduce_loops_t *loops;
     const gantry__cpu_reduce_plan_t *plan;
+    int64_t ahead; /* as loops->line has it */
 } work_t;
 
 static const char *input_at(const work_t *work, int64_t element)
@@ -110,7 +111,8 @@ static void run_lines(const work_t *work, int64_t begin, int64_t end)
             const int64_t sequence = plan->chunks == 1 ? unit + i : (unit + i) / plan->chunks;
             const int64_t row = (unit + i - sequence * plan->chunks) * GANTRY_REDUCE_CHUNK;
             const int64_t base = gantry__reduce_offset(&plan->shape.kept, sequence);
-            work->loops->line(results + i * work->loops->acc_bytes, input_at(work, base + row), rows_of_chunk(plan, row));
+            work->loops->line(results + i * work->loops->acc_bytes, input_at(work, base + row), rows_of_chunk(plan, row),
+                              work->ahead);
         }
         work->loops->put(plan, results, count, unit);
         unit += count;
@@ -283,8 +285,9 @@ static void run_wide(const work_t *work, int64_t begin, int64_t end)
 void gantry__cpu_reduce_units(const gantry__cpu_reduce_loops_t *loops, const gantry__cpu_reduce_plan_t *plan, int64_t begin,
                               int64_t end)
 {
-    const work_t work = {loops, plan};
     const gantry__reduce_shape_t *shape = &plan->shape;
+    const int64_t bytes = shape->outer * shape->length * shape->columns * loops->in_bytes;
+    const work_t work = {loops, plan, bytes > GANTRY_CPU_REDUCE_FAR_BYTES ? GANTRY_CPU_REDUCE_AHEAD / loops->in_bytes : 0};
     if (shape->columns * loops->acc_bytes > GANTRY_CPU_REDUCE_NARROW_BYTES) {
         run_wide(&work, begin, end);
     } else if (shape->columns > 1 || shape->reduced.rank > 1) {

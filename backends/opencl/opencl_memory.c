@@ -2,9 +2,50 @@
  *
  * Drivers commit a buffer when it is first touched, so a success here promises nothing yet: the core touches each
  * region (GANTRY_DEVICE_LAZY_COMMIT). */
+#define _GNU_SOURCE
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "opencl/opencl_backend.h"
 
 #define DEVICE_GLOBAL_FREE_MEMORY_AMD 0x4039 /* cl_amd_device_attribute_query: KiB free, KiB of the largest block */
+
+/* ---- huge pages ----
+ *
+ * A CPU-type device keeps its buffers in memory of this process. Before a large region is touched the system is asked to back it with huge
+ * pages, which saves most of its faults and TLB misses. All of this is a wish: what fails costs speed only. */
+
+#define HUGE_PAGES_FROM (UINT64_C(4) << 20) /* a region this large holds a huge page wherever it starts */
+
+static void wish_huge_pages(char *ptr, uint64_t size_bytes) {
+#ifdef MADV_HUGEPAGE
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t before = (page - (uint64_t)(uintptr_t)ptr % page) % page;
+
+    madvise(ptr + before, (size_t)((size_bytes - before) / page * page), MADV_HUGEPAGE);
+#else
+    (void)ptr;
+    (void)size_bytes;
+#endif
+}
+
+static void wish_huge_buffer(gantry_backend_device_t *device, cl_mem buffer, uint64_t size_bytes) {
+    const gantry__opencl_symbols_t *cl = device->cl;
+    cl_int native = CL_SUCCESS;
+    cl_command_queue queue = cl->clCreateCommandQueue(device->context, device->record->device, 0, &native);
+    void *ptr;
+
+    if (native != CL_SUCCESS) {
+        return;
+    }
+    ptr = cl->clEnqueueMapBuffer(queue, buffer, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, 0, (size_t)size_bytes, 0, NULL,
+                                 NULL, &native);
+    if (native == CL_SUCCESS) {
+        wish_huge_pages(ptr, size_bytes);
+        cl->clEnqueueUnmapMemObject(queue, buffer, ptr, 0, NULL, NULL);
+    }
+    cl->clReleaseCommandQueue(queue); /* what it holds is done first */
+}
 
 static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes, gantry_region_t *out_region) {
     const gantry_device_info_t *info = &device->record->info;
@@ -22,6 +63,9 @@ static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes
     if (native != CL_SUCCESS) {
         return gantry__opencl_check(device->host, native, "taking %llu bytes on \"%.200s\"",
                                     (unsigned long long)size_bytes, info->hardware_name);
+    }
+    if (info->type == GANTRY_DEVICE_TYPE_CPU && size_bytes >= HUGE_PAGES_FROM) {
+        wish_huge_buffer(device, buffer, size_bytes);
     }
     *out_region = gantry__opencl_region(buffer);
     return GANTRY_K_OK;

@@ -18,6 +18,9 @@
  *   GANTRY_MUL_HIGH_U32(a, b)  the upper half of the 64-bit product of two GANTRY_U32
  *   GANTRY_ANY(condition)      may leave out what only lanes with the condition need: 0 only if no lane has it. In C
  *                              always 1, so that there is no branch in a loop which is to become vector code
+ *   GANTRY_WANT(address)       asks a processor for the memory at an address (a ulong), which will be read soon; any
+ *                              address will do, it is no access. Nothing where a compiler cannot say it (SPIR) or a
+ *   GANTRY_WANT_TO_WRITE(...)  card runs it. The other is for what will be written
  *
  * Lanes. Functions written in terms of these types become functions of vectors when an OpenCL program is built with
  * -DGANTRY_MATH_LANES=2, 4, 8 or 16, with the same bits in each lane. This is for CPU devices whose compiler takes
@@ -175,6 +178,17 @@ GANTRY_FN double gantry__double_of_bits(ulong bits)
     return x;
 }
 
+#endif
+
+#define GANTRY_WANT(address)
+#define GANTRY_WANT_TO_WRITE(address)
+#if (defined(__x86_64__) || defined(__aarch64__)) && !defined(__CUDACC__) && defined(__has_builtin)
+#if __has_builtin(__builtin_prefetch)
+#undef GANTRY_WANT
+#undef GANTRY_WANT_TO_WRITE
+#define GANTRY_WANT(address) __builtin_prefetch((const void *)(address))
+#define GANTRY_WANT_TO_WRITE(address) __builtin_prefetch((const void *)(address), 1)
+#endif
 #endif
 
 /* position / size, of places in tensors and sizes: neither is negative. Of 64 bits a division takes a GPU some hundred

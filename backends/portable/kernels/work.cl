@@ -29,19 +29,6 @@ typedef struct gantry_work_t {
 #endif
 #endif
 
-/* Asks a processor for the memory at an address (a ulong), which will be read soon, or written. Any address will do: it is
- * no access. Compilers for no processor of their own (SPIR) may not know how. */
-#define GANTRY_WANT(address)
-#define GANTRY_WANT_TO_WRITE(address)
-#if (defined(__x86_64__) || defined(__aarch64__)) && !defined(__CUDACC__) && defined(__has_builtin)
-#if __has_builtin(__builtin_prefetch)
-#undef GANTRY_WANT
-#undef GANTRY_WANT_TO_WRITE
-#define GANTRY_WANT(address) __builtin_prefetch((const void *)(address))
-#define GANTRY_WANT_TO_WRITE(address) __builtin_prefetch((const void *)(address), 1)
-#endif
-#endif
-
 /* outs[i] = value(i) for the work-item's elements. `value` is an expression of i, `want` statements that ask for what
  * element i needs. Streaming goes through some lines on the stack: writing whole lines past the caches saves reading
  * what will be overwritten, and while they are written what comes next is asked for. Names end in _, lest they hide one of
