@@ -26,8 +26,8 @@ function(gantry_simd_flags out variant stem)
       set(base -O2)
     endif()
   endif()
-  # Sanitizers look at what is done, not how fast. No call leaves these loops, so nothing unwinds through them.
-  if(GANTRY_SANITIZE)
+  # Sanitizers and debuggers look at what is done, not how fast. No call leaves these loops, so nothing unwinds through them.
+  if(GANTRY_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
     set(vectors -O1)
     set(base -O1)
   else()
