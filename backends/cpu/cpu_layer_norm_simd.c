@@ -36,9 +36,19 @@
 #define TREE_IDENTITY 0
 #include "cpu/cpu_reduce_tree.h"
 
+#define CENTER_BLOCK 64 /* elements */
 #define LAYER_NORM(suffix, type)                                                                                       \
+    /* Asks meanwhile for the next row. */                                                                             \
     static void center_##suffix(const type *x, type *y, int64_t length, type mean) {                                   \
-        for (int64_t i = 0; i < length; i++) {                                                                         \
+        int64_t i = 0;                                                                                                 \
+        for (; i + CENTER_BLOCK <= length; i += CENTER_BLOCK) {                                                        \
+            gantry__cpu_want((uintptr_t)(x + i) + (uintptr_t)length * sizeof *x, CENTER_BLOCK * sizeof *x);            \
+            gantry__cpu_want_to_write((uintptr_t)(y + i) + (uintptr_t)length * sizeof *y, CENTER_BLOCK * sizeof *y);   \
+            for (int64_t k = i; k < i + CENTER_BLOCK; k++) {                                                           \
+                y[k] = x[k] - mean;                                                                                    \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (; i < length; i++) {                                                                                      \
             y[i] = x[i] - mean;                                                                                        \
         }                                                                                                              \
     }                                                                                                                  \

@@ -6,6 +6,7 @@
 #define GANTRY_CPU_REDUCE_H
 
 #include "cpu/cpu_kernels.h"
+#include "cpu/cpu_want.h"
 #include "portable/reduce_shape.h"
 
 /* One level of the tree: each sequence of at most 4096 elements of `in` becomes one element of `out`, which is

@@ -34,18 +34,9 @@ static inline __attribute__((always_inline)) void TREE_NAME(step)(TREE_ACC *rest
     }
 }
 
-/* Asks memory for `count` elements that lie `ahead` elements behind x, where there may be none. */
-static inline __attribute__((always_inline)) void TREE_NAME(want)(const TREE_IN *x, int64_t count, int64_t ahead)
-{
-    const uintptr_t first = (uintptr_t)x + (uintptr_t)ahead * sizeof(TREE_IN);
-    for (uintptr_t at = 0; at < (uintptr_t)count * sizeof(TREE_IN); at += 64) {
-        __builtin_prefetch((const void *)(first + at));
-    }
-}
-
 /* step for `rounds` pieces of x that lie `stride` elements apart, four at a time so that acc rests in registers meanwhile.
- * Memory is asked for what lies `ahead` elements behind those at hand, unless that is 0: a core by itself asks neither
- * early nor much enough, and a sum has nothing else to do while it waits. */
+ * Memory is asked for what lies `ahead` elements behind those at hand, unless that is 0: a sum has nothing else to do while
+ * it waits. */
 static inline __attribute__((always_inline)) void TREE_NAME(steps)(TREE_ACC *restrict acc, const TREE_IN *restrict x,
                                                                    int64_t rounds, int64_t stride, int64_t count,
                                                                    int64_t ahead)
@@ -54,7 +45,7 @@ static inline __attribute__((always_inline)) void TREE_NAME(steps)(TREE_ACC *res
     for (; round + 4 <= rounds; round += 4) {
         const TREE_IN *restrict p = x + round * stride;
         for (int piece = 0; ahead != 0 && piece < 4; piece++) {
-            TREE_NAME(want)(p + piece * stride, count, ahead);
+            gantry__cpu_want((uintptr_t)p + (uintptr_t)(piece * stride + ahead) * sizeof *p, (uint64_t)count * sizeof *p);
         }
         for (int64_t i = 0; i < count; i++) {
             TREE_ACC a = TREE_LOAD(p[i]), b = TREE_LOAD(p[i + stride]), c = TREE_LOAD(p[i + 2 * stride]),

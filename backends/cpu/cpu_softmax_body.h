@@ -17,12 +17,24 @@ static SOFT_T SOFT_NAME(largest)(const SOFT_IN *x, int64_t count)
     return best + 0;
 }
 
+#define SOFT_BLOCK 64 /* elements between two wishes for the next row */
+
 /* The tree's sum of exp(x - largest) over at most 4096 elements; the terms go to y unless it is NULL. */
 static __attribute__((noinline)) SOFT_T SOFT_NAME(leaf)(const SOFT_IN *x, SOFT_T *y, int64_t count, SOFT_T largest)
 {
     _Alignas(64) SOFT_T terms[GANTRY_REDUCE_CHUNK];
     SOFT_T *restrict target = y != NULL ? y : terms;
-    for (int64_t i = 0; i < count; i++) {
+    int64_t i = 0;
+    for (; i + SOFT_BLOCK <= count; i += SOFT_BLOCK) {
+        gantry__cpu_want((uintptr_t)(x + i) + (uintptr_t)count * sizeof *x, SOFT_BLOCK * sizeof *x);
+        if (y != NULL) {
+            gantry__cpu_want_to_write((uintptr_t)(y + i) + (uintptr_t)count * sizeof *y, SOFT_BLOCK * sizeof *y);
+        }
+        for (int64_t k = i; k < i + SOFT_BLOCK; k++) {
+            target[k] = SOFT_EXP(SOFT_LOAD(x[k]) - largest);
+        }
+    }
+    for (; i < count; i++) {
         target[i] = SOFT_EXP(SOFT_LOAD(x[i]) - largest);
     }
     return SOFT_SUM(target, count);
@@ -179,6 +191,7 @@ static void SOFT_NAME(log_softmax)(const gantry__cpu_softmax_plan_t *plan, int64
 }
 
 #undef SOFT_WIDTH
+#undef SOFT_BLOCK
 #undef SOFT_NAME
 #undef SOFT_IN
 #undef SOFT_T

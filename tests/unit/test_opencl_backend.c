@@ -118,6 +118,42 @@ static void region_of_wrong_size_is_refused(void **state) {
     fixture_close(&fixture);
 }
 
+/* Bytes of this process's memory for which huge pages were asked; -1 where the system does not tell. */
+static long long advised_bytes(void) {
+    FILE *file = fopen("/proc/self/smaps", "r");
+    char line[512];
+    long long kib = 0, sum = 0;
+
+    if (file == NULL || access("/sys/kernel/mm/transparent_hugepage/enabled", R_OK) != 0) {
+        if (file != NULL) fclose(file);
+        return -1;
+    }
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (sscanf(line, "Size: %lld kB", &kib) != 1 && strncmp(line, "VmFlags:", 8) == 0 && strstr(line, " hg") != NULL) {
+            sum += kib * 1024;
+        }
+    }
+    fclose(file);
+    return sum;
+}
+
+static void large_region_asks_for_huge_pages(void **state) {
+    const long long bytes = 64LL << 20, page = 4096, before = advised_bytes();
+    fixture_t fixture;
+    gantry_region_t region;
+
+    (void)state;
+    if (before < 0) {
+        print_message("SKIP: this system does not tell of huge pages\n");
+        skip();
+    }
+    fixture_open(&fixture);
+    assert_ok(fixture.backend->memory->region_alloc(fixture.device[0], (uint64_t)bytes, &region));
+    assert_true(advised_bytes() - before >= bytes - 2 * page);
+    fixture.backend->memory->region_free(fixture.device[0], region, (uint64_t)bytes);
+    fixture_close(&fixture);
+}
+
 static void host_memory_is_given_and_taken_back(void **state) {
     fixture_t fixture;
     unsigned char *ptr = NULL;
@@ -183,6 +219,7 @@ int main(void) {
         cmocka_unit_test(device_info_small_struct_is_not_written_beyond),
         cmocka_unit_test(libraries_line_names_loader_and_clblast),
         cmocka_unit_test(region_of_wrong_size_is_refused),
+        cmocka_unit_test(large_region_asks_for_huge_pages),
         cmocka_unit_test(host_memory_is_given_and_taken_back),
         cmocka_unit_test(transfers_with_offsets_hit_their_bytes_only),
         cmocka_unit_test(transfer_beyond_its_region_is_refused),

@@ -104,6 +104,7 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_alike)(GANTRY_GLOBAL const uint *ke
 #elif GANTRY_T_IS_HALF
 #define GANTRY_DIRECT(name, A, step) GANTRY_NO_ITEM(name)
 #else
+#define GANTRY_DIRECT_AHEAD 4096 /* bytes before their use that updates are asked for, where they seem to follow each other */
 /* By blocks of updates: those that go to the box are picked, without a branch, and done. Keys of no slice are beyond
  * every box. Neighbours of one key are combined before the result is written, so that few wait for each other. */
 #define GANTRY_DIRECT(name, A, step)                                                                                \
@@ -162,6 +163,12 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_alike)(GANTRY_GLOBAL const uint *ke
                     GANTRY_GLOBAL const T *from_2 = updates + (block + picked[k + 2]) * inner;                      \
                     GANTRY_GLOBAL const T *from_3 = updates + (block + picked[k + 3]) * inner;                      \
                                                                                                                     \
+                    for (GANTRY_LONG e = begin; e < end; e += 64 / (GANTRY_LONG)sizeof(T)) {                        \
+                        GANTRY_WANT((ulong)(from + e) + GANTRY_DIRECT_AHEAD);                                       \
+                        GANTRY_WANT((ulong)(from_1 + e) + GANTRY_DIRECT_AHEAD);                                     \
+                        GANTRY_WANT((ulong)(from_2 + e) + GANTRY_DIRECT_AHEAD);                                     \
+                        GANTRY_WANT((ulong)(from_3 + e) + GANTRY_DIRECT_AHEAD);                                     \
+                    }                                                                                               \
                     for (GANTRY_LONG e = begin; e < end; e++) {                                                     \
                         A sum = (A)GANTRY_WIDEN(to[e]), x = (A)GANTRY_WIDEN(from[e]);                               \
                                                                                                                     \

@@ -1,0 +1,27 @@
+/* Asking memory for what will be needed soon: a core by itself asks neither early nor much enough. No access: there need be
+ * nothing at an address. Not for data that may lie in a core's second-level cache, where asking costs more than it saves.
+ *
+ * Owner: nothing. Threads: thread-safe. */
+#ifndef GANTRY_CPU_WANT_H
+#define GANTRY_CPU_WANT_H
+
+#include <stdint.h>
+
+#define GANTRY__CPU_LINE_BYTES 64
+
+static inline __attribute__((always_inline)) void gantry__cpu_want(uintptr_t address, uint64_t bytes)
+{
+    for (uint64_t at = 0; at < bytes; at += GANTRY__CPU_LINE_BYTES) {
+        __builtin_prefetch((const void *)(address + (uintptr_t)at));
+    }
+}
+
+/* Of memory that will be written. */
+static inline __attribute__((always_inline)) void gantry__cpu_want_to_write(uintptr_t address, uint64_t bytes)
+{
+    for (uint64_t at = 0; at < bytes; at += GANTRY__CPU_LINE_BYTES) {
+        __builtin_prefetch((const void *)(address + (uintptr_t)at), 1);
+    }
+}
+
+#endif
