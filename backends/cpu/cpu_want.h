@@ -1,5 +1,6 @@
 /* Asking memory for what will be needed soon: a core by itself asks neither early nor much enough. No access: there need be
- * nothing at an address. Not for data that may lie in a core's second-level cache, where asking costs more than it saves.
+ * nothing at an address. What already lies in a core's caches gains nothing and costs the instruction: loops that do little
+ * else look at the size of the whole first (cpu_reduce.h).
  *
  * Owner: nothing. Threads: thread-safe. */
 #ifndef GANTRY_CPU_WANT_H

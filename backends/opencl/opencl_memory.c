@@ -43,8 +43,9 @@ static void wish_huge_buffer(gantry_backend_device_t *device, cl_mem buffer, uin
     if (native == CL_SUCCESS) {
         wish_huge_pages(ptr, size_bytes);
         cl->clEnqueueUnmapMemObject(queue, buffer, ptr, 0, NULL, NULL);
+        cl->clFinish(queue); /* the region's first use comes by another queue, which does not wait for this one */
     }
-    cl->clReleaseCommandQueue(queue); /* what it holds is done first */
+    cl->clReleaseCommandQueue(queue);
 }
 
 static int32_t region_alloc(gantry_backend_device_t *device, uint64_t size_bytes, gantry_region_t *out_region) {

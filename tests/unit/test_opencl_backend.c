@@ -138,7 +138,7 @@ static long long advised_bytes(void) {
 }
 
 static void large_region_asks_for_huge_pages(void **state) {
-    const long long bytes = 64LL << 20, page = 4096, before = advised_bytes();
+    const long long bytes = 64LL << 20, page = sysconf(_SC_PAGESIZE), before = advised_bytes();
     fixture_t fixture;
     gantry_region_t region;
 
