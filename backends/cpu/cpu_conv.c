@@ -37,7 +37,7 @@ static void fetch_ahead(const conv_t *conv, const gantry_panel_t *panel)
 {
     const gantry_window_t *w = conv->window;
     const int64_t bytes = panel->places * w->step_x * w->channels * conv->size;
-    const int64_t end = panel->start[panel->places - 1] + w->columns * w->channels;
+    const int64_t end = panel->start + ((panel->places - 1) * w->step_x + w->columns) * w->channels;
 
     for (int64_t r = 0; panel->is_inside && r < w->rows; r++) {
         const uintptr_t from = (uintptr_t)conv->images +
@@ -49,24 +49,91 @@ static void fetch_ahead(const conv_t *conv, const gantry_panel_t *panel)
     }
 }
 
+/* The panel's part of C, from the place `first` on. Pieces are of the sum from element `k` on; images: what their lines
+ * count from. */
+static void multiply_panel(const conv_t *conv, const void *images, const gantry_piece_t *pieces, int64_t count,
+                           int64_t k, int64_t first)
+{
+    const gantry__cpu_gemm_t *gemm = &conv->gemm;
+    const int64_t columns = conv->loops->columns;
+
+    conv->loops->multiply_lines(images, pieces, count, conv->packed + k * columns * conv->size, gemm->k * columns,
+                                (char *)gemm->c + first * gemm->n * conv->size, gemm->n,
+                                least(gemm->m - first, conv->loops->rows), gemm->n, k > 0);
+}
+
+static void clear(char *begin, const char *end)
+{
+    if (end > begin) { /* mostly not */
+        memset(begin, 0, (size_t)(end - begin));
+    }
+}
+
+/* Strips of `rows` window rows from `first` on. */
+static void fill_strips(const conv_t *conv, const gantry_panel_t *panel, int64_t first, int64_t rows, char *strips)
+{
+    const int64_t size = conv->size;
+    gantry_strip_part_t part;
+
+    for (int64_t i = 0; i < panel->places;) {
+        i = gantry_find_strip_part(conv->window, panel, i, &part);
+        for (int64_t r = 0; r < rows; r++) {
+            char *strip = strips + r * panel->strip * size, *to = strip + part.to * size, *end = strip + part.end * size;
+
+            if (gantry_has_elements(conv->window, &part, first + r)) {
+                const int64_t from = part.from + (first + r) * part.row;
+
+                clear(to, to + part.zeros * size);
+                to += part.zeros * size;
+                memcpy(to, (const char *)conv->images + from * size, (size_t)(part.count * size));
+                to += part.count * size;
+            }
+            clear(to, end);
+        }
+    }
+}
+
+static void convolve_strips(const conv_t *conv, const gantry_panel_t *panel, gantry_piece_t *pieces, int64_t place)
+{
+    const gantry_window_t *w = conv->window;
+    const int64_t at_once = gantry_strips_at_once(panel);
+    char strips[GANTRY_PANEL_STRIPS * sizeof(double)];
+
+    for (int64_t r = 0, rows; r < w->rows; r += rows) {
+        rows = least(w->rows - r, at_once);
+        fill_strips(conv, panel, r, rows, strips);
+        gantry_find_strip_pieces(w, panel, rows, pieces);
+        multiply_panel(conv, strips, pieces, rows, r * w->columns * w->channels, place);
+    }
+}
+
+static void convolve_pieces(const conv_t *conv, const gantry_panel_t *panel, gantry_piece_t *pieces, int64_t place)
+{
+    for (int64_t k = 0; k < conv->gemm.k;) {
+        const int64_t start = k, count = gantry_find_pieces(conv->window, panel, conv->gemm.k, &k, pieces);
+
+        multiply_panel(conv, conv->images, pieces, count, start, place);
+    }
+}
+
 /* Units: panels of places. */
 static void convolve_panels(void *context, int64_t begin, int64_t end)
 {
     const conv_t *conv = context;
-    const gantry__cpu_gemm_t *gemm = &conv->gemm;
-    const int64_t columns = conv->loops->columns, rows = conv->loops->rows;
-    gantry_piece_t pieces[GANTRY_PANEL_PIECES];
+    const int64_t rows = conv->loops->rows, m = conv->gemm.m, depth = conv->gemm.k;
+    gantry_piece_t inside[GANTRY_PANEL_PIECES], pieces[GANTRY_PANEL_PIECES];
+    const int64_t inside_count = gantry_find_inside_pieces(conv->window, depth, inside);
     gantry_panel_t panel;
 
-    for (int64_t first = begin * rows; first < least(gemm->m, end * rows); first += rows) {
-        gantry_find_panel(conv->window, first, gemm->m, rows, &panel);
+    for (int64_t first = begin * rows; first < least(m, end * rows); first += rows) {
+        gantry_find_panel(conv->window, first, m, rows, &panel);
         fetch_ahead(conv, &panel);
-        for (int64_t k = 0; k < gemm->k;) {
-            const int64_t start = k, count = gantry_find_pieces(conv->window, &panel, gemm->k, &k, pieces);
-
-            conv->loops->multiply_lines(conv->images, pieces, count, conv->packed + start * columns * conv->size,
-                                        gemm->k * columns, (char *)gemm->c + first * gemm->n * conv->size, gemm->n,
-                                        least(gemm->m - first, rows), gemm->n, start > 0);
+        if (panel.is_inside && inside_count > 0) {
+            multiply_panel(conv, (const char *)conv->images + panel.start * conv->size, inside, inside_count, 0, first);
+        } else if (gantry_has_strips(conv->window, &panel)) {
+            convolve_strips(conv, &panel, pieces, first);
+        } else {
+            convolve_pieces(conv, &panel, pieces, first);
         }
     }
 }

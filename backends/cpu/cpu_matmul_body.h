@@ -16,6 +16,7 @@ typedef MM_T MM_NAME(loose_t) __attribute__((vector_size(MM_VECTOR_BYTES), align
 
 #define MM_LANES ((int64_t)(MM_VECTOR_BYTES / sizeof(MM_T)))
 #define MM_COLUMNS (2 * MM_LANES)
+#define MM_STEPS 48 /* of a line, then a row of C is asked for: all at once would make everybody wait */
 
 /* Stores a block of C, = or +=. rows and columns: how much of it exists. */
 static inline __attribute__((always_inline)) void MM_NAME(store)(MM_NAME(vec_t) acc[MM_ROWS][2], MM_T *restrict c,
@@ -93,17 +94,26 @@ static __attribute__((noinline)) void MM_NAME(lines_tile)(const MM_T *images, co
                                                           int64_t c_stride, int64_t rows, int64_t columns, int add)
 {
     MM_NAME(vec_t) acc[MM_ROWS][2];
+    uintptr_t out = (uintptr_t)c;
     MM_CLEAR(acc)
     for (const gantry_piece_t *piece = pieces; piece < pieces + count; piece++) {
-        const MM_T *from[MM_ROWS];
+        for (int64_t done = 0, some; done < piece->count; done += some) {
+            const MM_T *from[MM_ROWS];
+            some = piece->count - done < MM_STEPS ? piece->count - done : MM_STEPS;
 #pragma GCC unroll 16
-        for (int i = 0; i < MM_ROWS; i++) {
-            from[i] = (piece->line[i] < 0 ? MM_NAME(zeros) : images + piece->line[i]) + piece->count;
-        }
+            for (int i = 0; i < MM_ROWS; i++) {
+                from[i] = (piece->line[i] < 0 ? MM_NAME(zeros) : images + piece->line[i]) + done + some;
+                __asm__("" : "+r"(from[i])); /* else gcc counts in bytes, and a register for an end is missing */
+            }
+            if (MM_VECTOR_BYTES >= GANTRY__CPU_LINE_BYTES) { /* shorter vectors are no faster than memory */
+                gantry__cpu_want_to_write(out, 2 * MM_VECTOR_BYTES);
+            }
+            out += (uintptr_t)c_stride * sizeof(MM_T);
 #define MM_LINE(i) from[i][p]
-        for (int64_t p = -piece->count; p < 0; p++) { /* no register for an end: twelve are taken by lines */
-            MM_STEP(acc, MM_LINE, b)
-            b += MM_COLUMNS;
+            for (int64_t p = -some; p < 0; p++) { /* no register for an end: twelve are taken by lines */
+                MM_STEP(acc, MM_LINE, b)
+                b += MM_COLUMNS;
+            }
         }
 #undef MM_LINE
     }
@@ -355,6 +365,7 @@ static const gantry__cpu_gemm_loops_t MM_NAME(loops) = {.rows = MM_ROWS,
 #undef MM_STEP
 #undef MM_LANES
 #undef MM_COLUMNS
+#undef MM_STEPS
 #undef MM_NAME
 #undef MM_T
 #undef MM_FMA

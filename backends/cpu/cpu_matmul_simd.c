@@ -3,6 +3,7 @@
 #include <stdint.h>
 
 #include "cpu/cpu_matmul.h"
+#include "cpu/cpu_want.h"
 
 #if defined(__AVX512F__)
 #include <immintrin.h>

@@ -42,7 +42,7 @@ static problem_t make_problem(const gantry_op_call_t *call, const gantry__opencl
 
     gantry__window_fill(call, &names, images, out, filter->dims[0], filter->dims[1], &q.window);
     q.nc = least(panels, fit > 0 ? fit : 1) * tile->nr;
-    q.slot = q.nc * q.k + GANTRY_PANEL_ZEROS;
+    q.slot = q.nc * q.k + GANTRY_PANEL_STRIPS + GANTRY_PANEL_ZEROS;
     return q;
 }
 

@@ -143,16 +143,16 @@ def case_function(a, name):
     return Case(gantry.op(name), a)
 
 
-def inside(stride):
-    return ctypes.byref(WindowOptions(strides=(stride, stride), padding=1))
+def inside(stride, padding="VALID"):
+    return ctypes.byref(WindowOptions(strides=(stride, stride), padding=("SAME", "VALID").index(padding)))
 
 
 def case_conv1d(x, w):
     return Case(gantry.op("conv1d"), x, w, inside(1))
 
 
-def case_conv2d(x, w):
-    return Case(gantry.op("conv2d"), x, w, inside(1))
+def case_conv2d(x, w, padding="VALID"):
+    return Case(gantry.op("conv2d"), x, w, inside(1, padding))
 
 
 def case_max_pool(x):

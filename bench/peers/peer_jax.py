@@ -66,9 +66,9 @@ def case_conv1d(x, w):
     )
 
 
-def case_conv2d(x, w):
+def case_conv2d(x, w, padding="VALID"):
     return compiled(
-        lambda x, w: lax.conv_general_dilated(x, w, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC")), x, w
+        lambda x, w: lax.conv_general_dilated(x, w, (1, 1), padding, dimension_numbers=("NHWC", "HWIO", "NHWC")), x, w
     )
 
 

@@ -54,8 +54,8 @@ def case_conv1d(x, w):
     return lambda: tf.nn.conv1d(x, w, stride=1, padding="VALID")
 
 
-def case_conv2d(x, w):
-    return lambda: tf.nn.conv2d(x, w, strides=1, padding="VALID")
+def case_conv2d(x, w, padding="VALID"):
+    return lambda: tf.nn.conv2d(x, w, strides=1, padding=padding)
 
 
 def case_sort(a):

@@ -73,8 +73,10 @@ def case_conv1d(x, w):
     return captured(lambda: x.permute(0, 2, 1).conv2d(w.permute(2, 1, 0)).permute(0, 2, 1).contiguous())
 
 
-def case_conv2d(x, w):
-    return captured(lambda: x.permute(0, 3, 1, 2).conv2d(w.permute(3, 2, 0, 1)).permute(0, 2, 3, 1).contiguous())
+def case_conv2d(x, w, padding="VALID"):
+    images, filters = x.permute(0, 3, 1, 2), w.permute(3, 2, 0, 1)
+    around = w.shape[0] // 2 if padding == "SAME" else 0
+    return captured(lambda: images.conv2d(filters, padding=around).permute(0, 2, 3, 1).contiguous())
 
 
 def case_gather(a, i):

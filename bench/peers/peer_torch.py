@@ -61,10 +61,10 @@ def case_conv1d(x, w):
     return lambda: F.conv1d(x.transpose(1, 2), weights).transpose(1, 2)
 
 
-def case_conv2d(x, w):
+def case_conv2d(x, w, padding="VALID"):
     images = x.permute(0, 3, 1, 2)  # a view: channels last
     weights = w.permute(3, 2, 0, 1).contiguous(memory_format=torch.channels_last)
-    return lambda: F.conv2d(images, weights).permute(0, 2, 3, 1)
+    return lambda: F.conv2d(images, weights, padding=padding.lower()).permute(0, 2, 3, 1)
 
 
 def case_sort(a):

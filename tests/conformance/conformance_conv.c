@@ -18,6 +18,10 @@ static const conv_size_t sizes[] = {
     {{2, 40, 40, 8}, {3, 3, 8, 40}, 1, 1, true},     {{1, 30, 31, 16}, {5, 5, 16, 70}, 1, 2, false},
     {{3, 17, 13, 130}, {3, 3, 130, 33}, 2, 1, true}, {{2, 9, 9, 260}, {3, 3, 260, 96}, 1, 1, true},
     {{5, 1, 148, 64}, {1, 3, 64, 32}, 1, 1, false},  {{1, 64, 64, 3}, {7, 7, 3, 16}, 2, 1, true},
+    /* padding where few channels are: strips once and in parts, one place a row, more padding than image, many rows */
+    {{3, 28, 28, 1}, {5, 5, 1, 32}, 1, 1, true},     {{1, 20, 20, 40}, {5, 5, 40, 33}, 1, 1, true},
+    {{2, 7, 1, 6}, {3, 3, 6, 5}, 1, 1, true},        {{2, 4, 5, 2}, {9, 11, 2, 3}, 1, 1, true},
+    {{1, 45, 6, 1}, {35, 3, 1, 4}, 1, 1, true},      {{2, 9, 30, 2}, {3, 4, 2, 7}, 3, 1, true},
 };
 
 /* Elements of t as doubles, for the caller to free. */

@@ -10,7 +10,7 @@ typedef struct {
     gantry_window_t window;
     long m, n, k; /* places, outputs, elements of a patch */
     long nc;
-    long slot; /* scratch of one work-item: the packed block, then zeros */
+    long slot; /* scratch of one work-item: the packed block, strips, zeros */
 } problem_t;
 
 #define LINE(i) \
@@ -40,7 +40,7 @@ static void lines_tile(__global const T *images, __global const T *zeros, const 
 static void fetch_ahead(const gantry_window_t *w, const gantry_panel_t *panel, __global const T *images)
 {
     const long count = panel->places * w->step_x * w->channels;
-    const long last = panel->start[panel->places - 1] + w->columns * w->channels;
+    const long last = panel->start + ((panel->places - 1) * w->step_x + w->columns) * w->channels;
 
     for (long r = 0; panel->is_inside && r < w->rows; r++) {
         __global const T *from = images + last + r * w->spread_y * w->width * w->channels;
@@ -51,23 +51,76 @@ static void fetch_ahead(const gantry_window_t *w, const gantry_panel_t *panel, _
     }
 }
 
+/* Strips of `rows` window rows from `first` on. */
+static void fill_strips(const gantry_window_t *w, const gantry_panel_t *panel, __global const T *images, long first,
+                        long rows, __global T *strips)
+{
+    gantry_strip_part_t part;
+
+    for (long i = 0; i < panel->places;) {
+        i = gantry_find_strip_part(w, panel, i, &part);
+        for (long r = 0; r < rows; r++) {
+            const int is_there = gantry_has_elements(w, &part, first + r);
+            const long count = is_there ? part.count : 0, zeros = is_there ? part.zeros : part.end - part.to;
+            __global const T *from = images + part.from + (first + r) * part.row;
+            __global T *strip = strips + r * panel->strip, *to = strip + part.to;
+
+            for (long e = 0; e < zeros; e++) {
+                *to++ = 0;
+            }
+            for (long e = 0; e < count; e++) {
+                *to++ = from[e];
+            }
+            while (to < strip + part.end) {
+                *to++ = 0;
+            }
+        }
+    }
+}
+
+/* The panel of places from `i` on by all columns. Pieces are of the sum from element `k` on; images: what their lines
+ * count from. */
+static void convolve_panel(const problem_t *q, __global const T *images, const gantry_piece_t *pieces, long count,
+                           __global const T *packed, __global const T *zeros, __global T *c, long i, long columns,
+                           long k)
+{
+    for (long j = 0; j < columns; j += NR) {
+        lines_tile(images, zeros, pieces, count, packed + j * q->k + k * NR, c + i * q->n + j, q->n, q->m - i,
+                   columns - j, k == 0);
+    }
+}
+
 /* Places [begin, end) by columns [j, j + columns) of the filter, which are packed. */
 static void convolve(const problem_t *q, __global const T *images, __global const T *packed, __global const T *zeros,
-                     __global T *c, long begin, long end, long columns)
+                     __global T *strips, __global T *c, long begin, long end, long columns)
 {
     gantry_panel_t panel;
-    gantry_piece_t pieces[GANTRY_PANEL_PIECES];
+    gantry_piece_t pieces[GANTRY_PANEL_PIECES], inside[GANTRY_PANEL_PIECES];
+    const long inside_count = gantry_find_inside_pieces(&q->window, q->k, inside);
 
     for (long i = begin; i < end; i += MR) {
         gantry_find_panel(&q->window, i, q->m, MR, &panel);
         fetch_ahead(&q->window, &panel, images);
-        for (long k = 0; k < q->k;) {
-            const long start = k, count = gantry_find_pieces(&q->window, &panel, q->k, &k, pieces);
+        const int is_inside = panel.is_inside && inside_count > 0;
+        const int has_strips = !is_inside && gantry_has_strips(&q->window, &panel);
+        __global const T *from = is_inside ? images + panel.start : has_strips ? strips : images;
 
-            for (long j = 0; j < columns; j += NR) {
-                lines_tile(images, zeros, pieces, count, packed + j * q->k + start * NR, c + i * q->n + j, q->n,
-                           q->m - i, columns - j, start == 0);
+        for (long k = 0, r = 0; k < q->k;) {
+            const long start = k;
+            long count = inside_count;
+
+            if (has_strips) {
+                count = min(q->window.rows - r, gantry_strips_at_once(&panel));
+                fill_strips(&q->window, &panel, images, r, count, strips);
+                gantry_find_strip_pieces(&q->window, &panel, count, pieces);
+                r += count;
+                k = r * q->window.columns * q->window.channels;
+            } else if (is_inside) {
+                k = q->k;
+            } else {
+                count = gantry_find_pieces(&q->window, &panel, q->k, &k, pieces);
             }
+            convolve_panel(q, from, is_inside ? inside : pieces, count, packed, zeros, c, i, columns, start);
         }
     }
 }
@@ -80,7 +133,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void opencl_cpu_conv(
     const long item = (long)get_global_id(0), items = (long)get_global_size(0);
     const long begin = part_begin(q.m, MR, item, items), end = part_begin(q.m, MR, item + 1, items);
     __global T *packed = (__global T *)(scratch_base + scratch_offset) + item * q.slot;
-    __global T *zeros = packed + q.slot - GANTRY_PANEL_ZEROS;
+    __global T *zeros = packed + q.slot - GANTRY_PANEL_ZEROS, *strips = zeros - GANTRY_PANEL_STRIPS;
 
     for (long i = 0; i < GANTRY_PANEL_ZEROS; i++) {
         zeros[i] = 0;
@@ -89,7 +142,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void opencl_cpu_conv(
         const long columns = min(q.nc, q.n - j);
 
         pack_columns(packed, (__global const T *)(filter_base + filter_offset) + j, columns, q.k, 1, q.n, 0);
-        convolve(&q, (__global const T *)(images_base + images_offset), packed, zeros,
+        convolve(&q, (__global const T *)(images_base + images_offset), packed, zeros, strips,
                  (__global T *)(c_base + c_offset) + j, begin, end, columns);
     }
 }

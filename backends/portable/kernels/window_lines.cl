@@ -4,7 +4,9 @@
  * A panel is so many places of the window, one after the other (rows of the product's first operand). Along the sum a
  * window's row lies in the image as it would lie in a patch: a line of columns * channels elements. So a panel's part of
  * the sum is read as pieces, window row after window row, each with one line per place. Where a row of some place leaves
- * the image, or its elements are spread, pieces end with each pixel, and what is outside is GANTRY_OUTSIDE.
+ * the image, what the panel sees of each image row is copied first, with zeros outside: a strip for each window row.
+ * Where strips would be long, or elements are spread, pieces end with each pixel, and what is outside is
+ * GANTRY_OUTSIDE.
  *
  *     place 0   |--- row 0 ---|--- row 1 ---|--- row 2 ---|
  *     place 1    |--- row 0 ---|...                               piece 0: row 0 of all places; piece 1: ... */
@@ -15,15 +17,18 @@
 #define GANTRY_PANEL_PIECES 32   /* looked for at once */
 #define GANTRY_PANEL_DEPTH 2048  /* elements of the sum at once: so much of a panel of the filter stays near */
 #define GANTRY_PANEL_ZEROS 512   /* elements of the longest line that may be outside */
+#define GANTRY_PANEL_STRIPS 4096 /* elements of all strips at once */
 #define GANTRY_OUTSIDE (-1)
 
 typedef struct gantry_panel_t {
     GANTRY_LONG image[GANTRY_PANEL_PLACES]; /* its number, or GANTRY_OUTSIDE: there is no such place */
     GANTRY_LONG top[GANTRY_PANEL_PLACES], left[GANTRY_PANEL_PLACES];
-    GANTRY_LONG start[GANTRY_PANEL_PLACES]; /* of is_inside: the window's first element */
+    GANTRY_LONG at[GANTRY_PANEL_PLACES]; /* where in a strip its window begins */
+    GANTRY_LONG strip;                   /* elements of a strip */
+    GANTRY_LONG start;                   /* of is_inside: the first element that place 0 sees */
     GANTRY_LONG places;
     int is_whole;  /* a window's row is one line */
-    int is_inside; /* so is each row of each place, and nothing is outside */
+    int is_inside; /* so is each row of each place, nothing is outside, and the places follow each other in one row */
 } gantry_panel_t;
 
 typedef struct gantry_piece_t {
@@ -31,46 +36,37 @@ typedef struct gantry_piece_t {
     GANTRY_LONG count;                     /* elements of each line */
 } gantry_piece_t;
 
-/* Sets is_inside: the places follow each other in one row of the output, and no window sees the padding. */
-GANTRY_FN void gantry_find_inside(const gantry_window_t *w, GANTRY_LONG first, gantry_panel_t *panel)
-{
-    const GANTRY_LONG row = gantry_divide_position(first, w->out_width), x = first - row * w->out_width;
-    const GANTRY_LONG image = gantry_divide_position(row, w->out_height), y = row - image * w->out_height;
-    const GANTRY_LONG top = y * w->step_y - w->top, left = x * w->step_x - w->left;
-    const GANTRY_LONG bottom = top + (w->rows - 1) * w->spread_y;
-    const GANTRY_LONG right = left + (panel->places - 1) * w->step_x + w->columns - 1;
-    const GANTRY_LONG start = ((image * w->height + top) * w->width + left) * w->channels;
-
-    for (int i = 0; i < GANTRY_PANEL_PLACES; i++) {
-        panel->start[i] = start + i * w->step_x * w->channels;
-    }
-    panel->is_inside = w->spread_x == 1 && x + panel->places <= w->out_width && top >= 0 && left >= 0 &&
-                       bottom < w->height && right < w->width;
-}
-
 /* The panel of `places` places from `first` on, of all there are. */
 GANTRY_FN void gantry_find_panel(const gantry_window_t *w, GANTRY_LONG first, GANTRY_LONG all, GANTRY_LONG places,
                                  gantry_panel_t *panel)
 {
     GANTRY_LONG row = gantry_divide_position(first, w->out_width), x = first - row * w->out_width;
     GANTRY_LONG image = gantry_divide_position(row, w->out_height), y = row - image * w->out_height;
+    const GANTRY_LONG top = y * w->step_y - w->top, bottom = top + (w->rows - 1) * w->spread_y;
+    const GANTRY_LONG left = x * w->step_x - w->left, right = left + (places - 1) * w->step_x + w->columns - 1;
 
     panel->places = places;
+    panel->strip = 0;
+    panel->start = ((image * w->height + top) * w->width + left) * w->channels;
     panel->is_whole = w->spread_x == 1;
-    gantry_find_inside(w, first, panel);
+    panel->is_inside = panel->is_whole && x + places <= w->out_width && top >= 0 && left >= 0 && bottom < w->height &&
+                       right < w->width;
     for (GANTRY_LONG i = 0; !panel->is_inside && i < places; i++) {
         const int exists = first + i < all;
-        const GANTRY_LONG left = x * w->step_x - w->left;
 
         panel->image[i] = exists ? image : GANTRY_OUTSIDE;
         panel->top[i] = y * w->step_y - w->top;
-        panel->left[i] = left;
-        panel->is_whole = panel->is_whole && (!exists || (left >= 0 && left + w->columns <= w->width));
+        panel->left[i] = x * w->step_x - w->left;
+        panel->strip += i == 0 ? 0 : (x == 0 ? w->columns : w->step_x) * w->channels;
+        panel->at[i] = panel->strip;
+        panel->is_whole =
+            panel->is_whole && (!exists || (panel->left[i] >= 0 && panel->left[i] + w->columns <= w->width));
         x = x + 1 < w->out_width ? x + 1 : 0;
         y += x == 0;
         image += y == w->out_height;
         y = y < w->out_height ? y : 0;
     }
+    panel->strip += w->columns * w->channels;
 }
 
 /* Place i's line from element `offset` of pixel (r, c) of its window on. */
@@ -101,7 +97,7 @@ GANTRY_FN GANTRY_LONG gantry_find_pieces(const gantry_window_t *w, const gantry_
             const GANTRY_LONG from = r * w->spread_y * w->width * w->channels + offset;
 
             for (int i = 0; i < GANTRY_PANEL_PLACES; i++) {
-                piece->line[i] = panel->start[i] + from;
+                piece->line[i] = panel->start + i * w->step_x * w->channels + from;
             }
         } else {
             count = count < GANTRY_PANEL_ZEROS ? count : GANTRY_PANEL_ZEROS;
@@ -116,6 +112,84 @@ GANTRY_FN GANTRY_LONG gantry_find_pieces(const gantry_window_t *w, const gantry_
         rest = rest == row ? 0 : rest;
     }
     return found;
+}
+
+/* ---- strips ---- */
+
+/* Whether strips serve the panel. */
+GANTRY_FN int gantry_has_strips(const gantry_window_t *w, const gantry_panel_t *panel)
+{
+    return !panel->is_whole && w->spread_x == 1 && panel->strip <= GANTRY_PANEL_STRIPS;
+}
+
+/* What places that lie in one row of the output see of their windows' rows, in elements: in a strip, from `to` on so many
+ * zeros, then `count` of the images' elements, then zeros up to `end`; nothing but zeros where the row is outside. */
+typedef struct gantry_strip_part_t {
+    GANTRY_LONG to, zeros, count, end;
+    GANTRY_LONG from, row; /* of the windows' first row in the images, and to the next one */
+    GANTRY_LONG y, step;   /* likewise its place in the image */
+} gantry_strip_part_t;
+
+/* The part of the places from `first` on. Returns the place behind them. */
+GANTRY_FN GANTRY_LONG gantry_find_strip_part(const gantry_window_t *w, const gantry_panel_t *panel, GANTRY_LONG first,
+                                             gantry_strip_part_t *part)
+{
+    const GANTRY_LONG image = panel->image[first], y = panel->top[first], left = panel->left[first] * w->channels;
+    const GANTRY_LONG begin = left < 0 ? -left : 0, right = w->width * w->channels - left;
+    GANTRY_LONG next = first + 1, stop;
+
+    while (next < panel->places && panel->top[next] == y && panel->image[next] == image) {
+        next++;
+    }
+    part->to = panel->at[first];
+    part->end = next < panel->places ? panel->at[next] : panel->strip;
+    stop = right < part->end - part->to ? right : part->end - part->to;
+    part->zeros = begin;
+    part->count = image >= 0 && stop > begin ? stop - begin : 0;
+    part->row = w->spread_y * w->width * w->channels;
+    part->from = (image * w->height + y) * w->width * w->channels + left + begin;
+    part->y = y;
+    part->step = w->spread_y;
+    return next;
+}
+
+/* Whether window row r has elements of the images there. */
+GANTRY_FN int gantry_has_elements(const gantry_window_t *w, const gantry_strip_part_t *part, GANTRY_LONG r)
+{
+    return part->count > 0 && gantry_is_inside(part->y + r * part->step, w->height);
+}
+
+/* The pieces of `rows` strips, one behind the other. */
+GANTRY_FN void gantry_find_strip_pieces(const gantry_window_t *w, const gantry_panel_t *panel, GANTRY_LONG rows,
+                                        gantry_piece_t *pieces)
+{
+    for (GANTRY_LONG r = 0; r < rows; r++) {
+        for (GANTRY_LONG i = 0; i < panel->places; i++) {
+            pieces[r].line[i] = r * panel->strip + panel->at[i];
+        }
+        pieces[r].count = w->columns * w->channels;
+    }
+}
+
+/* Of how many window rows strips are made at once. */
+GANTRY_FN GANTRY_LONG gantry_strips_at_once(const gantry_panel_t *panel)
+{
+    const GANTRY_LONG fit = gantry_divide_position(GANTRY_PANEL_STRIPS, panel->strip);
+
+    return fit < GANTRY_PANEL_PIECES ? fit : GANTRY_PANEL_PIECES;
+}
+
+/* The pieces of the whole sum of panels that are inside, counted from panel->start on: the same for all of them.
+ * Returns how many; 0: they are too many. */
+GANTRY_FN GANTRY_LONG gantry_find_inside_pieces(const gantry_window_t *w, GANTRY_LONG depth, gantry_piece_t *pieces)
+{
+    gantry_panel_t panel;
+    GANTRY_LONG k = 0, found;
+
+    panel.start = 0;
+    panel.is_whole = panel.is_inside = 1;
+    found = gantry_find_pieces(w, &panel, depth, &k, pieces);
+    return k == depth ? found : 0;
 }
 
 #endif
