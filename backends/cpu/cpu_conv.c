@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cpu/cpu_matmul.h"
+#include "cpu/cpu_want.h"
 #include "portable/matmul_shape.h"
 
 #define WORTH_A_THREAD (INT64_C(1) << 18) /* multiplications */
@@ -40,12 +41,9 @@ static void fetch_ahead(const conv_t *conv, const gantry_panel_t *panel)
     const int64_t end = panel->start + ((panel->places - 1) * w->step_x + w->columns) * w->channels;
 
     for (int64_t r = 0; panel->is_inside && r < w->rows; r++) {
-        const uintptr_t from = (uintptr_t)conv->images +
-                               (uintptr_t)((end + r * w->spread_y * w->width * w->channels) * conv->size);
-
-        for (int64_t at = 0; at < bytes; at += 64) {
-            __builtin_prefetch((const void *)(from + (uintptr_t)at), 0, 3);
-        }
+        gantry__cpu_want((uintptr_t)conv->images +
+                             (uintptr_t)((end + r * w->spread_y * w->width * w->channels) * conv->size),
+                         (uint64_t)bytes);
     }
 }
 
@@ -97,7 +95,7 @@ static void convolve_strips(const conv_t *conv, const gantry_panel_t *panel, gan
 {
     const gantry_window_t *w = conv->window;
     const int64_t at_once = gantry_strips_at_once(panel);
-    char strips[GANTRY_PANEL_STRIPS * sizeof(double)];
+    _Alignas(double) char strips[GANTRY_PANEL_STRIPS * sizeof(double)];
 
     for (int64_t r = 0, rows; r < w->rows; r += rows) {
         rows = least(w->rows - r, at_once);
