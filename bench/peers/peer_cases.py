@@ -103,6 +103,12 @@ def want_conv(x, w):
     return [taken.reshape(*taken.shape[:3], -1) @ w.reshape(-1, w.shape[-1])]
 
 
+def want_padded_conv(x, w):
+    """out of the images' size; windows of odd sizes"""
+    around = [(size // 2, size // 2) for size in w.shape[:2]]
+    return want_conv(np.pad(x, [(0, 0), *around, (0, 0)]), w)
+
+
 def want_pool(x):
     n, h, w, c = x.shape
     return [x.reshape(n, h // 2, 2, w // 2, 2, c).max(axis=(2, 4))]
@@ -174,36 +180,18 @@ def function(name, f, n, low, high):
     )
 
 
-def want_padded_conv(x, w):
-    """out of the images' size; windows of odd sizes"""
-    around = [(size // 2, size // 2) for size in w.shape[:2]]
-    return want_conv(np.pad(x, [(0, 0), *around, (0, 0)]), w)
-
-
-def padded_conv(name, x, w):
-    return Case(
-        name,
-        "conv2d",
-        f"{list(x)} by {list(w)}, SAME",
-        "GFLOP/s",
-        2.0 * np.prod(x[:-1]) * np.prod(w),
-        uniform(x, w),
-        want_padded_conv,
-        {"padding": "SAME"},
-        least=AHEAD,
-    )
-
-
-def conv(name, x, w):
-    places = np.prod([x[0], *(a - b + 1 for a, b in zip(x[1:-1], w[:-2]))])
+def conv(name, x, w, padding="VALID"):
+    is_same = padding == "SAME"
+    places = np.prod(x[:-1] if is_same else [x[0], *(a - b + 1 for a, b in zip(x[1:-1], w[:-2]))])
     return Case(
         name,
         f"conv{len(x) - 2}d",
-        f"{list(x)} by {list(w)}",
+        f"{list(x)} by {list(w)}" + (", SAME" if is_same else ""),
         "GFLOP/s",
         2.0 * places * np.prod(w),
         uniform(x, w),
-        want_conv,
+        want_padded_conv if is_same else want_conv,
+        {"padding": padding} if is_same else {},
         least=AHEAD,
     )
 
@@ -260,8 +248,8 @@ def all_cases(shrink):
         conv("conv2d_3x3_64", (batch // 4 or 1, 56, 56, 64), (3, 3, 64, 64)),
         conv("conv2d_1x1_256", (batch // 4 or 1, 28, 28, 256), (1, 1, 256, 128)),
         conv("conv2d_first", (batch, 64, 64, 3), (5, 5, 3, 32)),
-        padded_conv("conv2d_digits", (4 * batch, 28, 28, 1), (5, 5, 1, 32)),
-        padded_conv("conv2d_padded", (batch // 2 or 1, 32, 32, 16), (3, 3, 16, 32)),
+        conv("conv2d_digits", (4 * batch, 28, 28, 1), (5, 5, 1, 32), "SAME"),
+        conv("conv2d_padded", (batch // 2 or 1, 32, 32, 16), (3, 3, 16, 32), "SAME"),
         elements_case("sort", "sort", "ascending", small, distinct(small), lambda a: [np.sort(a)], least=AHEAD),
         elements_case(
             "sort_rows",

@@ -22,6 +22,8 @@ static const conv_size_t sizes[] = {
     {{3, 28, 28, 1}, {5, 5, 1, 32}, 1, 1, true},     {{1, 20, 20, 40}, {5, 5, 40, 33}, 1, 1, true},
     {{2, 7, 1, 6}, {3, 3, 6, 5}, 1, 1, true},        {{2, 4, 5, 2}, {9, 11, 2, 3}, 1, 1, true},
     {{1, 45, 6, 1}, {35, 3, 1, 4}, 1, 1, true},      {{2, 9, 30, 2}, {3, 4, 2, 7}, 3, 1, true},
+    /* places that see no padding, with more elements, and with more rows, than are looked up at once */
+    {{1, 4, 16, 260}, {3, 3, 260, 5}, 1, 1, false},  {{1, 36, 15, 1}, {34, 3, 1, 4}, 1, 1, false},
 };
 
 /* Elements of t as doubles, for the caller to free. */

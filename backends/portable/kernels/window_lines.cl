@@ -127,7 +127,7 @@ GANTRY_FN int gantry_has_strips(const gantry_window_t *w, const gantry_panel_t *
 typedef struct gantry_strip_part_t {
     GANTRY_LONG to, zeros, count, end;
     GANTRY_LONG from, row; /* of the windows' first row in the images, and to the next one */
-    GANTRY_LONG y, step;   /* likewise its place in the image */
+    GANTRY_LONG y;         /* of that first row in its image */
 } gantry_strip_part_t;
 
 /* The part of the places from `first` on. Returns the place behind them. */
@@ -149,14 +149,13 @@ GANTRY_FN GANTRY_LONG gantry_find_strip_part(const gantry_window_t *w, const gan
     part->row = w->spread_y * w->width * w->channels;
     part->from = (image * w->height + y) * w->width * w->channels + left + begin;
     part->y = y;
-    part->step = w->spread_y;
     return next;
 }
 
 /* Whether window row r has elements of the images there. */
 GANTRY_FN int gantry_has_elements(const gantry_window_t *w, const gantry_strip_part_t *part, GANTRY_LONG r)
 {
-    return part->count > 0 && gantry_is_inside(part->y + r * part->step, w->height);
+    return part->count > 0 && gantry_is_inside(part->y + r * w->spread_y, w->height);
 }
 
 /* The pieces of `rows` strips, one behind the other. */
