@@ -71,11 +71,14 @@ def erfc_scaled(u):
     return erfc(z) * exp(z * z) * (z + 2)
 
 
+ERF_NEAR = mpf("1.0625")
+
+
 def special_block():
     block = Block(FLOAT, "F32")
-    block.polynomial("ERF", fit(even(lambda x: erf(x) / x - 1), lambda u: 1, TINY, mpf("0.875") ** 2, 7, FLOAT))
-    block.polynomial("ERF_FAR", fit(lambda t: -log(erfc(1 + t)) / (1 + t) - 1, lambda t: (1 + t) * erfc(1 + t),
-                                    mpf("-0.125"), mpf(3), 7, FLOAT))
+    block.polynomial("ERF", fit(even(lambda x: erf(x) / x - 1), lambda u: 1, TINY, ERF_NEAR**2, 7, FLOAT))
+    block.polynomial("ERF_FAR", fit(lambda t: sqrt(sqrt(erfc(1 + t))), lambda t: 4 * sqrt(sqrt(erfc(1 + t))) ** 3,
+                                    ERF_NEAR - 1, mpf(3), 8, FLOAT))
     block.constant("ERFC_MIDDLE", ERFC_MIDDLE)
     polynomial_with_pairs(block, "ERFC", 2, erfc_scaled, lambda u: 1 / erfc_scaled(u), ERFC_LEAST - ERFC_MIDDLE,
                           ERFC_MOST - ERFC_MIDDLE, 12)
