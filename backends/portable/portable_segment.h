@@ -13,6 +13,6 @@
     ITEM(direct_sum) ITEM(direct_difference) ITEM(direct_product)                                     \
     ITEM(direct_segment_larger) ITEM(direct_segment_smaller)                                          \
     ITEM(direct_scatter_larger) ITEM(direct_scatter_smaller)                                          \
-    ITEM(direct_count) ITEM(join_counts)
+    ITEM(direct_count) ITEM(direct_mean) ITEM(join_counts)
 
 #endif

@@ -25,12 +25,12 @@ static const way_t ways[] = {
     {"TensorScatterMax", ITEM_scatter_larger, ITEM_direct_scatter_larger, FROM_ZERO},
     {"TensorScatterMin", ITEM_scatter_smaller, ITEM_direct_scatter_smaller, FROM_ZERO},
     {"SegmentSum", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO},
-    {"SegmentMean", ITEM_combine_mean, NO_ITEM, FROM_ZERO},
+    {"SegmentMean", ITEM_combine_mean, ITEM_direct_sum, FROM_ZERO},
     {"SegmentMax", ITEM_segment_larger, ITEM_direct_segment_larger, FROM_ZERO},
     {"SegmentMin", ITEM_segment_smaller, ITEM_direct_segment_smaller, FROM_ZERO},
     {"SegmentProd", ITEM_combine_product, ITEM_direct_product, FROM_ONE},
     {"UnsortedSegmentSum", ITEM_combine_sum, ITEM_direct_sum, FROM_ZERO},
-    {"UnsortedSegmentMean", ITEM_combine_mean, NO_ITEM, FROM_ZERO},
+    {"UnsortedSegmentMean", ITEM_combine_mean, ITEM_direct_sum, FROM_ZERO},
     {"UnsortedSegmentMax", ITEM_segment_larger, ITEM_direct_segment_larger, FROM_LOWEST},
     {"UnsortedSegmentMin", ITEM_segment_smaller, ITEM_direct_segment_smaller, FROM_HIGHEST},
     {"UnsortedSegmentProd", ITEM_combine_product, ITEM_direct_product, FROM_ONE},
@@ -81,9 +81,56 @@ static int32_t fill(gantry_op_call_t *call, const way_t *way) {
     return call->services->fill(call, &out->span, pattern, bytes);
 }
 
-/* On processors, in types that are computed in themselves; a mean has to be divided afterwards. */
+/* On processors, in types that are computed in themselves; means of integers divide a sum that is wider than they are. */
 static int goes_directly(const gantry_op_call_t *call, const way_t *way) {
-    return gantry_k_is_serial(call) && way->direct != NO_ITEM && !gantry_k_is_half(call->outputs[0]->dtype);
+    const int32_t dtype = call->outputs[0]->dtype;
+
+    if (!gantry_k_is_serial(call) || gantry_k_is_half(dtype)) {
+        return 0;
+    }
+    return way->item != ITEM_combine_mean || (GANTRY_K_BIT(dtype) & GANTRY_K_FLOATS) != 0;
+}
+
+/* How many updates each slice gets, into `counts`, zeros before. */
+static int32_t count_directly(gantry_op_call_t *call, const gantry_k_updates_t *updates, gantry_span_t counts,
+                              int32_t dtype, int is_binary) {
+    gantry_direct_t parameters = {
+        .count = updates->count, .inner = 1, .slices = updates->slices, .is_binary = is_binary};
+    gantry_k_updates_t single = *updates;
+    gantry_k_item_launch_t launch = {.item = ITEM_direct_count,
+                                     .t = dtype,
+                                     .parameters = &parameters,
+                                     .parameter_bytes = sizeof parameters,
+                                     .spans = {updates->keys, counts},
+                                     .span_count = 2};
+
+    single.inner = 1;
+    gantry__scatter_boxes(call, &single, &parameters.rows, &parameters.columns, &launch);
+    return gantry_k_run_items(call, &launch);
+}
+
+/* Makes means of sums. */
+static int32_t divide_directly(gantry_op_call_t *call, const gantry_k_updates_t *updates) {
+    static const unsigned char zero[4] = {0};
+    const gantry_arg_t *out = call->outputs[0];
+    gantry_combine_t parameters = {.count = updates->slices, .inner = updates->inner};
+    gantry_k_item_launch_t launch = {.item = ITEM_direct_mean,
+                                     .t = out->dtype,
+                                     .count = updates->slices,
+                                     .is_costly = 1,
+                                     .parameters = &parameters,
+                                     .parameter_bytes = sizeof parameters,
+                                     .spans = {{0}, out->span},
+                                     .span_count = 2};
+    int32_t status = call->services->scratch(call, (uint64_t)updates->slices * sizeof(int32_t), &launch.spans[0]);
+
+    if (status == GANTRY_K_OK) {
+        status = call->services->fill(call, &launch.spans[0], zero, sizeof zero);
+    }
+    if (status == GANTRY_K_OK) {
+        status = count_directly(call, updates, launch.spans[0], GANTRY_K_INT32, 0);
+    }
+    return status == GANTRY_K_OK ? gantry_k_run_items(call, &launch) : status;
 }
 
 static int32_t combine_directly(gantry_op_call_t *call, const way_t *way, const gantry_k_updates_t *updates,
@@ -100,7 +147,9 @@ static int32_t combine_directly(gantry_op_call_t *call, const way_t *way, const 
                                      .span_count = 3};
 
     gantry__scatter_boxes(call, updates, &parameters.rows, &parameters.columns, &launch);
-    return gantry_k_run_items(call, &launch);
+    const int32_t status = gantry_k_run_items(call, &launch);
+
+    return status == GANTRY_K_OK && way->item == ITEM_combine_mean ? divide_directly(call, updates) : status;
 }
 
 /* values: the updates themselves, one slice each. */
@@ -280,23 +329,9 @@ static int counts_directly(const gantry_op_call_t *call, int64_t count) {
     return gantry_k_is_serial(call) && (call->outputs[0]->dtype != GANTRY_K_FLOAT32 || count < 1 << 24);
 }
 
-static int32_t count_directly(gantry_op_call_t *call, const gantry_k_updates_t *updates, int is_binary) {
-    gantry_direct_t parameters = {
-        .count = updates->count, .inner = 1, .slices = updates->slices, .is_binary = is_binary};
-    gantry_k_item_launch_t launch = {.item = ITEM_direct_count,
-                                     .t = call->outputs[0]->dtype,
-                                     .parameters = &parameters,
-                                     .parameter_bytes = sizeof parameters,
-                                     .spans = {updates->keys, call->outputs[0]->span},
-                                     .span_count = 2};
-
-    gantry__scatter_boxes(call, updates, &parameters.rows, &parameters.columns, &launch);
-    return gantry_k_run_items(call, &launch);
-}
-
 static int32_t count_bins(gantry_op_call_t *call, const gantry_k_updates_t *updates, int is_binary) {
     if (updates->stay) {
-        return count_directly(call, updates, is_binary);
+        return count_directly(call, updates, call->outputs[0]->span, call->outputs[0]->dtype, is_binary);
     }
 
     gantry_count_t parameters = {.count = updates->count, .is_binary = is_binary};

@@ -69,7 +69,8 @@ void gantry__compose_lin_space(const gantry__compose_t *c) {
     const gantry_tensor_t *steps = gantry__compose_scalar(c, dtype, (double)(num - 1));
     const gantry_tensor_t *step = gantry_div(scope, gantry_sub(scope, stop, start), steps);
     const gantry_tensor_t *place = gantry_cast(scope, gantry__compose_range(c, 1, num - 1, 1), dtype);
-    const gantry_tensor_t *between = gantry_add(scope, start, gantry_mul(scope, step, place));
+    const gantry_tensor_t *stepped = gantry_mul(scope, step, gantry_tensor_donate(scope, place));
+    const gantry_tensor_t *between = gantry_add(scope, start, gantry_tensor_donate(scope, stepped));
     const gantry_tensor_t *pieces[] = {first, gantry__compose_narrow(c, between, c->call->out_dtypes[0]),
                                        gantry_reshape(scope, c->inputs[1], GANTRY_SHAPE(1))};
     c->outputs[0] = gantry_concat(scope, pieces, 3, 0);

@@ -7,7 +7,7 @@
  *     function   largest error   at
  *     expm1      1.2589 ulp      0.348901093
  *     log1p      0.8830 ulp      0.417241126
- *     erf        0.9863 ulp      0.874955058
+ *     erf        1.4638 ulp      1.04607666
  *     erfc       1.1579 ulp      7.36635542
  *
  * expm1: with exp(x) = 2^n (1 + h + l) as there, the result is 2^n ((1 - 2^-n) + h + l), whose first term is exact as

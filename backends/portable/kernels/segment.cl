@@ -216,7 +216,6 @@ GANTRY_COMBINE(scatter_smaller, C, sum > x ? x : sum, sum)
 
 #undef GANTRY_COMBINE
 #undef GANTRY_DIRECT
-#undef GANTRY_MEAN
 
 /* How many updates a slice has, or 1. */
 GANTRY_ITEM void GANTRY_ITEM_FN(combine_count)(GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL T *out,
@@ -247,6 +246,23 @@ GANTRY_ITEM void GANTRY_ITEM_FN(direct_count)(GANTRY_GLOBAL const uint *keys, GA
     }
 }
 GANTRY_ITEMS_1_1(direct_count, uint, T, gantry_direct_t)
+
+/* Sums of floats become means: item i is a slice. */
+#if GANTRY_T_IS_FLOAT
+GANTRY_ITEM void GANTRY_ITEM_FN(direct_mean)(GANTRY_GLOBAL const int *counts, GANTRY_GLOBAL T *out,
+                                             GANTRY_PARAMETERS(gantry_combine_t) p, const GANTRY_LONG i)
+{
+    if (counts[i] > 1) {
+        for (GANTRY_LONG e = i * p->inner; e < (i + 1) * p->inner; e++) {
+            out[e] = GANTRY_MEAN(out[e], counts[i]);
+        }
+    }
+}
+GANTRY_ITEMS_1_1(direct_mean, int, T, gantry_combine_t)
+#else
+GANTRY_NO_ITEM(direct_mean)
+#endif
+#undef GANTRY_MEAN
 
 /* What bin_parts of scatter.cl counted. */
 GANTRY_ITEM void GANTRY_ITEM_FN(join_counts)(GANTRY_GLOBAL const uint *counts, GANTRY_GLOBAL T *out,
