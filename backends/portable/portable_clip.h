@@ -2,6 +2,6 @@
 #ifndef GANTRY_PORTABLE_CLIP_H
 #define GANTRY_PORTABLE_CLIP_H
 
-#define GANTRY_CLIP_ITEMS(ITEM) ITEM(clip)
+#define GANTRY_CLIP_ITEMS(ITEM) ITEM(clip) ITEM(clip_all)
 
 #endif

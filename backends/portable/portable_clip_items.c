@@ -13,7 +13,8 @@ static int32_t compute_clip(gantry_op_call_t *call) {
 
     gantry_k_plan_broadcast(&plan, out, in, 3);
     gantry_k_device_plan_t parameters = gantry_k_device_plan(&plan, &none);
-    gantry_k_item_launch_t launch = {.item = ITEM_clip,
+    const int is_simple = in[1]->element_count == 1 && in[2]->element_count == 1;
+    gantry_k_item_launch_t launch = {.item = is_simple ? ITEM_clip_all : ITEM_clip,
                                      .t = out->dtype,
                                      .count = out->element_count,
                                      .parameters = &parameters,

@@ -8,6 +8,26 @@ typedef gantry_plan_t gantry_clip_t;
 #ifdef GANTRY_ITEM_TEXT
 
 /* A bound that is NaN bounds nothing; where they cross, the lower one is taken. */
+GANTRY_ITEM T GANTRY_ITEM_FN(clip_value)(const T x, const T lower, const T upper)
+{
+    const C low = GANTRY_WIDEN(lower), high = GANTRY_WIDEN(upper);
+    C value = GANTRY_WIDEN(x);
+
+    value = high < value ? high : value;
+    value = value < low ? low : value;
+    return GANTRY_NARROW(value);
+}
+
+/* Bounds of one element: a loop that becomes vector code. */
+GANTRY_ITEM void GANTRY_ITEM_FN(clip_all)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *lower,
+                                          GANTRY_GLOBAL const T *upper, GANTRY_GLOBAL T *out,
+                                          GANTRY_PARAMETERS(gantry_clip_t) p, const GANTRY_LONG i)
+{
+    (void)p;
+    out[i] = GANTRY_ITEM_FN(clip_value)(x[i], lower[0], upper[0]);
+}
+GANTRY_ITEMS_3_1(clip_all, T, T, T, T, gantry_clip_t)
+
 GANTRY_ITEM void GANTRY_ITEM_FN(clip)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *lower,
                                       GANTRY_GLOBAL const T *upper, GANTRY_GLOBAL T *out,
                                       GANTRY_PARAMETERS(gantry_clip_t) p, const GANTRY_LONG i)
@@ -15,8 +35,6 @@ GANTRY_ITEM void GANTRY_ITEM_FN(clip)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL co
     GANTRY_LONG rest = i;
     GANTRY_LONG lower_at = 0;
     GANTRY_LONG upper_at = 0;
-    C value = GANTRY_WIDEN(x[i]);
-    C low, high;
 
     for (int d = (int)p->rank - 1; d > 0; d--) {
         const GANTRY_LONG next = gantry_divide_position(rest, p->dims[d]);
@@ -26,11 +44,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(clip)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL co
         upper_at += at * p->strides[2][d];
         rest = next;
     }
-    low = GANTRY_WIDEN(lower[lower_at + rest * p->strides[1][0]]);
-    high = GANTRY_WIDEN(upper[upper_at + rest * p->strides[2][0]]);
-    value = high < value ? high : value;
-    value = value < low ? low : value;
-    out[i] = GANTRY_NARROW(value);
+    out[i] = GANTRY_ITEM_FN(clip_value)(x[i], lower[lower_at + rest * p->strides[1][0]],
+                                        upper[upper_at + rest * p->strides[2][0]]);
 }
 GANTRY_ITEMS_3_1(clip, T, T, T, T, gantry_clip_t)
 
