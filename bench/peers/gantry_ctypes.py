@@ -38,6 +38,35 @@ class WindowOptions(ctypes.Structure):
     ]
 
 
+class Attr(ctypes.Structure):
+    """gantry_attr_value_t"""
+
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("kind", ctypes.c_int),
+        ("i", ctypes.c_int64),
+        ("f", ctypes.c_double),
+        ("s", ctypes.c_char_p),
+        ("list", ctypes.POINTER(ctypes.c_int64)),
+    ]
+
+    @classmethod
+    def of(cls, name, value):
+        name = name.encode()
+        if isinstance(value, bool):
+            return cls(name, 1, i=value)
+        if isinstance(value, int):
+            return cls(name, 2, i=value)
+        if isinstance(value, float):
+            return cls(name, 3, f=value)
+        if isinstance(value, np.dtype):
+            return cls(name, 4, i=DTYPES[value.name])
+        if isinstance(value, list):
+            return cls(name, 6, i=len(value), list=(ctypes.c_int64 * len(value))(*value))
+        return cls(name, 7, s=value.encode())
+
+
+MAX_OUTPUTS = 64
 I32, I64, F64, BOOL = ctypes.c_int32, ctypes.c_int64, ctypes.c_double, ctypes.c_bool
 # of the arguments after the scope
 OPS = {
@@ -81,6 +110,10 @@ OTHERS = {  # name: (result, arguments)
     "tensor_dtype": (ctypes.c_int, [ADDRESS]),
     "tensor_shape": (ctypes.POINTER(Shape), [ADDRESS]),
     "version": (ctypes.c_char_p, []),
+    "op_call": (
+        ctypes.c_int,
+        [ADDRESS, ctypes.c_char_p, ADDRESS, ctypes.c_size_t, ADDRESS, ctypes.c_size_t, ADDRESS, ADDRESS],
+    ),
 }
 
 
@@ -119,8 +152,36 @@ class Gantry:
         """The op's function without its scope, for calls in which each microsecond counts: gives 0 after a failure."""
         return functools.partial(getattr(self.library, "gantry_" + name), self.scope)
 
+    def call(self, name, inputs, attrs):
+        """-> a function that runs the op, waits for its results and drops them"""
+        tensors = (ADDRESS * len(inputs))(*inputs)
+        values = (Attr * len(attrs))(*(Attr.of(*item) for item in attrs.items()))
+        outputs, count = (ADDRESS * MAX_OUTPUTS)(), ctypes.c_size_t()
+        library, scope = self.library, self.scope
+        arguments = (
+            scope,
+            name.encode(),
+            tensors,
+            len(inputs),
+            values,
+            len(attrs),
+            outputs,
+            ctypes.byref(count),
+        )
+
+        def call():
+            count.value = MAX_OUTPUTS
+            self.check(library.gantry_op_call(*arguments) == 0)
+            made = outputs[: count.value]
+            for tensor in made:
+                self.check(library.gantry_tensor_wait(tensor) == 0)
+            for tensor in made:
+                library.gantry_tensor_drop(scope, tensor)
+
+        return call
+
     def put(self, array):
-        array = np.ascontiguousarray(array)
+        array = np.asarray(array, order="C")  # a scalar stays one
         return self.keep(
             self.op("constant")(DTYPES[array.dtype.name], Shape.of(array.shape), array.ctypes.data, array.nbytes)
         )

@@ -9,6 +9,8 @@ import dataclasses
 
 import numpy as np
 
+import op_cases
+
 MI = 1 << 20
 
 
@@ -20,7 +22,7 @@ class Case:
     unit: str  # "GFLOP/s", "GB/s", "Gel/s" (10^9 elements a second), "us" (time of a call)
     amount: float  # of the unit's FLOP, bytes or elements in one call
     make: object  # random generator -> list of input arrays
-    want: object  # inputs -> list of right results
+    want: object  # inputs -> list of right results; None: not compared
     params: dict = dataclasses.field(default_factory=dict)
     tolerance: float = 1e-5  # of the largest absolute value of a result; 0: equal
     shows_ulp: bool = False  # the largest error against float64 is stated
@@ -194,6 +196,15 @@ def conv(name, x, w, padding="VALID"):
         {"padding": padding} if is_same else {},
         least=AHEAD,
     )
+
+
+def op_case(op):
+    # conformance and golden files are where results are compared
+    return Case(op.name, "op", "one op", "us", 1.0, op.make, None, {"op": op})
+
+
+def ops(shrink):
+    return [op_case(op) for op in op_cases.all_ops(shrink)]
 
 
 def all_cases(shrink):

@@ -1,5 +1,7 @@
 """TensorFlow, eager; chain_fused is compiled by XLA. An eager op on the CPU has ended when its call returns."""
 
+import inspect
+
 import numpy as np
 import tensorflow as tf
 
@@ -18,6 +20,14 @@ def put(array):
 
 def fetch(result):
     return [x.numpy() for x in result] if isinstance(result, (tuple, list)) else [np.asarray(result)]
+
+
+def case_op(*inputs, op):
+    if op.tensorflow is not None and not isinstance(op.tensorflow, str):
+        return lambda: op.tensorflow(tf, *inputs)
+    raw = getattr(tf.raw_ops, op.tensorflow or op.op)
+    named = {**dict(zip(inspect.signature(raw).parameters, inputs)), **op.attrs}
+    return lambda: raw(**named)
 
 
 def case_matmul(a, b):

@@ -19,11 +19,20 @@ def open_peer(threads):
 
 
 def put(array):
-    return torch.from_numpy(array)
+    return torch.from_numpy(np.asarray(array))
 
 
 def fetch(result):
     return [x.numpy() for x in result] if isinstance(result, tuple) else [np.asarray(result.numpy())]
+
+
+def case_op(*inputs, op):
+    if not op.torch:
+        raise NotImplementedError("no such op")
+    if not isinstance(op.torch, str):
+        return lambda: op.torch(torch, *inputs)
+    f = getattr(torch, op.torch, None) or getattr(F, op.torch)
+    return lambda: f(*inputs)
 
 
 def case_matmul(a, b):

@@ -106,7 +106,8 @@ def short(value):
 
 def print_table(rows, peers):
     widths = {p: max(9, len(p)) for p in peers}
-    print(f"\n{'case':15} {'unit':8}", *(f"{p:>{widths[p]}}" for p in peers), f" {'cpu x':>6}  {'gpu x':>6}  of")
+    first = max([15, *(len(row.case["name"]) for row in rows)])
+    print(f"\n{'case':{first}} {'unit':8}", *(f"{p:>{widths[p]}}" for p in peers), f" {'cpu x':>6}  {'gpu x':>6}  of")
     for row in rows:
         cells = [short(figure(row.case, row.median(p))) if p in row.rounds else "-" for p in peers]
         ratios = [
@@ -114,7 +115,7 @@ def print_table(rows, peers):
             for p in GANTRY
         ]
         print(
-            f"{row.case['name']:15} {row.case['unit']:8}",
+            f"{row.case['name']:{first}} {row.case['unit']:8}",
             *(f"{c:>{widths[p]}}" for c, p in zip(cells, peers)),
             "",
             *ratios,
@@ -144,8 +145,9 @@ def print_worst(rows):
     )
     if not ratios:
         return
-    print(f"\nthe worst {min(WORST, len(ratios))}:")
-    for ratio, name, peer, fastest in ratios[:WORST]:
+    count = max(min(WORST, len(ratios)), sum(row.is_missed(p) for row in rows for p in GANTRY))
+    print(f"\nthe worst {count}:")
+    for ratio, name, peer, fastest in ratios[:count]:
         print(f"  {ratio:8.2g}  {name:15} {peer}, beside {fastest}")
 
 

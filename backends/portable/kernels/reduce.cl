@@ -67,9 +67,9 @@ GANTRY_FN ACC reduce_square(ACC x)
 #endif
 
 #if GANTRY_REDUCE_OP == 1
-#define REDUCE_OP(a, b) ((b) != (b) || (b) > (a) ? (b) : (a))
+#define REDUCE_OP(a, b) (((b) != (b)) | ((b) > (a)) ? (b) : (a)) /* no branch in it */
 #elif GANTRY_REDUCE_OP == 2
-#define REDUCE_OP(a, b) ((b) != (b) || (b) < (a) ? (b) : (a))
+#define REDUCE_OP(a, b) (((b) != (b)) | ((b) < (a)) ? (b) : (a))
 #elif GANTRY_REDUCE_OP == 4
 #define REDUCE_OP(a, b) ((a) * (b))
 #define REDUCE_IDENTITY ((ACC)1)
