@@ -40,6 +40,8 @@ typedef struct gantry_remap_t {
         use_place                                                                                  \
     }
 
+#define GANTRY_BETWEEN(at, least, most) ((at) < (least) ? (least) : (at) > (most) ? (most) : (at))
+
 GANTRY_ITEM void GANTRY_ITEM_FN(border)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                         GANTRY_PARAMETERS(gantry_remap_t) p, const GANTRY_LONG i)
 {
@@ -50,11 +52,9 @@ GANTRY_ITEM void GANTRY_ITEM_FN(border)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL 
         row += place * p->strides[d];
     })
     const T value = (T)p->value;
-    GANTRY_LONG begin_inside = is_inside ? -offset : end;
-    GANTRY_LONG end_inside = is_inside ? row_size - offset : end;
+    const GANTRY_LONG begin_inside = is_inside ? GANTRY_BETWEEN(-offset, first, end) : end;
+    const GANTRY_LONG end_inside = is_inside ? GANTRY_BETWEEN(row_size - offset, begin_inside, end) : end;
 
-    begin_inside = begin_inside < first ? first : begin_inside > end ? end : begin_inside;
-    end_inside = end_inside < begin_inside ? begin_inside : end_inside > end ? end : end_inside;
     for (GANTRY_LONG e = first; e < begin_inside; e++) {
         outs[e] = value;
     }
@@ -75,8 +75,17 @@ GANTRY_ITEM void GANTRY_ITEM_FN(mirror)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL 
 {
     GANTRY_GLOBAL const T *ins = x;
     GANTRY_FIND_PLACES(ins += GANTRY_MIRROR(place, p->sizes[d]) * p->strides[d];)
-    for (GANTRY_LONG e = first; e < end; e++) {
-        outs[e] = ins[GANTRY_MIRROR(e + offset, row_size)];
+    const GANTRY_LONG begin_inside = GANTRY_BETWEEN(-offset, first, end);
+    const GANTRY_LONG end_inside = GANTRY_BETWEEN(row_size - offset, begin_inside, end);
+
+    for (GANTRY_LONG e = first; e < begin_inside; e++) {
+        outs[e] = ins[-(e + offset) - p->edge];
+    }
+    for (GANTRY_LONG e = begin_inside; e < end_inside; e++) {
+        outs[e] = ins[e + offset];
+    }
+    for (GANTRY_LONG e = end_inside; e < end; e++) {
+        outs[e] = ins[2 * row_size - 2 + p->edge - (e + offset)];
     }
 }
 GANTRY_ITEMS_1_1(mirror, T, T, gantry_remap_t)
