@@ -214,6 +214,7 @@ static void MM_NAME(tiny)(const gantry__cpu_gemm_t *gemm)
 }
 
 #define MM_BLOCK 256
+#define MM_THIN_AHEAD 8 /* rows of B before their use that they are asked for: a piece of each is no sequence that a core sees */
 
 /* Rows of B lie in memory as they are: each one, scaled, is added to the rows of C. */
 static void MM_NAME(thin_rows)(const gantry__cpu_gemm_t *gemm, int64_t first, int64_t count)
@@ -226,6 +227,8 @@ static void MM_NAME(thin_rows)(const gantry__cpu_gemm_t *gemm, int64_t first, in
     }
     for (int64_t p = 0; p < gemm->k; p++) {
         const MM_T *restrict b = (const MM_T *)gemm->b + p * gemm->b_row + first;
+        gantry__cpu_want((uintptr_t)b + (uintptr_t)gemm->b_row * MM_THIN_AHEAD * sizeof(MM_T),
+                         (uint64_t)count * sizeof(MM_T));
         for (int64_t i = 0; i < gemm->m; i++) {
             MM_T scale = ((const MM_T *)gemm->a)[i * gemm->a_row + p * gemm->a_column];
             MM_T *restrict sum = acc[i];
@@ -360,6 +363,7 @@ static const gantry__cpu_gemm_loops_t MM_NAME(loops) = {.rows = MM_ROWS,
                                                         .thin = MM_NAME(thin)};
 
 #undef MM_BLOCK
+#undef MM_THIN_AHEAD
 #undef MM_DEPTH
 #undef MM_CLEAR
 #undef MM_STEP
