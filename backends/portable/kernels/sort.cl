@@ -199,15 +199,15 @@ GANTRY_ITEM void GANTRY_ITEM_FN(in_top_count)(GANTRY_GLOBAL const T *predictions
     const GANTRY_LONG target = GANTRY_GET_INDEX(targets, p->is_wide, row);
     const int is_class = target >= 0 && target < p->classes;
     GANTRY_GLOBAL const T *in = predictions + row * p->classes;
-    const K limit = GANTRY_ITEM_FN(sort_key)(in[is_class ? target : 0], &p->order);
-    GANTRY_LONG count = 0;
-    int is_sound = is_class;
+    const gantry_order_t order = p->order;
+    const K limit = GANTRY_ITEM_FN(sort_key)(in[is_class ? target : 0], &order);
+    int count = 0, unsound = !is_class;
 
-    for (GANTRY_LONG e = begin; e < end; e++) {
-        is_sound = is_sound && ((K)in[e] & (K)~p->order.sign) < (K)p->order.infinity;
-        count += GANTRY_ITEM_FN(sort_key)(in[e], &p->order) > limit;
+    for (GANTRY_LONG e = begin; e < end; e++) { /* without a branch */
+        unsound += ((K)in[e] & (K)~order.sign) >= (K)order.infinity;
+        count += GANTRY_ITEM_FN(sort_key)(in[e], &order) > limit;
     }
-    counts[i] = is_sound ? count : p->k;
+    counts[i] = unsound == 0 ? count : p->k;
 }
 GANTRY_ITEMS_2_1(in_top_count, T, uchar, GANTRY_LONG, gantry_in_top_t)
 
