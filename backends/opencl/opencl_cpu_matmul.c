@@ -87,6 +87,13 @@ static void make_thin(gantry__opencl_tile_t *tile, int64_t m) {
     }
 }
 
+/* Columns that fill one vector rather than two. */
+static void make_narrow(gantry__opencl_tile_t *tile, int64_t n) {
+    if (n <= tile->lanes && n > tile->lanes / 2) {
+        *tile = (gantry__opencl_tile_t){tile->mr, tile->lanes, tile->lanes, 1};
+    }
+}
+
 /* ---- the plan ---- */
 
 static void set_strides(problem_t *q, const gantry__opencl_matmul_t *matmul) {
@@ -228,8 +235,11 @@ static void make_plan(const gantry_op_call_t *call, const gantry__opencl_matmul_
                          .item_bytes = gantry_k_size(matmul->dtype),
                          .blocks = call->device->cpu_blocks[matmul->dtype == GANTRY_K_FLOAT64]};
     set_strides(&out_plan->problem, matmul);
-    swap_if_better(out_plan);
     if (worth > 0) { /* another program is not built for little work */
+        make_narrow(&out_plan->tile, out_plan->problem.n);
+    }
+    swap_if_better(out_plan);
+    if (worth > 0) {
         make_thin(&out_plan->tile, out_plan->problem.m);
     }
     out_plan->items = gantry__opencl_tile_items(info, (double)products);

@@ -10,8 +10,10 @@ typedef V __attribute__((aligned(sizeof(T)))) loose_t;
 
 #if GANTRY_VECTORS == 4
 #define VECTORS(X, i) X(i, 0) X(i, 1) X(i, 2) X(i, 3)
-#else
+#elif GANTRY_VECTORS == 2
 #define VECTORS(X, i) X(i, 0) X(i, 1)
+#else
+#define VECTORS(X, i) X(i, 0)
 #endif
 
 /* Brings a line near before it is needed. Only a hint, worth 3 percent of a large product; OpenCL's own prefetch() does
