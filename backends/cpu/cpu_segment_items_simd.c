@@ -9,6 +9,7 @@
 #define GANTRY_ITEM_LIST GANTRY_SEGMENT_ITEMS
 #if GANTRY_CPU_IS_AVX512(GANTRY_CPU_VARIANT)
 #define GANTRY_ITEM_NO_HALVES /* each sum is rounded, one by one */
+#define GANTRY_ITEM_USUAL_INTEGERS
 #endif
 #include "cpu/cpu_items_numeric.h"
 

@@ -166,6 +166,7 @@ gantry_status_t gantry__infer_boolean_mask(gantry__infer_t *call);
 gantry_status_t gantry__infer_moments(gantry__infer_t *call);
 gantry_status_t gantry__infer_batch_norm(gantry__infer_t *call);
 gantry_status_t gantry__infer_fused_batch_norm(gantry__infer_t *call);
+gantry_status_t gantry__infer_normalize_channels(gantry__infer_t *call);
 gantry_status_t gantry__infer_layer_norm(gantry__infer_t *call);
 /* A row of LayerNormRows is one chunk of the tree of sums. */
 enum { GANTRY__LAYER_NORM_ROWS_MOST = 4096 };

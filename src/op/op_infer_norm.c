@@ -64,6 +64,23 @@ gantry_status_t gantry__infer_fused_batch_norm(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
+gantry_status_t gantry__infer_normalize_channels(gantry__infer_t *call) {
+    const gantry_shape_t *x = call->shapes[0];
+    if (x->rank != 3) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "x must have the shape [outer, channels, inner], got %s",
+                            gantry__shape_text(x).text);
+    }
+    const gantry_shape_t channels = GANTRY_SHAPE(x->dims[1]);
+    for (uint32_t i = 1; i < 4; ++i) {
+        if (gantry_shape_equal(call->shapes[i], &channels)) continue;
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must have shape %s, one number for each channel of x, got %s",
+                            call->op->inputs[i].name, gantry__shape_text(&channels).text,
+                            gantry__shape_text(call->shapes[i]).text);
+    }
+    call->out_shapes[0] = *x;
+    return GANTRY_OK;
+}
+
 /* ---- LayerNorm ---- */
 
 gantry_status_t gantry__infer_layer_norm(gantry__infer_t *call) {

@@ -12,7 +12,7 @@
 /* ---- parts that several share ---- */
 
 typedef struct moments_t {
-    const gantry_tensor_t *mean, *centered, *variance; /* mean and variance keep the axes as 1 */
+    const gantry_tensor_t *mean, *variance; /* they keep the axes as 1 */
 } moments_t;
 
 static const gantry_tensor_t *mean_over(const gantry__compose_t *c, const gantry_tensor_t *x,
@@ -24,8 +24,7 @@ static const gantry_tensor_t *mean_over(const gantry__compose_t *c, const gantry
 
 static moments_t moments(const gantry__compose_t *c, const gantry_tensor_t *x, const gantry_tensor_t *axes) {
     moments_t m = {.mean = mean_over(c, x, axes)};
-    m.centered = gantry_sub(c->scope, x, m.mean);
-    m.variance = mean_over(c, gantry_tensor_donate(c->scope, gantry_square(c->scope, m.centered)), axes);
+    m.variance = mean_over(c, gantry_tensor_donate(c->scope, gantry_squared_difference(c->scope, x, m.mean)), axes);
     return m;
 }
 
@@ -66,7 +65,7 @@ void gantry__compose_batch_norm(const gantry__compose_t *c) {
 typedef struct fused_t {
     const gantry_tensor_t *x;
     gantry_shape_t channels;     /* as a vector */
-    gantry_shape_t broadcast;    /* as it lies over x */
+    gantry_shape_t by_channel;   /* x as NormalizeChannels takes it */
     const gantry_tensor_t *axes; /* all but the channels */
     int64_t rest;                /* elements of one channel */
 } fused_t;
@@ -79,22 +78,21 @@ static fused_t read_fused(const gantry__compose_t *c) {
     return (fused_t){
         .x = gantry__compose_narrow(c, c->inputs[0], c->call->dtypes[1]),
         .channels = GANTRY_SHAPE(channels),
-        .broadcast = is_nchw ? GANTRY_SHAPE(1, channels, 1, 1) : GANTRY_SHAPE(1, 1, 1, channels),
+        .by_channel = is_nchw ? GANTRY_SHAPE(shape->dims[0], channels, shape->dims[2] * shape->dims[3])
+                              : GANTRY_SHAPE(shape->dims[0] * shape->dims[1] * shape->dims[2], channels, 1),
         .axes = gantry__compose_host(c, GANTRY_INT32, GANTRY_SHAPE(3), is_nchw ? without_second : without_last),
         .rest = channels > 0 ? c->inputs[0]->elements / channels : 0,
     };
 }
 
-/* y = centered * factor + offset; centered ends here. */
-static void give_normalised(const gantry__compose_t *c, const fused_t *f, const gantry_tensor_t *centered,
+/* y = (x - mean) * factor + offset, mean and variance being vectors. */
+static void give_normalised(const gantry__compose_t *c, const fused_t *f, const gantry_tensor_t *mean,
                             const gantry_tensor_t *variance) {
     gantry_scope_t *scope = c->scope;
-    const gantry_tensor_t *scale = gantry_reshape(scope, c->inputs[1], f->broadcast);
-    const gantry_tensor_t *offset = gantry_reshape(scope, c->inputs[2], f->broadcast);
-    const gantry_tensor_t *scaling = factor(c, scale, variance, float_attr(c, "epsilon"));
-    const gantry_tensor_t *scaled = gantry_mul(scope, gantry_tensor_donate(scope, centered), scaling);
-    const gantry_tensor_t *y = gantry_add(scope, gantry_tensor_donate(scope, scaled), offset);
-    c->outputs[0] = gantry__compose_narrow(c, y, c->call->out_dtypes[0]);
+    const gantry_tensor_t *scaling = factor(c, c->inputs[1], variance, float_attr(c, "epsilon"));
+    const gantry_tensor_t *inputs[] = {gantry_reshape(scope, f->x, f->by_channel), mean, scaling, c->inputs[2]};
+    const gantry_tensor_t *y = gantry__call_op(scope, GANTRY__OP_ID_NORMALIZE_CHANNELS, inputs, 4, NULL, 0, NULL);
+    c->outputs[0] = gantry__compose_narrow(c, gantry_reshape(scope, y, c->inputs[0]->shape), c->call->out_dtypes[0]);
 }
 
 /* (1 - exponential_avg_factor) * former + exponential_avg_factor * present */
@@ -111,7 +109,7 @@ static void train(const gantry__compose_t *c, const fused_t *f) {
     const moments_t m = moments(c, f->x, f->axes);
     const gantry_tensor_t *mean = gantry_reshape(c->scope, m.mean, f->channels);
     const gantry_tensor_t *variance = gantry_reshape(c->scope, m.variance, f->channels);
-    give_normalised(c, f, m.centered, m.variance);
+    give_normalised(c, f, mean, variance);
     /* the variance that is handed out for later use is the unbiased one */
     const double unbias = (double)f->rest / (double)(f->rest > 1 ? f->rest - 1 : 1);
     const gantry_tensor_t *unbiased =
@@ -123,9 +121,7 @@ static void train(const gantry__compose_t *c, const fused_t *f) {
 }
 
 static void apply(const gantry__compose_t *c, const fused_t *f) {
-    const gantry_tensor_t *mean = gantry_reshape(c->scope, c->inputs[3], f->broadcast);
-    const gantry_tensor_t *variance = gantry_reshape(c->scope, c->inputs[4], f->broadcast);
-    give_normalised(c, f, gantry_sub(c->scope, f->x, mean), variance);
+    give_normalised(c, f, c->inputs[3], c->inputs[4]);
     for (int i = 0; i < 4; ++i) c->outputs[1 + i] = c->inputs[3 + i % 2];
 }
 
@@ -166,7 +162,7 @@ void gantry__compose_layer_norm(const gantry__compose_t *c) {
     const gantry_dtype_t dtype = x ? x->dtype : GANTRY_FLOAT32;
     const gantry_tensor_t *scaling =
         factor(c, gantry__compose_scalar(c, dtype, 1.0), m.variance, float_attr(c, "epsilon"));
-    const gantry_tensor_t *y = gantry_mul(scope, gantry_tensor_donate(scope, m.centered), scaling);
+    const gantry_tensor_t *y = gantry_mul(scope, gantry_tensor_donate(scope, gantry_sub(scope, x, m.mean)), scaling);
     y = gantry_mul(scope, gantry_tensor_donate(scope, y), gantry__compose_widen(c, c->inputs[1]));
     y = gantry_add(scope, gantry_tensor_donate(scope, y), gantry__compose_widen(c, c->inputs[2]));
     c->outputs[0] = gantry__compose_narrow(c, y, c->call->out_dtypes[0]);

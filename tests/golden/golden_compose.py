@@ -298,6 +298,30 @@ def fused_batch_norm():
     return r
 
 
+def normalize_channels():
+    """Gantry's own: what FusedBatchNorm runs last."""
+    def reference(inputs, attrs):
+        x, mean, factor, offset = (value.astype(np.float64) for value in inputs)
+        return ((x - mean[:, None]) * factor[:, None] + offset[:, None]).astype(inputs[0].dtype)
+
+    r = Recorder("NormalizeChannels", reference=reference)
+    for dtype in FLOATS:
+        for shape in ((1, 1, 1), (5, 3, 1), (2, 64, 1), (3, 65, 1), (2, 3, 4), (3, 2, 65), (1, 7, 130), (0, 3, 2), (2, 0, 3), (2, 3, 0)):
+            r.add(f"{dtype.name}_{text(shape)}",
+                  [random_values(dtype, shape, "channels")] + [random_values(dtype, shape[1:2], "channels", i) for i in range(3)],
+                  tolerance=NEAR[dtype], numpy_only=True)
+        for label, rows, usual in (("special", special_rows(dtype), (1, 0.5, 2, 3)), ("denormal", denormal_rows(dtype), (0, 0, 2, 0))):
+            for at, (x, *channels) in one_special(rows.ravel(), usual):
+                r.add(f"{dtype.name}_{label}_{at}", [x[None, :, None]] + channels, tolerance={**NEAR[dtype], "ulp": 4}, numpy_only=True)
+    x, one = random_values(F32, (2, 3, 4), "channels"), np.ones(3, F32)
+    r.our_error("rank_2", [x[0]] + [one] * 3, contains="x must have the shape [outer, channels, inner], got [3,4]")
+    r.our_error("mean_too_short", [x, one[:2], one, one], contains="mean must have shape [3], one number for each channel of x, got [2]")
+    r.our_error("factor_a_matrix", [x, one, one[None], one], contains="factor must have shape [3]")
+    r.our_error("offset_too_long", [x, one, one, np.ones(4, F32)], contains="offset must have shape [3]")
+    r.our_error("types_differ", [x, one.astype(F64), one, one], contains="was expected to be a float32 tensor but is a float64 tensor")
+    return r
+
+
 def tf_layer_norm(inputs, attrs):
     x, scale, offset = inputs
     axes = list(range(attrs.get("axis", -1) % len(x.shape), len(x.shape)))
@@ -472,5 +496,5 @@ def build():
     return {"Shape": lambda: shape_of("Shape"), "Size": lambda: shape_of("Size"), "Rank": lambda: shape_of("Rank"),
             "BroadcastArgs": broadcast_args, "Eye": eye, "LinSpace": lin_space, "EmbeddingLookup": embedding_lookup, "BooleanMask": boolean_mask,
             "Moments": moments, "BatchNorm": batch_norm, "FusedBatchNorm": fused_batch_norm, "LayerNorm": layer_norm,
-            "LayerNormRows": layer_norm_rows,
+            "LayerNormRows": layer_norm_rows, "NormalizeChannels": normalize_channels,
             "Dropout": dropout, "Einsum": einsum}
