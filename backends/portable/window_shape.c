@@ -82,8 +82,27 @@ int32_t gantry__window_run_pool(gantry_op_call_t *call, uint32_t item)
     return gantry_k_run_runs(call, &launch, &window.runs);
 }
 
+#define STRETCH_WORK 32768 /* elements of the windows that pay for a thread */
+
+/* Stretches of a row's places: as long as may be, but enough of them for all threads. */
+static void launch_stretches(const gantry_op_call_t *call, gantry_window_t *window, int64_t width,
+                             gantry_k_item_launch_t *launch)
+{
+    const int64_t elements = call->outputs[0]->element_count, last = call->outputs[0]->dims[3];
+    const int64_t each = window->planes != 0 ? 1 : last, rows = elements / (each * width);
+    const int64_t share = elements / each / (gantry_k_units(call) * 2 * GANTRY_K_RUNS_PER_CORE) + 1;
+    int64_t length = width < share ? width : share, work;
+
+    length = length < GANTRY_K_LONGEST_RUN ? length : GANTRY_K_LONGEST_RUN;
+    work = length * each * (launch->is_costly ? window->rows * window->columns : 1);
+    window->runs = (gantry_runs_t){.size = width, .length = length, .count = (width + length - 1) / length};
+    launch->count = rows * window->runs.count;
+    launch->grain = STRETCH_WORK / work + 1;
+    launch->item_bytes = length * each * (int64_t)gantry_k_size(launch->t);
+}
+
 int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *x, const gantry_arg_t *filter,
-                           gantry_window_t *window)
+                           gantry_window_t *window, int64_t width)
 {
     const gantry_arg_t *out = call->outputs[0];
     gantry_k_item_launch_t launch = {.item = item,
@@ -98,5 +117,8 @@ int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_a
         launch.spans[launch.span_count++] = filter->span;
     }
     launch.spans[launch.span_count++] = out->span;
+    if (width > 0 && gantry_k_is_serial(call)) {
+        launch_stretches(call, window, width, &launch);
+    }
     return gantry_k_run_items(call, &launch);
 }

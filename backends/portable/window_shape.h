@@ -19,9 +19,11 @@ typedef struct gantry__window_names_t {
  * and columns: of the window. depth is left at 1. */
 void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_names_t *names, const gantry_arg_t *image,
                          const gantry_arg_t *places, int64_t rows, int64_t columns, gantry_window_t *out);
-/* Runs a costly item over all elements of output 0: x, filter (NULL where there is none) and the output are its spans. */
+/* Runs an item over all elements of output 0: x, filter (NULL where there is none) and the output are its spans. With
+ * width, the places in a row of the output, it goes by stretches of them on processors, which makes the window's runs; 0:
+ * it does not. */
 int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *x, const gantry_arg_t *filter,
-                           gantry_window_t *window);
+                           gantry_window_t *window, int64_t width);
 /* Runs an item of a pool over all runs of output 0, which makes the window's runs. */
 int32_t gantry__window_run_pool(gantry_op_call_t *call, uint32_t item);
 /* Rows and columns from a list attribute of four, such as "ksize". */

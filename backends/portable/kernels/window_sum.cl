@@ -1,5 +1,6 @@
-/* Sums over windows, by items that are elements of the output, or runs of them (avg_pool: window.cl). They run over the
- * window row by row, in float32 for halves; what lies in the padding counts for nothing.
+/* Sums over windows, by items that are elements of the output or, on processors, many of them side by side: runs
+ * (avg_pool) and stretches of places (window.cl). They run over the window row by row, in float32 for halves, in the same
+ * order everywhere; what lies in the padding counts for nothing.
  *
  *   avg_pool    the mean
  *   depthwise   each channel of the image has `depth` filters of its own: filter [rows, columns, channels, depth]
@@ -31,6 +32,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(avg_pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBA
 }
 GANTRY_ITEMS_1_1(avg_pool, T, T, gantry_window_t)
 
+#if GANTRY_RUN_MOST == 1
 GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
                                            GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
                                            const GANTRY_LONG i)
@@ -54,6 +56,126 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
     }
     out[i] = GANTRY_NARROW(sum);
 }
+#else
+/* sums[k] of places side by side, of one channel and one filter, which begins at `own`. */
+GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_places)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter, C *sums,
+                                                  GANTRY_PARAMETERS(gantry_window_t) p, const gantry_stretch_t *s,
+                                                  const GANTRY_LONG image, const GANTRY_LONG filters)
+{
+    for (GANTRY_LONG r = s->rows.first; r < s->rows.end; r++) {
+        const GANTRY_LONG row = (image * p->height + s->top + r * p->spread_y) * p->width;
+
+        for (GANTRY_LONG c = 0; c < p->columns; c++) {
+            const GANTRY_LONG left = s->left + c * p->spread_x;
+            const gantry_reach_t places = gantry_reach(left, p->step_x, s->count, p->width);
+            const C weight = GANTRY_WIDEN(filter[(r * p->columns + c) * filters]);
+
+            if (p->step_x == 1) {
+                for (int k = (int)places.first; k < (int)places.end; k++) {
+                    sums[k] += GANTRY_WIDEN(x[row + left + k]) * weight;
+                }
+            } else {
+                for (int k = (int)places.first; k < (int)places.end; k++) {
+                    sums[k] += GANTRY_WIDEN(x[row + left + k * p->step_x]) * weight;
+                }
+            }
+        }
+    }
+}
+
+/* sums[k] of one place by `count` filters side by side; its window begins at element `start` of x. of: the filters'
+ * channels, counted from there on; NULL: each has the next one. Three elements of the window at once, since sums that go
+ * to memory and back cost more than what is added; what it takes to widen halves costs more than that. */
+GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_filters)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter, C *sums,
+                                                   GANTRY_PARAMETERS(gantry_window_t) p, const gantry_stretch_t *s,
+                                                   const GANTRY_LONG left, const GANTRY_LONG start, const int *of,
+                                                   const GANTRY_LONG filters, const int count)
+{
+    const gantry_reach_t columns = gantry_columns_inside(p, left);
+    const GANTRY_LONG step = p->spread_x * p->channels;
+
+    for (GANTRY_LONG r = s->rows.first; r < s->rows.end; r++) {
+        GANTRY_GLOBAL const T *from = x + start + r * p->spread_y * p->width * p->channels + columns.first * step;
+        GANTRY_GLOBAL const T *weights = filter + (r * p->columns + columns.first) * filters;
+        GANTRY_LONG c = columns.first;
+
+        for (; !GANTRY_T_IS_HALF && of == 0 && c + 3 <= columns.end; c += 3) {
+            for (int k = 0; k < count; k++) {
+                C sum = sums[k];
+
+                sum += GANTRY_WIDEN(from[k]) * GANTRY_WIDEN(weights[k]);
+                sum += GANTRY_WIDEN(from[step + k]) * GANTRY_WIDEN(weights[filters + k]);
+                sums[k] = sum + GANTRY_WIDEN(from[2 * step + k]) * GANTRY_WIDEN(weights[2 * filters + k]);
+            }
+            from += 3 * step;
+            weights += 3 * filters;
+        }
+        for (; c < columns.end; c++) {
+            if (of == 0) {
+                for (int k = 0; k < count; k++) {
+                    sums[k] += GANTRY_WIDEN(from[k]) * GANTRY_WIDEN(weights[k]);
+                }
+            } else {
+                for (int k = 0; k < count; k++) {
+                    sums[k] += GANTRY_WIDEN(from[of[k]]) * GANTRY_WIDEN(weights[k]);
+                }
+            }
+            from += step;
+            weights += filters;
+        }
+    }
+}
+
+GANTRY_ITEM void GANTRY_ITEM_FN(store_sums)(GANTRY_GLOBAL T *out, const C *sums, const int count)
+{
+    for (int k = 0; k < count; k++) {
+        out[k] = GANTRY_NARROW(sums[k]);
+    }
+}
+
+GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
+                                           GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
+                                           const GANTRY_LONG i)
+{
+    const gantry_stretch_t s = gantry_stretch(p, i);
+    const GANTRY_LONG filters = (p->planes != 0 ? p->planes : p->channels) * p->depth;
+    C sums[GANTRY_RUN_MOST];
+    int of[GANTRY_RUN_MOST];
+
+    if (p->planes != 0 || filters == 1) { /* images of one channel */
+        const GANTRY_LONG own = s.image - gantry_divide_position(s.image, filters) * filters;
+
+        for (int k = 0; k < s.count; k++) {
+            sums[k] = (C)0;
+        }
+        GANTRY_ITEM_FN(depthwise_places)(x, filter + own, sums, p, &s, gantry_divide_position(s.image, p->depth), filters);
+        GANTRY_ITEM_FN(store_sums)(out + s.place, sums, s.count);
+        return;
+    }
+    for (GANTRY_LONG own = 0; own < filters; own += GANTRY_RUN_MOST) {
+        const int count = filters - own < GANTRY_RUN_MOST ? (int)(filters - own) : GANTRY_RUN_MOST;
+        const GANTRY_LONG channel = gantry_divide_position(own, p->depth);
+        GANTRY_LONG rest = own - channel * p->depth;
+
+        for (int k = 0, c = 0; p->depth > 1 && k < count; k++) {
+            of[k] = c;
+            rest = rest + 1 < p->depth ? rest + 1 : 0;
+            c += rest == 0;
+        }
+        for (int j = 0; j < s.count; j++) {
+            const GANTRY_LONG left = s.left + j * p->step_x;
+            const GANTRY_LONG start = ((s.image * p->height + s.top) * p->width + left) * p->channels + channel;
+
+            for (int k = 0; k < count; k++) {
+                sums[k] = (C)0;
+            }
+            GANTRY_ITEM_FN(depthwise_filters)(x, filter + own, sums, p, &s, left, start, p->depth > 1 ? of : 0, filters,
+                                              count);
+            GANTRY_ITEM_FN(store_sums)(out + (s.place + j) * filters + own, sums, count);
+        }
+    }
+}
+#endif
 GANTRY_ITEMS_2_1(depthwise, T, T, T, gantry_window_t)
 
 GANTRY_ITEM void GANTRY_ITEM_FN(convolve)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
