@@ -40,7 +40,7 @@ static int32_t compute_fold(gantry_op_call_t *call)
 
     gantry__window_size(call, "ksizes", &rows, &columns);
     gantry__window_fill(call, &names, call->outputs[0], patches, rows, columns, &window);
-    return gantry__window_run(call, ITEM_fold, patches, NULL, &window, 0);
+    return gantry__window_run(call, ITEM_fold, patches, NULL, &window, window.width);
 }
 
 static const char *const fold_hosts[] = {"sizes"};

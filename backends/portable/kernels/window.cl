@@ -79,6 +79,15 @@ GANTRY_FN gantry_view_t gantry_view(const gantry_window_t *p, GANTRY_LONG innerm
     return view;
 }
 
+/* The other way: the place whose window, by one of its elements, is `distance` further on than the first one's beginning;
+ * -1: there is none. */
+GANTRY_FN GANTRY_LONG gantry_place_through(GANTRY_LONG distance, GANTRY_LONG step, GANTRY_LONG places)
+{
+    const GANTRY_LONG place = step == 1 || distance < 0 ? distance : gantry_divide_position(distance, step);
+
+    return distance >= 0 && place * step == distance && place < places ? place : -1;
+}
+
 /* What an item is on processors: places side by side in one row of the output, with all their channels; so what it takes
  * to find them is paid once. Of two of them the second one's window begins step_x further right. */
 typedef struct gantry_stretch_t {

@@ -1,6 +1,6 @@
 /* Sums over windows, by items that are elements of the output or, on processors, many of them side by side: runs
- * (avg_pool) and stretches of places (window.cl). They run over the window row by row, in float32 for halves, in the same
- * order everywhere; what lies in the padding counts for nothing.
+ * (avg_pool) and stretches of places (window.cl), of pixels in fold. They run over the window row by row, in float32 for
+ * halves, in the same order everywhere; what lies in the padding counts for nothing.
  *
  *   avg_pool    the mean
  *   depthwise   each channel of the image has `depth` filters of its own: filter [rows, columns, channels, depth]
@@ -9,6 +9,15 @@
  *   fold        the other way of patches.cl: patches [batch, out_height, out_width, rows * columns * channels] are added
  *               where they were taken from; the second half of a transposed convolution */
 #ifdef GANTRY_ITEM_TEXT
+
+#if GANTRY_RUN_MOST > 1
+GANTRY_ITEM void GANTRY_ITEM_FN(store_sums)(GANTRY_GLOBAL T *out, const C *sums, const int count)
+{
+    for (int k = 0; k < count; k++) {
+        out[k] = GANTRY_NARROW(sums[k]);
+    }
+}
+#endif
 
 GANTRY_ITEM void GANTRY_ITEM_FN(avg_pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                           GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i)
@@ -126,13 +135,6 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_filters)(GANTRY_GLOBAL const T *x, GAN
     }
 }
 
-GANTRY_ITEM void GANTRY_ITEM_FN(store_sums)(GANTRY_GLOBAL T *out, const C *sums, const int count)
-{
-    for (int k = 0; k < count; k++) {
-        out[k] = GANTRY_NARROW(sums[k]);
-    }
-}
-
 GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
                                            GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
                                            const GANTRY_LONG i)
@@ -202,6 +204,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(convolve)(GANTRY_GLOBAL const T *x, GANTRY_GLOBA
 GANTRY_ITEMS_2_1(convolve, T, T, T, gantry_window_t)
 
 /* A pixel was seen through element (r, c) of the window at place (y + top - r * spread) / step, where that divides. */
+#if GANTRY_RUN_MOST == 1
 GANTRY_ITEM void GANTRY_ITEM_FN(fold)(GANTRY_GLOBAL const T *patches, GANTRY_GLOBAL T *out,
                                       GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i)
 {
@@ -228,6 +231,52 @@ GANTRY_ITEM void GANTRY_ITEM_FN(fold)(GANTRY_GLOBAL const T *patches, GANTRY_GLO
     }
     out[i] = GANTRY_NARROW(sum);
 }
+#else
+/* sums[k] of the pixel's `count` channels side by side, whose first patch elements are in `patches`. */
+GANTRY_ITEM void GANTRY_ITEM_FN(fold_pixel)(GANTRY_GLOBAL const T *patches, C *sums, GANTRY_PARAMETERS(gantry_window_t) p,
+                                            const gantry_pixel_t at, const int count)
+{
+    for (GANTRY_LONG r = 0; r < p->rows; r++) {
+        const GANTRY_LONG y = gantry_place_through(at.y + p->top - r * p->spread_y, p->step_y, p->out_height);
+
+        for (GANTRY_LONG c = 0; y >= 0 && c < p->columns; c++) {
+            const GANTRY_LONG x = gantry_place_through(at.x + p->left - c * p->spread_x, p->step_x, p->out_width);
+
+            if (x >= 0) {
+                const GANTRY_LONG place = (at.image * p->out_height + y) * p->out_width + x;
+                const GANTRY_LONG from = ((place * p->rows + r) * p->columns + c) * p->channels + at.channel;
+
+                for (int k = 0; k < count; k++) {
+                    sums[k] += GANTRY_WIDEN(patches[from + k]);
+                }
+            }
+        }
+    }
+}
+
+GANTRY_ITEM void GANTRY_ITEM_FN(fold)(GANTRY_GLOBAL const T *patches, GANTRY_GLOBAL T *out,
+                                      GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i)
+{
+    GANTRY_FIND_RUN(p->runs)
+    gantry_pixel_t at;
+    C sums[GANTRY_RUN_MOST];
+
+    at.image = gantry_divide_position(line, p->height);
+    at.y = line - at.image * p->height;
+    for (at.x = first; at.x < end; at.x++) {
+        for (at.channel = 0; at.channel < p->channels; at.channel += GANTRY_RUN_MOST) {
+            const GANTRY_LONG left = p->channels - at.channel;
+            const int count = left < GANTRY_RUN_MOST ? (int)left : GANTRY_RUN_MOST;
+
+            for (int k = 0; k < count; k++) {
+                sums[k] = (C)0;
+            }
+            GANTRY_ITEM_FN(fold_pixel)(patches, sums, p, at, count);
+            GANTRY_ITEM_FN(store_sums)(out + (line * p->width + at.x) * p->channels + at.channel, sums, count);
+        }
+    }
+}
+#endif
 GANTRY_ITEMS_1_1(fold, T, T, gantry_window_t)
 
 #endif
