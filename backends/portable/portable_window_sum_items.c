@@ -6,7 +6,7 @@ GANTRY_K_ITEM_TEXTS(window_sum, GANTRY_WINDOW_SUM_ITEMS, gantry__text_window, ga
 
 static int32_t compute_avg_pool(gantry_op_call_t *call)
 {
-    return gantry__window_run_pool(call, ITEM_avg_pool);
+    return gantry__window_run_pool(call, ITEM_avg_pool, 1);
 }
 
 static int32_t run_filter(gantry_op_call_t *call, uint32_t item, int goes_by_places)

@@ -14,8 +14,8 @@ typedef struct gantry_window_t {
     GANTRY_LONG top, left;                 /* padding before the image */
     GANTRY_LONG planes;                    /* channels, where they are images of their own; else 0 */
     GANTRY_LONG depth;                     /* of depthwise filters: outputs per channel; of others: outputs */
-    gantry_runs_t runs;                    /* of pools: of the channels or, where there is one, of places side by side;
-                                              of the others on processors: of places (gantry_stretch_t) */
+    gantry_runs_t runs;                    /* stretches of places (gantry_stretch_t); of MaxPool the channels or, where there
+                                              is one, places side by side */
 } gantry_window_t;
 
 /* An element of [batch, y, x, channel]. */

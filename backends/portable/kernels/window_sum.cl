@@ -1,6 +1,6 @@
-/* Sums over windows, by items that are elements of the output or, on processors, many of them side by side: runs
- * (avg_pool) and stretches of places (window.cl), of pixels in fold. They run over the window row by row, in float32 for
- * halves, in the same order everywhere; what lies in the padding counts for nothing.
+/* Sums over windows, by items that are elements of the output or, on processors, stretches of places
+ * (window.cl), of pixels in fold. They run over the window row by row, in float32 for halves, in the same order
+ * everywhere; what lies in the padding counts for nothing.
  *
  *   avg_pool    the mean
  *   depthwise   each channel of the image has `depth` filters of its own: filter [rows, columns, channels, depth]
@@ -19,26 +19,125 @@ GANTRY_ITEM void GANTRY_ITEM_FN(store_sums)(GANTRY_GLOBAL T *out, const C *sums,
 }
 #endif
 
+#if GANTRY_RUN_MOST == 1
 GANTRY_ITEM void GANTRY_ITEM_FN(avg_pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                           GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i)
 {
+    const int count = 1;
     const gantry_pool_run_t run = gantry_pool_run(p, i);
-    const int count = GANTRY_RUN_MOST == 1 ? 1 : run.count;
     const GANTRY_LONG rows = run.view.rows.end - run.view.rows.first;
+    const GANTRY_LONG columns = run.view.columns.end - run.view.columns.first;
+    C sums[1];
+
+    sums[0] = (C)0;
+    GANTRY_EACH_IN_POOL(run, p, x, { sums[k] += value; })
+    out[run.start] = GANTRY_NARROW(sums[0] / (C)(rows * columns));
+}
+#else
+/* Places side by side, of images of one channel. */
+GANTRY_ITEM void GANTRY_ITEM_FN(avg_pool_places)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
+                                                 GANTRY_PARAMETERS(gantry_window_t) p, const gantry_stretch_t *s)
+{
+    C sums[GANTRY_RUN_MOST];
+
+    for (int k = 0; k < s->count; k++) {
+        sums[k] = (C)0;
+    }
+    for (GANTRY_LONG r = s->rows.first; r < s->rows.end; r++) {
+        const GANTRY_LONG row = (s->image * p->height + s->top + r) * p->width;
+
+        for (GANTRY_LONG c = 0; c < p->columns; c++) {
+            const gantry_reach_t places = gantry_reach(s->left + c, p->step_x, s->count, p->width);
+
+            for (int k = (int)places.first; k < (int)places.end; k++) {
+                sums[k] += GANTRY_WIDEN(x[row + s->left + c + k * p->step_x]);
+            }
+        }
+    }
+    for (int k = 0; k < s->count; k++) {
+        const gantry_reach_t columns = gantry_columns_inside(p, s->left + k * p->step_x);
+
+        out[k] = GANTRY_NARROW(sums[k] / (C)((s->rows.end - s->rows.first) * (columns.end - columns.first)));
+    }
+}
+
+/* The means of `count` channels side by side, of one place or of some that see all their columns; the window begins at
+ * element `start` of x. of: where each one's elements are, counted from there on; NULL: side by side. */
+GANTRY_ITEM void GANTRY_ITEM_FN(avg_pool_channels)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
+                                                   GANTRY_PARAMETERS(gantry_window_t) p, const gantry_stretch_t *s,
+                                                   const gantry_reach_t columns, const GANTRY_LONG start, const int *of,
+                                                   const int count)
+{
+    const GANTRY_LONG step = p->channels;
+    const C elements = (C)((s->rows.end - s->rows.first) * (columns.end - columns.first));
     C sums[GANTRY_RUN_MOST];
 
     for (int k = 0; k < count; k++) {
         sums[k] = (C)0;
     }
-    GANTRY_EACH_IN_POOL(run, p, x, { sums[k] += value; })
-    for (int k = 0; k < count; k++) {
-        const gantry_reach_t columns =
-            run.is_of_channels ? run.view.columns
-                               : gantry_reach(run.view.left + k * p->step_x, p->spread_x, p->columns, p->width);
+    for (GANTRY_LONG r = s->rows.first; r < s->rows.end; r++) {
+        GANTRY_GLOBAL const T *from = x + start + (r * p->width + columns.first) * step;
+        GANTRY_LONG c = columns.first;
 
-        out[run.start + k] = GANTRY_NARROW(sums[k] / (C)(rows * (columns.end - columns.first)));
+        for (; !GANTRY_T_IS_HALF && of == 0 && c + 3 <= columns.end; c += 3) {
+            for (int k = 0; k < count; k++) {
+                const C sum = sums[k] + GANTRY_WIDEN(from[k]) + GANTRY_WIDEN(from[step + k]);
+
+                sums[k] = sum + GANTRY_WIDEN(from[2 * step + k]);
+            }
+            from += 3 * step;
+        }
+        for (; c < columns.end; c++) {
+            if (of == 0) {
+                for (int k = 0; k < count; k++) {
+                    sums[k] += GANTRY_WIDEN(from[k]);
+                }
+            } else {
+                for (int k = 0; k < count; k++) {
+                    sums[k] += GANTRY_WIDEN(from[of[k]]);
+                }
+            }
+            from += step;
+        }
+    }
+    for (int k = 0; k < count; k++) {
+        out[k] = GANTRY_NARROW(sums[k] / elements);
     }
 }
+
+GANTRY_ITEM void GANTRY_ITEM_FN(avg_pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
+                                          GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i)
+{
+    const gantry_stretch_t s = gantry_stretch(p, i);
+    const int few = p->channels > 1 && p->channels <= GANTRY_RUN_MOST / 2 && p->step_x < 1 << 20;
+    const int width = few ? (int)p->channels : 1;
+    const int together = few ? GANTRY_RUN_MOST / width : 1; /* places with few channels */
+    int of[GANTRY_RUN_MOST];
+
+    for (int k = 0; few && k < together * width; k++) {
+        of[k] = k < width ? k : of[k - width] + (int)(p->step_x * width);
+    }
+    if (p->channels == 1) {
+        GANTRY_ITEM_FN(avg_pool_places)(x, out + s.place, p, &s);
+        return;
+    }
+    for (int j = 0, next; j < s.count; j = next) {
+        const GANTRY_LONG left = s.left + j * p->step_x, right = left + (together - 1) * p->step_x + p->columns;
+        const GANTRY_LONG start = ((s.image * p->height + s.top) * p->width + left) * p->channels;
+        const int places = j + together <= s.count && left >= 0 && right <= p->width ? together : 1;
+        const gantry_reach_t columns = gantry_columns_inside(p, left);
+
+        for (GANTRY_LONG channel = 0; channel < p->channels; channel += GANTRY_RUN_MOST) {
+            const GANTRY_LONG rest = p->channels - channel;
+            const int count = rest < GANTRY_RUN_MOST ? (int)rest * places : GANTRY_RUN_MOST;
+
+            GANTRY_ITEM_FN(avg_pool_channels)(x, out + (s.place + j) * p->channels + channel, p, &s, columns,
+                                              start + channel, places > 1 && p->step_x > 1 ? of : 0, count);
+        }
+        next = j + places;
+    }
+}
+#endif
 GANTRY_ITEMS_1_1(avg_pool, T, T, gantry_window_t)
 
 #if GANTRY_RUN_MOST == 1
@@ -79,7 +178,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_places)(GANTRY_GLOBAL const T *x, GANT
             const gantry_reach_t places = gantry_reach(left, p->step_x, s->count, p->width);
             const C weight = GANTRY_WIDEN(filter[(r * p->columns + c) * filters]);
 
-            if (p->step_x == 1) {
+            if (!GANTRY_T_IS_HALF && p->step_x == 1) {
                 for (int k = (int)places.first; k < (int)places.end; k++) {
                     sums[k] += GANTRY_WIDEN(x[row + left + k]) * weight;
                 }
@@ -180,6 +279,9 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
 #endif
 GANTRY_ITEMS_2_1(depthwise, T, T, T, gantry_window_t)
 
+#if !GANTRY_T_IS_HALF && !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+GANTRY_NO_ITEM(convolve) /* cpu_conv.c has it */
+#else
 GANTRY_ITEM void GANTRY_ITEM_FN(convolve)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
                                           GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
                                           const GANTRY_LONG i)
@@ -202,6 +304,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(convolve)(GANTRY_GLOBAL const T *x, GANTRY_GLOBA
     out[i] = GANTRY_NARROW(sum);
 }
 GANTRY_ITEMS_2_1(convolve, T, T, T, gantry_window_t)
+#endif
 
 /* A pixel was seen through element (r, c) of the window at place (y + top - r * spread) / step, where that divides. */
 #if GANTRY_RUN_MOST == 1
