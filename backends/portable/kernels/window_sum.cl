@@ -11,6 +11,36 @@
 #ifdef GANTRY_ITEM_TEXT
 
 #if GANTRY_RUN_MOST > 1
+#define GANTRY_FILTERS_AT_ONCE 16
+
+/* Sums of so many filters: OpenCL's compilers take them apart unless they are a vector. */
+#if defined(__OPENCL_VERSION__) && !GANTRY_T_IS_HALF
+#if GANTRY_T_ID == GANTRY_FLOAT64
+GANTRY_LOOSE_TYPE(double16, double, gantry_filters_t);
+#else
+GANTRY_LOOSE_TYPE(float16, float, gantry_filters_t);
+#endif
+#define GANTRY_FILTER_SUMS(sums) gantry_filters_t sums = (gantry_filters_t)((C)0);
+#define GANTRY_ADD_PRODUCTS(sums, a, b) \
+    sums += *(GANTRY_GLOBAL const gantry_filters_t *)(a) * *(GANTRY_GLOBAL const gantry_filters_t *)(b);
+#define GANTRY_STORE_SUMS(out, sums) *(GANTRY_GLOBAL gantry_filters_t *)(out) = sums;
+#else
+#define GANTRY_EACH_FILTER for (int k = 0; k < GANTRY_FILTERS_AT_ONCE; k++)
+#define GANTRY_FILTER_SUMS(sums)      \
+    C sums[GANTRY_FILTERS_AT_ONCE];   \
+    GANTRY_EACH_FILTER {              \
+        sums[k] = (C)0;               \
+    }
+#define GANTRY_ADD_PRODUCTS(sums, a, b)                           \
+    GANTRY_EACH_FILTER {                                          \
+        sums[k] += GANTRY_WIDEN((a)[k]) * GANTRY_WIDEN((b)[k]);   \
+    }
+#define GANTRY_STORE_SUMS(out, sums)          \
+    GANTRY_EACH_FILTER {                      \
+        (out)[k] = GANTRY_NARROW(sums[k]);    \
+    }
+#endif
+
 GANTRY_ITEM void GANTRY_ITEM_FN(store_sums)(GANTRY_GLOBAL T *out, const C *sums, const int count)
 {
     for (int k = 0; k < count; k++) {
@@ -192,8 +222,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_places)(GANTRY_GLOBAL const T *x, GANT
 }
 
 /* sums[k] of one place by `count` filters side by side; its window begins at element `start` of x. of: the filters'
- * channels, counted from there on; NULL: each has the next one. Three elements of the window at once, since sums that go
- * to memory and back cost more than what is added; what it takes to widen halves costs more than that. */
+ * channels, counted from there on; NULL: each has the next one. */
 GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_filters)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter, C *sums,
                                                    GANTRY_PARAMETERS(gantry_window_t) p, const gantry_stretch_t *s,
                                                    const GANTRY_LONG left, const GANTRY_LONG start, const int *of,
@@ -205,20 +234,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_filters)(GANTRY_GLOBAL const T *x, GAN
     for (GANTRY_LONG r = s->rows.first; r < s->rows.end; r++) {
         GANTRY_GLOBAL const T *from = x + start + r * p->spread_y * p->width * p->channels + columns.first * step;
         GANTRY_GLOBAL const T *weights = filter + (r * p->columns + columns.first) * filters;
-        GANTRY_LONG c = columns.first;
 
-        for (; !GANTRY_T_IS_HALF && of == 0 && c + 3 <= columns.end; c += 3) {
-            for (int k = 0; k < count; k++) {
-                C sum = sums[k];
-
-                sum += GANTRY_WIDEN(from[k]) * GANTRY_WIDEN(weights[k]);
-                sum += GANTRY_WIDEN(from[step + k]) * GANTRY_WIDEN(weights[filters + k]);
-                sums[k] = sum + GANTRY_WIDEN(from[2 * step + k]) * GANTRY_WIDEN(weights[2 * filters + k]);
-            }
-            from += 3 * step;
-            weights += 3 * filters;
-        }
-        for (; c < columns.end; c++) {
+        for (GANTRY_LONG c = columns.first; c < columns.end; c++) {
             if (of == 0) {
                 for (int k = 0; k < count; k++) {
                     sums[k] += GANTRY_WIDEN(from[k]) * GANTRY_WIDEN(weights[k]);
@@ -234,12 +251,35 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_filters)(GANTRY_GLOBAL const T *x, GAN
     }
 }
 
+/* The same for GANTRY_FILTERS_AT_ONCE filters, each with the next channel: their sums stay in registers. */
+GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_block)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
+                                                 GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
+                                                 const gantry_stretch_t *s, const gantry_reach_t columns,
+                                                 const GANTRY_LONG start)
+{
+    const GANTRY_LONG step = p->spread_x * p->channels;
+
+    GANTRY_FILTER_SUMS(sums)
+    for (GANTRY_LONG r = s->rows.first; r < s->rows.end; r++) {
+        GANTRY_GLOBAL const T *from = x + start + r * p->spread_y * p->width * p->channels + columns.first * step;
+        GANTRY_GLOBAL const T *weights = filter + (r * p->columns + columns.first) * p->channels;
+
+        for (GANTRY_LONG c = columns.first; c < columns.end; c++) {
+            GANTRY_ADD_PRODUCTS(sums, from, weights)
+            from += step;
+            weights += p->channels;
+        }
+    }
+    GANTRY_STORE_SUMS(out, sums)
+}
+
 GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
                                            GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
                                            const GANTRY_LONG i)
 {
     const gantry_stretch_t s = gantry_stretch(p, i);
     const GANTRY_LONG filters = (p->planes != 0 ? p->planes : p->channels) * p->depth;
+    const int in_blocks = !GANTRY_T_IS_HALF && p->depth == 1 && filters >= GANTRY_FILTERS_AT_ONCE;
     C sums[GANTRY_RUN_MOST];
     int of[GANTRY_RUN_MOST];
 
@@ -267,6 +307,15 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
             const GANTRY_LONG left = s.left + j * p->step_x;
             const GANTRY_LONG start = ((s.image * p->height + s.top) * p->width + left) * p->channels + channel;
 
+            for (int k = 0; in_blocks && k < count; k += GANTRY_FILTERS_AT_ONCE) {
+                const GANTRY_LONG last = filters - GANTRY_FILTERS_AT_ONCE, at = own + k < last ? own + k : last;
+
+                GANTRY_ITEM_FN(depthwise_block)(x, filter + at, out + (s.place + j) * filters + at, p, &s,
+                                                gantry_columns_inside(p, left), start + at - own);
+            }
+            if (in_blocks) {
+                continue;
+            }
             for (int k = 0; k < count; k++) {
                 sums[k] = (C)0;
             }
@@ -382,4 +431,9 @@ GANTRY_ITEM void GANTRY_ITEM_FN(fold)(GANTRY_GLOBAL const T *patches, GANTRY_GLO
 #endif
 GANTRY_ITEMS_1_1(fold, T, T, gantry_window_t)
 
+#undef GANTRY_FILTERS_AT_ONCE
+#undef GANTRY_EACH_FILTER
+#undef GANTRY_FILTER_SUMS
+#undef GANTRY_ADD_PRODUCTS
+#undef GANTRY_STORE_SUMS
 #endif
