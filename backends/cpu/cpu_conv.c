@@ -19,6 +19,7 @@ typedef struct conv_t {
     const void *images;
     char *packed; /* the filter: panels of all k */
     int64_t size; /* of an element */
+    int without_padding;
 } conv_t;
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -114,6 +115,61 @@ static void convolve_pieces(const conv_t *conv, const gantry_panel_t *panel, gan
     }
 }
 
+/* ---- without padding: where 0 times an infinity may have made NaN, what is inside is summed again ---- */
+
+#define DEFINE_SUM_INSIDE(T)                                                                                   \
+    static void sum_inside_##T(const conv_t *conv, int64_t place, T *c)                                        \
+    {                                                                                                          \
+        const gantry_window_t *w = conv->window;                                                               \
+        const gantry_view_t view = gantry_view(w, 1, place);                                                   \
+        const int64_t n = conv->gemm.n;                                                                        \
+                                                                                                               \
+        memset(c, 0, (size_t)n * sizeof(T));                                                                   \
+        for (int64_t r = view.rows.first; r < view.rows.end; r++) {                                            \
+            const int64_t row = (view.at.image * w->height + view.top + r * w->spread_y) * w->width + view.left; \
+                                                                                                               \
+            for (int64_t s = view.columns.first; s < view.columns.end; s++) {                                  \
+                const T *pixel = (const T *)conv->images + (row + s * w->spread_x) * w->channels;              \
+                const T *weights = (const T *)conv->gemm.b + (r * w->columns + s) * w->channels * n;           \
+                                                                                                               \
+                for (int64_t e = 0; e < w->channels; e++, weights += n) {                                      \
+                    for (int64_t o = 0; o < n; o++) {                                                          \
+                        c[o] += pixel[e] * weights[o];                                                         \
+                    }                                                                                          \
+                }                                                                                              \
+            }                                                                                                  \
+        }                                                                                                      \
+    }                                                                                                          \
+    static void sum_again_##T(const conv_t *conv, int64_t begin, int64_t end)                                  \
+    {                                                                                                          \
+        const int64_t n = conv->gemm.n;                                                                        \
+                                                                                                               \
+        for (int64_t i = begin; i < end; i++) {                                                                \
+            T *c = (T *)conv->gemm.c + i * n;                                                                  \
+            int is_bad = 0;                                                                                    \
+                                                                                                               \
+            for (int64_t o = 0; o < n; o++) {                                                                  \
+                is_bad |= c[o] != c[o];                                                                        \
+            }                                                                                                  \
+            if (is_bad) {                                                                                      \
+                sum_inside_##T(conv, i, c);                                                                    \
+            }                                                                                                  \
+        }                                                                                                      \
+    }
+DEFINE_SUM_INSIDE(float)
+DEFINE_SUM_INSIDE(double)
+
+static void leave_padding_out(const conv_t *conv, int64_t first)
+{
+    const int64_t end = least(conv->gemm.m, first + conv->loops->rows);
+
+    if (conv->size == sizeof(float)) {
+        sum_again_float(conv, first, end);
+    } else {
+        sum_again_double(conv, first, end);
+    }
+}
+
 /* Units: panels of places. */
 static void convolve_panels(void *context, int64_t begin, int64_t end)
 {
@@ -132,6 +188,9 @@ static void convolve_panels(void *context, int64_t begin, int64_t end)
             convolve_strips(conv, &panel, pieces, first);
         } else {
             convolve_pieces(conv, &panel, pieces, first);
+        }
+        if (conv->without_padding && !panel.is_inside) {
+            leave_padding_out(conv, first);
         }
     }
 }
@@ -167,7 +226,8 @@ static int32_t compute(gantry_op_call_t *call)
         .loops = GANTRY_CPU_PICK(gantry__cpu_simd_level(call->device), gemm_loops)(out->dtype),
         .gemm = {.n = n, .b = filter->data, .b_row = n, .b_column = 1, .c = out->data, .c_row = n, .c_column = 1},
         .images = images->data,
-        .size = gantry_k_size(out->dtype)};
+        .size = gantry_k_size(out->dtype),
+        .without_padding = gantry__window_is_without_padding(call)};
 
     if (filter->element_count == 0) { /* of no channels a sum is 0 */
         memset(out->data, 0, (size_t)(out->element_count * conv.size));

@@ -3,8 +3,12 @@
 #include "portable/kernels/window.cl"
 #include "portable/portable_windows.h"
 
+#if GANTRY_CPU_IS_AVX512(GANTRY_CPU_VARIANT)
+#define GANTRY_ITEM_ROWS /* memory is what they wait for: with AVX2 they are as quick */
+#else
 #define GANTRY_ITEM_TEXT_FILE "portable/kernels/pool.cl"
 #define GANTRY_ITEM_LIST GANTRY_POOL_ITEMS
 #include "cpu/cpu_items_numeric.h"
+#endif
 
 GANTRY_CPU_ITEM_FAMILY(pool);

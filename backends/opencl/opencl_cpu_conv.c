@@ -16,6 +16,7 @@ typedef struct problem_t {
     int64_t m, n, k;
     int64_t nc;
     int64_t slot;
+    int64_t without_padding;
 } problem_t;
 
 static const char *const source_parts[] = {gantry__text_dialect,         gantry__text_launch,
@@ -36,7 +37,10 @@ static problem_t make_problem(const gantry_op_call_t *call, const gantry__opencl
     static const gantry__window_names_t names = {"strides", "dilations"};
     const gantry_arg_t *images = call->inputs[0], *filter = call->inputs[1], *out = call->outputs[0];
     const int64_t n = filter->dims[3];
-    problem_t q = {.m = out->element_count / n, .n = n, .k = filter->element_count / n};
+    problem_t q = {.m = out->element_count / n,
+                   .n = n,
+                   .k = filter->element_count / n,
+                   .without_padding = gantry__window_is_without_padding(call)};
     const int64_t panels = (n + tile->nr - 1) / tile->nr;
     const int64_t fit = PACKED_BYTES / (q.k * tile->nr * (int64_t)gantry_k_size(out->dtype));
 

@@ -19,6 +19,7 @@ static int32_t compute_patches(gantry_op_call_t *call)
 
     gantry__window_size(call, "ksizes", &rows, &columns);
     gantry__window_fill(call, &names, x, out, rows, columns, &window);
+    gantry__window_stretches(call, &window, window.out_width, &launch);
     return gantry_k_run_items(call, &launch);
 }
 

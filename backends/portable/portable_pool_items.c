@@ -6,7 +6,7 @@ GANTRY_K_ITEM_TEXTS(pool, GANTRY_POOL_ITEMS, gantry__text_window, gantry__text_p
 
 static int32_t compute_max_pool(gantry_op_call_t *call)
 {
-    return gantry__window_run_pool(call, ITEM_max_pool);
+    return gantry__window_run_pool(call, ITEM_max_pool, 0);
 }
 
 GANTRY_K_ITEM_KERNEL(max_pool, pool, "MaxPool", gantry_k_numeric_type, compute_max_pool);

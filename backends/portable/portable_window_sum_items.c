@@ -6,10 +6,10 @@ GANTRY_K_ITEM_TEXTS(window_sum, GANTRY_WINDOW_SUM_ITEMS, gantry__text_window, ga
 
 static int32_t compute_avg_pool(gantry_op_call_t *call)
 {
-    return gantry__window_run_pool(call, ITEM_avg_pool);
+    return gantry__window_run_pool(call, ITEM_avg_pool, 1);
 }
 
-static int32_t run_filter(gantry_op_call_t *call, uint32_t item)
+static int32_t run_filter(gantry_op_call_t *call, uint32_t item, int goes_by_places)
 {
     static const gantry__window_names_t names = {"strides", "dilations"};
     const gantry_arg_t *x = call->inputs[0], *filter = call->inputs[1];
@@ -17,17 +17,17 @@ static int32_t run_filter(gantry_op_call_t *call, uint32_t item)
 
     gantry__window_fill(call, &names, x, call->outputs[0], filter->dims[0], filter->dims[1], &window);
     window.depth = filter->dims[3];
-    return gantry__window_run(call, item, x, filter, &window);
+    return gantry__window_run(call, item, x, filter, &window, goes_by_places ? window.out_width : 0);
 }
 
 static int32_t compute_depthwise(gantry_op_call_t *call)
 {
-    return run_filter(call, ITEM_depthwise);
+    return run_filter(call, ITEM_depthwise, 1);
 }
 
 static int32_t compute_convolve(gantry_op_call_t *call)
 {
-    return run_filter(call, ITEM_convolve);
+    return run_filter(call, ITEM_convolve, 0);
 }
 
 /* The image is the output here; inputs are the patches, as [batch, y, x, rows * columns * channels], and the sizes. */
@@ -40,7 +40,7 @@ static int32_t compute_fold(gantry_op_call_t *call)
 
     gantry__window_size(call, "ksizes", &rows, &columns);
     gantry__window_fill(call, &names, call->outputs[0], patches, rows, columns, &window);
-    return gantry__window_run(call, ITEM_fold, patches, NULL, &window);
+    return gantry__window_run(call, ITEM_fold, patches, NULL, &window, window.width);
 }
 
 static const char *const fold_hosts[] = {"sizes"};

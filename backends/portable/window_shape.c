@@ -23,6 +23,13 @@ void gantry__window_size(const gantry_op_call_t *call, const char *name, int64_t
     *out_columns = list_at(call, name, first + 1);
 }
 
+int gantry__window_is_without_padding(const gantry_op_call_t *call)
+{
+    const gantry_attr_t *attr = gantry_k_attr(call, "without_padding");
+
+    return attr != NULL && attr->i != 0;
+}
+
 /* Padding before dimension d (of four). SAME splits what is needed, the smaller half in front. */
 static int64_t padding_before(const gantry_op_call_t *call, int32_t d, int64_t size, int64_t places, int64_t window,
                               int64_t step, int64_t spread)
@@ -62,28 +69,30 @@ void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_name
     out->left = padding_before(call, first + 1, out->width, out->out_width, columns, out->step_x, out->spread_x);
 }
 
-int32_t gantry__window_run_pool(gantry_op_call_t *call, uint32_t item)
-{
-    static const gantry__window_names_t names = {"strides", NULL};
-    const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
-    gantry_window_t window;
-    gantry_k_item_launch_t launch = {.item = item,
-                                     .t = out->dtype,
-                                     .parameters = &window,
-                                     .parameter_bytes = sizeof window,
-                                     .spans = {x->span, out->span},
-                                     .span_count = 2};
-    int64_t rows, columns;
+#define STRETCH_WORK 32768 /* elements of the windows that pay for a thread */
 
-    gantry__window_size(call, "ksize", &rows, &columns);
-    gantry__window_fill(call, &names, x, out, rows, columns, &window);
-    window.runs = gantry_k_runs(
-        call, gantry_k_is_serial(call) && window.channels == 1 ? window.out_width : window.channels);
-    return gantry_k_run_runs(call, &launch, &window.runs);
+/* Stretches of a row's places: as long as may be, but enough of them for all threads. */
+void gantry__window_stretches(const gantry_op_call_t *call, gantry_window_t *window, int64_t width,
+                              gantry_k_item_launch_t *launch)
+{
+    const int64_t elements = call->outputs[0]->element_count, last = call->outputs[0]->dims[3];
+    const int64_t each = window->planes != 0 ? 1 : last, rows = elements / (each * width);
+    const int64_t share = elements / each / (gantry_k_units(call) * 2 * GANTRY_K_RUNS_PER_CORE) + 1;
+    int64_t length = width < share ? width : share, work;
+
+    if (!gantry_k_is_serial(call)) {
+        return;
+    }
+    length = length < GANTRY_K_LONGEST_RUN ? length : GANTRY_K_LONGEST_RUN;
+    work = length * each * (launch->is_costly ? window->rows * window->columns : 1);
+    window->runs = (gantry_runs_t){.size = width, .length = length, .count = (width + length - 1) / length};
+    launch->count = rows * window->runs.count;
+    launch->grain = STRETCH_WORK / work + 1;
+    launch->item_bytes = length * each * (int64_t)gantry_k_size(launch->t);
 }
 
 int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *x, const gantry_arg_t *filter,
-                           gantry_window_t *window)
+                           gantry_window_t *window, int64_t width)
 {
     const gantry_arg_t *out = call->outputs[0];
     gantry_k_item_launch_t launch = {.item = item,
@@ -98,5 +107,32 @@ int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_a
         launch.spans[launch.span_count++] = filter->span;
     }
     launch.spans[launch.span_count++] = out->span;
+    if (width > 0) {
+        gantry__window_stretches(call, window, width, &launch);
+    }
     return gantry_k_run_items(call, &launch);
+}
+
+int32_t gantry__window_run_pool(gantry_op_call_t *call, uint32_t item, int goes_by_stretches)
+{
+    static const gantry__window_names_t names = {"strides", NULL};
+    const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
+    gantry_window_t window;
+    gantry_k_item_launch_t launch = {.item = item,
+                                     .t = out->dtype,
+                                     .parameters = &window,
+                                     .parameter_bytes = sizeof window,
+                                     .spans = {x->span, out->span},
+                                     .span_count = 2};
+    int64_t rows, columns;
+
+    gantry__window_size(call, "ksize", &rows, &columns);
+    gantry__window_fill(call, &names, x, out, rows, columns, &window);
+    if (goes_by_stretches && gantry_k_is_serial(call)) {
+        gantry__window_stretches(call, &window, window.out_width, &launch);
+        return gantry_k_run_items(call, &launch);
+    }
+    window.runs = gantry_k_runs(
+        call, gantry_k_is_serial(call) && window.channels == 1 ? window.out_width : window.channels);
+    return gantry_k_run_runs(call, &launch, &window.runs);
 }

@@ -3,6 +3,9 @@
  *     patches [n * y * x, rows * columns * channels]  x  filter [rows * columns * channels, outputs]
  *
  * Processors multiply without making patches: ConvolveImages is one kernel there. Cards multiply by their libraries.
+ * The transposed convolution adds up patches (FoldImagePatches) that the opposite product makes, but on processors with
+ * steps of 1, where it is a convolution of the result with the filter after half a turn.
+ *
  * Patches are rows * columns times as large as the images, so they are made of as many images at a time as PATCH_BYTES
  * allows. A window of one element that leaves nothing out needs none. With groups the product is a batch of one per
  * group. Channels that come first are moved to the end before, and back after. */
@@ -154,20 +157,20 @@ static bool is_for_processor(const conv_t *conv) {
            kept->plan.device->info.type == GANTRY_DEVICE_TYPE_CPU;
 }
 
-static bool goes_without_patches(const conv_t *conv) {
-    const gantry_dtype_t dtype = conv->c->inputs[0]->dtype;
+static bool goes_without_patches(const conv_t *conv, gantry_dtype_t dtype) {
     return conv->groups == 1 && !sees_each_pixel_once(conv) && (dtype == GANTRY_FLOAT32 || dtype == GANTRY_FLOAT64) &&
            is_for_processor(conv);
 }
 
 static const gantry_tensor_t *convolve_images(const conv_t *conv, const gantry_tensor_t *images,
-                                              const gantry_tensor_t *filter) {
+                                              const gantry_tensor_t *filter, bool without_padding) {
     const gantry_tensor_t *inputs[] = {images, filter};
     const gantry_attr_value_t attrs[] = {gantry__attr_ints("strides", conv->strides, 4),
                                          gantry__attr_ints("dilations", conv->rates, 4),
                                          gantry__attr_text("padding", conv->padding),
+                                         gantry__attr_bool("without_padding", without_padding),
                                          gantry__attr_ints("explicit_paddings", conv->pads, 8)};
-    return gantry__call_op(conv->scope, GANTRY__OP_ID_CONVOLVE_IMAGES, inputs, 2, attrs, conv->has_pads ? 4 : 3, NULL);
+    return gantry__call_op(conv->scope, GANTRY__OP_ID_CONVOLVE_IMAGES, inputs, 2, attrs, conv->has_pads ? 5 : 4, NULL);
 }
 
 /* Images whose patches are made at once. */
@@ -185,7 +188,7 @@ static const gantry_tensor_t *convolve_in_blocks(const conv_t *conv, const gantr
     const int64_t batch = conv->image.dims[0], step = images_at_once(conv);
     const gantry_tensor_t *blocks[MOST_BLOCKS];
     size_t count = 0;
-    if (goes_without_patches(conv)) return convolve_images(conv, images, filter);
+    if (goes_without_patches(conv, images->dtype)) return convolve_images(conv, images, filter, false);
     if (step >= batch) return convolve(conv, images, filter, batch);
     for (int64_t first = 0; first < batch; first += step) {
         const int64_t size = batch - first < step ? batch - first : step;
@@ -208,6 +211,36 @@ void gantry__compose_conv_2d(const gantry__compose_t *c) {
 
 /* ---- the transposed convolution ---- */
 
+static int64_t padding_before(const conv_t *conv, int d, int64_t reach) {
+    return conv->has_pads ? conv->pads[2 * d] : strcmp(conv->padding, "SAME") == 0 ? reach / 2 : 0;
+}
+
+/* With steps of 1 the images are themselves a convolution, of the result with the filter after half a turn. False where the
+ * padding was more than a window reaches, so that some places saw nothing, or with other steps. */
+static bool turn(const conv_t *conv, conv_t *out) {
+    *out = *conv;
+    out->channels = conv->outputs;
+    out->outputs = conv->channels;
+    out->image = conv->places;
+    out->places = conv->image;
+    out->padding = "EXPLICIT";
+    out->has_pads = true;
+    for (int d = 1; d <= 2; ++d) {
+        const int64_t reach = ((d == 1 ? conv->rows : conv->columns) - 1) * conv->rates[d];
+        const int64_t before = padding_before(conv, d, reach);
+        out->pads[2 * d] = reach - before;
+        out->pads[2 * d + 1] = conv->image.dims[d] - conv->places.dims[d] + before;
+        if (conv->strides[d] != 1 || out->pads[2 * d] < 0 || out->pads[2 * d + 1] < 0) return false;
+    }
+    return true;
+}
+
+static const gantry_tensor_t *convolve_turned(const conv_t *turned, const gantry_tensor_t *filter, const gantry_tensor_t *result) {
+    static const int32_t order[] = {0, 1, 3, 2}, axes[] = {0, 1};
+    const gantry_tensor_t *around = gantry_reverse(turned->scope, gantry_transpose(turned->scope, filter, order), axes, 2);
+    return convolve_images(turned, result, around, true);
+}
+
 static const gantry_tensor_t *fold(const conv_t *conv, const gantry_tensor_t *patches) {
     const int64_t sizes[] = {1, conv->rows, conv->columns, 1};
     gantry__extras_t extras = {.count = 0};
@@ -219,11 +252,16 @@ static const gantry_tensor_t *fold(const conv_t *conv, const gantry_tensor_t *pa
 
 static const gantry_tensor_t *transposed(const conv_t *conv, const gantry_tensor_t *filter, const gantry_tensor_t *result) {
     const gantry_matmul_options_t turned = {.transpose_b = true};
+    conv_t around;
+    if (!sees_each_pixel_once(conv) && turn(conv, &around) && goes_without_patches(&around, result->dtype)) {
+        return convolve_turned(&around, filter, result);
+    }
     const int64_t *p = conv->places.dims, each = conv->rows * conv->columns * conv->channels;
     const gantry_tensor_t *a = gantry_reshape(conv->scope, result, GANTRY_SHAPE(p[0] * p[1] * p[2], conv->outputs));
     const gantry_tensor_t *b = gantry_reshape(conv->scope, filter, GANTRY_SHAPE(each, conv->outputs));
     const gantry_tensor_t *patches = gantry_matmul(conv->scope, a, b, &turned);
-    return fold(conv, gantry_reshape(conv->scope, patches, GANTRY_SHAPE(p[0], p[1], p[2], each)));
+    patches = gantry_reshape(conv->scope, patches, GANTRY_SHAPE(p[0], p[1], p[2], each));
+    return sees_each_pixel_once(conv) ? patches : fold(conv, patches);
 }
 
 static void compose_transposed(const gantry__compose_t *c, const gantry_tensor_t *filter, const gantry_tensor_t *result) {

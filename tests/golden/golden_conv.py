@@ -130,7 +130,8 @@ def transposed_reference(sizes, f, y, attrs):
     step, spread = attrs["strides"][pick], attrs.get("dilations", [1, 1, 1, 1])[pick]
     index = np.arange(sizes[1] * sizes[2]).reshape(1, sizes[1], sizes[2], 1)
     out = np.zeros((sizes[0], sizes[1] * sizes[2], sizes[3]))
-    for r, c, place, inside in views(index, f.shape[:2], step, spread, attrs["padding"]):
+    pads = attrs.get("explicit_paddings", [0] * 8)
+    for r, c, place, inside in views(index, f.shape[:2], step, spread, attrs["padding"], (pads[2:4], pads[4:6])):
         for oy, ox in np.argwhere(inside):
             out[:, place[0, oy, ox, 0]] += y[:, oy, ox].astype(np.float64) @ f[r, c].astype(np.float64).T
     out = out.reshape(sizes).astype(y.dtype)
@@ -173,6 +174,12 @@ def backprop_input():
     f, y = values(F32, (3, 3, 2, 5)), values(F32, (1, 4, 4, 5))
     good = {"strides": four((1, 1)), "padding": "SAME"}
     r.add("short_sizes", [np.array((4, 4), I32), f, y], good, tolerance=bound(F32, 45))
+    for name, pads, places in (("explicit", [1, 0, 0, 2], (3, 4)), ("explicit_beyond_the_window", [3, 1, 0, 4], (6, 6))):
+        r.add(name, [np.array((1, 4, 4, 2), I32), f, values(F32, (1, *places, 5))],
+              {"strides": four((1, 1)), "padding": "EXPLICIT", "explicit_paddings": [0, 0, *pads, 0, 0]}, tolerance=bound(F32, 45))
+    inf = f.copy()
+    inf[0, 0, 0, 0], inf[2, 1, 1, 3] = np.inf, np.nan
+    r.add("special_filter_in_padding", [np.array((1, 4, 4, 2), I32), inf, y], good, tolerance=bound(F32, 45))
     r.error("sizes_do_not_fit", [np.array((1, 5, 4, 2), I32), f, y], good, contains="doesn't match computed")
     r.error("three_sizes", [np.array((1, 4, 4), I32), f, y], good, contains="4 values or 2 values, but got: 3")
     r.error("depths", [np.array((1, 4, 4, 2), I32), f, values(F32, (1, 4, 4, 3))], good)

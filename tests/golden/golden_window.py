@@ -146,10 +146,14 @@ def max_pool():
     return r
 
 
+# Places with few channels, of which kernels take some at a time.
+FEW_CHANNELS = [((1, 3, 50, 3), (2, 3), (1, 1), "SAME"), ((2, 4, 45, 5), (3, 4), (2, 2), "VALID")]
+
+
 def avg_pool():
     r = Recorder("AvgPool", reference=avg_pool_reference)
     for dtype in (F32, F16):
-        for image, window, step, padding in LONG_PLACES:
+        for image, window, step, padding in LONG_PLACES + FEW_CHANNELS:
             elements = window[0] * window[1]
             r.add(f"{dtype.name}_" + text(image, window, step, padding), [values(dtype, image)],
                   {"ksize": four(window), "strides": four(step), "padding": padding}, tolerance=bound(dtype, elements),
@@ -192,6 +196,18 @@ def depthwise():
                     r.add(f"{dtype.name}_" + text(image, window, (step,), padding), [values(dtype, image), values(dtype, window)],
                           {"strides": four((step, step)), "padding": padding}, tolerance=bound(dtype, elements),
                           tf_tolerance=halves_bound(dtype, elements))
+    # More filters, or places of one channel side by side, than kernels take at a time; fewer than a block; and several for a channel.
+    longer = [((1, 3, 6, 70), (3, 4, 70, 1), 1), ((1, 3, 4, 25), (2, 3, 25, 3), 1), ((1, 3, 150, 1), (2, 3, 1, 1), 1),
+              ((2, 4, 30, 6), (3, 3, 6, 1), 1), ((1, 3, 41, 3), (3, 3, 3, 4), 2)]
+    for dtype in (F32, F64, F16):
+        for image, window, step in longer[:1] if dtype == F64 else longer:
+            elements = window[0] * window[1]
+            r.add(f"{dtype.name}_" + text(image, window, (step,), "SAME"), [values(dtype, image), values(dtype, window)],
+                  {"strides": four((step, step)), "padding": "SAME"}, tolerance=bound(dtype, elements), tf_tolerance=halves_bound(dtype, elements))
+    x, f = values(F32, (2, 3, 4, 140)), values(F32, (3, 3, 3, 2))
+    for step in (1, 2):
+        r.add(f"nchw_long_{step}", [x, f], {"strides": [1, 1, step, step], "padding": "SAME", "data_format": "NCHW"},
+              tolerance=bound(F32, 9), numpy_only=True)
     x, f = values(F32, (2, 6, 7, 3)), values(F32, (2, 3, 3, 2))
     r.add("explicit", [x, f], {"strides": four((1, 1)), "padding": "EXPLICIT",
                                "explicit_paddings": [0, 0, 1, 2, 3, 0, 0, 0]}, tolerance=bound(F32, 6))
@@ -223,6 +239,9 @@ def patches():
                     continue    # TensorFlow's padding does not count the rate there
                 r.add(f"{dtype.name}_" + text(image, window, step, padding, *rate), [values(dtype, image)],
                       {"ksizes": four(window), "strides": four(step), "rates": four(rate), "padding": padding})
+    for image, window, step, padding in LONG_PLACES:
+        r.add("long_" + text(image, window, step, padding), [values(F32, image)],
+              {"ksizes": four(window), "strides": four(step), "rates": four((1, 1)), "padding": padding})
     r.error("rank_3", [values(F32, (4, 4, 2))], {"ksizes": four((2, 2)), "strides": four((1, 1)), "rates": four((1, 1)),
                                                 "padding": "SAME"})
     return r
@@ -244,7 +263,7 @@ def fold_reference(inputs, attrs):
 def fold():
     r = Recorder("FoldImagePatches", reference=fold_reference)
     for dtype in (F32, F64) + HALVES:
-        for image, window, step, padding in PLACES[:8] if dtype == F32 else PLACES[1:3]:
+        for image, window, step, padding in PLACES[:8] + LONG_PLACES if dtype == F32 else PLACES[1:3]:
             (oh, _), (ow, _) = (geometry(s, k, t, 1, padding, (0, 0)) for s, k, t in zip(image[1:3], window, step))
             shape = (image[0], oh, ow, window[0] * window[1] * image[3])
             r.add(f"{dtype.name}_" + text(image, window, step, padding),

@@ -14,7 +14,8 @@ typedef struct gantry_window_t {
     GANTRY_LONG top, left;                 /* padding before the image */
     GANTRY_LONG planes;                    /* channels, where they are images of their own; else 0 */
     GANTRY_LONG depth;                     /* of depthwise filters: outputs per channel; of others: outputs */
-    gantry_runs_t runs;                    /* of pools: of the channels or, where there is one, of places side by side */
+    gantry_runs_t runs;                    /* stretches of places (gantry_stretch_t); of MaxPool the channels or, where there
+                                              is one, places side by side */
 } gantry_window_t;
 
 /* An element of [batch, y, x, channel]. */
@@ -76,6 +77,48 @@ GANTRY_FN gantry_view_t gantry_view(const gantry_window_t *p, GANTRY_LONG innerm
     view.rows = gantry_reach(view.top, p->spread_y, p->rows, p->height);
     view.columns = gantry_reach(view.left, p->spread_x, p->columns, p->width);
     return view;
+}
+
+/* The other way: the place whose window, by one of its elements, is `distance` further on than the first one's beginning;
+ * -1: there is none. */
+GANTRY_FN GANTRY_LONG gantry_place_through(GANTRY_LONG distance, GANTRY_LONG step, GANTRY_LONG places)
+{
+    const GANTRY_LONG place = step == 1 || distance < 0 ? distance : gantry_divide_position(distance, step);
+
+    return distance >= 0 && place * step == distance && place < places ? place : -1;
+}
+
+/* What an item is on processors: places side by side in one row of the output, with all their channels; so what it takes
+ * to find them is paid once. Of two of them the second one's window begins step_x further right. */
+typedef struct gantry_stretch_t {
+    GANTRY_LONG image, place; /* the image, and the first place, counted over all images */
+    GANTRY_LONG top, left;    /* where its window begins */
+    gantry_reach_t rows;      /* of the windows, that are inside */
+    int count;                /* places, GANTRY_RUN_MOST at the most */
+} gantry_stretch_t;
+
+GANTRY_FN gantry_stretch_t gantry_stretch(const gantry_window_t *p, GANTRY_LONG i)
+{
+    GANTRY_FIND_RUN(p->runs)
+    gantry_stretch_t stretch;
+
+    stretch.image = gantry_divide_position(line, p->out_height);
+    stretch.place = line * p->out_width + first;
+    stretch.top = (line - stretch.image * p->out_height) * p->step_y - p->top;
+    stretch.left = first * p->step_x - p->left;
+    stretch.rows = gantry_reach(stretch.top, p->spread_y, p->rows, p->height);
+    stretch.count = (int)(end - first);
+    return stretch;
+}
+
+/* The columns of a window that begins at `left` which are inside: mostly all of them. */
+GANTRY_FN gantry_reach_t gantry_columns_inside(const gantry_window_t *p, GANTRY_LONG left)
+{
+    const gantry_reach_t all = {0, p->columns};
+
+    return left >= 0 && left + (p->columns - 1) * p->spread_x < p->width
+               ? all
+               : gantry_reach(left, p->spread_x, p->columns, p->width);
 }
 
 /* A run of a pool's output, item i: which elements, and what the first one sees. */
