@@ -185,7 +185,7 @@ GANTRY_FN gantry_pair_f32_t gantry__atanh_argument_f32(GANTRY_F32 high, GANTRY_F
 }
 
 /* log(x) for a finite x > 0; x.high may be denormal, x.low is then 0. */
-GANTRY_FN gantry_pair_f32_t gantry__pair_log_f32(gantry_pair_f32_t x)
+GANTRY_LONG_FN gantry_pair_f32_t gantry__pair_log_f32(gantry_pair_f32_t x)
 {
     GANTRY_F32 grown = x.high * 8388608.0f;
     GANTRY_F32 scaled = x.high < 1.17549435e-38f ? grown : x.high;

@@ -23,7 +23,7 @@ GANTRY_FN GANTRY_U32 gantry__odd_sign_f32(GANTRY_F32 y)
 }
 
 /* a^y for a finite a > 0; |y| at most 2^32. */
-GANTRY_FN GANTRY_F32 gantry__pow_above_f32(GANTRY_F32 a, GANTRY_F32 y)
+GANTRY_LONG_FN GANTRY_F32 gantry__pow_above_f32(GANTRY_F32 a, GANTRY_F32 y)
 {
     gantry_pair_f32_t t = gantry__pair_times_f32(gantry__pair_log_f32(gantry__pair_of_f32(a)), y);
     gantry_pair_f32_t least = gantry__pair_constant_f32(-110.0f, 0.0f);
@@ -36,7 +36,7 @@ GANTRY_FN GANTRY_F32 gantry__pow_above_f32(GANTRY_F32 a, GANTRY_F32 y)
     return gantry__pair_scale_f32(gantry__pair_exp_f32(t, shifted), gantry__exp_biased_f32(shifted)).high;
 }
 
-GANTRY_FN GANTRY_F32 gantry_pow_f32(GANTRY_F32 x, GANTRY_F32 y)
+GANTRY_LONG_FN GANTRY_F32 gantry_pow_f32(GANTRY_F32 x, GANTRY_F32 y)
 {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 y_size = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) & 0x7fffffffu);
