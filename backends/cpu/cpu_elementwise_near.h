@@ -1,6 +1,7 @@
 /* Sin, Cos and Tan of float32 block by block: a block without a large argument takes the text's functions for near ones
  * (math_float32_trig.cl), which have the same bits at a fourth of the cost; the text's own choice, GANTRY_ANY, would be
- * a branch in the loop. Included once by cpu_elementwise_simd.c, after the loops of float32, which the others take. */
+ * a branch in the loop. FloorMod and TruncateMod likewise: a block without a large quotient takes the functions for near
+ * ones (math_modulo.cl). Included once by cpu_elementwise_simd.c, after the loops of float32, which the others take. */
 enum { NEAR_BLOCK = 256 };
 
 /* Are all magnitudes below the limit? NaN is not. */
@@ -47,3 +48,62 @@ NEAR_LOOPS(Tan, tan)
 #define Sin_1_dense Sin_blocks
 #define Cos_1_dense Cos_blocks
 #define Tan_1_dense Tan_blocks
+
+#if defined(GANTRY_BLOCK_LANES)
+/* Is every quotient of the block near? One that is large where a zero or a NaN is. */
+static int32_t all_quotients_near(const float *x, int64_t x_count, const float *y, int64_t y_count)
+{
+    uint32_t greatest = 0;
+    uint32_t least = UINT32_MAX;
+
+    for (int64_t i = 0; i < x_count; i++) {
+        const uint32_t magnitude = GANTRY_AS_UINT(x[i]) & 0x7fffffffu;
+        greatest = magnitude > greatest ? magnitude : greatest;
+    }
+    for (int64_t i = 0; i < y_count; i++) {
+        const uint32_t magnitude = GANTRY_AS_UINT(y[i]) & 0x7fffffffu;
+        least = magnitude < least ? magnitude : least;
+    }
+    return GANTRY_AS_FLOAT(greatest) <= GANTRY_AS_FLOAT(least) * GANTRY_MODULO_NEAR_F32;
+}
+
+#define MODULO_LOOP(name, form, x_step, y_step)                                                               \
+    static int32_t name##_near_##form(const void *xs, const void *ys, void *outs, int64_t count)              \
+    {                                                                                                         \
+        for (int64_t i = 0; i < count; i += NEAR_BLOCK) {                                                     \
+            const float *x = (const float *)xs + i * x_step;                                                  \
+            const float *y = (const float *)ys + i * y_step;                                                  \
+            float *out = (float *)outs + i;                                                                   \
+            const int64_t length = count - i < NEAR_BLOCK ? count - i : NEAR_BLOCK;                           \
+            if (all_quotients_near(x, x_step == 0 ? 1 : length, y, y_step == 0 ? 1 : length)) {               \
+                in_blocks(name##_near, x, x_step, y, y_step, out, length);                                    \
+            } else {                                                                                          \
+                name##_1_##form(x, y, out, length);                                                           \
+            }                                                                                                 \
+        }                                                                                                     \
+        return 0;                                                                                             \
+    }
+#define MODULO_LOOPS(name, function)                                                        \
+    static void name##_near(const float *x, const float *y, float *out, int64_t count)      \
+    {                                                                                       \
+        GANTRY_INDEPENDENT                                                                  \
+        for (int64_t i = 0; i < (count & -(int64_t)GANTRY_BLOCK_LANES); i++) {              \
+            out[i] = gantry_##function##_near_f32(x[i], y[i]);                              \
+        }                                                                                   \
+    }                                                                                       \
+    MODULO_LOOP(name, dense, 1, 1)                                                          \
+    MODULO_LOOP(name, y_scalar, 1, 0)                                                       \
+    MODULO_LOOP(name, x_scalar, 0, 1)
+
+MODULO_LOOPS(FloorMod, floor_mod)
+MODULO_LOOPS(TruncateMod, fmod)
+#undef MODULO_LOOP
+#undef MODULO_LOOPS
+
+#define FloorMod_1_dense FloorMod_near_dense
+#define FloorMod_1_y_scalar FloorMod_near_y_scalar
+#define FloorMod_1_x_scalar FloorMod_near_x_scalar
+#define TruncateMod_1_dense TruncateMod_near_dense
+#define TruncateMod_1_y_scalar TruncateMod_near_y_scalar
+#define TruncateMod_1_x_scalar TruncateMod_near_x_scalar
+#endif
