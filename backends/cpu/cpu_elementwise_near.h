@@ -1,4 +1,4 @@
-/* Sin, Cos and Tan of float32 block by block: a block without a large argument takes the text's functions for near ones
+/* Sin, Cos and Tan of float32 block by block, Lgamma and Digamma for negative arguments likewise: a block without a large argument takes the text's functions for near ones
  * (math_float32_trig.cl), which have the same bits at a fourth of the cost; the text's own choice, GANTRY_ANY, would be
  * a branch in the loop. FloorMod and TruncateMod likewise: a block without a large quotient takes the functions for near
  * ones (math_modulo.cl). Included once by cpu_elementwise_simd.c, after the loops of float32, which the others take. */
@@ -16,7 +16,18 @@ static int32_t all_near(const float *x, int64_t count)
     return greatest < GANTRY_AS_UINT(GANTRY_NEAR_LIMIT_F32);
 }
 
-#define NEAR_LOOPS(name, function)                                                                  \
+/* Has none of them a sign? */
+static int32_t all_positive(const float *x, int64_t count)
+{
+    uint32_t bits = 0;
+
+    for (int64_t i = 0; i < count; i++) {
+        bits |= GANTRY_AS_UINT(x[i]);
+    }
+    return bits >> 31 == 0;
+}
+
+#define NEAR_LOOPS(name, function, is_near)                                                         \
     static void name##_near(const float *x, float *out, int64_t count)                              \
     {                                                                                               \
         GANTRY_INDEPENDENT                                                                          \
@@ -30,7 +41,7 @@ static int32_t all_near(const float *x, int64_t count)
             const float *x = (const float *)xs + i;                                                 \
             float *out = (float *)outs + i;                                                         \
             const int64_t length = count - i < NEAR_BLOCK ? count - i : NEAR_BLOCK;                 \
-            if (all_near(x, length)) {                                                              \
+            if (is_near(x, length)) {                                                               \
                 name##_near(x, out, length);                                                        \
             } else {                                                                                \
                 name##_1_dense(x, ys, out, length);                                                 \
@@ -39,15 +50,19 @@ static int32_t all_near(const float *x, int64_t count)
         return 0;                                                                                   \
     }
 
-NEAR_LOOPS(Sin, sin)
-NEAR_LOOPS(Cos, cos)
-NEAR_LOOPS(Tan, tan)
+NEAR_LOOPS(Sin, sin, all_near)
+NEAR_LOOPS(Cos, cos, all_near)
+NEAR_LOOPS(Tan, tan, all_near)
+NEAR_LOOPS(Lgamma, lgamma, all_positive)
+NEAR_LOOPS(Digamma, digamma, all_positive)
 #undef NEAR_LOOPS
 
 /* What the table takes for them. */
 #define Sin_1_dense Sin_blocks
 #define Cos_1_dense Cos_blocks
 #define Tan_1_dense Tan_blocks
+#define Lgamma_1_dense Lgamma_blocks
+#define Digamma_1_dense Digamma_blocks
 
 #if defined(GANTRY_BLOCK_LANES)
 /* Is every quotient of the block near? One that is large where a zero or a NaN is. */

@@ -158,7 +158,7 @@ GANTRY_LONG_FN gantry__angle_f32_t gantry__reduce_far_f32(GANTRY_F32 a)
     return angle;
 }
 
-GANTRY_FN gantry__angle_f32_t gantry__reduce_f32(GANTRY_F32 x)
+GANTRY_LONG_FN gantry__angle_f32_t gantry__reduce_f32(GANTRY_F32 x)
 {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     gantry__angle_f32_t angle = gantry__reduce_near_f32(x);
