@@ -1,8 +1,8 @@
 /* The loops of every op of elementwise.def for one type. No guard: a file includes this once per type, with GANTRY_T_ID
  * defined, after types.cl and the math texts; it takes GANTRY_T_ID back at the end. With GANTRY_DENSE_ONLY there are no
  * loops with a scalar operand.
- * Plain loops: the compiler makes vector code of them. Of costly functions of float32 it is to make that alone, no
- * scalar copy for what is left over and none per scalar operand: they go by way of in_blocks. */
+ * Plain loops: the compiler makes vector code of them. Of costly functions of floats it is to make that alone, no
+ * scalar copy for what is left over and none per scalar operand: they go by way of cpu_elementwise_blocks.h. */
 #include "portable/kernels/element.cl"
 
 #define LOOP_PASTE_(name, type, form) name##_##type##_##form
@@ -67,7 +67,14 @@
     LOOPS_SCALAR(name, result, check, expression)
 #endif
 
-#if GANTRY_T_ID == 1 && defined(GANTRY_BLOCK_LANES)
+#if GANTRY_T_IS_FLOAT && defined(GANTRY_BLOCK_LANES)
+#if GANTRY_T_ID == 1
+#define LOOP_TYPE float
+#else
+#define LOOP_TYPE double
+#endif
+#define IN_BLOCKS_(T_) in_blocks_##T_
+#define IN_BLOCKS(T_) IN_BLOCKS_(T_)
 /* Over whole blocks; ys is xs where there is no y. */
 #define LOOP_WHOLE(name, expression)                                                         \
     static void LOOP(name, whole)(const T *xs, const T *ys, T *out, int64_t count)           \
@@ -84,7 +91,7 @@
     static int32_t LOOP(name, form)(const void *xs, const void *ys, void *out, int64_t count) \
     {                                                                                        \
         (void)ys;                                                                            \
-        in_blocks(LOOP(name, whole), xs, x_step, y, y_step, out, count);                     \
+        IN_BLOCKS(LOOP_TYPE)(LOOP(name, whole), xs, x_step, y, y_step, out, count);          \
         return 0;                                                                            \
     }
 #define LONG_UNARY(name, result, check, expression) \
@@ -107,14 +114,19 @@
 #define LONG_VARIANT LONG_UNARY
 #define LENGTH_NONE SHORT
 #define LENGTH_ROUNDING SHORT
-#define LENGTH_MODULO LONG
 #define LENGTH_FUNCTIONS LONG
-#define LENGTH_TRIGONOMETRY LONG
-#define LENGTH_HYPERBOLIC LONG
-#define LENGTH_SPECIAL LONG
 #define LENGTH_ACTIVATION LONG
-#define LENGTH_GAMMA LONG
-#define LENGTH_POWER LONG
+#if GANTRY_T_ID == 2 /* calls of the C library for the most part */
+#define LENGTH_LIBRARY SHORT
+#else
+#define LENGTH_LIBRARY LONG
+#endif
+#define LENGTH_MODULO LENGTH_LIBRARY
+#define LENGTH_TRIGONOMETRY LENGTH_LIBRARY
+#define LENGTH_HYPERBOLIC LENGTH_LIBRARY
+#define LENGTH_SPECIAL LENGTH_LIBRARY
+#define LENGTH_GAMMA LENGTH_LIBRARY
+#define LENGTH_POWER LENGTH_LIBRARY
 #define LOOPS_OF_(length, form) length##_##form
 #define LOOPS_OF(length, form) LOOPS_OF_(length, form)
 
@@ -170,7 +182,11 @@
 #undef LONG_BINARY
 #undef LENGTH_NONE
 #undef LENGTH_ROUNDING
+#undef LENGTH_LIBRARY
 #undef LENGTH_MODULO
+#undef IN_BLOCKS_
+#undef IN_BLOCKS
+#undef LOOP_TYPE
 #undef LENGTH_FUNCTIONS
 #undef LENGTH_TRIGONOMETRY
 #undef LENGTH_HYPERBOLIC

@@ -27,11 +27,20 @@ static int32_t all_positive(const float *x, int64_t count)
     return bits >> 31 == 0;
 }
 
+#if defined(GANTRY_BLOCK_LANES)
+#define WHOLE(count) ((count) & -(int64_t)GANTRY_BLOCK_LANES)
+#define RUN_NEAR(near, x, out, count) in_blocks_float(near, x, 1, x, 1, out, count)
+#else
+#define WHOLE(count) (count)
+#define RUN_NEAR(near, x, out, count) near(x, x, out, count)
+#endif
+
 #define NEAR_LOOPS(name, function, is_near)                                                         \
-    static void name##_near(const float *x, float *out, int64_t count)                              \
+    static void name##_near(const float *x, const float *y, float *out, int64_t count)              \
     {                                                                                               \
+        (void)y;                                                                                    \
         GANTRY_INDEPENDENT                                                                          \
-        for (int64_t i = 0; i < count; i++) {                                                       \
+        for (int64_t i = 0; i < WHOLE(count); i++) {                                                \
             out[i] = gantry_##function##_near_f32(x[i]);                                            \
         }                                                                                           \
     }                                                                                               \
@@ -42,7 +51,7 @@ static int32_t all_positive(const float *x, int64_t count)
             float *out = (float *)outs + i;                                                         \
             const int64_t length = count - i < NEAR_BLOCK ? count - i : NEAR_BLOCK;                 \
             if (is_near(x, length)) {                                                               \
-                name##_near(x, out, length);                                                        \
+                RUN_NEAR(name##_near, x, out, length);                                              \
             } else {                                                                                \
                 name##_1_dense(x, ys, out, length);                                                 \
             }                                                                                       \
@@ -91,7 +100,7 @@ static int32_t all_quotients_near(const float *x, int64_t x_count, const float *
             float *out = (float *)outs + i;                                                                   \
             const int64_t length = count - i < NEAR_BLOCK ? count - i : NEAR_BLOCK;                           \
             if (all_quotients_near(x, x_step == 0 ? 1 : length, y, y_step == 0 ? 1 : length)) {               \
-                in_blocks(name##_near, x, x_step, y, y_step, out, length);                                    \
+                in_blocks_float(name##_near, x, x_step, y, y_step, out, length);                                    \
             } else {                                                                                          \
                 name##_1_##form(x, y, out, length);                                                           \
             }                                                                                                 \
@@ -102,7 +111,7 @@ static int32_t all_quotients_near(const float *x, int64_t x_count, const float *
     static void name##_near(const float *x, const float *y, float *out, int64_t count)      \
     {                                                                                       \
         GANTRY_INDEPENDENT                                                                  \
-        for (int64_t i = 0; i < (count & -(int64_t)GANTRY_BLOCK_LANES); i++) {              \
+        for (int64_t i = 0; i < WHOLE(count); i++) {                                        \
             out[i] = gantry_##function##_near_f32(x[i], y[i]);                              \
         }                                                                                   \
     }                                                                                       \

@@ -130,7 +130,7 @@ GANTRY_FN gantry__angle_f32_t gantry__angle_of_fraction_f32(GANTRY_U32 g, GANTRY
 }
 
 /* For 1024 <= a < infinity; a is positive. */
-GANTRY_LONG_FN gantry__angle_f32_t gantry__reduce_far_f32(GANTRY_F32 a)
+GANTRY_FN gantry__angle_f32_t gantry__reduce_far_f32(GANTRY_F32 a)
 {
     GANTRY_U32 bits = GANTRY_AS_UINT(a);
     GANTRY_U32 m = (bits & 0x007fffffu) | 0x00800000u;
@@ -158,7 +158,7 @@ GANTRY_LONG_FN gantry__angle_f32_t gantry__reduce_far_f32(GANTRY_F32 a)
     return angle;
 }
 
-GANTRY_LONG_FN gantry__angle_f32_t gantry__reduce_f32(GANTRY_F32 x)
+GANTRY_FN gantry__angle_f32_t gantry__reduce_f32(GANTRY_F32 x)
 {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     gantry__angle_f32_t angle = gantry__reduce_near_f32(x);
