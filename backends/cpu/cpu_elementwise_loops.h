@@ -9,7 +9,7 @@
 #define LOOP_PASTE(name, type, form) LOOP_PASTE_(name, type, form)
 #define LOOP(name, form) LOOP_PASTE(name, GANTRY_T_ID, form)
 
-#define SHORT_UNARY(name, result, check, expression)                                            \
+#define SHORT_UNARY(name, result, check, expression)                                           \
     static int32_t LOOP(name, dense)(const void *xs, const void *ys, void *out, int64_t count) \
     {                                                                                          \
         (void)ys;                                                                              \
@@ -63,7 +63,7 @@
 #define SHORT_BINARY(name, result, check, expression) LOOP_DENSE(name, result, check, expression)
 #else
 #define SHORT_BINARY(name, result, check, expression) \
-    LOOP_DENSE(name, result, check, expression)      \
+    LOOP_DENSE(name, result, check, expression)       \
     LOOPS_SCALAR(name, result, check, expression)
 #endif
 
@@ -76,23 +76,23 @@
 #define IN_BLOCKS_(T_) in_blocks_##T_
 #define IN_BLOCKS(T_) IN_BLOCKS_(T_)
 /* Over whole blocks; ys is xs where there is no y. */
-#define LOOP_WHOLE(name, expression)                                                         \
-    static void LOOP(name, whole)(const T *xs, const T *ys, T *out, int64_t count)           \
-    {                                                                                        \
-        GANTRY_INDEPENDENT                                                                   \
-        for (int64_t i = 0; i < (count & -(int64_t)GANTRY_BLOCK_LANES); i++) {               \
-            const T x = xs[i];                                                               \
-            const T y = ys[i];                                                               \
-            (void)y;                                                                         \
-            out[i] = (T)(expression);                                                        \
-        }                                                                                    \
+#define LOOP_WHOLE(name, expression)                                               \
+    static void LOOP(name, whole)(const T *xs, const T *ys, T *out, int64_t count) \
+    {                                                                              \
+        GANTRY_INDEPENDENT                                                         \
+        for (int64_t i = 0; i < (count & -(int64_t)GANTRY_BLOCK_LANES); i++) {     \
+            const T x = xs[i];                                                     \
+            const T y = ys[i];                                                     \
+            (void)y;                                                               \
+            out[i] = (T)(expression);                                              \
+        }                                                                          \
     }
-#define LOOP_BLOCKS(name, form, y, x_step, y_step)                                           \
+#define LOOP_BLOCKS(name, form, y, x_step, y_step)                                            \
     static int32_t LOOP(name, form)(const void *xs, const void *ys, void *out, int64_t count) \
-    {                                                                                        \
-        (void)ys;                                                                            \
-        IN_BLOCKS(LOOP_TYPE)(LOOP(name, whole), xs, x_step, y, y_step, out, count);          \
-        return 0;                                                                            \
+    {                                                                                         \
+        (void)ys;                                                                             \
+        IN_BLOCKS(LOOP_TYPE)(LOOP(name, whole), xs, x_step, y, y_step, out, count);           \
+        return 0;                                                                             \
     }
 #define LONG_UNARY(name, result, check, expression) \
     LOOP_WHOLE(name, expression)                    \

@@ -1,7 +1,9 @@
-/* Sin, Cos and Tan of float32 block by block, Lgamma and Digamma for negative arguments likewise: a block without a large argument takes the text's functions for near ones
- * (math_float32_trig.cl), which have the same bits at a fourth of the cost; the text's own choice, GANTRY_ANY, would be
- * a branch in the loop. FloorMod and TruncateMod likewise: a block without a large quotient takes the functions for near
- * ones (math_modulo.cl). Included once by cpu_elementwise_simd.c, after the loops of float32, which the others take. */
+/* Functions of float32 block by block, where what rare arguments take is left out of the blocks that have none of them;
+ * the bits are the same. The text's own choice, GANTRY_ANY, would be a branch in the loop.
+ *   Sin, Cos, Tan: large arguments (math_float32_trig.cl); a fourth of the cost
+ *   Lgamma, Digamma: negative ones (math_float32_gamma.cl); half of it
+ *   FloorMod, TruncateMod: large quotients (math_modulo.cl), which go element by element
+ * Included once by cpu_elementwise_simd.c, after the loops of float32, which the other blocks take. */
 enum { NEAR_BLOCK = 256 };
 
 /* Are all magnitudes below the limit? NaN is not. */
@@ -35,28 +37,28 @@ static int32_t all_positive(const float *x, int64_t count)
 #define RUN_NEAR(near, x, out, count) near(x, x, out, count)
 #endif
 
-#define NEAR_LOOPS(name, function, is_near)                                                         \
-    static void name##_near(const float *x, const float *y, float *out, int64_t count)              \
-    {                                                                                               \
-        (void)y;                                                                                    \
-        GANTRY_INDEPENDENT                                                                          \
-        for (int64_t i = 0; i < WHOLE(count); i++) {                                                \
-            out[i] = gantry_##function##_near_f32(x[i]);                                            \
-        }                                                                                           \
-    }                                                                                               \
-    static int32_t name##_blocks(const void *xs, const void *ys, void *outs, int64_t count)         \
-    {                                                                                               \
-        for (int64_t i = 0; i < count; i += NEAR_BLOCK) {                                           \
-            const float *x = (const float *)xs + i;                                                 \
-            float *out = (float *)outs + i;                                                         \
-            const int64_t length = count - i < NEAR_BLOCK ? count - i : NEAR_BLOCK;                 \
-            if (is_near(x, length)) {                                                               \
-                RUN_NEAR(name##_near, x, out, length);                                              \
-            } else {                                                                                \
-                name##_1_dense(x, ys, out, length);                                                 \
-            }                                                                                       \
-        }                                                                                           \
-        return 0;                                                                                   \
+#define NEAR_LOOPS(name, function, is_near)                                                 \
+    static void name##_near(const float *x, const float *y, float *out, int64_t count)      \
+    {                                                                                       \
+        (void)y;                                                                            \
+        GANTRY_INDEPENDENT                                                                  \
+        for (int64_t i = 0; i < WHOLE(count); i++) {                                        \
+            out[i] = gantry_##function##_near_f32(x[i]);                                    \
+        }                                                                                   \
+    }                                                                                       \
+    static int32_t name##_blocks(const void *xs, const void *ys, void *outs, int64_t count) \
+    {                                                                                       \
+        for (int64_t i = 0; i < count; i += NEAR_BLOCK) {                                   \
+            const float *x = (const float *)xs + i;                                         \
+            float *out = (float *)outs + i;                                                 \
+            const int64_t length = count - i < NEAR_BLOCK ? count - i : NEAR_BLOCK;         \
+            if (is_near(x, length)) {                                                       \
+                RUN_NEAR(name##_near, x, out, length);                                      \
+            } else {                                                                        \
+                name##_1_dense(x, ys, out, length);                                         \
+            }                                                                               \
+        }                                                                                   \
+        return 0;                                                                           \
     }
 
 NEAR_LOOPS(Sin, sin, all_near)
@@ -91,32 +93,32 @@ static int32_t all_quotients_near(const float *x, int64_t x_count, const float *
     return GANTRY_AS_FLOAT(greatest) <= GANTRY_AS_FLOAT(least) * GANTRY_MODULO_NEAR_F32;
 }
 
-#define MODULO_LOOP(name, form, x_step, y_step)                                                               \
-    static int32_t name##_near_##form(const void *xs, const void *ys, void *outs, int64_t count)              \
-    {                                                                                                         \
-        for (int64_t i = 0; i < count; i += NEAR_BLOCK) {                                                     \
-            const float *x = (const float *)xs + i * x_step;                                                  \
-            const float *y = (const float *)ys + i * y_step;                                                  \
-            float *out = (float *)outs + i;                                                                   \
-            const int64_t length = count - i < NEAR_BLOCK ? count - i : NEAR_BLOCK;                           \
-            if (all_quotients_near(x, x_step == 0 ? 1 : length, y, y_step == 0 ? 1 : length)) {               \
-                in_blocks_float(name##_near, x, x_step, y, y_step, out, length);                                    \
-            } else {                                                                                          \
-                name##_1_##form(x, y, out, length);                                                           \
-            }                                                                                                 \
-        }                                                                                                     \
-        return 0;                                                                                             \
+#define MODULO_LOOP(name, form, x_step, y_step)                                                  \
+    static int32_t name##_near_##form(const void *xs, const void *ys, void *outs, int64_t count) \
+    {                                                                                            \
+        for (int64_t i = 0; i < count; i += NEAR_BLOCK) {                                        \
+            const float *x = (const float *)xs + i * x_step;                                     \
+            const float *y = (const float *)ys + i * y_step;                                     \
+            float *out = (float *)outs + i;                                                      \
+            const int64_t length = count - i < NEAR_BLOCK ? count - i : NEAR_BLOCK;              \
+            if (all_quotients_near(x, x_step == 0 ? 1 : length, y, y_step == 0 ? 1 : length)) {  \
+                in_blocks_float(name##_near, x, x_step, y, y_step, out, length);                 \
+            } else {                                                                             \
+                name##_1_##form(x, y, out, length);                                              \
+            }                                                                                    \
+        }                                                                                        \
+        return 0;                                                                                \
     }
-#define MODULO_LOOPS(name, function)                                                        \
-    static void name##_near(const float *x, const float *y, float *out, int64_t count)      \
-    {                                                                                       \
-        GANTRY_INDEPENDENT                                                                  \
-        for (int64_t i = 0; i < WHOLE(count); i++) {                                        \
-            out[i] = gantry_##function##_near_f32(x[i], y[i]);                              \
-        }                                                                                   \
-    }                                                                                       \
-    MODULO_LOOP(name, dense, 1, 1)                                                          \
-    MODULO_LOOP(name, y_scalar, 1, 0)                                                       \
+#define MODULO_LOOPS(name, function)                                                   \
+    static void name##_near(const float *x, const float *y, float *out, int64_t count) \
+    {                                                                                  \
+        GANTRY_INDEPENDENT                                                             \
+        for (int64_t i = 0; i < WHOLE(count); i++) {                                   \
+            out[i] = gantry_##function##_near_f32(x[i], y[i]);                         \
+        }                                                                              \
+    }                                                                                  \
+    MODULO_LOOP(name, dense, 1, 1)                                                     \
+    MODULO_LOOP(name, y_scalar, 1, 0)                                                  \
     MODULO_LOOP(name, x_scalar, 0, 1)
 
 MODULO_LOOPS(FloorMod, floor_mod)

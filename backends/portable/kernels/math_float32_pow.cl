@@ -6,7 +6,8 @@
  * y = -286.912811. Its bound is 1 ulp.
  *
  * |x|^y = exp(y log |x|), where logarithm and product are pairs: y log |x| may be 100 and still needs an error of
- * 2^-26. A logarithm of 42 bits takes a sixth of the time more for 0.17 ulp less. y is held to 2^32, where every |x| but 1 has long overflowed or vanished, so that nothing on the way does.
+ * 2^-26. A logarithm of 42 bits takes a sixth of the time more for 0.17 ulp less. y is held to 2^32, where every |x| but
+ * 1 has long overflowed or vanished, so that nothing on the way does.
  * Special values are those of C99's pow, put in place by selects at the end.
  */
 
