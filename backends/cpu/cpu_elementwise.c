@@ -161,7 +161,6 @@ static int32_t compute_value(gantry_op_call_t *call)
 
 /* ---- definitions, one per line of elementwise.def ---- */
 
-#define GANTRY_K_COSTLY_MODULO 1
 #define FAILURE_NEVER NULL
 #define FAILURE_ZERO_DIVISOR "Integer division by zero"
 #define FAILURE_NEGATIVE_EXPONENT "Integers to negative integer powers are not allowed"

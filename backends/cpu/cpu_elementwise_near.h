@@ -1,6 +1,9 @@
-/* Sin, Cos and Tan of float32 block by block: a block without a large argument takes the text's functions for near ones
- * (math_float32_trig.cl), which have the same bits at a fourth of the cost; the text's own choice, GANTRY_ANY, would be
- * a branch in the loop. Included once by cpu_elementwise_simd.c, after the loops of float32, which the others take. */
+/* Functions of float32 block by block, where what rare arguments take is left out of the blocks that have none of them;
+ * the bits are the same. The text's own choice, GANTRY_ANY, would be a branch in the loop.
+ *   Sin, Cos, Tan: large arguments (math_float32_trig.cl); a fourth of the cost
+ *   Lgamma, Digamma: negative ones (math_float32_gamma.cl); half of it
+ *   FloorMod, TruncateMod: large quotients (math_modulo.cl), which go element by element
+ * Included once by cpu_elementwise_simd.c, after the loops of float32, which the other blocks take. */
 enum { NEAR_BLOCK = 256 };
 
 /* Are all magnitudes below the limit? NaN is not. */
@@ -15,35 +18,118 @@ static int32_t all_near(const float *x, int64_t count)
     return greatest < GANTRY_AS_UINT(GANTRY_NEAR_LIMIT_F32);
 }
 
-#define NEAR_LOOPS(name, function)                                                                  \
-    static void name##_near(const float *x, float *out, int64_t count)                              \
-    {                                                                                               \
-        GANTRY_INDEPENDENT                                                                          \
-        for (int64_t i = 0; i < count; i++) {                                                       \
-            out[i] = gantry_##function##_near_f32(x[i]);                                            \
-        }                                                                                           \
-    }                                                                                               \
-    static int32_t name##_blocks(const void *xs, const void *ys, void *outs, int64_t count)         \
-    {                                                                                               \
-        for (int64_t i = 0; i < count; i += NEAR_BLOCK) {                                           \
-            const float *x = (const float *)xs + i;                                                 \
-            float *out = (float *)outs + i;                                                         \
-            const int64_t length = count - i < NEAR_BLOCK ? count - i : NEAR_BLOCK;                 \
-            if (all_near(x, length)) {                                                              \
-                name##_near(x, out, length);                                                        \
-            } else {                                                                                \
-                name##_1_dense(x, ys, out, length);                                                 \
-            }                                                                                       \
-        }                                                                                           \
-        return 0;                                                                                   \
+/* Has none of them a sign? */
+static int32_t all_positive(const float *x, int64_t count)
+{
+    uint32_t bits = 0;
+
+    for (int64_t i = 0; i < count; i++) {
+        bits |= GANTRY_AS_UINT(x[i]);
+    }
+    return bits >> 31 == 0;
+}
+
+#if defined(GANTRY_BLOCK_LANES)
+#define WHOLE(count) ((count) & -(int64_t)GANTRY_BLOCK_LANES)
+#define RUN_NEAR(near, x, out, count) in_blocks_float(near, x, 1, x, 1, out, count)
+#else
+#define WHOLE(count) (count)
+#define RUN_NEAR(near, x, out, count) near(x, x, out, count)
+#endif
+
+#define NEAR_LOOPS(name, function, is_near)                                                 \
+    static void name##_near(const float *x, const float *y, float *out, int64_t count)      \
+    {                                                                                       \
+        (void)y;                                                                            \
+        GANTRY_INDEPENDENT                                                                  \
+        for (int64_t i = 0; i < WHOLE(count); i++) {                                        \
+            out[i] = gantry_##function##_near_f32(x[i]);                                    \
+        }                                                                                   \
+    }                                                                                       \
+    static int32_t name##_blocks(const void *xs, const void *ys, void *outs, int64_t count) \
+    {                                                                                       \
+        for (int64_t i = 0; i < count; i += NEAR_BLOCK) {                                   \
+            const float *x = (const float *)xs + i;                                         \
+            float *out = (float *)outs + i;                                                 \
+            const int64_t length = count - i < NEAR_BLOCK ? count - i : NEAR_BLOCK;         \
+            if (is_near(x, length)) {                                                       \
+                RUN_NEAR(name##_near, x, out, length);                                      \
+            } else {                                                                        \
+                name##_1_dense(x, ys, out, length);                                         \
+            }                                                                               \
+        }                                                                                   \
+        return 0;                                                                           \
     }
 
-NEAR_LOOPS(Sin, sin)
-NEAR_LOOPS(Cos, cos)
-NEAR_LOOPS(Tan, tan)
+NEAR_LOOPS(Sin, sin, all_near)
+NEAR_LOOPS(Cos, cos, all_near)
+NEAR_LOOPS(Tan, tan, all_near)
+NEAR_LOOPS(Lgamma, lgamma, all_positive)
+NEAR_LOOPS(Digamma, digamma, all_positive)
 #undef NEAR_LOOPS
 
 /* What the table takes for them. */
 #define Sin_1_dense Sin_blocks
 #define Cos_1_dense Cos_blocks
 #define Tan_1_dense Tan_blocks
+#define Lgamma_1_dense Lgamma_blocks
+#define Digamma_1_dense Digamma_blocks
+
+#if defined(GANTRY_BLOCK_LANES)
+/* Is every quotient of the block near? One that is large where a zero or a NaN is. */
+static int32_t all_quotients_near(const float *x, int64_t x_count, const float *y, int64_t y_count)
+{
+    uint32_t greatest = 0;
+    uint32_t least = UINT32_MAX;
+
+    for (int64_t i = 0; i < x_count; i++) {
+        const uint32_t magnitude = GANTRY_AS_UINT(x[i]) & 0x7fffffffu;
+        greatest = magnitude > greatest ? magnitude : greatest;
+    }
+    for (int64_t i = 0; i < y_count; i++) {
+        const uint32_t magnitude = GANTRY_AS_UINT(y[i]) & 0x7fffffffu;
+        least = magnitude < least ? magnitude : least;
+    }
+    return GANTRY_AS_FLOAT(greatest) <= GANTRY_AS_FLOAT(least) * GANTRY_MODULO_NEAR_F32;
+}
+
+#define MODULO_LOOP(name, form, x_step, y_step)                                                  \
+    static int32_t name##_near_##form(const void *xs, const void *ys, void *outs, int64_t count) \
+    {                                                                                            \
+        for (int64_t i = 0; i < count; i += NEAR_BLOCK) {                                        \
+            const float *x = (const float *)xs + i * x_step;                                     \
+            const float *y = (const float *)ys + i * y_step;                                     \
+            float *out = (float *)outs + i;                                                      \
+            const int64_t length = count - i < NEAR_BLOCK ? count - i : NEAR_BLOCK;              \
+            if (all_quotients_near(x, x_step == 0 ? 1 : length, y, y_step == 0 ? 1 : length)) {  \
+                in_blocks_float(name##_near, x, x_step, y, y_step, out, length);                 \
+            } else {                                                                             \
+                name##_1_##form(x, y, out, length);                                              \
+            }                                                                                    \
+        }                                                                                        \
+        return 0;                                                                                \
+    }
+#define MODULO_LOOPS(name, function)                                                   \
+    static void name##_near(const float *x, const float *y, float *out, int64_t count) \
+    {                                                                                  \
+        GANTRY_INDEPENDENT                                                             \
+        for (int64_t i = 0; i < WHOLE(count); i++) {                                   \
+            out[i] = gantry_##function##_near_f32(x[i], y[i]);                         \
+        }                                                                              \
+    }                                                                                  \
+    MODULO_LOOP(name, dense, 1, 1)                                                     \
+    MODULO_LOOP(name, y_scalar, 1, 0)                                                  \
+    MODULO_LOOP(name, x_scalar, 0, 1)
+
+MODULO_LOOPS(FloorMod, floor_mod)
+MODULO_LOOPS(TruncateMod, fmod)
+#undef MODULO_LOOP
+#undef MODULO_LOOPS
+
+#define FloorMod_1_dense FloorMod_near_dense
+#define FloorMod_1_y_scalar FloorMod_near_y_scalar
+#define FloorMod_1_x_scalar FloorMod_near_x_scalar
+#define TruncateMod_1_dense TruncateMod_near_dense
+#define TruncateMod_1_y_scalar TruncateMod_near_y_scalar
+#define TruncateMod_1_x_scalar TruncateMod_near_x_scalar
+#endif

@@ -24,6 +24,10 @@
 
 #include "portable/kernels/types.cl"
 
+#if defined(__AVX2__)
+#include "cpu/cpu_elementwise_blocks.h"
+#endif
+
 #define GANTRY_T_ID 1
 #include "cpu/cpu_elementwise_loops.h"
 

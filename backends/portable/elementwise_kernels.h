@@ -16,9 +16,10 @@ enum {
     GANTRY_K_ROWS
 };
 
-/* Whether a function is worth several dozen instructions. MODULO, a division, is for each to say. */
+/* Whether a function is worth several dozen instructions. */
 #define GANTRY_K_COSTLY_NONE 0
 #define GANTRY_K_COSTLY_ROUNDING 0
+#define GANTRY_K_COSTLY_MODULO 1
 #define GANTRY_K_COSTLY_FUNCTIONS 1
 #define GANTRY_K_COSTLY_TRIGONOMETRY 1
 #define GANTRY_K_COSTLY_HYPERBOLIC 1

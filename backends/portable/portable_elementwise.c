@@ -74,7 +74,9 @@ static int32_t launch(gantry_op_call_t *call, const portable_op_t *op, const cha
 
 static int32_t launch_dense(gantry_op_call_t *call, const portable_op_t *op, const char *kernel_name)
 {
-    const gantry_k_options_t options = options_of(call, op->costly && call->input_count == 1);
+    const int32_t dtype = call->inputs[0]->dtype;
+    const int in_lanes = call->input_count == 1 || dtype == GANTRY_K_FLOAT32; /* see math_float64_library.cl */
+    const gantry_k_options_t options = options_of(call, op->costly && in_lanes);
 
     return launch(call, op, kernel_name, &options, 0);
 }
@@ -169,7 +171,6 @@ static int32_t compute_value(gantry_op_call_t *call)
     LIBRARY_FLOAT64, PAIRS_FLOAT32, gantry__text_math_float32_special, gantry__text_math_float32_pow, \
         IF_INTEGER, gantry__text_math_integer, END_IF,
 
-#define GANTRY_K_COSTLY_MODULO 0
 #define FAULT_NEVER 0
 #define FAULT_ZERO_DIVISOR 2
 #define FAULT_NEGATIVE_EXPONENT 4

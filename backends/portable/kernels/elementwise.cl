@@ -43,10 +43,10 @@ typedef uchar R;
 #define GANTRY_REPORT(bad, position)
 #endif
 
-#if defined(GANTRY_FORM_UNARY) && defined(GANTRY_MATH_LANES)
+#if defined(GANTRY_MATH_LANES)
 
-/* A function of floats on a processor whose compiler has to be told how wide its vectors are: math texts and expression
- * work on GANTRY_MATH_LANES elements at once. */
+/* A costly function of floats on a processor whose compiler has to be told how wide its vectors are: math texts and
+ * expression work on GANTRY_MATH_LANES elements at once. */
 #define GANTRY_LOAD_OF(lanes) vload##lanes
 #define GANTRY_STORE_OF(lanes) vstore##lanes
 #define GANTRY_LOAD_NAME(lanes) GANTRY_LOAD_OF(lanes)
@@ -59,6 +59,8 @@ typedef uchar R;
 #define GANTRY_VECTOR GANTRY_F64
 #endif
 GANTRY_LOOSE_TYPE(GANTRY_VECTOR, T, gantry_loose_t);
+
+#if defined(GANTRY_FORM_UNARY)
 
 GANTRY_FN GANTRY_VECTOR gantry_apply(const GANTRY_VECTOR x)
 {
@@ -101,6 +103,59 @@ GANTRY_KERNEL dense(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry_dense_
         gantry_apply_few(xs + i, outs + i, (int)(end - i));
     }
 }
+
+#else
+
+GANTRY_FN GANTRY_VECTOR gantry_apply(const GANTRY_VECTOR x, const GANTRY_VECTOR y)
+{
+    return GANTRY_EXPRESSION;
+}
+
+/* The operand from element i on: all of it, or a scalar as lanes. */
+#define GANTRY_TAKE_EACH(from, i) GANTRY_LOAD(0, from + (i))
+#define GANTRY_TAKE_ONE(from, i) ((GANTRY_VECTOR)(from[0]))
+#define GANTRY_PLACE_EACH(i) (i)
+#define GANTRY_PLACE_ONE(i) 0
+
+/* x and y: EACH or ONE. The last elements, fewer than lanes, are filled up with the first of them. */
+#define GANTRY_LANES_KERNEL(name, x_is, y_is)                                                              \
+    GANTRY_KERNEL name(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(out), const gantry_dense_t q) \
+    {                                                                                                      \
+        const gantry_work_t p = q.work;                                                                    \
+        const ulong x_offset = q.offsets[0];                                                               \
+        const ulong y_offset = q.offsets[1];                                                               \
+        const ulong out_offset = q.offsets[2];                                                             \
+        GANTRY_GLOBAL const T *xs = GANTRY_IN(T, x);                                                       \
+        GANTRY_GLOBAL const T *ys = GANTRY_IN(T, y);                                                       \
+        GANTRY_GLOBAL R *outs = GANTRY_OUT(R, out);                                                        \
+        const GANTRY_LONG end = GANTRY_END(p);                                                             \
+        GANTRY_LONG i = GANTRY_FIRST(p);                                                                   \
+                                                                                                           \
+        for (; end - i >= GANTRY_MATH_LANES; i += GANTRY_MATH_LANES) {                                     \
+            *(GANTRY_GLOBAL gantry_loose_t *)(outs + i) =                                                  \
+                gantry_apply(GANTRY_TAKE_##x_is(xs, i), GANTRY_TAKE_##y_is(ys, i));                        \
+        }                                                                                                  \
+        if (i < end) {                                                                                     \
+            T few_x[GANTRY_MATH_LANES];                                                                    \
+            T few_y[GANTRY_MATH_LANES];                                                                    \
+            R few_out[GANTRY_MATH_LANES];                                                                  \
+            for (int e = 0; e < GANTRY_MATH_LANES; e++) {                                                  \
+                const GANTRY_LONG at = i + e < end ? i + e : i;                                            \
+                few_x[e] = xs[GANTRY_PLACE_##x_is(at)];                                                    \
+                few_y[e] = ys[GANTRY_PLACE_##y_is(at)];                                                    \
+            }                                                                                              \
+            GANTRY_STORE(gantry_apply(GANTRY_LOAD(0, few_x), GANTRY_LOAD(0, few_y)), 0, few_out);          \
+            for (int e = 0; i + e < end; e++) {                                                            \
+                outs[i + e] = few_out[e];                                                                  \
+            }                                                                                              \
+        }                                                                                                  \
+    }
+
+GANTRY_LANES_KERNEL(dense, EACH, EACH)
+GANTRY_LANES_KERNEL(y_scalar, EACH, ONE)
+GANTRY_LANES_KERNEL(x_scalar, ONE, EACH)
+
+#endif
 
 #else
 

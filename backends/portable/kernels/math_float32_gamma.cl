@@ -251,7 +251,7 @@ GANTRY_FN gantry_pair_f32_t gantry__pair_negative_f32(gantry_pair_f32_t x)
 
 /* lgamma(a) = (a - 1/2) (log(a) - 1) + base + (1/12 + w P(w)) / a with w = 1 / a^2, for a >= 9/4. With a scale below 1
  * the first term, which is then all that counts, is scaled. */
-GANTRY_FN gantry_pair_f32_t gantry__stirling_f32(GANTRY_F32 a, gantry_pair_f32_t log_a, GANTRY_F32 scale)
+GANTRY_LONG_FN gantry_pair_f32_t gantry__stirling_f32(GANTRY_F32 a, gantry_pair_f32_t log_a, GANTRY_F32 scale)
 {
     GANTRY_F32 bounded = a > 1e9f ? 1e9f : a;
     gantry_pair_f32_t inverse = gantry__pair_inverse_f32(gantry__pair_of_f32(bounded));
@@ -271,7 +271,7 @@ GANTRY_FN gantry_pair_f32_t gantry__stirling_f32(GANTRY_F32 a, gantry_pair_f32_t
 }
 
 /* lgamma(2 + t), -1 <= t <= 1/4. */
-GANTRY_FN gantry_pair_f32_t gantry__lgamma_two_f32(GANTRY_F32 t)
+GANTRY_LONG_FN gantry_pair_f32_t gantry__lgamma_two_f32(GANTRY_F32 t)
 {
     GANTRY_F32 square = t * t;
     GANTRY_F32 p = GANTRY_GAMMA2_11_F32 * t + GANTRY_GAMMA2_10_F32;
@@ -300,28 +300,65 @@ GANTRY_FN gantry_pair_f32_t gantry__sin_over_pi_f32(GANTRY_F32 t)
     return gantry__pair_below_f32(t, 1e-15f, gantry__pair_of_f32(t), y);
 }
 
+/* log |gamma| of a >= 0 as base, less log(a) below 5/4; without the scale above 10^18, see gantry__stirling_f32. */
+GANTRY_LONG_FN gantry_pair_f32_t gantry__lgamma_base_f32(GANTRY_F32 a, gantry_pair_f32_t log_a)
+{
+    GANTRY_F32 scale = a > 1e18f ? 0.0009765625f : 1.0f;
+    gantry_pair_f32_t near = gantry__lgamma_two_f32((a < 2.25f ? a : 2.0f) - (a < 1.25f ? 1.0f : 2.0f));
+
+    return gantry__pair_below_f32(a, 2.25f, near, gantry__stirling_f32(a, log_a, scale));
+}
+
+/* lgamma(a) for a > 0; what it gives elsewhere is replaced. */
+GANTRY_FN GANTRY_F32 gantry__lgamma_positive_f32(GANTRY_F32 a, gantry_pair_f32_t base, gantry_pair_f32_t log_a)
+{
+    GANTRY_F32 unscale = a > 1e18f ? 1024.0f : 1.0f;
+    gantry_pair_f32_t none = gantry__pair_constant_f32(0.0f, 0.0f);
+    gantry_pair_f32_t rest = gantry__pair_below_f32(a, 1.25f, gantry__pair_negative_f32(log_a), none);
+
+    return gantry__pair_add_f32(base, rest).high * unscale;
+}
+
+/* The same for x = -a < 0, t the distance to the nearest integer. */
+GANTRY_LONG_FN GANTRY_F32 gantry__lgamma_negative_f32(GANTRY_F32 x, GANTRY_F32 a, GANTRY_F32 t, gantry_pair_f32_t base,
+                                                      gantry_pair_f32_t log_a)
+{
+    gantry_pair_f32_t log_sin = gantry__pair_log_f32(gantry__sin_over_pi_f32(t));
+    gantry_pair_f32_t none = gantry__pair_constant_f32(0.0f, 0.0f);
+    gantry_pair_f32_t y = gantry__pair_below_f32(a, 1.25f, none, log_a);
+
+    y = gantry__pair_add_f32(gantry__pair_add_f32(base, y), log_sin);
+    return gantry__lgamma_zeros_f32(x, -y.high);
+}
+
 GANTRY_FN GANTRY_F32 gantry_lgamma_f32(GANTRY_F32 x)
 {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 from = gantry__from_integer_f32(a);
     GANTRY_F32 t = GANTRY_AS_FLOAT(GANTRY_AS_UINT(from) & 0x7fffffffu);
-    GANTRY_F32 scale = a > 1e18f ? 0.0009765625f : 1.0f;
-    GANTRY_F32 unscale = a > 1e18f ? 1024.0f : 1.0f;
     gantry_pair_f32_t log_a = gantry__pair_log_f32(gantry__pair_of_f32(a));
-    gantry_pair_f32_t log_sin = gantry__pair_log_f32(gantry__sin_over_pi_f32(t));
-    gantry_pair_f32_t near = gantry__lgamma_two_f32((a < 2.25f ? a : 2.0f) - (a < 1.25f ? 1.0f : 2.0f));
-    gantry_pair_f32_t base = gantry__pair_below_f32(a, 2.25f, near, gantry__stirling_f32(a, log_a, scale));
-    gantry_pair_f32_t none = gantry__pair_constant_f32(0.0f, 0.0f);
-    gantry_pair_f32_t positive = gantry__pair_below_f32(a, 1.25f, gantry__pair_negative_f32(log_a), none);
-    gantry_pair_f32_t negative = gantry__pair_below_f32(a, 1.25f, none, log_a);
-    GANTRY_F32 y, pole;
+    gantry_pair_f32_t base = gantry__lgamma_base_f32(a, log_a);
+    GANTRY_F32 y = gantry__lgamma_positive_f32(a, base, log_a);
+    GANTRY_F32 pole;
 
-    positive = gantry__pair_add_f32(base, positive);
-    negative = gantry__pair_add_f32(gantry__pair_add_f32(base, negative), log_sin);
-    y = x < 0.0f ? gantry__lgamma_zeros_f32(x, -negative.high) : positive.high * unscale;
+    if (GANTRY_ANY(x < 0.0f)) {
+        GANTRY_F32 negative = gantry__lgamma_negative_f32(x, a, t, base, log_a);
+
+        y = x < 0.0f ? negative : y;
+    }
     pole = x <= 0.0f ? GANTRY_INFINITY_F32 : y;
     y = t == 0.0f ? pole : y;
     y = a < GANTRY_INFINITY_F32 ? y : GANTRY_INFINITY_F32;
+    return x == x ? y : GANTRY_NAN_F32;
+}
+
+/* The same bits for an x without a sign, at half the cost where GANTRY_ANY saves nothing. */
+GANTRY_FN GANTRY_F32 gantry_lgamma_near_f32(GANTRY_F32 x)
+{
+    gantry_pair_f32_t log_x = gantry__pair_log_f32(gantry__pair_of_f32(x));
+    GANTRY_F32 y = gantry__lgamma_positive_f32(x, gantry__lgamma_base_f32(x, log_x), log_x);
+
+    y = ((x == 0.0f) | (x == GANTRY_INFINITY_F32)) ? GANTRY_INFINITY_F32 : y;
     return x == x ? y : GANTRY_NAN_F32;
 }
 
@@ -347,7 +384,7 @@ GANTRY_FN gantry_pair_f32_t gantry__cot_tail_f32(GANTRY_F32 t)
 }
 
 /* digamma(a) = log(a) - 1 / (2 a) - w (1/12 + w P(w)), w = 1 / a^2, for a pair a >= 2. */
-GANTRY_FN gantry_pair_f32_t gantry__digamma_far_f32(gantry_pair_f32_t a)
+GANTRY_LONG_FN gantry_pair_f32_t gantry__digamma_far_f32(gantry_pair_f32_t a)
 {
     gantry_pair_f32_t bounded = gantry__pair_below_f32(a.high, 1e9f, a, gantry__pair_constant_f32(1e9f, 0.0f));
     gantry_pair_f32_t inverse = gantry__pair_inverse_f32(bounded);
@@ -386,31 +423,51 @@ GANTRY_FN gantry_pair_f32_t gantry__digamma_root_f32(GANTRY_F32 f)
     return gantry__pair_multiply_f32(GANTRY_PAIR_PLUS(PSI_0, gantry__pair_of_f32(p * t)), d);
 }
 
-/* With a = |x| and t = a less the nearest integer:
- *     x > 0   digamma(a), or digamma(1 + a) - 1 / a below 1
- *     x < 0   digamma(1 + a) + pi cot(pi t) */
+/* digamma of x = -a < 0, t being a less the nearest integer: digamma(1 + a) + pi cot(pi t) */
+GANTRY_LONG_FN GANTRY_F32 gantry__digamma_negative_f32(GANTRY_F32 x, GANTRY_F32 a, GANTRY_F32 t)
+{
+    GANTRY_F32 size = GANTRY_AS_FLOAT(GANTRY_AS_UINT(t) & 0x7fffffffu);
+    GANTRY_F32 bounded = size < 1e-12f ? 1.0f : t;
+    gantry_pair_f32_t far = gantry__digamma_far_f32(gantry__two_sum_f32(a, (GANTRY_F32)(1.0f)));
+    gantry_pair_f32_t near = gantry__digamma_root_f32(a < 1.0f ? a : 0.5f);
+    gantry_pair_f32_t y = gantry__pair_inverse_f32(gantry__pair_of_f32(bounded));
+    GANTRY_F32 z;
+
+    y = gantry__pair_add_f32(y, gantry__cot_tail_f32(t));
+    y = gantry__pair_add_f32(gantry__pair_below_f32(a, 1.0f, near, far), y);
+    z = gantry__digamma_zeros_f32(x, y.high);
+    z = size < 1e-12f ? 1.0f / t : z;
+    return t == 0.0f ? GANTRY_NAN_F32 : z;
+}
+
+/* For an x without a sign: digamma(x), or digamma(1 + x) - 1 / x below 1. */
+GANTRY_LONG_FN GANTRY_F32 gantry_digamma_near_f32(GANTRY_F32 x)
+{
+    GANTRY_F32 at_most_one = x > 1.0f ? 1.0f : x;
+    GANTRY_F32 bounded = x < 1e-12f ? 1.0f : at_most_one;
+    gantry_pair_f32_t far = gantry__digamma_far_f32(gantry__pair_of_f32(x));
+    gantry_pair_f32_t near = gantry__digamma_root_f32(x < 1.0f ? x : x < 2.0f ? x - 1.0f : 0.5f);
+    gantry_pair_f32_t none = gantry__pair_constant_f32(0.0f, 0.0f);
+    gantry_pair_f32_t less = gantry__pair_inverse_f32(gantry__pair_of_f32(-bounded));
+    GANTRY_F32 z;
+
+    near = gantry__pair_below_f32(x - 1.0f, 1.0f, near, far);
+    z = gantry__pair_add_f32(near, gantry__pair_below_f32(x, 1.0f, less, none)).high;
+    z = x < 1e-12f ? -1.0f / x : z;
+    z = x == 0.0f ? GANTRY_NAN_F32 : z;
+    z = x > 3.40282347e38f ? x : z;
+    return x == x ? z : GANTRY_NAN_F32;
+}
+
 GANTRY_FN GANTRY_F32 gantry_digamma_f32(GANTRY_F32 x)
 {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
-    GANTRY_F32 t = gantry__from_integer_f32(a);
-    GANTRY_F32 v = x < 0.0f ? t : -a;
-    GANTRY_F32 v_size = GANTRY_AS_FLOAT(GANTRY_AS_UINT(v) & 0x7fffffffu);
-    GANTRY_F32 at_most_one = v_size > 1.0f ? 1.0f : v;
-    GANTRY_F32 bounded = v_size < 1e-12f ? 1.0f : at_most_one;
-    gantry_pair_f32_t none = gantry__pair_constant_f32(0.0f, 0.0f);
-    gantry_pair_f32_t tail = gantry__pair_below_f32(x, 0.0f, gantry__cot_tail_f32(t), none);
-    gantry_pair_f32_t one = gantry__two_sum_f32(a, (GANTRY_F32)(1.0f));
-    gantry_pair_f32_t far = gantry__digamma_far_f32(gantry__pair_below_f32(x, 0.0f, one, gantry__pair_of_f32(a)));
-    gantry_pair_f32_t near = gantry__digamma_root_f32(a < 1.0f ? a : a < 2.0f ? a - 1.0f : 0.5f);
-    gantry_pair_f32_t y;
-    GANTRY_F32 z;
+    GANTRY_F32 z = gantry_digamma_near_f32(a);
 
-    near = gantry__pair_below_f32(x < 0.0f ? a : a - 1.0f, 1.0f, near, far);
-    y = gantry__pair_add_f32(gantry__pair_inverse_f32(gantry__pair_of_f32(bounded)), tail);
-    y = gantry__pair_add_f32(near, gantry__pair_below_f32(x, 1.0f, y, none));
-    z = gantry__digamma_zeros_f32(x, y.high);
-    z = v_size < 1e-12f ? 1.0f / v : z;
-    z = v == 0.0f ? GANTRY_NAN_F32 : z;
-    z = x > 3.40282347e38f ? x : z;
+    if (GANTRY_ANY(x < 0.0f)) {
+        GANTRY_F32 negative = gantry__digamma_negative_f32(x, a, gantry__from_integer_f32(a));
+
+        z = x < 0.0f ? negative : z;
+    }
     return x >= -3.40282347e38f ? z : GANTRY_NAN_F32;
 }

@@ -13,7 +13,8 @@
  * for denormal arguments, the low part is kept out.
  *
  * Logarithm: log(x) = k ln 2 + log(m) as in math_float32.cl, and log(m) = 2 s (1 + z/3 + z^2/5 + z^3 P(z)) with
- * s = f / (2 + f) and z = s^2, where everything but P is a pair; some 42 bits are right. Exponential: as in
+ * s = f / (2 + f) and z = s^2, where everything but P is a pair; some 42 bits are right. Where 33 are enough what follows
+ * z/3 is a float, and so is the product of all that follows the 1 with s. Exponential: as in
  * math_float32.cl, with the low part added to the reduced argument; some 26 bits are right.
  */
 
@@ -184,26 +185,40 @@ GANTRY_FN gantry_pair_f32_t gantry__atanh_argument_f32(GANTRY_F32 high, GANTRY_F
     return gantry__pair_f32(q, ((((high - back.high) - back.low) - q * d_low) + low) * inverse);
 }
 
-/* log(x) for a finite x > 0; x.high may be denormal, x.low is then 0. */
-GANTRY_FN gantry_pair_f32_t gantry__pair_log_f32(gantry_pair_f32_t x)
+/* x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2): k and s = f / (2 + f), for a finite x > 0; x.high may be denormal, x.low
+ * is then 0. */
+typedef struct gantry__pair_log_argument_f32 {
+    GANTRY_F32 k;
+    gantry_pair_f32_t s;
+} gantry__pair_log_argument_f32_t;
+
+GANTRY_FN gantry__pair_log_argument_f32_t gantry__pair_log_argument_f32(gantry_pair_f32_t x)
 {
     GANTRY_F32 grown = x.high * 8388608.0f;
     GANTRY_F32 scaled = x.high < 1.17549435e-38f ? grown : x.high;
     GANTRY_F32 bias = x.high < 1.17549435e-38f ? 8388608.0f + 150.0f : 8388608.0f + 127.0f;
     GANTRY_U32 bits = GANTRY_AS_UINT(scaled) + (0x3f800000u - GANTRY_SQRT_HALF_BITS_F32);
     GANTRY_U32 biased = bits >> 23;
-    GANTRY_F32 k = GANTRY_AS_FLOAT(biased | 0x4b000000u) - bias;
     GANTRY_F32 f = GANTRY_AS_FLOAT((bits & 0x007fffffu) + GANTRY_SQRT_HALF_BITS_F32) - 1.0f;
     GANTRY_F32 low = x.low * GANTRY_AS_FLOAT((254u - (biased > 254u ? 254u : biased)) << 23);
-    gantry_pair_f32_t s = gantry__atanh_argument_f32(f, low);
-    gantry_pair_f32_t z = gantry__pair_multiply_f32(s, s);
-    gantry_pair_f32_t y;
+    gantry__pair_log_argument_f32_t y;
+
+    y.k = GANTRY_AS_FLOAT(biased | 0x4b000000u) - bias;
+    y.s = gantry__atanh_argument_f32(f, low);
+    return y;
+}
+
+/* z (1/7 + z P(z)), what follows 1/5 */
+GANTRY_FN GANTRY_F32 gantry__pair_log_rest_f32(GANTRY_F32 z)
+{
+    return z * (z * (z * GANTRY_PAIR_LOG_2_F32 + GANTRY_PAIR_LOG_1_F32) + GANTRY_PAIR_LOG_0_F32);
+}
+
+/* k ln 2 + 2 (s + y) */
+GANTRY_FN gantry_pair_f32_t gantry__pair_log_sum_f32(GANTRY_F32 k, gantry_pair_f32_t s, gantry_pair_f32_t y)
+{
     gantry_pair_f32_t sum;
 
-    y = gantry__pair_of_f32(
-        z.high * (z.high * (z.high * GANTRY_PAIR_LOG_2_F32 + GANTRY_PAIR_LOG_1_F32) + GANTRY_PAIR_LOG_0_F32));
-    y = GANTRY_PAIR_PLUS(THIRD, gantry__pair_multiply_f32(z, GANTRY_PAIR_PLUS(FIFTH, y)));
-    y = gantry__pair_multiply_f32(s, gantry__pair_multiply_f32(z, y));
     sum.high = s.high + s.high;
     sum.low = s.low + s.low;
     y.high = y.high + y.high;
@@ -213,4 +228,29 @@ GANTRY_FN gantry_pair_f32_t gantry__pair_log_f32(gantry_pair_f32_t x)
     sum = gantry__pair_f32(k * GANTRY_PAIR_LN2_HIGH_F32, k * GANTRY_PAIR_LN2_MIDDLE_F32);
     sum.low = sum.low + k * GANTRY_PAIR_LN2_LOW_F32;
     return gantry__pair_add_f32(sum, y);
+}
+
+/* log(x) for a finite x > 0; x.high may be denormal, x.low is then 0. */
+GANTRY_LONG_FN gantry_pair_f32_t gantry__pair_log_f32(gantry_pair_f32_t x)
+{
+    gantry__pair_log_argument_f32_t a = gantry__pair_log_argument_f32(x);
+    gantry_pair_f32_t z = gantry__pair_multiply_f32(a.s, a.s);
+    gantry_pair_f32_t y = GANTRY_PAIR_PLUS(FIFTH, gantry__pair_of_f32(gantry__pair_log_rest_f32(z.high)));
+
+    y = GANTRY_PAIR_PLUS(THIRD, gantry__pair_multiply_f32(z, y));
+    y = gantry__pair_multiply_f32(a.s, gantry__pair_multiply_f32(z, y));
+    return gantry__pair_log_sum_f32(a.k, a.s, y);
+}
+
+/* log(x) for a finite x > 0, some 33 bits of it. */
+GANTRY_LONG_FN gantry_pair_f32_t gantry__log_to_pair_f32(GANTRY_F32 x)
+{
+    gantry__pair_log_argument_f32_t a = gantry__pair_log_argument_f32(gantry__pair_of_f32(x));
+    gantry_pair_f32_t z = gantry__pair_multiply_f32(a.s, a.s);
+    GANTRY_F32 p = z.high * (GANTRY_FIFTH_HIGH_F32 + gantry__pair_log_rest_f32(z.high));
+    gantry_pair_f32_t y = gantry__pair_multiply_f32(z, GANTRY_PAIR_PLUS(THIRD, gantry__pair_of_f32(p)));
+
+    y.low = a.s.high * y.low + a.s.low * y.high;
+    y.high = a.s.high * y.high;
+    return gantry__pair_log_sum_f32(a.k, a.s, y);
 }

@@ -389,7 +389,7 @@ GANTRY_FN GANTRY_F32 gantry_atan_f32(GANTRY_F32 x)
 }
 
 /* The angle of the point (x, y), -pi to pi. */
-GANTRY_FN GANTRY_F32 gantry_atan2_f32(GANTRY_F32 y, GANTRY_F32 x)
+GANTRY_LONG_FN GANTRY_F32 gantry_atan2_f32(GANTRY_F32 y, GANTRY_F32 x)
 {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 b = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) & 0x7fffffffu);
