@@ -115,58 +115,20 @@ static void convolve_pieces(const conv_t *conv, const gantry_panel_t *panel, gan
     }
 }
 
-/* ---- without padding: where 0 times an infinity may have made NaN, what is inside is summed again ---- */
+/* ---- without padding ---- */
 
-#define DEFINE_SUM_INSIDE(T)                                                                                   \
-    static void sum_inside_##T(const conv_t *conv, int64_t place, T *c)                                        \
-    {                                                                                                          \
-        const gantry_window_t *w = conv->window;                                                               \
-        const gantry_view_t view = gantry_view(w, 1, place);                                                   \
-        const int64_t n = conv->gemm.n;                                                                        \
-                                                                                                               \
-        memset(c, 0, (size_t)n * sizeof(T));                                                                   \
-        for (int64_t r = view.rows.first; r < view.rows.end; r++) {                                            \
-            const int64_t row = (view.at.image * w->height + view.top + r * w->spread_y) * w->width + view.left; \
-                                                                                                               \
-            for (int64_t s = view.columns.first; s < view.columns.end; s++) {                                  \
-                const T *pixel = (const T *)conv->images + (row + s * w->spread_x) * w->channels;              \
-                const T *weights = (const T *)conv->gemm.b + (r * w->columns + s) * w->channels * n;           \
-                                                                                                               \
-                for (int64_t e = 0; e < w->channels; e++, weights += n) {                                      \
-                    for (int64_t o = 0; o < n; o++) {                                                          \
-                        c[o] += pixel[e] * weights[o];                                                         \
-                    }                                                                                          \
-                }                                                                                              \
-            }                                                                                                  \
-        }                                                                                                      \
-    }                                                                                                          \
-    static void sum_again_##T(const conv_t *conv, int64_t begin, int64_t end)                                  \
-    {                                                                                                          \
-        const int64_t n = conv->gemm.n;                                                                        \
-                                                                                                               \
-        for (int64_t i = begin; i < end; i++) {                                                                \
-            T *c = (T *)conv->gemm.c + i * n;                                                                  \
-            int is_bad = 0;                                                                                    \
-                                                                                                               \
-            for (int64_t o = 0; o < n; o++) {                                                                  \
-                is_bad |= c[o] != c[o];                                                                        \
-            }                                                                                                  \
-            if (is_bad) {                                                                                      \
-                sum_inside_##T(conv, i, c);                                                                    \
-            }                                                                                                  \
-        }                                                                                                      \
-    }
-DEFINE_SUM_INSIDE(float)
-DEFINE_SUM_INSIDE(double)
+GANTRY_DEFINE_SUM_AGAIN(float, , sum_again_float)
+GANTRY_DEFINE_SUM_AGAIN(double, , sum_again_double)
 
 static void leave_padding_out(const conv_t *conv, int64_t first)
 {
-    const int64_t end = least(conv->gemm.m, first + conv->loops->rows);
+    const gantry__cpu_gemm_t *gemm = &conv->gemm;
+    const int64_t end = least(gemm->m, first + conv->loops->rows);
 
     if (conv->size == sizeof(float)) {
-        sum_again_float(conv, first, end);
+        sum_again_float(conv->window, conv->images, gemm->b, gemm->c, gemm->n, gemm->n, first, end);
     } else {
-        sum_again_double(conv, first, end);
+        sum_again_double(conv->window, conv->images, gemm->b, gemm->c, gemm->n, gemm->n, first, end);
     }
 }
 

@@ -9,9 +9,9 @@ enum { FILLED_ELEMENTS = 256 };
  * a multiple of GANTRY_BLOCK_LANES. What is missing in the last block is its first element again. */
 #define IN_BLOCKS(T_)                                                                                               \
     typedef void (*loop_##T_)(const T_ *x, const T_ *y, T_ *out, int64_t count);                                    \
-    static void fill_##T_(T_ *values, T_ value)                                                                     \
+    static void fill_##T_(T_ *values, T_ value, int64_t count)                                                      \
     {                                                                                                               \
-        for (int i = 0; i < FILLED_ELEMENTS; i++) {                                                                 \
+        for (int64_t i = 0; i < count; i++) {                                                                       \
             values[i] = value;                                                                                      \
         }                                                                                                           \
     }                                                                                                               \
@@ -21,15 +21,16 @@ enum { FILLED_ELEMENTS = 256 };
         const int64_t whole = count & -(int64_t)GANTRY_BLOCK_LANES;                                                 \
         const int64_t rest = count - whole;                                                                         \
         const int64_t most = x_step + y_step == 2 ? whole : FILLED_ELEMENTS;                                        \
+        const int64_t filled = whole == 0 ? GANTRY_BLOCK_LANES : whole < FILLED_ELEMENTS ? whole : FILLED_ELEMENTS; \
         T_ xs[FILLED_ELEMENTS];                                                                                     \
         T_ ys[FILLED_ELEMENTS];                                                                                     \
         T_ few[GANTRY_BLOCK_LANES];                                                                                 \
                                                                                                                     \
         if (x_step == 0) {                                                                                          \
-            fill_##T_(xs, x[0]);                                                                                    \
+            fill_##T_(xs, x[0], filled);                                                                            \
         }                                                                                                           \
         if (y_step == 0) {                                                                                          \
-            fill_##T_(ys, y[0]);                                                                                    \
+            fill_##T_(ys, y[0], filled);                                                                            \
         }                                                                                                           \
         for (int64_t i = 0; i < whole; i += most) {                                                                 \
             loop(x_step == 0 ? xs : x + i, y_step == 0 ? ys : y + i, out + i, whole - i < most ? whole - i : most); \

@@ -48,13 +48,8 @@ def floats(*shapes, low=-2.0, high=2.0):
 
 # PyTorch's name where it is not TensorFlow's in small letters
 TORCH_NAMES = {
-    "Elu": "elu",
     "Rint": "round",
     "LeakyRelu": "leaky_relu",
-    "Maximum": "maximum",
-    "IsFinite": "isfinite",
-    "IsInf": "isinf",
-    "IsNan": "isnan",
     "FloorDiv": "floor_divide",
     "FloorMod": "remainder",
     "TruncateMod": "fmod",

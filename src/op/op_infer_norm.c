@@ -64,6 +64,16 @@ gantry_status_t gantry__infer_fused_batch_norm(gantry__infer_t *call) {
     return GANTRY_OK;
 }
 
+/* All inputs but the first must have this shape. */
+static gantry_status_t check_others(const gantry__infer_t *call, const gantry_shape_t *shape, const char *what) {
+    for (uint32_t i = 1; i < call->input_count; ++i) {
+        if (gantry_shape_equal(call->shapes[i], shape)) continue;
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must have shape %s, %s, got %s", call->op->inputs[i].name,
+                            gantry__shape_text(shape).text, what, gantry__shape_text(call->shapes[i]).text);
+    }
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__infer_normalize_channels(gantry__infer_t *call) {
     const gantry_shape_t *x = call->shapes[0];
     if (x->rank != 3) {
@@ -71,12 +81,7 @@ gantry_status_t gantry__infer_normalize_channels(gantry__infer_t *call) {
                             gantry__shape_text(x).text);
     }
     const gantry_shape_t channels = GANTRY_SHAPE(x->dims[1]);
-    for (uint32_t i = 1; i < 4; ++i) {
-        if (gantry_shape_equal(call->shapes[i], &channels)) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must have shape %s, one number for each channel of x, got %s",
-                            call->op->inputs[i].name, gantry__shape_text(&channels).text,
-                            gantry__shape_text(call->shapes[i]).text);
-    }
+    GANTRY__TRY(check_others(call, &channels, "one number for each channel of x"));
     call->out_shapes[0] = *x;
     return GANTRY_OK;
 }
@@ -95,12 +100,7 @@ gantry_status_t gantry__infer_layer_norm(gantry__infer_t *call) {
     axis += axis < 0 ? x->rank : 0;
     gantry_shape_t inner = {.rank = x->rank - (int32_t)axis};
     for (int32_t i = 0; i < inner.rank; ++i) inner.dims[i] = x->dims[axis + i];
-    for (uint32_t i = 1; i < 3; ++i) {
-        if (gantry_shape_equal(call->shapes[i], &inner)) continue;
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s must have shape %s, that of the normalised dimensions, got %s",
-                            call->op->inputs[i].name, gantry__shape_text(&inner).text,
-                            gantry__shape_text(call->shapes[i]).text);
-    }
+    GANTRY__TRY(check_others(call, &inner, "that of the normalised dimensions"));
     call->out_shapes[0] = *x;
     return GANTRY_OK;
 }

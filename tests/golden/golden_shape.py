@@ -81,6 +81,8 @@ def mirror_pad():
                 r.add(f"{mode.lower()}_{dtype.name}", [values(dtype, (3, 4)), np.array(((1, 2), (3, 1)), I32)], {"mode": mode})
         paddings = np.array(((1, 0), (0, 0), (2, 1), (0, 0), (0, 1), (0, 0), (1, 1), (2, 0)), I32)
         r.add(f"{mode.lower()}_rank_8", [values(F32, RANK8), paddings], {"mode": mode}, numpy_only=True)
+        # more of the padding, and of the row, than processors do at once
+        r.add(f"{mode.lower()}_long", [values(F32, (2, 150)), np.array(((1, 1), (100, 149)), I32)], {"mode": mode})
         x = values(F32, (3, 4))
         what = "not less than" if mode == "REFLECT" else "greater than"
         r.error(f"{mode.lower()}_too_much", [x, np.array(((0, 0), (0, 5)), I32)], {"mode": mode}, contains=f"0, 5 {what} 4")

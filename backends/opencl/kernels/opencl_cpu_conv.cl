@@ -91,48 +91,7 @@ static void convolve_panel(const problem_t *q, __global const T *images, const g
     }
 }
 
-/* One place by `columns` columns of the filter, by what is inside. */
-static void sum_inside(const problem_t *q, __global const T *images, __global const T *filter, __global T *c, long place,
-                       long columns)
-{
-    const gantry_window_t *w = &q->window;
-    const gantry_view_t view = gantry_view(w, 1, place);
-
-    for (long o = 0; o < columns; o++) {
-        c[o] = 0;
-    }
-    for (long r = view.rows.first; r < view.rows.end; r++) {
-        const long row = (view.at.image * w->height + view.top + r * w->spread_y) * w->width + view.left;
-
-        for (long s = view.columns.first; s < view.columns.end; s++) {
-            __global const T *pixel = images + (row + s * w->spread_x) * w->channels;
-            __global const T *weights = filter + (r * w->columns + s) * w->channels * q->n;
-
-            for (long e = 0; e < w->channels; e++, weights += q->n) {
-                for (long o = 0; o < columns; o++) {
-                    c[o] += pixel[e] * weights[o];
-                }
-            }
-        }
-    }
-}
-
-/* Sums again, without padding, those of the panel of places from `i` on in which it may have made NaN. */
-static void leave_padding_out(const problem_t *q, __global const T *images, __global const T *filter, __global T *c,
-                              long i, long columns)
-{
-    for (const long end = min(q->m, i + MR); i < end; i++) {
-        __global T *row = c + i * q->n;
-        int is_bad = 0;
-
-        for (long o = 0; o < columns; o++) {
-            is_bad |= row[o] != row[o];
-        }
-        if (is_bad) {
-            sum_inside(q, images, filter, row, i, columns);
-        }
-    }
-}
+GANTRY_DEFINE_SUM_AGAIN(T, __global, sum_again)
 
 /* Places [begin, end) by `columns` columns of the filter, which are packed; filter and c begin with the first of them. */
 static void convolve(const problem_t *q, __global const T *images, __global const T *filter, __global const T *packed,
@@ -167,7 +126,7 @@ static void convolve(const problem_t *q, __global const T *images, __global cons
             convolve_panel(q, from, is_inside ? inside : pieces, count, packed, zeros, c, i, columns, start);
         }
         if (q->without_padding && !panel.is_inside) {
-            leave_padding_out(q, images, filter, c, i, columns);
+            sum_again(&q->window, images, filter, c, q->n, columns, i, min(q->m, i + MR));
         }
     }
 }
@@ -187,7 +146,6 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void opencl_cpu_conv(
     }
     for (long j = 0; j < q.n; j += q.nc) {
         const long columns = min(q.nc, q.n - j);
-
         __global const T *filter = (__global const T *)(filter_base + filter_offset) + j;
 
         pack_columns(packed, filter, columns, q.k, 1, q.n, 0);

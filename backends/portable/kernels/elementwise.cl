@@ -22,6 +22,15 @@ typedef struct gantry_dense_t {
     GANTRY_GLOBAL const T *xs = GANTRY_IN(T, x); \
     GANTRY_GLOBAL R *outs = GANTRY_OUT(R, out);
 
+#define GANTRY_DENSE_BINARY(q)                   \
+    const gantry_work_t p = (q).work;            \
+    const ulong x_offset = (q).offsets[0];       \
+    const ulong y_offset = (q).offsets[1];       \
+    const ulong out_offset = (q).offsets[2];     \
+    GANTRY_GLOBAL const T *xs = GANTRY_IN(T, x); \
+    GANTRY_GLOBAL const T *ys = GANTRY_IN(T, y); \
+    GANTRY_GLOBAL R *outs = GANTRY_OUT(R, out);
+
 #if defined(GANTRY_RESULT_IS_SAME)
 typedef T R;
 #define GANTRY_RESULT(value) GANTRY_NARROW((C)(value))
@@ -121,13 +130,7 @@ GANTRY_FN GANTRY_VECTOR gantry_apply(const GANTRY_VECTOR x, const GANTRY_VECTOR 
 #define GANTRY_LANES_KERNEL(name, x_is, y_is)                                                              \
     GANTRY_KERNEL name(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(out), const gantry_dense_t q) \
     {                                                                                                      \
-        const gantry_work_t p = q.work;                                                                    \
-        const ulong x_offset = q.offsets[0];                                                               \
-        const ulong y_offset = q.offsets[1];                                                               \
-        const ulong out_offset = q.offsets[2];                                                             \
-        GANTRY_GLOBAL const T *xs = GANTRY_IN(T, x);                                                       \
-        GANTRY_GLOBAL const T *ys = GANTRY_IN(T, y);                                                       \
-        GANTRY_GLOBAL R *outs = GANTRY_OUT(R, out);                                                        \
+        GANTRY_DENSE_BINARY(q)                                                                             \
         const GANTRY_LONG end = GANTRY_END(p);                                                             \
         GANTRY_LONG i = GANTRY_FIRST(p);                                                                   \
                                                                                                            \
@@ -263,13 +266,7 @@ GANTRY_FN gantry_wide_t gantry_load(GANTRY_GLOBAL const T *from, GANTRY_LONG g, 
     GANTRY_KERNEL name(GANTRY_BASE_IN(x), GANTRY_BASE_IN(y), GANTRY_BASE_OUT(out), \
                        const gantry_dense_t q GANTRY_FAULT_PARAMETER)              \
     {                                                                              \
-        const gantry_work_t p = q.work;                                            \
-        const ulong x_offset = q.offsets[0];                                       \
-        const ulong y_offset = q.offsets[1];                                       \
-        const ulong out_offset = q.offsets[2];                                     \
-        GANTRY_GLOBAL const T *xs = GANTRY_IN(T, x);                               \
-        GANTRY_GLOBAL const T *ys = GANTRY_IN(T, y);                               \
-        GANTRY_GLOBAL R *outs = GANTRY_OUT(R, out);                                \
+        GANTRY_DENSE_BINARY(q)                                                     \
         GANTRY_DENSE(xi, yi)                                                       \
     }
 

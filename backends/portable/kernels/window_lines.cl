@@ -191,4 +191,46 @@ GANTRY_FN GANTRY_LONG gantry_find_inside_pieces(const gantry_window_t *w, GANTRY
     return k == depth ? found : 0;
 }
 
+/* Without padding: where 0 times an infinity may have made NaN, a place is summed again, by what is inside. Defines `name`
+ * for places [first, end) by `columns` outputs; filter and c begin with the first of them, of n. `space` is the memory's. */
+#define GANTRY_DEFINE_SUM_AGAIN(T_, space, name)                                                                       \
+    GANTRY_FN void name##_at(const gantry_window_t *w, space const T_ *images, space const T_ *filter, space T_ *c,    \
+                             const GANTRY_LONG n, const GANTRY_LONG columns, const GANTRY_LONG place)                  \
+    {                                                                                                                  \
+        const gantry_view_t view = gantry_view(w, 1, place);                                                           \
+        const GANTRY_LONG image = view.at.image * w->height;                                                           \
+                                                                                                                       \
+        for (GANTRY_LONG o = 0; o < columns; o++) {                                                                    \
+            c[o] = 0;                                                                                                  \
+        }                                                                                                              \
+        for (GANTRY_LONG r = view.rows.first; r < view.rows.end; r++) {                                                \
+            const GANTRY_LONG row = (image + view.top + r * w->spread_y) * w->width + view.left;                       \
+                                                                                                                       \
+            for (GANTRY_LONG s = view.columns.first; s < view.columns.end; s++) {                                      \
+                space const T_ *pixel = images + (row + s * w->spread_x) * w->channels;                                \
+                space const T_ *weights = filter + (r * w->columns + s) * w->channels * n;                             \
+                                                                                                                       \
+                for (GANTRY_LONG e = 0; e < w->channels; e++, weights += n) {                                          \
+                    for (GANTRY_LONG o = 0; o < columns; o++) {                                                        \
+                        c[o] += pixel[e] * weights[o];                                                                 \
+                    }                                                                                                  \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+    GANTRY_FN void name(const gantry_window_t *w, space const T_ *images, space const T_ *filter, space T_ *c,         \
+                        const GANTRY_LONG n, const GANTRY_LONG columns, const GANTRY_LONG first, const GANTRY_LONG end) \
+    {                                                                                                                  \
+        for (GANTRY_LONG i = first; i < end; i++) {                                                                    \
+            int is_bad = 0;                                                                                            \
+                                                                                                                       \
+            for (GANTRY_LONG o = 0; o < columns; o++) {                                                                \
+                is_bad |= c[i * n + o] != c[i * n + o];                                                                \
+            }                                                                                                          \
+            if (is_bad) {                                                                                              \
+                name##_at(w, images, filter, c + i * n, n, columns, i);                                                \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
 #endif
