@@ -61,16 +61,19 @@ def pair_block():
     return block
 
 
-ERFC_LEAST, ERFC_MOST = 1 / mpf("12.25"), 1 / mpf(2)
-ERFC_MIDDLE = FLOAT.round((ERFC_LEAST + ERFC_MOST) / 2, 8)
+def scaled_tail(shift, most, scaled):
+    """The fit of scaled(z) (z + shift) - 1 as a function of z / (z + shift) - 1/2, for a scaled that ends at `most`."""
+
+    def target(w):
+        u = w + mpf(1) / 2
+        z = shift * u / (1 - u)
+        return scaled(z) * (z + shift) - 1
+
+    return fit(target, lambda w: 1 / (1 + target(w)), -mpf(1) / 2, most / (most + shift) - mpf(1) / 2, 10, FLOAT)
 
 
-def erfc_scaled(u):
-    """erfc(z) exp(z^2) (z + 2) for u = 1 / (z + 2) - middle."""
-    z = 1 / (u + ERFC_MIDDLE) - 2
-    return erfc(z) * exp(z * z) * (z + 2)
-
-
+# Of these shifts' neighbours, steps of 1/16, those whose coefficients lose least when they are rounded.
+ERFC_SHIFT, GELU_SHIFT = mpf("2.375"), mpf("4.1875")
 ERF_NEAR = mpf("1.0625")
 
 
@@ -79,9 +82,8 @@ def special_block():
     block.polynomial("ERF", fit(even(lambda x: erf(x) / x - 1), lambda u: 1, TINY, ERF_NEAR**2, 7, FLOAT))
     block.polynomial("ERF_FAR", fit(lambda t: sqrt(sqrt(erfc(1 + t))), lambda t: 4 * sqrt(sqrt(erfc(1 + t))) ** 3,
                                     ERF_NEAR - 1, mpf(3), 8, FLOAT))
-    block.constant("ERFC_MIDDLE", ERFC_MIDDLE)
-    polynomial_with_pairs(block, "ERFC", 2, erfc_scaled, lambda u: 1 / erfc_scaled(u), ERFC_LEAST - ERFC_MIDDLE,
-                          ERFC_MOST - ERFC_MIDDLE, 12)
+    block.constant("ERFC_SHIFT", ERFC_SHIFT)
+    block.polynomial("ERFC", scaled_tail(ERFC_SHIFT, mpf("10.25"), lambda z: erfc(z) * exp(z * z)))
     return block
 
 
@@ -90,7 +92,9 @@ SELU_SCALE, SELU_ALPHA = mpf("1.0507009873554804934193349852946"), mpf("1.673263
 
 def activation_block():
     block = Block(FLOAT, "F32")
-    pair(block, "SQRT_HALF", sqrt(mpf(1) / 2))
+    block.constant("GELU_SHIFT", GELU_SHIFT)
+    block.polynomial("GELU", scaled_tail(GELU_SHIFT, mpf("14.5"),
+                                         lambda a: erfc(a / sqrt(mpf(2))) * exp(a * a / 2) / 2))
     pair(block, "GELU_1", 2 * sqrt(2 / pi))
     pair(block, "GELU_3", 2 * sqrt(2 / pi) * mpf("0.044715"))
     block.constant("SELU_MORE", FLOAT.round(SELU_SCALE - 1))

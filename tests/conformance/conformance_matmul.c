@@ -133,9 +133,10 @@ void conformance_run_matmul(conformance_t *c)
             }
         }
         run_product(c, &number, dtypes[t], (matmul_size_t){200, 300, 150}, 0, false, false, true);
-        /* enough work, and columns that fill one vector of 16 or of 8 elements, not two */
+        /* enough work, and columns that fill one vector of 16 or of 8 elements, not two; a plain first matrix with so few
+         * columns as 7 would go by dot products */
         run_product(c, &number, dtypes[t], (matmul_size_t){701, 250, 13}, 0, false, false, false);
-        run_product(c, &number, dtypes[t], (matmul_size_t){601, 520, 7}, 0, false, false, false);
+        run_product(c, &number, dtypes[t], (matmul_size_t){601, 520, 7}, 0, false, true, false);
         for (int transposed = 0; transposed < 4; transposed++) {
             run_product(c, &number, dtypes[t], (matmul_size_t){13, 65, 33}, 7, false, transposed & 1, transposed & 2);
             run_product(c, &number, dtypes[t], (matmul_size_t){13, 65, 33}, 5, true, transposed & 1, transposed & 2);

@@ -3,7 +3,7 @@
 #   shared      installs the build into WORK_DIR/prefix, builds and runs a program that finds it with find_package
 #   pkgconfig   the same with pkg-config and the compiler alone, from a tree that was moved
 #   static      configures, builds and installs a static library with the OpenCL backend inside, and a program with find_package; for
-#               debuggers, since that builds faster
+#               debuggers but without what they read, since that builds fastest
 cmake_minimum_required(VERSION 3.22)
 set(prefix ${WORK_DIR}/prefix)
 file(REMOVE_RECURSE ${WORK_DIR})
@@ -29,7 +29,7 @@ if(MODE STREQUAL "static")
     set(backends opencl)
     set(path "built in")
   endif()
-  run(${CMAKE_COMMAND} -S ${SOURCE_DIR} -B ${WORK_DIR}/build -G ${GENERATOR} -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_BUILD_TYPE=Debug
+  run(${CMAKE_COMMAND} -S ${SOURCE_DIR} -B ${WORK_DIR}/build -G ${GENERATOR} -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0
       -DBUILD_SHARED_LIBS=OFF -DGANTRY_STATIC_BACKENDS=${backends} -DGANTRY_BUILD_TESTS=OFF -DGANTRY_BUILD_TOOLS=OFF
       -DGANTRY_BUILD_EXAMPLES=OFF -DGANTRY_BUILD_BENCH=OFF)
   run(${CMAKE_COMMAND} --build ${WORK_DIR}/build --parallel 2)

@@ -91,16 +91,21 @@ GANTRY_FN GANTRY_F32 gantry__exp_high_f32(GANTRY_F32 x, GANTRY_F32 shifted)
     return x - (shifted - GANTRY_ROUNDER_F32) * GANTRY_LN2_HI_F32;
 }
 
-/* exp(x - n ln 2) - 1 - high, where high is gantry__exp_high_f32(x, shifted). */
-GANTRY_FN GANTRY_F32 gantry__exp_low_f32(GANTRY_F32 high, GANTRY_F32 shifted)
+/* exp(high - rest) - 1 - high, for a rest far below high or a high of 0.4 and less. */
+GANTRY_FN GANTRY_F32 gantry__exp_rest_f32(GANTRY_F32 high, GANTRY_F32 rest)
 {
-    GANTRY_F32 rest = (shifted - GANTRY_ROUNDER_F32) * GANTRY_LN2_LO_F32;
     GANTRY_F32 r = high - rest;
     GANTRY_F32 square = r * r;
     GANTRY_F32 p = GANTRY_EXP_4_F32 * square + (GANTRY_EXP_3_F32 * r + GANTRY_EXP_2_F32);
 
     p = p * square + (GANTRY_EXP_1_F32 * r + GANTRY_EXP_0_F32);
     return p * square - rest;
+}
+
+/* exp(x - n ln 2) - 1 - high, where high is gantry__exp_high_f32(x, shifted). */
+GANTRY_FN GANTRY_F32 gantry__exp_low_f32(GANTRY_F32 high, GANTRY_F32 shifted)
+{
+    return gantry__exp_rest_f32(high, (shifted - GANTRY_ROUNDER_F32) * GANTRY_LN2_LO_F32);
 }
 
 /* 2^n as two factors: the float whose exponent is half of n, and the other half. -254 <= n <= 254. */

@@ -8,25 +8,34 @@
  *     softplus   1.0931 ulp      0.346413821
  *     elu        0.9258 ulp      -0.281762391
  *     selu       1.2242 ulp      -0.294127136
- *     silu       1.2296 ulp      -5.15469837
- *     gelu_tanh  1.1856 ulp      -1.39769292
- *     gelu_erf   1.5277 ulp      -10.181284       every 17th input
+ *     silu       2.5872 ulp      -5.18632412      every 17th input
+ *     gelu_tanh  2.5109 ulp      -1.37315667      every 17th input
+ *     gelu_erf   3.8840 ulp      -11.8760395
  *     softsign   1.4992 ulp      2047.37488
  *     rsqrt      1.4903 ulp      1.18276583e-38
  *
  * softplus: max(x, 0) + log(1 + e) with e = exp(-|x|), where 1 + e is a sum of two floats. elu and selu come from
  * expm1; selu's factor is in two parts, the first of 12 bits.
- *   silu, gelu_tanh and gelu_erf are all x G(x) with G(-a) = 1 - G(a) and G(-a) tiny for large a. G(-a) is made as a
- * pair and a power of two: exp(-v) / (1 + exp(-v)) with v = a, or v = 2 sqrt(2/pi) (a + 0.044715 a^3) as a pair; and
- * erfc(a / sqrt(2)) / 2, for which a / sqrt(2) is a pair and the square a^2 / 2 exact. A negative x multiplies before
- * the power of two is applied, so that small results keep their accuracy and only denormal ones are rounded twice.
+ *   silu, gelu_tanh and gelu_erf are all x G(x) with G(-a) = 1 - G(a) and G(-a) tiny for large a. The first two have
+ * G(a) = 1 / (1 + exp(-v)) and G(-a) = exp(-v) G(a) with v = a, or v = 2 sqrt(2/pi) (a + 0.044715 a^3) as a pair; the third
+ * is max(x, 0) less a erfc(a / sqrt(2)) / 2, made like erfc with a v as its first factor. The exponential is 2^n (1 + e),
+ * and 2^n comes last, so that small results keep their accuracy and only denormal ones are rounded twice.
  * As in TensorFlow, these three and softsign give NaN where the formula meets 0 * infinity or infinity / infinity.
  * TensorFlow rounds the constants of selu and of both gelu to float first; these are the real numbers' functions.
  */
 
 /* constants: made by scripts/make_math_coefficients_special.py */
-#define GANTRY_SQRT_HALF_HIGH_F32 7.07106769e-1f
-#define GANTRY_SQRT_HALF_LOW_F32 1.21016175e-8f
+#define GANTRY_GELU_SHIFT_F32 4.18750000e0f
+#define GANTRY_GELU_0_F32 -2.41452962e-1f
+#define GANTRY_GELU_1_F32 -1.24206436e0f
+#define GANTRY_GELU_2_F32 1.64293277e0f
+#define GANTRY_GELU_3_F32 -1.69707251e0f
+#define GANTRY_GELU_4_F32 1.26262367e0f
+#define GANTRY_GELU_5_F32 -5.16416490e-1f
+#define GANTRY_GELU_6_F32 -1.05831310e-1f
+#define GANTRY_GELU_7_F32 2.69048631e-1f
+#define GANTRY_GELU_8_F32 -5.32394610e-2f
+#define GANTRY_GELU_9_F32 -1.10111028e-1f
 #define GANTRY_GELU_1_HIGH_F32 1.59576917e0f
 #define GANTRY_GELU_1_LOW_F32 -4.53406805e-8f
 #define GANTRY_GELU_3_HIGH_F32 7.13548139e-2f
@@ -76,34 +85,18 @@ GANTRY_FN GANTRY_F32 gantry_selu_f32(GANTRY_F32 x)
     return x == x ? y : GANTRY_NAN_F32;
 }
 
-/* x G(x), where 2^n below is G(-|x|) for the n + 254 of biased. Beyond `most` G is taken as 0 or 1. */
-GANTRY_FN GANTRY_F32 gantry__gate_f32(GANTRY_F32 x, float most, gantry_pair_f32_t below, GANTRY_U32 biased)
+/* x G(x) for G(-a) = exp(-v) / (1 + exp(-v)), where exp(-v) = 2^n (1 + e) for the n of shifted; beyond `most` G is 0 or 1. */
+GANTRY_FN GANTRY_F32 gantry__gate_f32(GANTRY_F32 x, float most, GANTRY_F32 e, GANTRY_F32 shifted)
 {
-    gantry_pair_f32_t rest = gantry__pair_scale_f32(below, biased);
-    GANTRY_F32 bounded = x < -most ? -most : x > most ? most : x;
-    GANTRY_F32 negative = bounded * below.high + bounded * below.low;
-    GANTRY_F32 g = 1.0f - rest.high;
-    GANTRY_F32 g_low = ((1.0f - g) - rest.high) - rest.low;
-    GANTRY_F32 positive = bounded * g + bounded * g_low;
-    GANTRY_F32 y;
+    GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
+    GANTRY_F32 bounded = a > most ? most : a;
+    GANTRY_F32 raised = gantry__exp_raised_f32(shifted);
+    GANTRY_F32 rising = bounded / (1.0f + ((1.0f + e) * raised) * GANTRY_TWO_TO_MINUS_64_F32);
+    GANTRY_F32 falling = ((rising + rising * e) * raised) * GANTRY_TWO_TO_MINUS_64_F32;
+    GANTRY_F32 y = x < 0.0f ? -falling : rising;
 
-    negative = (negative * gantry__exp_first_f32(biased)) * gantry__exp_second_f32(biased);
-    y = x < 0.0f ? negative : positive;
     y = ((x > most) | (x == 0.0f)) ? x : y;
     return x >= -3.40282347e38f ? y : GANTRY_NAN_F32;
-}
-
-/* 2^-n exp(-v) / (1 + exp(-v)) for the n of shifted = gantry__exp_shifted_f32(-v.high), 0 <= v.high <= 170. */
-GANTRY_FN gantry_pair_f32_t gantry__sigmoid_below_f32(gantry_pair_f32_t v, GANTRY_F32 shifted)
-{
-    gantry_pair_f32_t e;
-    gantry_pair_f32_t d;
-
-    v.high = -v.high;
-    v.low = -v.low;
-    e = gantry__pair_exp_f32(v, shifted);
-    d = gantry__pair_plus_f32(1.0f, 0.0f, gantry__pair_scale_f32(e, gantry__exp_biased_f32(shifted)));
-    return gantry__pair_multiply_f32(e, gantry__pair_inverse_f32(d));
 }
 
 GANTRY_FN GANTRY_F32 gantry_silu_f32(GANTRY_F32 x)
@@ -111,43 +104,40 @@ GANTRY_FN GANTRY_F32 gantry_silu_f32(GANTRY_F32 x)
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
     GANTRY_F32 bounded = a > 112.0f ? 112.0f : a;
     GANTRY_F32 shifted = gantry__exp_shifted_f32(-bounded);
-    gantry_pair_f32_t below = gantry__sigmoid_below_f32(gantry__pair_of_f32(bounded), shifted);
 
-    return gantry__gate_f32(x, 112.0f, below, gantry__exp_biased_f32(shifted));
+    return gantry__gate_f32(x, 112.0f, gantry__exp_falling_f32(bounded, 0.0f, shifted), shifted);
 }
 
 GANTRY_FN GANTRY_F32 gantry_gelu_tanh_f32(GANTRY_F32 x)
 {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
-    GANTRY_F32 bounded = a > 12.0f ? 12.0f : a;
+    GANTRY_F32 bounded = a > 11.0f ? 11.0f : a;
     gantry_pair_f32_t v = gantry__two_product_f32(bounded, bounded);
-    gantry_pair_f32_t below;
     GANTRY_F32 shifted;
 
     v = gantry__pair_multiply_f32(v, GANTRY_PAIR(GELU_3));
     v = gantry__pair_times_f32(gantry__pair_add_f32(GANTRY_PAIR(GELU_1), v), bounded);
     shifted = gantry__exp_shifted_f32(-v.high);
-    below = gantry__sigmoid_below_f32(v, shifted);
-    return gantry__gate_f32(x, 12.0f, below, gantry__exp_biased_f32(shifted));
+    return gantry__gate_f32(x, 11.0f, gantry__exp_falling_f32(v.high, v.low, shifted), shifted);
 }
 
 GANTRY_FN GANTRY_F32 gantry_gelu_erf_f32(GANTRY_F32 x)
 {
-    GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
-    GANTRY_F32 bounded = a > 15.0f ? 15.0f : a;
-    gantry_pair_f32_t square = gantry__two_product_f32(bounded, bounded);
-    gantry_pair_f32_t z = gantry__two_product_f32(bounded, (GANTRY_F32)(GANTRY_SQRT_HALF_HIGH_F32));
-    gantry_pair_f32_t below;
-    GANTRY_F32 shifted;
+    GANTRY_U32 bits = GANTRY_AS_UINT(x) & 0x7fffffffu;
+    GANTRY_U32 bounded = bits > 0x41680000u ? 0x41680000u : bits; /* 14.5, where the result is 0 */
+    GANTRY_F32 a = GANTRY_AS_FLOAT(bounded);
+    GANTRY_F32 upper = GANTRY_AS_FLOAT(bounded & 0xfffff000u);
+    GANTRY_F32 square = (0.5f * upper) * upper;
+    GANTRY_F32 shifted = gantry__exp_shifted_f32(-square);
+    GANTRY_F32 e = gantry__exp_falling_f32(square, (a - upper) * (0.5f * (a + upper)), shifted);
+    gantry_pair_f32_t v = gantry__shifted_inverse_f32(upper, a - upper, GANTRY_GELU_SHIFT_F32);
+    GANTRY_F32 high = upper * v.high;
+    GANTRY_F32 low = upper * v.low + (a - upper) * (v.high + v.low);
+    GANTRY_F32 p = GANTRY_TEN_TERMS(GELU, (high - 0.5f) + low);
+    GANTRY_F32 below = gantry__fallen_f32(high, low + (high + low) * p, e, shifted);
+    GANTRY_F32 y = (x < 0.0f ? -0.0f : x) - below;
 
-    z = gantry__pair_f32(z.high, z.low + bounded * GANTRY_SQRT_HALF_LOW_F32);
-    square.high = 0.5f * square.high;
-    square.low = 0.5f * square.low;
-    shifted = gantry__exp_shifted_f32(-square.high);
-    below = gantry__erfc_pair_f32(z, square, shifted);
-    below.high = 0.5f * below.high;
-    below.low = 0.5f * below.low;
-    return gantry__gate_f32(x, 15.0f, below, gantry__exp_biased_f32(shifted));
+    return x >= -3.40282347e38f ? y : GANTRY_NAN_F32;
 }
 
 GANTRY_FN GANTRY_F32 gantry_softsign_f32(GANTRY_F32 x)

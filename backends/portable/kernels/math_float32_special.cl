@@ -8,13 +8,14 @@
  *     expm1      1.2589 ulp      0.348901093
  *     log1p      0.8830 ulp      0.417241126
  *     erf        1.4638 ulp      1.04607666
- *     erfc       1.1579 ulp      7.36635542
+ *     erfc       3.2869 ulp      0.0475351922
  *
  * expm1: with exp(x) = 2^n (1 + h + l) as there, the result is 2^n ((1 - 2^-n) + h + l), whose first term is exact as
  * far as it matters. log1p: 1 + x is a sum of two floats, the second of which joins f before the polynomial.
- *   erfc: exp(-z^2) v P(v - v0) with v = 1 / (z + 2), which maps [0, infinity) to an interval on which P needs 12
- * terms. z^2 is exact as a pair; v, the last two steps of P and the products are pairs too, so that little is lost
- * before the result is rounded. 2^n comes last, in two halves, as in exp. erfc of a negative z is 2 minus that.
+ *   erfc: exp(-z^2) v (1 + P(z v)) with v = 1 / (z + c): z v maps [0, infinity) to [0, 1), where P needs 10 terms. z^2 is
+ * the square of z's upper 12 bits, which is exact, and a rest; v is a pair; and the exponential is 2^n (1 + e), so that
+ * little is lost before the last sum. 2^n comes last, in two steps of which only the second can round. erfc of a negative
+ * z is 2 minus that. P and the exponential in pairs would save half a unit and take three times the time.
  *   erf: x + x P(x^2) below 1.0625. Beyond, 1 - Q(x - 1)^4: the fourth root of erfc needs 8 terms up to 4, where erf is 1,
  * and what Q loses counts little, as erfc is below 1/7 there. An exponential in its place halves the error and takes twice
  * the time: its steps wait for one another.
@@ -36,22 +37,20 @@
 #define GANTRY_ERF_FAR_5_F32 -6.40161149e-3f
 #define GANTRY_ERF_FAR_6_F32 1.91294111e-3f
 #define GANTRY_ERF_FAR_7_F32 -1.70228930e-4f
-#define GANTRY_ERFC_MIDDLE_F32 2.91015625e-1f
-#define GANTRY_ERFC_0_HIGH_F32 1.14198709e0f
-#define GANTRY_ERFC_0_LOW_F32 -2.96679659e-8f
-#define GANTRY_ERFC_1_HIGH_F32 3.12561607e0f
-#define GANTRY_ERFC_1_LOW_F32 -6.19079055e-9f
-#define GANTRY_ERFC_2_F32 4.69893980e0f
-#define GANTRY_ERFC_3_F32 1.33579874e0f
-#define GANTRY_ERFC_4_F32 -6.52337122e0f
-#define GANTRY_ERFC_5_F32 -3.20375276e0f
-#define GANTRY_ERFC_6_F32 1.45781670e1f
-#define GANTRY_ERFC_7_F32 1.49654791e-1f
-#define GANTRY_ERFC_8_F32 -3.72568474e1f
-#define GANTRY_ERFC_9_F32 3.15563297e1f
-#define GANTRY_ERFC_10_F32 6.73176575e1f
-#define GANTRY_ERFC_11_F32 -1.18275253e2f
+#define GANTRY_ERFC_SHIFT_F32 2.37500000e0f
+#define GANTRY_ERFC_0_F32 4.74020317e-2f
+#define GANTRY_ERFC_1_F32 -1.55928886e0f
+#define GANTRY_ERFC_2_F32 1.65579915e0f
+#define GANTRY_ERFC_3_F32 -1.08725846e0f
+#define GANTRY_ERFC_4_F32 1.73451960e-1f
+#define GANTRY_ERFC_5_F32 3.59106719e-1f
+#define GANTRY_ERFC_6_F32 -1.91472307e-1f
+#define GANTRY_ERFC_7_F32 -1.60279319e-1f
+#define GANTRY_ERFC_8_F32 1.04529232e-1f
+#define GANTRY_ERFC_9_F32 9.77715328e-2f
 /* constants end */
+
+#define GANTRY_TWO_TO_MINUS_64_F32 5.42101086e-20f
 
 /* 2^-n (exp(x) - 1) for the n of shifted = gantry__exp_shifted_f32(x), |n| <= 128; |low| below 1/4 of |high|. */
 GANTRY_FN gantry_pair_f32_t gantry__expm1_pair_f32(GANTRY_F32 x, GANTRY_F32 shifted)
@@ -104,30 +103,59 @@ GANTRY_FN GANTRY_F32 gantry_log1p_f32(GANTRY_F32 x)
     return x == -1.0f ? -GANTRY_INFINITY_F32 : y;
 }
 
-/* erfc(z) exp(z^2) for a pair 0 <= z <= 11. */
-GANTRY_FN gantry_pair_f32_t gantry__erfc_scaled_f32(gantry_pair_f32_t z)
+/* exp(-(v + rest)) = 2^n (1 + result) for the n of shifted = gantry__exp_shifted_f32(-v), rest at most 0.1. */
+GANTRY_FN GANTRY_F32 gantry__exp_falling_f32(GANTRY_F32 v, GANTRY_F32 rest, GANTRY_F32 shifted)
 {
-    gantry_pair_f32_t v = gantry__pair_inverse_f32(gantry__pair_add_f32(z, gantry__pair_of_f32((GANTRY_F32)(2.0f))));
-    gantry_pair_f32_t u = gantry__pair_add_f32(v, gantry__pair_of_f32((GANTRY_F32)(-GANTRY_ERFC_MIDDLE_F32)));
-    GANTRY_F32 w = u.high;
-    GANTRY_F32 square = w * w;
-    GANTRY_F32 p = GANTRY_ERFC_11_F32 * w + GANTRY_ERFC_10_F32;
-    gantry_pair_f32_t y;
+    GANTRY_F32 high = gantry__exp_high_f32(-v, shifted);
 
-    p = p * square + (GANTRY_ERFC_9_F32 * w + GANTRY_ERFC_8_F32);
-    p = p * square + (GANTRY_ERFC_7_F32 * w + GANTRY_ERFC_6_F32);
-    p = p * square + (GANTRY_ERFC_5_F32 * w + GANTRY_ERFC_4_F32);
-    p = p * square + (GANTRY_ERFC_3_F32 * w + GANTRY_ERFC_2_F32);
-    y = gantry__pair_multiply_f32(u, GANTRY_PAIR_PLUS(ERFC_1, gantry__pair_of_f32(p * w)));
-    return gantry__pair_multiply_f32(v, GANTRY_PAIR_PLUS(ERFC_0, y));
+    return high + gantry__exp_rest_f32(high, (shifted - GANTRY_ROUNDER_F32) * GANTRY_LN2_LO_F32 + rest);
 }
 
-/* 2^-n erfc(z) for z^2 = square and the n of shifted = gantry__exp_shifted_f32(-square.high). */
-GANTRY_FN gantry_pair_f32_t gantry__erfc_pair_f32(gantry_pair_f32_t z, gantry_pair_f32_t square, GANTRY_F32 shifted)
+/* 2^(n + 64) for the n of shifted, -190 <= n <= 63: what it multiplies stays normal until 2^-64 follows. */
+GANTRY_FN GANTRY_F32 gantry__exp_raised_f32(GANTRY_F32 shifted)
 {
-    square.high = -square.high;
-    square.low = -square.low;
-    return gantry__pair_multiply_f32(gantry__pair_exp_f32(square, shifted), gantry__erfc_scaled_f32(z));
+    return GANTRY_AS_FLOAT((GANTRY_AS_UINT(shifted) + (127u + 64u)) << 23);
+}
+
+/* 1 / (upper + lower + shift) as a pair, its high part of 12 bits. */
+GANTRY_FN gantry_pair_f32_t gantry__shifted_inverse_f32(GANTRY_F32 upper, GANTRY_F32 lower, float shift)
+{
+    GANTRY_F32 d = upper + shift;
+    GANTRY_F32 d_low = (upper - (d - shift)) + lower; /* d - shift is exact; d itself is, but for small upper */
+    GANTRY_F32 d_upper = GANTRY_AS_FLOAT(GANTRY_AS_UINT(d) & 0xfffff000u);
+    GANTRY_F32 v = 1.0f / (d + lower);
+    gantry_pair_f32_t y;
+
+    y.high = GANTRY_AS_FLOAT(GANTRY_AS_UINT(v) & 0xfffff000u);
+    y.low = v * ((1.0f - y.high * d_upper) - y.high * ((d - d_upper) + d_low));
+    return y;
+}
+
+/* c0 + c1 w + ... + c9 w^9 */
+GANTRY_FN GANTRY_F32 gantry__ten_terms_f32(GANTRY_F32 w, float c0, float c1, float c2, float c3, float c4, float c5,
+                                           float c6, float c7, float c8, float c9)
+{
+    GANTRY_F32 square = w * w;
+    GANTRY_F32 p = c9 * w + c8;
+
+    p = p * square + (c7 * w + c6);
+    p = p * square + (c5 * w + c4);
+    p = p * square + (c3 * w + c2);
+    return p * square + (c1 * w + c0);
+}
+
+#define GANTRY_TEN_TERMS(name, w)                                                                        \
+    gantry__ten_terms_f32(w, GANTRY_##name##_0_F32, GANTRY_##name##_1_F32, GANTRY_##name##_2_F32,        \
+                          GANTRY_##name##_3_F32, GANTRY_##name##_4_F32, GANTRY_##name##_5_F32,           \
+                          GANTRY_##name##_6_F32, GANTRY_##name##_7_F32, GANTRY_##name##_8_F32,           \
+                          GANTRY_##name##_9_F32)
+
+/* (high + low) (1 + e) 2^n for the n of shifted, where high is nearly all of it. */
+GANTRY_FN GANTRY_F32 gantry__fallen_f32(GANTRY_F32 high, GANTRY_F32 low, GANTRY_F32 e, GANTRY_F32 shifted)
+{
+    GANTRY_F32 y = high + (low + (high + low) * e);
+
+    return (y * gantry__exp_raised_f32(shifted)) * GANTRY_TWO_TO_MINUS_64_F32;
 }
 
 /* x 2^n for the n + 254 of biased */
@@ -138,25 +166,22 @@ GANTRY_FN gantry_pair_f32_t gantry__pair_scale_f32(gantry_pair_f32_t x, GANTRY_U
     return x;
 }
 
-/* erfc(a), 0 <= a <= 11; the high part is erfc(a) rounded. */
-GANTRY_FN gantry_pair_f32_t gantry__erfc_above_f32(GANTRY_F32 a)
-{
-    gantry_pair_f32_t square = gantry__two_product_f32(a, a);
-    GANTRY_F32 shifted = gantry__exp_shifted_f32(-square.high);
-    gantry_pair_f32_t y = gantry__erfc_pair_f32(gantry__pair_of_f32(a), square, shifted);
-
-    return gantry__pair_scale_f32(y, gantry__exp_biased_f32(shifted));
-}
-
 GANTRY_FN GANTRY_F32 gantry_erfc_f32(GANTRY_F32 x)
 {
-    GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
-    gantry_pair_f32_t above = gantry__erfc_above_f32(a > 11.0f ? 11.0f : a);
-    GANTRY_F32 below = 2.0f - above.high;
-    GANTRY_F32 y;
+    GANTRY_U32 bits = GANTRY_AS_UINT(x) & 0x7fffffffu;
+    GANTRY_U32 bounded = bits > 0x41240000u ? 0x41240000u : bits; /* 10.25, where erfc is 0 */
+    GANTRY_F32 a = GANTRY_AS_FLOAT(bounded);
+    GANTRY_F32 upper = GANTRY_AS_FLOAT(bounded & 0xfffff000u);
+    GANTRY_F32 square = upper * upper;
+    GANTRY_F32 shifted = gantry__exp_shifted_f32(-square);
+    GANTRY_F32 e = gantry__exp_falling_f32(square, (a - upper) * (a + upper), shifted);
+    gantry_pair_f32_t v = gantry__shifted_inverse_f32(upper, a - upper, GANTRY_ERFC_SHIFT_F32);
+    GANTRY_F32 whole = v.high + v.low;
+    GANTRY_F32 w = (upper * v.high - 0.5f) + (upper * v.low + (a - upper) * whole);
+    GANTRY_F32 above = gantry__fallen_f32(v.high, v.low + whole * GANTRY_TEN_TERMS(ERFC, w), e, shifted);
+    GANTRY_F32 below = 2.0f - above;
+    GANTRY_F32 y = x < 0.0f ? below : above;
 
-    below = below + (((2.0f - below) - above.high) - above.low);
-    y = x < 0.0f ? below : above.high;
     return x == x ? y : GANTRY_NAN_F32;
 }
 
