@@ -123,7 +123,10 @@ GANTRY_FN GANTRY_F32 gantry_gelu_tanh_f32(GANTRY_F32 x)
 
 GANTRY_FN GANTRY_F32 gantry_gelu_erf_f32(GANTRY_F32 x)
 {
-    GANTRY_U32 bits = GANTRY_AS_UINT(x) & 0x7fffffffu;
+    /* x, or -0 below 0. Of floats LLVM 15 takes -0 for 0, too. */
+    GANTRY_U32 whole = GANTRY_AS_UINT(x);
+    GANTRY_F32 above = GANTRY_AS_FLOAT(whole > 0x80000000u ? 0x80000000u : whole);
+    GANTRY_U32 bits = whole & 0x7fffffffu;
     GANTRY_U32 bounded = bits > 0x41680000u ? 0x41680000u : bits; /* 14.5, where the result is 0 */
     GANTRY_F32 a = GANTRY_AS_FLOAT(bounded);
     GANTRY_F32 upper = GANTRY_AS_FLOAT(bounded & 0xfffff000u);
@@ -135,7 +138,7 @@ GANTRY_FN GANTRY_F32 gantry_gelu_erf_f32(GANTRY_F32 x)
     GANTRY_F32 low = upper * v.low + (a - upper) * (v.high + v.low);
     GANTRY_F32 p = GANTRY_TEN_TERMS(GELU, (high - 0.5f) + low);
     GANTRY_F32 below = gantry__fallen_f32(high, low + (high + low) * p, e, shifted);
-    GANTRY_F32 y = (x < 0.0f ? -0.0f : x) - below;
+    GANTRY_F32 y = above - below;
 
     return x >= -3.40282347e38f ? y : GANTRY_NAN_F32;
 }
