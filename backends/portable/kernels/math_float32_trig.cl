@@ -208,8 +208,9 @@ GANTRY_FN GANTRY_F32 gantry__cos_from_f32(GANTRY_F32 x, gantry__angle_f32_t angl
     return a < GANTRY_INFINITY_F32 ? y : GANTRY_NAN_F32;
 }
 
-/* tan(r) - r for |r| <= pi/4, as r^3 (P(r^2) + 1/2): the half takes most of what P would have to round. */
-GANTRY_FN GANTRY_F32 gantry__tan_tail_f32(GANTRY_F32 r)
+/* tan(r + low) - r for |r| <= pi/4, as r^3 (P(r^2) + 1/2): the half takes most of what P would have to round. Times low
+ * comes 1 + tan(r)^2, or something near it that does not wait for tan(r). */
+GANTRY_FN GANTRY_F32 gantry__tan_tail_f32(GANTRY_F32 r, GANTRY_F32 low)
 {
     GANTRY_F32 u = r * r;
     GANTRY_F32 cube = r * u;
@@ -218,7 +219,7 @@ GANTRY_FN GANTRY_F32 gantry__tan_tail_f32(GANTRY_F32 r)
 
     p = p * square + (GANTRY_TAN_3_F32 * u + GANTRY_TAN_2_F32);
     p = p * square + (GANTRY_TAN_1_F32 * u + GANTRY_TAN_0_F32);
-    return 0.5f * cube + cube * p;
+    return 0.5f * cube + (cube * p + (low + low * (1.625f * u)));
 }
 
 /* -1 / (t + t_low), t_low far below t */
@@ -235,11 +236,9 @@ GANTRY_FN GANTRY_F32 gantry__minus_inverse_f32(GANTRY_F32 t, GANTRY_F32 t_low)
 GANTRY_FN GANTRY_F32 gantry__tan_from_f32(GANTRY_F32 x, gantry__angle_f32_t angle)
 {
     GANTRY_F32 a = GANTRY_AS_FLOAT(GANTRY_AS_UINT(x) & 0x7fffffffu);
-    GANTRY_F32 tail = gantry__tan_tail_f32(angle.high);
-    GANTRY_F32 nearly = angle.high + tail;
-    GANTRY_F32 full_tail = tail + (angle.low + angle.low * (nearly * nearly));
-    GANTRY_F32 t = angle.high + full_tail;
-    GANTRY_F32 inverse = gantry__minus_inverse_f32(t, (angle.high - t) + full_tail);
+    GANTRY_F32 tail = gantry__tan_tail_f32(angle.high, angle.low);
+    GANTRY_F32 t = angle.high + tail;
+    GANTRY_F32 inverse = gantry__minus_inverse_f32(t, (angle.high - t) + tail);
     GANTRY_F32 y = (angle.quarter & 1u) != 0u ? inverse : t;
 
     y = x == 0.0f ? x : y;
@@ -353,11 +352,12 @@ GANTRY_FN GANTRY_F32 gantry__atan_tail_f32(GANTRY_F32 t)
     GANTRY_F32 u = t * t;
     GANTRY_F32 cube = t * u;
     GANTRY_F32 square = u * u;
-    GANTRY_F32 p = GANTRY_ATAN_8_F32 * square + (GANTRY_ATAN_7_F32 * u + GANTRY_ATAN_6_F32);
+    GANTRY_F32 fourth = square * square;
+    GANTRY_F32 p = GANTRY_ATAN_8_F32 * fourth + ((GANTRY_ATAN_7_F32 * u + GANTRY_ATAN_6_F32) * square +
+                                                 (GANTRY_ATAN_5_F32 * u + GANTRY_ATAN_4_F32));
 
-    p = p * square + (GANTRY_ATAN_5_F32 * u + GANTRY_ATAN_4_F32);
-    p = p * square + (GANTRY_ATAN_3_F32 * u + GANTRY_ATAN_2_F32);
-    p = p * square + (GANTRY_ATAN_1_F32 * u + GANTRY_ATAN_0_F32);
+    p = p * fourth + ((GANTRY_ATAN_3_F32 * u + GANTRY_ATAN_2_F32) * square +
+                      (GANTRY_ATAN_1_F32 * u + GANTRY_ATAN_0_F32));
     return cube * p - 0.25f * cube;
 }
 
@@ -379,9 +379,12 @@ GANTRY_FN GANTRY_F32 gantry_atan_f32(GANTRY_F32 x)
     GANTRY_F32 inverse = 1.0f / bounded;
     GANTRY_F32 t = bounded > 1.0f ? inverse : bounded;
     GANTRY_F32 tail = gantry__atan_tail_f32(t);
-    GANTRY_F32 rest = gantry__quotient_rest_f32(1.0f, bounded, inverse) * (1.0f - 0.5f * (t * t));
     GANTRY_F32 small = t + tail;
-    GANTRY_F32 large = gantry__sum_with_base_f32(GANTRY_HALF_PI_F32, GANTRY_HALF_PI_LOW_F32, -t, -(tail + rest));
+    /* 1 / bounded is q + rest. */
+    GANTRY_F32 q = gantry__upper_f32(inverse);
+    GANTRY_F32 d = gantry__upper_f32(bounded);
+    GANTRY_F32 rest = ((1.0f - q * d) - q * (bounded - d)) * inverse;
+    GANTRY_F32 large = gantry__sum_with_base_f32(GANTRY_HALF_PI_F32, GANTRY_HALF_PI_LOW_F32, -q, -(tail + rest));
     GANTRY_F32 y = bounded > 1.0f ? large : small;
 
     y = GANTRY_AS_FLOAT(GANTRY_AS_UINT(y) | sign);
