@@ -187,11 +187,12 @@ def special64_block():
 def erf64_block():
     block = Block(DOUBLE, "F64")
     block.polynomial("ERF", fit(even(lambda x: erf(x) / x - 1), lambda u: 1, TINY, mpf(1), 12, DOUBLE))
-    block.polynomial("ERFC_LOG2", fit(lambda t: log(erfc(1 + t), 2), lambda t: erfc(1 + t) * log(mpf(2)), TINY, mpf(5), 18,
-                                      DOUBLE))
+    # The errors' share of erf: that of 2^P is as large as erfc.
+    block.polynomial("ERFC_LOG2", fit(lambda t: log(erfc(1 + t), 2), lambda t: erfc(1 + t) * log(mpf(2)), TINY, mpf(5),
+                                      18, DOUBLE))
     half = (1 + TINY) / 2
-    block.polynomial("EXP2", fit(off_zero(lambda f: (mpf(2) ** f - 1) / f), off_zero(lambda f: abs(f) / mpf(2) ** f), -half, half,
-                                 11, DOUBLE))
+    block.polynomial("EXP2", fit(off_zero(lambda f: (mpf(2) ** f - 1) / f), off_zero(lambda f: abs(f) / mpf(2) ** f),
+                                 -half, half, 11, DOUBLE))
     return block
 
 

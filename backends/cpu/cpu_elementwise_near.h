@@ -1,7 +1,8 @@
 /* Functions of floats block by block, where what rare arguments take is left out of the blocks that have none of them;
  * the bits are the same. The text's own choice, GANTRY_ANY, would be a branch in the loop.
  *   Sin, Cos, Tan: large arguments (math_float32_trig.cl); a fourth of the cost
- *   Sin, Cos of float64: large ones (math_float64_trig.cl), which the C library has to take
+ *   Sin, Cos of float64: large ones (math_float64_trig.cl), which the C library has to take, element by element; so one
+ *       instruction set's loop for blocks that have some serves all
  *   Lgamma, Digamma: negative ones (math_float32_gamma.cl); half of it
  *   FloorMod, TruncateMod: large quotients (math_modulo.cl), which go element by element
  * Included once by cpu_elementwise_simd.c, after the loops of floats, which the other blocks take. */
@@ -48,8 +49,8 @@ static int32_t all_positive(const float *x, int64_t count)
 #define RUN_NEAR(T_, near, x, out, count) near(x, x, out, count)
 #endif
 
-/* name: the op's and the type's, as the loops have it */
-#define NEAR_LOOPS(T_, name, function, is_near)                                             \
+/* name: the op's with the type, as the loops have it; far: what takes the blocks that have others. */
+#define NEAR_LOOPS(T_, name, function, is_near, far)                                        \
     static void name##_near(const T_ *x, const T_ *y, T_ *out, int64_t count)               \
     {                                                                                       \
         (void)y;                                                                            \
@@ -67,19 +68,36 @@ static int32_t all_positive(const float *x, int64_t count)
             if (is_near(x, length)) {                                                       \
                 RUN_NEAR(T_, name##_near, x, out, length);                                  \
             } else {                                                                        \
-                name##_dense(x, ys, out, length);                                           \
+                far(x, ys, out, length);                                                    \
             }                                                                               \
         }                                                                                   \
         return 0;                                                                           \
     }
 
-NEAR_LOOPS(float, Sin_1, sin_near_f32, all_near)
-NEAR_LOOPS(float, Cos_1, cos_near_f32, all_near)
-NEAR_LOOPS(float, Tan_1, tan_near_f32, all_near)
-NEAR_LOOPS(float, Lgamma_1, lgamma_near_f32, all_positive)
-NEAR_LOOPS(float, Digamma_1, digamma_near_f32, all_positive)
-NEAR_LOOPS(double, Sin_2, sin_near_f64, all_near_double)
-NEAR_LOOPS(double, Cos_2, cos_near_f64, all_near_double)
+NEAR_LOOPS(float, Sin_1, sin_near_f32, all_near, Sin_1_dense)
+NEAR_LOOPS(float, Cos_1, cos_near_f32, all_near, Cos_1_dense)
+NEAR_LOOPS(float, Tan_1, tan_near_f32, all_near, Tan_1_dense)
+NEAR_LOOPS(float, Lgamma_1, lgamma_near_f32, all_positive, Lgamma_1_dense)
+NEAR_LOOPS(float, Digamma_1, digamma_near_f32, all_positive, Digamma_1_dense)
+
+#if defined(GANTRY_BLOCK_LANES)
+static void far_double(uint32_t row, const void *x, const void *y, void *out, int64_t count)
+{
+    const uint32_t column = gantry__cpu_type_column(GANTRY_K_FLOAT64);
+
+    gantry__cpu_element_loops_base()[row * GANTRY_CPU_TYPES + column].dense(x, y, out, count);
+}
+
+/* This instruction set's own loop is left out of the library. */
+#define FAR_DOUBLE(name, x, y, out, count) ((void)name##_2_dense, far_double(GANTRY_K_ROW_##name, x, y, out, count))
+#define Sin_far(x, y, out, count) FAR_DOUBLE(Sin, x, y, out, count)
+#define Cos_far(x, y, out, count) FAR_DOUBLE(Cos, x, y, out, count)
+NEAR_LOOPS(double, Sin_2, sin_near_f64, all_near_double, Sin_far)
+NEAR_LOOPS(double, Cos_2, cos_near_f64, all_near_double, Cos_far)
+#else
+NEAR_LOOPS(double, Sin_2, sin_near_f64, all_near_double, Sin_2_dense)
+NEAR_LOOPS(double, Cos_2, cos_near_f64, all_near_double, Cos_2_dense)
+#endif
 #undef NEAR_LOOPS
 
 /* What the table takes for them. */

@@ -450,8 +450,8 @@ static void compare_float64(const fixture_t *fixture, size_t count, const subjec
         print_message("skipped: the device has no float64\n");
         skip();
     }
-    static const char *const files[] = {"dialect.cl", "math_float64.cl", "math_float64_library.cl", "math_float64_trig.cl",
-                                        "math_float64_erf.cl", "math_float64_special.cl"};
+    static const char *const files[] = {"dialect.cl",           "math_float64.cl",     "math_float64_library.cl",
+                                        "math_float64_trig.cl", "math_float64_erf.cl", "math_float64_special.cl"};
     char *text = read_text(files, sizeof files / sizeof files[0]);
     double *x = malloc(count * sizeof *x);
     assert_non_null(text);
