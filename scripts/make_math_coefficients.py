@@ -124,10 +124,6 @@ def log_tail(f):
     return (log(1 + f) - f + f**2 / 2) / f**3
 
 
-def tanh_tail(x):
-    return (tanh(x) - x) / x**3
-
-
 def sin_tail(x):
     return (sin(x) - x) / x**3
 
@@ -167,10 +163,6 @@ def log_fit(size, form):
 def atanh_fit(size, form):
     top = SPAN[1] / (2 + SPAN[1])
     return fit(even(atanh_tail), lambda u: u, TINY, top**2, size, form)
-
-
-def tanh_fit(tail, limit, size, form):
-    return fit(even(tail), even(lambda x: x**3 / tanh(x)), TINY, mpf(limit)**2, size, form)
 
 
 def tanh_exp_fit(size, form):
@@ -278,9 +270,14 @@ def float64_block():
     block.parts("PIO2_HI PIO2_MID PIO2_LO", pi / 2, 48, 48)
     block.polynomial("EXP", exp_fit(11, DOUBLE))
     block.polynomial("LOG", atanh_fit(7, DOUBLE))
-    block.polynomial("TANH", tanh_fit(tanh_tail, "0.5625", 11, DOUBLE))
     block.polynomial("SIN", sin_fit(6, DOUBLE))
     block.polynomial("COS", cos_fit(6, DOUBLE))
+    return block
+
+
+def trig64_block():
+    block = Block(DOUBLE, "F64")
+    block.parts("QUARTER_0 QUARTER_1 QUARTER_2 QUARTER_3", pi / 2, 33, 33, 33)
     return block
 
 
@@ -289,6 +286,7 @@ FILES = (
     ("math_float32_trig.cl", trig_block),
     ("math_float32_hyperbolic.cl", hyperbolic_block),
     ("math_float64.cl", float64_block),
+    ("math_float64_trig.cl", trig64_block),
 )
 
 

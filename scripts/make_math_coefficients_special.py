@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Make the constants of backends/portable/kernels/math_float32_pair.cl, _special.cl, _gamma.cl and _activation.cl
-and of math_float64_special.cl.
+and of math_float64_special.cl and math_float64_erf.cl.
 
 make_math_coefficients.py says how polynomials are fitted and what the options mean; this is its other half, for
 functions that have no closed form. Constants kept as a sum of two floats end in _HIGH and _LOW. Needs mpmath alone.
@@ -188,9 +188,21 @@ def special64_block():
     return block
 
 
+def erf64_block():
+    block = Block(DOUBLE, "F64")
+    block.polynomial("ERF", fit(even(lambda x: erf(x) / x - 1), lambda u: 1, TINY, mpf(1), 12, DOUBLE))
+    # The errors' share of erf: that of 2^P is as large as erfc.
+    block.polynomial("ERFC_LOG2", fit(lambda t: log(erfc(1 + t), 2), lambda t: erfc(1 + t) * log(mpf(2)), TINY, mpf(5),
+                                      18, DOUBLE))
+    half = (1 + TINY) / 2
+    block.polynomial("EXP2", fit(off_zero(lambda f: (mpf(2) ** f - 1) / f), off_zero(lambda f: abs(f) / mpf(2) ** f),
+                                 -half, half, 11, DOUBLE))
+    return block
+
+
 FILES = (("math_float32_pair.cl", pair_block), ("math_float32_special.cl", special_block),
          ("math_float32_activation.cl", activation_block), ("math_float32_gamma.cl", gamma_block),
-         ("math_float64_special.cl", special64_block))
+         ("math_float64_special.cl", special64_block), ("math_float64_erf.cl", erf64_block))
 
 
 if __name__ == "__main__":

@@ -115,6 +115,7 @@
 #define LENGTH_NONE SHORT
 #define LENGTH_ROUNDING SHORT
 #define LENGTH_FUNCTIONS LONG
+#define LENGTH_ERROR LONG
 #define LENGTH_ACTIVATION LONG
 #if GANTRY_T_ID == 2 /* calls of the C library for the most part */
 #define LENGTH_LIBRARY SHORT
@@ -188,6 +189,7 @@
 #undef IN_BLOCKS
 #undef LOOP_TYPE
 #undef LENGTH_FUNCTIONS
+#undef LENGTH_ERROR
 #undef LENGTH_TRIGONOMETRY
 #undef LENGTH_HYPERBOLIC
 #undef LENGTH_SPECIAL

@@ -17,6 +17,8 @@
 #include "portable/kernels/math_float32_pow.cl"
 #include "portable/kernels/math_float64.cl"
 #include "portable/kernels/math_float64_library.cl"
+#include "portable/kernels/math_float64_trig.cl"
+#include "portable/kernels/math_float64_erf.cl"
 #include "portable/kernels/math_float64_special.cl"
 #include "portable/kernels/math_integer.cl"
 #include "portable/kernels/math_modulo.cl"

@@ -158,9 +158,13 @@ static int32_t compute_value(gantry_op_call_t *call)
 #define PARTS_MODULO IF_FLOAT64, gantry__text_math_float64_library, END_IF, gantry__text_math_modulo,
 #define PARTS_FUNCTIONS IF_FLOAT64, gantry__text_math_float64, IF_FLOAT32, gantry__text_math_float32, END_IF,
 #define PARTS_TRIGONOMETRY \
-    LIBRARY_FLOAT64, IF_FLOAT32, gantry__text_math_float32, gantry__text_math_float32_trig, END_IF,
+    LIBRARY_FLOAT64, gantry__text_math_float64_trig, IF_FLOAT32, gantry__text_math_float32, \
+        gantry__text_math_float32_trig, END_IF,
 #define PARTS_HYPERBOLIC \
     LIBRARY_FLOAT64, IF_FLOAT32, gantry__text_math_float32, gantry__text_math_float32_hyperbolic, END_IF,
+#define PARTS_ERROR \
+    IF_FLOAT64, gantry__text_math_float64, gantry__text_math_float64_erf, PAIRS_FLOAT32, \
+        gantry__text_math_float32_special, END_IF,
 #define PARTS_SPECIAL LIBRARY_FLOAT64, PAIRS_FLOAT32, gantry__text_math_float32_special, END_IF,
 #define PARTS_ACTIVATION                                                                                  \
     LIBRARY_FLOAT64, gantry__text_math_float64_special, PAIRS_FLOAT32, gantry__text_math_float32_special, \

@@ -1,4 +1,5 @@
-/* The CPU backend's loops for Sin, Cos and Tan of float32 give the bits of the portable text, whatever a block holds. */
+/* The CPU backend's loops for Sin, Cos and Tan of float32, and Sin and Cos of float64, give the bits of the portable text,
+ * whatever a block holds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,10 +11,16 @@
 #include "cpu/cpu_elementwise.h"
 #include "math_float32_text.h"
 
+#include "portable/kernels/math_float64.cl"
+#include "portable/kernels/math_float64_library.cl"
+#include "portable/kernels/math_float64_trig.cl"
+
 enum { COUNT = 5000 };
 
 static float x[COUNT];
 static float out[COUNT];
+static double wide_x[COUNT];
+static double wide_out[COUNT];
 
 /* Blocks of near arguments, of far ones, and near ones with one far, infinite or NaN among them. */
 static void fill_arguments(void)
@@ -47,16 +54,40 @@ static void assert_loop(int row, float (*function)(float))
     }
 }
 
+/* The same arguments made 2^10 times as large, as the limit of float64 is. */
+static void assert_wide_loop(int row, double (*function)(double))
+{
+    static const int64_t counts[] = {0, 1, 255, 256, 257, COUNT};
+    const uint32_t column = gantry__cpu_type_column(GANTRY_K_FLOAT64);
+    for (int i = 0; i < COUNT; i++) {
+        wide_x[i] = (double)x[i] * 1024.0;
+    }
+    for (int level = 0; level <= gantry__cpu_simd_detect(NULL); level++) {
+        const gantry__cpu_loops_t *loops = GANTRY_CPU_PICK(level, element_loops)() + (size_t)row * GANTRY_CPU_TYPES + column;
+        for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+            loops->dense(wide_x, wide_x, wide_out, counts[c]);
+            for (int64_t i = 0; i < counts[c]; i++) {
+                if (GANTRY_AS_ULONG(wide_out[i]) != GANTRY_AS_ULONG(function(wide_x[i]))) {
+                    fail_msg("row %d, level %d, element %d of %d: x = %a gives %a, not %a", row, level, (int)i,
+                             (int)counts[c], wide_x[i], wide_out[i], function(wide_x[i]));
+                }
+            }
+        }
+    }
+}
+
 static void sin_of_near_and_far_blocks_has_the_texts_bits(void **state)
 {
     (void)state;
     assert_loop(GANTRY_K_ROW_Sin, gantry_sin_f32);
+    assert_wide_loop(GANTRY_K_ROW_Sin, gantry_sin_f64);
 }
 
 static void cos_of_near_and_far_blocks_has_the_texts_bits(void **state)
 {
     (void)state;
     assert_loop(GANTRY_K_ROW_Cos, gantry_cos_f32);
+    assert_wide_loop(GANTRY_K_ROW_Cos, gantry_cos_f64);
 }
 
 static void tan_of_near_and_far_blocks_has_the_texts_bits(void **state)

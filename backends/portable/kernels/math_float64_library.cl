@@ -1,6 +1,6 @@
 /*
  * Functions of float64 that are the language's own: the C library's, OpenCL's or CUDA's. Comes after dialect.cl and
- * leaves nothing where GANTRY_HAS_FLOAT64 is 0.
+ * leaves nothing where GANTRY_HAS_FLOAT64 is 0. Sine and cosine are in math_float64_trig.cl, erf in math_float64_erf.cl.
  *
  * Unlike those of math_float64.cl their last bits differ between devices. OpenCL's allow 16 ulp for pow, 6 for atan2,
  * 5 for tan, asinh, acosh, atanh and the inverses, 4 for the others, gives no bound for lgamma, and wants fmod exact.
@@ -31,8 +31,6 @@ GANTRY_FN GANTRY_F64 gantry__canonical_f64(GANTRY_F64 x)
         return gantry__canonical_f64(name(x, y));                         \
     }
 
-GANTRY_LIBRARY_1(sin)
-GANTRY_LIBRARY_1(cos)
 GANTRY_LIBRARY_1(tan)
 GANTRY_LIBRARY_1(asin)
 GANTRY_LIBRARY_1(acos)
@@ -42,7 +40,6 @@ GANTRY_LIBRARY_1(cosh)
 GANTRY_LIBRARY_1(asinh)
 GANTRY_LIBRARY_1(acosh)
 GANTRY_LIBRARY_1(atanh)
-GANTRY_LIBRARY_1(erf)
 GANTRY_LIBRARY_1(erfc)
 GANTRY_LIBRARY_1(expm1)
 GANTRY_LIBRARY_1(log1p)

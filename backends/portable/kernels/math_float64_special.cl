@@ -14,8 +14,18 @@
  * Largest error seen over 8 million random inputs a function (tests/unit/test_math_float64.c 2000000, where the
  * ranges are), the library being glibc's:
  *
- *     function   largest error
-FIGURES64 */
+ *     function   largest error   at
+ *     softplus   1.7876 ulp      -4.8500307757667684
+ *     elu        0.7661 ulp      -0.38944541247451436
+ *     selu       1.6221 ulp      -0.30687645285614318
+ *     silu       2.6978 ulp      -703.88233639711359
+ *     gelu_tanh  3.3667 ulp      -21.077437587160009
+ *     gelu_erf   4.0049 ulp      -29.872241332923974
+ *     softsign   1.4897 ulp      -9.2940666255687536e-10
+ *     rsqrt      1.4863 ulp      1.0013894765952491
+ *     digamma    3.9805 ulp      2.0462477999316868   (of positive arguments)
+ *     digamma    5.3926 ulp      -0.32898629732610496   (of negative ones away from its zeros)
+ */
 #if GANTRY_HAS_FLOAT64
 
 /* constants: made by scripts/make_math_coefficients_special.py */
