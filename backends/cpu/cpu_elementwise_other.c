@@ -1,10 +1,10 @@
-/* Elementwise ops that are not an expression of one type: Cast, Select, Fill, ZerosLike, OnesLike, Range, AddN,
- * BiasAdd. */
+/* Elementwise ops that are not an expression of one type: Cast, Select, Fill, ZerosLike, OnesLike, Range, LinSpace,
+ * AddN, BiasAdd. */
 #include <string.h>
 
 #include "cpu/cpu_elementwise.h"
 
-#define BLOCK_ELEMENTS 2048 /* of AddN and Select: fits in the first-level cache */
+#define BLOCK_ELEMENTS 2048 /* of AddN, LinSpace and Select: fits in the first-level cache */
 #define CAST_ELEMENTS 1024  /* of a Cast in two steps */
 
 /* ---- Cast ----
@@ -216,6 +216,64 @@ static int32_t compute_range(gantry_op_call_t *call)
                      gantry_k_size(out->dtype), call->device->simd_level};
 
     gantry__cpu_parallel_for(call->device, out->element_count, GANTRY_CPU_CHEAP_GRAIN, range_part, &range);
+    return GANTRY_K_OK;
+}
+
+/* ---- LinSpace: a Range, of halves in float32, whose ends are start and stop themselves ---- */
+
+typedef union computed_t {
+    float f32;
+    double f64;
+} computed_t;
+
+typedef struct lin_space_t {
+    range_t range; /* of the type that is computed in */
+    char *out;
+    uint32_t bytes;
+    gantry__cpu_loop_fn narrow; /* NULL: range makes out's type */
+} lin_space_t;
+
+static void lin_space_part(void *context, int64_t begin, int64_t end)
+{
+    const lin_space_t *space = context;
+    _Alignas(64) char block[BLOCK_ELEMENTS * sizeof(float)];
+
+    for (int64_t count = end - begin; begin < end; begin += count) {
+        char *out = space->out + begin * space->bytes;
+
+        count = space->narrow != NULL && end - begin > BLOCK_ELEMENTS ? BLOCK_ELEMENTS : end - begin;
+        GANTRY_CPU_PICK(space->range.level, range_loop)
+        (space->range.column, space->range.start, space->range.delta, begin, space->narrow != NULL ? block : out, count);
+        if (space->narrow != NULL) {
+            space->narrow(block, NULL, out, count);
+        }
+    }
+}
+
+static int32_t compute_lin_space(gantry_op_call_t *call)
+{
+    const gantry_arg_t *start = call->inputs[0], *stop = call->inputs[1], *out = call->outputs[0];
+    const int is_half = gantry_k_is_half(out->dtype), level = call->device->simd_level;
+    const uint32_t column = gantry__cpu_type_column(out->dtype);
+    const uint32_t computed = is_half ? gantry__cpu_type_column(GANTRY_K_FLOAT32) : column;
+    const gantry__cpu_loop_fn widen = GANTRY_CPU_PICK(level, convert_loop)(column, computed, 0);
+    const int64_t last = out->element_count - 1;
+    computed_t from, to, step;
+    lin_space_t space = {.range = {.start = &from, .delta = &step, .column = computed, .level = level},
+                         .out = out->data,
+                         .bytes = gantry_k_size(out->dtype),
+                         .narrow = is_half ? GANTRY_CPU_PICK(level, convert_loop)(computed, column, 0) : NULL};
+
+    widen(start->data, NULL, &from, 1);
+    widen(stop->data, NULL, &to, 1);
+    if (out->dtype == GANTRY_K_FLOAT64) {
+        step.f64 = (to.f64 - from.f64) / (double)last;
+    } else {
+        step.f32 = (to.f32 - from.f32) / (float)last;
+    }
+    gantry__cpu_parallel_for(call->device, out->element_count, GANTRY_CPU_CHEAP_GRAIN, lin_space_part, &space);
+    memcpy(space.out + last * space.bytes, stop->data, space.bytes);
+    memcpy(space.out, start->data, space.bytes);
     return GANTRY_K_OK;
 }
 

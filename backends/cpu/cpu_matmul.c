@@ -27,6 +27,7 @@
 #define SIDE_BLOCK 2048
 #define TILE_PANELS 8
 #define TILE_COLUMNS 512
+#define THIN_PIECE 512 /* columns of a part of a thin product: longer runs of memory, if each thread has two */
 #define STACK_BYTES 73728
 /* Multiplications worth another thread, and worth a library's call. */
 #define PARALLEL_MULTIPLICATIONS (INT64_C(1) << 20)
@@ -100,6 +101,12 @@ static void run(gantry_backend_device_t *device, int64_t count, int64_t grain, g
     } else {
         gantry__cpu_parallel_for(device, count, grain, fn, context);
     }
+}
+
+/* device NULL: the calling thread alone. */
+static int64_t threads_of(gantry_backend_device_t *device)
+{
+    return device != NULL && device->pool != NULL ? (int64_t)gantry__cpu_pool_threads(device->pool) : 1;
 }
 
 static int64_t k_block_of(int64_t k)
@@ -180,6 +187,8 @@ static int try_thin(gantry_backend_device_t *device, const gantry__cpu_gemm_t *g
         return 0;
     }
     int64_t grain = round_up(65536 / gemm->k + 1, 64);
+    int64_t piece = least(THIN_PIECE, round_up(thin.gemm->n / (2 * threads_of(device)), 64));
+    grain = thin.gemm->b_column == 1 && grain < piece ? piece : grain;
     run(device, thin.gemm->n, grain, thin_columns, &thin);
     return 1;
 }
@@ -219,7 +228,7 @@ static int try_library(gantry_backend_device_t *device, const gantry__cpu_gemm_t
 {
     stripes_t stripes = {.gemm = gemm, .blas = device->blas, .library = library, .by_rows = gemm->m >= gemm->n};
     int64_t side = stripes.by_rows ? gemm->m : gemm->n;
-    int64_t count = parallel && device->pool != NULL ? (int64_t)gantry__cpu_pool_threads(device->pool) : 1;
+    int64_t count = parallel ? threads_of(device) : 1;
     count = least(least(count, MOST_STRIPES), (side + 31) / 32);
     stripes.stripe = round_up((side + count - 1) / count, 16);
     count = (side + stripes.stripe - 1) / stripes.stripe;

@@ -213,10 +213,35 @@ static void MM_NAME(tiny)(const gantry__cpu_gemm_t *gemm)
     }
 }
 
-#define MM_BLOCK 256
-#define MM_THIN_AHEAD 8 /* rows of B before their use that they are asked for: a piece of each is no sequence that a core sees */
+#define MM_BLOCK ((int64_t)(4096 / sizeof(MM_T)))
+#define MM_STRIP ((int64_t)(256 / sizeof(MM_T)))
+#define MM_GROUP 4 /* rows of B at a time */
 
-/* Rows of B lie in memory as they are: each one, scaled, is added to the rows of C. */
+/* sum[j] += the products of `rows` rows of B, one after the other. */
+static void MM_NAME(add_rows)(const MM_T *b, int64_t b_row, const MM_T *a, int64_t a_column, int64_t rows, int64_t count,
+                              MM_T *sum)
+{
+    int64_t j = 0;
+    for (; j + 2 * MM_LANES <= count; j += 2 * MM_LANES) {
+        MM_NAME(loose_t) *out = (MM_NAME(loose_t) *)(sum + j);
+        MM_NAME(vec_t) next0 = out[0], next1 = out[1];
+        for (int64_t r = 0; r < rows; r++) {
+            const MM_NAME(loose_t) *in = (const MM_NAME(loose_t) *)(b + r * b_row + j);
+            next0 += a[r * a_column] * in[0];
+            next1 += a[r * a_column] * in[1];
+        }
+        out[0] = next0;
+        out[1] = next1;
+    }
+    for (; j < count; j++) {
+        for (int64_t r = 0; r < rows; r++) {
+            sum[j] += a[r * a_column] * b[r * b_row + j];
+        }
+    }
+}
+
+/* Rows of B lie in memory as they are: each one, scaled, is added to the rows of C; several at a time and in strips, while
+ * those that follow are asked for: a piece of each row is no sequence that a core sees. */
 static void MM_NAME(thin_rows)(const gantry__cpu_gemm_t *gemm, int64_t first, int64_t count)
 {
     MM_T acc[GANTRY_CPU_THIN][MM_BLOCK];
@@ -225,17 +250,21 @@ static void MM_NAME(thin_rows)(const gantry__cpu_gemm_t *gemm, int64_t first, in
             acc[i][j] = 0;
         }
     }
-    for (int64_t p = 0; p < gemm->k; p++) {
-        const MM_T *restrict b = (const MM_T *)gemm->b + p * gemm->b_row + first;
-        gantry__cpu_want((uintptr_t)b + (uintptr_t)gemm->b_row * MM_THIN_AHEAD * sizeof(MM_T),
-                         (uint64_t)count * sizeof(MM_T));
-        for (int64_t i = 0; i < gemm->m; i++) {
-            MM_T scale = ((const MM_T *)gemm->a)[i * gemm->a_row + p * gemm->a_column];
-            MM_T *restrict sum = acc[i];
-            for (int64_t j = 0; j < count; j++) {
-                sum[j] += scale * b[j];
+    for (int64_t p = 0; p < gemm->k;) {
+        const MM_T *b = (const MM_T *)gemm->b + p * gemm->b_row + first;
+        const int64_t rows = gemm->k - p < MM_GROUP ? gemm->k - p : MM_GROUP;
+        for (int64_t j = 0; j < count; j += MM_STRIP) {
+            const int64_t strip = count - j < MM_STRIP ? count - j : MM_STRIP;
+            for (int64_t r = 0; r < rows; r++) {
+                gantry__cpu_want((uintptr_t)(b + j) + (uintptr_t)((rows + r) * gemm->b_row) * sizeof(MM_T),
+                                 (uint64_t)strip * sizeof(MM_T));
+            }
+            for (int64_t i = 0; i < gemm->m; i++) {
+                MM_NAME(add_rows)(b + j, gemm->b_row, (const MM_T *)gemm->a + i * gemm->a_row + p * gemm->a_column,
+                                  gemm->a_column, rows, strip, acc[i] + j);
             }
         }
+        p += rows;
     }
     for (int64_t i = 0; i < gemm->m; i++) {
         for (int64_t j = 0; j < count; j++) {
@@ -363,7 +392,8 @@ static const gantry__cpu_gemm_loops_t MM_NAME(loops) = {.rows = MM_ROWS,
                                                         .thin = MM_NAME(thin)};
 
 #undef MM_BLOCK
-#undef MM_THIN_AHEAD
+#undef MM_STRIP
+#undef MM_GROUP
 #undef MM_DEPTH
 #undef MM_CLEAR
 #undef MM_STEP

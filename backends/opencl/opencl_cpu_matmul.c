@@ -307,6 +307,9 @@ static int32_t compute(gantry_op_call_t *call) {
     if (gantry__opencl_dots_fit(&matmul)) {
         return gantry__opencl_dots_compute(call, &matmul);
     }
+    if (gantry__opencl_rows_fit(&matmul)) {
+        return gantry__opencl_rows_compute(call, &matmul);
+    }
     make_plan(call, &matmul, &plan);
     gantry__opencl_tile_options(&plan.tile, matmul.dtype, options);
     status = call->services->kernel(call, &source, options, "opencl_cpu_matmul", &kernel);

@@ -56,6 +56,12 @@ int32_t gantry__opencl_suits_processor(const gantry_op_call_t *call);
 int gantry__opencl_dots_fit(const gantry__opencl_matmul_t *matmul);
 int32_t gantry__opencl_dots_compute(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul);
 
+/* ---- opencl_cpu_rows.c: products of a few rows, on processors ---- */
+
+/* Whether the product is one of few rows or columns whose other operand runs across the sum. */
+int gantry__opencl_rows_fit(const gantry__opencl_matmul_t *matmul);
+int32_t gantry__opencl_rows_compute(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul);
+
 /* ---- opencl_tensor_matmul.c: tensor cores by inline PTX ---- */
 
 /* 1 unless the choice is that kernel's and the device cannot run it: then why not. */

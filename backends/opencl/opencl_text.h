@@ -9,6 +9,7 @@ extern const char gantry__text_opencl_cpu_tile[];
 extern const char gantry__text_opencl_cpu_matmul[];
 extern const char gantry__text_opencl_cpu_conv[];
 extern const char gantry__text_opencl_cpu_dots[];
+extern const char gantry__text_opencl_cpu_rows[];
 extern const char gantry__text_opencl_tensor_matmul[];
 
 #endif

@@ -52,14 +52,15 @@ enum {
 #define GANTRY_K_POINTER_VARIANT(name)
 
 /* The ops that are not an expression of one type, as a list of kernel_definition.h. */
-#define GANTRY_K_ELEMENTWISE_OTHERS(X)                                             \
-    X(cast, "Cast", compute_cast, gantry_k_cast_types, NULL, 0)                    \
-    X(select, "Select", compute_select, gantry_k_any_type, NULL, 0)                \
-    X(fill, "Fill", compute_fill, gantry_k_any_type, gantry_k_fill_hosts, 1)       \
-    X(zeros_like, "ZerosLike", compute_zeros_like, gantry_k_any_type, NULL, 0)     \
-    X(ones_like, "OnesLike", compute_ones_like, gantry_k_any_type, NULL, 0)        \
-    X(range, "Range", compute_range, gantry_k_range_type, gantry_k_range_hosts, 3) \
-    X(add_n, "AddN", compute_add_n, gantry_k_numeric_type, NULL, 0)                \
+#define GANTRY_K_ELEMENTWISE_OTHERS(X)                                                               \
+    X(cast, "Cast", compute_cast, gantry_k_cast_types, NULL, 0)                                      \
+    X(select, "Select", compute_select, gantry_k_any_type, NULL, 0)                                  \
+    X(fill, "Fill", compute_fill, gantry_k_any_type, gantry_k_fill_hosts, 1)                         \
+    X(zeros_like, "ZerosLike", compute_zeros_like, gantry_k_any_type, NULL, 0)                       \
+    X(ones_like, "OnesLike", compute_ones_like, gantry_k_any_type, NULL, 0)                          \
+    X(range, "Range", compute_range, gantry_k_range_type, gantry_k_range_hosts, 3)                   \
+    X(lin_space, "LinSpace", compute_lin_space, gantry_k_floating_type, gantry_k_lin_space_hosts, 1) \
+    X(add_n, "AddN", compute_add_n, gantry_k_numeric_type, NULL, 0)                                  \
     X(bias_add, "BiasAdd", compute_bias_add, gantry_k_numeric_type, NULL, 0)
 
 static const gantry_type_constraint_t gantry_k_cast_types[] = {{"SrcT", GANTRY_K_NUMERIC_BOOL},
@@ -67,5 +68,6 @@ static const gantry_type_constraint_t gantry_k_cast_types[] = {{"SrcT", GANTRY_K
 static const gantry_type_constraint_t gantry_k_range_type[] = {{"Tidx", GANTRY_K_NUMERIC}};
 static const char *const gantry_k_fill_hosts[] = {"dims"};
 static const char *const gantry_k_range_hosts[] = {"start", "limit", "delta"};
+static const char *const gantry_k_lin_space_hosts[] = {"num"};
 
 #endif

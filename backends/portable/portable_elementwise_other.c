@@ -1,5 +1,5 @@
 /* Elementwise ops of the portable pack that are not an expression of one type: Cast, Select, Fill, ZerosLike, OnesLike,
- * Range, AddN, BiasAdd. Ops that only move bits are built for the element's size, not its type (gantry_k_twin). */
+ * Range, LinSpace, AddN, BiasAdd. Ops that only move bits are built for the element's size, not its type (gantry_k_twin). */
 
 #include "portable/portable_elementwise.h"
 #include "portable/portable_text.h"
@@ -105,19 +105,35 @@ static int32_t compute_fill(gantry_op_call_t *call)
     return launch(call, &fill_source, gantry_k_twin(out->dtype), "fill", &work, args, 3);
 }
 
+/* As gantry_fill_t of fill.cl. */
+typedef struct fill_scalars_t {
+    gantry_k_work_t work;
+    uint64_t bits;
+} fill_scalars_t;
+
+#define FILL_BYTES (INT64_C(1) << 20) /* below, a runtime's own fill costs less than a launch on more than one core */
+
+static int32_t fill_with(gantry_op_call_t *call, uint64_t bits)
+{
+    const gantry_arg_t *out = call->outputs[0];
+    const uint32_t bytes = gantry_k_size(out->dtype);
+    const fill_scalars_t scalars = {.work = gantry_k_work(call, out->element_count, bytes, 0), .bits = bits};
+    const gantry_launch_arg_t args[] = {gantry_k_span(out), gantry_k_scalar(&scalars, sizeof scalars)};
+
+    if (!gantry_k_is_serial(call) || out->element_count < FILL_BYTES / bytes) {
+        return call->services->fill(call, &out->span, &bits, bytes);
+    }
+    return launch(call, &fill_source, gantry_k_twin(out->dtype), "fill_bits", &scalars.work, args, 2);
+}
+
 static int32_t compute_zeros_like(gantry_op_call_t *call)
 {
-    static const uint64_t zero = 0;
-
-    return call->services->fill(call, &call->outputs[0]->span, &zero, gantry_k_size(call->outputs[0]->dtype));
+    return fill_with(call, 0);
 }
 
 static int32_t compute_ones_like(gantry_op_call_t *call)
 {
-    const gantry_arg_t *out = call->outputs[0];
-    const uint64_t one = gantry_k_one(out->dtype);
-
-    return call->services->fill(call, &out->span, &one, gantry_k_size(out->dtype));
+    return fill_with(call, gantry_k_one(call->outputs[0]->dtype));
 }
 
 /* ---- Range ---- */
@@ -140,6 +156,27 @@ static int32_t compute_range(gantry_op_call_t *call)
     const gantry_launch_arg_t args[] = {gantry_k_span(out), gantry_k_scalar(&scalars, sizeof scalars)};
 
     return launch(call, &range_source, out->dtype, "range", &scalars.work, args, 2);
+}
+
+/* ---- LinSpace ---- */
+
+GANTRY_K_PROGRAM(lin_space_source, "portable/lin_space", gantry__text_half, gantry__text_work, gantry__text_lin_space);
+
+/* As gantry_lin_space_t of lin_space.cl. */
+typedef struct lin_space_scalars_t {
+    gantry_k_work_t work;
+    int64_t last;
+} lin_space_scalars_t;
+
+static int32_t compute_lin_space(gantry_op_call_t *call)
+{
+    const gantry_arg_t *out = call->outputs[0];
+    const lin_space_scalars_t scalars = {
+        .work = gantry_k_work(call, out->element_count, gantry_k_size(out->dtype), 0), .last = out->element_count - 1};
+    const gantry_launch_arg_t args[] = {gantry_k_span(call->inputs[0]), gantry_k_span(call->inputs[1]),
+                                        gantry_k_span(out), gantry_k_scalar(&scalars, sizeof scalars)};
+
+    return launch(call, &lin_space_source, out->dtype, "lin_space", &scalars.work, args, 4);
 }
 
 /* ---- AddN ---- */

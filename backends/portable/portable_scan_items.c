@@ -14,9 +14,9 @@ static int32_t program_type(int32_t dtype) {
 enum { TOTALS, ROWS };
 
 /* 1 when the text has the items of several lines for this scan. */
-static int has_lines(const gantry_op_call_t *call, int32_t dtype, const gantry_scan_t *scan) {
+static int has_lines(const gantry_op_call_t *call, int32_t dtype) {
     return gantry_k_items_are_c(call) ||
-           (gantry_k_is_serial(call) && scan->operation != GANTRY_SCAN_LOG_SUM &&
+           (gantry_k_is_serial(call) &&
             (dtype == GANTRY_K_FLOAT32 || dtype == GANTRY_K_FLOAT64 || dtype == GANTRY_K_INT32 ||
              dtype == GANTRY_K_INT64));
 }
@@ -28,7 +28,7 @@ static int32_t run(gantry_op_call_t *call, int step, int32_t dtype, gantry_scan_
                           lines[] = {ITEM_scan_totals_line, ITEM_scan_rows_line},
                           blocks[] = {ITEM_scan_totals_block, ITEM_scan_rows_block};
     const int is_serial = gantry_k_is_serial(call), is_block = is_serial && scan->columns > 1,
-              is_line = !is_block && has_lines(call, dtype, scan);
+              is_line = !is_block && has_lines(call, dtype);
     gantry_k_item_launch_t launch = {.item = (is_block ? blocks : is_line ? lines : plain)[step],
                                      .t = dtype,
                                      .count = chunks * scan->columns,

@@ -43,6 +43,7 @@ extern const char gantry__text_cast[];
 extern const char gantry__text_select[];
 extern const char gantry__text_fill[];
 extern const char gantry__text_range[];
+extern const char gantry__text_lin_space[];
 extern const char gantry__text_add_n[];
 extern const char gantry__text_random[];
 extern const char gantry__text_reduce[];

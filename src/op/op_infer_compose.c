@@ -1,5 +1,5 @@
-/* Shapes of ops that are made of others and belong to no other family: what tells shapes, Eye, LinSpace,
- * EmbeddingLookup, BooleanMask. */
+/* Shapes of ops that are made of others and belong to no other family: what tells shapes, Eye,
+ * EmbeddingLookup, BooleanMask; and of LinSpace. */
 #include "op/op_infer.h"
 
 /* ---- shapes ---- */

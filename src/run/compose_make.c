@@ -1,5 +1,4 @@
-/* What tells shapes (Shape, Size, Rank, BroadcastArgs: made on the host, no tensor is read), Eye, LinSpace, EmbeddingLookup,
- * BooleanMask. */
+/* What tells shapes (Shape, Size, Rank, BroadcastArgs: made on the host, no tensor is read), Eye, EmbeddingLookup, BooleanMask. */
 #include <gantry/ops.h>
 
 #include "op/op_infer.h"
@@ -39,7 +38,7 @@ void gantry__compose_broadcast_args(const gantry__compose_t *c) {
     give_integers(c, GANTRY_SHAPE(both.rank), both.dims);
 }
 
-/* ---- Eye, LinSpace ---- */
+/* ---- Eye ---- */
 
 void gantry__compose_eye(const gantry__compose_t *c) {
     gantry__extras_t extras = {.count = 0};
@@ -52,28 +51,6 @@ void gantry__compose_eye(const gantry__compose_t *c) {
         gantry_ones(c->scope, dtype, GANTRY_SCALAR), gantry_zeros(c->scope, dtype, GANTRY_SCALAR)};
     const gantry_tensor_t *matrix = gantry__call_op(c->scope, GANTRY__OP_ID_ONE_HOT, inputs, 4, NULL, 0, &extras);
     c->outputs[0] = out.rank == 2 ? matrix : gantry_broadcast_to(c->scope, matrix, out);
-}
-
-/* The ends are start and stop themselves, whatever the steps between them round to. Places between the ends of halves are made in float32:
- * a half has no room for their numbers. */
-void gantry__compose_lin_space(const gantry__compose_t *c) {
-    gantry_scope_t *scope = c->scope;
-    const int64_t num = c->call->out_shapes[0].dims[0];
-    const gantry_tensor_t *first = gantry_reshape(scope, c->inputs[0], GANTRY_SHAPE(1));
-    if (num == 1) {
-        c->outputs[0] = first;
-        return;
-    }
-    const gantry_tensor_t *start = gantry__compose_widen(c, c->inputs[0]), *stop = gantry__compose_widen(c, c->inputs[1]);
-    const gantry_dtype_t dtype = start ? start->dtype : GANTRY_FLOAT32;
-    const gantry_tensor_t *steps = gantry__compose_scalar(c, dtype, (double)(num - 1));
-    const gantry_tensor_t *step = gantry_div(scope, gantry_sub(scope, stop, start), steps);
-    const gantry_tensor_t *place = gantry_cast(scope, gantry__compose_range(c, 1, num - 1, 1), dtype);
-    const gantry_tensor_t *stepped = gantry_mul(scope, step, gantry_tensor_donate(scope, place));
-    const gantry_tensor_t *between = gantry_add(scope, start, gantry_tensor_donate(scope, stepped));
-    const gantry_tensor_t *pieces[] = {first, gantry__compose_narrow(c, between, c->call->out_dtypes[0]),
-                                       gantry_reshape(scope, c->inputs[1], GANTRY_SHAPE(1))};
-    c->outputs[0] = gantry_concat(scope, pieces, 3, 0);
 }
 
 /* ---- EmbeddingLookup ---- */

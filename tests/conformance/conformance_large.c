@@ -116,6 +116,14 @@ static void functions_have_the_bits_of_pieces(conformance_t *c)
 static void comparisons_have_the_bits_of_pieces(conformance_t *c)
 {
     check_op(c, (large_op_t){.of_two = gantry_less}, GANTRY_INT8, NARROW_ELEMENTS);
+    check_op(c, (large_op_t){.of_one = gantry_is_nan}, GANTRY_FLOAT32, ELEMENTS);
+}
+
+static void fills_have_the_bits_of_pieces(conformance_t *c)
+{
+    check_op(c, (large_op_t){.of_one = gantry_ones_like}, GANTRY_INT8, NARROW_ELEMENTS);
+    check_op(c, (large_op_t){.of_one = gantry_ones_like}, GANTRY_FLOAT32, ELEMENTS);
+    check_op(c, (large_op_t){.of_one = gantry_zeros_like}, GANTRY_FLOAT32, ELEMENTS);
 }
 
 static void casts_have_the_bits_of_pieces(conformance_t *c)
@@ -158,19 +166,24 @@ static void ranges_and_fills_are_whole(conformance_t *c)
     gantry_scope_t *scope = conformance_scope(c);
     const int32_t limits[] = {5, 5 + 3 * (int32_t)ELEMENTS, 3};
     const gantry_tensor_t *scalars[3];
-    golden_tensor_t range = {0}, filled = {0};
+    golden_tensor_t range = {0}, filled = {0}, spaced = {0};
     for (int i = 0; i < 3; i++) scalars[i] = gantry_constant(scope, GANTRY_INT32, GANTRY_SCALAR, &limits[i], sizeof limits[i]);
     const gantry_tensor_t *all = gantry_range(scope, scalars[0], scalars[1], scalars[2]);
     const gantry_tensor_t *same = gantry_fill(scope, GANTRY_SHAPE(ELEMENTS), scalars[0]);
-    CHECK(c, conformance_read(all, &range) == GANTRY_OK && conformance_read(same, &filled) == GANTRY_OK, "%s",
-          gantry_scope_message(scope));
-    for (int64_t i = 0; range.data && filled.data && i < ELEMENTS; i++) {
+    const gantry_tensor_t *places =
+        gantry_lin_space(scope, gantry_scalar_f32(scope, 0), gantry_scalar_f32(scope, (float)(ELEMENTS - 1)), ELEMENTS);
+    CHECK(c, conformance_read(all, &range) == GANTRY_OK && conformance_read(same, &filled) == GANTRY_OK &&
+                 conformance_read(places, &spaced) == GANTRY_OK, "%s", gantry_scope_message(scope));
+    for (int64_t i = 0; range.data && filled.data && spaced.data && i < ELEMENTS; i++) {
         const int32_t number = ((const int32_t *)(const void *)range.data)[i], value = ((const int32_t *)(const void *)filled.data)[i];
-        if (number != 5 + 3 * (int32_t)i || value != 5) {
-            conformance_fail(c, "element %lld: the range has %d, the fill %d", (long long)i, (int)number, (int)value);
+        const float place = ((const float *)(const void *)spaced.data)[i];
+        if (number != 5 + 3 * (int32_t)i || value != 5 || place != (float)i) {
+            conformance_fail(c, "element %lld: the range has %d, the fill %d, even steps %g", (long long)i, (int)number, (int)value,
+                             (double)place);
             break;
         }
     }
+    conformance_free_outputs(&spaced, 1);
     conformance_free_outputs(&range, 1);
     conformance_free_outputs(&filled, 1);
     conformance_end_scope(c, scope, GANTRY_OK);
@@ -184,6 +197,7 @@ void conformance_run_large(conformance_t *c)
         {"functions_have_the_bits_of_pieces", functions_have_the_bits_of_pieces},
         {"comparisons_have_the_bits_of_pieces", comparisons_have_the_bits_of_pieces},
         {"casts_have_the_bits_of_pieces", casts_have_the_bits_of_pieces},
+        {"fills_have_the_bits_of_pieces", fills_have_the_bits_of_pieces},
         {"sums_follow_the_tree", sums_follow_the_tree},
         {"ranges_and_fills_are_whole", ranges_and_fills_are_whole},
     };

@@ -133,8 +133,12 @@ void conformance_run_matmul(conformance_t *c)
             }
         }
         run_product(c, &number, dtypes[t], (matmul_size_t){200, 300, 150}, 0, false, false, true);
-        /* enough work, and columns that fill one vector of 16 or of 8 elements, not two; a plain first matrix with so few
-         * columns as 7 would go by dot products */
+        /* few rows, and few columns by a matrix that lies across: pieces of rows, more than one, and what is left of them */
+        run_product(c, &number, dtypes[t], (matmul_size_t){1, 131, 1101}, 0, false, false, false);
+        run_product(c, &number, dtypes[t], (matmul_size_t){3, 131, 1101}, 0, false, true, false);
+        run_product(c, &number, dtypes[t], (matmul_size_t){1101, 130, 2}, 0, false, true, true);
+        /* enough work, and columns that fill one vector of 16 or of 8 elements, not two; of a plain first matrix 7 columns
+         * would go by dot products */
         run_product(c, &number, dtypes[t], (matmul_size_t){701, 250, 13}, 0, false, false, false);
         run_product(c, &number, dtypes[t], (matmul_size_t){601, 520, 7}, 0, false, true, false);
         for (int transposed = 0; transposed < 4; transposed++) {

@@ -39,6 +39,12 @@ typedef uchar R;
 #define GANTRY_RESULT(value) ((uchar)(value))
 #endif
 
+#if GANTRY_SERIAL && !defined(GANTRY_RESULT_IS_SAME)
+#define GANTRY_STORED(value) GANTRY_HIDDEN_BOOL(value)
+#else
+#define GANTRY_STORED(value) (value)
+#endif
+
 #if GANTRY_FAULT_CODE && GANTRY_T_IS_INT
 #define GANTRY_CAN_FAIL 1
 #define GANTRY_FAULT_PARAMETER , GANTRY_SPAN_OUT(fault)
@@ -182,7 +188,8 @@ GANTRY_KERNEL dense(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry_dense_
 {
     GANTRY_DENSE_UNARY(q)
 #if GANTRY_SERIAL
-    GANTRY_STORE_ALL(R, outs, p, GANTRY_WANT((ulong)(xs + i)), gantry_apply(xs[i], xs[i]))
+    GANTRY_HIDE_TRUE(p)
+    GANTRY_STORE_ALL(R, outs, p, GANTRY_WANT((ulong)(xs + i)), GANTRY_STORED(gantry_apply(xs[i], xs[i])))
 #else
     GANTRY_MAP_ALL(T, gantry_wide_t, gantry_wide_result_t, GANTRY_ELEMENTS, xs, outs, p, gantry_apply(x, x))
 #endif
@@ -196,7 +203,8 @@ GANTRY_KERNEL value(GANTRY_BASE_IN(x), GANTRY_BASE_OUT(out), const gantry_dense_
     const T y = GANTRY_T_OF_BITS(q.y);
 
 #if GANTRY_SERIAL
-    GANTRY_STORE_ALL(R, outs, p, GANTRY_WANT((ulong)(xs + i)), gantry_apply(xs[i], y))
+    GANTRY_HIDE_TRUE(p)
+    GANTRY_STORE_ALL(R, outs, p, GANTRY_WANT((ulong)(xs + i)), GANTRY_STORED(gantry_apply(xs[i], y)))
 #else
     GANTRY_MAP_ALL(T, gantry_wide_t, gantry_wide_result_t, GANTRY_ELEMENTS, xs, outs, p, gantry_apply(x, y))
 #endif
@@ -257,9 +265,10 @@ GANTRY_FN gantry_wide_t gantry_load(GANTRY_GLOBAL const T *from, GANTRY_LONG g, 
     }                                                                            \
     GANTRY_REPORT(bad >= 0, bad)
 #else
-#define GANTRY_DENSE(xi, yi)                                                                             \
+#define GANTRY_DENSE(xi, yi)                                                                       \
+    GANTRY_HIDE_TRUE(p)                                                                            \
     GANTRY_STORE_ALL(R, outs, p, GANTRY_WANT((ulong)(xs + (xi))); GANTRY_WANT((ulong)(ys + (yi))), \
-                     gantry_apply(xs[xi], ys[yi]))
+                     GANTRY_STORED(gantry_apply(xs[xi], ys[yi])))
 #endif
 
 #define GANTRY_DENSE_KERNEL(name, xi, yi)                                          \
@@ -280,7 +289,7 @@ GANTRY_DENSE_KERNEL(x_scalar, 0, i)
 #define GANTRY_ROW(xi, yi)                              \
     for (GANTRY_LONG e = 0; e < length; e++) {          \
         bad = GANTRY_CHECK(ys[yi]) ? y_at + (yi) : bad; \
-        outs[e] = gantry_apply(xs[xi], ys[yi]);         \
+        outs[e] = GANTRY_STORED(gantry_apply(xs[xi], ys[yi])); \
     }
 
 GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out),
@@ -296,6 +305,7 @@ GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(ou
     GANTRY_LONG x_at = 0;
     GANTRY_LONG y_at = 0;
     GANTRY_LONG bad = -1;
+    GANTRY_HIDE_TRUE(p.work)
 
     for (int d = inner; d >= 0; d--) {
         at[d] = rest % p.dims[d];

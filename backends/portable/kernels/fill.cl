@@ -28,3 +28,21 @@ GANTRY_KERNEL fill(GANTRY_SPAN_IN(value), GANTRY_SPAN_OUT(out), const gantry_wor
     }
 #endif
 }
+
+#if GANTRY_SERIAL
+
+/* The same with a value from the host, on processors: a runtime's own fill is one core's, and through the caches. */
+typedef struct gantry_fill_t {
+    gantry_work_t work;
+    ulong bits;
+} gantry_fill_t;
+
+GANTRY_KERNEL fill_bits(GANTRY_SPAN_OUT(out), const gantry_fill_t p)
+{
+    GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);
+    const T value = (T)p.bits;
+
+    GANTRY_STORE_ALL(T, outs, p.work, , value)
+}
+
+#endif

@@ -48,6 +48,10 @@ GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const gantry_mov
             for (GANTRY_LONG e = 0; e < length; e++) {
                 outs[e] = value;
             }
+        } else if (in_step == -1) { /* by loads of vectors that are turned; a step that is not known takes gathers */
+            for (GANTRY_LONG e = 0; e < length; e++) {
+                outs[e] = ins[-e];
+            }
         } else {
             for (GANTRY_LONG e = 0; e < length; e++) {
                 outs[e] = ins[e * in_step];

@@ -13,7 +13,7 @@
  *       before:   identity |     t0      | t0 o t1        an item of a step is one chunk of one sequence
  *
  * On processors an item is more than a chunk: a run of columns, which becomes vector code (..._block), or of one column
- * 8 chunks side by side, whose additions do not wait for each other (..._line; in OpenCL C turned, as vectors of eight). The
+ * 8 chunks side by side, whose additions do not wait for each other (..._line; turned, as vectors of eight, in OpenCL C and for logsumexp). The
  * operations and their order are those of the plain items.
  *
  * Cost: two reads and one write of the elements, length / 128 of scratch. Halves are computed in float32 (C of types.cl),
@@ -39,6 +39,7 @@ typedef struct gantry_scan_t {
 #ifdef GANTRY_ITEM_TEXT
 
 #undef GANTRY_SCAN_HAS_LOG
+#undef GANTRY_SCAN_LOG_LINES
 #define GANTRY_SCAN_HAS_LOG (GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF)
 #undef GANTRY_SCAN_EXP
 #undef GANTRY_SCAN_LOG
@@ -53,16 +54,42 @@ typedef struct gantry_scan_t {
 #define GANTRY_SCAN_LOWEST GANTRY_AS_FLOAT(0xff800000u)
 #endif
 
+/* A call would keep the loop over it scalar. */
+#undef GANTRY_SCAN_INLINE
+#if defined(__OPENCL_VERSION__) && defined(__clang__)
+#define GANTRY_SCAN_INLINE GANTRY_FN __attribute__((always_inline))
+#else
+#define GANTRY_SCAN_INLINE GANTRY_LONG_FN
+#endif
+
 #if GANTRY_SCAN_HAS_LOG
-/* log(1 + e) to the last bits: what 1 + e loses of e is put back as a factor (Higham, Accuracy and Stability, 1.14.1). */
-GANTRY_ITEM C GANTRY_ITEM_FN(log_sum)(const C a, const C b)
+/* log(1 + e) to the last bits: what 1 + e loses of e is put back as a factor (Higham, Accuracy and Stability, 1.14.1).
+ * Everything is computed before one of it is chosen, so that loops become vector code. */
+GANTRY_SCAN_INLINE C GANTRY_ITEM_FN(log_sum_here)(const C a, const C b)
 {
     const C larger = a > b ? a : b, smaller = a > b ? b : a;
     const C e = GANTRY_SCAN_EXP(smaller - larger);
     const C u = (C)1 + e;
-    const C log1p = u == (C)1 ? e : GANTRY_SCAN_LOG(u) * (e / (u - (C)1));
+    const C corrected = GANTRY_SCAN_LOG(u) * (e / (u - (C)1));
+    const C log1p = u == (C)1 ? e : corrected;
+    const C joined = larger + log1p;
+    const C sum = a + b;
+    const C number = smaller == GANTRY_SCAN_LOWEST ? larger : joined;
 
-    return a != a || b != b ? a + b : smaller == GANTRY_SCAN_LOWEST ? larger : larger + log1p;
+    return ((a != a) | (b != b)) != 0 ? sum : number;
+}
+
+GANTRY_ITEM C GANTRY_ITEM_FN(log_sum)(const C a, const C b)
+{
+    return GANTRY_ITEM_FN(log_sum_here)(a, b);
+}
+
+/* Of neighbours, as vectors. */
+GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_each)(const C *as, const C *bs, C *out, const int count)
+{
+    for (int c = 0; c < count; c++) {
+        out[c] = GANTRY_ITEM_FN(log_sum_here)(as[c], bs[c]);
+    }
 }
 #endif
 
@@ -178,7 +205,7 @@ GANTRY_ITEMS_2_1(scan_rows, T, C, T, gantry_scan_t)
     }                                                                                                                 \
     GANTRY_ITEMS_2_1(rows_of, T, C, T, gantry_scan_t)
 
-/* Of one column. In OpenCL C this is for two operations and four types, whose T and C are one. */
+/* Of one column. In OpenCL C this is for four types, whose T and C are one. */
 #if !defined(__OPENCL_VERSION__) || GANTRY_T_ID == 1 || GANTRY_T_ID == 2 || GANTRY_T_ID == 3 || GANTRY_T_ID == 9
 
 /* Chunk `number` of all sequences, of one column: where it starts, in the scan's direction, and its length. */
@@ -205,6 +232,56 @@ GANTRY_ITEMS_2_1(scan_rows, T, C, T, gantry_scan_t)
         common = length < common ? length : common;                                                           \
         sums[c] = sum_of;                                                                                     \
     }
+
+#if GANTRY_SCAN_HAS_LOG
+#define GANTRY_SCAN_STRETCH 16
+/* The chunks of an item, joined by log_sum: of dozens of instructions, and so for all lines as one vector. Stretches of the lines
+ * are turned on the way in and on the way out; where a line has ended, -infinity leaves its sum as it is. out: 0 for totals. */
+GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_scan_t) p,
+                                               const GANTRY_LONG *starts, const int *lengths, const int lines, C *sums)
+{
+    const GANTRY_LONG step = p->reverse ? -1 : 1;
+    C stretch[GANTRY_SCAN_STRETCH * GANTRY_SCAN_LINES];
+    C joined[GANTRY_SCAN_LINES];
+
+    for (int c = 0; c < GANTRY_SCAN_LINES; c++) {
+        joined[c] = c < lines ? sums[c] : GANTRY_SCAN_LOWEST;
+    }
+    for (int k = 0; k < GANTRY_SCAN_CHUNK; k += GANTRY_SCAN_STRETCH) {
+        for (int c = 0; c < GANTRY_SCAN_LINES; c++) {
+            const int length = c < lines ? lengths[c] - k : 0;
+
+            for (int j = 0; j < GANTRY_SCAN_STRETCH; j++) {
+                stretch[j * GANTRY_SCAN_LINES + c] = j < length ? GANTRY_WIDEN(x[starts[c] + (k + j) * step]) : GANTRY_SCAN_LOWEST;
+            }
+        }
+        for (int j = 0; j < GANTRY_SCAN_STRETCH; j++) {
+            C *const now = stretch + j * GANTRY_SCAN_LINES;
+            C next[GANTRY_SCAN_LINES];
+
+            GANTRY_ITEM_FN(log_sum_each)(joined, now, next, GANTRY_SCAN_LINES);
+            for (int c = 0; c < GANTRY_SCAN_LINES; c++) {
+                now[c] = p->exclusive ? joined[c] : next[c];
+                joined[c] = next[c];
+            }
+        }
+        for (int c = 0; out != 0 && c < lines; c++) {
+            for (int j = 0; j < GANTRY_SCAN_STRETCH && j < lengths[c] - k; j++) {
+                out[starts[c] + (k + j) * step] = GANTRY_NARROW(stretch[j * GANTRY_SCAN_LINES + c]);
+            }
+        }
+    }
+    for (int c = 0; c < lines; c++) {
+        sums[c] = joined[c];
+    }
+}
+#define GANTRY_SCAN_LOG_LINES(out)                                              \
+    if (p->operation == GANTRY_SCAN_LOG_SUM) {                                  \
+        GANTRY_ITEM_FN(log_sum_lines)(x, out, p, starts, lengths, lines, sums); \
+    } else
+#else
+#define GANTRY_SCAN_LOG_LINES(out)
+#endif
 
 /* 8 places that advance side by side are too many for a processor to foresee: it is asked for each line of the next item's
  * memory, whatever the address, which is no access. */
@@ -311,9 +388,11 @@ typedef ulong8 gantry_lines_t;
             sums[c] = next;                                                                                         \
         }                                                                                                           \
     }
-#define GANTRY_SCAN_ALL_TOTALS GANTRY_SCAN_ALL_LINES(GANTRY_SCAN_LINES_TOTAL, {})
-#define GANTRY_SCAN_ALL_ROWS \
-    GANTRY_SCAN_ALL_LINES(GANTRY_SCAN_LINES_ROWS, { out[starts[c] + at] = p->exclusive ? sums[c] : next; })
+#define GANTRY_SCAN_ALL_TOTALS GANTRY_SCAN_LOG_LINES(0) { GANTRY_SCAN_ALL_LINES(GANTRY_SCAN_LINES_TOTAL, {}) }
+#define GANTRY_SCAN_ALL_ROWS     \
+    GANTRY_SCAN_LOG_LINES(out) { \
+        GANTRY_SCAN_ALL_LINES(GANTRY_SCAN_LINES_ROWS, { out[starts[c] + at] = p->exclusive ? sums[c] : next; }) \
+    }
 
 #else
 
@@ -352,8 +431,14 @@ typedef ulong8 gantry_lines_t;
         out[starts[c] + at] = GANTRY_NARROW(p->exclusive ? sums[c] : next);    \
         sums[c] = next;                                                        \
     }
-#define GANTRY_SCAN_ALL_TOTALS GANTRY_SCAN_LOOP(GANTRY_SCAN_LINES_TOTAL)
-#define GANTRY_SCAN_ALL_ROWS GANTRY_SCAN_LOOP(GANTRY_SCAN_LINES_ROWS)
+#define GANTRY_SCAN_EITHER(loop)            \
+    if (p->operation == GANTRY_SCAN_SUM) {  \
+        loop(GANTRY_SCAN_ADD)               \
+    } else {                                \
+        loop(GANTRY_SCAN_TIMES)             \
+    }
+#define GANTRY_SCAN_ALL_TOTALS GANTRY_SCAN_LOG_LINES(0) { GANTRY_SCAN_EITHER(GANTRY_SCAN_LINES_TOTAL) }
+#define GANTRY_SCAN_ALL_ROWS GANTRY_SCAN_LOG_LINES(out) { GANTRY_SCAN_EITHER(GANTRY_SCAN_LINES_ROWS) }
 
 #endif
 
