@@ -69,7 +69,8 @@ void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_name
     out->left = padding_before(call, first + 1, out->width, out->out_width, columns, out->step_x, out->spread_x);
 }
 
-#define STRETCH_WORK 32768 /* elements of the windows that pay for a thread */
+#define STRETCH_WORK 32768   /* elements of the windows that pay for a thread */
+#define LONGEST_STRETCH 4096 /* places */
 
 /* Stretches of a row's places: as long as may be, but enough of them for all threads. */
 void gantry__window_stretches(const gantry_op_call_t *call, gantry_window_t *window, int64_t width,
@@ -83,7 +84,7 @@ void gantry__window_stretches(const gantry_op_call_t *call, gantry_window_t *win
     if (!gantry_k_is_serial(call)) {
         return;
     }
-    length = length < GANTRY_K_LONGEST_RUN ? length : GANTRY_K_LONGEST_RUN;
+    length = length < LONGEST_STRETCH ? length : LONGEST_STRETCH;
     work = length * each * (launch->is_costly ? window->rows * window->columns : 1);
     window->runs = (gantry_runs_t){.size = width, .length = length, .count = (width + length - 1) / length};
     launch->count = rows * window->runs.count;
@@ -111,28 +112,4 @@ int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_a
         gantry__window_stretches(call, window, width, &launch);
     }
     return gantry_k_run_items(call, &launch);
-}
-
-int32_t gantry__window_run_pool(gantry_op_call_t *call, uint32_t item, int goes_by_stretches)
-{
-    static const gantry__window_names_t names = {"strides", NULL};
-    const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
-    gantry_window_t window;
-    gantry_k_item_launch_t launch = {.item = item,
-                                     .t = out->dtype,
-                                     .parameters = &window,
-                                     .parameter_bytes = sizeof window,
-                                     .spans = {x->span, out->span},
-                                     .span_count = 2};
-    int64_t rows, columns;
-
-    gantry__window_size(call, "ksize", &rows, &columns);
-    gantry__window_fill(call, &names, x, out, rows, columns, &window);
-    if (goes_by_stretches && gantry_k_is_serial(call)) {
-        gantry__window_stretches(call, &window, window.out_width, &launch);
-        return gantry_k_run_items(call, &launch);
-    }
-    window.runs = gantry_k_runs(
-        call, gantry_k_is_serial(call) && window.channels == 1 ? window.out_width : window.channels);
-    return gantry_k_run_runs(call, &launch, &window.runs);
 }
