@@ -163,7 +163,7 @@ GANTRY_FN gantry_pool_block_t gantry_pool_blocks(const gantry_window_t *p, int p
 #define GANTRY_LINE_WEIGHTS 4096
 #define GANTRY_LINE_TAPS (GANTRY_LINE_WEIGHTS / GANTRY_SUMS_AT_ONCE) /* more than there is room for */
 #define GANTRY_LINE_SUMS 2048
-#define GANTRY_LINE_FILTERS 64 /* the most at once */
+#define GANTRY_LINE_FILTERS 128/* the most at once */
 #define GANTRY_LINE_FEWEST 8   /* places that are worth more filters */
 
 #define GANTRY_LINE_DIRECT 16  /* filters from which on lines are read where they lie, if all are inside */
@@ -172,8 +172,9 @@ typedef struct gantry_lines_t {
     int filters, places; /* at once; without places the windows are too large */
     int rows;            /* of the windows, at once */
     int parts, behind;   /* of a line; pixels of a part that only the last place sees */
-    int is_direct;       /* all is read from x itself */
-    gantry_reach_t inside; /* places that may be */
+    int is_direct;       /* all is read from x itself: */
+    int has_borders;     /* everywhere, */
+    gantry_reach_t inside; /* or for these places only, that see all columns; all of whom are in one block or none */
 } gantry_lines_t;
 
 GANTRY_FN gantry_lines_t gantry_lines_of(const gantry_window_t *p, int filters)
@@ -190,7 +191,7 @@ GANTRY_FN gantry_lines_t gantry_lines_of(const gantry_window_t *p, int filters)
     lines.rows = (int)rows;
     lines.parts = (int)parts;
     lines.behind = (int)behind;
-    lines.is_direct = 0;
+    lines.is_direct = lines.has_borders = 0;
     lines.inside.first = lines.inside.end = 0;
     return lines;
 }
@@ -209,6 +210,7 @@ GANTRY_FN gantry_lines_t gantry_find_lines(const gantry_window_t *p, const gantr
         const GANTRY_LONG more = /* pixels read behind */
             filters % GANTRY_SUMS_AT_ONCE == 0 ? 0 : gantry_divide_position(GANTRY_SUMS_AT_ONCE, p->channels) + 1;
 
+        lines.has_borders = more == 0;
         lines.inside = gantry_reach(s->left, p->step_x, s->count, p->width - (p->columns - 1) * p->spread_x - more);
     }
     return lines;
@@ -220,12 +222,15 @@ GANTRY_FN gantry_lines_t gantry_next_lines(const gantry_lines_t *lines, const ga
     gantry_lines_t next = *lines;
     GANTRY_LONG left = s->count - place;
 
-    next.is_direct = place >= lines->inside.first && place < lines->inside.end;
+    if (place < lines->inside.first && lines->inside.first < lines->inside.end) {
+        left = lines->inside.first - place;
+    } else if (place >= lines->inside.first && place < lines->inside.end) {
+        left = lines->inside.end - place;
+        next.is_direct = 1;
+    }
+    next.is_direct = next.is_direct || next.has_borders;
     if (next.is_direct) {
         next.places = GANTRY_LINE_SUMS / next.filters;
-        left = lines->inside.end - place;
-    } else if (place < lines->inside.first && lines->inside.first < lines->inside.end) {
-        left = lines->inside.first - place;
     }
     next.places = left < next.places || next.places == 0 ? (int)left : next.places;
     return next;

@@ -59,13 +59,13 @@ GANTRY_ITEM void GANTRY_ITEM_FN(store_sums)(GANTRY_GLOBAL T *out, const C *sums,
 /* Adds to sums, of which the first pass over the rows makes zeros, the products of `taps` elements of the windows; where a
  * tap's place 0 is, counted from `from`, is in offsets. Up to GANTRY_SUMS_AT_ONCE - 1 sums behind the last are overwritten.
  * OpenCL's compilers take sums in registers apart unless they are vectors. */
+#define GANTRY_HALF_SUMS (GANTRY_SUMS_AT_ONCE / 2)
 #if defined(__OPENCL_VERSION__)
 #if GANTRY_T_ID == GANTRY_FLOAT64
 GANTRY_LOOSE_TYPE(double16, double, gantry_sums_t);
 #else
 GANTRY_LOOSE_TYPE(float16, float, gantry_sums_t);
 #endif
-#define GANTRY_HALF_SUMS (GANTRY_SUMS_AT_ONCE / 2)
 #define GANTRY_LOAD_SUMS(name, from, is_zero)                                                          \
     gantry_sums_t name##_0 = is_zero ? (gantry_sums_t)((C)0) : *(const gantry_sums_t *)(from);         \
     gantry_sums_t name##_1 = is_zero ? (gantry_sums_t)((C)0) : *(const gantry_sums_t *)((from) + GANTRY_HALF_SUMS);
@@ -76,19 +76,28 @@ GANTRY_LOOSE_TYPE(float16, float, gantry_sums_t);
     *(gantry_sums_t *)(to) = name##_0;            \
     *(gantry_sums_t *)((to) + GANTRY_HALF_SUMS) = name##_1;
 #else
-#define GANTRY_EACH_SUM for (int e = 0; e < GANTRY_SUMS_AT_ONCE; e++)
-#define GANTRY_LOAD_SUMS(name, from, is_zero)     \
-    C name[GANTRY_SUMS_AT_ONCE];                  \
-    GANTRY_EACH_SUM {                             \
-        name[e] = is_zero ? (C)0 : (from)[e];     \
+#define GANTRY_EACH_SUM for (int e = 0; e < GANTRY_HALF_SUMS; e++) /* gcc unrolls no longer ones */
+#define GANTRY_LOAD_SUMS(name, from, is_zero)                               \
+    C name##_0[GANTRY_HALF_SUMS], name##_1[GANTRY_HALF_SUMS];               \
+    GANTRY_EACH_SUM {                                                       \
+        name##_0[e] = is_zero ? (C)0 : (from)[e];                           \
+    }                                                                       \
+    GANTRY_EACH_SUM {                                                       \
+        name##_1[e] = is_zero ? (C)0 : (from)[GANTRY_HALF_SUMS + e];        \
     }
-#define GANTRY_ADD_PRODUCTS(name, SPACE, a, b)   \
-    GANTRY_EACH_SUM {                            \
-        name[e] += (a)[e] * (b)[e];              \
+#define GANTRY_ADD_PRODUCTS(name, SPACE, a, b)                                           \
+    GANTRY_EACH_SUM {                                                                    \
+        name##_0[e] += (a)[e] * (b)[e];                                                  \
+    }                                                                                    \
+    GANTRY_EACH_SUM {                                                                    \
+        name##_1[e] += (a)[GANTRY_HALF_SUMS + e] * (b)[GANTRY_HALF_SUMS + e];            \
     }
-#define GANTRY_STORE_SUMS(name, to)   \
-    GANTRY_EACH_SUM {                 \
-        (to)[e] = name[e];            \
+#define GANTRY_STORE_SUMS(name, to)                    \
+    GANTRY_EACH_SUM {                                  \
+        (to)[e] = name##_0[e];                         \
+    }                                                  \
+    GANTRY_EACH_SUM {                                  \
+        (to)[GANTRY_HALF_SUMS + e] = name##_1[e];      \
     }
 #endif
 #define GANTRY_DEFINE_ADD_TAPS(name, SPACE)                                                                          \
@@ -122,7 +131,7 @@ GANTRY_DEFINE_ADD_TAPS(add_direct_taps, GANTRY_GLOBAL)
 #endif
 
 /* The weights of `taps` elements of the windows, for the lines: each one's, and then the first GANTRY_SUMS_AT_ONCE that
- * follow when they are repeated. 0: some are not finite, so that zeros do not stand for nothing. */
+ * follow when they are repeated, if ever needed. 0: some are not finite, so that zeros do not stand for nothing. */
 GANTRY_ITEM int GANTRY_ITEM_FN(gather_weights)(GANTRY_GLOBAL const T *filter, C *GANTRY_APART weights, const int taps,
                                                const int filters, const GANTRY_LONG all)
 {
@@ -135,7 +144,7 @@ GANTRY_ITEM int GANTRY_ITEM_FN(gather_weights)(GANTRY_GLOBAL const T *filter, C 
             weights[k] = weight;
             special |= weight - weight != (C)0;
         }
-        for (int k = 0, from = 0; k < GANTRY_SUMS_AT_ONCE; k++) {
+        for (int k = 0, from = 0; filters % GANTRY_SUMS_AT_ONCE != 0 && k < GANTRY_SUMS_AT_ONCE; k++) {
             weights[filters + k] = weights[from];
             from = from + 1 < filters ? from + 1 : 0;
         }
@@ -153,16 +162,16 @@ GANTRY_ITEM void GANTRY_ITEM_FN(repeat)(GANTRY_GLOBAL const T *x, C *GANTRY_APAR
         }
         return;
     }
-    for (int k = 0; k < count; rest = depth) {
+    for (int k = 0; k < count; k += rest, rest = depth) {
         const C value = GANTRY_WIDEN(*x++);
-        const int end = count - k < rest ? count : k + rest;
+        C *to = line + k;
 
-        for (; k < end; k += GANTRY_LINE_FEWEST) {
+        for (int left = rest < count - k ? rest : count - k; left > 0; left -= GANTRY_LINE_FEWEST) {
             for (int e = 0; e < GANTRY_LINE_FEWEST; e++) {
-                line[k + e] = value;
+                to[e] = value;
             }
+            to += GANTRY_LINE_FEWEST;
         }
-        k = end;
     }
 }
 
@@ -219,14 +228,23 @@ GANTRY_ITEM void GANTRY_ITEM_FN(add_direct)(GANTRY_GLOBAL const T *x, const C *w
                                             const gantry_lines_t *l, const int rows, const int place, const GANTRY_LONG own)
 {
     const GANTRY_LONG y = s->top + s->rows.first * p->spread_y, row = p->width * p->channels;
-    const int pixel = (int)p->channels, together = p->step_x == 1 && l->filters == p->channels ? l->places : 1;
+    const int columns = (int)p->columns, together = p->step_x == 1 && l->filters == p->channels ? l->places : 1;
     int offsets[GANTRY_LINE_TAPS];
 
-    x += (s->image * p->height + y) * row + (s->left + place * p->step_x) * pixel + own;
-    gantry_find_taps(p, rows, (int)(p->spread_y * row), 1, 0, pixel, offsets);
-    for (int k = 0; k < l->places; k += together) {
-        GANTRY_ADD_DIRECT_TAPS(x + k * p->step_x * pixel, weights, offsets, rows * (int)p->columns, l->filters,
-                               sums + k * l->filters, together * l->filters, 1);
+    x += (s->image * p->height + y) * row + own;
+    gantry_find_taps(p, rows, (int)(p->spread_y * row), 1, 0, (int)p->channels, offsets);
+    for (int k = 0; k < l->places;) {
+        const GANTRY_LONG left = s->left + (place + k) * p->step_x;
+        const gantry_reach_t seen = gantry_columns_inside(p, left);
+        const int taps = (int)(seen.end - seen.first), is_whole = taps == columns, some = is_whole ? together : 1;
+
+        for (int r = 0; r < (is_whole ? 1 : rows); r++) { /* at the borders row by row */
+            GANTRY_ADD_DIRECT_TAPS(x + (left + seen.first * p->spread_x) * p->channels,
+                                   weights + (r * columns + (int)seen.first) * (l->filters + GANTRY_SUMS_AT_ONCE),
+                                   offsets + r * columns, is_whole ? rows * columns : taps, l->filters,
+                                   sums + k * l->filters, some * l->filters, r == 0);
+        }
+        k += some;
     }
 }
 #define GANTRY_ADD_BLOCK(x, weights, sums, p, s, l, first, rows, place, own)                             \
