@@ -64,13 +64,15 @@ void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_name
                              .spread_y = list_at(call, names->spreads, first),
                              .spread_x = list_at(call, names->spreads, first + 1),
                              .planes = first == 2 ? image->dims[1] : 0,
-                             .depth = 1};
+                             .depth = 1,
+                             .band = 1};
     out->top = padding_before(call, first, out->height, out->out_height, rows, out->step_y, out->spread_y);
     out->left = padding_before(call, first + 1, out->width, out->out_width, columns, out->step_x, out->spread_x);
 }
 
 #define STRETCH_WORK 32768   /* elements of the windows that pay for a thread */
 #define LONGEST_STRETCH 4096 /* places */
+#define BAND_ELEMENTS 16384  /* of the output: beside them what it takes to gather weights is little */
 
 /* Stretches of a row's places: as long as may be, but enough of them for all threads. */
 void gantry__window_stretches(const gantry_op_call_t *call, gantry_window_t *window, int64_t width,
@@ -92,6 +94,20 @@ void gantry__window_stretches(const gantry_op_call_t *call, gantry_window_t *win
     launch->item_bytes = length * each * (int64_t)gantry_k_size(launch->t);
 }
 
+/* Stretches of some rows become one item, where enough items are left for all threads. */
+static void join_rows(const gantry_op_call_t *call, gantry_window_t *window, gantry_k_item_launch_t *launch)
+{
+    const int64_t height = window->out_height, enough = gantry_k_units(call) * 2 * GANTRY_K_RUNS_PER_CORE;
+    const int64_t item = launch->item_bytes / (int64_t)gantry_k_size(launch->t), images = launch->count / window->runs.count / height;
+    int64_t most = launch->count / enough;
+
+    most = most < height ? most : height;
+    window->band = BAND_ELEMENTS / item + 1 < most ? BAND_ELEMENTS / item + 1 : most < 1 ? 1 : most;
+    launch->count = images * ((height + window->band - 1) / window->band) * window->runs.count;
+    launch->grain = launch->grain / window->band + 1;
+    launch->item_bytes *= window->band;
+}
+
 int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *x, const gantry_arg_t *filter,
                            gantry_window_t *window, int64_t width)
 {
@@ -110,6 +126,9 @@ int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_a
     launch.spans[launch.span_count++] = out->span;
     if (width > 0) {
         gantry__window_stretches(call, window, width, &launch);
+    }
+    if (filter != NULL && width > 0 && gantry_k_is_serial(call)) {
+        join_rows(call, window, &launch);
     }
     return gantry_k_run_items(call, &launch);
 }

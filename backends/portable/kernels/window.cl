@@ -15,6 +15,7 @@ typedef struct gantry_window_t {
     GANTRY_LONG planes;                    /* channels, where they are images of their own; else 0 */
     GANTRY_LONG depth;                     /* of depthwise filters: outputs per channel; of others: outputs */
     gantry_runs_t runs;                    /* on processors: stretches of places (gantry_stretch_t) */
+    GANTRY_LONG band;                      /* of depthwise: rows of places whose stretches are one item there */
 } gantry_window_t;
 
 /* An element of [batch, y, x, channel]. */
@@ -96,18 +97,27 @@ typedef struct gantry_stretch_t {
     int count;                /* places */
 } gantry_stretch_t;
 
-GANTRY_FN gantry_stretch_t gantry_stretch(const gantry_window_t *p, GANTRY_LONG i)
+/* Places [first, end) of row y. */
+GANTRY_FN gantry_stretch_t gantry_stretch_of(const gantry_window_t *p, GANTRY_LONG image, GANTRY_LONG y, GANTRY_LONG first,
+                                             GANTRY_LONG end)
 {
-    GANTRY_FIND_RUN(p->runs)
     gantry_stretch_t stretch;
 
-    stretch.image = gantry_divide_position(line, p->out_height);
-    stretch.place = line * p->out_width + first;
-    stretch.top = (line - stretch.image * p->out_height) * p->step_y - p->top;
+    stretch.image = image;
+    stretch.place = (image * p->out_height + y) * p->out_width + first;
+    stretch.top = y * p->step_y - p->top;
     stretch.left = first * p->step_x - p->left;
     stretch.rows = gantry_reach(stretch.top, p->spread_y, p->rows, p->height);
     stretch.count = (int)(end - first);
     return stretch;
+}
+
+GANTRY_FN gantry_stretch_t gantry_stretch(const gantry_window_t *p, GANTRY_LONG i)
+{
+    GANTRY_FIND_RUN(p->runs)
+    const GANTRY_LONG image = gantry_divide_position(line, p->out_height);
+
+    return gantry_stretch_of(p, image, line - image * p->out_height, first, end);
 }
 
 /* The columns of a window that begins at `left` which are inside: mostly all of them. */
@@ -170,7 +180,7 @@ GANTRY_FN gantry_pool_block_t gantry_pool_blocks(const gantry_window_t *p, int p
 
 typedef struct gantry_lines_t {
     int filters, places; /* at once; without places the windows are too large */
-    int rows;            /* of the windows, at once */
+    int rows;            /* of the windows, at once: if not all, weights are gathered again and again */
     int parts, behind;   /* of a line; pixels of a part that only the last place sees */
     int is_direct;       /* all is read from x itself: */
     int has_borders;     /* everywhere, */
@@ -205,7 +215,7 @@ GANTRY_FN gantry_lines_t gantry_find_lines(const gantry_window_t *p, const gantr
     if (most > GANTRY_SUMS_AT_ONCE && lines.places < GANTRY_LINE_FEWEST) {
         lines = gantry_lines_of(p, GANTRY_SUMS_AT_ONCE);
     }
-    if (filters == p->channels && filters >= GANTRY_LINE_DIRECT && s->rows.end - s->rows.first <= lines.rows &&
+    if (filters == p->channels && filters >= GANTRY_LINE_DIRECT && p->rows == lines.rows &&
         p->rows * p->spread_y * p->width * p->channels < 1 << 30) {
         const GANTRY_LONG more = /* pixels read behind */
             filters % GANTRY_SUMS_AT_ONCE == 0 ? 0 : gantry_divide_position(GANTRY_SUMS_AT_ONCE, p->channels) + 1;

@@ -162,6 +162,16 @@ GANTRY_ITEM void GANTRY_ITEM_FN(repeat)(GANTRY_GLOBAL const T *x, C *GANTRY_APAR
         }
         return;
     }
+    if (depth <= GANTRY_LINE_FEWEST && rest == depth) {
+        for (C *to = line; to < line + count; to += depth) {
+            const C value = GANTRY_WIDEN(*x++);
+
+            for (int e = 0; e < GANTRY_LINE_FEWEST; e++) {
+                to[e] = value;
+            }
+        }
+        return;
+    }
     for (int k = 0; k < count; k += rest, rest = depth) {
         const C value = GANTRY_WIDEN(*x++);
         C *to = line + k;
@@ -257,59 +267,72 @@ GANTRY_ITEM void GANTRY_ITEM_FN(add_direct)(GANTRY_GLOBAL const T *x, const C *w
 #define GANTRY_ADD_BLOCK GANTRY_ITEM_FN(add_lines)
 #endif
 
-/* Filters [own, own + lines->filters) at all places, which have `each`; their weights, of `all`, begin with `filter`. */
-GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_filters)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
-                                                   GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
-                                                   const gantry_stretch_t *s, const gantry_lines_t *lines,
-                                                   const GANTRY_LONG own, const GANTRY_LONG each, const GANTRY_LONG all)
+/* One stretch's filters [own, own + lines->filters) of `each` at a place; their weights, of `all`, begin with `filter`.
+ * weights_are: 0: still to be gathered; 1: there, 2: there and finite. Returns it. */
+GANTRY_ITEM int GANTRY_ITEM_FN(depthwise_filters)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
+                                                  GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
+                                                  const gantry_stretch_t *s, const gantry_lines_t *lines,
+                                                  const GANTRY_LONG own, const GANTRY_LONG each, const GANTRY_LONG all,
+                                                  C *weights, int weights_are)
 {
     const GANTRY_LONG plane = p->planes != 0 ? s->image - gantry_divide_position(s->image, all) * all : 0;
-    C sums[GANTRY_LINE_SUMS + GANTRY_SUMS_AT_ONCE], weights[GANTRY_LINE_WEIGHTS];
-    int has_weights = 0, is_finite = 1;
+    C sums[GANTRY_LINE_SUMS + GANTRY_SUMS_AT_ONCE];
     gantry_lines_t l;
 
     for (int place = 0; place < s->count; place += l.places) {
         l = gantry_next_lines(lines, s, place);
-        const int together = l.filters == each ? l.places : 1, is_possible = l.is_direct || lines->places > 0;
+        const int together = l.filters == each ? l.places : 1;
+        int is_possible = s->rows.first < s->rows.end && (l.is_direct || lines->places > 0);
 
         for (GANTRY_LONG r = s->rows.first; is_possible && r < s->rows.end; r += l.rows) {
-            const int rows = s->rows.end - r < l.rows ? (int)(s->rows.end - r) : l.rows;
-            const int taps = rows * (int)p->columns;
-            GANTRY_GLOBAL const T *from = filter + r * p->columns * all + plane + own;
+            const int rows = s->rows.end - r < l.rows ? (int)(s->rows.end - r) : l.rows, has_all = l.rows == p->rows;
+            const GANTRY_LONG from = has_all ? 0 : r;
 
-            if (!has_weights) {
-                is_finite &= GANTRY_ITEM_FN(gather_weights)(from, weights, taps, l.filters, all);
-                has_weights = s->rows.end - s->rows.first <= l.rows;
+            if (!has_all || weights_are == 0) {
+                weights_are = 1 + GANTRY_ITEM_FN(gather_weights)(filter + from * p->columns * all + plane + own, weights,
+                                                                 (has_all ? l.rows : rows) * (int)p->columns, l.filters, all);
             }
-            GANTRY_ADD_BLOCK(x, weights, sums, p, s, &l, r, rows, place, own);
+            is_possible = l.is_direct || weights_are == 2;
+            GANTRY_ADD_BLOCK(x, weights + (r - from) * p->columns * (l.filters + GANTRY_SUMS_AT_ONCE), sums, p, s, &l, r,
+                             rows, place, own);
         }
-        if (is_possible && (l.is_direct || is_finite) && s->rows.first < s->rows.end) {
-            for (int k = 0; k < l.places; k += together) {
-                GANTRY_ITEM_FN(store_sums)(out + (s->place + place + k) * each + own, sums + k * l.filters,
-                                           together * l.filters);
-            }
-        } else {
-            for (int k = 0; k < l.places * l.filters; k++) {
-                const int at = k / l.filters;
+        for (int k = 0; is_possible && k < l.places; k += together) {
+            GANTRY_ITEM_FN(store_sums)(out + (s->place + place + k) * each + own, sums + k * l.filters,
+                                       together * l.filters);
+        }
+        for (int k = 0; !is_possible && k < l.places * l.filters; k++) {
+            const int at = k / l.filters;
 
-                GANTRY_ITEM_FN(depthwise_element)(x, filter, out, p,
-                                                  (s->place + place + at) * each + own + k - at * l.filters);
-            }
+            GANTRY_ITEM_FN(depthwise_element)(x, filter, out, p,
+                                              (s->place + place + at) * each + own + k - at * l.filters);
         }
     }
+    return weights_are;
 }
 
 GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
                                            GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
                                            const GANTRY_LONG i)
 {
-    const gantry_stretch_t s = gantry_stretch(p, i);
+    GANTRY_FIND_RUN(p->runs)
+    const GANTRY_LONG bands = gantry_divide_position(p->out_height + p->band - 1, p->band);
+    const GANTRY_LONG image = gantry_divide_position(line, bands), top = (line - image * bands) * p->band;
+    const GANTRY_LONG bottom = top + p->band < p->out_height ? top + p->band : p->out_height;
     const GANTRY_LONG all = (p->planes != 0 ? p->planes : p->channels) * p->depth, each = p->planes != 0 ? 1 : all;
+    const gantry_stretch_t s = gantry_stretch_of(p, image, top, first, end);
     gantry_lines_t lines = gantry_find_lines(p, &s, each);
+    C weights[GANTRY_LINE_WEIGHTS];
 
     for (GANTRY_LONG own = 0; own < each; own += lines.filters) {
+        int weights_are = 0;
+
         lines.filters = each - own < lines.filters ? (int)(each - own) : lines.filters;
-        GANTRY_ITEM_FN(depthwise_filters)(x, filter, out, p, &s, &lines, own, each, all);
+        for (GANTRY_LONG y = top; y < bottom; y++) {
+            const gantry_stretch_t row = gantry_stretch_of(p, image, y, first, end);
+
+            weights_are = GANTRY_ITEM_FN(depthwise_filters)(x, filter, out, p, &row, &lines, own, each, all, weights,
+                                                            weights_are);
+        }
     }
 }
 #undef GANTRY_HALF_SUMS
