@@ -52,7 +52,6 @@
 #if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
 
 #define GANTRY_ITEM GANTRY_FN
-#define GANTRY_ITEM_ALONE GANTRY_FN
 #define GANTRY_ITEM_FN(name) name##_item
 #define GANTRY_ITEM_LOOP(call)                                                                   \
     {                                                                                            \
@@ -115,12 +114,6 @@
 #define GANTRY_GLOBAL
 #define GANTRY_CONSTANT static const
 #define GANTRY_ITEM static inline
-/* Of a part of an item that stays a function: its loop has all registers, or it is shared by many. */
-#if defined(__GNUC__)
-#define GANTRY_ITEM_ALONE static __attribute__((noinline))
-#else
-#define GANTRY_ITEM_ALONE static inline
-#endif
 /* Of a pointer to what no other one points to. On devices nothing: Oclgrind does not know what compilers make of it. */
 #define GANTRY_APART restrict
 #define GANTRY_ITEM_JOIN_(name, t, i) name##_item_##t##_##i

@@ -14,6 +14,7 @@
 #else
 #define GANTRY_POOL_LEAST (C)((U)1 << (8 * sizeof(T) - 1))
 #endif
+#define GANTRY_POOL_HAS_MEAN (GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF)
 #define GANTRY_POOL_START(is_mean) ((is_mean) ? (C)0 : GANTRY_POOL_LEAST)
 #define GANTRY_POOL_JOIN(is_mean, a, b) ((is_mean) ? (C)((a) + (b)) : (b) > (a) ? (b) : (a))
 
@@ -41,14 +42,6 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T 
 #else
 
 /* Joins `lines` lines of `count` elements to `to`: the first one is at `from`, the next ones are `apart` further on each. */
-#define GANTRY_JOIN_LINES(is_mean, to, from, apart, lines, count, widen)              \
-    for (GANTRY_LONG l = 0; l < (lines); l += 2, (from) += 2 * (apart)) {             \
-        if (is_mean) {                                                                \
-            GANTRY_JOIN_TWO(1, to, from, apart, l + 1 < (lines), count, widen)        \
-        } else {                                                                      \
-            GANTRY_JOIN_TWO(0, to, from, apart, l + 1 < (lines), count, widen)        \
-        }                                                                             \
-    }
 #define GANTRY_JOIN_TWO(is_mean, to, from, apart, has_two, count, widen)              \
     if (has_two) {                                                                    \
         for (int k = 0; k < (count); k++) {                                           \
@@ -60,9 +53,28 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T 
             (to)[k] = GANTRY_POOL_JOIN(is_mean, (to)[k], widen((from)[k]));           \
         }                                                                             \
     }
+#define GANTRY_DEFINE_JOIN_LINES(name, SPACE, E, widen)                                                                \
+    GANTRY_SHARED_FN void GANTRY_ITEM_FN(name)(C *GANTRY_APART to, SPACE const E *from, const GANTRY_LONG apart,       \
+                                               const GANTRY_LONG lines, const int count, const int is_mean)            \
+    {                                                                                                                  \
+        for (GANTRY_LONG l = 0; l < lines; l += 2, from += 2 * apart) {                                                \
+            if (GANTRY_POOL_HAS_MEAN && is_mean) {                                                                     \
+                GANTRY_JOIN_TWO(1, to, from, apart, l + 1 < lines, count, widen)                                       \
+            } else {                                                                                                   \
+                GANTRY_JOIN_TWO(0, to, from, apart, l + 1 < lines, count, widen)                                       \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
 #define GANTRY_POOL_SAME(value) (value)
+GANTRY_DEFINE_JOIN_LINES(join_columns, , C, GANTRY_POOL_SAME)
+#if defined(__OPENCL_VERSION__) || GANTRY_T_IS_HALF
+GANTRY_DEFINE_JOIN_LINES(join_rows, GANTRY_GLOBAL, T, GANTRY_WIDEN)
+#define GANTRY_JOIN_ROWS GANTRY_ITEM_FN(join_rows)
+#else
+#define GANTRY_JOIN_ROWS GANTRY_ITEM_FN(join_columns)
+#endif
 
-GANTRY_ITEM void GANTRY_ITEM_FN(pool_clear)(C *line, const int count, const int is_mean)
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(pool_clear)(C *line, const int count, const int is_mean)
 {
     for (int k = 0; k < count; k++) {
         line[k] = GANTRY_POOL_START(is_mean);
@@ -83,9 +95,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pool_line)(GANTRY_GLOBAL const T *x, C *GANTRY_A
     for (int pixel = first; pixel < end; pixel += together) {
         const GANTRY_LONG place = (s->image * p->height + s->top + s->rows.first) * p->width + left + pixel;
         GANTRY_GLOBAL const T *from = x + place * p->channels + b->channel;
-        C *to = line + pixel * b->channels;
 
-        GANTRY_JOIN_LINES(is_mean, to, from, row, s->rows.end - s->rows.first, together * b->channels, GANTRY_WIDEN)
+        GANTRY_JOIN_ROWS(line + pixel * b->channels, from, row, s->rows.end - s->rows.first, together * b->channels, is_mean);
     }
 }
 
@@ -107,10 +118,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pool_block)(GANTRY_GLOBAL const T *x, C *GANTRY_
 
         GANTRY_ITEM_FN(pool_line)(x, line, p, s, b, left + c, further + columns, is_mean);
         for (int run = 0; run < runs; run++) {
-            const C *from = line + run * step;
-            C *to = all + run * count;
-
-            GANTRY_JOIN_LINES(is_mean, to, from, b->channels, columns, count, GANTRY_POOL_SAME)
+            GANTRY_ITEM_FN(join_columns)(all + run * count, line + run * step, b->channels, columns, count, is_mean);
         }
     }
     for (int k = b->channels, from = step; b->is_flat && step > b->channels && k < b->places * b->channels;
@@ -121,7 +129,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pool_block)(GANTRY_GLOBAL const T *x, C *GANTRY_
     }
 }
 
-GANTRY_ITEM void GANTRY_ITEM_FN(pool_store)(GANTRY_GLOBAL T *out, const C *all, GANTRY_PARAMETERS(gantry_window_t) p,
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(pool_store)(GANTRY_GLOBAL T *out, const C *all, GANTRY_PARAMETERS(gantry_window_t) p,
                                             const gantry_stretch_t *s, const gantry_pool_block_t *b, const int is_mean)
 {
     const GANTRY_LONG left = s->left + b->place * p->step_x;
@@ -160,8 +168,9 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T 
         }
     }
 }
-#undef GANTRY_JOIN_LINES
 #undef GANTRY_JOIN_TWO
+#undef GANTRY_DEFINE_JOIN_LINES
+#undef GANTRY_JOIN_ROWS
 #undef GANTRY_POOL_SAME
 #endif
 
@@ -184,6 +193,7 @@ GANTRY_NO_ITEM(avg_pool)
 #endif
 
 #undef GANTRY_POOL_LEAST
+#undef GANTRY_POOL_HAS_MEAN
 #undef GANTRY_POOL_START
 #undef GANTRY_POOL_JOIN
 #endif

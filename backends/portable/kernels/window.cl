@@ -48,7 +48,7 @@ typedef struct gantry_reach_t {
     GANTRY_LONG first, end;
 } gantry_reach_t;
 
-GANTRY_FN gantry_reach_t gantry_reach(GANTRY_LONG place, GANTRY_LONG spread, GANTRY_LONG elements, GANTRY_LONG size)
+GANTRY_SHARED_FN gantry_reach_t gantry_reach(GANTRY_LONG place, GANTRY_LONG spread, GANTRY_LONG elements, GANTRY_LONG size)
 {
     const GANTRY_LONG left = size > place ? gantry_divide_position(size - place + spread - 1, spread) : 0;
     gantry_reach_t reach;
@@ -67,7 +67,7 @@ typedef struct gantry_view_t {
 } gantry_view_t;
 
 /* innermost: elements of the output at one place. */
-GANTRY_FN gantry_view_t gantry_view(const gantry_window_t *p, GANTRY_LONG innermost, GANTRY_LONG i)
+GANTRY_SHARED_FN gantry_view_t gantry_view(const gantry_window_t *p, GANTRY_LONG innermost, GANTRY_LONG i)
 {
     gantry_view_t view;
 
@@ -98,7 +98,7 @@ typedef struct gantry_stretch_t {
 } gantry_stretch_t;
 
 /* Places [first, end) of row y. */
-GANTRY_FN gantry_stretch_t gantry_stretch_of(const gantry_window_t *p, GANTRY_LONG image, GANTRY_LONG y, GANTRY_LONG first,
+GANTRY_SHARED_FN gantry_stretch_t gantry_stretch_of(const gantry_window_t *p, GANTRY_LONG image, GANTRY_LONG y, GANTRY_LONG first,
                                              GANTRY_LONG end)
 {
     gantry_stretch_t stretch;
@@ -143,7 +143,7 @@ typedef struct gantry_pool_block_t {
 } gantry_pool_block_t;
 
 /* The first block of all; the others have as many places and channels, or what is left of them. */
-GANTRY_FN gantry_pool_block_t gantry_pool_blocks(const gantry_window_t *p, int places)
+GANTRY_SHARED_FN gantry_pool_block_t gantry_pool_blocks(const gantry_window_t *p, int places)
 {
     const GANTRY_LONG channels = p->channels < GANTRY_POOL_CHANNELS ? p->channels : GANTRY_POOL_CHANNELS;
     const GANTRY_LONG pixels = GANTRY_POOL_LINE / channels, spare = pixels - p->columns;
@@ -187,7 +187,7 @@ typedef struct gantry_lines_t {
     gantry_reach_t inside; /* or for these places only, that see all columns; all of whom are in one block or none */
 } gantry_lines_t;
 
-GANTRY_FN gantry_lines_t gantry_lines_of(const gantry_window_t *p, int filters)
+GANTRY_SHARED_FN gantry_lines_t gantry_lines_of(const gantry_window_t *p, int filters)
 {
     const GANTRY_LONG reach = (p->columns - 1) * p->spread_x + 1, parts = p->step_x < reach ? p->step_x : reach;
     const GANTRY_LONG taps = GANTRY_LINE_WEIGHTS / (filters + GANTRY_SUMS_AT_ONCE);
@@ -207,7 +207,7 @@ GANTRY_FN gantry_lines_t gantry_lines_of(const gantry_window_t *p, int filters)
 }
 
 /* filters: at each place. */
-GANTRY_FN gantry_lines_t gantry_find_lines(const gantry_window_t *p, const gantry_stretch_t *s, GANTRY_LONG filters)
+GANTRY_SHARED_FN gantry_lines_t gantry_find_lines(const gantry_window_t *p, const gantry_stretch_t *s, GANTRY_LONG filters)
 {
     const int most = filters < GANTRY_LINE_FILTERS ? (int)filters : GANTRY_LINE_FILTERS;
     gantry_lines_t lines = gantry_lines_of(p, most);
@@ -227,7 +227,7 @@ GANTRY_FN gantry_lines_t gantry_find_lines(const gantry_window_t *p, const gantr
 }
 
 /* The next block: as many places of the stretch as fit, from `place` on. */
-GANTRY_FN gantry_lines_t gantry_next_lines(const gantry_lines_t *lines, const gantry_stretch_t *s, int place)
+GANTRY_SHARED_FN gantry_lines_t gantry_next_lines(const gantry_lines_t *lines, const gantry_stretch_t *s, int place)
 {
     gantry_lines_t next = *lines;
     GANTRY_LONG left = s->count - place;
@@ -248,7 +248,7 @@ GANTRY_FN gantry_lines_t gantry_next_lines(const gantry_lines_t *lines, const ga
 
 /* The offsets of the taps of `rows` window rows: what lies between rows, between elements a step apart, and between pixels
  * side by side. */
-GANTRY_FN void gantry_find_taps(const gantry_window_t *p, const int rows, const int row_size, const int parts,
+GANTRY_SHARED_FN void gantry_find_taps(const gantry_window_t *p, const int rows, const int row_size, const int parts,
                                 const int part_size, const int pixel_size, int *offsets)
 {
     const int columns = (int)p->columns;

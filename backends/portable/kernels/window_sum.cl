@@ -10,7 +10,7 @@
 #ifdef GANTRY_ITEM_TEXT
 
 /* One element of the output. */
-GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_element)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(depthwise_element)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
                                                    GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
                                                    const GANTRY_LONG i)
 {
@@ -42,14 +42,14 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
     GANTRY_ITEM_FN(depthwise_element)(x, filter, out, p, i);
 }
 #else
-GANTRY_ITEM void GANTRY_ITEM_FN(clear_sums)(C *sums, const int count)
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(clear_sums)(C *sums, const int count)
 {
     for (int k = 0; k < count; k++) {
         sums[k] = (C)0;
     }
 }
 
-GANTRY_ITEM void GANTRY_ITEM_FN(store_sums)(GANTRY_GLOBAL T *out, const C *sums, const int count)
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(store_sums)(GANTRY_GLOBAL T *out, const C *sums, const int count)
 {
     for (int k = 0; k < count; k++) {
         out[k] = GANTRY_NARROW(sums[k]);
@@ -101,7 +101,7 @@ GANTRY_LOOSE_TYPE(float16, float, gantry_sums_t);
     }
 #endif
 #define GANTRY_DEFINE_ADD_TAPS(name, SPACE)                                                                          \
-    GANTRY_ITEM_ALONE void GANTRY_ITEM_FN(name)(SPACE const C *from, const C *weights, const int *offsets,           \
+    GANTRY_SHARED_FN void GANTRY_ITEM_FN(name)(SPACE const C *from, const C *weights, const int *offsets,           \
                                                 const int taps, const int filters, C *GANTRY_APART sums,             \
                                                 const int count, const int is_first)                                 \
     {                                                                                                                \
@@ -132,7 +132,7 @@ GANTRY_DEFINE_ADD_TAPS(add_direct_taps, GANTRY_GLOBAL)
 
 /* The weights of `taps` elements of the windows, for the lines: each one's, and then the first GANTRY_SUMS_AT_ONCE that
  * follow when they are repeated, if ever needed. 0: some are not finite, so that zeros do not stand for nothing. */
-GANTRY_ITEM int GANTRY_ITEM_FN(gather_weights)(GANTRY_GLOBAL const T *filter, C *GANTRY_APART weights, const int taps,
+GANTRY_SHARED_FN int GANTRY_ITEM_FN(gather_weights)(GANTRY_GLOBAL const T *filter, C *GANTRY_APART weights, const int taps,
                                                const int filters, const GANTRY_LONG all)
 {
     int special = 0;
@@ -152,42 +152,44 @@ GANTRY_ITEM int GANTRY_ITEM_FN(gather_weights)(GANTRY_GLOBAL const T *filter, C 
     return !special;
 }
 
-/* `count` elements of a line: each of x's stands there `depth` times, the first one only `rest` times. Writes some more. */
-GANTRY_ITEM void GANTRY_ITEM_FN(repeat)(GANTRY_GLOBAL const T *x, C *GANTRY_APART line, const int count, const int depth,
-                                        int rest)
+#define GANTRY_REPEAT(line, value)                          \
+    {                                                       \
+        const C repeated = value;                           \
+        C *const all = line;                                \
+        for (int n = 0; n < GANTRY_LINE_FEWEST; n++) {      \
+            all[n] = repeated;                              \
+        }                                                   \
+    }
+
+/* `pixels` pixels of a line, `count` elements each, from pixels of x `apart` from each other: each element of x stands there
+ * `depth` times, a pixel's first one only `rest` times. Writes some elements more. */
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(repeat)(GANTRY_GLOBAL const T *x, C *GANTRY_APART line, const int pixels,
+                                              const GANTRY_LONG apart, const int count, const int depth, const int rest)
 {
-    if (depth == 1) {
-        for (int k = 0; k < count; k++) {
-            line[k] = GANTRY_WIDEN(x[k]);
-        }
-        return;
-    }
-    if (depth <= GANTRY_LINE_FEWEST && rest == depth) {
-        for (C *to = line; to < line + count; to += depth) {
-            const C value = GANTRY_WIDEN(*x++);
+    const int is_short = depth <= GANTRY_LINE_FEWEST && rest == depth;
 
-            for (int e = 0; e < GANTRY_LINE_FEWEST; e++) {
-                to[e] = value;
-            }
-        }
-        return;
-    }
-    for (int k = 0; k < count; k += rest, rest = depth) {
-        const C value = GANTRY_WIDEN(*x++);
-        C *to = line + k;
+    for (int pixel = 0; pixel < pixels; pixel++, line += count) {
+        GANTRY_GLOBAL const T *from = x + pixel * apart;
 
-        for (int left = rest < count - k ? rest : count - k; left > 0; left -= GANTRY_LINE_FEWEST) {
-            for (int e = 0; e < GANTRY_LINE_FEWEST; e++) {
-                to[e] = value;
+        for (int k = 0; depth == 1 && k < count; k++) {
+            line[k] = GANTRY_WIDEN(from[k]);
+        }
+        for (C *to = line; depth > 1 && is_short && to < line + count; to += depth) {
+            GANTRY_REPEAT(to, GANTRY_WIDEN(*from++))
+        }
+        for (int k = 0, next = rest; !is_short && k < count; k += next, next = depth) {
+            const C value = GANTRY_WIDEN(*from++);
+
+            for (int e = 0; e < (next < count - k ? next : count - k); e += GANTRY_LINE_FEWEST) {
+                GANTRY_REPEAT(line + k + e, value)
             }
-            to += GANTRY_LINE_FEWEST;
         }
     }
 }
 
 /* A part of a line: every step_x-th pixel from `left` on of the row of x that begins with pixel `row`; the filters from
  * `own` on. */
-GANTRY_ITEM void GANTRY_ITEM_FN(fill_part)(GANTRY_GLOBAL const T *x, C *part, GANTRY_PARAMETERS(gantry_window_t) p,
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(fill_part)(GANTRY_GLOBAL const T *x, C *part, GANTRY_PARAMETERS(gantry_window_t) p,
                                            const gantry_lines_t *l, const GANTRY_LONG row, const GANTRY_LONG left,
                                            const GANTRY_LONG own)
 {
@@ -197,13 +199,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(fill_part)(GANTRY_GLOBAL const T *x, C *part, GA
     const int end = inside.end > first ? (int)inside.end : first;
     const GANTRY_LONG repeats = p->planes != 0 ? 1 : p->depth, channel = gantry_divide_position(own, repeats);
     const GANTRY_LONG rest = repeats - (own - channel * repeats);
-    const int together = p->step_x == 1 && l->filters == p->channels * repeats ? end - first : 1;
+    const int together = p->step_x == 1 && l->filters == p->channels * repeats && end > first ? end - first : 1;
 
     GANTRY_ITEM_FN(clear_sums)(part, first * l->filters);
-    for (int k = first; k < end; k += together) {
-        GANTRY_ITEM_FN(repeat)(x + (row + left + k * p->step_x) * p->channels + channel, part + k * l->filters,
-                               together * l->filters, repeats < most ? (int)repeats : most, rest < most ? (int)rest : most);
-    }
+    GANTRY_ITEM_FN(repeat)(x + (row + left + first * p->step_x) * p->channels + channel, part + first * l->filters,
+                           (end - first) / together, p->step_x * p->channels, together * l->filters,
+                           repeats < most ? (int)repeats : most, rest < most ? (int)rest : most);
     GANTRY_ITEM_FN(clear_sums)(part + end * l->filters, (length - end) * l->filters);
 }
 
@@ -343,6 +344,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
 #undef GANTRY_DEFINE_ADD_TAPS
 #undef GANTRY_ADD_DIRECT_TAPS
 #undef GANTRY_ADD_BLOCK
+#undef GANTRY_REPEAT
 #endif
 GANTRY_ITEMS_2_1(depthwise, T, T, T, gantry_window_t)
 
