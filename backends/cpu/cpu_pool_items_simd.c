@@ -8,7 +8,11 @@
 #else
 #define GANTRY_ITEM_TEXT_FILE "portable/kernels/pool.cl"
 #define GANTRY_ITEM_LIST GANTRY_POOL_ITEMS
+#if GANTRY_CPU_IS_FIRST(GANTRY_CPU_VARIANT)
 #include "cpu/cpu_items_numeric.h"
+#else
+#include "cpu/cpu_items_floating.h" /* pools of integers are rare */
+#endif
 #endif
 
 GANTRY_CPU_ITEM_FAMILY(pool);

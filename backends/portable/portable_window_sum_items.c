@@ -1,13 +1,8 @@
-/* AvgPool, DepthwiseConv2dNative, and the parts of convolutions ConvolveImages and FoldImagePatches. */
+/* DepthwiseConv2dNative, and the parts of convolutions ConvolveImages and FoldImagePatches. */
 #include "portable/portable_windows.h"
 #include "portable/window_shape.h"
 
 GANTRY_K_ITEM_TEXTS(window_sum, GANTRY_WINDOW_SUM_ITEMS, gantry__text_window, gantry__text_window_sum);
-
-static int32_t compute_avg_pool(gantry_op_call_t *call)
-{
-    return gantry__window_run_pool(call, ITEM_avg_pool, 1);
-}
 
 static int32_t run_filter(gantry_op_call_t *call, uint32_t item, int goes_by_places)
 {
@@ -45,10 +40,9 @@ static int32_t compute_fold(gantry_op_call_t *call)
 
 static const char *const fold_hosts[] = {"sizes"};
 
-GANTRY_K_ITEM_KERNEL(avg_pool, window_sum, "AvgPool", gantry_k_floating_type, compute_avg_pool);
 GANTRY_K_ITEM_KERNEL(depthwise, window_sum, "DepthwiseConv2dNative", gantry_k_floating_type, compute_depthwise);
 GANTRY_K_ITEM_KERNEL(convolve, window_sum, "ConvolveImages", gantry_k_floating_type, compute_convolve);
 GANTRY_K_ITEM_KERNEL_HOST(fold, window_sum, "FoldImagePatches", gantry_k_floating_type, fold_hosts, compute_fold);
 
-#define OPS(OP) OP(avg_pool) OP(depthwise) OP(convolve) OP(fold)
+#define OPS(OP) OP(depthwise) OP(convolve) OP(fold)
 GANTRY_K_ITEM_PACK(window_sum, OPS);

@@ -2,8 +2,8 @@
 #ifndef GANTRY_PORTABLE_WINDOWS_H
 #define GANTRY_PORTABLE_WINDOWS_H
 
-#define GANTRY_POOL_ITEMS(ITEM) ITEM(max_pool)
+#define GANTRY_POOL_ITEMS(ITEM) ITEM(max_pool) ITEM(avg_pool)
 #define GANTRY_PATCHES_ITEMS(ITEM) ITEM(patches)
-#define GANTRY_WINDOW_SUM_ITEMS(ITEM) ITEM(avg_pool) ITEM(depthwise) ITEM(convolve) ITEM(fold)
+#define GANTRY_WINDOW_SUM_ITEMS(ITEM) ITEM(depthwise) ITEM(convolve) ITEM(fold)
 
 #endif

@@ -64,12 +64,15 @@ void gantry__window_fill(const gantry_op_call_t *call, const gantry__window_name
                              .spread_y = list_at(call, names->spreads, first),
                              .spread_x = list_at(call, names->spreads, first + 1),
                              .planes = first == 2 ? image->dims[1] : 0,
-                             .depth = 1};
+                             .depth = 1,
+                             .band = 1};
     out->top = padding_before(call, first, out->height, out->out_height, rows, out->step_y, out->spread_y);
     out->left = padding_before(call, first + 1, out->width, out->out_width, columns, out->step_x, out->spread_x);
 }
 
-#define STRETCH_WORK 32768 /* elements of the windows that pay for a thread */
+#define STRETCH_WORK 32768   /* elements of the windows that pay for a thread */
+#define LONGEST_STRETCH 4096 /* places */
+#define BAND_ELEMENTS 16384  /* of the output: beside them what it takes to gather weights is little */
 
 /* Stretches of a row's places: as long as may be, but enough of them for all threads. */
 void gantry__window_stretches(const gantry_op_call_t *call, gantry_window_t *window, int64_t width,
@@ -83,12 +86,26 @@ void gantry__window_stretches(const gantry_op_call_t *call, gantry_window_t *win
     if (!gantry_k_is_serial(call)) {
         return;
     }
-    length = length < GANTRY_K_LONGEST_RUN ? length : GANTRY_K_LONGEST_RUN;
+    length = length < LONGEST_STRETCH ? length : LONGEST_STRETCH;
     work = length * each * (launch->is_costly ? window->rows * window->columns : 1);
     window->runs = (gantry_runs_t){.size = width, .length = length, .count = (width + length - 1) / length};
     launch->count = rows * window->runs.count;
     launch->grain = STRETCH_WORK / work + 1;
     launch->item_bytes = length * each * (int64_t)gantry_k_size(launch->t);
+}
+
+/* Stretches of some rows become one item, where enough items are left for all threads. */
+static void join_rows(const gantry_op_call_t *call, gantry_window_t *window, gantry_k_item_launch_t *launch)
+{
+    const int64_t height = window->out_height, enough = gantry_k_units(call) * 2 * GANTRY_K_RUNS_PER_CORE;
+    const int64_t item = launch->item_bytes / (int64_t)gantry_k_size(launch->t), images = launch->count / window->runs.count / height;
+    int64_t most = launch->count / enough;
+
+    most = most < height ? most : height;
+    window->band = BAND_ELEMENTS / item + 1 < most ? BAND_ELEMENTS / item + 1 : most < 1 ? 1 : most;
+    launch->count = images * ((height + window->band - 1) / window->band) * window->runs.count;
+    launch->grain = launch->grain / window->band + 1;
+    launch->item_bytes *= window->band;
 }
 
 int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *x, const gantry_arg_t *filter,
@@ -110,29 +127,8 @@ int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_a
     if (width > 0) {
         gantry__window_stretches(call, window, width, &launch);
     }
-    return gantry_k_run_items(call, &launch);
-}
-
-int32_t gantry__window_run_pool(gantry_op_call_t *call, uint32_t item, int goes_by_stretches)
-{
-    static const gantry__window_names_t names = {"strides", NULL};
-    const gantry_arg_t *x = call->inputs[0], *out = call->outputs[0];
-    gantry_window_t window;
-    gantry_k_item_launch_t launch = {.item = item,
-                                     .t = out->dtype,
-                                     .parameters = &window,
-                                     .parameter_bytes = sizeof window,
-                                     .spans = {x->span, out->span},
-                                     .span_count = 2};
-    int64_t rows, columns;
-
-    gantry__window_size(call, "ksize", &rows, &columns);
-    gantry__window_fill(call, &names, x, out, rows, columns, &window);
-    if (goes_by_stretches && gantry_k_is_serial(call)) {
-        gantry__window_stretches(call, &window, window.out_width, &launch);
-        return gantry_k_run_items(call, &launch);
+    if (filter != NULL && width > 0 && gantry_k_is_serial(call)) {
+        join_rows(call, window, &launch);
     }
-    window.runs = gantry_k_runs(
-        call, gantry_k_is_serial(call) && window.channels == 1 ? window.out_width : window.channels);
-    return gantry_k_run_runs(call, &launch, &window.runs);
+    return gantry_k_run_items(call, &launch);
 }

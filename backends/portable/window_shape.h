@@ -27,9 +27,6 @@ void gantry__window_stretches(const gantry_op_call_t *call, gantry_window_t *win
  * stretches where there is a width. */
 int32_t gantry__window_run(gantry_op_call_t *call, uint32_t item, const gantry_arg_t *x, const gantry_arg_t *filter,
                            gantry_window_t *window, int64_t width);
-/* Runs an item of a pool over all of output 0, by runs or, on processors, by stretches where it goes by them; which makes the
- * window's runs. */
-int32_t gantry__window_run_pool(gantry_op_call_t *call, uint32_t item, int goes_by_stretches);
 /* 1: of a convolution what lies in the padding is left out, not taken as zeros. */
 int gantry__window_is_without_padding(const gantry_op_call_t *call);
 /* Rows and columns from a list attribute of four, such as "ksize". */

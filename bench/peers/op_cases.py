@@ -406,6 +406,22 @@ def networks(side):
             ),
         ),
         Op(
+            "DepthwiseConv2dNative:20",
+            floats((16, 56, 56, 20), (3, 3, 20, 1)),
+            one,
+            torch=lambda torch, a, w: torch.nn.functional.conv2d(
+                images_first(a), w.permute(2, 3, 0, 1), padding=1, groups=20
+            ),
+        ),
+        Op(
+            "DepthwiseConv2dNative:multiplier",
+            floats((16, 112, 112, 3), (3, 3, 3, 8)),
+            one,
+            torch=lambda torch, a, w: torch.nn.functional.conv2d(
+                images_first(a), w.permute(2, 3, 0, 1).reshape(24, 1, 3, 3), padding=1, groups=3
+            ),
+        ),
+        Op(
             "Conv2DBackpropInput",
             lambda r: [np.array(image, np.int32), uniform(r, (3, 3, 64, 64)), uniform(r, image)],
             one,
@@ -425,6 +441,18 @@ def networks(side):
         Op(
             "AvgPool",
             floats(image),
+            pool,
+            torch=lambda torch, a: torch.nn.functional.avg_pool2d(images_first(a), 3, 2, 1),
+        ),
+        Op(
+            "MaxPool:few",
+            floats((16, 112, 112, 4)),
+            pool,
+            torch=lambda torch, a: torch.nn.functional.max_pool2d(images_first(a), 3, 2, 1),
+        ),
+        Op(
+            "AvgPool:few",
+            floats((16, 112, 112, 4)),
             pool,
             torch=lambda torch, a: torch.nn.functional.avg_pool2d(images_first(a), 3, 2, 1),
         ),

@@ -119,10 +119,17 @@ LONG_PLACES = [((1, 3, 4, 70), (3, 2), (2, 1), "SAME"), ((1, 3, 150, 1), (2, 3),
                ((1, 2, 135, 1), (2, 2), (1, 1), "VALID"), ((2, 2, 3, 1), (5, 7), (1, 1), "SAME")]
 
 
+# Places with few channels, of which kernels join some at a time; rows longer than a line of columns, windows wider than one,
+# and steps that leave most pixels out.
+FEW_CHANNELS = [((1, 3, 50, 3), (2, 3), (1, 1), "SAME"), ((2, 4, 45, 5), (3, 4), (2, 2), "VALID")]
+BLOCKS = [((1, 2, 40, 30), (2, 3), (1, 1), "SAME"), ((1, 2, 36, 33), (2, 2), (2, 2), "SAME"), ((1, 2, 130, 9), (2, 3), (2, 2), "SAME"),
+          ((1, 2, 22, 70), (2, 20), (1, 2), "SAME"), ((1, 2, 60, 2), (1, 1), (1, 7), "VALID")]
+
+
 def max_pool():
     r = Recorder("MaxPool", reference=max_pool_reference)
     for dtype in (F32, F16):
-        for image, window, step, padding in LONG_PLACES:
+        for image, window, step, padding in LONG_PLACES + FEW_CHANNELS + (BLOCKS if dtype == F32 else []):
             r.add(f"{dtype.name}_" + text(image, window, step, padding), [values(dtype, image)],
                   {"ksize": four(window), "strides": four(step), "padding": padding})
     r.add("nchw_long", [values(F32, (1, 2, 3, 140))], {"ksize": [1, 1, 3, 2], "strides": [1, 1, 2, 1], "padding": "SAME",
@@ -146,14 +153,10 @@ def max_pool():
     return r
 
 
-# Places with few channels, of which kernels take some at a time.
-FEW_CHANNELS = [((1, 3, 50, 3), (2, 3), (1, 1), "SAME"), ((2, 4, 45, 5), (3, 4), (2, 2), "VALID")]
-
-
 def avg_pool():
     r = Recorder("AvgPool", reference=avg_pool_reference)
     for dtype in (F32, F16):
-        for image, window, step, padding in LONG_PLACES + FEW_CHANNELS:
+        for image, window, step, padding in LONG_PLACES + FEW_CHANNELS + (BLOCKS if dtype == F32 else []):
             elements = window[0] * window[1]
             r.add(f"{dtype.name}_" + text(image, window, step, padding), [values(dtype, image)],
                   {"ksize": four(window), "strides": four(step), "padding": padding}, tolerance=bound(dtype, elements),
@@ -180,8 +183,9 @@ def depthwise_reference(inputs, attrs):
     total = 0
     for r, c, part, inside in views(x.astype(np.float64), f.shape[:2], lists("strides")[1:3], spread, attrs["padding"],
                                     explicit_of(lists)):
+        weights = np.where(inside[None, :, :, None, None], f[r, c], 0.0)
         part = np.where(inside[None, :, :, None], part, 0.0)
-        total = total + (part[..., None] * f[r, c]).reshape(part.shape[:3] + (f.shape[2] * f.shape[3],))
+        total = total + (part[..., None] * weights).reshape(part.shape[:3] + (f.shape[2] * f.shape[3],))
     return back(total.astype(x.dtype))
 
 
@@ -196,14 +200,31 @@ def depthwise():
                     r.add(f"{dtype.name}_" + text(image, window, (step,), padding), [values(dtype, image), values(dtype, window)],
                           {"strides": four((step, step)), "padding": padding}, tolerance=bound(dtype, elements),
                           tf_tolerance=halves_bound(dtype, elements))
-    # More filters, or places of one channel side by side, than kernels take at a time; fewer than a block; and several for a channel.
+    # More filters, or places side by side, than kernels take at a time, with a rest; fewer than a block; several for a channel, more
+    # than are written at once, or cut apart; rows that share their weights; windows of more elements than fit, or wider.
     longer = [((1, 3, 6, 70), (3, 4, 70, 1), 1), ((1, 3, 4, 25), (2, 3, 25, 3), 1), ((1, 3, 150, 1), (2, 3, 1, 1), 1),
               ((2, 4, 30, 6), (3, 3, 6, 1), 1), ((1, 3, 41, 3), (3, 3, 3, 4), 2)]
+    single = [((1, 3, 25, 64), (3, 3, 64, 1), 1), ((1, 4, 9, 32), (3, 3, 32, 1), 2), ((1, 3, 41, 20), (3, 3, 20, 1), 1),
+              ((1, 3, 9, 20), (2, 3, 20, 1), 2), ((1, 2, 5, 160), (2, 3, 160, 1), 1), ((1, 3, 9, 2), (3, 3, 2, 11), 1),
+              ((1, 2, 5, 45), (2, 2, 45, 3), 1), ((2, 37, 5, 3), (3, 3, 3, 1), 1), ((1, 12, 20, 2), (11, 17, 2, 1), 1),
+              ((1, 2, 140, 1), (1, 130, 1, 2), 1)]
     for dtype in (F32, F64, F16):
-        for image, window, step in longer[:1] if dtype == F64 else longer:
+        for image, window, step in longer[:1] if dtype == F64 else longer + (single if dtype == F32 else []):
             elements = window[0] * window[1]
             r.add(f"{dtype.name}_" + text(image, window, (step,), "SAME"), [values(dtype, image), values(dtype, window)],
                   {"strides": four((step, step)), "padding": "SAME"}, tolerance=bound(dtype, elements), tf_tolerance=halves_bound(dtype, elements))
+    # An infinite weight meets no padding.
+    for channels, depth in ((3, 1), (2, 3), (20, 1), (32, 1)):
+        x, f = values(F32, (1, 3, 7, channels)), values(F32, (3, 3, channels, depth))
+        f[0, 0, 0, 0], f[2, 1, channels - 1, depth - 1], f[1, 2, 1, 0] = np.inf, -np.inf, np.nan
+        r.add(f"special_{channels}_{depth}", [x, f], {"strides": four((1, 1)), "padding": "SAME"}, tolerance=bound(F32, 9), numpy_only=True)
+    x, f = values(F32, (2, 3, 37, 6)), values(F32, (3, 2, 3, 2))
+    r.add("nchw_rows", [x, f], {"strides": [1, 1, 1, 1], "padding": "SAME", "data_format": "NCHW"}, tolerance=bound(F32, 6), numpy_only=True)
+    x, f = values(F32, (1, 5, 11, 32)), values(F32, (3, 3, 32, 1))
+    r.add("dilated_blocks", [x, f], {"strides": four((1, 1)), "padding": "SAME", "dilations": four((2, 3))}, tolerance=bound(F32, 9),
+          numpy_only=True)
+    r.add("explicit_blocks", [x, f], {"strides": four((2, 2)), "padding": "EXPLICIT", "explicit_paddings": [0, 0, 1, 4, 3, 5, 0, 0]},
+          tolerance=bound(F32, 9), numpy_only=True)
     x, f = values(F32, (2, 3, 4, 140)), values(F32, (3, 3, 3, 2))
     for step in (1, 2):
         r.add(f"nchw_long_{step}", [x, f], {"strides": [1, 1, step, step], "padding": "SAME", "data_format": "NCHW"},

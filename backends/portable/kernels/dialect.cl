@@ -10,6 +10,8 @@
  *   GANTRY_LONG                the signed 64-bit integer (plain `long` has 32 bits in some of the three)
  *   GANTRY_FN                  what a function of the text starts with
  *   GANTRY_LONG_FN             the same for one so long that a C compiler might call it from a loop, which then stays scalar
+ *   GANTRY_SHARED_FN           the same for one that a C compiler shall keep one of, apart from its callers: its loop has all
+ *                              registers, or it is long and many need it
  *   GANTRY_F32, GANTRY_U32     float and uint, or vectors of GANTRY_MATH_LANES of them (see below)
  *   GANTRY_F64, GANTRY_U64     double and ulong likewise, where GANTRY_HAS_FLOAT64 is 1
  *   GANTRY_AS_UINT, _INT       the bits of a GANTRY_F32 as GANTRY_U32, as int (or ints)
@@ -40,6 +42,7 @@
 
 #define GANTRY_FN static inline
 #define GANTRY_LONG_FN GANTRY_FN
+#define GANTRY_SHARED_FN GANTRY_FN
 #define GANTRY_LONG long
 
 #if defined(GANTRY_MATH_LANES)
@@ -98,6 +101,7 @@ typedef unsigned long long gantry_cuda_ulong_t;
 
 #define GANTRY_FN static __device__ __forceinline__
 #define GANTRY_LONG_FN GANTRY_FN
+#define GANTRY_SHARED_FN GANTRY_FN
 #define GANTRY_LONG long long
 #define GANTRY_HAS_FLOAT64 1
 #define GANTRY_F32 float
@@ -141,6 +145,11 @@ typedef uint64_t ulong;
 #define GANTRY_LONG_FN static inline __attribute__((always_inline))
 #else
 #define GANTRY_LONG_FN GANTRY_FN
+#endif
+#if defined(__GNUC__)
+#define GANTRY_SHARED_FN static __attribute__((noinline, unused))
+#else
+#define GANTRY_SHARED_FN GANTRY_FN
 #endif
 #define GANTRY_LONG int64_t
 #define GANTRY_HAS_FLOAT64 1

@@ -14,8 +14,8 @@ typedef struct gantry_window_t {
     GANTRY_LONG top, left;                 /* padding before the image */
     GANTRY_LONG planes;                    /* channels, where they are images of their own; else 0 */
     GANTRY_LONG depth;                     /* of depthwise filters: outputs per channel; of others: outputs */
-    gantry_runs_t runs;                    /* stretches of places (gantry_stretch_t); of MaxPool the channels or, where there
-                                              is one, places side by side */
+    gantry_runs_t runs;                    /* on processors: stretches of places (gantry_stretch_t) */
+    GANTRY_LONG band;                      /* of depthwise: rows of places whose stretches are one item there */
 } gantry_window_t;
 
 /* An element of [batch, y, x, channel]. */
@@ -48,7 +48,7 @@ typedef struct gantry_reach_t {
     GANTRY_LONG first, end;
 } gantry_reach_t;
 
-GANTRY_FN gantry_reach_t gantry_reach(GANTRY_LONG place, GANTRY_LONG spread, GANTRY_LONG elements, GANTRY_LONG size)
+GANTRY_SHARED_FN gantry_reach_t gantry_reach(GANTRY_LONG place, GANTRY_LONG spread, GANTRY_LONG elements, GANTRY_LONG size)
 {
     const GANTRY_LONG left = size > place ? gantry_divide_position(size - place + spread - 1, spread) : 0;
     gantry_reach_t reach;
@@ -67,7 +67,7 @@ typedef struct gantry_view_t {
 } gantry_view_t;
 
 /* innermost: elements of the output at one place. */
-GANTRY_FN gantry_view_t gantry_view(const gantry_window_t *p, GANTRY_LONG innermost, GANTRY_LONG i)
+GANTRY_SHARED_FN gantry_view_t gantry_view(const gantry_window_t *p, GANTRY_LONG innermost, GANTRY_LONG i)
 {
     gantry_view_t view;
 
@@ -94,21 +94,30 @@ typedef struct gantry_stretch_t {
     GANTRY_LONG image, place; /* the image, and the first place, counted over all images */
     GANTRY_LONG top, left;    /* where its window begins */
     gantry_reach_t rows;      /* of the windows, that are inside */
-    int count;                /* places, GANTRY_RUN_MOST at the most */
+    int count;                /* places */
 } gantry_stretch_t;
 
-GANTRY_FN gantry_stretch_t gantry_stretch(const gantry_window_t *p, GANTRY_LONG i)
+/* Places [first, end) of row y. */
+GANTRY_SHARED_FN gantry_stretch_t gantry_stretch_of(const gantry_window_t *p, GANTRY_LONG image, GANTRY_LONG y, GANTRY_LONG first,
+                                             GANTRY_LONG end)
 {
-    GANTRY_FIND_RUN(p->runs)
     gantry_stretch_t stretch;
 
-    stretch.image = gantry_divide_position(line, p->out_height);
-    stretch.place = line * p->out_width + first;
-    stretch.top = (line - stretch.image * p->out_height) * p->step_y - p->top;
+    stretch.image = image;
+    stretch.place = (image * p->out_height + y) * p->out_width + first;
+    stretch.top = y * p->step_y - p->top;
     stretch.left = first * p->step_x - p->left;
     stretch.rows = gantry_reach(stretch.top, p->spread_y, p->rows, p->height);
     stretch.count = (int)(end - first);
     return stretch;
+}
+
+GANTRY_FN gantry_stretch_t gantry_stretch(const gantry_window_t *p, GANTRY_LONG i)
+{
+    GANTRY_FIND_RUN(p->runs)
+    const GANTRY_LONG image = gantry_divide_position(line, p->out_height);
+
+    return gantry_stretch_of(p, image, line - image * p->out_height, first, end);
 }
 
 /* The columns of a window that begins at `left` which are inside: mostly all of them. */
@@ -121,51 +130,136 @@ GANTRY_FN gantry_reach_t gantry_columns_inside(const gantry_window_t *p, GANTRY_
                : gantry_reach(left, p->spread_x, p->columns, p->width);
 }
 
-/* A run of a pool's output, item i: which elements, and what the first one sees. */
-typedef struct gantry_pool_run_t {
-    GANTRY_LONG start; /* in the output */
-    GANTRY_LONG channel;
-    int count, is_of_channels;
-    gantry_view_t view;
-} gantry_pool_run_t;
+/* Of a pool, on processors: so many places of a stretch, and channels, as one line of joined columns holds. */
+#define GANTRY_POOL_LINE 1024
+#define GANTRY_POOL_CHANNELS 64 /* the most */
 
-GANTRY_FN gantry_pool_run_t gantry_pool_run(const gantry_window_t *p, GANTRY_LONG i)
+typedef struct gantry_pool_block_t {
+    GANTRY_LONG channel; /* the first one */
+    int place;           /* likewise, of the stretch */
+    int places, channels;
+    int columns; /* of the windows, at once: all of them unless there is but one place */
+    int is_flat; /* few channels: what lies between the places is joined, too, in the same run */
+} gantry_pool_block_t;
+
+/* The first block of all; the others have as many places and channels, or what is left of them. */
+GANTRY_SHARED_FN gantry_pool_block_t gantry_pool_blocks(const gantry_window_t *p, int places)
 {
-    GANTRY_FIND_RUN(p->runs)
-    gantry_pool_run_t run;
+    const GANTRY_LONG channels = p->channels < GANTRY_POOL_CHANNELS ? p->channels : GANTRY_POOL_CHANNELS;
+    const GANTRY_LONG pixels = GANTRY_POOL_LINE / channels, spare = pixels - p->columns;
+    const GANTRY_LONG together =
+        spare < p->step_x || p->step_x > 4 * p->columns ? 1 : gantry_divide_position(spare, p->step_x) + 1;
+    gantry_pool_block_t block;
 
-    run.start = line * p->runs.size + first;
-    run.count = (int)(end - first);
-    run.is_of_channels = p->runs.size == p->channels;
-    run.channel = run.is_of_channels ? first : 0;
-    run.view = gantry_view(p, 1, run.is_of_channels ? line : run.start);
-    return run;
+    block.channel = 0;
+    block.place = 0;
+    block.places = together < places ? (int)together : places;
+    block.channels = (int)channels;
+    block.columns = (int)(spare < 0 ? pixels : p->columns);
+    block.is_flat = p->step_x == 1 || channels < GANTRY_POOL_CHANNELS / 4;
+    return block;
 }
 
-/* Does `join`, statements, for every element of the run's windows that is inside, row by row: its value in x, an element
- * of T, belongs to the run's k-th result. */
-#define GANTRY_EACH_IN_POOL(run, p, x, join)                                                                       \
-    for (GANTRY_LONG r = (run).view.rows.first; r < (run).view.rows.end; r++) {                                    \
-        const GANTRY_LONG row = ((run).view.at.image * (p)->height + (run).view.top + r) * (p)->width;             \
-                                                                                                                   \
-        if ((run).is_of_channels) {                                                                                \
-            for (GANTRY_LONG c = (run).view.columns.first; c < (run).view.columns.end; c++) {                      \
-                GANTRY_GLOBAL const T *from = (x) + (row + (run).view.left + c) * (p)->channels + (run).channel;    \
-                for (int k = 0; k < count; k++) {                                                                  \
-                    const C value = GANTRY_WIDEN(from[k]);                                                         \
-                    join                                                                                           \
-                }                                                                                                  \
-            }                                                                                                      \
-        } else {                                                                                                   \
-            for (GANTRY_LONG c = 0; c < (p)->columns; c++) {                                                       \
-                const GANTRY_LONG at = (run).view.left + c;                                                        \
-                const gantry_reach_t places = gantry_reach(at, (p)->step_x, count, (p)->width);                    \
-                for (int k = (int)places.first; k < (int)places.end; k++) {                                        \
-                    const C value = GANTRY_WIDEN((x)[row + at + k * (p)->step_x]);                                 \
-                    join                                                                                           \
-                }                                                                                                  \
-            }                                                                                                      \
-        }                                                                                                          \
+/* Of a depthwise convolution, on processors: what the windows of some places side by side see is copied into lines, one
+ * for each of the windows' rows, with an element for each filter and zeros for the padding. A line has as many parts as
+ * there are places before a step is over, so that a column is one run for all places,
+ *
+ *     step_x 2, 3 filters    |pixel 0: f0 f1 f2|pixel 2: f0 f1 f2|...  |pixel 1: f0 f1 f2|pixel 3: f0 f1 f2|...
+ *
+ * and the weights of one of the window's elements are repeated, so that GANTRY_SUMS_AT_ONCE sums may begin with any of
+ * the filters. */
+#define GANTRY_SUMS_AT_ONCE 32
+#define GANTRY_LINE_ELEMENTS 4096 /* of all lines */
+#define GANTRY_LINE_WEIGHTS 4096
+#define GANTRY_LINE_TAPS (GANTRY_LINE_WEIGHTS / GANTRY_SUMS_AT_ONCE) /* more than there is room for */
+#define GANTRY_LINE_SUMS 2048
+#define GANTRY_LINE_FILTERS 128/* the most at once */
+#define GANTRY_LINE_FEWEST 8   /* places that are worth more filters */
+
+#define GANTRY_LINE_DIRECT 16  /* filters from which on lines are read where they lie, if all are inside */
+
+typedef struct gantry_lines_t {
+    int filters, places; /* at once; without places the windows are too large */
+    int rows;            /* of the windows, at once: if not all, weights are gathered again and again */
+    int parts, behind;   /* of a line; pixels of a part that only the last place sees */
+    int is_direct;       /* all is read from x itself: */
+    int has_borders;     /* everywhere, */
+    gantry_reach_t inside; /* or for these places only, that see all columns; all of whom are in one block or none */
+} gantry_lines_t;
+
+GANTRY_SHARED_FN gantry_lines_t gantry_lines_of(const gantry_window_t *p, int filters)
+{
+    const GANTRY_LONG reach = (p->columns - 1) * p->spread_x + 1, parts = p->step_x < reach ? p->step_x : reach;
+    const GANTRY_LONG taps = GANTRY_LINE_WEIGHTS / (filters + GANTRY_SUMS_AT_ONCE);
+    const GANTRY_LONG behind = gantry_divide_position(reach - 1, p->step_x), most = GANTRY_LINE_SUMS / filters;
+    const GANTRY_LONG fit = gantry_divide_position(taps, p->columns), rows = fit < p->rows ? fit : p->rows;
+    const GANTRY_LONG pixels = rows == 0 ? 0 : gantry_divide_position(GANTRY_LINE_ELEMENTS / filters, rows * parts);
+    gantry_lines_t lines;
+
+    lines.filters = filters;
+    lines.places = pixels <= behind ? 0 : pixels - behind < most ? (int)(pixels - behind) : (int)most;
+    lines.rows = (int)rows;
+    lines.parts = (int)parts;
+    lines.behind = (int)behind;
+    lines.is_direct = lines.has_borders = 0;
+    lines.inside.first = lines.inside.end = 0;
+    return lines;
+}
+
+/* filters: at each place. */
+GANTRY_SHARED_FN gantry_lines_t gantry_find_lines(const gantry_window_t *p, const gantry_stretch_t *s, GANTRY_LONG filters)
+{
+    const int most = filters < GANTRY_LINE_FILTERS ? (int)filters : GANTRY_LINE_FILTERS;
+    gantry_lines_t lines = gantry_lines_of(p, most);
+
+    if (most > GANTRY_SUMS_AT_ONCE && lines.places < GANTRY_LINE_FEWEST) {
+        lines = gantry_lines_of(p, GANTRY_SUMS_AT_ONCE);
     }
+    if (filters == p->channels && filters >= GANTRY_LINE_DIRECT && p->rows == lines.rows &&
+        p->rows * p->spread_y * p->width * p->channels < 1 << 30) {
+        const GANTRY_LONG more = /* pixels read behind */
+            filters % GANTRY_SUMS_AT_ONCE == 0 ? 0 : gantry_divide_position(GANTRY_SUMS_AT_ONCE, p->channels) + 1;
+
+        lines.has_borders = more == 0;
+        lines.inside = gantry_reach(s->left, p->step_x, s->count, p->width - (p->columns - 1) * p->spread_x - more);
+    }
+    return lines;
+}
+
+/* The next block: as many places of the stretch as fit, from `place` on. */
+GANTRY_SHARED_FN gantry_lines_t gantry_next_lines(const gantry_lines_t *lines, const gantry_stretch_t *s, int place)
+{
+    gantry_lines_t next = *lines;
+    GANTRY_LONG left = s->count - place;
+
+    if (place < lines->inside.first && lines->inside.first < lines->inside.end) {
+        left = lines->inside.first - place;
+    } else if (place >= lines->inside.first && place < lines->inside.end) {
+        left = lines->inside.end - place;
+        next.is_direct = 1;
+    }
+    next.is_direct = next.is_direct || next.has_borders;
+    if (next.is_direct) {
+        next.places = GANTRY_LINE_SUMS / next.filters;
+    }
+    next.places = left < next.places || next.places == 0 ? (int)left : next.places;
+    return next;
+}
+
+/* The offsets of the taps of `rows` window rows: what lies between rows, between elements a step apart, and between pixels
+ * side by side. */
+GANTRY_SHARED_FN void gantry_find_taps(const gantry_window_t *p, const int rows, const int row_size, const int parts,
+                                const int part_size, const int pixel_size, int *offsets)
+{
+    const int columns = (int)p->columns;
+
+    for (int column = 0; column < columns; column++) {
+        const int at = column * (int)p->spread_x, behind = at / parts;
+
+        for (int row = 0; row < rows; row++) {
+            offsets[row * columns + column] = row * row_size + (at - behind * parts) * part_size + behind * pixel_size;
+        }
+    }
+}
 
 #endif

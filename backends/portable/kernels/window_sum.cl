@@ -2,7 +2,6 @@
  * (window.cl), of pixels in fold. They run over the window row by row, in float32 for halves, in the same order
  * everywhere; what lies in the padding counts for nothing.
  *
- *   avg_pool    the mean
  *   depthwise   each channel of the image has `depth` filters of its own: filter [rows, columns, channels, depth]
  *   convolve    each output has a filter over all channels: filter [rows, columns, channels, outputs]. Processors have
  *               better ways; on cards Conv2D goes by patches and a product
@@ -10,170 +9,10 @@
  *               where they were taken from; the second half of a transposed convolution */
 #ifdef GANTRY_ITEM_TEXT
 
-#if GANTRY_RUN_MOST > 1
-#define GANTRY_FILTERS_AT_ONCE 16
-
-/* Sums of so many filters: OpenCL's compilers take them apart unless they are a vector. */
-#if defined(__OPENCL_VERSION__) && !GANTRY_T_IS_HALF
-#if GANTRY_T_ID == GANTRY_FLOAT64
-GANTRY_LOOSE_TYPE(double16, double, gantry_filters_t);
-#else
-GANTRY_LOOSE_TYPE(float16, float, gantry_filters_t);
-#endif
-#define GANTRY_FILTER_SUMS(sums) gantry_filters_t sums = (gantry_filters_t)((C)0);
-#define GANTRY_ADD_PRODUCTS(sums, a, b) \
-    sums += *(GANTRY_GLOBAL const gantry_filters_t *)(a) * *(GANTRY_GLOBAL const gantry_filters_t *)(b);
-#define GANTRY_STORE_SUMS(out, sums) *(GANTRY_GLOBAL gantry_filters_t *)(out) = sums;
-#else
-#define GANTRY_EACH_FILTER for (int k = 0; k < GANTRY_FILTERS_AT_ONCE; k++)
-#define GANTRY_FILTER_SUMS(sums)      \
-    C sums[GANTRY_FILTERS_AT_ONCE];   \
-    GANTRY_EACH_FILTER {              \
-        sums[k] = (C)0;               \
-    }
-#define GANTRY_ADD_PRODUCTS(sums, a, b)                           \
-    GANTRY_EACH_FILTER {                                          \
-        sums[k] += GANTRY_WIDEN((a)[k]) * GANTRY_WIDEN((b)[k]);   \
-    }
-#define GANTRY_STORE_SUMS(out, sums)          \
-    GANTRY_EACH_FILTER {                      \
-        (out)[k] = GANTRY_NARROW(sums[k]);    \
-    }
-#endif
-
-GANTRY_ITEM void GANTRY_ITEM_FN(store_sums)(GANTRY_GLOBAL T *out, const C *sums, const int count)
-{
-    for (int k = 0; k < count; k++) {
-        out[k] = GANTRY_NARROW(sums[k]);
-    }
-}
-#endif
-
-#if GANTRY_RUN_MOST == 1
-GANTRY_ITEM void GANTRY_ITEM_FN(avg_pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
-                                          GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i)
-{
-    const int count = 1;
-    const gantry_pool_run_t run = gantry_pool_run(p, i);
-    const GANTRY_LONG rows = run.view.rows.end - run.view.rows.first;
-    const GANTRY_LONG columns = run.view.columns.end - run.view.columns.first;
-    C sums[1];
-
-    sums[0] = (C)0;
-    GANTRY_EACH_IN_POOL(run, p, x, { sums[k] += value; })
-    out[run.start] = GANTRY_NARROW(sums[0] / (C)(rows * columns));
-}
-#else
-/* Places side by side, of images of one channel. */
-GANTRY_ITEM void GANTRY_ITEM_FN(avg_pool_places)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
-                                                 GANTRY_PARAMETERS(gantry_window_t) p, const gantry_stretch_t *s)
-{
-    C sums[GANTRY_RUN_MOST];
-
-    for (int k = 0; k < s->count; k++) {
-        sums[k] = (C)0;
-    }
-    for (GANTRY_LONG r = s->rows.first; r < s->rows.end; r++) {
-        const GANTRY_LONG row = (s->image * p->height + s->top + r) * p->width;
-
-        for (GANTRY_LONG c = 0; c < p->columns; c++) {
-            const gantry_reach_t places = gantry_reach(s->left + c, p->step_x, s->count, p->width);
-
-            for (int k = (int)places.first; k < (int)places.end; k++) {
-                sums[k] += GANTRY_WIDEN(x[row + s->left + c + k * p->step_x]);
-            }
-        }
-    }
-    for (int k = 0; k < s->count; k++) {
-        const gantry_reach_t columns = gantry_columns_inside(p, s->left + k * p->step_x);
-
-        out[k] = GANTRY_NARROW(sums[k] / (C)((s->rows.end - s->rows.first) * (columns.end - columns.first)));
-    }
-}
-
-/* The means of `count` channels side by side, of one place or of some that see all their columns; the window begins at
- * element `start` of x. of: where each one's elements are, counted from there on; NULL: side by side. */
-GANTRY_ITEM void GANTRY_ITEM_FN(avg_pool_channels)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
-                                                   GANTRY_PARAMETERS(gantry_window_t) p, const gantry_stretch_t *s,
-                                                   const gantry_reach_t columns, const GANTRY_LONG start, const int *of,
-                                                   const int count)
-{
-    const GANTRY_LONG step = p->channels;
-    const C elements = (C)((s->rows.end - s->rows.first) * (columns.end - columns.first));
-    C sums[GANTRY_RUN_MOST];
-
-    for (int k = 0; k < count; k++) {
-        sums[k] = (C)0;
-    }
-    for (GANTRY_LONG r = s->rows.first; r < s->rows.end; r++) {
-        GANTRY_GLOBAL const T *from = x + start + (r * p->width + columns.first) * step;
-        GANTRY_LONG c = columns.first;
-
-        for (; !GANTRY_T_IS_HALF && of == 0 && c + 3 <= columns.end; c += 3) {
-            for (int k = 0; k < count; k++) {
-                const C sum = sums[k] + GANTRY_WIDEN(from[k]) + GANTRY_WIDEN(from[step + k]);
-
-                sums[k] = sum + GANTRY_WIDEN(from[2 * step + k]);
-            }
-            from += 3 * step;
-        }
-        for (; c < columns.end; c++) {
-            if (of == 0) {
-                for (int k = 0; k < count; k++) {
-                    sums[k] += GANTRY_WIDEN(from[k]);
-                }
-            } else {
-                for (int k = 0; k < count; k++) {
-                    sums[k] += GANTRY_WIDEN(from[of[k]]);
-                }
-            }
-            from += step;
-        }
-    }
-    for (int k = 0; k < count; k++) {
-        out[k] = GANTRY_NARROW(sums[k] / elements);
-    }
-}
-
-GANTRY_ITEM void GANTRY_ITEM_FN(avg_pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
-                                          GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i)
-{
-    const gantry_stretch_t s = gantry_stretch(p, i);
-    const int few = p->channels > 1 && p->channels <= GANTRY_RUN_MOST / 2 && p->step_x < 1 << 20;
-    const int width = few ? (int)p->channels : 1;
-    const int together = few ? GANTRY_RUN_MOST / width : 1; /* places with few channels */
-    int of[GANTRY_RUN_MOST];
-
-    for (int k = 0; few && k < together * width; k++) {
-        of[k] = k < width ? k : of[k - width] + (int)(p->step_x * width);
-    }
-    if (p->channels == 1) {
-        GANTRY_ITEM_FN(avg_pool_places)(x, out + s.place, p, &s);
-        return;
-    }
-    for (int j = 0, next; j < s.count; j = next) {
-        const GANTRY_LONG left = s.left + j * p->step_x, right = left + (together - 1) * p->step_x + p->columns;
-        const GANTRY_LONG start = ((s.image * p->height + s.top) * p->width + left) * p->channels;
-        const int places = j + together <= s.count && left >= 0 && right <= p->width ? together : 1;
-        const gantry_reach_t columns = gantry_columns_inside(p, left);
-
-        for (GANTRY_LONG channel = 0; channel < p->channels; channel += GANTRY_RUN_MOST) {
-            const GANTRY_LONG rest = p->channels - channel;
-            const int count = rest < GANTRY_RUN_MOST ? (int)rest * places : GANTRY_RUN_MOST;
-
-            GANTRY_ITEM_FN(avg_pool_channels)(x, out + (s.place + j) * p->channels + channel, p, &s, columns,
-                                              start + channel, places > 1 && p->step_x > 1 ? of : 0, count);
-        }
-        next = j + places;
-    }
-}
-#endif
-GANTRY_ITEMS_1_1(avg_pool, T, T, gantry_window_t)
-
-#if GANTRY_RUN_MOST == 1
-GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
-                                           GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
-                                           const GANTRY_LONG i)
+/* One element of the output. */
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(depthwise_element)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
+                                                   GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
+                                                   const GANTRY_LONG i)
 {
     const GANTRY_LONG filters = (p->planes != 0 ? p->planes : p->channels) * p->depth;
     const GANTRY_LONG innermost = p->planes != 0 ? 1 : filters;
@@ -194,137 +33,318 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
     }
     out[i] = GANTRY_NARROW(sum);
 }
+
+#if GANTRY_RUN_MOST == 1
+GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
+                                           GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
+                                           const GANTRY_LONG i)
+{
+    GANTRY_ITEM_FN(depthwise_element)(x, filter, out, p, i);
+}
 #else
-/* sums[k] of places side by side, of one channel and one filter, which begins at `own`. */
-GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_places)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter, C *sums,
-                                                  GANTRY_PARAMETERS(gantry_window_t) p, const gantry_stretch_t *s,
-                                                  const GANTRY_LONG image, const GANTRY_LONG filters)
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(clear_sums)(C *sums, const int count)
 {
-    for (GANTRY_LONG r = s->rows.first; r < s->rows.end; r++) {
-        const GANTRY_LONG row = (image * p->height + s->top + r * p->spread_y) * p->width;
+    for (int k = 0; k < count; k++) {
+        sums[k] = (C)0;
+    }
+}
 
-        for (GANTRY_LONG c = 0; c < p->columns; c++) {
-            const GANTRY_LONG left = s->left + c * p->spread_x;
-            const gantry_reach_t places = gantry_reach(left, p->step_x, s->count, p->width);
-            const C weight = GANTRY_WIDEN(filter[(r * p->columns + c) * filters]);
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(store_sums)(GANTRY_GLOBAL T *out, const C *sums, const int count)
+{
+    for (int k = 0; k < count; k++) {
+        out[k] = GANTRY_NARROW(sums[k]);
+    }
+}
 
-            if (!GANTRY_T_IS_HALF && p->step_x == 1) {
-                for (int k = (int)places.first; k < (int)places.end; k++) {
-                    sums[k] += GANTRY_WIDEN(x[row + left + k]) * weight;
-                }
-            } else {
-                for (int k = (int)places.first; k < (int)places.end; k++) {
-                    sums[k] += GANTRY_WIDEN(x[row + left + k * p->step_x]) * weight;
-                }
+/* Adds to sums, of which the first pass over the rows makes zeros, the products of `taps` elements of the windows; where a
+ * tap's place 0 is, counted from `from`, is in offsets. Up to GANTRY_SUMS_AT_ONCE - 1 sums behind the last are overwritten.
+ * OpenCL's compilers take sums in registers apart unless they are vectors. */
+#define GANTRY_HALF_SUMS (GANTRY_SUMS_AT_ONCE / 2)
+#if defined(__OPENCL_VERSION__)
+#if GANTRY_T_ID == GANTRY_FLOAT64
+GANTRY_LOOSE_TYPE(double16, double, gantry_sums_t);
+#else
+GANTRY_LOOSE_TYPE(float16, float, gantry_sums_t);
+#endif
+#define GANTRY_LOAD_SUMS(name, from, is_zero)                                                          \
+    gantry_sums_t name##_0 = is_zero ? (gantry_sums_t)((C)0) : *(const gantry_sums_t *)(from);         \
+    gantry_sums_t name##_1 = is_zero ? (gantry_sums_t)((C)0) : *(const gantry_sums_t *)((from) + GANTRY_HALF_SUMS);
+#define GANTRY_ADD_PRODUCTS(name, SPACE, a, b)                                                                 \
+    name##_0 += *(SPACE const gantry_sums_t *)(a) * *(const gantry_sums_t *)(b);                               \
+    name##_1 += *(SPACE const gantry_sums_t *)((a) + GANTRY_HALF_SUMS) * *(const gantry_sums_t *)((b) + GANTRY_HALF_SUMS);
+#define GANTRY_STORE_SUMS(name, to)               \
+    *(gantry_sums_t *)(to) = name##_0;            \
+    *(gantry_sums_t *)((to) + GANTRY_HALF_SUMS) = name##_1;
+#else
+#define GANTRY_EACH_SUM for (int e = 0; e < GANTRY_HALF_SUMS; e++) /* gcc unrolls no longer ones */
+#define GANTRY_LOAD_SUMS(name, from, is_zero)                               \
+    C name##_0[GANTRY_HALF_SUMS], name##_1[GANTRY_HALF_SUMS];               \
+    GANTRY_EACH_SUM {                                                       \
+        name##_0[e] = is_zero ? (C)0 : (from)[e];                           \
+    }                                                                       \
+    GANTRY_EACH_SUM {                                                       \
+        name##_1[e] = is_zero ? (C)0 : (from)[GANTRY_HALF_SUMS + e];        \
+    }
+#define GANTRY_ADD_PRODUCTS(name, SPACE, a, b)                                           \
+    GANTRY_EACH_SUM {                                                                    \
+        name##_0[e] += (a)[e] * (b)[e];                                                  \
+    }                                                                                    \
+    GANTRY_EACH_SUM {                                                                    \
+        name##_1[e] += (a)[GANTRY_HALF_SUMS + e] * (b)[GANTRY_HALF_SUMS + e];            \
+    }
+#define GANTRY_STORE_SUMS(name, to)                    \
+    GANTRY_EACH_SUM {                                  \
+        (to)[e] = name##_0[e];                         \
+    }                                                  \
+    GANTRY_EACH_SUM {                                  \
+        (to)[GANTRY_HALF_SUMS + e] = name##_1[e];      \
+    }
+#endif
+#define GANTRY_DEFINE_ADD_TAPS(name, SPACE)                                                                          \
+    GANTRY_SHARED_FN void GANTRY_ITEM_FN(name)(SPACE const C *from, const C *weights, const int *offsets,           \
+                                                const int taps, const int filters, C *GANTRY_APART sums,             \
+                                                const int count, const int is_first)                                 \
+    {                                                                                                                \
+        const int turn = filters > GANTRY_SUMS_AT_ONCE ? GANTRY_SUMS_AT_ONCE : GANTRY_SUMS_AT_ONCE % filters;        \
+        const int apart = filters + GANTRY_SUMS_AT_ONCE;                                                             \
+                                                                                                                     \
+        for (int k = 0, filter = 0; k < count; k += GANTRY_SUMS_AT_ONCE, from += GANTRY_SUMS_AT_ONCE) {              \
+            const C *own = weights + filter;                                                                         \
+                                                                                                                     \
+            GANTRY_LOAD_SUMS(some, sums + k, is_first)                                                               \
+            for (int tap = 0; tap < taps; tap++, own += apart) {                                                     \
+                SPACE const C *values = from + offsets[tap];                                                         \
+                                                                                                                     \
+                GANTRY_ADD_PRODUCTS(some, SPACE, values, own)                                                        \
+            }                                                                                                        \
+            GANTRY_STORE_SUMS(some, sums + k)                                                                        \
+            filter += turn;                                                                                          \
+            filter -= filter >= filters ? filters : 0;                                                               \
+        }                                                                                                            \
+    }
+GANTRY_DEFINE_ADD_TAPS(add_taps, )
+#if defined(__OPENCL_VERSION__) && !GANTRY_T_IS_HALF
+GANTRY_DEFINE_ADD_TAPS(add_direct_taps, GANTRY_GLOBAL)
+#define GANTRY_ADD_DIRECT_TAPS GANTRY_ITEM_FN(add_direct_taps)
+#else
+#define GANTRY_ADD_DIRECT_TAPS GANTRY_ITEM_FN(add_taps)
+#endif
+
+/* The weights of `taps` elements of the windows, for the lines: each one's, and then the first GANTRY_SUMS_AT_ONCE that
+ * follow when they are repeated, if ever needed. 0: some are not finite, so that zeros do not stand for nothing. */
+GANTRY_SHARED_FN int GANTRY_ITEM_FN(gather_weights)(GANTRY_GLOBAL const T *filter, C *GANTRY_APART weights, const int taps,
+                                               const int filters, const GANTRY_LONG all)
+{
+    int special = 0;
+
+    for (int tap = 0; tap < taps; tap++, filter += all, weights += filters + GANTRY_SUMS_AT_ONCE) {
+        for (int k = 0; k < filters; k++) {
+            const C weight = GANTRY_WIDEN(filter[k]);
+
+            weights[k] = weight;
+            special |= weight - weight != (C)0;
+        }
+        for (int k = 0, from = 0; filters % GANTRY_SUMS_AT_ONCE != 0 && k < GANTRY_SUMS_AT_ONCE; k++) {
+            weights[filters + k] = weights[from];
+            from = from + 1 < filters ? from + 1 : 0;
+        }
+    }
+    return !special;
+}
+
+#define GANTRY_REPEAT(line, value)                          \
+    {                                                       \
+        const C repeated = value;                           \
+        C *const all = line;                                \
+        for (int n = 0; n < GANTRY_LINE_FEWEST; n++) {      \
+            all[n] = repeated;                              \
+        }                                                   \
+    }
+
+/* `pixels` pixels of a line, `count` elements each, from pixels of x `apart` from each other: each element of x stands there
+ * `depth` times, a pixel's first one only `rest` times. Writes some elements more. */
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(repeat)(GANTRY_GLOBAL const T *x, C *GANTRY_APART line, const int pixels,
+                                              const GANTRY_LONG apart, const int count, const int depth, const int rest)
+{
+    const int is_short = depth <= GANTRY_LINE_FEWEST && rest == depth;
+
+    for (int pixel = 0; pixel < pixels; pixel++, line += count) {
+        GANTRY_GLOBAL const T *from = x + pixel * apart;
+
+        for (int k = 0; depth == 1 && k < count; k++) {
+            line[k] = GANTRY_WIDEN(from[k]);
+        }
+        for (C *to = line; depth > 1 && is_short && to < line + count; to += depth) {
+            GANTRY_REPEAT(to, GANTRY_WIDEN(*from++))
+        }
+        for (int k = 0, next = rest; !is_short && k < count; k += next, next = depth) {
+            const C value = GANTRY_WIDEN(*from++);
+
+            for (int e = 0; e < (next < count - k ? next : count - k); e += GANTRY_LINE_FEWEST) {
+                GANTRY_REPEAT(line + k + e, value)
             }
         }
     }
 }
 
-/* sums[k] of one place by `count` filters side by side; its window begins at element `start` of x. of: the filters'
- * channels, counted from there on; NULL: each has the next one. */
-GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_filters)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter, C *sums,
-                                                   GANTRY_PARAMETERS(gantry_window_t) p, const gantry_stretch_t *s,
-                                                   const GANTRY_LONG left, const GANTRY_LONG start, const int *of,
-                                                   const GANTRY_LONG filters, const int count)
+/* A part of a line: every step_x-th pixel from `left` on of the row of x that begins with pixel `row`; the filters from
+ * `own` on. */
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(fill_part)(GANTRY_GLOBAL const T *x, C *part, GANTRY_PARAMETERS(gantry_window_t) p,
+                                           const gantry_lines_t *l, const GANTRY_LONG row, const GANTRY_LONG left,
+                                           const GANTRY_LONG own)
 {
-    const gantry_reach_t columns = gantry_columns_inside(p, left);
-    const GANTRY_LONG step = p->spread_x * p->channels;
+    const int length = l->places + l->behind, most = GANTRY_LINE_ELEMENTS;
+    const gantry_reach_t inside = gantry_reach(left, p->step_x, length, p->width);
+    const int first = inside.first < length ? (int)inside.first : length;
+    const int end = inside.end > first ? (int)inside.end : first;
+    const GANTRY_LONG repeats = p->planes != 0 ? 1 : p->depth, channel = gantry_divide_position(own, repeats);
+    const GANTRY_LONG rest = repeats - (own - channel * repeats);
+    const int together = p->step_x == 1 && l->filters == p->channels * repeats && end > first ? end - first : 1;
 
-    for (GANTRY_LONG r = s->rows.first; r < s->rows.end; r++) {
-        GANTRY_GLOBAL const T *from = x + start + r * p->spread_y * p->width * p->channels + columns.first * step;
-        GANTRY_GLOBAL const T *weights = filter + (r * p->columns + columns.first) * filters;
-
-        for (GANTRY_LONG c = columns.first; c < columns.end; c++) {
-            if (of == 0) {
-                for (int k = 0; k < count; k++) {
-                    sums[k] += GANTRY_WIDEN(from[k]) * GANTRY_WIDEN(weights[k]);
-                }
-            } else {
-                for (int k = 0; k < count; k++) {
-                    sums[k] += GANTRY_WIDEN(from[of[k]]) * GANTRY_WIDEN(weights[k]);
-                }
-            }
-            from += step;
-            weights += filters;
-        }
-    }
+    GANTRY_ITEM_FN(clear_sums)(part, first * l->filters);
+    GANTRY_ITEM_FN(repeat)(x + (row + left + first * p->step_x) * p->channels + channel, part + first * l->filters,
+                           (end - first) / together, p->step_x * p->channels, together * l->filters,
+                           repeats < most ? (int)repeats : most, rest < most ? (int)rest : most);
+    GANTRY_ITEM_FN(clear_sums)(part + end * l->filters, (length - end) * l->filters);
 }
 
-/* The same for GANTRY_FILTERS_AT_ONCE filters, each with the next channel: their sums stay in registers. */
-GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_block)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
-                                                 GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
-                                                 const gantry_stretch_t *s, const gantry_reach_t columns,
-                                                 const GANTRY_LONG start)
+/* Of rows [first, first + rows) of the windows of the block's places, from `place` of the stretch on, and filters from `own`
+ * on. */
+GANTRY_ITEM void GANTRY_ITEM_FN(add_lines)(GANTRY_GLOBAL const T *x, const C *weights, C *sums,
+                                           GANTRY_PARAMETERS(gantry_window_t) p, const gantry_stretch_t *s,
+                                           const gantry_lines_t *l, const GANTRY_LONG first, const int rows, const int place,
+                                           const GANTRY_LONG own)
 {
-    const GANTRY_LONG step = p->spread_x * p->channels;
+    const GANTRY_LONG image = p->planes != 0 ? gantry_divide_position(s->image, p->depth) : s->image;
+    const int part = (l->places + l->behind) * l->filters;
+    C lines[GANTRY_LINE_ELEMENTS + GANTRY_SUMS_AT_ONCE], *to = lines;
+    int offsets[GANTRY_LINE_TAPS];
 
-    GANTRY_FILTER_SUMS(sums)
-    for (GANTRY_LONG r = s->rows.first; r < s->rows.end; r++) {
-        GANTRY_GLOBAL const T *from = x + start + r * p->spread_y * p->width * p->channels + columns.first * step;
-        GANTRY_GLOBAL const T *weights = filter + (r * p->columns + columns.first) * p->channels;
+    for (int row = 0; row < rows; row++) {
+        const GANTRY_LONG y = s->top + (first + row) * p->spread_y;
 
-        for (GANTRY_LONG c = columns.first; c < columns.end; c++) {
-            GANTRY_ADD_PRODUCTS(sums, from, weights)
-            from += step;
-            weights += p->channels;
+        for (int k = 0; k < l->parts; k++, to += part) {
+            GANTRY_ITEM_FN(fill_part)(x, to, p, l, (image * p->height + y) * p->width, s->left + place * p->step_x + k, own);
         }
     }
-    GANTRY_STORE_SUMS(out, sums)
+    gantry_find_taps(p, rows, l->parts * part, l->parts, part, l->filters, offsets);
+    GANTRY_ITEM_FN(add_taps)(lines, weights, offsets, rows * (int)p->columns, l->filters, sums, l->places * l->filters,
+                             first == s->rows.first);
+}
+
+#if !GANTRY_T_IS_HALF
+/* The same with is_direct, for all rows. */
+GANTRY_ITEM void GANTRY_ITEM_FN(add_direct)(GANTRY_GLOBAL const T *x, const C *weights, C *sums,
+                                            GANTRY_PARAMETERS(gantry_window_t) p, const gantry_stretch_t *s,
+                                            const gantry_lines_t *l, const int rows, const int place, const GANTRY_LONG own)
+{
+    const GANTRY_LONG y = s->top + s->rows.first * p->spread_y, row = p->width * p->channels;
+    const int columns = (int)p->columns, together = p->step_x == 1 && l->filters == p->channels ? l->places : 1;
+    int offsets[GANTRY_LINE_TAPS];
+
+    x += (s->image * p->height + y) * row + own;
+    gantry_find_taps(p, rows, (int)(p->spread_y * row), 1, 0, (int)p->channels, offsets);
+    for (int k = 0; k < l->places;) {
+        const GANTRY_LONG left = s->left + (place + k) * p->step_x;
+        const gantry_reach_t seen = gantry_columns_inside(p, left);
+        const int taps = (int)(seen.end - seen.first), is_whole = taps == columns, some = is_whole ? together : 1;
+
+        for (int r = 0; r < (is_whole ? 1 : rows); r++) { /* at the borders row by row */
+            GANTRY_ADD_DIRECT_TAPS(x + (left + seen.first * p->spread_x) * p->channels,
+                                   weights + (r * columns + (int)seen.first) * (l->filters + GANTRY_SUMS_AT_ONCE),
+                                   offsets + r * columns, is_whole ? rows * columns : taps, l->filters,
+                                   sums + k * l->filters, some * l->filters, r == 0);
+        }
+        k += some;
+    }
+}
+#define GANTRY_ADD_BLOCK(x, weights, sums, p, s, l, first, rows, place, own)                             \
+    if ((l)->is_direct) {                                                                                \
+        GANTRY_ITEM_FN(add_direct)(x, weights, sums, p, s, l, rows, place, own);                         \
+    } else {                                                                                             \
+        GANTRY_ITEM_FN(add_lines)(x, weights, sums, p, s, l, first, rows, place, own);                   \
+    }
+#else
+#define GANTRY_ADD_BLOCK GANTRY_ITEM_FN(add_lines)
+#endif
+
+/* One stretch's filters [own, own + lines->filters) of `each` at a place; their weights, of `all`, begin with `filter`.
+ * weights_are: 0: still to be gathered; 1: there, 2: there and finite. Returns it. */
+GANTRY_ITEM int GANTRY_ITEM_FN(depthwise_filters)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
+                                                  GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
+                                                  const gantry_stretch_t *s, const gantry_lines_t *lines,
+                                                  const GANTRY_LONG own, const GANTRY_LONG each, const GANTRY_LONG all,
+                                                  C *weights, int weights_are)
+{
+    const GANTRY_LONG plane = p->planes != 0 ? s->image - gantry_divide_position(s->image, all) * all : 0;
+    C sums[GANTRY_LINE_SUMS + GANTRY_SUMS_AT_ONCE];
+    gantry_lines_t l;
+
+    for (int place = 0; place < s->count; place += l.places) {
+        l = gantry_next_lines(lines, s, place);
+        const int together = l.filters == each ? l.places : 1;
+        int is_possible = s->rows.first < s->rows.end && (l.is_direct || lines->places > 0);
+
+        for (GANTRY_LONG r = s->rows.first; is_possible && r < s->rows.end; r += l.rows) {
+            const int rows = s->rows.end - r < l.rows ? (int)(s->rows.end - r) : l.rows, has_all = l.rows == p->rows;
+            const GANTRY_LONG from = has_all ? 0 : r;
+
+            if (!has_all || weights_are == 0) {
+                weights_are = 1 + GANTRY_ITEM_FN(gather_weights)(filter + from * p->columns * all + plane + own, weights,
+                                                                 (has_all ? l.rows : rows) * (int)p->columns, l.filters, all);
+            }
+            is_possible = l.is_direct || weights_are == 2;
+            GANTRY_ADD_BLOCK(x, weights + (r - from) * p->columns * (l.filters + GANTRY_SUMS_AT_ONCE), sums, p, s, &l, r,
+                             rows, place, own);
+        }
+        for (int k = 0; is_possible && k < l.places; k += together) {
+            GANTRY_ITEM_FN(store_sums)(out + (s->place + place + k) * each + own, sums + k * l.filters,
+                                       together * l.filters);
+        }
+        for (int k = 0; !is_possible && k < l.places * l.filters; k++) {
+            const int at = k / l.filters;
+
+            GANTRY_ITEM_FN(depthwise_element)(x, filter, out, p,
+                                              (s->place + place + at) * each + own + k - at * l.filters);
+        }
+    }
+    return weights_are;
 }
 
 GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
                                            GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
                                            const GANTRY_LONG i)
 {
-    const gantry_stretch_t s = gantry_stretch(p, i);
-    const GANTRY_LONG filters = (p->planes != 0 ? p->planes : p->channels) * p->depth;
-    const int in_blocks = !GANTRY_T_IS_HALF && p->depth == 1 && filters >= GANTRY_FILTERS_AT_ONCE;
-    C sums[GANTRY_RUN_MOST];
-    int of[GANTRY_RUN_MOST];
+    GANTRY_FIND_RUN(p->runs)
+    const GANTRY_LONG bands = gantry_divide_position(p->out_height + p->band - 1, p->band);
+    const GANTRY_LONG image = gantry_divide_position(line, bands), top = (line - image * bands) * p->band;
+    const GANTRY_LONG bottom = top + p->band < p->out_height ? top + p->band : p->out_height;
+    const GANTRY_LONG all = (p->planes != 0 ? p->planes : p->channels) * p->depth, each = p->planes != 0 ? 1 : all;
+    const gantry_stretch_t s = gantry_stretch_of(p, image, top, first, end);
+    gantry_lines_t lines = gantry_find_lines(p, &s, each);
+    C weights[GANTRY_LINE_WEIGHTS];
 
-    if (p->planes != 0 || filters == 1) { /* images of one channel */
-        const GANTRY_LONG own = s.image - gantry_divide_position(s.image, filters) * filters;
+    for (GANTRY_LONG own = 0; own < each; own += lines.filters) {
+        int weights_are = 0;
 
-        for (int k = 0; k < s.count; k++) {
-            sums[k] = (C)0;
-        }
-        GANTRY_ITEM_FN(depthwise_places)(x, filter + own, sums, p, &s, gantry_divide_position(s.image, p->depth), filters);
-        GANTRY_ITEM_FN(store_sums)(out + s.place, sums, s.count);
-        return;
-    }
-    for (GANTRY_LONG own = 0; own < filters; own += GANTRY_RUN_MOST) {
-        const int count = filters - own < GANTRY_RUN_MOST ? (int)(filters - own) : GANTRY_RUN_MOST;
-        const GANTRY_LONG channel = gantry_divide_position(own, p->depth);
-        GANTRY_LONG rest = own - channel * p->depth;
+        lines.filters = each - own < lines.filters ? (int)(each - own) : lines.filters;
+        for (GANTRY_LONG y = top; y < bottom; y++) {
+            const gantry_stretch_t row = gantry_stretch_of(p, image, y, first, end);
 
-        for (int k = 0, c = 0; p->depth > 1 && k < count; k++) {
-            of[k] = c;
-            rest = rest + 1 < p->depth ? rest + 1 : 0;
-            c += rest == 0;
-        }
-        for (int j = 0; j < s.count; j++) {
-            const GANTRY_LONG left = s.left + j * p->step_x;
-            const GANTRY_LONG start = ((s.image * p->height + s.top) * p->width + left) * p->channels + channel;
-
-            for (int k = 0; in_blocks && k < count; k += GANTRY_FILTERS_AT_ONCE) {
-                const GANTRY_LONG last = filters - GANTRY_FILTERS_AT_ONCE, at = own + k < last ? own + k : last;
-
-                GANTRY_ITEM_FN(depthwise_block)(x, filter + at, out + (s.place + j) * filters + at, p, &s,
-                                                gantry_columns_inside(p, left), start + at - own);
-            }
-            if (in_blocks) {
-                continue;
-            }
-            for (int k = 0; k < count; k++) {
-                sums[k] = (C)0;
-            }
-            GANTRY_ITEM_FN(depthwise_filters)(x, filter + own, sums, p, &s, left, start, p->depth > 1 ? of : 0, filters,
-                                              count);
-            GANTRY_ITEM_FN(store_sums)(out + (s.place + j) * filters + own, sums, count);
+            weights_are = GANTRY_ITEM_FN(depthwise_filters)(x, filter, out, p, &row, &lines, own, each, all, weights,
+                                                            weights_are);
         }
     }
 }
+#undef GANTRY_HALF_SUMS
+#undef GANTRY_EACH_SUM
+#undef GANTRY_LOAD_SUMS
+#undef GANTRY_ADD_PRODUCTS
+#undef GANTRY_STORE_SUMS
+#undef GANTRY_DEFINE_ADD_TAPS
+#undef GANTRY_ADD_DIRECT_TAPS
+#undef GANTRY_ADD_BLOCK
+#undef GANTRY_REPEAT
 #endif
 GANTRY_ITEMS_2_1(depthwise, T, T, T, gantry_window_t)
 
@@ -431,9 +451,4 @@ GANTRY_ITEM void GANTRY_ITEM_FN(fold)(GANTRY_GLOBAL const T *patches, GANTRY_GLO
 #endif
 GANTRY_ITEMS_1_1(fold, T, T, gantry_window_t)
 
-#undef GANTRY_FILTERS_AT_ONCE
-#undef GANTRY_EACH_FILTER
-#undef GANTRY_FILTER_SUMS
-#undef GANTRY_ADD_PRODUCTS
-#undef GANTRY_STORE_SUMS
 #endif
