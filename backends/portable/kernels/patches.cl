@@ -42,9 +42,10 @@ GANTRY_ITEM GANTRY_GLOBAL T *GANTRY_ITEM_FN(copy_line)(GANTRY_GLOBAL const T *GA
 GANTRY_ITEM void GANTRY_ITEM_FN(patches)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
                                          GANTRY_PARAMETERS(gantry_window_t) p, const GANTRY_LONG i)
 {
-    const gantry_stretch_t s = gantry_stretch(p, i);
     const GANTRY_LONG together = p->spread_x == 1 ? p->columns : 1, line = together * p->channels;
+    gantry_stretch_t s;
 
+    gantry_find_stretch(p, i, &s);
     out += s.place * p->rows * p->columns * p->channels;
     for (int j = 0; j < s.count; j++) {
         const GANTRY_LONG left = s.left + j * p->step_x;

@@ -133,14 +133,17 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(pool_store)(GANTRY_GLOBAL T *out, const C *
                                             const gantry_stretch_t *s, const gantry_pool_block_t *b, const int is_mean)
 {
     const GANTRY_LONG left = s->left + b->place * p->step_x;
-    const gantry_reach_t inside = gantry_reach(left, p->step_x, b->places, p->width - p->columns + 1); /* all columns */
+    gantry_reach_t inside;
 
+    gantry_find_reach(left, p->step_x, b->places, p->width - p->columns + 1, &inside); /* all columns */
     for (int j = 0, next; j < b->places; j = next) {
-        const gantry_reach_t columns = gantry_columns_inside(p, left + j * p->step_x);
-        const C elements = (C)((s->rows.end - s->rows.first) * (columns.end - columns.first));
         GANTRY_GLOBAL T *to = out + (s->place + b->place + j) * p->channels + b->channel;
         const C *from = all + j * b->channels;
+        gantry_reach_t columns;
+        C elements;
 
+        gantry_find_columns(p, left + j * p->step_x, &columns);
+        elements = (C)((s->rows.end - s->rows.first) * (columns.end - columns.first));
         next = b->channels < p->channels          ? j + 1
                : !is_mean                         ? b->places
                : j < inside.first || j >= inside.end ? j + 1
@@ -154,12 +157,13 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(pool_store)(GANTRY_GLOBAL T *out, const C *
 GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
                                       const GANTRY_LONG i, const int is_mean)
 {
-    const gantry_stretch_t s = gantry_stretch(p, i);
-    gantry_pool_block_t b = gantry_pool_blocks(p, s.count);
-    const int places = b.places;
+    gantry_stretch_t s;
+    gantry_pool_block_t b;
     C all[GANTRY_POOL_LINE];
 
-    for (; b.place < s.count; b.place += places) {
+    gantry_find_stretch(p, i, &s);
+    gantry_pool_blocks(p, s.count, &b);
+    for (const int places = b.places; b.place < s.count; b.place += places) {
         b.places = s.count - b.place < places ? s.count - b.place : places;
         for (b.channel = 0; b.channel < p->channels; b.channel += b.channels) {
             b.channels = p->channels - b.channel < GANTRY_POOL_CHANNELS ? (int)(p->channels - b.channel) : GANTRY_POOL_CHANNELS;

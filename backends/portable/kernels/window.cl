@@ -48,14 +48,15 @@ typedef struct gantry_reach_t {
     GANTRY_LONG first, end;
 } gantry_reach_t;
 
-GANTRY_SHARED_FN gantry_reach_t gantry_reach(GANTRY_LONG place, GANTRY_LONG spread, GANTRY_LONG elements, GANTRY_LONG size)
+/* Structures are given by pointers: what LLVM makes of one that a function returns, once that is inlined, Oclgrind may not
+ * know (llvm.experimental.noalias.scope.decl). */
+GANTRY_SHARED_FN void gantry_find_reach(GANTRY_LONG place, GANTRY_LONG spread, GANTRY_LONG elements, GANTRY_LONG size,
+                                        gantry_reach_t *reach)
 {
     const GANTRY_LONG left = size > place ? gantry_divide_position(size - place + spread - 1, spread) : 0;
-    gantry_reach_t reach;
 
-    reach.first = place < 0 ? gantry_divide_position(spread - 1 - place, spread) : 0;
-    reach.end = left < elements ? left : elements;
-    return reach;
+    reach->first = place < 0 ? gantry_divide_position(spread - 1 - place, spread) : 0;
+    reach->end = left < elements ? left : elements;
 }
 
 /* What one element of a pool's output, or of a depthwise convolution's, sees: the element, where its window begins, and
@@ -74,8 +75,8 @@ GANTRY_SHARED_FN gantry_view_t gantry_view(const gantry_window_t *p, GANTRY_LONG
     view.at = gantry_pixel(i, p->out_height, p->out_width, innermost);
     view.top = view.at.y * p->step_y - p->top;
     view.left = view.at.x * p->step_x - p->left;
-    view.rows = gantry_reach(view.top, p->spread_y, p->rows, p->height);
-    view.columns = gantry_reach(view.left, p->spread_x, p->columns, p->width);
+    gantry_find_reach(view.top, p->spread_y, p->rows, p->height, &view.rows);
+    gantry_find_reach(view.left, p->spread_x, p->columns, p->width, &view.columns);
     return view;
 }
 
@@ -98,36 +99,34 @@ typedef struct gantry_stretch_t {
 } gantry_stretch_t;
 
 /* Places [first, end) of row y. */
-GANTRY_SHARED_FN gantry_stretch_t gantry_stretch_of(const gantry_window_t *p, GANTRY_LONG image, GANTRY_LONG y, GANTRY_LONG first,
-                                             GANTRY_LONG end)
+GANTRY_SHARED_FN void gantry_find_places(const gantry_window_t *p, GANTRY_LONG image, GANTRY_LONG y, GANTRY_LONG first,
+                                         GANTRY_LONG end, gantry_stretch_t *stretch)
 {
-    gantry_stretch_t stretch;
-
-    stretch.image = image;
-    stretch.place = (image * p->out_height + y) * p->out_width + first;
-    stretch.top = y * p->step_y - p->top;
-    stretch.left = first * p->step_x - p->left;
-    stretch.rows = gantry_reach(stretch.top, p->spread_y, p->rows, p->height);
-    stretch.count = (int)(end - first);
-    return stretch;
+    stretch->image = image;
+    stretch->place = (image * p->out_height + y) * p->out_width + first;
+    stretch->top = y * p->step_y - p->top;
+    stretch->left = first * p->step_x - p->left;
+    gantry_find_reach(stretch->top, p->spread_y, p->rows, p->height, &stretch->rows);
+    stretch->count = (int)(end - first);
 }
 
-GANTRY_FN gantry_stretch_t gantry_stretch(const gantry_window_t *p, GANTRY_LONG i)
+GANTRY_FN void gantry_find_stretch(const gantry_window_t *p, GANTRY_LONG i, gantry_stretch_t *stretch)
 {
     GANTRY_FIND_RUN(p->runs)
     const GANTRY_LONG image = gantry_divide_position(line, p->out_height);
 
-    return gantry_stretch_of(p, image, line - image * p->out_height, first, end);
+    gantry_find_places(p, image, line - image * p->out_height, first, end, stretch);
 }
 
 /* The columns of a window that begins at `left` which are inside: mostly all of them. */
-GANTRY_FN gantry_reach_t gantry_columns_inside(const gantry_window_t *p, GANTRY_LONG left)
+GANTRY_FN void gantry_find_columns(const gantry_window_t *p, GANTRY_LONG left, gantry_reach_t *inside)
 {
-    const gantry_reach_t all = {0, p->columns};
-
-    return left >= 0 && left + (p->columns - 1) * p->spread_x < p->width
-               ? all
-               : gantry_reach(left, p->spread_x, p->columns, p->width);
+    if (left >= 0 && left + (p->columns - 1) * p->spread_x < p->width) {
+        inside->first = 0;
+        inside->end = p->columns;
+    } else {
+        gantry_find_reach(left, p->spread_x, p->columns, p->width, inside);
+    }
 }
 
 /* Of a pool, on processors: so many places of a stretch, and channels, as one line of joined columns holds. */
@@ -143,21 +142,19 @@ typedef struct gantry_pool_block_t {
 } gantry_pool_block_t;
 
 /* The first block of all; the others have as many places and channels, or what is left of them. */
-GANTRY_SHARED_FN gantry_pool_block_t gantry_pool_blocks(const gantry_window_t *p, int places)
+GANTRY_SHARED_FN void gantry_pool_blocks(const gantry_window_t *p, int places, gantry_pool_block_t *block)
 {
     const GANTRY_LONG channels = p->channels < GANTRY_POOL_CHANNELS ? p->channels : GANTRY_POOL_CHANNELS;
     const GANTRY_LONG pixels = GANTRY_POOL_LINE / channels, spare = pixels - p->columns;
     const GANTRY_LONG together =
         spare < p->step_x || p->step_x > 4 * p->columns ? 1 : gantry_divide_position(spare, p->step_x) + 1;
-    gantry_pool_block_t block;
 
-    block.channel = 0;
-    block.place = 0;
-    block.places = together < places ? (int)together : places;
-    block.channels = (int)channels;
-    block.columns = (int)(spare < 0 ? pixels : p->columns);
-    block.is_flat = p->step_x == 1 || channels < GANTRY_POOL_CHANNELS / 4;
-    return block;
+    block->channel = 0;
+    block->place = 0;
+    block->places = together < places ? (int)together : places;
+    block->channels = (int)channels;
+    block->columns = (int)(spare < 0 ? pixels : p->columns);
+    block->is_flat = p->step_x == 1 || channels < GANTRY_POOL_CHANNELS / 4;
 }
 
 /* Of a depthwise convolution, on processors: what the windows of some places side by side see is copied into lines, one
@@ -173,10 +170,9 @@ GANTRY_SHARED_FN gantry_pool_block_t gantry_pool_blocks(const gantry_window_t *p
 #define GANTRY_LINE_WEIGHTS 4096
 #define GANTRY_LINE_TAPS (GANTRY_LINE_WEIGHTS / GANTRY_SUMS_AT_ONCE) /* more than there is room for */
 #define GANTRY_LINE_SUMS 2048
-#define GANTRY_LINE_FILTERS 128/* the most at once */
-#define GANTRY_LINE_FEWEST 8   /* places that are worth more filters */
-
-#define GANTRY_LINE_DIRECT 16  /* filters from which on lines are read where they lie, if all are inside */
+#define GANTRY_LINE_FILTERS 128  /* the most at once */
+#define GANTRY_LINE_FEWEST 8     /* places that are worth more filters */
+#define GANTRY_LINE_DIRECT 16    /* filters from which on lines are read where they lie, if all are inside */
 
 typedef struct gantry_lines_t {
     int filters, places; /* at once; without places the windows are too large */
@@ -187,63 +183,60 @@ typedef struct gantry_lines_t {
     gantry_reach_t inside; /* or for these places only, that see all columns; all of whom are in one block or none */
 } gantry_lines_t;
 
-GANTRY_SHARED_FN gantry_lines_t gantry_lines_of(const gantry_window_t *p, int filters)
+GANTRY_SHARED_FN void gantry_set_lines(const gantry_window_t *p, int filters, gantry_lines_t *lines)
 {
     const GANTRY_LONG reach = (p->columns - 1) * p->spread_x + 1, parts = p->step_x < reach ? p->step_x : reach;
     const GANTRY_LONG taps = GANTRY_LINE_WEIGHTS / (filters + GANTRY_SUMS_AT_ONCE);
     const GANTRY_LONG behind = gantry_divide_position(reach - 1, p->step_x), most = GANTRY_LINE_SUMS / filters;
     const GANTRY_LONG fit = gantry_divide_position(taps, p->columns), rows = fit < p->rows ? fit : p->rows;
     const GANTRY_LONG pixels = rows == 0 ? 0 : gantry_divide_position(GANTRY_LINE_ELEMENTS / filters, rows * parts);
-    gantry_lines_t lines;
 
-    lines.filters = filters;
-    lines.places = pixels <= behind ? 0 : pixels - behind < most ? (int)(pixels - behind) : (int)most;
-    lines.rows = (int)rows;
-    lines.parts = (int)parts;
-    lines.behind = (int)behind;
-    lines.is_direct = lines.has_borders = 0;
-    lines.inside.first = lines.inside.end = 0;
-    return lines;
+    lines->filters = filters;
+    lines->places = pixels <= behind ? 0 : pixels - behind < most ? (int)(pixels - behind) : (int)most;
+    lines->rows = (int)rows;
+    lines->parts = (int)parts;
+    lines->behind = (int)behind;
+    lines->is_direct = lines->has_borders = 0;
+    lines->inside.first = lines->inside.end = 0;
 }
 
 /* filters: at each place. */
-GANTRY_SHARED_FN gantry_lines_t gantry_find_lines(const gantry_window_t *p, const gantry_stretch_t *s, GANTRY_LONG filters)
+GANTRY_SHARED_FN void gantry_find_lines(const gantry_window_t *p, const gantry_stretch_t *s, GANTRY_LONG filters,
+                                        gantry_lines_t *lines)
 {
     const int most = filters < GANTRY_LINE_FILTERS ? (int)filters : GANTRY_LINE_FILTERS;
-    gantry_lines_t lines = gantry_lines_of(p, most);
 
-    if (most > GANTRY_SUMS_AT_ONCE && lines.places < GANTRY_LINE_FEWEST) {
-        lines = gantry_lines_of(p, GANTRY_SUMS_AT_ONCE);
+    gantry_set_lines(p, most, lines);
+    if (most > GANTRY_SUMS_AT_ONCE && lines->places < GANTRY_LINE_FEWEST) {
+        gantry_set_lines(p, GANTRY_SUMS_AT_ONCE, lines);
     }
-    if (filters == p->channels && filters >= GANTRY_LINE_DIRECT && p->rows == lines.rows &&
+    if (filters == p->channels && filters >= GANTRY_LINE_DIRECT && p->rows == lines->rows &&
         p->rows * p->spread_y * p->width * p->channels < 1 << 30) {
         const GANTRY_LONG more = /* pixels read behind */
             filters % GANTRY_SUMS_AT_ONCE == 0 ? 0 : gantry_divide_position(GANTRY_SUMS_AT_ONCE, p->channels) + 1;
 
-        lines.has_borders = more == 0;
-        lines.inside = gantry_reach(s->left, p->step_x, s->count, p->width - (p->columns - 1) * p->spread_x - more);
+        lines->has_borders = more == 0;
+        gantry_find_reach(s->left, p->step_x, s->count, p->width - (p->columns - 1) * p->spread_x - more, &lines->inside);
     }
-    return lines;
 }
 
 /* The next block: as many places of the stretch as fit, from `place` on. */
-GANTRY_SHARED_FN gantry_lines_t gantry_next_lines(const gantry_lines_t *lines, const gantry_stretch_t *s, int place)
+GANTRY_SHARED_FN void gantry_next_lines(const gantry_lines_t *lines, const gantry_stretch_t *s, int place, gantry_lines_t *next)
 {
-    gantry_lines_t next = *lines;
     GANTRY_LONG left = s->count - place;
 
+    *next = *lines;
     if (place < lines->inside.first && lines->inside.first < lines->inside.end) {
         left = lines->inside.first - place;
     } else if (place >= lines->inside.first && place < lines->inside.end) {
         left = lines->inside.end - place;
-        next.is_direct = 1;
+        next->is_direct = 1;
     }
-    next.is_direct = next.is_direct || next.has_borders;
-    if (next.is_direct) {
-        next.places = GANTRY_LINE_SUMS / next.filters;
+    next->is_direct = next->is_direct || next->has_borders;
+    if (next->is_direct) {
+        next->places = GANTRY_LINE_SUMS / next->filters;
     }
-    next.places = left < next.places || next.places == 0 ? (int)left : next.places;
-    return next;
+    next->places = left < next->places || next->places == 0 ? (int)left : next->places;
 }
 
 /* The offsets of the taps of `rows` window rows: what lies between rows, between elements a step apart, and between pixels

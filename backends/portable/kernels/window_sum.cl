@@ -194,13 +194,15 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(fill_part)(GANTRY_GLOBAL const T *x, C *par
                                            const GANTRY_LONG own)
 {
     const int length = l->places + l->behind, most = GANTRY_LINE_ELEMENTS;
-    const gantry_reach_t inside = gantry_reach(left, p->step_x, length, p->width);
-    const int first = inside.first < length ? (int)inside.first : length;
-    const int end = inside.end > first ? (int)inside.end : first;
     const GANTRY_LONG repeats = p->planes != 0 ? 1 : p->depth, channel = gantry_divide_position(own, repeats);
     const GANTRY_LONG rest = repeats - (own - channel * repeats);
-    const int together = p->step_x == 1 && l->filters == p->channels * repeats && end > first ? end - first : 1;
+    gantry_reach_t inside;
+    int first, end, together;
 
+    gantry_find_reach(left, p->step_x, length, p->width, &inside);
+    first = inside.first < length ? (int)inside.first : length;
+    end = inside.end > first ? (int)inside.end : first;
+    together = p->step_x == 1 && l->filters == p->channels * repeats && end > first ? end - first : 1;
     GANTRY_ITEM_FN(clear_sums)(part, first * l->filters);
     GANTRY_ITEM_FN(repeat)(x + (row + left + first * p->step_x) * p->channels + channel, part + first * l->filters,
                            (end - first) / together, p->step_x * p->channels, together * l->filters,
@@ -246,9 +248,13 @@ GANTRY_ITEM void GANTRY_ITEM_FN(add_direct)(GANTRY_GLOBAL const T *x, const C *w
     gantry_find_taps(p, rows, (int)(p->spread_y * row), 1, 0, (int)p->channels, offsets);
     for (int k = 0; k < l->places;) {
         const GANTRY_LONG left = s->left + (place + k) * p->step_x;
-        const gantry_reach_t seen = gantry_columns_inside(p, left);
-        const int taps = (int)(seen.end - seen.first), is_whole = taps == columns, some = is_whole ? together : 1;
+        gantry_reach_t seen;
+        int taps, is_whole, some;
 
+        gantry_find_columns(p, left, &seen);
+        taps = (int)(seen.end - seen.first);
+        is_whole = taps == columns;
+        some = is_whole ? together : 1;
         for (int r = 0; r < (is_whole ? 1 : rows); r++) { /* at the borders row by row */
             GANTRY_ADD_DIRECT_TAPS(x + (left + seen.first * p->spread_x) * p->channels,
                                    weights + (r * columns + (int)seen.first) * (l->filters + GANTRY_SUMS_AT_ONCE),
@@ -281,7 +287,7 @@ GANTRY_ITEM int GANTRY_ITEM_FN(depthwise_filters)(GANTRY_GLOBAL const T *x, GANT
     gantry_lines_t l;
 
     for (int place = 0; place < s->count; place += l.places) {
-        l = gantry_next_lines(lines, s, place);
+        gantry_next_lines(lines, s, place, &l);
         const int together = l.filters == each ? l.places : 1;
         int is_possible = s->rows.first < s->rows.end && (l.is_direct || lines->places > 0);
 
@@ -320,18 +326,19 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
     const GANTRY_LONG image = gantry_divide_position(line, bands), top = (line - image * bands) * p->band;
     const GANTRY_LONG bottom = top + p->band < p->out_height ? top + p->band : p->out_height;
     const GANTRY_LONG all = (p->planes != 0 ? p->planes : p->channels) * p->depth, each = p->planes != 0 ? 1 : all;
-    const gantry_stretch_t s = gantry_stretch_of(p, image, top, first, end);
-    gantry_lines_t lines = gantry_find_lines(p, &s, each);
+    gantry_stretch_t s;
     C weights[GANTRY_LINE_WEIGHTS];
+    gantry_lines_t lines;
 
+    gantry_find_places(p, image, top, first, end, &s);
+    gantry_find_lines(p, &s, each, &lines);
     for (GANTRY_LONG own = 0; own < each; own += lines.filters) {
         int weights_are = 0;
 
         lines.filters = each - own < lines.filters ? (int)(each - own) : lines.filters;
         for (GANTRY_LONG y = top; y < bottom; y++) {
-            const gantry_stretch_t row = gantry_stretch_of(p, image, y, first, end);
-
-            weights_are = GANTRY_ITEM_FN(depthwise_filters)(x, filter, out, p, &row, &lines, own, each, all, weights,
+            gantry_find_places(p, image, y, first, end, &s);
+            weights_are = GANTRY_ITEM_FN(depthwise_filters)(x, filter, out, p, &s, &lines, own, each, all, weights,
                                                             weights_are);
         }
     }
