@@ -162,21 +162,14 @@ static int32_t compute_range(gantry_op_call_t *call)
 
 GANTRY_K_PROGRAM(lin_space_source, "portable/lin_space", gantry__text_half, gantry__text_work, gantry__text_lin_space);
 
-/* As gantry_lin_space_t of lin_space.cl. */
-typedef struct lin_space_scalars_t {
-    gantry_k_work_t work;
-    int64_t last;
-} lin_space_scalars_t;
-
 static int32_t compute_lin_space(gantry_op_call_t *call)
 {
     const gantry_arg_t *out = call->outputs[0];
-    const lin_space_scalars_t scalars = {
-        .work = gantry_k_work(call, out->element_count, gantry_k_size(out->dtype), 0), .last = out->element_count - 1};
+    const gantry_k_work_t work = gantry_k_work(call, out->element_count, gantry_k_size(out->dtype), 0);
     const gantry_launch_arg_t args[] = {gantry_k_span(call->inputs[0]), gantry_k_span(call->inputs[1]),
-                                        gantry_k_span(out), gantry_k_scalar(&scalars, sizeof scalars)};
+                                        gantry_k_span(out), gantry_k_scalar(&work, sizeof work)};
 
-    return launch(call, &lin_space_source, out->dtype, "lin_space", &scalars.work, args, 4);
+    return launch(call, &lin_space_source, out->dtype, "lin_space", &work, args, 4);
 }
 
 /* ---- AddN ---- */

@@ -1,18 +1,13 @@
 /* LinSpace: start + i * ((stop - start) / last), each rounded once; of halves in float32, and the sum once more. The ends are start
  * and stop themselves, whatever the steps between them round to. Before this come dialect, launch, types, half and work. */
-typedef struct gantry_lin_space_t {
-    gantry_work_t work;
-    GANTRY_LONG last; /* elements but one */
-} gantry_lin_space_t;
-
-GANTRY_KERNEL lin_space(GANTRY_SPAN_IN(start), GANTRY_SPAN_IN(stop), GANTRY_SPAN_OUT(out), const gantry_lin_space_t p)
+GANTRY_KERNEL lin_space(GANTRY_SPAN_IN(start), GANTRY_SPAN_IN(stop), GANTRY_SPAN_OUT(out), const gantry_work_t p)
 {
     GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);
     const T start = GANTRY_IN(T, start)[0];
     const T stop = GANTRY_IN(T, stop)[0];
-    const GANTRY_LONG last = p.last;
+    const GANTRY_LONG last = p.count - 1;
     const C from = GANTRY_WIDEN(start);
     const C step = (GANTRY_WIDEN(stop) - from) / (C)last;
 
-    GANTRY_STORE_ALL(T, outs, p.work, , i == 0 ? start : i == last ? stop : GANTRY_NARROW(from + (C)i * step))
+    GANTRY_STORE_ALL(T, outs, p, , i == 0 ? start : i == last ? stop : GANTRY_NARROW(from + (C)i * step))
 }
