@@ -19,17 +19,9 @@ typedef struct problem_t {
     int64_t without_padding;
 } problem_t;
 
-static const char *const source_parts[] = {gantry__text_dialect,         gantry__text_launch,
-                                           gantry__text_work,            gantry__text_window,
-                                           gantry__text_window_lines,    gantry__text_opencl_cpu_types,
-                                           gantry__text_opencl_cpu_tile, gantry__text_opencl_cpu_conv};
-static const gantry_program_source_t source = {
-    .struct_size = sizeof source,
-    .kinds = GANTRY_PROGRAM_OPENCL_C,
-    .label = "opencl/cpu_conv",
-    .parts = source_parts,
-    .part_count = sizeof source_parts / sizeof source_parts[0],
-};
+GANTRY__OPENCL_PROGRAM(source, "opencl/cpu_conv", gantry__text_dialect, gantry__text_launch, gantry__text_work,
+                       gantry__text_window, gantry__text_window_lines, gantry__text_opencl_cpu_types,
+                       gantry__text_opencl_cpu_tile, gantry__text_opencl_cpu_conv);
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 

@@ -65,14 +65,7 @@ static problem_t make_problem(const gantry__opencl_matmul_t *matmul, int32_t lan
     return q;
 }
 
-static const char *const source_parts[] = {gantry__text_opencl_cpu_types, gantry__text_opencl_cpu_dots};
-static const gantry_program_source_t source = {
-    .struct_size = sizeof source,
-    .kinds = GANTRY_PROGRAM_OPENCL_C,
-    .label = "opencl/cpu_dots",
-    .parts = source_parts,
-    .part_count = sizeof source_parts / sizeof source_parts[0],
-};
+GANTRY__OPENCL_PROGRAM(source, "opencl/cpu_dots", gantry__text_opencl_cpu_types, gantry__text_opencl_cpu_dots);
 
 static int32_t launch(gantry_op_call_t *call, const problem_t *q, int is_swapped, int64_t items, int64_t item_bytes,
                       gantry_backend_kernel_t *kernel) {

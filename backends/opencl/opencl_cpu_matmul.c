@@ -249,15 +249,8 @@ static void make_plan(const gantry_op_call_t *call, const gantry__opencl_matmul_
 
 /* ---- the kernels ---- */
 
-static const char *const source_parts[] = {gantry__text_opencl_cpu_types, gantry__text_opencl_cpu_tile,
-                                           gantry__text_opencl_cpu_matmul};
-static const gantry_program_source_t source = {
-    .struct_size = sizeof source,
-    .kinds = GANTRY_PROGRAM_OPENCL_C,
-    .label = "opencl/cpu_matmul",
-    .parts = source_parts,
-    .part_count = sizeof source_parts / sizeof source_parts[0],
-};
+GANTRY__OPENCL_PROGRAM(source, "opencl/cpu_matmul", gantry__text_opencl_cpu_types, gantry__text_opencl_cpu_tile,
+                       gantry__text_opencl_cpu_matmul);
 
 static int32_t launch_plan(gantry_op_call_t *call, const plan_t *plan, gantry_backend_kernel_t *kernel) {
     const gantry_span_t *a = &call->inputs[plan->is_swapped ? 1 : 0]->span;

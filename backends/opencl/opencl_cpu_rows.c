@@ -50,15 +50,8 @@ static problem_t make_problem(const gantry__opencl_matmul_t *matmul) {
                        .c_col = matmul->n};
 }
 
-static const char *const source_parts[] = {gantry__text_opencl_cpu_types, gantry__text_opencl_cpu_tile,
-                                           gantry__text_opencl_cpu_rows};
-static const gantry_program_source_t source = {
-    .struct_size = sizeof source,
-    .kinds = GANTRY_PROGRAM_OPENCL_C,
-    .label = "opencl/cpu_rows",
-    .parts = source_parts,
-    .part_count = sizeof source_parts / sizeof source_parts[0],
-};
+GANTRY__OPENCL_PROGRAM(source, "opencl/cpu_rows", gantry__text_opencl_cpu_types, gantry__text_opencl_cpu_tile,
+                       gantry__text_opencl_cpu_rows);
 
 int32_t gantry__opencl_rows_compute(gantry_op_call_t *call, const gantry__opencl_matmul_t *matmul) {
     const gantry__opencl_tile_t tile = gantry__opencl_tile(call->device_info, matmul->dtype);
