@@ -374,7 +374,26 @@ def networks(side):
     image = (16, side, side, 64)
     one = {"strides": [1, 1, 1, 1], "padding": "SAME"}
     two = {"strides": [1, 2, 2, 1], "padding": "SAME"}
-    pool = {"ksize": [1, 3, 3, 1], **two}
+
+    def pool(name, shape, function):
+        return Op(
+            name,
+            floats(shape),
+            {"ksize": [1, 3, 3, 1], **two},
+            torch=lambda torch, a: getattr(torch.nn.functional, function)(images_first(a), 3, 2, 1),
+        )
+
+    def depthwise(name, shape, filters):
+        """filters: of each channel, windows of 3 x 3"""
+        channels = shape[3]
+        return Op(
+            name,
+            floats(shape, (3, 3, channels, filters)),
+            one,
+            torch=lambda torch, a, w: torch.nn.functional.conv2d(
+                images_first(a), w.permute(2, 3, 0, 1).reshape(-1, 1, 3, 3), padding=1, groups=channels
+            ),
+        )
 
     def convolved(torch, a, w, **how):
         return torch.nn.functional.conv2d(images_first(a), filters_first(w), **how)
@@ -397,30 +416,9 @@ def networks(side):
             torch=lambda t, a, w: convolved(t, a, w, padding=1, stride=2),
         ),
         Op("Conv2D:1x1", floats(image, (1, 1, 64, 256)), one, torch=convolved),
-        Op(
-            "DepthwiseConv2dNative",
-            floats(image, (3, 3, 64, 1)),
-            one,
-            torch=lambda torch, a, w: torch.nn.functional.conv2d(
-                images_first(a), w.permute(2, 3, 0, 1), padding=1, groups=64
-            ),
-        ),
-        Op(
-            "DepthwiseConv2dNative:20",
-            floats((16, 56, 56, 20), (3, 3, 20, 1)),
-            one,
-            torch=lambda torch, a, w: torch.nn.functional.conv2d(
-                images_first(a), w.permute(2, 3, 0, 1), padding=1, groups=20
-            ),
-        ),
-        Op(
-            "DepthwiseConv2dNative:multiplier",
-            floats((16, 112, 112, 3), (3, 3, 3, 8)),
-            one,
-            torch=lambda torch, a, w: torch.nn.functional.conv2d(
-                images_first(a), w.permute(2, 3, 0, 1).reshape(24, 1, 3, 3), padding=1, groups=3
-            ),
-        ),
+        depthwise("DepthwiseConv2dNative", image, 1),
+        depthwise("DepthwiseConv2dNative:20", (16, side, side, 20), 1),
+        depthwise("DepthwiseConv2dNative:multiplier", (16, 2 * side, 2 * side, 3), 8),
         Op(
             "Conv2DBackpropInput",
             lambda r: [np.array(image, np.int32), uniform(r, (3, 3, 64, 64)), uniform(r, image)],
@@ -432,30 +430,10 @@ def networks(side):
             floats(image),
             {"ksizes": [1, 3, 3, 1], "strides": [1, 1, 1, 1], "rates": [1, 1, 1, 1], "padding": "VALID"},
         ),
-        Op(
-            "MaxPool",
-            floats(image),
-            pool,
-            torch=lambda torch, a: torch.nn.functional.max_pool2d(images_first(a), 3, 2, 1),
-        ),
-        Op(
-            "AvgPool",
-            floats(image),
-            pool,
-            torch=lambda torch, a: torch.nn.functional.avg_pool2d(images_first(a), 3, 2, 1),
-        ),
-        Op(
-            "MaxPool:few",
-            floats((16, 112, 112, 4)),
-            pool,
-            torch=lambda torch, a: torch.nn.functional.max_pool2d(images_first(a), 3, 2, 1),
-        ),
-        Op(
-            "AvgPool:few",
-            floats((16, 112, 112, 4)),
-            pool,
-            torch=lambda torch, a: torch.nn.functional.avg_pool2d(images_first(a), 3, 2, 1),
-        ),
+        pool("MaxPool", image, "max_pool2d"),
+        pool("AvgPool", image, "avg_pool2d"),
+        pool("MaxPool:few", (16, 2 * side, 2 * side, 4), "max_pool2d"),
+        pool("AvgPool:few", (16, 2 * side, 2 * side, 4), "avg_pool2d"),
         Op(
             "FusedBatchNorm:given",
             statistics,
