@@ -160,13 +160,18 @@ static double worst_of_range(const subject_t *subject, const double *range, uint
     return worst;
 }
 
-static void functions_random_inputs_stay_within_their_bounds(void **state)
+static void skip_without_wider_reference(void)
 {
-    (void)state;
     if (sizeof(long double) == sizeof(double) || LDBL_MANT_DIG < 64) {
         print_message("skipped: long double is no wider than double here\n");
         skip();
     }
+}
+
+static void functions_random_inputs_stay_within_their_bounds(void **state)
+{
+    (void)state;
+    skip_without_wider_reference();
     uint64_t seed = UINT64_C(0x9e3779b97f4a7c15);
     int failures = 0;
     for (int i = 0; i < SUBJECTS; i++) {
@@ -186,10 +191,7 @@ static void functions_random_inputs_stay_within_their_bounds(void **state)
 static void quarter_functions_next_to_their_bends_stay_within_their_bounds(void **state)
 {
     (void)state;
-    if (sizeof(long double) == sizeof(double) || LDBL_MANT_DIG < 64) {
-        print_message("skipped: long double is no wider than double here\n");
-        skip();
-    }
+    skip_without_wider_reference();
     double worst = 0.0;
     for (int eighth = -16; eighth <= 16; eighth++) {
         double v = FOUR_PI / 16 * eighth;
@@ -210,10 +212,7 @@ static void quarter_functions_next_to_their_bends_stay_within_their_bounds(void 
 static void sine_and_cosine_next_to_multiples_of_a_quarter_stay_within_their_bounds(void **state)
 {
     (void)state;
-    if (sizeof(long double) == sizeof(double) || LDBL_MANT_DIG < 64) {
-        print_message("skipped: long double is no wider than double here\n");
-        skip();
-    }
+    skip_without_wider_reference();
     double worst = 0.0;
     for (long n = 1; n < 680000; n += n < 5000 ? 1 : 37) {
         double v = (double)((long double)n * 1.57079632679489661923L);

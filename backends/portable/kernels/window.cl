@@ -48,8 +48,8 @@ typedef struct gantry_reach_t {
     GANTRY_LONG first, end;
 } gantry_reach_t;
 
-/* Structures are given by pointers: what LLVM makes of one that a function returns, once that is inlined, Oclgrind may not
- * know (llvm.experimental.noalias.scope.decl). */
+/* gantry_find_... give structures by pointers: what LLVM makes of one that a function of many loops returns, once that is
+ * inlined, Oclgrind may not know (llvm.experimental.noalias.scope.decl). */
 GANTRY_SHARED_FN void gantry_find_reach(GANTRY_LONG place, GANTRY_LONG spread, GANTRY_LONG elements, GANTRY_LONG size,
                                         gantry_reach_t *reach)
 {

@@ -71,7 +71,7 @@ typedef struct gantry_work_t {
     }
 #endif
 
-/* A bool of a processor's loop: 1 in a way the compiler does not see (a run is even) where `value` is true. The 1 it knows,
+/* A bool of a processor's loop: 1 in a way the compiler does not see (a run is a multiple of 1024) where `value` is true. The 1 it knows,
  * LLVM loads under a mask from the program's constants (AVX-512). As long as no lane is true nothing touches their page,
  * it is not in memory, and each of those loads takes an assist of microcode: a loop of eight times the time. */
 #define GANTRY_HIDE_TRUE(p) const int hidden_true = (int)(~(p).run & 1);
