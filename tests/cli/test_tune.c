@@ -205,7 +205,7 @@ static void interrupt_leaves_a_sound_file_and_ends_soon(void **state) {
         (void)run("rm -f stopped");
         /* stopped once the first record is kept, in the middle of the second */
         int code =
-            run("$BIN/gantry tune --device cpu:0 --seconds 16 > said & PID=$!; for i in $(seq 400); do "
+            run("$BIN/gantry tune --device cpu:0 --seconds 8 > said & PID=$!; for i in $(seq 400); do "
                 "[ -s stopped ] && break; sleep 0.05; done; sleep 0.3; kill -%s $PID; wait $PID",
                 signals[i]);
         assert_int_equal(code, i < 2 ? 130 : 137);

@@ -62,7 +62,7 @@ static int try_all(search_t *search) {
     double best_gflops = measure(search, NULL, 0, search->side);
     if (best_gflops > 0) printf("%10.1f GFLOP/s  as it comes, n %d\n", best_gflops, search->side);
     for (size_t i = 0; i < SETS && !tune_interrupted; ++i) {
-        if (i > 0 && tune_is_over(search->tune)) {
+        if (tune_is_over(search->tune)) {
             printf("  the time is over: %zu of %zu sets were tried\n", i, SETS);
             break;
         }
