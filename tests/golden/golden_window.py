@@ -207,14 +207,17 @@ def depthwise():
     single = [((1, 3, 25, 64), (3, 3, 64, 1), 1), ((1, 4, 9, 32), (3, 3, 32, 1), 2), ((1, 3, 41, 20), (3, 3, 20, 1), 1),
               ((1, 3, 9, 20), (2, 3, 20, 1), 2), ((1, 2, 5, 160), (2, 3, 160, 1), 1), ((1, 3, 9, 2), (3, 3, 2, 11), 1),
               ((1, 2, 5, 45), (2, 2, 45, 3), 1), ((2, 37, 5, 3), (3, 3, 3, 1), 1), ((1, 12, 20, 2), (11, 17, 2, 1), 1),
-              ((1, 2, 140, 1), (1, 130, 1, 2), 1)]
+              ((1, 2, 140, 1), (1, 130, 1, 2), 1),
+              # vectors of one channel's filters, or of channels, with a rest that is computed twice; blocks of them
+              ((1, 3, 9, 3), (3, 3, 3, 8), 1), ((1, 4, 11, 2), (3, 3, 2, 12), 2), ((1, 2, 6, 2), (3, 3, 2, 70), 1),
+              ((1, 2, 5, 1), (2, 2, 1, 140), 1), ((1, 2, 6, 133), (3, 2, 133, 1), 1), ((1, 9, 9, 70), (7, 7, 70, 1), 1)]
     for dtype in (F32, F64, F16):
         for image, window, step in longer[:1] if dtype == F64 else longer + (single if dtype == F32 else []):
             elements = window[0] * window[1]
             r.add(f"{dtype.name}_" + text(image, window, (step,), "SAME"), [values(dtype, image), values(dtype, window)],
                   {"strides": four((step, step)), "padding": "SAME"}, tolerance=bound(dtype, elements), tf_tolerance=halves_bound(dtype, elements))
     # An infinite weight meets no padding.
-    for channels, depth in ((3, 1), (2, 3), (20, 1), (32, 1)):
+    for channels, depth in ((3, 1), (2, 3), (20, 1), (32, 1), (2, 8)):
         x, f = values(F32, (1, 3, 7, channels)), values(F32, (3, 3, channels, depth))
         f[0, 0, 0, 0], f[2, 1, channels - 1, depth - 1], f[1, 2, 1, 0] = np.inf, -np.inf, np.nan
         r.add(f"special_{channels}_{depth}", [x, f], {"strides": four((1, 1)), "padding": "SAME"}, tolerance=bound(F32, 9), numpy_only=True)

@@ -164,23 +164,23 @@ GANTRY_SHARED_FN void gantry_pool_blocks(const gantry_window_t *p, int places, g
  *     step_x 2, 3 filters    |pixel 0: f0 f1 f2|pixel 2: f0 f1 f2|...  |pixel 1: f0 f1 f2|pixel 3: f0 f1 f2|...
  *
  * and the weights of one of the window's elements are repeated, so that GANTRY_SUMS_AT_ONCE sums may begin with any of
- * the filters. */
+ * the filters. With channels enough, or filters enough for each, places are read where they lie. */
 #define GANTRY_SUMS_AT_ONCE 32
+#define GANTRY_HALF_SUMS (GANTRY_SUMS_AT_ONCE / 2)
 #define GANTRY_LINE_ELEMENTS 4096 /* of all lines */
 #define GANTRY_LINE_WEIGHTS 4096
 #define GANTRY_LINE_TAPS (GANTRY_LINE_WEIGHTS / GANTRY_SUMS_AT_ONCE) /* more than there is room for */
 #define GANTRY_LINE_SUMS 2048
 #define GANTRY_LINE_FILTERS 128  /* the most at once */
 #define GANTRY_LINE_FEWEST 8     /* places that are worth more filters */
-#define GANTRY_LINE_DIRECT 16    /* filters from which on lines are read where they lie, if all are inside */
+#define GANTRY_PLACES 4          /* at once, that are read where they lie: from GANTRY_HALF_SUMS channels */
+#define GANTRY_FEW_SUMS 8        /* or so many filters of each channel on */
 
 typedef struct gantry_lines_t {
     int filters, places; /* at once; without places the windows are too large */
     int rows;            /* of the windows, at once: if not all, weights are gathered again and again */
     int parts, behind;   /* of a line; pixels of a part that only the last place sees */
-    int is_direct;       /* all is read from x itself: */
-    int has_borders;     /* everywhere, */
-    gantry_reach_t inside; /* or for these places only, that see all columns; all of whom are in one block or none */
+    int is_direct;       /* there are none: whole channels' filters, and room for all of their weights */
 } gantry_lines_t;
 
 GANTRY_SHARED_FN void gantry_set_lines(const gantry_window_t *p, int filters, gantry_lines_t *lines)
@@ -196,47 +196,33 @@ GANTRY_SHARED_FN void gantry_set_lines(const gantry_window_t *p, int filters, ga
     lines->rows = (int)rows;
     lines->parts = (int)parts;
     lines->behind = (int)behind;
-    lines->is_direct = lines->has_borders = 0;
-    lines->inside.first = lines->inside.end = 0;
+    lines->is_direct = 0;
 }
 
 /* filters: at each place. */
-GANTRY_SHARED_FN void gantry_find_lines(const gantry_window_t *p, const gantry_stretch_t *s, GANTRY_LONG filters,
-                                        gantry_lines_t *lines)
+GANTRY_SHARED_FN void gantry_find_lines(const gantry_window_t *p, GANTRY_LONG filters, int may_be_direct, gantry_lines_t *lines)
 {
     const int most = filters < GANTRY_LINE_FILTERS ? (int)filters : GANTRY_LINE_FILTERS;
+    const GANTRY_LONG step = p->depth == 1 ? GANTRY_HALF_SUMS : p->depth;
+    const GANTRY_LONG room = gantry_divide_position(GANTRY_LINE_WEIGHTS, p->rows * p->columns) - GANTRY_SUMS_AT_ONCE;
+    const GANTRY_LONG together = room < most ? room : most;
 
     gantry_set_lines(p, most, lines);
-    if (most > GANTRY_SUMS_AT_ONCE && lines->places < GANTRY_LINE_FEWEST) {
+    if (may_be_direct && p->planes == 0 && step >= GANTRY_FEW_SUMS && together >= step) {
+        lines->is_direct = 1;
+        lines->filters = (int)(together == filters ? together : together - together % step);
+    } else if (most > GANTRY_SUMS_AT_ONCE && lines->places < GANTRY_LINE_FEWEST) {
         gantry_set_lines(p, GANTRY_SUMS_AT_ONCE, lines);
-    }
-    if (filters == p->channels && filters >= GANTRY_LINE_DIRECT && p->rows == lines->rows &&
-        p->rows * p->spread_y * p->width * p->channels < 1 << 30) {
-        const GANTRY_LONG more = /* pixels read behind */
-            filters % GANTRY_SUMS_AT_ONCE == 0 ? 0 : gantry_divide_position(GANTRY_SUMS_AT_ONCE, p->channels) + 1;
-
-        lines->has_borders = more == 0;
-        gantry_find_reach(s->left, p->step_x, s->count, p->width - (p->columns - 1) * p->spread_x - more, &lines->inside);
     }
 }
 
 /* The next block: as many places of the stretch as fit, from `place` on. */
 GANTRY_SHARED_FN void gantry_next_lines(const gantry_lines_t *lines, const gantry_stretch_t *s, int place, gantry_lines_t *next)
 {
-    GANTRY_LONG left = s->count - place;
+    const int left = s->count - place;
 
     *next = *lines;
-    if (place < lines->inside.first && lines->inside.first < lines->inside.end) {
-        left = lines->inside.first - place;
-    } else if (place >= lines->inside.first && place < lines->inside.end) {
-        left = lines->inside.end - place;
-        next->is_direct = 1;
-    }
-    next->is_direct = next->is_direct || next->has_borders;
-    if (next->is_direct) {
-        next->places = GANTRY_LINE_SUMS / next->filters;
-    }
-    next->places = left < next->places || next->places == 0 ? (int)left : next->places;
+    next->places = left < next->places || next->places == 0 ? left : next->places;
 }
 
 /* The offsets of the taps of `rows` window rows: what lies between rows, between elements a step apart, and between pixels
@@ -253,6 +239,27 @@ GANTRY_SHARED_FN void gantry_find_taps(const gantry_window_t *p, const int rows,
             offsets[row * columns + column] = row * row_size + (at - behind * parts) * part_size + behind * pixel_size;
         }
     }
+}
+
+/* One of a window's elements: how far its pixel is from the window's beginning, and its weights from the first one's. */
+typedef struct gantry_tap_t {
+    GANTRY_LONG pixel;
+    int weights;
+} gantry_tap_t;
+
+/* Those of `rows` and `columns`; returns how many. */
+GANTRY_SHARED_FN int gantry_list_taps(const gantry_window_t *p, const gantry_reach_t *rows, const gantry_reach_t *columns,
+                                      const int weights_apart, gantry_tap_t *taps)
+{
+    int count = 0;
+
+    for (GANTRY_LONG row = rows->first; row < rows->end; row++) {
+        for (GANTRY_LONG column = columns->first; column < columns->end; column++, count++) {
+            taps[count].pixel = (row * p->spread_y * p->width + column * p->spread_x) * p->channels;
+            taps[count].weights = (int)(row * p->columns + column) * weights_apart;
+        }
+    }
+    return count;
 }
 
 #endif

@@ -56,79 +56,79 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(store_sums)(GANTRY_GLOBAL T *out, const C *
     }
 }
 
-/* Adds to sums, of which the first pass over the rows makes zeros, the products of `taps` elements of the windows; where a
- * tap's place 0 is, counted from `from`, is in offsets. Up to GANTRY_SUMS_AT_ONCE - 1 sums behind the last are overwritten.
- * OpenCL's compilers take sums in registers apart unless they are vectors. */
-#define GANTRY_HALF_SUMS (GANTRY_SUMS_AT_ONCE / 2)
+/* GANTRY_HALF_SUMS or GANTRY_FEW_SUMS sums in registers: OpenCL's compilers take them apart unless they are vectors. */
 #if defined(__OPENCL_VERSION__)
 #if GANTRY_T_ID == GANTRY_FLOAT64
-GANTRY_LOOSE_TYPE(double16, double, gantry_sums_t);
+GANTRY_LOOSE_TYPE(double16, double, gantry_half_sums_t);
+GANTRY_LOOSE_TYPE(double8, double, gantry_few_sums_t);
 #else
-GANTRY_LOOSE_TYPE(float16, float, gantry_sums_t);
+GANTRY_LOOSE_TYPE(float16, float, gantry_half_sums_t);
+GANTRY_LOOSE_TYPE(float8, float, gantry_few_sums_t);
 #endif
-#define GANTRY_LOAD_SUMS(name, from, is_zero)                                                          \
-    gantry_sums_t name##_0 = is_zero ? (gantry_sums_t)((C)0) : *(const gantry_sums_t *)(from);         \
-    gantry_sums_t name##_1 = is_zero ? (gantry_sums_t)((C)0) : *(const gantry_sums_t *)((from) + GANTRY_HALF_SUMS);
-#define GANTRY_ADD_PRODUCTS(name, SPACE, a, b)                                                                 \
-    name##_0 += *(SPACE const gantry_sums_t *)(a) * *(const gantry_sums_t *)(b);                               \
-    name##_1 += *(SPACE const gantry_sums_t *)((a) + GANTRY_HALF_SUMS) * *(const gantry_sums_t *)((b) + GANTRY_HALF_SUMS);
-#define GANTRY_STORE_SUMS(name, to)               \
-    *(gantry_sums_t *)(to) = name##_0;            \
-    *(gantry_sums_t *)((to) + GANTRY_HALF_SUMS) = name##_1;
+#define GANTRY_HALF_TYPE gantry_half_sums_t
+#define GANTRY_FEW_TYPE gantry_few_sums_t
+#define GANTRY_NO_SUMS(SIZE, name) GANTRY_##SIZE##_TYPE name = (GANTRY_##SIZE##_TYPE)((C)0);
+#define GANTRY_LOAD_SUMS(SIZE, name, from) GANTRY_##SIZE##_TYPE name = *(const GANTRY_##SIZE##_TYPE *)(from);
+#define GANTRY_STORE_SUMS(SIZE, name, SPACE, to) *(SPACE GANTRY_##SIZE##_TYPE *)(to) = name;
+#define GANTRY_ADD_PRODUCTS(SIZE, name, SPACE, a, b) \
+    name += *(SPACE const GANTRY_##SIZE##_TYPE *)(a) * *(const GANTRY_##SIZE##_TYPE *)(b);
+#define GANTRY_ADD_MULTIPLES(SIZE, name, SPACE, a, b) name += *(a) * *(const GANTRY_##SIZE##_TYPE *)(b);
 #else
-#define GANTRY_EACH_SUM for (int e = 0; e < GANTRY_HALF_SUMS; e++) /* gcc unrolls no longer ones */
-#define GANTRY_LOAD_SUMS(name, from, is_zero)                               \
-    C name##_0[GANTRY_HALF_SUMS], name##_1[GANTRY_HALF_SUMS];               \
-    GANTRY_EACH_SUM {                                                       \
-        name##_0[e] = is_zero ? (C)0 : (from)[e];                           \
-    }                                                                       \
-    GANTRY_EACH_SUM {                                                       \
-        name##_1[e] = is_zero ? (C)0 : (from)[GANTRY_HALF_SUMS + e];        \
+/* gcc unrolls no longer loops. */
+#define GANTRY_EACH(SIZE) for (int e = 0; e < GANTRY_##SIZE##_SUMS; e++)
+#define GANTRY_NO_SUMS(SIZE, name)   \
+    C name[GANTRY_##SIZE##_SUMS];    \
+    GANTRY_EACH(SIZE) {              \
+        name[e] = (C)0;              \
     }
-#define GANTRY_ADD_PRODUCTS(name, SPACE, a, b)                                           \
-    GANTRY_EACH_SUM {                                                                    \
-        name##_0[e] += (a)[e] * (b)[e];                                                  \
-    }                                                                                    \
-    GANTRY_EACH_SUM {                                                                    \
-        name##_1[e] += (a)[GANTRY_HALF_SUMS + e] * (b)[GANTRY_HALF_SUMS + e];            \
+#define GANTRY_LOAD_SUMS(SIZE, name, from)   \
+    C name[GANTRY_##SIZE##_SUMS];            \
+    GANTRY_EACH(SIZE) {                      \
+        name[e] = (from)[e];                 \
     }
-#define GANTRY_STORE_SUMS(name, to)                    \
-    GANTRY_EACH_SUM {                                  \
-        (to)[e] = name##_0[e];                         \
-    }                                                  \
-    GANTRY_EACH_SUM {                                  \
-        (to)[GANTRY_HALF_SUMS + e] = name##_1[e];      \
+#define GANTRY_STORE_SUMS(SIZE, name, SPACE, to)   \
+    GANTRY_EACH(SIZE) {                            \
+        (to)[e] = name[e];                         \
+    }
+#define GANTRY_ADD_PRODUCTS(SIZE, name, SPACE, a, b)   \
+    GANTRY_EACH(SIZE) {                                \
+        name[e] += (a)[e] * (b)[e];                    \
+    }
+#define GANTRY_ADD_MULTIPLES(SIZE, name, SPACE, a, b)   \
+    {                                                   \
+        const C factor = *(a);                          \
+        GANTRY_EACH(SIZE) {                             \
+            name[e] += factor * (b)[e];                 \
+        }                                               \
     }
 #endif
-#define GANTRY_DEFINE_ADD_TAPS(name, SPACE)                                                                          \
-    GANTRY_SHARED_FN void GANTRY_ITEM_FN(name)(SPACE const C *from, const C *weights, const int *offsets,           \
-                                                const int taps, const int filters, C *GANTRY_APART sums,             \
-                                                const int count, const int is_first)                                 \
-    {                                                                                                                \
-        const int turn = filters > GANTRY_SUMS_AT_ONCE ? GANTRY_SUMS_AT_ONCE : GANTRY_SUMS_AT_ONCE % filters;        \
-        const int apart = filters + GANTRY_SUMS_AT_ONCE;                                                             \
-                                                                                                                     \
-        for (int k = 0, filter = 0; k < count; k += GANTRY_SUMS_AT_ONCE, from += GANTRY_SUMS_AT_ONCE) {              \
-            const C *own = weights + filter;                                                                         \
-                                                                                                                     \
-            GANTRY_LOAD_SUMS(some, sums + k, is_first)                                                               \
-            for (int tap = 0; tap < taps; tap++, own += apart) {                                                     \
-                SPACE const C *values = from + offsets[tap];                                                         \
-                                                                                                                     \
-                GANTRY_ADD_PRODUCTS(some, SPACE, values, own)                                                        \
-            }                                                                                                        \
-            GANTRY_STORE_SUMS(some, sums + k)                                                                        \
-            filter += turn;                                                                                          \
-            filter -= filter >= filters ? filters : 0;                                                               \
-        }                                                                                                            \
+
+/* Adds to sums, of which the first pass over the rows makes zeros, the products of `taps` elements of the windows; where a
+ * tap's place 0 is, counted from `from`, is in offsets. Up to GANTRY_SUMS_AT_ONCE - 1 sums behind the last are overwritten. */
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(add_taps)(const C *from, const C *weights, const int *offsets, const int taps,
+                                               const int filters, C *GANTRY_APART sums, const int count, const int is_first)
+{
+    const int turn = filters > GANTRY_SUMS_AT_ONCE ? GANTRY_SUMS_AT_ONCE : GANTRY_SUMS_AT_ONCE % filters;
+    const int apart = filters + GANTRY_SUMS_AT_ONCE;
+
+    if (is_first) {
+        GANTRY_ITEM_FN(clear_sums)(sums, count + GANTRY_SUMS_AT_ONCE - 1);
     }
-GANTRY_DEFINE_ADD_TAPS(add_taps, )
-#if defined(__OPENCL_VERSION__) && !GANTRY_T_IS_HALF
-GANTRY_DEFINE_ADD_TAPS(add_direct_taps, GANTRY_GLOBAL)
-#define GANTRY_ADD_DIRECT_TAPS GANTRY_ITEM_FN(add_direct_taps)
-#else
-#define GANTRY_ADD_DIRECT_TAPS GANTRY_ITEM_FN(add_taps)
-#endif
+    for (int k = 0, filter = 0; k < count; k += GANTRY_SUMS_AT_ONCE, from += GANTRY_SUMS_AT_ONCE) {
+        const C *own = weights + filter;
+        GANTRY_LOAD_SUMS(HALF, some, sums + k)
+        GANTRY_LOAD_SUMS(HALF, more, sums + k + GANTRY_HALF_SUMS)
+
+        for (int tap = 0; tap < taps; tap++, own += apart) {
+            GANTRY_ADD_PRODUCTS(HALF, some, , from + offsets[tap], own)
+            GANTRY_ADD_PRODUCTS(HALF, more, , from + offsets[tap] + GANTRY_HALF_SUMS, own + GANTRY_HALF_SUMS)
+        }
+        GANTRY_STORE_SUMS(HALF, some, , sums + k)
+        GANTRY_STORE_SUMS(HALF, more, , sums + k + GANTRY_HALF_SUMS)
+        filter += turn;
+        filter -= filter >= filters ? filters : 0;
+    }
+}
 
 /* The weights of `taps` elements of the windows, for the lines: each one's, and then the first GANTRY_SUMS_AT_ONCE that
  * follow when they are repeated, if ever needed. 0: some are not finite, so that zeros do not stand for nothing. */
@@ -235,46 +235,94 @@ GANTRY_ITEM void GANTRY_ITEM_FN(add_lines)(GANTRY_GLOBAL const T *x, const C *we
 }
 
 #if !GANTRY_T_IS_HALF
-/* The same with is_direct, for all rows. */
-GANTRY_ITEM void GANTRY_ITEM_FN(add_direct)(GANTRY_GLOBAL const T *x, const C *weights, C *sums,
-                                            GANTRY_PARAMETERS(gantry_window_t) p, const gantry_stretch_t *s,
-                                            const gantry_lines_t *l, const int rows, const int place, const GANTRY_LONG own)
+/* Without lines: so many filters of GANTRY_PLACES places, whose windows begin at x and every x_apart elements from there, and
+ * whose sums go to out and every out_apart from there. ADD: of one channel all, or of a channel each. */
+#define GANTRY_DEFINE_PLACES(name, SIZE, ADD)                                                                        \
+    GANTRY_SHARED_FN void GANTRY_ITEM_FN(name)(GANTRY_GLOBAL const T *GANTRY_APART x, const GANTRY_LONG x_apart,     \
+                                               const C *GANTRY_APART weights, const gantry_tap_t *GANTRY_APART taps, \
+                                               const int taps_count, GANTRY_GLOBAL T *GANTRY_APART out,              \
+                                               const GANTRY_LONG out_apart)                                          \
+    {                                                                                                                \
+        GANTRY_NO_SUMS(SIZE, place_0)                                                                                \
+        GANTRY_NO_SUMS(SIZE, place_1)                                                                                \
+        GANTRY_NO_SUMS(SIZE, place_2)                                                                                \
+        GANTRY_NO_SUMS(SIZE, place_3)                                                                                \
+                                                                                                                     \
+        for (int tap = 0; tap < taps_count; tap++) {                                                                 \
+            GANTRY_GLOBAL const T *from = x + taps[tap].pixel;                                                       \
+            const C *own = weights + taps[tap].weights;                                                              \
+                                                                                                                     \
+            ADD(SIZE, place_0, GANTRY_GLOBAL, from, own)                                                             \
+            ADD(SIZE, place_1, GANTRY_GLOBAL, from + x_apart, own)                                                   \
+            ADD(SIZE, place_2, GANTRY_GLOBAL, from + 2 * x_apart, own)                                               \
+            ADD(SIZE, place_3, GANTRY_GLOBAL, from + 3 * x_apart, own)                                               \
+        }                                                                                                            \
+        GANTRY_STORE_SUMS(SIZE, place_0, GANTRY_GLOBAL, out)                                                         \
+        GANTRY_STORE_SUMS(SIZE, place_1, GANTRY_GLOBAL, out + out_apart)                                             \
+        GANTRY_STORE_SUMS(SIZE, place_2, GANTRY_GLOBAL, out + 2 * out_apart)                                         \
+        GANTRY_STORE_SUMS(SIZE, place_3, GANTRY_GLOBAL, out + 3 * out_apart)                                         \
+    }
+GANTRY_DEFINE_PLACES(add_channels, HALF, GANTRY_ADD_PRODUCTS)
+GANTRY_DEFINE_PLACES(add_few_channels, FEW, GANTRY_ADD_PRODUCTS)
+GANTRY_DEFINE_PLACES(add_filters, FEW, GANTRY_ADD_MULTIPLES)
+
+/* All filters of a block, GANTRY_FEW_SUMS at least for each of its channels or of them; what is left of those that fill no
+ * vector is computed with the ones before, once more. */
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(add_places)(GANTRY_GLOBAL const T *x, const GANTRY_LONG x_apart, const C *weights,
+                                                 const gantry_tap_t *taps, const int taps_count, const int filters,
+                                                 const int depth, GANTRY_GLOBAL T *out, const GANTRY_LONG out_apart)
 {
-    const GANTRY_LONG y = s->top + s->rows.first * p->spread_y, row = p->width * p->channels;
-    const int columns = (int)p->columns, together = p->step_x == 1 && l->filters == p->channels ? l->places : 1;
-    int offsets[GANTRY_LINE_TAPS];
+    int k = 0;
 
-    x += (s->image * p->height + y) * row + own;
-    gantry_find_taps(p, rows, (int)(p->spread_y * row), 1, 0, (int)p->channels, offsets);
-    for (int k = 0; k < l->places;) {
-        const GANTRY_LONG left = s->left + (place + k) * p->step_x;
-        gantry_reach_t seen;
-        int taps, is_whole, some;
-
-        gantry_find_columns(p, left, &seen);
-        taps = (int)(seen.end - seen.first);
-        is_whole = taps == columns;
-        some = is_whole ? together : 1;
-        for (int r = 0; r < (is_whole ? 1 : rows); r++) { /* at the borders row by row */
-            GANTRY_ADD_DIRECT_TAPS(x + (left + seen.first * p->spread_x) * p->channels,
-                                   weights + (r * columns + (int)seen.first) * (l->filters + GANTRY_SUMS_AT_ONCE),
-                                   offsets + r * columns, is_whole ? rows * columns : taps, l->filters,
-                                   sums + k * l->filters, some * l->filters, r == 0);
+    for (int next = 0; depth > 1 && next < filters; x++) {
+        for (next += depth; k < next; k += GANTRY_FEW_SUMS) {
+            k = k + GANTRY_FEW_SUMS > next ? next - GANTRY_FEW_SUMS : k;
+            GANTRY_ITEM_FN(add_filters)(x, x_apart, weights + k, taps, taps_count, out + k, out_apart);
         }
-        k += some;
+    }
+    for (; k + GANTRY_HALF_SUMS <= filters; k += GANTRY_HALF_SUMS) {
+        GANTRY_ITEM_FN(add_channels)(x + k, x_apart, weights + k, taps, taps_count, out + k, out_apart);
+    }
+    for (; k < filters; k += GANTRY_FEW_SUMS) {
+        k = k + GANTRY_FEW_SUMS > filters ? filters - GANTRY_FEW_SUMS : k;
+        GANTRY_ITEM_FN(add_few_channels)(x + k, x_apart, weights + k, taps, taps_count, out + k, out_apart);
     }
 }
-#define GANTRY_ADD_BLOCK(x, weights, sums, p, s, l, first, rows, place, own)                             \
-    if ((l)->is_direct) {                                                                                \
-        GANTRY_ITEM_FN(add_direct)(x, weights, sums, p, s, l, rows, place, own);                         \
-    } else {                                                                                             \
-        GANTRY_ITEM_FN(add_lines)(x, weights, sums, p, s, l, first, rows, place, own);                   \
+
+/* A stretch's filters [own, own + filters) of `each` at a place: GANTRY_PLACES at once of those that see all columns, the
+ * last of them once more if need be; the others one by one. */
+GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_direct)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
+                                                  GANTRY_PARAMETERS(gantry_window_t) p, const gantry_stretch_t *s,
+                                                  const int filters, const GANTRY_LONG own, const GANTRY_LONG each,
+                                                  const C *weights)
+{
+    gantry_tap_t taps[GANTRY_LINE_TAPS];
+    gantry_reach_t whole, seen = {0, -1}, columns;
+    int count = 0;
+
+    gantry_find_reach(s->left, p->step_x, s->count, p->width - (p->columns - 1) * p->spread_x, &whole);
+    x += (s->image * p->height + s->top) * p->width * p->channels + gantry_divide_position(own, p->depth);
+    out += s->place * each + own;
+    for (GANTRY_LONG place = 0, at, next; place < s->count; place = next) {
+        const int together = place >= whole.first && place < whole.end && whole.end - whole.first >= GANTRY_PLACES;
+
+        at = together && place > whole.end - GANTRY_PLACES ? whole.end - GANTRY_PLACES : place;
+        next = at + (together ? GANTRY_PLACES : 1);
+        gantry_find_columns(p, s->left + at * p->step_x, &columns);
+        if (columns.first != seen.first || columns.end != seen.end) {
+            seen = columns;
+            count = gantry_list_taps(p, &s->rows, &seen, filters + GANTRY_SUMS_AT_ONCE, taps);
+        }
+        GANTRY_ITEM_FN(add_places)(x + (s->left + at * p->step_x) * p->channels, together ? p->step_x * p->channels : 0,
+                                   weights, taps, count, filters, (int)p->depth, out + at * each, together ? each : 0);
     }
+}
+#define GANTRY_DIRECT_IF(is_direct, ...) if (is_direct) { GANTRY_ITEM_FN(depthwise_direct)(__VA_ARGS__); } else
 #else
-#define GANTRY_ADD_BLOCK GANTRY_ITEM_FN(add_lines)
+#define GANTRY_DIRECT_IF(is_direct, ...)
 #endif
 
-/* One stretch's filters [own, own + lines->filters) of `each` at a place; their weights, of `all`, begin with `filter`.
+/* The same by lines; the weights, of `all`, begin with `filter`.
  * weights_are: 0: still to be gathered; 1: there, 2: there and finite. Returns it. */
 GANTRY_ITEM int GANTRY_ITEM_FN(depthwise_filters)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
                                                   GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
@@ -289,7 +337,7 @@ GANTRY_ITEM int GANTRY_ITEM_FN(depthwise_filters)(GANTRY_GLOBAL const T *x, GANT
     for (int place = 0; place < s->count; place += l.places) {
         gantry_next_lines(lines, s, place, &l);
         const int together = l.filters == each ? l.places : 1;
-        int is_possible = s->rows.first < s->rows.end && (l.is_direct || lines->places > 0);
+        int is_possible = s->rows.first < s->rows.end && lines->places > 0;
 
         for (GANTRY_LONG r = s->rows.first; is_possible && r < s->rows.end; r += l.rows) {
             const int rows = s->rows.end - r < l.rows ? (int)(s->rows.end - r) : l.rows, has_all = l.rows == p->rows;
@@ -299,9 +347,9 @@ GANTRY_ITEM int GANTRY_ITEM_FN(depthwise_filters)(GANTRY_GLOBAL const T *x, GANT
                 weights_are = 1 + GANTRY_ITEM_FN(gather_weights)(filter + from * p->columns * all + plane + own, weights,
                                                                  (has_all ? l.rows : rows) * (int)p->columns, l.filters, all);
             }
-            is_possible = l.is_direct || weights_are == 2;
-            GANTRY_ADD_BLOCK(x, weights + (r - from) * p->columns * (l.filters + GANTRY_SUMS_AT_ONCE), sums, p, s, &l, r,
-                             rows, place, own);
+            is_possible = weights_are == 2;
+            GANTRY_ITEM_FN(add_lines)(x, weights + (r - from) * p->columns * (l.filters + GANTRY_SUMS_AT_ONCE), sums, p, s,
+                                      &l, r, rows, place, own);
         }
         for (int k = 0; is_possible && k < l.places; k += together) {
             GANTRY_ITEM_FN(store_sums)(out + (s->place + place + k) * each + own, sums + k * l.filters,
@@ -330,27 +378,36 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
     C weights[GANTRY_LINE_WEIGHTS];
     gantry_lines_t lines;
 
-    gantry_find_places(p, image, top, first, end, &s);
-    gantry_find_lines(p, &s, each, &lines);
+
+    gantry_find_lines(p, each, !GANTRY_T_IS_HALF, &lines);
     for (GANTRY_LONG own = 0; own < each; own += lines.filters) {
         int weights_are = 0;
 
+        own = lines.is_direct && p->depth == 1 && each - own < GANTRY_FEW_SUMS ? each - GANTRY_FEW_SUMS : own;
         lines.filters = each - own < lines.filters ? (int)(each - own) : lines.filters;
+        if (lines.is_direct) {
+            GANTRY_ITEM_FN(gather_weights)(filter + own, weights, (int)(p->rows * p->columns), lines.filters, all);
+        }
         for (GANTRY_LONG y = top; y < bottom; y++) {
             gantry_find_places(p, image, y, first, end, &s);
-            weights_are = GANTRY_ITEM_FN(depthwise_filters)(x, filter, out, p, &s, &lines, own, each, all, weights,
-                                                            weights_are);
+            GANTRY_DIRECT_IF(lines.is_direct, x, out, p, &s, lines.filters, own, each, weights)
+            {
+                weights_are = GANTRY_ITEM_FN(depthwise_filters)(x, filter, out, p, &s, &lines, own, each, all, weights,
+                                                                weights_are);
+            }
         }
     }
 }
-#undef GANTRY_HALF_SUMS
-#undef GANTRY_EACH_SUM
+#undef GANTRY_NO_SUMS
 #undef GANTRY_LOAD_SUMS
-#undef GANTRY_ADD_PRODUCTS
 #undef GANTRY_STORE_SUMS
-#undef GANTRY_DEFINE_ADD_TAPS
-#undef GANTRY_ADD_DIRECT_TAPS
-#undef GANTRY_ADD_BLOCK
+#undef GANTRY_ADD_PRODUCTS
+#undef GANTRY_ADD_MULTIPLES
+#undef GANTRY_EACH
+#undef GANTRY_HALF_TYPE
+#undef GANTRY_FEW_TYPE
+#undef GANTRY_DEFINE_PLACES
+#undef GANTRY_DIRECT_IF
 #undef GANTRY_REPEAT
 #endif
 GANTRY_ITEMS_2_1(depthwise, T, T, T, gantry_window_t)
