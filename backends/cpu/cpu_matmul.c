@@ -168,12 +168,13 @@ static void blocked(gantry_backend_device_t *device, const gantry__cpu_gemm_t *g
 typedef struct {
     const gantry__cpu_gemm_t *gemm;
     const gantry__cpu_gemm_loops_t *loops;
+    int64_t piece; /* columns */
 } thin_t;
 
-static void thin_columns(void *context, int64_t begin, int64_t end)
+static void thin_pieces(void *context, int64_t begin, int64_t end)
 {
     const thin_t *thin = context;
-    thin->loops->thin(thin->gemm, begin, end);
+    thin->loops->thin(thin->gemm, begin * thin->piece, least(end * thin->piece, thin->gemm->n));
 }
 
 /* Takes the product when it has few rows or, with both sides transposed, few columns. */
@@ -182,14 +183,13 @@ static int try_thin(gantry_backend_device_t *device, const gantry__cpu_gemm_t *g
 {
     gantry__cpu_gemm_t turned = {gemm->n, gemm->m,        gemm->k,     gemm->b, gemm->b_column, gemm->b_row,
                                  gemm->a, gemm->a_column, gemm->a_row, gemm->c, gemm->c_column, gemm->c_row};
-    thin_t thin = {gemm->m <= GANTRY_CPU_THIN ? gemm : &turned, loops};
+    thin_t thin = {gemm->m <= GANTRY_CPU_THIN ? gemm : &turned, loops, round_up(65536 / gemm->k + 1, 64)};
     if (thin.gemm->m > GANTRY_CPU_THIN || (thin.gemm->b_row != 1 && thin.gemm->b_column != 1)) {
         return 0;
     }
-    int64_t grain = round_up(65536 / gemm->k + 1, 64);
-    int64_t piece = least(THIN_PIECE, round_up(thin.gemm->n / (2 * threads_of(device)), 64));
-    grain = thin.gemm->b_column == 1 && grain < piece ? piece : grain;
-    run(device, thin.gemm->n, grain, thin_columns, &thin);
+    int64_t longer = least(THIN_PIECE, round_up(thin.gemm->n / (2 * threads_of(device)), 64));
+    thin.piece = thin.gemm->b_column == 1 && thin.piece < longer ? longer : thin.piece;
+    run(device, (thin.gemm->n + thin.piece - 1) / thin.piece, 1, thin_pieces, &thin);
     return 1;
 }
 

@@ -215,17 +215,20 @@ static void MM_NAME(tiny)(const gantry__cpu_gemm_t *gemm)
 
 #define MM_BLOCK ((int64_t)(4096 / sizeof(MM_T)))
 #define MM_STRIP ((int64_t)(256 / sizeof(MM_T)))
-#define MM_GROUP 4 /* rows of B at a time */
+#define MM_GROUP 4       /* rows of B at a time, */
+#define MM_GROUP_OF_ONE 8 /* if A is one row */
 
-/* sum[j] += the products of `rows` rows of B, one after the other. */
-static void MM_NAME(add_rows)(const MM_T *b, int64_t b_row, const MM_T *a, int64_t a_column, int64_t rows, int64_t count,
-                              MM_T *sum)
+/* sum[j] += the products of `rows` rows of B, one after the other, for whole vectors, of which there are so many columns;
+ * rows is a constant. */
+static inline __attribute__((always_inline)) void MM_NAME(add_vectors)(const MM_T *b, int64_t b_row, const MM_T *a,
+                                                                       int64_t a_column, int rows, int64_t columns,
+                                                                       MM_T *restrict sum)
 {
-    int64_t j = 0;
-    for (; j + 2 * MM_LANES <= count; j += 2 * MM_LANES) {
+    for (int64_t j = 0; j < columns; j += 2 * MM_LANES) {
         MM_NAME(loose_t) *out = (MM_NAME(loose_t) *)(sum + j);
         MM_NAME(vec_t) next0 = out[0], next1 = out[1];
-        for (int64_t r = 0; r < rows; r++) {
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; r++) {
             const MM_NAME(loose_t) *in = (const MM_NAME(loose_t) *)(b + r * b_row + j);
             next0 += a[r * a_column] * in[0];
             next1 += a[r * a_column] * in[1];
@@ -233,29 +236,48 @@ static void MM_NAME(add_rows)(const MM_T *b, int64_t b_row, const MM_T *a, int64
         out[0] = next0;
         out[1] = next1;
     }
-    for (; j < count; j++) {
+}
+
+static void MM_NAME(add_rows)(const MM_T *b, int64_t b_row, const MM_T *a, int64_t a_column, int64_t rows, int64_t count,
+                              MM_T *sum)
+{
+    const int64_t vectors = count / (2 * MM_LANES) * (2 * MM_LANES);
+    if (rows == MM_GROUP_OF_ONE) {
+        MM_NAME(add_vectors)(b, b_row, a, a_column, MM_GROUP_OF_ONE, vectors, sum);
+    } else if (rows == MM_GROUP) {
+        MM_NAME(add_vectors)(b, b_row, a, a_column, MM_GROUP, vectors, sum);
+    } else {
         for (int64_t r = 0; r < rows; r++) {
-            sum[j] += a[r * a_column] * b[r * b_row + j];
+            MM_NAME(add_vectors)(b + r * b_row, b_row, a + r * a_column, a_column, 1, vectors, sum);
         }
+    }
+    for (int64_t j = vectors; j < count; j++) {
+        MM_T total = sum[j];
+        for (int64_t r = 0; r < rows; r++) {
+            total += a[r * a_column] * b[r * b_row + j];
+        }
+        sum[j] = total;
     }
 }
 
-/* Rows of B lie in memory as they are: each one, scaled, is added to the rows of C; several at a time and in strips, while
- * those that follow are asked for: a piece of each row is no sequence that a core sees. */
+/* Rows of B lie in memory as they are: each one, scaled, is added to the rows of C, several at a time. With more rows than
+ * one of C they are gone through in strips, while those that follow are asked for: such a piece of each row is no sequence
+ * that a core sees, as the run of a whole block is. */
 static void MM_NAME(thin_rows)(const gantry__cpu_gemm_t *gemm, int64_t first, int64_t count)
 {
+    const int64_t group = gemm->m == 1 ? MM_GROUP_OF_ONE : MM_GROUP, most = gemm->m == 1 ? MM_BLOCK : MM_STRIP;
     MM_T acc[GANTRY_CPU_THIN][MM_BLOCK];
     for (int64_t i = 0; i < gemm->m; i++) {
         for (int64_t j = 0; j < count; j++) {
             acc[i][j] = 0;
         }
     }
-    for (int64_t p = 0; p < gemm->k;) {
+    for (int64_t p = 0, rows; p < gemm->k; p += rows) {
         const MM_T *b = (const MM_T *)gemm->b + p * gemm->b_row + first;
-        const int64_t rows = gemm->k - p < MM_GROUP ? gemm->k - p : MM_GROUP;
-        for (int64_t j = 0; j < count; j += MM_STRIP) {
-            const int64_t strip = count - j < MM_STRIP ? count - j : MM_STRIP;
-            for (int64_t r = 0; r < rows; r++) {
+        rows = gemm->k - p < group ? gemm->k - p : group;
+        for (int64_t j = 0, strip; j < count; j += strip) {
+            strip = count - j < most ? count - j : most;
+            for (int64_t r = 0; r < rows && gemm->m > 1; r++) {
                 gantry__cpu_want((uintptr_t)(b + j) + (uintptr_t)((rows + r) * gemm->b_row) * sizeof(MM_T),
                                  (uint64_t)strip * sizeof(MM_T));
             }
@@ -264,7 +286,6 @@ static void MM_NAME(thin_rows)(const gantry__cpu_gemm_t *gemm, int64_t first, in
                                   gemm->a_column, rows, strip, acc[i] + j);
             }
         }
-        p += rows;
     }
     for (int64_t i = 0; i < gemm->m; i++) {
         for (int64_t j = 0; j < count; j++) {
@@ -394,6 +415,7 @@ static const gantry__cpu_gemm_loops_t MM_NAME(loops) = {.rows = MM_ROWS,
 #undef MM_BLOCK
 #undef MM_STRIP
 #undef MM_GROUP
+#undef MM_GROUP_OF_ONE
 #undef MM_DEPTH
 #undef MM_CLEAR
 #undef MM_STEP
