@@ -169,7 +169,7 @@ GANTRY_SHARED_FN void gantry_pool_blocks(const gantry_window_t *p, int places, g
 #define GANTRY_HALF_SUMS (GANTRY_SUMS_AT_ONCE / 2)
 #define GANTRY_LINE_ELEMENTS 4096 /* of all lines */
 #define GANTRY_LINE_WEIGHTS 4096
-#define GANTRY_LINE_TAPS (GANTRY_LINE_WEIGHTS / GANTRY_SUMS_AT_ONCE) /* more than there is room for */
+#define GANTRY_LINE_TAPS (GANTRY_LINE_WEIGHTS / GANTRY_SUMS_AT_ONCE) /* for lines more than there is room for */
 #define GANTRY_LINE_SUMS 2048
 #define GANTRY_LINE_FILTERS 128  /* the most at once */
 #define GANTRY_LINE_FEWEST 8     /* places that are worth more filters */
@@ -180,7 +180,7 @@ typedef struct gantry_lines_t {
     int filters, places; /* at once; without places the windows are too large */
     int rows;            /* of the windows, at once: if not all, weights are gathered again and again */
     int parts, behind;   /* of a line; pixels of a part that only the last place sees */
-    int is_direct;       /* there are none: whole channels' filters, and room for all of their weights */
+    int is_direct;       /* there are none, but whole channels' filters at a time */
 } gantry_lines_t;
 
 GANTRY_SHARED_FN void gantry_set_lines(const gantry_window_t *p, int filters, gantry_lines_t *lines)
@@ -204,13 +204,12 @@ GANTRY_SHARED_FN void gantry_find_lines(const gantry_window_t *p, GANTRY_LONG fi
 {
     const int most = filters < GANTRY_LINE_FILTERS ? (int)filters : GANTRY_LINE_FILTERS;
     const GANTRY_LONG step = p->depth == 1 ? GANTRY_HALF_SUMS : p->depth;
-    const GANTRY_LONG room = gantry_divide_position(GANTRY_LINE_WEIGHTS, p->rows * p->columns) - GANTRY_SUMS_AT_ONCE;
-    const GANTRY_LONG together = room < most ? room : most;
 
     gantry_set_lines(p, most, lines);
-    if (may_be_direct && p->planes == 0 && step >= GANTRY_FEW_SUMS && together >= step) {
+    if (may_be_direct && p->planes == 0 && step >= GANTRY_FEW_SUMS && step <= most &&
+        p->rows * p->columns <= GANTRY_LINE_TAPS) {
         lines->is_direct = 1;
-        lines->filters = (int)(together == filters ? together : together - together % step);
+        lines->filters = most < filters ? most - most % (int)step : most;
     } else if (most > GANTRY_SUMS_AT_ONCE && lines->places < GANTRY_LINE_FEWEST) {
         gantry_set_lines(p, GANTRY_SUMS_AT_ONCE, lines);
     }
@@ -243,20 +242,19 @@ GANTRY_SHARED_FN void gantry_find_taps(const gantry_window_t *p, const int rows,
 
 /* One of a window's elements: how far its pixel is from the window's beginning, and its weights from the first one's. */
 typedef struct gantry_tap_t {
-    GANTRY_LONG pixel;
-    int weights;
+    GANTRY_LONG pixel, weights;
 } gantry_tap_t;
 
 /* Those of `rows` and `columns`; returns how many. */
 GANTRY_SHARED_FN int gantry_list_taps(const gantry_window_t *p, const gantry_reach_t *rows, const gantry_reach_t *columns,
-                                      const int weights_apart, gantry_tap_t *taps)
+                                      const GANTRY_LONG weights_apart, gantry_tap_t *taps)
 {
     int count = 0;
 
     for (GANTRY_LONG row = rows->first; row < rows->end; row++) {
         for (GANTRY_LONG column = columns->first; column < columns->end; column++, count++) {
             taps[count].pixel = (row * p->spread_y * p->width + column * p->spread_x) * p->channels;
-            taps[count].weights = (int)(row * p->columns + column) * weights_apart;
+            taps[count].weights = (row * p->columns + column) * weights_apart;
         }
     }
     return count;

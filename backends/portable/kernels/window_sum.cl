@@ -71,8 +71,8 @@ GANTRY_LOOSE_TYPE(float8, float, gantry_few_sums_t);
 #define GANTRY_LOAD_SUMS(SIZE, name, from) GANTRY_##SIZE##_TYPE name = *(const GANTRY_##SIZE##_TYPE *)(from);
 #define GANTRY_STORE_SUMS(SIZE, name, SPACE, to) *(SPACE GANTRY_##SIZE##_TYPE *)(to) = name;
 #define GANTRY_ADD_PRODUCTS(SIZE, name, SPACE, a, b) \
-    name += *(SPACE const GANTRY_##SIZE##_TYPE *)(a) * *(const GANTRY_##SIZE##_TYPE *)(b);
-#define GANTRY_ADD_MULTIPLES(SIZE, name, SPACE, a, b) name += *(a) * *(const GANTRY_##SIZE##_TYPE *)(b);
+    name += *(SPACE const GANTRY_##SIZE##_TYPE *)(a) * *(SPACE const GANTRY_##SIZE##_TYPE *)(b);
+#define GANTRY_ADD_MULTIPLES(SIZE, name, SPACE, a, b) name += *(a) * *(SPACE const GANTRY_##SIZE##_TYPE *)(b);
 #else
 /* gcc unrolls no longer loops. */
 #define GANTRY_EACH(SIZE) for (int e = 0; e < GANTRY_##SIZE##_SUMS; e++)
@@ -237,30 +237,30 @@ GANTRY_ITEM void GANTRY_ITEM_FN(add_lines)(GANTRY_GLOBAL const T *x, const C *we
 #if !GANTRY_T_IS_HALF
 /* Without lines: so many filters of GANTRY_PLACES places, whose windows begin at x and every x_apart elements from there, and
  * whose sums go to out and every out_apart from there. ADD: of one channel all, or of a channel each. */
-#define GANTRY_DEFINE_PLACES(name, SIZE, ADD)                                                                        \
-    GANTRY_SHARED_FN void GANTRY_ITEM_FN(name)(GANTRY_GLOBAL const T *GANTRY_APART x, const GANTRY_LONG x_apart,     \
-                                               const C *GANTRY_APART weights, const gantry_tap_t *GANTRY_APART taps, \
-                                               const int taps_count, GANTRY_GLOBAL T *GANTRY_APART out,              \
-                                               const GANTRY_LONG out_apart)                                          \
-    {                                                                                                                \
-        GANTRY_NO_SUMS(SIZE, place_0)                                                                                \
-        GANTRY_NO_SUMS(SIZE, place_1)                                                                                \
-        GANTRY_NO_SUMS(SIZE, place_2)                                                                                \
-        GANTRY_NO_SUMS(SIZE, place_3)                                                                                \
-                                                                                                                     \
-        for (int tap = 0; tap < taps_count; tap++) {                                                                 \
-            GANTRY_GLOBAL const T *from = x + taps[tap].pixel;                                                       \
-            const C *own = weights + taps[tap].weights;                                                              \
-                                                                                                                     \
-            ADD(SIZE, place_0, GANTRY_GLOBAL, from, own)                                                             \
-            ADD(SIZE, place_1, GANTRY_GLOBAL, from + x_apart, own)                                                   \
-            ADD(SIZE, place_2, GANTRY_GLOBAL, from + 2 * x_apart, own)                                               \
-            ADD(SIZE, place_3, GANTRY_GLOBAL, from + 3 * x_apart, own)                                               \
-        }                                                                                                            \
-        GANTRY_STORE_SUMS(SIZE, place_0, GANTRY_GLOBAL, out)                                                         \
-        GANTRY_STORE_SUMS(SIZE, place_1, GANTRY_GLOBAL, out + out_apart)                                             \
-        GANTRY_STORE_SUMS(SIZE, place_2, GANTRY_GLOBAL, out + 2 * out_apart)                                         \
-        GANTRY_STORE_SUMS(SIZE, place_3, GANTRY_GLOBAL, out + 3 * out_apart)                                         \
+#define GANTRY_DEFINE_PLACES(name, SIZE, ADD)                                                                                     \
+    GANTRY_SHARED_FN void GANTRY_ITEM_FN(name)(GANTRY_GLOBAL const T *GANTRY_APART x, const GANTRY_LONG x_apart,                  \
+                                               GANTRY_GLOBAL const T *GANTRY_APART filter, const gantry_tap_t *GANTRY_APART taps, \
+                                               const int taps_count, GANTRY_GLOBAL T *GANTRY_APART out,                           \
+                                               const GANTRY_LONG out_apart)                                                       \
+    {                                                                                                                             \
+        GANTRY_NO_SUMS(SIZE, place_0)                                                                                             \
+        GANTRY_NO_SUMS(SIZE, place_1)                                                                                             \
+        GANTRY_NO_SUMS(SIZE, place_2)                                                                                             \
+        GANTRY_NO_SUMS(SIZE, place_3)                                                                                             \
+                                                                                                                                  \
+        for (int tap = 0; tap < taps_count; tap++) {                                                                              \
+            GANTRY_GLOBAL const T *from = x + taps[tap].pixel;                                                                    \
+            GANTRY_GLOBAL const T *own = filter + taps[tap].weights;                                                              \
+                                                                                                                                  \
+            ADD(SIZE, place_0, GANTRY_GLOBAL, from, own)                                                                          \
+            ADD(SIZE, place_1, GANTRY_GLOBAL, from + x_apart, own)                                                                \
+            ADD(SIZE, place_2, GANTRY_GLOBAL, from + 2 * x_apart, own)                                                            \
+            ADD(SIZE, place_3, GANTRY_GLOBAL, from + 3 * x_apart, own)                                                            \
+        }                                                                                                                         \
+        GANTRY_STORE_SUMS(SIZE, place_0, GANTRY_GLOBAL, out)                                                                      \
+        GANTRY_STORE_SUMS(SIZE, place_1, GANTRY_GLOBAL, out + out_apart)                                                          \
+        GANTRY_STORE_SUMS(SIZE, place_2, GANTRY_GLOBAL, out + 2 * out_apart)                                                      \
+        GANTRY_STORE_SUMS(SIZE, place_3, GANTRY_GLOBAL, out + 3 * out_apart)                                                      \
     }
 GANTRY_DEFINE_PLACES(add_channels, HALF, GANTRY_ADD_PRODUCTS)
 GANTRY_DEFINE_PLACES(add_few_channels, FEW, GANTRY_ADD_PRODUCTS)
@@ -268,33 +268,34 @@ GANTRY_DEFINE_PLACES(add_filters, FEW, GANTRY_ADD_MULTIPLES)
 
 /* All filters of a block, GANTRY_FEW_SUMS at least for each of its channels or of them; what is left of those that fill no
  * vector is computed with the ones before, once more. */
-GANTRY_SHARED_FN void GANTRY_ITEM_FN(add_places)(GANTRY_GLOBAL const T *x, const GANTRY_LONG x_apart, const C *weights,
-                                                 const gantry_tap_t *taps, const int taps_count, const int filters,
-                                                 const int depth, GANTRY_GLOBAL T *out, const GANTRY_LONG out_apart)
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(add_places)(GANTRY_GLOBAL const T *x, const GANTRY_LONG x_apart,
+                                                 GANTRY_GLOBAL const T *filter, const gantry_tap_t *taps,
+                                                 const int taps_count, const int filters, const int depth,
+                                                 GANTRY_GLOBAL T *out, const GANTRY_LONG out_apart)
 {
     int k = 0;
 
     for (int next = 0; depth > 1 && next < filters; x++) {
         for (next += depth; k < next; k += GANTRY_FEW_SUMS) {
             k = k + GANTRY_FEW_SUMS > next ? next - GANTRY_FEW_SUMS : k;
-            GANTRY_ITEM_FN(add_filters)(x, x_apart, weights + k, taps, taps_count, out + k, out_apart);
+            GANTRY_ITEM_FN(add_filters)(x, x_apart, filter + k, taps, taps_count, out + k, out_apart);
         }
     }
     for (; k + GANTRY_HALF_SUMS <= filters; k += GANTRY_HALF_SUMS) {
-        GANTRY_ITEM_FN(add_channels)(x + k, x_apart, weights + k, taps, taps_count, out + k, out_apart);
+        GANTRY_ITEM_FN(add_channels)(x + k, x_apart, filter + k, taps, taps_count, out + k, out_apart);
     }
     for (; k < filters; k += GANTRY_FEW_SUMS) {
         k = k + GANTRY_FEW_SUMS > filters ? filters - GANTRY_FEW_SUMS : k;
-        GANTRY_ITEM_FN(add_few_channels)(x + k, x_apart, weights + k, taps, taps_count, out + k, out_apart);
+        GANTRY_ITEM_FN(add_few_channels)(x + k, x_apart, filter + k, taps, taps_count, out + k, out_apart);
     }
 }
 
 /* A stretch's filters [own, own + filters) of `each` at a place: GANTRY_PLACES at once of those that see all columns, the
  * last of them once more if need be; the others one by one. */
-GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_direct)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *out,
-                                                  GANTRY_PARAMETERS(gantry_window_t) p, const gantry_stretch_t *s,
-                                                  const int filters, const GANTRY_LONG own, const GANTRY_LONG each,
-                                                  const C *weights)
+GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_direct)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
+                                                  GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
+                                                  const gantry_stretch_t *s, const int filters, const GANTRY_LONG own,
+                                                  const GANTRY_LONG each)
 {
     gantry_tap_t taps[GANTRY_LINE_TAPS];
     gantry_reach_t whole, seen = {0, -1}, columns;
@@ -311,10 +312,10 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_direct)(GANTRY_GLOBAL const T *x, GANT
         gantry_find_columns(p, s->left + at * p->step_x, &columns);
         if (columns.first != seen.first || columns.end != seen.end) {
             seen = columns;
-            count = gantry_list_taps(p, &s->rows, &seen, filters + GANTRY_SUMS_AT_ONCE, taps);
+            count = gantry_list_taps(p, &s->rows, &seen, each, taps);
         }
         GANTRY_ITEM_FN(add_places)(x + (s->left + at * p->step_x) * p->channels, together ? p->step_x * p->channels : 0,
-                                   weights, taps, count, filters, (int)p->depth, out + at * each, together ? each : 0);
+                                   filter + own, taps, count, filters, (int)p->depth, out + at * each, together ? each : 0);
     }
 }
 #define GANTRY_DIRECT_IF(is_direct, ...) if (is_direct) { GANTRY_ITEM_FN(depthwise_direct)(__VA_ARGS__); } else
@@ -385,12 +386,9 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
 
         own = lines.is_direct && p->depth == 1 && each - own < GANTRY_FEW_SUMS ? each - GANTRY_FEW_SUMS : own;
         lines.filters = each - own < lines.filters ? (int)(each - own) : lines.filters;
-        if (lines.is_direct) {
-            GANTRY_ITEM_FN(gather_weights)(filter + own, weights, (int)(p->rows * p->columns), lines.filters, all);
-        }
         for (GANTRY_LONG y = top; y < bottom; y++) {
             gantry_find_places(p, image, y, first, end, &s);
-            GANTRY_DIRECT_IF(lines.is_direct, x, out, p, &s, lines.filters, own, each, weights)
+            GANTRY_DIRECT_IF(lines.is_direct, x, filter, out, p, &s, lines.filters, own, each)
             {
                 weights_are = GANTRY_ITEM_FN(depthwise_filters)(x, filter, out, p, &s, &lines, own, each, all, weights,
                                                                 weights_are);
