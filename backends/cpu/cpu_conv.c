@@ -3,7 +3,8 @@
  *     patches [batch * out_height * out_width, rows * columns * channels]  x  filter [rows * columns * channels, outputs]
  *
  * whose patches are never made (kernels/window_lines.cl). The filter is packed once, threads take panels of places, and
- * every element is summed over k in one order. */
+ * every element is summed over k in one order: one after the other, or with few outputs, which leave a panel of the filter
+ * nearly empty, in as many chains as a vector has elements. */
 #include <string.h>
 
 #include "cpu/cpu_matmul.h"
@@ -11,13 +12,16 @@
 #include "portable/matmul_shape.h"
 
 #define WORTH_A_THREAD (INT64_C(1) << 18) /* multiplications */
+#define LONGEST_VECTOR 64                 /* bytes */
+#define FEW_IN_A_PANEL 4                  /* as often outputs must go into a panel of the filter to be few */
 
 typedef struct conv_t {
     const gantry_window_t *window;
     const gantry__cpu_gemm_loops_t *loops;
     gantry__cpu_gemm_t gemm; /* without A */
     const void *images;
-    char *packed; /* the filter: panels of all k */
+    char *packed; /* the filter: panels of all k, or */
+    int is_few;   /* rows of them, for multiply_few */
     int64_t size; /* of an element */
     int without_padding;
 } conv_t;
@@ -32,6 +36,18 @@ static void pack_filter(void *context, int64_t begin, int64_t end)
 
     conv->loops->pack_b(&conv->gemm, first, least(conv->gemm.n, end * columns) - first, 0, conv->gemm.k,
                         conv->packed + first * conv->gemm.k * conv->size);
+}
+
+static void pack_few(const conv_t *conv, int64_t rows)
+{
+    const int64_t size = conv->size, n = conv->gemm.n, depth = conv->gemm.k;
+
+    memset(conv->packed, 0, (size_t)(rows * depth * size));
+    for (int64_t j = 0; j < n; j++) {
+        for (int64_t k = 0; k < depth; k++) {
+            memcpy(conv->packed + (j * depth + k) * size, (const char *)conv->gemm.b + (k * n + j) * size, (size_t)size);
+        }
+    }
 }
 
 /* Asks for what the next panel sees beyond this one: hardware is late for so many short lines. Beyond the images, too. */
@@ -54,11 +70,16 @@ static void multiply_panel(const conv_t *conv, const void *images, const gantry_
                            int64_t k, int64_t first)
 {
     const gantry__cpu_gemm_t *gemm = &conv->gemm;
-    const int64_t columns = conv->loops->columns;
+    const int64_t columns = conv->loops->columns, rows = least(gemm->m - first, conv->loops->rows);
+    char *c = (char *)gemm->c + first * gemm->n * conv->size;
 
-    conv->loops->multiply_lines(images, pieces, count, conv->packed + k * columns * conv->size, gemm->k * columns,
-                                (char *)gemm->c + first * gemm->n * conv->size, gemm->n,
-                                least(gemm->m - first, conv->loops->rows), gemm->n, k > 0);
+    if (conv->is_few) {
+        conv->loops->multiply_few(images, pieces, count, conv->packed + k * conv->size, gemm->k, c, gemm->n, rows, gemm->n,
+                                  k > 0);
+    } else {
+        conv->loops->multiply_lines(images, pieces, count, conv->packed + k * columns * conv->size, gemm->k * columns, c,
+                                    gemm->n, rows, gemm->n, k > 0);
+    }
 }
 
 static void clear(char *begin, const char *end)
@@ -161,17 +182,22 @@ static int32_t convolve(gantry_op_call_t *call, conv_t *conv)
 {
     const gantry__cpu_gemm_t *gemm = &conv->gemm;
     const int64_t columns = conv->loops->columns, rows = conv->loops->rows;
-    const int64_t filter_panels = (gemm->n + columns - 1) / columns, panels = (gemm->m + rows - 1) / rows;
+    const int64_t panels = (gemm->m + rows - 1) / rows, width = conv->is_few ? GANTRY_CPU_FEW : columns;
+    const int64_t filter_panels = (gemm->n + width - 1) / width;
     gantry_span_t span;
     const int32_t status =
-        call->services->scratch(call, (uint64_t)(filter_panels * columns * gemm->k * conv->size), &span);
+        call->services->scratch(call, (uint64_t)(filter_panels * width * gemm->k * conv->size), &span);
 
     if (status != GANTRY_K_OK) {
         return status;
     }
     conv->packed = (char *)(uintptr_t)(span.region + span.offset_bytes);
-    gantry__cpu_parallel_for(call->device, filter_panels, WORTH_A_THREAD / (8 * gemm->k * columns) + 1, pack_filter,
-                             conv);
+    if (conv->is_few) {
+        pack_few(conv, filter_panels * width);
+    } else {
+        gantry__cpu_parallel_for(call->device, filter_panels, WORTH_A_THREAD / (8 * gemm->k * columns) + 1, pack_filter,
+                                 conv);
+    }
     gantry__cpu_parallel_for(call->device, panels, WORTH_A_THREAD / (rows * gemm->k * gemm->n) + 1, convolve_panels,
                              conv);
     return GANTRY_K_OK;
@@ -195,6 +221,7 @@ static int32_t compute(gantry_op_call_t *call)
         memset(out->data, 0, (size_t)(out->element_count * conv.size));
         return GANTRY_K_OK;
     }
+    conv.is_few = FEW_IN_A_PANEL * n <= conv.loops->columns && images->dims[3] * conv.size % LONGEST_VECTOR == 0;
     conv.gemm.m = out->element_count / n;
     conv.gemm.k = filter->element_count / n;
     gantry__window_fill(call, &names, images, out, filter->dims[0], filter->dims[1], &window);

@@ -38,10 +38,14 @@ typedef struct gantry__cpu_gemm_loops_t {
     /* C's rows x columns at c, of these strides, = or += packed A times packed B. */
     void (*multiply)(const void *a, const void *b, int64_t k_count, void *c, int64_t c_row, int64_t rows,
                      int64_t columns, int add);
-    /* The same for one panel of A that is not packed: its k are `count` pieces of `images`, one after the other. Packed
+    /* The same for one panel of A that is not packed, of floats: its k are `count` pieces of `images`, one after the other. Packed
      * B's panels are b_panel elements apart. */
     void (*multiply_lines)(const void *images, const gantry_piece_t *pieces, int64_t count, const void *b,
                            int64_t b_panel, void *c, int64_t c_row, int64_t rows, int64_t columns, int add);
+    /* The same for few columns, with B's columns b_row elements apart, each along k, and further ones, all zeros, up to a
+     * multiple of GANTRY_CPU_FEW. Pieces are whole vectors long. */
+    void (*multiply_few)(const void *images, const gantry_piece_t *pieces, int64_t count, const void *b, int64_t b_row,
+                         void *c, int64_t c_row, int64_t rows, int64_t columns, int add);
     /* Without packing: any shape, made for a few multiplications. c_column may be anything. */
     void (*tiny)(const gantry__cpu_gemm_t *gemm);
     /* Without packing: m at most GANTRY_CPU_THIN and b_row or b_column 1; columns [begin, end) of C. */
@@ -49,6 +53,7 @@ typedef struct gantry__cpu_gemm_loops_t {
 } gantry__cpu_gemm_loops_t;
 
 #define GANTRY_CPU_THIN 6
+#define GANTRY_CPU_FEW 4
 
 /* MatMul and BatchMatMul of all types but halves. */
 int32_t gantry__cpu_matmul(gantry_op_call_t *call);

@@ -1,5 +1,5 @@
 /* Our own matrix product for one element type: included by cpu_matmul_simd.c, without a guard. Needs MM_NAME(x), MM_T,
- * MM_ROWS and MM_FMA(a, b, c) = a * b + c on vectors; undefines them at its end.
+ * MM_ROWS, MM_HAS_LINES and MM_FMA(a, b, c) = a * b + c on vectors; undefines them at its end.
  *
  *        B panel: 2 vectors wide       The innermost loop keeps MM_ROWS x 2 vectors of C in registers and takes, for
  *          k | b0 b1 |                 each k, two vectors of B and MM_ROWS scalars of A. A is packed as panels of
@@ -16,6 +16,7 @@ typedef MM_T MM_NAME(loose_t) __attribute__((vector_size(MM_VECTOR_BYTES), align
 
 #define MM_LANES ((int64_t)(MM_VECTOR_BYTES / sizeof(MM_T)))
 #define MM_COLUMNS (2 * MM_LANES)
+#define MM_FEW GANTRY_CPU_FEW
 #define MM_STEPS 48 /* of a line, then a row of C is asked for: all at once would make everybody wait */
 
 /* Stores a block of C, = or +=. rows and columns: how much of it exists. */
@@ -85,41 +86,6 @@ static __attribute__((noinline)) void MM_NAME(tile)(int64_t k, const MM_T *restr
     MM_NAME(store)(acc, c, c_stride, rows, columns, add);
 }
 
-static const MM_T MM_NAME(zeros)[GANTRY_PANEL_ZEROS];
-_Static_assert(MM_ROWS <= GANTRY_PANEL_PLACES, "a panel of places has a line for each row");
-
-/* The same, A's rows being lines of images. */
-static __attribute__((noinline)) void MM_NAME(lines_tile)(const MM_T *images, const gantry_piece_t *pieces,
-                                                          int64_t count, const MM_T *restrict b, MM_T *restrict c,
-                                                          int64_t c_stride, int64_t rows, int64_t columns, int add)
-{
-    MM_NAME(vec_t) acc[MM_ROWS][2];
-    uintptr_t out = (uintptr_t)c;
-    MM_CLEAR(acc)
-    for (const gantry_piece_t *piece = pieces; piece < pieces + count; piece++) {
-        for (int64_t done = 0, some; done < piece->count; done += some) {
-            const MM_T *from[MM_ROWS];
-            some = piece->count - done < MM_STEPS ? piece->count - done : MM_STEPS;
-#pragma GCC unroll 16
-            for (int i = 0; i < MM_ROWS; i++) {
-                from[i] = (piece->line[i] < 0 ? MM_NAME(zeros) : images + piece->line[i]) + done + some;
-                __asm__("" : "+r"(from[i])); /* else gcc counts in bytes, and a register for an end is missing */
-            }
-            if (MM_VECTOR_BYTES >= GANTRY__CPU_LINE_BYTES) { /* shorter vectors are no faster than memory */
-                gantry__cpu_want_to_write(out, 2 * MM_VECTOR_BYTES);
-            }
-            out += (uintptr_t)c_stride * sizeof(MM_T);
-#define MM_LINE(i) from[i][p]
-            for (int64_t p = -some; p < 0; p++) { /* no register for an end: twelve are taken by lines */
-                MM_STEP(acc, MM_LINE, b)
-                b += MM_COLUMNS;
-            }
-        }
-#undef MM_LINE
-    }
-    MM_NAME(store)(acc, c, c_stride, rows, columns, add);
-}
-
 /* ---- packing ---- */
 
 /* One panel of `width` rows or columns, `count` of which exist:
@@ -186,14 +152,18 @@ static void MM_NAME(multiply)(const void *a, const void *b, int64_t k_count, voi
     }
 }
 
-static void MM_NAME(multiply_lines)(const void *images, const gantry_piece_t *pieces, int64_t count, const void *b,
-                                    int64_t b_panel, void *c, int64_t c_row, int64_t rows, int64_t columns, int add)
+static MM_T MM_NAME(add_lanes)(MM_NAME(vec_t) x)
 {
-    for (int64_t j = 0; j < columns; j += MM_COLUMNS) {
-        MM_NAME(lines_tile)(images, pieces, count, (const MM_T *)b + j / MM_COLUMNS * b_panel, (MM_T *)c + j, c_row, rows,
-                            columns - j < MM_COLUMNS ? columns - j : MM_COLUMNS, add);
+    MM_T sum = x[0];
+    for (int lane = 1; lane < (int)MM_LANES; lane++) {
+        sum += x[lane];
     }
+    return sum;
 }
+
+#if MM_HAS_LINES
+#include "cpu/cpu_matmul_lines.h"
+#endif
 
 /* ---- without packing ---- */
 
@@ -298,15 +268,6 @@ static void MM_NAME(thin_rows)(const gantry__cpu_gemm_t *gemm, int64_t first, in
 
 #define MM_DEPTH ((int64_t)(98304 / (GANTRY_CPU_THIN * sizeof(MM_T)))) /* of a row of A that is copied to the stack */
 
-static inline MM_T MM_NAME(add_lanes)(MM_NAME(vec_t) x)
-{
-    MM_T sum = x[0];
-    for (int lane = 1; lane < (int)MM_LANES; lane++) {
-        sum += x[lane];
-    }
-    return sum;
-}
-
 /* sums[i * MM_DOTS + j] = the inner product of row i of A and column j of B. rows and columns are constants. */
 static inline __attribute__((always_inline)) void MM_NAME(dots)(const MM_T *restrict a, int64_t a_row,
                                                                 const MM_T *restrict b, int64_t b_column, int64_t k,
@@ -408,7 +369,10 @@ static const gantry__cpu_gemm_loops_t MM_NAME(loops) = {.rows = MM_ROWS,
                                                         .pack_a = MM_NAME(pack_a),
                                                         .pack_b = MM_NAME(pack_b),
                                                         .multiply = MM_NAME(multiply),
+#if MM_HAS_LINES
                                                         .multiply_lines = MM_NAME(multiply_lines),
+                                                        .multiply_few = MM_NAME(multiply_few),
+#endif
                                                         .tiny = MM_NAME(tiny),
                                                         .thin = MM_NAME(thin)};
 
@@ -422,6 +386,8 @@ static const gantry__cpu_gemm_loops_t MM_NAME(loops) = {.rows = MM_ROWS,
 #undef MM_LANES
 #undef MM_COLUMNS
 #undef MM_STEPS
+#undef MM_FEW
 #undef MM_NAME
+#undef MM_HAS_LINES
 #undef MM_T
 #undef MM_FMA

@@ -35,22 +35,26 @@
 #endif
 
 #define MM_NAME(x) x##_f32
+#define MM_HAS_LINES 1
 #define MM_T float
 #define MM_FMA(a, b, c) FMA_F32(a, b, c)
 #include "cpu/cpu_matmul_body.h"
 
 #define MM_NAME(x) x##_f64
+#define MM_HAS_LINES 1
 #define MM_T double
 #define MM_FMA(a, b, c) FMA_F64(a, b, c)
 #include "cpu/cpu_matmul_body.h"
 
 /* Unsigned: what overflows wraps. */
 #define MM_NAME(x) x##_i32
+#define MM_HAS_LINES 0
 #define MM_T uint32_t
 #define MM_FMA(a, b, c) ((c) + (a) * (b))
 #include "cpu/cpu_matmul_body.h"
 
 #define MM_NAME(x) x##_i64
+#define MM_HAS_LINES 0
 #define MM_T uint64_t
 #define MM_FMA(a, b, c) ((c) + (a) * (b))
 #include "cpu/cpu_matmul_body.h"

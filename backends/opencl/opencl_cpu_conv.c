@@ -10,6 +10,8 @@
 
 #define PACKED_BYTES (INT64_C(512) << 10) /* of the filter at once: it stays in the second cache */
 
+#define FEW_IN_A_PANEL 4 /* as often outputs must go into a panel of the filter to be few */
+
 /* As problem_t of the device text. */
 typedef struct problem_t {
     gantry_window_t window;
@@ -17,6 +19,7 @@ typedef struct problem_t {
     int64_t nc;
     int64_t slot;
     int64_t without_padding;
+    int64_t is_few;
 } problem_t;
 
 GANTRY__OPENCL_PROGRAM(source, "opencl/cpu_conv", gantry__text_dialect, gantry__text_launch, gantry__text_work,
@@ -32,7 +35,8 @@ static problem_t make_problem(const gantry_op_call_t *call, const gantry__opencl
     problem_t q = {.m = out->element_count / n,
                    .n = n,
                    .k = filter->element_count / n,
-                   .without_padding = gantry__window_is_without_padding(call)};
+                   .without_padding = gantry__window_is_without_padding(call),
+                   .is_few = FEW_IN_A_PANEL * n <= tile->nr && images->dims[3] % tile->lanes == 0};
     const int64_t panels = (n + tile->nr - 1) / tile->nr;
     const int64_t fit = PACKED_BYTES / (q.k * tile->nr * (int64_t)gantry_k_size(out->dtype));
 

@@ -416,6 +416,7 @@ def networks(side):
             torch=lambda t, a, w: convolved(t, a, w, padding=1, stride=2),
         ),
         Op("Conv2D:1x1", floats(image, (1, 1, 64, 256)), one, torch=convolved),
+        Op("Conv2D:3 outputs", floats(image, (3, 3, 64, 3)), one, torch=lambda t, a, w: convolved(t, a, w, padding=1)),
         depthwise("DepthwiseConv2dNative", image, 1),
         depthwise("DepthwiseConv2dNative:20", (16, side, side, 20), 1),
         depthwise("DepthwiseConv2dNative:multiplier", (16, 2 * side, 2 * side, 3), 8),
