@@ -1,4 +1,6 @@
 /* The host's half of kernels/opencl_cpu_conv.cl: ConvolveImages on processors. */
+#include <stdio.h>
+
 #include "opencl/opencl_backend.h"
 #include "opencl/opencl_matmul.h"
 #include "opencl/opencl_text.h"
@@ -19,7 +21,6 @@ typedef struct problem_t {
     int64_t nc;
     int64_t slot;
     int64_t without_padding;
-    int64_t is_few;
 } problem_t;
 
 GANTRY__OPENCL_PROGRAM(source, "opencl/cpu_conv", gantry__text_dialect, gantry__text_launch, gantry__text_work,
@@ -35,8 +36,7 @@ static problem_t make_problem(const gantry_op_call_t *call, const gantry__opencl
     problem_t q = {.m = out->element_count / n,
                    .n = n,
                    .k = filter->element_count / n,
-                   .without_padding = gantry__window_is_without_padding(call),
-                   .is_few = FEW_IN_A_PANEL * n <= tile->nr && images->dims[3] % tile->lanes == 0};
+                   .without_padding = gantry__window_is_without_padding(call)};
     const int64_t panels = (n + tile->nr - 1) / tile->nr;
     const int64_t fit = PACKED_BYTES / (q.k * tile->nr * (int64_t)gantry_k_size(out->dtype));
 
@@ -72,7 +72,8 @@ static int32_t launch(gantry_op_call_t *call, const problem_t *q, int64_t items,
 static int32_t compute(gantry_op_call_t *call) {
     const gantry__opencl_tile_t tile = gantry__opencl_tile(call->device_info, call->outputs[0]->dtype);
     gantry_backend_kernel_t *kernel = NULL;
-    char options[GANTRY__OPENCL_TILE_OPTION_BYTES];
+    const int is_few = FEW_IN_A_PANEL * call->inputs[1]->dims[3] <= tile.nr && call->inputs[0]->dims[3] % tile.lanes == 0;
+    char tile_options[GANTRY__OPENCL_TILE_OPTION_BYTES], options[sizeof tile_options + sizeof " -DGANTRY_FEW=0"];
     int32_t status;
 
     if (call->inputs[1]->element_count == 0) {
@@ -81,7 +82,8 @@ static int32_t compute(gantry_op_call_t *call) {
 
     const problem_t q = make_problem(call, &tile);
 
-    gantry__opencl_tile_options(&tile, call->outputs[0]->dtype, options);
+    gantry__opencl_tile_options(&tile, call->outputs[0]->dtype, tile_options);
+    snprintf(options, sizeof options, "%s -DGANTRY_FEW=%d", tile_options, is_few);
     status = call->services->kernel(call, &source, options, "opencl_cpu_conv", &kernel);
     return status == GANTRY_K_OK
                ? launch(call, &q, gantry__opencl_tile_items(call->device_info, (double)q.m * (double)q.n * (double)q.k), kernel)

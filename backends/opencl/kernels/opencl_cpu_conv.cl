@@ -3,9 +3,9 @@
  *
  * One work-item is one core. It packs a block of the filter's columns (nc, all of the sum) into panels of NR columns, then
  * takes its share of the places, MR at a time: their lines are read from the images one element each per step of the sum,
- * and broadcast. Few outputs would leave such a panel nearly empty: then the filter's columns are packed as rows along the
- * sum, FEW of them together, and two places' lines are multiplied with them vector by vector. Every element is summed in one
- * order, whoever does it. */
+ * and broadcast. Few outputs would leave such a panel nearly empty: then (option GANTRY_FEW) the filter's columns are packed as
+ * rows along the sum, FEW of them together, and two places' lines, which are whole vectors long, are multiplied with them
+ * vector by vector. Every element is summed in one order, whoever does it. */
 
 /* As problem_t of opencl_cpu_conv.c. */
 typedef struct {
@@ -14,9 +14,9 @@ typedef struct {
     long nc;
     long slot; /* scratch of one work-item: the packed block, strips, zeros */
     long without_padding; /* not 0: what lies in the padding is left out, where 0 times an infinity would be NaN */
-    long is_few; /* not 0: few outputs, and lines are whole vectors long */
 } problem_t;
 
+#if !GANTRY_FEW
 #define LINE(i) \
     __global const T *a##i = (piece->line[i] < 0 ? zeros : images + piece->line[i]) + piece->count;
 #define LINE_STEP(i)              \
@@ -40,6 +40,23 @@ static void lines_tile(__global const T *images, __global const T *zeros, const 
     TILE_STORE(c, c_row, 1, rows, columns, is_first)
 }
 
+/* The panel of places from `i` on by all columns. Pieces are of the sum from element `k` on; images: what their lines
+ * count from. */
+static void convolve_panel(const problem_t *q, __global const T *images, const gantry_piece_t *pieces, long count,
+                           __global const T *packed, __global const T *zeros, __global T *c, long i, long columns,
+                           long k)
+{
+    for (long j = 0; j < columns; j += NR) {
+        lines_tile(images, zeros, pieces, count, packed + j * q->k + k * NR, c + i * q->n + j, q->n, q->m - i,
+                   columns - j, k == 0);
+    }
+}
+
+static void pack_filter(const problem_t *q, __global T *packed, __global const T *filter, long columns)
+{
+    pack_columns(packed, filter, columns, q->k, 1, q->n, 0);
+}
+#else
 #define FEW 4
 #define FEW_COLUMNS(X) X(0) X(1) X(2) X(3)
 #define FEW_CLEAR(j) V x##j = (V)0, y##j = (V)0;
@@ -71,35 +88,37 @@ static void few_dots(__global const T *images, __global const T *zeros, const ga
     FEW_COLUMNS(FEW_SUM)
 }
 
-/* MR places by `columns` columns of c, or as many of the places as there are. */
-static void few_panel(__global const T *images, __global const T *zeros, const gantry_piece_t *pieces, long count,
-                      __global const T *b, long k, __global T *c, long c_row, long rows, long columns, int is_first)
+/* As the other one. */
+static void convolve_panel(const problem_t *q, __global const T *images, const gantry_piece_t *pieces, long count,
+                           __global const T *packed, __global const T *zeros, __global T *c, long first, long columns,
+                           long k)
 {
-    for (long i = 0; i < MR && i < rows; i += 2) {
+    for (long i = first; i < first + MR && i < q->m; i += 2) {
         for (long j = 0; j < columns; j += FEW) {
             T sums[2 * FEW];
 
-            few_dots(images, zeros, pieces, count, i, b + j * k, k, sums);
+            few_dots(images, zeros, pieces, count, i - first, packed + j * q->k + k, q->k, sums);
             for (long at = 0; at < 2 * FEW; at++) {
                 const long place = i + at / FEW, column = j + at % FEW;
-                __global T *element = c + place * c_row + column;
+                __global T *element = c + place * q->n + column;
 
-                if (place < rows && column < columns) {
-                    *element = is_first ? sums[at] : *element + sums[at];
+                if (place < q->m && column < columns) {
+                    *element = k == 0 ? sums[at] : *element + sums[at];
                 }
             }
         }
     }
 }
 
-static void pack_few(__global T *to, __global const T *from, long columns, long k, long row)
+static void pack_filter(const problem_t *q, __global T *packed, __global const T *filter, long columns)
 {
     for (long j = 0; j < columns || j % FEW != 0; j++) {
-        for (long p = 0; p < k; p++) {
-            *to++ = j < columns ? from[p * row + j] : (T)0;
+        for (long p = 0; p < q->k; p++) {
+            *packed++ = j < columns ? filter[p * q->n + j] : (T)0;
         }
     }
 }
+#endif
 
 /* Asks for what the next panel sees beyond this one: hardware is late for so many short lines. Beyond the images, too. */
 static void fetch_ahead(const gantry_window_t *w, const gantry_panel_t *panel, __global const T *images)
@@ -140,22 +159,6 @@ static void fill_strips(const gantry_window_t *w, const gantry_panel_t *panel, _
                 *to++ = 0;
             }
         }
-    }
-}
-
-/* The panel of places from `i` on by all columns. Pieces are of the sum from element `k` on; images: what their lines
- * count from. */
-static void convolve_panel(const problem_t *q, __global const T *images, const gantry_piece_t *pieces, long count,
-                           __global const T *packed, __global const T *zeros, __global T *c, long i, long columns,
-                           long k)
-{
-    if (q->is_few) {
-        few_panel(images, zeros, pieces, count, packed + k, q->k, c + i * q->n, q->n, q->m - i, columns, k == 0);
-        return;
-    }
-    for (long j = 0; j < columns; j += NR) {
-        lines_tile(images, zeros, pieces, count, packed + j * q->k + k * NR, c + i * q->n + j, q->n, q->m - i,
-                   columns - j, k == 0);
     }
 }
 
@@ -216,11 +219,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void opencl_cpu_conv(
         const long columns = min(q.nc, q.n - j);
         __global const T *filter = (__global const T *)(filter_base + filter_offset) + j;
 
-        if (q.is_few) {
-            pack_few(packed, filter, columns, q.k, q.n);
-        } else {
-            pack_columns(packed, filter, columns, q.k, 1, q.n, 0);
-        }
+        pack_filter(&q, packed, filter, columns);
         convolve(&q, (__global const T *)(images_base + images_offset), filter, packed, zeros, strips,
                  (__global T *)(c_base + c_offset) + j, begin, end, columns);
     }
