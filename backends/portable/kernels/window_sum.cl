@@ -318,13 +318,13 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_direct)(GANTRY_GLOBAL const T *x, GANT
                                    filter + own, taps, count, filters, (int)p->depth, out + at * each, together ? each : 0);
     }
 }
-#define GANTRY_DIRECT_IF(is_direct, ...) if (is_direct) { GANTRY_ITEM_FN(depthwise_direct)(__VA_ARGS__); } else
+#define GANTRY_DEPTHWISE_DIRECT(...) GANTRY_ITEM_FN(depthwise_direct)(__VA_ARGS__)
 #else
-#define GANTRY_DIRECT_IF(is_direct, ...)
+#define GANTRY_DEPTHWISE_DIRECT(...)
 #endif
 
-/* The same by lines; the weights, of `all`, begin with `filter`.
- * weights_are: 0: still to be gathered; 1: there, 2: there and finite. Returns it. */
+/* The same by lines; the filters are some of `all`. weights_are: 0: still to be gathered; 1: there; 2: there and finite.
+ * Returns it. */
 GANTRY_ITEM int GANTRY_ITEM_FN(depthwise_filters)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
                                                   GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
                                                   const gantry_stretch_t *s, const gantry_lines_t *lines,
@@ -379,7 +379,6 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
     C weights[GANTRY_LINE_WEIGHTS];
     gantry_lines_t lines;
 
-
     gantry_find_lines(p, each, !GANTRY_T_IS_HALF, &lines);
     for (GANTRY_LONG own = 0; own < each; own += lines.filters) {
         int weights_are = 0;
@@ -388,8 +387,9 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
         lines.filters = each - own < lines.filters ? (int)(each - own) : lines.filters;
         for (GANTRY_LONG y = top; y < bottom; y++) {
             gantry_find_places(p, image, y, first, end, &s);
-            GANTRY_DIRECT_IF(lines.is_direct, x, filter, out, p, &s, lines.filters, own, each)
-            {
+            if (lines.is_direct) {
+                GANTRY_DEPTHWISE_DIRECT(x, filter, out, p, &s, lines.filters, own, each);
+            } else {
                 weights_are = GANTRY_ITEM_FN(depthwise_filters)(x, filter, out, p, &s, &lines, own, each, all, weights,
                                                                 weights_are);
             }
@@ -405,7 +405,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
 #undef GANTRY_HALF_TYPE
 #undef GANTRY_FEW_TYPE
 #undef GANTRY_DEFINE_PLACES
-#undef GANTRY_DIRECT_IF
+#undef GANTRY_DEPTHWISE_DIRECT
 #undef GANTRY_REPEAT
 #endif
 GANTRY_ITEMS_2_1(depthwise, T, T, T, gantry_window_t)
