@@ -3,19 +3,18 @@
 
 #include "conformance.h"
 
-/* Types of which one stands for the others, chosen by the op's name, so that the ops together cover them all; with few types
- * it is int64, and none of the floats. */
+/* Types of which one stands for the others, chosen by the op's name, so that the ops together cover them all. */
 static const gantry_dtype_t floats[] = {GANTRY_FLOAT16, GANTRY_BFLOAT16, GANTRY_FLOAT64};
-static const gantry_dtype_t integers[] = {GANTRY_INT64,  GANTRY_INT8,   GANTRY_UINT8, GANTRY_INT16,
+static const gantry_dtype_t integers[] = {GANTRY_INT8,   GANTRY_UINT8,  GANTRY_INT16,
                                           GANTRY_UINT16, GANTRY_UINT32, GANTRY_UINT64};
-#define FLOATS (sizeof floats / sizeof floats[0])
-#define INTEGERS (sizeof integers / sizeof integers[0])
 
-/* Whether dtype is one of these, but not the chosen one. */
-static bool is_spared(gantry_dtype_t dtype, const gantry_dtype_t *types, size_t count, size_t chosen)
+/* Whether dtype is one of these and none of them, or another, is to be run with this op. */
+static bool is_spared(gantry_dtype_t dtype, const gantry_dtype_t *types, size_t count, const char *op, bool all)
 {
+    size_t number = 0;
+    for (const char *p = op; *p; p++) number = number * 31 + (unsigned char)*p;
     for (size_t i = 0; i < count; i++) {
-        if (types[i] == dtype) return i != chosen;
+        if (types[i] == dtype) return all || i != number % count;
     }
     return false;
 }
@@ -23,11 +22,8 @@ static bool is_spared(gantry_dtype_t dtype, const gantry_dtype_t *types, size_t 
 bool conformance_spares_type(const conformance_t *c, const char *op, gantry_dtype_t dtype)
 {
     const bool builds = strncmp(c->options.device, "cpu", 3) != 0 || c->options.compare != NULL;
-    const bool is_few = c->options.few_types;
-    size_t number = 0;
     if (!builds || c->options.all_types) return false;
     if (dtype == GANTRY_FLOAT64 && c->lacks_float64) return false; /* no program is built for it */
-    for (const char *p = op; *p; p++) number = number * 31 + (unsigned char)*p;
-    return is_spared(dtype, floats, FLOATS, is_few ? FLOATS : number % FLOATS) ||
-           is_spared(dtype, integers, INTEGERS, is_few ? 0 : number % INTEGERS);
+    return is_spared(dtype, floats, sizeof floats / sizeof floats[0], op, c->options.few_types) ||
+           is_spared(dtype, integers, sizeof integers / sizeof integers[0], op, c->options.few_types);
 }
