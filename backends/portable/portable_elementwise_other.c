@@ -94,11 +94,22 @@ static int32_t compute_select(gantry_op_call_t *call)
 
 GANTRY_K_PROGRAM(fill_source, "portable/fill", gantry__text_work, gantry__text_fill);
 
+#define FILL_STREAM_BYTES (INT64_C(24) << 20) /* nothing is read, so caches hold larger outputs than other ops' */
+
+static gantry_k_work_t fill_work(const gantry_op_call_t *call)
+{
+    const gantry_arg_t *out = call->outputs[0];
+    const int64_t bytes = gantry_k_size(out->dtype);
+    gantry_k_work_t work = gantry_k_work(call, out->element_count, bytes, 0);
+
+    work.stream = work.stream && out->element_count * bytes >= FILL_STREAM_BYTES;
+    return work;
+}
+
 static int32_t compute_fill(gantry_op_call_t *call)
 {
     const gantry_arg_t *out = call->outputs[0];
-    const uint32_t bytes = gantry_k_size(out->dtype);
-    const gantry_k_work_t work = gantry_k_work(call, out->element_count, bytes, 0);
+    const gantry_k_work_t work = fill_work(call);
     const gantry_launch_arg_t args[] = {gantry_k_span(call->inputs[1]), gantry_k_span(out),
                                         gantry_k_scalar(&work, sizeof work)};
 
@@ -117,7 +128,7 @@ static int32_t fill_with(gantry_op_call_t *call, uint64_t bits)
 {
     const gantry_arg_t *out = call->outputs[0];
     const uint32_t bytes = gantry_k_size(out->dtype);
-    const fill_scalars_t scalars = {.work = gantry_k_work(call, out->element_count, bytes, 0), .bits = bits};
+    const fill_scalars_t scalars = {.work = fill_work(call), .bits = bits};
     const gantry_launch_arg_t args[] = {gantry_k_span(out), gantry_k_scalar(&scalars, sizeof scalars)};
 
     if (!gantry_k_is_serial(call) || out->element_count < FILL_BYTES / bytes) {
