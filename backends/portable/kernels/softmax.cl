@@ -355,6 +355,58 @@ GANTRY_FN void turned_results(C *turned, C *terms, int length, int lanes, int wi
     }
 }
 
+/* Compilers make slow gathers of turning, element by element: four by four are turned in registers. */
+#if GANTRY_T_IS_HALF
+#define TURNED_AT_ONCE(size) 0
+#define TURN_FOUR(from, from_row, to, to_row)
+#else
+#if GANTRY_T_ID == GANTRY_FLOAT64
+#define FOUR double4
+#else
+#define FOUR float4
+#endif
+#define TURNED_AT_ONCE(size) ((size) & ~3)
+#define TURN_FOUR(from, from_row, to, to_row)                                             \
+    {                                                                                     \
+        const FOUR a = vload4(0, (from)), b = vload4(0, (from) + (from_row));             \
+        const FOUR c = vload4(0, (from) + 2 * (from_row)), d = vload4(0, (from) + 3 * (from_row)); \
+        vstore4((FOUR)(a.s0, b.s0, c.s0, d.s0), 0, (to));                                 \
+        vstore4((FOUR)(a.s1, b.s1, c.s1, d.s1), 0, (to) + (to_row));                      \
+        vstore4((FOUR)(a.s2, b.s2, c.s2, d.s2), 0, (to) + 2 * (to_row));                  \
+        vstore4((FOUR)(a.s3, b.s3, c.s3, d.s3), 0, (to) + 3 * (to_row));                  \
+    }
+#endif
+
+GANTRY_FN void turn_rows(GANTRY_GLOBAL const T *x, C *turned, int count, int width)
+{
+    const int rows = TURNED_AT_ONCE(width), whole = TURNED_AT_ONCE(count);
+    for (int i = 0; i < rows; i += 4) {
+        for (int k = 0; k < whole; k += 4) {
+            TURN_FOUR(x + i * count + k, count, turned + k * WIDTH + i, WIDTH)
+        }
+    }
+    for (int i = 0; i < width; i++) {
+        for (int k = i < rows ? whole : 0; k < count; k++) {
+            turned[k * WIDTH + i] = GANTRY_WIDEN(x[i * count + k]);
+        }
+    }
+}
+
+GANTRY_FN void turn_back(GANTRY_GLOBAL T *y, const C *turned, int count, int width)
+{
+    const int rows = TURNED_AT_ONCE(width), whole = TURNED_AT_ONCE(count);
+    for (int i = 0; i < rows; i += 4) {
+        for (int k = 0; k < whole; k += 4) {
+            TURN_FOUR(turned + k * WIDTH + i, WIDTH, y + i * count + k, count)
+        }
+    }
+    for (int i = 0; i < width; i++) {
+        for (int k = i < rows ? whole : 0; k < count; k++) {
+            y[i * count + k] = GANTRY_NARROW(turned[k * WIDTH + i]);
+        }
+    }
+}
+
 /* A work-group of one for `each` rows. */
 GANTRY_KERNEL softmax_turned(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GANTRY_LONG length, const GANTRY_LONG rows,
                              const GANTRY_LONG lanes, const GANTRY_LONG each)
@@ -368,18 +420,10 @@ GANTRY_KERNEL softmax_turned(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const GAN
         const int width = (int)(end - row < WIDTH ? end - row : WIDTH);
         GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + row * length;
         GANTRY_GLOBAL T *y = GANTRY_OUT(T, out) + row * length;
-        for (int i = 0; i < width; i++) {
-            for (int k = 0; k < count; k++) {
-                turned[k * WIDTH + i] = GANTRY_WIDEN(x[i * count + k]);
-            }
-        }
+        turn_rows(x, turned, count, width);
         turned_terms(turned, terms, count, width);
         turned_results(turned, terms, count, (int)lanes, width);
-        for (int i = 0; i < width; i++) {
-            for (int k = 0; k < count; k++) {
-                y[i * count + k] = GANTRY_NARROW(turned[k * WIDTH + i]);
-            }
-        }
+        turn_back(y, turned, count, width);
     }
 }
 
