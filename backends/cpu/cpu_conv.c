@@ -3,8 +3,7 @@
  *     patches [batch * out_height * out_width, rows * columns * channels]  x  filter [rows * columns * channels, outputs]
  *
  * whose patches are never made (kernels/window_lines.cl). The filter is packed once, threads take panels of places, and
- * every element is summed over k in one order: one after the other, or with few outputs, which leave a panel of the filter
- * nearly empty, in as many chains as a vector has elements. */
+ * every element is summed over k in one order: one after the other, or with few outputs in chains. */
 #include <string.h>
 
 #include "cpu/cpu_matmul.h"
@@ -12,8 +11,6 @@
 #include "portable/matmul_shape.h"
 
 #define WORTH_A_THREAD (INT64_C(1) << 18) /* multiplications */
-#define LONGEST_VECTOR 64                 /* bytes */
-#define FEW_IN_A_PANEL 4                  /* as often outputs must go into a panel of the filter to be few */
 
 typedef struct conv_t {
     const gantry_window_t *window;
@@ -64,18 +61,17 @@ static void fetch_ahead(const conv_t *conv, const gantry_panel_t *panel)
     }
 }
 
-/* The panel's part of C, from the place `first` on. Pieces are of the sum from element `k` on; images: what their lines
- * count from. */
+/* The panel's part of C, from the place `first` on, or of few outputs its chains. Pieces are of the sum from element `k` on;
+ * images: what their lines count from. */
 static void multiply_panel(const conv_t *conv, const void *images, const gantry_piece_t *pieces, int64_t count,
-                           int64_t k, int64_t first)
+                           int64_t k, int64_t first, void *chains)
 {
     const gantry__cpu_gemm_t *gemm = &conv->gemm;
     const int64_t columns = conv->loops->columns, rows = least(gemm->m - first, conv->loops->rows);
     char *c = (char *)gemm->c + first * gemm->n * conv->size;
 
     if (conv->is_few) {
-        conv->loops->multiply_few(images, pieces, count, conv->packed + k * conv->size, gemm->k, c, gemm->n, rows, gemm->n,
-                                  k > 0);
+        conv->loops->multiply_few(images, pieces, count, conv->packed + k * conv->size, gemm->k, chains, rows, gemm->n, k > 0);
     } else {
         conv->loops->multiply_lines(images, pieces, count, conv->packed + k * columns * conv->size, gemm->k * columns, c,
                                     gemm->n, rows, gemm->n, k > 0);
@@ -113,7 +109,8 @@ static void fill_strips(const conv_t *conv, const gantry_panel_t *panel, int64_t
     }
 }
 
-static void convolve_strips(const conv_t *conv, const gantry_panel_t *panel, gantry_piece_t *pieces, int64_t place)
+static void convolve_strips(const conv_t *conv, const gantry_panel_t *panel, gantry_piece_t *pieces, int64_t place,
+                            void *chains)
 {
     const gantry_window_t *w = conv->window;
     const int64_t at_once = gantry_strips_at_once(panel);
@@ -123,16 +120,17 @@ static void convolve_strips(const conv_t *conv, const gantry_panel_t *panel, gan
         rows = least(w->rows - r, at_once);
         fill_strips(conv, panel, r, rows, strips);
         gantry_find_strip_pieces(w, panel, rows, pieces);
-        multiply_panel(conv, strips, pieces, rows, r * w->columns * w->channels, place);
+        multiply_panel(conv, strips, pieces, rows, r * w->columns * w->channels, place, chains);
     }
 }
 
-static void convolve_pieces(const conv_t *conv, const gantry_panel_t *panel, gantry_piece_t *pieces, int64_t place)
+static void convolve_pieces(const conv_t *conv, const gantry_panel_t *panel, gantry_piece_t *pieces, int64_t place,
+                            void *chains)
 {
     for (int64_t k = 0; k < conv->gemm.k;) {
         const int64_t start = k, count = gantry_find_pieces(conv->window, panel, conv->gemm.k, &k, pieces);
 
-        multiply_panel(conv, conv->images, pieces, count, start, place);
+        multiply_panel(conv, conv->images, pieces, count, start, place, chains);
     }
 }
 
@@ -157,7 +155,8 @@ static void leave_padding_out(const conv_t *conv, int64_t first)
 static void convolve_panels(void *context, int64_t begin, int64_t end)
 {
     const conv_t *conv = context;
-    const int64_t rows = conv->loops->rows, m = conv->gemm.m, depth = conv->gemm.k;
+    const int64_t rows = conv->loops->rows, m = conv->gemm.m, n = conv->gemm.n, depth = conv->gemm.k;
+    _Alignas(double) char chains[GANTRY_PANEL_PLACES * GANTRY_FEW_COLUMNS * GANTRY_FEW_CHAIN_BYTES];
     gantry_piece_t inside[GANTRY_PANEL_PIECES], pieces[GANTRY_PANEL_PIECES];
     const int64_t inside_count = gantry_find_inside_pieces(conv->window, depth, inside);
     gantry_panel_t panel;
@@ -166,11 +165,15 @@ static void convolve_panels(void *context, int64_t begin, int64_t end)
         gantry_find_panel(conv->window, first, m, rows, &panel);
         fetch_ahead(conv, &panel);
         if (panel.is_inside && inside_count > 0) {
-            multiply_panel(conv, (const char *)conv->images + panel.start * conv->size, inside, inside_count, 0, first);
+            multiply_panel(conv, (const char *)conv->images + panel.start * conv->size, inside, inside_count, 0, first,
+                           chains);
         } else if (gantry_has_strips(conv->window, &panel)) {
-            convolve_strips(conv, &panel, pieces, first);
+            convolve_strips(conv, &panel, pieces, first, chains);
         } else {
-            convolve_pieces(conv, &panel, pieces, first);
+            convolve_pieces(conv, &panel, pieces, first, chains);
+        }
+        if (conv->is_few) {
+            conv->loops->sum_few(chains, (char *)conv->gemm.c + first * n * conv->size, n, least(m - first, rows), n);
         }
         if (conv->without_padding && !panel.is_inside) {
             leave_padding_out(conv, first);
@@ -182,7 +185,7 @@ static int32_t convolve(gantry_op_call_t *call, conv_t *conv)
 {
     const gantry__cpu_gemm_t *gemm = &conv->gemm;
     const int64_t columns = conv->loops->columns, rows = conv->loops->rows;
-    const int64_t panels = (gemm->m + rows - 1) / rows, width = conv->is_few ? GANTRY_CPU_FEW : columns;
+    const int64_t panels = (gemm->m + rows - 1) / rows, width = conv->is_few ? GANTRY_FEW_COLUMNS : columns;
     const int64_t filter_panels = (gemm->n + width - 1) / width;
     gantry_span_t span;
     const int32_t status =
@@ -221,7 +224,7 @@ static int32_t compute(gantry_op_call_t *call)
         memset(out->data, 0, (size_t)(out->element_count * conv.size));
         return GANTRY_K_OK;
     }
-    conv.is_few = FEW_IN_A_PANEL * n <= conv.loops->columns && images->dims[3] * conv.size % LONGEST_VECTOR == 0;
+    conv.is_few = gantry_has_few_outputs(n, images->dims[3], conv.size);
     conv.gemm.m = out->element_count / n;
     conv.gemm.k = filter->element_count / n;
     gantry__window_fill(call, &names, images, out, filter->dims[0], filter->dims[1], &window);

@@ -42,10 +42,11 @@ typedef struct gantry__cpu_gemm_loops_t {
      * B's panels are b_panel elements apart. */
     void (*multiply_lines)(const void *images, const gantry_piece_t *pieces, int64_t count, const void *b,
                            int64_t b_panel, void *c, int64_t c_row, int64_t rows, int64_t columns, int add);
-    /* The same for few columns, with B's columns b_row elements apart, each along k, and further ones, all zeros, up to a
-     * multiple of GANTRY_CPU_FEW. Pieces are whole vectors long. */
+    /* The same for few outputs (window_lines.cl), with B's columns b_row elements apart, each along k: begins or goes on
+     * with the chains of each row's GANTRY_FEW_COLUMNS columns, which sum_few then adds. */
     void (*multiply_few)(const void *images, const gantry_piece_t *pieces, int64_t count, const void *b, int64_t b_row,
-                         void *c, int64_t c_row, int64_t rows, int64_t columns, int add);
+                         void *chains, int64_t rows, int64_t columns, int add);
+    void (*sum_few)(const void *chains, void *c, int64_t c_row, int64_t rows, int64_t columns);
     /* Without packing: any shape, made for a few multiplications. c_column may be anything. */
     void (*tiny)(const gantry__cpu_gemm_t *gemm);
     /* Without packing: m at most GANTRY_CPU_THIN and b_row or b_column 1; columns [begin, end) of C. */
@@ -53,7 +54,6 @@ typedef struct gantry__cpu_gemm_loops_t {
 } gantry__cpu_gemm_loops_t;
 
 #define GANTRY_CPU_THIN 6
-#define GANTRY_CPU_FEW 4
 
 /* MatMul and BatchMatMul of all types but halves. */
 int32_t gantry__cpu_matmul(gantry_op_call_t *call);

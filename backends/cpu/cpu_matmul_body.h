@@ -16,7 +16,6 @@ typedef MM_T MM_NAME(loose_t) __attribute__((vector_size(MM_VECTOR_BYTES), align
 
 #define MM_LANES ((int64_t)(MM_VECTOR_BYTES / sizeof(MM_T)))
 #define MM_COLUMNS (2 * MM_LANES)
-#define MM_FEW GANTRY_CPU_FEW
 #define MM_STEPS 48 /* of a line, then a row of C is asked for: all at once would make everybody wait */
 
 /* Stores a block of C, = or +=. rows and columns: how much of it exists. */
@@ -152,15 +151,6 @@ static void MM_NAME(multiply)(const void *a, const void *b, int64_t k_count, voi
     }
 }
 
-static MM_T MM_NAME(add_lanes)(MM_NAME(vec_t) x)
-{
-    MM_T sum = x[0];
-    for (int lane = 1; lane < (int)MM_LANES; lane++) {
-        sum += x[lane];
-    }
-    return sum;
-}
-
 #if MM_HAS_LINES
 #include "cpu/cpu_matmul_lines.h"
 #endif
@@ -268,6 +258,15 @@ static void MM_NAME(thin_rows)(const gantry__cpu_gemm_t *gemm, int64_t first, in
 
 #define MM_DEPTH ((int64_t)(98304 / (GANTRY_CPU_THIN * sizeof(MM_T)))) /* of a row of A that is copied to the stack */
 
+static inline MM_T MM_NAME(add_lanes)(MM_NAME(vec_t) x)
+{
+    MM_T sum = x[0];
+    for (int lane = 1; lane < (int)MM_LANES; lane++) {
+        sum += x[lane];
+    }
+    return sum;
+}
+
 /* sums[i * MM_DOTS + j] = the inner product of row i of A and column j of B. rows and columns are constants. */
 static inline __attribute__((always_inline)) void MM_NAME(dots)(const MM_T *restrict a, int64_t a_row,
                                                                 const MM_T *restrict b, int64_t b_column, int64_t k,
@@ -372,6 +371,7 @@ static const gantry__cpu_gemm_loops_t MM_NAME(loops) = {.rows = MM_ROWS,
 #if MM_HAS_LINES
                                                         .multiply_lines = MM_NAME(multiply_lines),
                                                         .multiply_few = MM_NAME(multiply_few),
+                                                        .sum_few = MM_NAME(sum_few),
 #endif
                                                         .tiny = MM_NAME(tiny),
                                                         .thin = MM_NAME(thin)};
@@ -386,7 +386,6 @@ static const gantry__cpu_gemm_loops_t MM_NAME(loops) = {.rows = MM_ROWS,
 #undef MM_LANES
 #undef MM_COLUMNS
 #undef MM_STEPS
-#undef MM_FEW
 #undef MM_NAME
 #undef MM_HAS_LINES
 #undef MM_T

@@ -12,8 +12,6 @@
 
 #define PACKED_BYTES (INT64_C(512) << 10) /* of the filter at once: it stays in the second cache */
 
-#define FEW_IN_A_PANEL 4 /* as often outputs must go into a panel of the filter to be few */
-
 /* As problem_t of the device text. */
 typedef struct problem_t {
     gantry_window_t window;
@@ -72,7 +70,8 @@ static int32_t launch(gantry_op_call_t *call, const problem_t *q, int64_t items,
 static int32_t compute(gantry_op_call_t *call) {
     const gantry__opencl_tile_t tile = gantry__opencl_tile(call->device_info, call->outputs[0]->dtype);
     gantry_backend_kernel_t *kernel = NULL;
-    const int is_few = FEW_IN_A_PANEL * call->inputs[1]->dims[3] <= tile.nr && call->inputs[0]->dims[3] % tile.lanes == 0;
+    const int is_few = gantry_has_few_outputs(call->inputs[1]->dims[3], call->inputs[0]->dims[3],
+                                              (int64_t)gantry_k_size(call->outputs[0]->dtype));
     char tile_options[GANTRY__OPENCL_TILE_OPTION_BYTES], options[sizeof tile_options + sizeof " -DGANTRY_FEW=0"];
     int32_t status;
 

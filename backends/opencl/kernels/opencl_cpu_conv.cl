@@ -3,9 +3,8 @@
  *
  * One work-item is one core. It packs a block of the filter's columns (nc, all of the sum) into panels of NR columns, then
  * takes its share of the places, MR at a time: their lines are read from the images one element each per step of the sum,
- * and broadcast. Few outputs would leave such a panel nearly empty: then (option GANTRY_FEW) the filter's columns are packed as
- * rows along the sum, FEW of them together, and two places' lines, which are whole vectors long, are multiplied with them
- * vector by vector. Every element is summed in one order, whoever does it. */
+ * and broadcast. With few outputs (option GANTRY_FEW, window_lines.cl) the filter's columns are packed as rows along the sum, and
+ * two places' lines are multiplied with FEW of them at a time. Every element is summed in one order, whoever does it. */
 
 /* As problem_t of opencl_cpu_conv.c. */
 typedef struct {
@@ -17,6 +16,7 @@ typedef struct {
 } problem_t;
 
 #if !GANTRY_FEW
+#define CHAINS T /* none */
 #define LINE(i) \
     __global const T *a##i = (piece->line[i] < 0 ? zeros : images + piece->line[i]) + piece->count;
 #define LINE_STEP(i)              \
@@ -44,7 +44,7 @@ static void lines_tile(__global const T *images, __global const T *zeros, const 
  * count from. */
 static void convolve_panel(const problem_t *q, __global const T *images, const gantry_piece_t *pieces, long count,
                            __global const T *packed, __global const T *zeros, __global T *c, long i, long columns,
-                           long k)
+                           long k, CHAINS *chains, int is_last)
 {
     for (long j = 0; j < columns; j += NR) {
         lines_tile(images, zeros, pieces, count, packed + j * q->k + k * NR, c + i * q->n + j, q->n, q->m - i,
@@ -57,62 +57,77 @@ static void pack_filter(const problem_t *q, __global T *packed, __global const T
     pack_columns(packed, filter, columns, q->k, 1, q->n, 0);
 }
 #else
-#define FEW 4
+#define FEW GANTRY_FEW_COLUMNS
+#if GANTRY_T_ID == 2
+#define CHAINS double8
+#define LOAD_CHAINS vload8
+#else
+#define CHAINS float16
+#define LOAD_CHAINS vload16
+#endif
 #define FEW_COLUMNS(X) X(0) X(1) X(2) X(3)
-#define FEW_CLEAR(j) V x##j = (V)0, y##j = (V)0;
-#define FEW_STEP(j)                          \
-    {                                        \
-        const V w = LOAD(0, b + j * k + p);  \
-        x##j = fma(lx, w, x##j);             \
-        y##j = fma(ly, w, y##j);             \
+#define FEW_BEGIN(j) CHAINS x##j = add ? chains[j] : (CHAINS)0, y##j = add ? next_chains[j] : (CHAINS)0;
+#define FEW_STEP(j)                                      \
+    {                                                    \
+        const CHAINS w = LOAD_CHAINS(0, b + j * k + p);  \
+        x##j = fma(lx, w, x##j);                         \
+        y##j = fma(ly, w, y##j);                         \
     }
-#define FEW_SUM(j)            \
-    sums[j] = add_lanes(x##j); \
-    sums[FEW + j] = add_lanes(y##j);
+#define FEW_END(j)      \
+    chains[j] = x##j;   \
+    next_chains[j] = y##j;
 
-/* Of places i and i + 1 of the pieces, FEW columns; k elements from one of them to the next. */
+/* Adds to the chains of FEW columns of places i and i + 1, or begins them; k elements from one column to the next. */
 static void few_dots(__global const T *images, __global const T *zeros, const gantry_piece_t *pieces, long count, long i,
-                     __global const T *b, long k, T *sums)
+                     __global const T *b, long k, CHAINS *chains, CHAINS *next_chains, int add)
 {
-    FEW_COLUMNS(FEW_CLEAR)
+    FEW_COLUMNS(FEW_BEGIN)
     for (const gantry_piece_t *piece = pieces; piece < pieces + count; b += piece->count, piece++) {
         __global const T *line = piece->line[i] < 0 ? zeros : images + piece->line[i];
         __global const T *next = piece->line[i + 1] < 0 ? zeros : images + piece->line[i + 1];
 
-        for (long p = 0; p < piece->count; p += LANES) {
-            const V lx = LOAD(0, line + p), ly = LOAD(0, next + p);
+        for (long p = 0; p < piece->count; p += GANTRY_FEW_CHAIN_BYTES / sizeof(T)) {
+            const CHAINS lx = LOAD_CHAINS(0, line + p), ly = LOAD_CHAINS(0, next + p);
 
             FEW_COLUMNS(FEW_STEP)
         }
     }
-    FEW_COLUMNS(FEW_SUM)
+    FEW_COLUMNS(FEW_END)
 }
 
-/* As the other one. */
+static T add_chains(CHAINS x)
+{
+#if GANTRY_T_ID == 2
+    const double4 four = x.lo + x.hi;
+#else
+    const float8 eight = x.lo + x.hi;
+    const float4 four = eight.lo + eight.hi;
+#endif
+    const CAT(T, 2) two = four.lo + four.hi;
+
+    return two.lo + two.hi;
+}
+
+/* As the other one; `chains` keeps those of MR places from piece to piece, and the last pieces lead to c. */
 static void convolve_panel(const problem_t *q, __global const T *images, const gantry_piece_t *pieces, long count,
                            __global const T *packed, __global const T *zeros, __global T *c, long first, long columns,
-                           long k)
+                           long k, CHAINS *chains, int is_last)
 {
-    for (long i = first; i < first + MR && i < q->m; i += 2) {
-        for (long j = 0; j < columns; j += FEW) {
-            T sums[2 * FEW];
+    const long places = min((long)MR, q->m - first);
 
-            few_dots(images, zeros, pieces, count, i - first, packed + j * q->k + k, q->k, sums);
-            for (long at = 0; at < 2 * FEW; at++) {
-                const long place = i + at / FEW, column = j + at % FEW;
-                __global T *element = c + place * q->n + column;
-
-                if (place < q->m && column < columns) {
-                    *element = k == 0 ? sums[at] : *element + sums[at];
-                }
-            }
+    for (long i = 0; i < places; i += 2) {
+        few_dots(images, zeros, pieces, count, i, packed + k, q->k, chains + i * FEW, chains + (i + 1) * FEW, k > 0);
+    }
+    for (long i = 0; is_last && i < places; i++) {
+        for (long j = 0; j < columns; j++) {
+            c[(first + i) * q->n + j] = add_chains(chains[i * FEW + j]);
         }
     }
 }
 
 static void pack_filter(const problem_t *q, __global T *packed, __global const T *filter, long columns)
 {
-    for (long j = 0; j < columns || j % FEW != 0; j++) {
+    for (long j = 0; j < FEW; j++) {
         for (long p = 0; p < q->k; p++) {
             *packed++ = j < columns ? filter[p * q->n + j] : (T)0;
         }
@@ -170,6 +185,7 @@ static void convolve(const problem_t *q, __global const T *images, __global cons
 {
     gantry_panel_t panel;
     gantry_piece_t pieces[GANTRY_PANEL_PIECES], inside[GANTRY_PANEL_PIECES];
+    CHAINS chains[GANTRY_FEW ? MR * GANTRY_FEW_COLUMNS : 1];
     const long inside_count = gantry_find_inside_pieces(&q->window, q->k, inside);
 
     for (long i = begin; i < end; i += MR) {
@@ -194,7 +210,8 @@ static void convolve(const problem_t *q, __global const T *images, __global cons
             } else {
                 count = gantry_find_pieces(&q->window, &panel, q->k, &k, pieces);
             }
-            convolve_panel(q, from, is_inside ? inside : pieces, count, packed, zeros, c, i, columns, start);
+            convolve_panel(q, from, is_inside ? inside : pieces, count, packed, zeros, c, i, columns, start, chains,
+                           k >= q->k);
         }
         if (q->without_padding && !panel.is_inside) {
             sum_again(&q->window, images, filter, c, q->n, columns, i, min(q->m, i + MR));

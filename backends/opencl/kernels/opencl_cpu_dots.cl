@@ -8,6 +8,8 @@
  * The lanes are added pairwise at a block's end. One work-item is one core and owns a range of rows.
  *
  * Comes after opencl_cpu_types.cl. 4 * MR accumulators, 4 vectors of narrow and one of wide must fit in the registers. */
+#define LANES GANTRY_LANES
+
 /* As problem_t of opencl_cpu_dots.c. Strides are in elements. */
 typedef struct {
     long rows, columns, k;
@@ -17,6 +19,23 @@ typedef struct {
     long kc;
     long slot; /* scratch of one work-item */
 } problem_t;
+
+static T add_lanes(V x)
+{
+#if LANES == 16
+    const CAT(T, 8) eight = x.lo + x.hi;
+    const CAT(T, 4) four = eight.lo + eight.hi;
+    const CAT(T, 2) two = four.lo + four.hi;
+#elif LANES == 8
+    const CAT(T, 4) four = x.lo + x.hi;
+    const CAT(T, 2) two = four.lo + four.hi;
+#elif LANES == 4
+    const CAT(T, 2) two = x.lo + x.hi;
+#else
+    const CAT(T, 2) two = x;
+#endif
+    return two.lo + two.hi;
+}
 
 /* The first `count` elements, then zeros. */
 static V load_part(__global const T *from, long count)

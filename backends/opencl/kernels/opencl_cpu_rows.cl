@@ -6,6 +6,7 @@
  *       for each 4 rows of wide             a piece of each: their products added to the sums, in the order of p
  *
  * One work-item is one core and owns a range of columns. Comes after opencl_cpu_types.cl and opencl_cpu_tile.cl. */
+#define LANES GANTRY_LANES
 #define BLOCK (4096 / (long)sizeof(T) / LANES) /* vectors of a row's sums */
 #define MOST_ROWS 4
 #define GROUP 4 /* rows of wide at a time */

@@ -24,22 +24,3 @@
 #elif MR == 2
 #define ROWS(X) X(0) X(1)
 #endif
-
-#define LANES GANTRY_LANES
-
-static T add_lanes(V x)
-{
-#if LANES == 16
-    const CAT(T, 8) eight = x.lo + x.hi;
-    const CAT(T, 4) four = eight.lo + eight.hi;
-    const CAT(T, 2) two = four.lo + four.hi;
-#elif LANES == 8
-    const CAT(T, 4) four = x.lo + x.hi;
-    const CAT(T, 2) two = four.lo + four.hi;
-#elif LANES == 4
-    const CAT(T, 2) two = x.lo + x.hi;
-#else
-    const CAT(T, 2) two = x;
-#endif
-    return two.lo + two.hi;
-}

@@ -20,6 +20,17 @@
 #define GANTRY_PANEL_STRIPS 4096 /* elements of all strips at once */
 #define GANTRY_OUTSIDE (-1)
 
+/* Few outputs leave a panel of the filter nearly empty: then lines, which must be so many chains long or a multiple, are
+ * multiplied with the filter's columns element by element, and the chains' sums added pairwise. The same on all devices. */
+#define GANTRY_FEW_OUTPUT_BYTES 16
+#define GANTRY_FEW_CHAIN_BYTES 64
+#define GANTRY_FEW_COLUMNS 4 /* are packed, the last ones zeros */
+
+GANTRY_FN int gantry_has_few_outputs(GANTRY_LONG outputs, GANTRY_LONG channels, GANTRY_LONG size)
+{
+    return outputs * size <= GANTRY_FEW_OUTPUT_BYTES && channels * size % GANTRY_FEW_CHAIN_BYTES == 0;
+}
+
 typedef struct gantry_panel_t {
     GANTRY_LONG image[GANTRY_PANEL_PLACES]; /* its number, or GANTRY_OUTSIDE: there is no such place */
     GANTRY_LONG top[GANTRY_PANEL_PLACES], left[GANTRY_PANEL_PLACES];
