@@ -71,7 +71,7 @@ static void multiply_panel(const conv_t *conv, const void *images, const gantry_
     char *c = (char *)gemm->c + first * gemm->n * conv->size;
 
     if (conv->is_few) {
-        conv->loops->multiply_few(images, pieces, count, conv->packed + k * conv->size, gemm->k, chains, rows, gemm->n, k > 0);
+        conv->loops->multiply_few(images, pieces, count, conv->packed + k * conv->size, gemm->k, chains, rows, k > 0);
     } else {
         conv->loops->multiply_lines(images, pieces, count, conv->packed + k * columns * conv->size, gemm->k * columns, c,
                                     gemm->n, rows, gemm->n, k > 0);
@@ -225,6 +225,9 @@ static int32_t compute(gantry_op_call_t *call)
         return GANTRY_K_OK;
     }
     conv.is_few = gantry_has_few_outputs(n, images->dims[3], conv.size);
+    if (!conv.is_few && n <= conv.loops->narrow->columns) {
+        conv.loops = conv.loops->narrow;
+    }
     conv.gemm.m = out->element_count / n;
     conv.gemm.k = filter->element_count / n;
     gantry__window_fill(call, &names, images, out, filter->dims[0], filter->dims[1], &window);

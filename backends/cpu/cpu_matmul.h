@@ -45,8 +45,10 @@ typedef struct gantry__cpu_gemm_loops_t {
     /* The same for few outputs (window_lines.cl), with B's columns b_row elements apart, each along k: begins or goes on
      * with the chains of each row's GANTRY_FEW_COLUMNS columns, which sum_few then adds. */
     void (*multiply_few)(const void *images, const gantry_piece_t *pieces, int64_t count, const void *b, int64_t b_row,
-                         void *chains, int64_t rows, int64_t columns, int add);
+                         void *chains, int64_t rows, int add);
     void (*sum_few)(const void *chains, void *c, int64_t c_row, int64_t rows, int64_t columns);
+    /* For at most its `columns` columns, one panel: has pack_b and multiply_lines. */
+    const struct gantry__cpu_gemm_loops_t *narrow;
     /* Without packing: any shape, made for a few multiplications. c_column may be anything. */
     void (*tiny)(const gantry__cpu_gemm_t *gemm);
     /* Without packing: m at most GANTRY_CPU_THIN and b_row or b_column 1; columns [begin, end) of C. */

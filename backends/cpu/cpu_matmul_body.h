@@ -16,56 +16,79 @@ typedef MM_T MM_NAME(loose_t) __attribute__((vector_size(MM_VECTOR_BYTES), align
 
 #define MM_LANES ((int64_t)(MM_VECTOR_BYTES / sizeof(MM_T)))
 #define MM_COLUMNS (2 * MM_LANES)
+#define MM_MOST_LINES GANTRY_PANEL_PLACES /* of a tile */
+_Static_assert(MM_ROWS <= MM_MOST_LINES, "a panel of places has a line for each row");
 #define MM_STEPS 48 /* of a line, then a row of C is asked for: all at once would make everybody wait */
 
-/* Stores a block of C, = or +=. rows and columns: how much of it exists. */
-static inline __attribute__((always_inline)) void MM_NAME(store)(MM_NAME(vec_t) acc[MM_ROWS][2], MM_T *restrict c,
-                                                                 int64_t c_stride, int64_t rows, int64_t columns,
-                                                                 int add)
+/* A tile: `lines` x `vectors` vectors of C in registers. Both are constants wherever they are handed on. */
+typedef MM_NAME(vec_t) MM_NAME(tile_t)[MM_MOST_LINES][2];
+
+/* Stores a tile, = or +=. rows and columns: how much of it exists. */
+static inline __attribute__((always_inline)) void MM_NAME(store)(MM_NAME(tile_t) acc, int lines, int vectors,
+                                                                 MM_T *restrict c, int64_t c_stride, int64_t rows,
+                                                                 int64_t columns, int add)
 {
-    if (rows == MM_ROWS && columns == MM_COLUMNS) {
+    const int64_t width = vectors * MM_LANES;
+    MM_T edge[MM_MOST_LINES * MM_COLUMNS];
+    if (rows == lines && columns == width) {
 #pragma GCC unroll 16
-        for (int i = 0; i < MM_ROWS; i++) {
-            MM_T *row = c + i * c_stride;
-            if (add) {
-                acc[i][0] += *(const MM_NAME(loose_t) *)row;
-                acc[i][1] += *(const MM_NAME(loose_t) *)(row + MM_LANES);
+        for (int i = 0; i < lines; i++) {
+#pragma GCC unroll 2
+            for (int v = 0; v < vectors; v++) {
+                MM_NAME(loose_t) *to = (MM_NAME(loose_t) *)(c + i * c_stride + v * MM_LANES);
+                if (add) {
+                    acc[i][v] += *to;
+                }
+                *to = acc[i][v];
             }
-            *(MM_NAME(loose_t) *)row = acc[i][0];
-            *(MM_NAME(loose_t) *)(row + MM_LANES) = acc[i][1];
         }
         return;
     }
-    MM_T edge[MM_ROWS * 2 * MM_VECTOR_BYTES / sizeof(MM_T)];
 #pragma GCC unroll 16
-    for (int i = 0; i < MM_ROWS; i++) {
-        *(MM_NAME(loose_t) *)(edge + i * MM_COLUMNS) = acc[i][0];
-        *(MM_NAME(loose_t) *)(edge + i * MM_COLUMNS + MM_LANES) = acc[i][1];
+    for (int i = 0; i < lines; i++) {
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; v++) {
+            *(MM_NAME(loose_t) *)(edge + i * width + v * MM_LANES) = acc[i][v];
+        }
     }
-    for (int64_t i = 0; i < rows; i++) {
+    /* Rows that are C's whole rows follow each other: what one writes too much, the next ones write again. */
+    int64_t i = 0;
+    for (; !add && c_stride == columns && (rows - i) * columns >= width; i++) {
+        memcpy(c + i * columns, edge + i * width, (size_t)width * sizeof(MM_T));
+    }
+    for (; i < rows; i++) {
         for (int64_t j = 0; j < columns; j++) {
-            MM_T value = edge[i * MM_COLUMNS + j];
+            MM_T value = edge[i * width + j];
             c[i * c_stride + j] = add ? c[i * c_stride + j] + value : value;
         }
     }
 }
 
-#define MM_CLEAR(acc)                          \
-    _Pragma("GCC unroll 16")                   \
-    for (int i = 0; i < MM_ROWS; i++) {        \
-        acc[i][0] = (MM_NAME(vec_t)){0};       \
-        acc[i][1] = (MM_NAME(vec_t)){0};       \
+static inline __attribute__((always_inline)) void MM_NAME(clear)(MM_NAME(tile_t) acc, int lines, int vectors)
+{
+#pragma GCC unroll 16
+    for (int i = 0; i < lines; i++) {
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; v++) {
+            acc[i][v] = (MM_NAME(vec_t)){0};
+        }
     }
+}
 
-/* One step of k: a(i) is row i of A, b points to two vectors of B. */
-#define MM_STEP(acc, a, b)                                              \
-    MM_NAME(vec_t) b0 = *(const MM_NAME(loose_t) *)(b);                 \
-    MM_NAME(vec_t) b1 = *(const MM_NAME(loose_t) *)((b) + MM_LANES);    \
-    _Pragma("GCC unroll 16")                                            \
-    for (int i = 0; i < MM_ROWS; i++) {                                 \
-        MM_NAME(vec_t) s = a(i) - (MM_NAME(vec_t)){0};                  \
-        acc[i][0] = MM_FMA(s, b0, acc[i][0]);                           \
-        acc[i][1] = MM_FMA(s, b1, acc[i][1]);                           \
+/* One step of k: a(i) is row i of A, b points to so many vectors of B. */
+#define MM_STEP(acc, lines, vectors, a, b)                                      \
+    MM_NAME(vec_t) of_b[2];                                                     \
+    _Pragma("GCC unroll 2")                                                     \
+    for (int v = 0; v < (vectors); v++) {                                       \
+        of_b[v] = *(const MM_NAME(loose_t) *)((b) + v * MM_LANES);              \
+    }                                                                           \
+    _Pragma("GCC unroll 16")                                                    \
+    for (int i = 0; i < (lines); i++) {                                         \
+        MM_NAME(vec_t) s = a(i) - (MM_NAME(vec_t)){0};                          \
+        _Pragma("GCC unroll 2")                                                 \
+        for (int v = 0; v < (vectors); v++) {                                   \
+            acc[i][v] = MM_FMA(s, of_b[v], acc[i][v]);                          \
+        }                                                                       \
     }
 
 /* C's block of MM_ROWS x MM_COLUMNS += or = the product of one panel each, over k. */
@@ -73,16 +96,16 @@ static __attribute__((noinline)) void MM_NAME(tile)(int64_t k, const MM_T *restr
                                                     MM_T *restrict c, int64_t c_stride, int64_t rows, int64_t columns,
                                                     int add)
 {
-    MM_NAME(vec_t) acc[MM_ROWS][2];
-    MM_CLEAR(acc)
+    MM_NAME(tile_t) acc;
+    MM_NAME(clear)(acc, MM_ROWS, 2);
 #define MM_PACKED(i) a[i]
     for (int64_t p = 0; p < k; p++) {
-        MM_STEP(acc, MM_PACKED, b)
+        MM_STEP(acc, MM_ROWS, 2, MM_PACKED, b)
         a += MM_ROWS;
         b += MM_COLUMNS;
     }
 #undef MM_PACKED
-    MM_NAME(store)(acc, c, c_stride, rows, columns, add);
+    MM_NAME(store)(acc, MM_ROWS, 2, c, c_stride, rows, columns, add);
 }
 
 /* ---- packing ---- */
@@ -372,6 +395,7 @@ static const gantry__cpu_gemm_loops_t MM_NAME(loops) = {.rows = MM_ROWS,
                                                         .multiply_lines = MM_NAME(multiply_lines),
                                                         .multiply_few = MM_NAME(multiply_few),
                                                         .sum_few = MM_NAME(sum_few),
+                                                        .narrow = &MM_NAME(narrow_loops),
 #endif
                                                         .tiny = MM_NAME(tiny),
                                                         .thin = MM_NAME(thin)};
@@ -381,10 +405,10 @@ static const gantry__cpu_gemm_loops_t MM_NAME(loops) = {.rows = MM_ROWS,
 #undef MM_GROUP
 #undef MM_GROUP_OF_ONE
 #undef MM_DEPTH
-#undef MM_CLEAR
 #undef MM_STEP
 #undef MM_LANES
 #undef MM_COLUMNS
+#undef MM_MOST_LINES
 #undef MM_STEPS
 #undef MM_NAME
 #undef MM_HAS_LINES

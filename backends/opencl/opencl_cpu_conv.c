@@ -67,8 +67,14 @@ static int32_t launch(gantry_op_call_t *call, const problem_t *q, int64_t items,
     return status == GANTRY_K_OK ? call->services->launch(call, kernel, &launch) : status;
 }
 
+static void make_narrow(gantry__opencl_tile_t *tile, int64_t n) {
+    if (n <= tile->lanes) {
+        *tile = (gantry__opencl_tile_t){GANTRY_PANEL_PLACES, tile->lanes, tile->lanes, 1};
+    }
+}
+
 static int32_t compute(gantry_op_call_t *call) {
-    const gantry__opencl_tile_t tile = gantry__opencl_tile(call->device_info, call->outputs[0]->dtype);
+    gantry__opencl_tile_t tile = gantry__opencl_tile(call->device_info, call->outputs[0]->dtype);
     gantry_backend_kernel_t *kernel = NULL;
     const int is_few = gantry_has_few_outputs(call->inputs[1]->dims[3], call->inputs[0]->dims[3],
                                               (int64_t)gantry_k_size(call->outputs[0]->dtype));
@@ -77,6 +83,10 @@ static int32_t compute(gantry_op_call_t *call) {
 
     if (call->inputs[1]->element_count == 0) {
         return gantry__opencl_matmul_clear(call);
+    }
+
+    if (!is_few) {
+        make_narrow(&tile, call->inputs[1]->dims[3]);
     }
 
     const problem_t q = make_problem(call, &tile);

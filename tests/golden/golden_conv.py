@@ -49,7 +49,10 @@ LONG = [   # sums of more than 2,048 elements, windows of more than 32 pixels, o
     # few outputs of many channels: all inside, at borders, elements spread, sums cut in two, a single place
     ((2, 5, 17, 16), (3, 3, 16, 3), (1, 1), (1, 1), "SAME"), ((1, 7, 9, 32), (2, 3, 32, 5), (2, 1), (1, 1), "VALID"),
     ((1, 6, 7, 16), (3, 2, 16, 2), (1, 1), (2, 3), "SAME"), ((1, 3, 13, 240), (3, 3, 240, 2), (1, 2), (1, 1), "SAME"),
-    ((1, 1, 1, 48), (1, 1, 48, 7), (1, 1), (1, 1), "VALID"),
+    ((1, 1, 1, 48), (1, 1, 48, 7), (1, 1), (1, 1), "VALID"), ((1, 5, 3, 32), (3, 1, 32, 4), (1, 1), (1, 1), "SAME"),
+    # outputs that fill a vector or not: strips in several parts, a panel that is not whole
+    ((3, 5, 9, 6), (3, 3, 6, 15), (1, 1), (1, 1), "SAME"), ((1, 3, 9, 72), (5, 2, 72, 8), (1, 1), (1, 1), "SAME"),
+    ((2, 4, 7, 5), (2, 3, 5, 16), (1, 2), (2, 1), "SAME"),
 ]
 
 

@@ -3,8 +3,8 @@
  *
  * One work-item is one core. It packs a block of the filter's columns (nc, all of the sum) into panels of NR columns, then
  * takes its share of the places, MR at a time: their lines are read from the images one element each per step of the sum,
- * and broadcast. With few outputs (option GANTRY_FEW, window_lines.cl) the filter's columns are packed as rows along the sum, and
- * two places' lines are multiplied with FEW of them at a time. Every element is summed in one order, whoever does it. */
+ * and broadcast. With few outputs (option GANTRY_FEW, window_lines.cl) the filter's columns are packed as rows along the sum,
+ * and FEW_LINES places' lines are multiplied with FEW of them at a time. Every element is summed in one order, whoever does it. */
 
 /* As problem_t of opencl_cpu_conv.c. */
 typedef struct {
@@ -16,7 +16,7 @@ typedef struct {
 } problem_t;
 
 #if !GANTRY_FEW
-#define CHAINS T /* none */
+#define CHAIN 0 /* none */
 #define LINE(i) \
     __global const T *a##i = (piece->line[i] < 0 ? zeros : images + piece->line[i]) + piece->count;
 #define LINE_STEP(i)              \
@@ -44,7 +44,7 @@ static void lines_tile(__global const T *images, __global const T *zeros, const 
  * count from. */
 static void convolve_panel(const problem_t *q, __global const T *images, const gantry_piece_t *pieces, long count,
                            __global const T *packed, __global const T *zeros, __global T *c, long i, long columns,
-                           long k, CHAINS *chains, int is_last)
+                           long k, T *chains, int is_last)
 {
     for (long j = 0; j < columns; j += NR) {
         lines_tile(images, zeros, pieces, count, packed + j * q->k + k * NR, c + i * q->n + j, q->n, q->m - i,
@@ -65,34 +65,42 @@ static void pack_filter(const problem_t *q, __global T *packed, __global const T
 #define CHAINS float16
 #define LOAD_CHAINS vload16
 #endif
-#define FEW_COLUMNS(X) X(0) X(1) X(2) X(3)
-#define FEW_BEGIN(j) CHAINS x##j = add ? chains[j] : (CHAINS)0, y##j = add ? next_chains[j] : (CHAINS)0;
-#define FEW_STEP(j)                                      \
-    {                                                    \
-        const CHAINS w = LOAD_CHAINS(0, b + j * k + p);  \
-        x##j = fma(lx, w, x##j);                         \
-        y##j = fma(ly, w, y##j);                         \
-    }
-#define FEW_END(j)      \
-    chains[j] = x##j;   \
-    next_chains[j] = y##j;
+#define CHAIN (GANTRY_FEW_CHAIN_BYTES / (long)sizeof(T)) /* elements */
+#if MR % 3 == 0 /* lines at a time: with FEW columns as many as 16 registers hold */
+#define FEW_LINES 3
+#define LINES(X) X(0) X(1) X(2)
+#else
+#define FEW_LINES 2
+#define LINES(X) X(0) X(1)
+#endif
+#define COLUMNS(X, i) X(i, 0) X(i, 1) X(i, 2) X(i, 3)
 
-/* Adds to the chains of FEW columns of places i and i + 1, or begins them; k elements from one column to the next. */
-static void few_dots(__global const T *images, __global const T *zeros, const gantry_piece_t *pieces, long count, long i,
-                     __global const T *b, long k, CHAINS *chains, CHAINS *next_chains, int add)
+#define FEW_BEGIN(i, j) V x##i##_##j = add ? LOAD(0, chains + (i * FEW + j) * CHAIN) : (V)0;
+#define FEW_FROM(i) \
+    __global const T *a##i = (piece->line[line + i] < 0 ? zeros : images + piece->line[line + i]) + part;
+#define FEW_READ(i) const V l##i = LOAD(0, a##i + p);
+#define FEW_WEIGHTS(i, j) const V w##j = LOAD(0, b + j * k + p);
+#define FEW_STEP(i, j) x##i##_##j = fma(l##i, w##j, x##i##_##j);
+#define FEW_END(i, j) STORE(x##i##_##j, 0, chains + (i * FEW + j) * CHAIN);
+#define FEW_LINE_BEGIN(i) COLUMNS(FEW_BEGIN, i)
+#define FEW_LINE_STEP(i) COLUMNS(FEW_STEP, i)
+#define FEW_LINE_END(i) COLUMNS(FEW_END, i)
+
+/* Adds to one vector of the chains, from their element `part` on, of FEW columns of FEW_LINES lines from `line` on, or begins
+ * them; k elements from one column to the next. b and chains begin with that vector's first. */
+static void few_dots(__global const T *images, __global const T *zeros, const gantry_piece_t *pieces, long count,
+                     long line, long part, __global const T *b, long k, T *chains, int add)
 {
-    FEW_COLUMNS(FEW_BEGIN)
+    LINES(FEW_LINE_BEGIN)
     for (const gantry_piece_t *piece = pieces; piece < pieces + count; b += piece->count, piece++) {
-        __global const T *line = piece->line[i] < 0 ? zeros : images + piece->line[i];
-        __global const T *next = piece->line[i + 1] < 0 ? zeros : images + piece->line[i + 1];
-
-        for (long p = 0; p < piece->count; p += GANTRY_FEW_CHAIN_BYTES / sizeof(T)) {
-            const CHAINS lx = LOAD_CHAINS(0, line + p), ly = LOAD_CHAINS(0, next + p);
-
-            FEW_COLUMNS(FEW_STEP)
+        LINES(FEW_FROM)
+        for (long p = 0; p < piece->count; p += CHAIN) {
+            LINES(FEW_READ)
+            COLUMNS(FEW_WEIGHTS, 0)
+            LINES(FEW_LINE_STEP)
         }
     }
-    FEW_COLUMNS(FEW_END)
+    LINES(FEW_LINE_END)
 }
 
 static T add_chains(CHAINS x)
@@ -111,16 +119,18 @@ static T add_chains(CHAINS x)
 /* As the other one; `chains` keeps those of MR places from piece to piece, and the last pieces lead to c. */
 static void convolve_panel(const problem_t *q, __global const T *images, const gantry_piece_t *pieces, long count,
                            __global const T *packed, __global const T *zeros, __global T *c, long first, long columns,
-                           long k, CHAINS *chains, int is_last)
+                           long k, T *chains, int is_last)
 {
     const long places = min((long)MR, q->m - first);
 
-    for (long i = 0; i < places; i += 2) {
-        few_dots(images, zeros, pieces, count, i, packed + k, q->k, chains + i * FEW, chains + (i + 1) * FEW, k > 0);
+    for (long i = 0; i < places; i += FEW_LINES) {
+        for (long part = 0; part < CHAIN; part += GANTRY_LANES) {
+            few_dots(images, zeros, pieces, count, i, part, packed + k + part, q->k, chains + i * FEW * CHAIN + part, k > 0);
+        }
     }
     for (long i = 0; is_last && i < places; i++) {
         for (long j = 0; j < columns; j++) {
-            c[(first + i) * q->n + j] = add_chains(chains[i * FEW + j]);
+            c[(first + i) * q->n + j] = add_chains(LOAD_CHAINS(0, chains + (i * FEW + j) * CHAIN));
         }
     }
 }
@@ -185,7 +195,7 @@ static void convolve(const problem_t *q, __global const T *images, __global cons
 {
     gantry_panel_t panel;
     gantry_piece_t pieces[GANTRY_PANEL_PIECES], inside[GANTRY_PANEL_PIECES];
-    CHAINS chains[GANTRY_FEW ? MR * GANTRY_FEW_COLUMNS : 1];
+    T chains[GANTRY_FEW ? MR * GANTRY_FEW_COLUMNS * CHAIN : 1];
     const long inside_count = gantry_find_inside_pieces(&q->window, q->k, inside);
 
     for (long i = begin; i < end; i += MR) {
