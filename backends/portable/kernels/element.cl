@@ -7,7 +7,9 @@
 #undef GANTRY_IS_NAN
 #undef GANTRY_IS_NEGATIVE
 #undef GANTRY_ABSOLUTE
+#undef GANTRY_DIVISOR
 #undef GANTRY_DIVIDE
+#undef GANTRY_IS_OF_FLOOR
 #undef GANTRY_FLOOR_DIVIDE
 #undef GANTRY_TRUNCATE_DIVIDE
 #undef GANTRY_REMAINDER
@@ -59,12 +61,12 @@
 #if GANTRY_T_IS_SIGNED
 #define GANTRY_IS_NEGATIVE(x) ((x) < 0)
 #define GANTRY_ABSOLUTE(x) ((x) < 0 ? (C)(-(U)(x)) : (x))
-#define GANTRY_DIVIDE(x, y) ((y) == 0 ? (C)0 : (y) == -1 ? (C)(-(U)(x)) : (C)((x) / (y)))
-#define GANTRY_REMAINDER(x, y) ((((y) == 0) | ((y) == -1)) ? (C)0 : (C)((x) % (y)))
-#define GANTRY_FLOOR_DIVIDE(x, y) \
-    (GANTRY_DIVIDE(x, y) - ((GANTRY_REMAINDER(x, y) != 0) & (((x) < 0) != ((y) < 0))))
-#define GANTRY_FLOOR_REMAINDER(x, y) \
-    (GANTRY_REMAINDER(x, y) + (((GANTRY_REMAINDER(x, y) != 0) & (((x) < 0) != ((y) < 0))) ? (y) : (C)0))
+#define GANTRY_DIVISOR(y) ((((y) == 0) | ((y) == -1)) ? (C)1 : (C)(y)) /* one that no machine traps at */
+#define GANTRY_DIVIDE(x, y) ((y) == 0 ? (C)0 : (y) == -1 ? (C)(-(U)(x)) : (C)((x) / GANTRY_DIVISOR(y)))
+#define GANTRY_REMAINDER(x, y) ((C)((x) % GANTRY_DIVISOR(y)))
+#define GANTRY_IS_OF_FLOOR(x, y) ((GANTRY_REMAINDER(x, y) != 0) & (((x) < 0) != ((y) < 0)))
+#define GANTRY_FLOOR_DIVIDE(x, y) (GANTRY_DIVIDE(x, y) - GANTRY_IS_OF_FLOOR(x, y))
+#define GANTRY_FLOOR_REMAINDER(x, y) (GANTRY_REMAINDER(x, y) + ((y) & -(C)GANTRY_IS_OF_FLOOR(x, y)))
 #define GANTRY_SHIFT(y) (int)((y) < 0 ? 0 : (y) < (C)(8 * sizeof(C)) ? (y) : (C)(8 * sizeof(C) - 1))
 #define GANTRY_CHECK_NEGATIVE_EXPONENT(y) ((y) < 0)
 #else

@@ -39,7 +39,9 @@ typedef uchar R;
 #define GANTRY_RESULT(value) ((uchar)(value))
 #endif
 
-#if GANTRY_SERIAL && !defined(GANTRY_RESULT_IS_SAME)
+#if GANTRY_SERIAL && !defined(GANTRY_RESULT_IS_SAME) && GANTRY_T_IS_BOOL
+#define GANTRY_STORED(value) GANTRY_HIDDEN_BOOL_OF_BOOLS(value)
+#elif GANTRY_SERIAL && !defined(GANTRY_RESULT_IS_SAME)
 #define GANTRY_STORED(value) GANTRY_HIDDEN_BOOL(value)
 #else
 #define GANTRY_STORED(value) (value)

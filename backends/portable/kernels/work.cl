@@ -76,6 +76,8 @@ typedef struct gantry_work_t {
  * it is not in memory, and each of those loads takes an assist of microcode: a loop of eight times the time. */
 #define GANTRY_HIDE_TRUE(p) const int hidden_true = (int)(~(p).run & 1);
 #define GANTRY_HIDDEN_BOOL(value) ((uchar)(-(int)(value) & hidden_true))
+/* Of bools: element by element of a byte, where an int would take four times the registers. */
+#define GANTRY_HIDDEN_BOOL_OF_BOOLS(value) ((uchar)((uchar)-(uchar)(value) & (uchar)hidden_true))
 
 /* GPUs: some elements that are read or written at once, as one access of memory. */
 #if !GANTRY_SERIAL
