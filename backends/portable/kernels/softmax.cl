@@ -366,14 +366,14 @@ GANTRY_FN void turned_results(C *turned, C *terms, int length, int lanes, int wi
 #define FOUR float4
 #endif
 #define TURNED_AT_ONCE(size) ((size) & ~3)
-#define TURN_FOUR(from, from_row, to, to_row)                                             \
-    {                                                                                     \
-        const FOUR a = vload4(0, (from)), b = vload4(0, (from) + (from_row));             \
+#define TURN_FOUR(from, from_row, to, to_row)                                                      \
+    {                                                                                              \
+        const FOUR a = vload4(0, (from)), b = vload4(0, (from) + (from_row));                      \
         const FOUR c = vload4(0, (from) + 2 * (from_row)), d = vload4(0, (from) + 3 * (from_row)); \
-        vstore4((FOUR)(a.s0, b.s0, c.s0, d.s0), 0, (to));                                 \
-        vstore4((FOUR)(a.s1, b.s1, c.s1, d.s1), 0, (to) + (to_row));                      \
-        vstore4((FOUR)(a.s2, b.s2, c.s2, d.s2), 0, (to) + 2 * (to_row));                  \
-        vstore4((FOUR)(a.s3, b.s3, c.s3, d.s3), 0, (to) + 3 * (to_row));                  \
+        vstore4((FOUR)(a.s0, b.s0, c.s0, d.s0), 0, (to));                                          \
+        vstore4((FOUR)(a.s1, b.s1, c.s1, d.s1), 0, (to) + (to_row));                               \
+        vstore4((FOUR)(a.s2, b.s2, c.s2, d.s2), 0, (to) + 2 * (to_row));                           \
+        vstore4((FOUR)(a.s3, b.s3, c.s3, d.s3), 0, (to) + 3 * (to_row));                           \
     }
 #endif
 
