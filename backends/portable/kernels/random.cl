@@ -17,12 +17,12 @@ typedef struct gantry_random_t {
 #define GANTRY_GROUP 4
 #endif
 
-#define GANTRY_FOUR(values, value)  \
-    {                               \
-        values[0] = (T)value(w.a);  \
-        values[1] = (T)value(w.b);  \
-        values[2] = (T)value(w.c);  \
-        values[3] = (T)value(w.d);  \
+#define GANTRY_FOUR(values, value) \
+    {                              \
+        values[0] = (T)value(w.a); \
+        values[1] = (T)value(w.b); \
+        values[2] = (T)value(w.c); \
+        values[3] = (T)value(w.d); \
     }
 
 #if GANTRY_T_IS_INT
@@ -75,9 +75,59 @@ GANTRY_FN void gantry_normal_group(const gantry_words_t w, const gantry_random_t
 #endif
 
 #if GANTRY_SERIAL
-#define GANTRY_STORE_GROUP(to, values, count) \
-    for (int v = 0; v < count; v++) {         \
-        (to)[v] = values[v];                  \
+/* Blocks of groups, step by step: each step's loop becomes vector code, as one of all steps, which branches for the last
+ * group, does not. */
+#define GANTRY_BLOCK 32 /* groups */
+#define GANTRY_BY_GROUPS(block, group)                                                     \
+    GANTRY_FN void block(const gantry_words_t *words, const gantry_random_t *p, T *values) \
+    {                                                                                      \
+        for (int i = 0; i < GANTRY_BLOCK; i++) {                                           \
+            group(words[i], p, values + i * GANTRY_GROUP);                                 \
+        }                                                                                  \
+    }
+
+#if GANTRY_T_IS_INT
+GANTRY_BY_GROUPS(gantry_integers_block, gantry_integers_group)
+#else
+GANTRY_BY_GROUPS(gantry_uniform_block, gantry_uniform_group)
+#if GANTRY_GROUP == 2
+GANTRY_BY_GROUPS(gantry_normal_block, gantry_normal_group)
+#else
+/* gantry_normals_f32 of all groups: of two words after each other comes a pair of values. */
+GANTRY_FN void gantry_normal_block(const gantry_words_t *words, const gantry_random_t *p, T *values)
+{
+    const uint *word = (const uint *)words;
+    float radius[2 * GANTRY_BLOCK], angle[2 * GANTRY_BLOCK];
+
+    (void)p;
+    for (int i = 0; i < 2 * GANTRY_BLOCK; i++) {
+        radius[i] = gantry_radius_f32(word[2 * i]);
+    }
+    for (int i = 0; i < 2 * GANTRY_BLOCK; i++) {
+        angle[i] = gantry_angle_f32(word[2 * i + 1]);
+    }
+    for (int i = 0; i < 2 * GANTRY_BLOCK; i++) {
+        values[2 * i] = GANTRY_NARROW(gantry_sin_4pi_f32(angle[i]) * radius[i]);
+        values[2 * i + 1] = GANTRY_NARROW(gantry_cos_4pi_f32(angle[i]) * radius[i]);
+    }
+}
+#endif
+#endif
+
+#define GANTRY_RANDOM_VALUES(kind)                                                                          \
+    for (GANTRY_LONG g = GANTRY_FIRST(p.work), end = GANTRY_END(p.work); g < end; g += GANTRY_BLOCK) {      \
+        const GANTRY_LONG first = g * GANTRY_GROUP, last = g + GANTRY_BLOCK < end ? g + GANTRY_BLOCK : end; \
+        const GANTRY_LONG behind = last * GANTRY_GROUP < p.values ? last * GANTRY_GROUP : p.values;         \
+        gantry_words_t words[GANTRY_BLOCK];                                                                 \
+        T values[GANTRY_BLOCK * GANTRY_GROUP];                                                              \
+                                                                                                            \
+        for (int i = 0; i < GANTRY_BLOCK; i++) {                                                            \
+            words[i] = gantry_philox(p.low, p.high, (ulong)(g + i), key0, key1);                            \
+        }                                                                                                   \
+        gantry_##kind##_block(words, &p, values);                                                           \
+        for (GANTRY_LONG v = first; v < behind; v++) {                                                      \
+            outs[v] = values[v - first];                                                                    \
+        }                                                                                                   \
     }
 #else
 GANTRY_WIDE_TYPE(gantry_wide_t, T, GANTRY_GROUP);
@@ -99,27 +149,29 @@ GANTRY_FN void gantry_store_group(GANTRY_GLOBAL T *to, const T *values, int coun
         }
     }
 }
-#define GANTRY_STORE_GROUP(to, values, count) gantry_store_group(to, values, count)
+#define GANTRY_RANDOM_VALUES(kind)                                                             \
+    const GANTRY_LONG whole = p.values / GANTRY_GROUP;                                         \
+    for (GANTRY_LONG g = GANTRY_FIRST(p.work); g < GANTRY_END(p.work); g += GANTRY_STEP) {     \
+        T values[GANTRY_GROUP];                                                                \
+        const int count = g < whole ? GANTRY_GROUP : (int)(p.values - whole * GANTRY_GROUP);   \
+        gantry_##kind##_group(gantry_philox(p.low, p.high, (ulong)g, key0, key1), &p, values); \
+        gantry_store_group(outs + g * GANTRY_GROUP, values, count);                            \
+    }
 #endif
 
-#define GANTRY_RANDOM_KERNEL(name, group)                                                        \
-    GANTRY_KERNEL name(GANTRY_SPAN_OUT(out), const gantry_random_t p)                            \
-    {                                                                                            \
-        GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);                                              \
-        const uint key0 = (uint)p.key;                                                           \
-        const uint key1 = (uint)(p.key >> 32);                                                   \
-        const GANTRY_LONG whole = p.values / GANTRY_GROUP;                                       \
-        for (GANTRY_LONG g = GANTRY_FIRST(p.work); g < GANTRY_END(p.work); g += GANTRY_STEP) {   \
-            T values[GANTRY_GROUP];                                                              \
-            const int count = g < whole ? GANTRY_GROUP : (int)(p.values - whole * GANTRY_GROUP); \
-            group(gantry_philox(p.low, p.high, (ulong)g, key0, key1), &p, values);               \
-            GANTRY_STORE_GROUP(outs + g * GANTRY_GROUP, values, count);                          \
-        }                                                                                        \
+#define GANTRY_RANDOM_KERNEL(name)                                    \
+    GANTRY_KERNEL name(GANTRY_SPAN_OUT(out), const gantry_random_t p) \
+    {                                                                 \
+        GANTRY_GLOBAL T *outs = GANTRY_OUT(T, out);                   \
+        const uint key0 = (uint)p.key;                                \
+        const uint key1 = (uint)(p.key >> 32);                        \
+                                                                      \
+        GANTRY_RANDOM_VALUES(name)                                    \
     }
 
 #if GANTRY_T_IS_INT
-GANTRY_RANDOM_KERNEL(integers, gantry_integers_group)
+GANTRY_RANDOM_KERNEL(integers)
 #else
-GANTRY_RANDOM_KERNEL(uniform, gantry_uniform_group)
-GANTRY_RANDOM_KERNEL(normal, gantry_normal_group)
+GANTRY_RANDOM_KERNEL(uniform)
+GANTRY_RANDOM_KERNEL(normal)
 #endif
