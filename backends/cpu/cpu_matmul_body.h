@@ -23,6 +23,26 @@ _Static_assert(MM_ROWS <= MM_MOST_LINES, "a panel of places has a line for each 
 /* A tile: `lines` x `vectors` vectors of C in registers. Both are constants wherever they are handed on. */
 typedef MM_NAME(vec_t) MM_NAME(tile_t)[MM_MOST_LINES][2];
 
+/* Stores, = or +=, the part of a tile that exists; its rows are `width` elements,
+ * whole vectors. */
+static __attribute__((noinline)) void MM_NAME(store_part)(const MM_T *restrict tile, int64_t width, MM_T *restrict c,
+                                                          int64_t c_stride, int64_t rows, int64_t columns, int add)
+{
+    int64_t i = 0;
+    /* Rows that are C's whole rows follow each other: what one writes too much, the next ones write again. */
+    for (; !add && c_stride == columns && (rows - i) * columns >= width; i++) {
+        for (int64_t j = 0; j < width; j += MM_LANES) {
+            *(MM_NAME(loose_t) *)(c + i * columns + j) = *(const MM_NAME(loose_t) *)(tile + i * width + j);
+        }
+    }
+    for (; i < rows; i++) {
+        for (int64_t j = 0; j < columns; j++) {
+            MM_T value = tile[i * width + j];
+            c[i * c_stride + j] = add ? c[i * c_stride + j] + value : value;
+        }
+    }
+}
+
 /* Stores a tile, = or +=. rows and columns: how much of it exists. */
 static inline __attribute__((always_inline)) void MM_NAME(store)(MM_NAME(tile_t) acc, int lines, int vectors,
                                                                  MM_T *restrict c, int64_t c_stride, int64_t rows,
@@ -51,17 +71,7 @@ static inline __attribute__((always_inline)) void MM_NAME(store)(MM_NAME(tile_t)
             *(MM_NAME(loose_t) *)(edge + i * width + v * MM_LANES) = acc[i][v];
         }
     }
-    /* Rows that are C's whole rows follow each other: what one writes too much, the next ones write again. */
-    int64_t i = 0;
-    for (; !add && c_stride == columns && (rows - i) * columns >= width; i++) {
-        memcpy(c + i * columns, edge + i * width, (size_t)width * sizeof(MM_T));
-    }
-    for (; i < rows; i++) {
-        for (int64_t j = 0; j < columns; j++) {
-            MM_T value = edge[i * width + j];
-            c[i * c_stride + j] = add ? c[i * c_stride + j] + value : value;
-        }
-    }
+    MM_NAME(store_part)(edge, width, c, c_stride, rows, columns, add);
 }
 
 static inline __attribute__((always_inline)) void MM_NAME(clear)(MM_NAME(tile_t) acc, int lines, int vectors)
