@@ -287,7 +287,8 @@ void gantry__cpu_reduce_units(const gantry__cpu_reduce_loops_t *loops, const gan
 {
     const gantry__reduce_shape_t *shape = &plan->shape;
     const int64_t bytes = shape->outer * shape->length * shape->columns * loops->in_bytes;
-    const work_t work = {loops, plan, bytes > GANTRY_CPU_REDUCE_FAR_BYTES ? GANTRY_CPU_REDUCE_AHEAD / loops->in_bytes : 0};
+    const int asks = bytes > GANTRY_CPU_REDUCE_FAR_BYTES && !gantry__cpu_reads_ahead();
+    const work_t work = {loops, plan, asks ? GANTRY_CPU_REDUCE_AHEAD / loops->in_bytes : 0};
     if (shape->columns * loops->acc_bytes > GANTRY_CPU_REDUCE_NARROW_BYTES) {
         run_wide(&work, begin, end);
     } else if (shape->columns > 1 || shape->reduced.rank > 1) {
