@@ -23,8 +23,7 @@ _Static_assert(MM_ROWS <= MM_MOST_LINES, "a panel of places has a line for each 
 /* A tile: `lines` x `vectors` vectors of C in registers. Both are constants wherever they are handed on. */
 typedef MM_NAME(vec_t) MM_NAME(tile_t)[MM_MOST_LINES][2];
 
-/* Stores, = or +=, the part of a tile that exists; its rows are `width` elements,
- * whole vectors. */
+/* Stores, = or +=, the part of a tile that exists. A row of the tile is `width` elements, whole vectors. */
 static __attribute__((noinline)) void MM_NAME(store_part)(const MM_T *restrict tile, int64_t width, MM_T *restrict c,
                                                           int64_t c_stride, int64_t rows, int64_t columns, int add)
 {
@@ -86,19 +85,19 @@ static inline __attribute__((always_inline)) void MM_NAME(clear)(MM_NAME(tile_t)
 }
 
 /* One step of k: a(i) is row i of A, b points to so many vectors of B. */
-#define MM_STEP(acc, lines, vectors, a, b)                                      \
-    MM_NAME(vec_t) of_b[2];                                                     \
-    _Pragma("GCC unroll 2")                                                     \
-    for (int v = 0; v < (vectors); v++) {                                       \
-        of_b[v] = *(const MM_NAME(loose_t) *)((b) + v * MM_LANES);              \
-    }                                                                           \
-    _Pragma("GCC unroll 16")                                                    \
-    for (int i = 0; i < (lines); i++) {                                         \
-        MM_NAME(vec_t) s = a(i) - (MM_NAME(vec_t)){0};                          \
-        _Pragma("GCC unroll 2")                                                 \
-        for (int v = 0; v < (vectors); v++) {                                   \
-            acc[i][v] = MM_FMA(s, of_b[v], acc[i][v]);                          \
-        }                                                                       \
+#define MM_STEP(acc, lines, vectors, a, b)                         \
+    MM_NAME(vec_t) of_b[2];                                        \
+    _Pragma("GCC unroll 2")                                        \
+    for (int v = 0; v < (vectors); v++) {                          \
+        of_b[v] = *(const MM_NAME(loose_t) *)((b) + v * MM_LANES); \
+    }                                                              \
+    _Pragma("GCC unroll 16")                                       \
+    for (int i = 0; i < (lines); i++) {                            \
+        MM_NAME(vec_t) s = a(i) - (MM_NAME(vec_t)){0};             \
+        _Pragma("GCC unroll 2")                                    \
+        for (int v = 0; v < (vectors); v++) {                      \
+            acc[i][v] = MM_FMA(s, of_b[v], acc[i][v]);             \
+        }                                                          \
     }
 
 /* C's block of MM_ROWS x MM_COLUMNS += or = the product of one panel each, over k. */

@@ -67,6 +67,7 @@ static int32_t launch(gantry_op_call_t *call, const problem_t *q, int64_t items,
     return status == GANTRY_K_OK ? call->services->launch(call, kernel, &launch) : status;
 }
 
+/* Outputs that one vector holds: a panel of one, by as many places as accumulators fit. As the CPU backend, for the same bits. */
 static void make_narrow(gantry__opencl_tile_t *tile, int64_t n) {
     if (n <= tile->lanes) {
         *tile = (gantry__opencl_tile_t){GANTRY_PANEL_PLACES, tile->lanes, tile->lanes, 1};

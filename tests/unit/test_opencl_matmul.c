@@ -27,7 +27,8 @@ static void cpu_matmul_small_shapes_are_exact(void **state) {
  * columns. */
 static void cpu_matmul_block_edges_are_exact(void **state) {
     static const int64_t shapes[][3] = {{300, 257, 97}, {245, 513, 64}, {31, 300, 130}, {700, 260, 6}, {1, 600, 500},
-                                        {500, 600, 1},  {8, 40, 2100},  {3, 900, 800},  {800, 900, 3}, {40, 2100, 9}};
+                                        {500, 600, 1},  {8, 40, 2100},  {3, 900, 800},  {800, 900, 3}, {40, 2100, 9},
+                                        {1, 607, 515},  {2, 403, 1031}, {4, 901, 800}};
     fixture_t fixture;
     core_t core;
 
@@ -38,7 +39,7 @@ static void cpu_matmul_block_edges_are_exact(void **state) {
 }
 
 static void cpu_matmul_narrow_vectors_are_exact(void **state) {
-    static const int64_t shapes[][3] = {{13, 33, 37}, {64, 600, 33}, {3, 5, 70}, {2, 1100, 1000}, {100, 700, 6}};
+    static const int64_t shapes[][3] = {{13, 33, 37}, {64, 600, 33}, {3, 5, 70}, {2, 1103, 1000}, {100, 700, 6}};
     static const uint32_t widths[] = {1, 4, 8};
     fixture_t fixture;
     core_t core;

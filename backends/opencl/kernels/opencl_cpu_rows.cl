@@ -50,21 +50,21 @@ static void add_rest(const problem_t *q, __global const T *narrow, __global cons
 #define KEEP(i) sums[i * BLOCK + j] = sum##i;
 
 /* sums += the products of `vectors` vectors of wide's rows, in whole groups. Returns how many rows. */
-#define DEFINE_ADD(rows, group)                                                                                  \
+#define DEFINE_ADD(rows, group)                                                                                         \
     static long add_##rows(const problem_t *q, __global const T *narrow, __global const T *wide, long vectors, V *sums) \
-    {                                                                                                            \
-        long p = 0;                                                                                              \
-                                                                                                                 \
-        for (; p + group <= q->k; p += group) {                                                                  \
-            PAIRS_##rows##_##group(SCALE)                                                                        \
-            for (long j = 0; j < vectors; j++) {                                                                 \
-                ROWS_##rows(SUM)                                                                                 \
-                ROWS_##group(WIDE)                                                                               \
-                PAIRS_##rows##_##group(ADD)                                                                      \
-                ROWS_##rows(KEEP)                                                                                \
-            }                                                                                                    \
-        }                                                                                                        \
-        return p;                                                                                                \
+    {                                                                                                                   \
+        long p = 0;                                                                                                     \
+                                                                                                                        \
+        for (; p + group <= q->k; p += group) {                                                                         \
+            PAIRS_##rows##_##group(SCALE)                                                                               \
+            for (long j = 0; j < vectors; j++) {                                                                        \
+                ROWS_##rows(SUM)                                                                                        \
+                ROWS_##group(WIDE)                                                                                      \
+                PAIRS_##rows##_##group(ADD)                                                                             \
+                ROWS_##rows(KEEP)                                                                                       \
+            }                                                                                                           \
+        }                                                                                                               \
+        return p;                                                                                                       \
     }
 
 DEFINE_ADD(1, 8)

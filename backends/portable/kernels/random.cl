@@ -58,6 +58,7 @@ GANTRY_FN void gantry_uniform_group(const gantry_words_t w, const gantry_random_
 #endif
 }
 
+#if !GANTRY_SERIAL || GANTRY_GROUP == 2 /* else gantry_normal_block does them */
 GANTRY_FN void gantry_normal_group(const gantry_words_t w, const gantry_random_t *p, T *values)
 {
     C normals[GANTRY_GROUP];
@@ -72,6 +73,7 @@ GANTRY_FN void gantry_normal_group(const gantry_words_t w, const gantry_random_t
         values[v] = GANTRY_NARROW(normals[v]);
     }
 }
+#endif
 #endif
 
 #if GANTRY_SERIAL
