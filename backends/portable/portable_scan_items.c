@@ -1,4 +1,5 @@
-/* Cumsum, Cumprod and CumulativeLogsumexp: three launches of kernels/scan.cl's items, or one for short sequences. */
+/* Cumsum, Cumprod and CumulativeLogsumexp: three launches of kernels/scan.cl's items, or one for short sequences, and on
+ * processors for all but the longest. */
 #include "portable/item_kernel.h"
 #include "portable/kernels/scan.cl"
 #include "portable/portable_scan.h"
@@ -42,11 +43,15 @@ static int32_t run(gantry_op_call_t *call, int step, int32_t dtype, gantry_scan_
     scan->total = chunks;
     scan->runs = gantry_k_runs(call, scan->columns);
     if (is_block) {
-        launch.count = chunks * scan->runs.count;
-        launch.item_bytes *= scan->runs.length;
+        const int64_t each = scan->whole > 0 ? scan->chunks : 1;
+
+        launch.count = chunks / each * scan->runs.count;
+        launch.item_bytes *= scan->runs.length * each;
     } else if (is_line) {
-        launch.count = (chunks + GANTRY_SCAN_LINES - 1) / GANTRY_SCAN_LINES;
-        launch.item_bytes *= GANTRY_SCAN_LINES;
+        const int64_t most = scan->whole > 0 ? scan->whole * scan->chunks : GANTRY_SCAN_LINES;
+
+        launch.count = (chunks + most - 1) / most;
+        launch.item_bytes *= most;
     }
     if (is_serial) {
         launch.elements = launch.item_bytes / (int64_t)gantry_k_size(dtype);
@@ -54,17 +59,32 @@ static int32_t run(gantry_op_call_t *call, int step, int32_t dtype, gantry_scan_
     return gantry_k_run_items(call, &launch);
 }
 
+enum { LEAST_CHUNKS = 32, ITEMS_PER_UNIT = 4 };
+
+/* Sequences that an item of ROWS does whole, in all three steps: of one column so many that their chunks fill most of the
+ * lines. 0, an item has chunks of them: on cards, and where some cores would have nothing to do. */
+static int64_t whole_sequences(const gantry_op_call_t *call, int32_t dtype, const gantry_scan_t *scan, int64_t outer) {
+    const int is_block = scan->columns > 1;
+    const int64_t many = scan->chunks < GANTRY_SCAN_LINES ? GANTRY_SCAN_LINES : (LEAST_CHUNKS + scan->chunks - 1) / scan->chunks,
+                  whole = is_block ? 1 : many, runs = gantry_k_runs(call, scan->columns).count;
+
+    if (scan->chunks == 1 || scan->chunks > GANTRY_SCAN_CHUNK) return 0;
+    if (!gantry_k_is_serial(call) || !(is_block || has_lines(call, dtype))) return 0;
+    return outer / whole * runs >= ITEMS_PER_UNIT * gantry_k_units(call) ? whole : 0;
+}
+
 /* Scans x [outer, scan->length, columns] into out, which may be x. Depth: one level per factor of 128. */
 static int32_t run_scan(gantry_op_call_t *call, int32_t dtype, gantry_scan_t scan, int64_t outer, gantry_span_t x,
                         gantry_span_t out) {
     const int32_t total_type = gantry_k_is_half(dtype) ? GANTRY_K_FLOAT32 : dtype;
-    gantry_span_t totals = x; /* where there is one chunk it is not read */
+    gantry_span_t totals = x; /* not read where there is one chunk or an item has whole sequences */
     int64_t count;
     int32_t status = GANTRY_K_OK;
 
     scan.chunks = (scan.length + GANTRY_SCAN_CHUNK - 1) / GANTRY_SCAN_CHUNK;
     count = outer * scan.chunks;
-    if (scan.chunks > 1) {
+    scan.whole = whole_sequences(call, dtype, &scan, outer);
+    if (scan.chunks > 1 && scan.whole == 0) {
         gantry_scan_t level = scan;
 
         level.length = scan.chunks;

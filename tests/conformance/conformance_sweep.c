@@ -296,11 +296,13 @@ static void sweep_rows(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtyp
     }
 }
 
-/* Around the borders of chunks of 128; in rows and in columns. */
+/* Around the borders of chunks of 128; in rows and in columns; the last three of so many sequences that processors take
+ * them whole. */
 static void sweep_scan(sweep_t *s, const sweep_spec_t *spec, gantry_dtype_t dtype)
 {
     static const gantry_shape_t shapes[] = {{1, {129}},      {1, {16385}},      {2, {3, 127}},   {2, {257, 5}},
-                                            {2, {128, 300}}, {3, {2, 1000, 3}}, {2, {1, 20000}}, {2, {300, 7}}, {2, {40, 100}}};
+                                            {2, {128, 300}}, {3, {2, 1000, 3}}, {2, {1, 20000}}, {2, {300, 7}}, {2, {40, 100}},
+                                            {2, {66, 300}},  {3, {9, 140, 3}},  {2, {65, 260}}};
     for (size_t i = 0; i < COUNT(shapes); i++) {
         const bool is_last = shapes[i].rank == 1 || shapes[i].dims[1] > shapes[i].dims[0];
         if (!start(s, spec->op, "%s_%zu", gantry_dtype_name(dtype), i)) continue;

@@ -14,9 +14,11 @@
  *
  * On processors an item is more than a chunk: a run of columns, which becomes vector code (..._block), or of one column
  * 8 chunks side by side, whose additions do not wait for each other (..._line; turned, as vectors of eight, in OpenCL C and for logsumexp). The
- * operations and their order are those of the plain items.
+ * operations and their order are those of the plain items. Where the second step has one chunk, and there are enough
+ * sequences for all cores, an item of `rows` is whole sequences and does all three steps: what it reads again is in the
+ * core's cache, and nothing but `rows` is launched.
  *
- * Cost: two reads and one write of the elements, length / 128 of scratch. Halves are computed in float32 (C of types.cl),
+ * Cost: two reads (one, of whole sequences) and one write of the elements, length / 128 of scratch. Halves are computed in float32 (C of types.cl),
  * scratch is float32 too, and each result is rounded once. Integers wrap. logsumexp(a, b) is the larger plus
  * log1p(exp(smaller - larger)), the larger itself where the smaller is -infinity, NaN where both are +infinity, as
  * TensorFlow has it. */
@@ -32,6 +34,7 @@ typedef struct gantry_scan_t {
     GANTRY_LONG operation;
     GANTRY_LONG exclusive, reverse; /* 0 or 1 */
     GANTRY_LONG total;              /* of _line: chunks of all sequences */
+    GANTRY_LONG whole;              /* of _rows_line, _rows_block: sequences of an item; 0: it has chunks of them */
     gantry_runs_t runs;             /* of _block: of the columns */
 } gantry_scan_t;
 #endif
@@ -113,6 +116,8 @@ GANTRY_ITEM C GANTRY_ITEM_FN(scan_join)(const C a, const C b, const GANTRY_LONG 
     return operation == GANTRY_SCAN_PRODUCT ? (C)((U)a * (U)b) : (C)((U)a + (U)b);
 }
 
+#if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
+
 /* Elements of chunk i, and where its first one in the scan's direction lies. */
 #define GANTRY_FIND_CHUNK                                                                            \
     const GANTRY_LONG chunk = gantry_divide_position(i, p->columns); /* of all sequences' chunks */  \
@@ -160,6 +165,13 @@ GANTRY_ITEMS_2_1(scan_rows, T, C, T, gantry_scan_t)
 
 #undef GANTRY_FIND_CHUNK
 
+#else /* C has the others for all types */
+
+GANTRY_NO_ITEM(scan_totals)
+GANTRY_NO_ITEM(scan_rows)
+
+#endif
+
 #if GANTRY_RUN_MOST > 1
 
 /* ---- on processors ---- */
@@ -179,32 +191,6 @@ GANTRY_ITEMS_2_1(scan_rows, T, C, T, gantry_scan_t)
         loop(GANTRY_SCAN_TIMES)                      \
     } GANTRY_SCAN_OTHERWISE(loop)
 
-/* The two items that do several chunks side by side. FIND(sum_of), statements, makes `lines` of them, whose totals are
- * `number` and those behind it, with a sum before each; TOTALS and ROWS, statements, walk them. */
-#define GANTRY_SCAN_PAIR(totals_of, rows_of, FIND, TOTALS, ROWS)                                                     \
-    GANTRY_ITEM void GANTRY_ITEM_FN(totals_of)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL C *totals,                     \
-                                               GANTRY_PARAMETERS(gantry_scan_t) p, const GANTRY_LONG i)               \
-    {                                                                                                                 \
-        const C identity = GANTRY_ITEM_FN(scan_identity)(p->operation);                                               \
-        FIND(identity)                                                                                                \
-                                                                                                                      \
-        TOTALS                                                                                                        \
-        for (int c = 0; c < lines; c++) {                                                                             \
-            totals[number + c] = sums[c];                                                                             \
-        }                                                                                                             \
-    }                                                                                                                 \
-    GANTRY_ITEMS_1_1(totals_of, T, C, gantry_scan_t)                                                                  \
-    GANTRY_ITEM void GANTRY_ITEM_FN(rows_of)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const C *before,                 \
-                                             GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_scan_t) p,                \
-                                             const GANTRY_LONG i)                                                     \
-    {                                                                                                                 \
-        const C identity = GANTRY_ITEM_FN(scan_identity)(p->operation);                                               \
-        FIND(p->chunks > 1 ? before[number + c] : identity)                                                           \
-                                                                                                                      \
-        ROWS                                                                                                          \
-    }                                                                                                                 \
-    GANTRY_ITEMS_2_1(rows_of, T, C, T, gantry_scan_t)
-
 /* Of one column. In OpenCL C this is for four types, whose T and C are one. */
 #if !defined(__OPENCL_VERSION__) || GANTRY_T_ID == 1 || GANTRY_T_ID == 2 || GANTRY_T_ID == 3 || GANTRY_T_ID == 9
 
@@ -216,21 +202,17 @@ GANTRY_ITEMS_2_1(scan_rows, T, C, T, gantry_scan_t)
     const GANTRY_LONG left = p->length - first;                                           \
     const int length = (int)(left < GANTRY_SCAN_CHUNK ? left : GANTRY_SCAN_CHUNK);
 
-/* The chunks of an item: sums before them, and how many elements all of them have. */
-#define GANTRY_FIND_LINES(sum_of)                                                                             \
-    const GANTRY_LONG number = i * GANTRY_SCAN_LINES;                                                         \
-    const int lines = (int)(p->total - number < GANTRY_SCAN_LINES ? p->total - number : GANTRY_SCAN_LINES);   \
-    const GANTRY_LONG step = p->reverse ? -1 : 1;                                                             \
+/* Chunk `number` and those behind it, up to `end`: where they start, and how many elements all of them have. */
+#define GANTRY_FIND_LINES(number, end)                                                                        \
+    const int lines = (int)((end) - (number) < GANTRY_SCAN_LINES ? (end) - (number) : GANTRY_SCAN_LINES);     \
     GANTRY_LONG starts[GANTRY_SCAN_LINES];                                                                    \
     int lengths[GANTRY_SCAN_LINES];                                                                           \
-    C sums[GANTRY_SCAN_LINES];                                                                                \
     int common = lines == GANTRY_SCAN_LINES ? GANTRY_SCAN_CHUNK : 0;                                          \
     for (int c = 0; c < lines; c++) {                                                                         \
-        GANTRY_FIND_LINE(number + c)                                                                          \
+        GANTRY_FIND_LINE((number) + c)                                                                        \
         starts[c] = outer * p->length + row;                                                                  \
         lengths[c] = length;                                                                                  \
         common = length < common ? length : common;                                                           \
-        sums[c] = sum_of;                                                                                     \
     }
 
 #if GANTRY_SCAN_HAS_LOG
@@ -354,6 +336,9 @@ typedef ulong8 gantry_lines_t;
 #define GANTRY_SCAN_LINES_ROWS(OP)                                                                                  \
     for (; k + GANTRY_SCAN_LINES <= common; k += GANTRY_SCAN_LINES) {                                               \
         GANTRY_SCAN_LOAD_SQUARE                                                                                     \
+        if (k % GANTRY_SCAN_ASK == 0) {                                                                             \
+            GANTRY_SCAN_EACH_LINE(GANTRY_SCAN_WANT, out)                                                            \
+        }                                                                                                           \
         GANTRY_UNROLLED for (int j = 0; j < GANTRY_SCAN_LINES; j++) {                                               \
             const gantry_lines_t next = sum OP square[j];                                                           \
             square[j] = p->exclusive ? sum : next;                                                                  \
@@ -396,41 +381,73 @@ typedef ulong8 gantry_lines_t;
 
 #else
 
-#define GANTRY_SCAN_LINES_TOTAL(JOIN)                                          \
-    for (int k = 0; k < common; k++) {                                         \
-        const GANTRY_LONG at = k * step;                                       \
-        if (k % GANTRY_SCAN_ASK == 0) {                                        \
-            GANTRY_SCAN_EACH_LINE(GANTRY_SCAN_WANT, x)                         \
-        }                                                                      \
-        GANTRY_SCAN_EACH_LINE(GANTRY_SCAN_LINE_TOTAL, JOIN)                    \
-    }                                                                          \
-    for (int c = 0; c < lines; c++) {                                          \
-        for (int k = common; k < lengths[c]; k++) {                            \
-            sums[c] = JOIN(sums[c], GANTRY_WIDEN(x[starts[c] + k * step]));    \
-        }                                                                      \
+/* Places and sums as variables of their own, which a compiler keeps in registers; those of an array whose address is
+ * known elsewhere it does not. */
+#define GANTRY_SCAN_BEGIN_LINE(c, JOIN)               \
+    const GANTRY_LONG place_##c = starts[c] - behind; \
+    C sum_##c = sums[c];
+#define GANTRY_SCAN_END_LINE(c, JOIN) sums[c] = sum_##c;
+#define GANTRY_SCAN_LINE_TOTAL(c, JOIN) sum_##c = JOIN(sum_##c, GANTRY_WIDEN(from[place_##c]));
+#define GANTRY_SCAN_LINE_ROW(c, JOIN) \
+    GANTRY_SCAN_LINE_TOTAL(c, JOIN)   \
+    to[place_##c] = GANTRY_NARROW(sum_##c);
+#define GANTRY_SCAN_LINE_ROW_BEFORE(c, JOIN)                         \
+    {                                                                \
+        const C next = JOIN(sum_##c, GANTRY_WIDEN(from[place_##c])); \
+                                                                     \
+        to[place_##c] = GANTRY_NARROW(sum_##c);                      \
+        sum_##c = next;                                              \
     }
-#define GANTRY_SCAN_LINE_TOTAL(c, JOIN) sums[c] = JOIN(sums[c], GANTRY_WIDEN(x[starts[c] + at]));
-#define GANTRY_SCAN_LINES_ROWS(JOIN)                                           \
-    for (int k = 0; k < common; k++) {                                         \
-        const GANTRY_LONG at = k * step;                                       \
-        if (k % GANTRY_SCAN_ASK == 0) {                                        \
-            GANTRY_SCAN_EACH_LINE(GANTRY_SCAN_WANT, x)                         \
-            GANTRY_SCAN_EACH_LINE(GANTRY_SCAN_WANT, out)                       \
-        }                                                                      \
-        GANTRY_SCAN_EACH_LINE(GANTRY_SCAN_LINE_ROW, JOIN)                      \
-    }                                                                          \
-    for (int c = 0; c < lines; c++) {                                          \
-        for (int k = common; k < lengths[c]; k++) {                            \
-            const GANTRY_LONG at = k * step;                                   \
-            GANTRY_SCAN_LINE_ROW(c, JOIN)                                      \
-        }                                                                      \
+/* The elements that all lines have: `each` of them, `want` for all elements of a line of memory. */
+#define GANTRY_SCAN_COMMON(JOIN, each, want)                                                                    \
+    {                                                                                                           \
+        const GANTRY_LONG behind = p->reverse ? common - 1 : 0;                                                 \
+        GANTRY_SCAN_EACH_LINE(GANTRY_SCAN_BEGIN_LINE, JOIN)                                                     \
+        for (int k = 0; k < common;) {                                                                          \
+            const int stop = k + GANTRY_SCAN_ASK < common ? k + GANTRY_SCAN_ASK : common;                       \
+                                                                                                                \
+            for (int c = 0; c < GANTRY_SCAN_LINES; c++) {                                                       \
+                const GANTRY_LONG at = k * step;                                                                \
+                want                                                                                            \
+            }                                                                                                   \
+            for (; k < stop; k++) {                                                                              \
+                each                                                                                            \
+            }                                                                                                   \
+        }                                                                                                       \
+        GANTRY_SCAN_EACH_LINE(GANTRY_SCAN_END_LINE, JOIN)                                                       \
     }
-#define GANTRY_SCAN_LINE_ROW(c, JOIN)                                          \
-    {                                                                          \
-        const C next = JOIN(sums[c], GANTRY_WIDEN(x[starts[c] + at]));         \
-        out[starts[c] + at] = GANTRY_NARROW(p->exclusive ? sums[c] : next);    \
-        sums[c] = next;                                                        \
+#define GANTRY_SCAN_EACH_TOTAL(JOIN)                             \
+    GANTRY_GLOBAL const T *from = x + behind + k * step;         \
+    GANTRY_SCAN_EACH_LINE(GANTRY_SCAN_LINE_TOTAL, JOIN)
+#define GANTRY_SCAN_EACH_ROW(line, JOIN)                         \
+    GANTRY_GLOBAL const T *from = x + behind + k * step;         \
+    GANTRY_GLOBAL T *to = out + behind + k * step;               \
+    GANTRY_SCAN_EACH_LINE(line, JOIN)
+#define GANTRY_SCAN_LINES_TOTAL(JOIN)                                                                           \
+    if (common > 0) {                                                                                           \
+        GANTRY_SCAN_COMMON(JOIN, GANTRY_SCAN_EACH_TOTAL(JOIN), GANTRY_SCAN_WANT(c, x))                          \
+    }                                                                                                           \
+    for (int c = 0; c < lines; c++) {                                                                           \
+        for (int k = common; k < lengths[c]; k++) {                                                             \
+            sums[c] = JOIN(sums[c], GANTRY_WIDEN(x[starts[c] + k * step]));                                     \
+        }                                                                                                       \
     }
+#define GANTRY_SCAN_LINES_ROWS(JOIN)                                                                            \
+    if (common > 0 && p->exclusive) {                                                                           \
+        GANTRY_SCAN_COMMON(JOIN, GANTRY_SCAN_EACH_ROW(GANTRY_SCAN_LINE_ROW_BEFORE, JOIN), GANTRY_SCAN_WANT_BOTH) \
+    } else if (common > 0) {                                                                                    \
+        GANTRY_SCAN_COMMON(JOIN, GANTRY_SCAN_EACH_ROW(GANTRY_SCAN_LINE_ROW, JOIN), GANTRY_SCAN_WANT_BOTH)       \
+    }                                                                                                           \
+    for (int c = 0; c < lines; c++) {                                                                           \
+        for (int k = common; k < lengths[c]; k++) {                                                             \
+            const GANTRY_LONG at = starts[c] + k * step;                                                        \
+            const C next = JOIN(sums[c], GANTRY_WIDEN(x[at]));                                                  \
+                                                                                                                \
+            out[at] = GANTRY_NARROW(p->exclusive ? sums[c] : next);                                             \
+            sums[c] = next;                                                                                     \
+        }                                                                                                       \
+    }
+#define GANTRY_SCAN_WANT_BOTH GANTRY_SCAN_WANT(c, x) GANTRY_SCAN_WANT(c, out)
 #define GANTRY_SCAN_EITHER(loop)            \
     if (p->operation == GANTRY_SCAN_SUM) {  \
         loop(GANTRY_SCAN_ADD)               \
@@ -442,46 +459,165 @@ typedef ulong8 gantry_lines_t;
 
 #endif
 
-GANTRY_SCAN_PAIR(scan_totals_line, scan_rows_line, GANTRY_FIND_LINES, GANTRY_SCAN_ALL_TOTALS, GANTRY_SCAN_ALL_ROWS)
+/* The totals of up to 8 chunks. */
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(line_totals)(GANTRY_GLOBAL const T *x, GANTRY_PARAMETERS(gantry_scan_t) p,
+                                                  const GANTRY_LONG *starts, const int *lengths, const int lines,
+                                                  const int common, C *totals)
+{
+    const GANTRY_LONG step = p->reverse ? -1 : 1;
+    C sums[GANTRY_SCAN_LINES];
+
+    for (int c = 0; c < GANTRY_SCAN_LINES; c++) {
+        sums[c] = GANTRY_ITEM_FN(scan_identity)(p->operation);
+    }
+    GANTRY_SCAN_ALL_TOTALS
+    for (int c = 0; c < lines; c++) {
+        totals[c] = sums[c];
+    }
+}
+
+GANTRY_ITEM void GANTRY_ITEM_FN(scan_totals_line)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL C *totals,
+                                                  GANTRY_PARAMETERS(gantry_scan_t) p, const GANTRY_LONG i)
+{
+    const GANTRY_LONG number = i * GANTRY_SCAN_LINES;
+    C sums[GANTRY_SCAN_LINES];
+    GANTRY_FIND_LINES(number, p->total)
+
+    GANTRY_ITEM_FN(line_totals)(x, p, starts, lengths, lines, common, sums);
+    for (int c = 0; c < lines; c++) {
+        totals[number + c] = sums[c];
+    }
+}
+GANTRY_ITEMS_1_1(scan_totals_line, T, C, gantry_scan_t)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(scan_rows_line)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const C *before,
+                                                GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_scan_t) p,
+                                                const GANTRY_LONG i)
+{
+    const GANTRY_LONG step = p->reverse ? -1 : 1;
+    const GANTRY_LONG most = p->whole > 0 ? p->whole * p->chunks : GANTRY_SCAN_LINES;
+    const GANTRY_LONG end = p->total < (i + 1) * most ? p->total : (i + 1) * most;
+    const C identity = GANTRY_ITEM_FN(scan_identity)(p->operation);
+    C gone = identity; /* before chunk `chunk` of its sequence */
+    GANTRY_LONG chunk = 0;
+
+    for (GANTRY_LONG number = i * most; number < end; number += GANTRY_SCAN_LINES) {
+        C sums[GANTRY_SCAN_LINES];
+        GANTRY_FIND_LINES(number, end)
+
+        if (p->whole > 0) {
+            GANTRY_ITEM_FN(line_totals)(x, p, starts, lengths, lines, common, sums);
+        }
+        for (int c = 0; c < lines; c++) {
+            if (p->whole > 0) {
+                const C total = sums[c];
+
+                gone = chunk == 0 ? identity : gone;
+                sums[c] = gone;
+                gone = GANTRY_ITEM_FN(scan_join)(gone, total, p->operation);
+                chunk = chunk + 1 < p->chunks ? chunk + 1 : 0;
+            } else {
+                sums[c] = p->chunks > 1 ? before[number + c] : identity;
+            }
+        }
+        GANTRY_SCAN_ALL_ROWS
+    }
+}
+GANTRY_ITEMS_2_1(scan_rows_line, T, C, T, gantry_scan_t)
 
 #endif
 
-/* The chunks `line` of columns [first, end): where the first of them starts, and sums before them. */
-#define GANTRY_FIND_BLOCK(sum_of)                                                                           \
-    GANTRY_FIND_RUN(p->runs)                                                                                \
-    const int lines = (int)(end - first);                                                                   \
-    const GANTRY_LONG sequence = gantry_divide_position(line, p->chunks);                                   \
-    const GANTRY_LONG before_it = (line - sequence * p->chunks) * GANTRY_SCAN_CHUNK;                        \
+/* Chunk `number` of all sequences, of the columns from `first` on: where it starts, and its length. */
+#define GANTRY_FIND_BLOCK(number)                                                                           \
+    const GANTRY_LONG sequence = gantry_divide_position(number, p->chunks);                                 \
+    const GANTRY_LONG before_it = ((number) - sequence * p->chunks) * GANTRY_SCAN_CHUNK;                    \
     const GANTRY_LONG row = p->reverse ? p->length - 1 - before_it : before_it;                             \
     const GANTRY_LONG left = p->length - before_it;                                                         \
     const GANTRY_LONG length = left < GANTRY_SCAN_CHUNK ? left : GANTRY_SCAN_CHUNK;                         \
-    const GANTRY_LONG step = p->reverse ? -p->columns : p->columns;                                         \
-    const GANTRY_LONG number = line * p->columns + first;                                                   \
-    GANTRY_LONG at = (sequence * p->length + row) * p->columns + first;                                     \
-    C sums[GANTRY_RUN_MOST];                                                                                \
-    for (int c = 0; c < lines; c++) {                                                                       \
-        sums[c] = sum_of;                                                                                   \
-    }
+    const GANTRY_LONG start = (sequence * p->length + row) * p->columns + first;
 
 #define GANTRY_SCAN_BLOCK_TOTALS(JOIN)                             \
     for (GANTRY_LONG k = 0; k < length; k++, at += step) {         \
-        for (int c = 0; c < lines; c++) {                          \
+        for (int c = 0; c < count; c++) {                          \
             sums[c] = JOIN(sums[c], GANTRY_WIDEN(x[at + c]));      \
         }                                                          \
     }
 #define GANTRY_SCAN_BLOCK_ROWS(JOIN)                                                \
     for (GANTRY_LONG k = 0; k < length; k++, at += step) {                          \
-        for (int c = 0; c < lines; c++) {                                           \
+        for (int c = 0; c < count; c++) {                                           \
             const C next = JOIN(sums[c], GANTRY_WIDEN(x[at + c]));                  \
             out[at + c] = GANTRY_NARROW(p->exclusive ? sums[c] : next);             \
             sums[c] = next;                                                         \
         }                                                                           \
     }
 
-GANTRY_SCAN_PAIR(scan_totals_block, scan_rows_block, GANTRY_FIND_BLOCK, GANTRY_SCAN_LOOP(GANTRY_SCAN_BLOCK_TOTALS),
-                 GANTRY_SCAN_LOOP(GANTRY_SCAN_BLOCK_ROWS))
+/* Joins to `gone` the totals of a chunk of `count` columns, which starts at `start`. */
+GANTRY_SHARED_FN void GANTRY_ITEM_FN(block_totals)(GANTRY_GLOBAL const T *x, GANTRY_PARAMETERS(gantry_scan_t) p,
+                                                   const GANTRY_LONG start, const GANTRY_LONG length, const int count,
+                                                   C *gone)
+{
+    const GANTRY_LONG step = p->reverse ? -p->columns : p->columns;
+    const C identity = GANTRY_ITEM_FN(scan_identity)(p->operation);
+    GANTRY_LONG at = start;
+    C sums[GANTRY_RUN_MOST];
 
-#undef GANTRY_SCAN_PAIR
+    for (int c = 0; c < count; c++) {
+        sums[c] = identity;
+    }
+    GANTRY_SCAN_LOOP(GANTRY_SCAN_BLOCK_TOTALS)
+    for (int c = 0; c < count; c++) {
+        gone[c] = GANTRY_ITEM_FN(scan_join)(gone[c], sums[c], p->operation);
+    }
+}
+
+GANTRY_ITEM void GANTRY_ITEM_FN(scan_totals_block)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL C *totals,
+                                                   GANTRY_PARAMETERS(gantry_scan_t) p, const GANTRY_LONG i)
+{
+    GANTRY_FIND_RUN(p->runs)
+    GANTRY_FIND_BLOCK(line)
+    const int count = (int)(end - first);
+    const C identity = GANTRY_ITEM_FN(scan_identity)(p->operation);
+    C sums[GANTRY_RUN_MOST];
+
+    for (int c = 0; c < count; c++) {
+        sums[c] = identity;
+    }
+    GANTRY_ITEM_FN(block_totals)(x, p, start, length, count, sums);
+    for (int c = 0; c < count; c++) {
+        totals[line * p->columns + first + c] = sums[c];
+    }
+}
+GANTRY_ITEMS_1_1(scan_totals_block, T, C, gantry_scan_t)
+
+GANTRY_ITEM void GANTRY_ITEM_FN(scan_rows_block)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const C *before,
+                                                 GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_scan_t) p,
+                                                 const GANTRY_LONG i)
+{
+    GANTRY_FIND_RUN(p->runs)
+    const GANTRY_LONG step = p->reverse ? -p->columns : p->columns;
+    const GANTRY_LONG chunks = p->whole > 0 ? p->chunks : 1, last = (line + 1) * chunks;
+    const int count = (int)(end - first);
+    const C identity = GANTRY_ITEM_FN(scan_identity)(p->operation);
+    C sums[GANTRY_RUN_MOST], gone[GANTRY_RUN_MOST];
+
+    for (int c = 0; c < count; c++) {
+        gone[c] = p->chunks > chunks ? before[line * p->columns + first + c] : identity;
+    }
+    for (GANTRY_LONG number = line * chunks; number < last; number++) {
+        GANTRY_FIND_BLOCK(number)
+        GANTRY_LONG at = start;
+
+        for (int c = 0; c < count; c++) {
+            sums[c] = gone[c];
+        }
+        if (number + 1 < last) {
+            GANTRY_ITEM_FN(block_totals)(x, p, start, length, count, gone);
+        }
+        GANTRY_SCAN_LOOP(GANTRY_SCAN_BLOCK_ROWS)
+    }
+}
+GANTRY_ITEMS_2_1(scan_rows_block, T, C, T, gantry_scan_t)
+
 #undef GANTRY_SCAN_OTHERWISE
 
 #endif

@@ -66,8 +66,19 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_alike)(GANTRY_GLOBAL const uint *ke
     return low - first;
 }
 
+/* What C does directly, of sorted keys only where sums are wider than the type: of halves, and means of integers. */
+#if defined(__OPENCL_VERSION__) || defined(__CUDACC__) || GANTRY_T_IS_HALF
+#define GANTRY_COMBINE GANTRY_COMBINE_SORTED
+#else
+#define GANTRY_COMBINE(name, A, step, result) GANTRY_NO_ITEM(name)
+#endif
+#if defined(__OPENCL_VERSION__) || defined(__CUDACC__) || !GANTRY_T_IS_FLOAT
+#define GANTRY_COMBINE_MEAN GANTRY_COMBINE_SORTED
+#else
+#define GANTRY_COMBINE_MEAN GANTRY_COMBINE
+#endif
 /* sum = step, for each x, computed in the type A; the result is made of sum and the number of updates, n. */
-#define GANTRY_COMBINE(name, A, step, result)                                                                       \
+#define GANTRY_COMBINE_SORTED(name, A, step, result)                                                                       \
     GANTRY_ITEM void GANTRY_ITEM_FN(name)(GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL const int *positions,       \
                                           GANTRY_GLOBAL const T *updates, GANTRY_GLOBAL T *out,                     \
                                           GANTRY_PARAMETERS(gantry_combine_t) p, const GANTRY_LONG i)               \
@@ -206,7 +217,7 @@ GANTRY_DIRECT(direct_scatter_smaller, C, sum > x ? x : sum)
 GANTRY_COMBINE(combine_sum, U, sum + x, sum)
 GANTRY_COMBINE(combine_difference, U, sum - x, sum)
 GANTRY_COMBINE(combine_product, U, sum * x, sum)
-GANTRY_COMBINE(combine_mean, U, sum + x, GANTRY_MEAN(sum, n))
+GANTRY_COMBINE_MEAN(combine_mean, U, sum + x, GANTRY_MEAN(sum, n))
 /* As TensorFlow has them: a NaN stays until the next number. */
 GANTRY_COMBINE(segment_larger, C, sum > x ? sum : x, sum)
 GANTRY_COMBINE(segment_smaller, C, sum < x ? sum : x, sum)
@@ -215,6 +226,8 @@ GANTRY_COMBINE(scatter_larger, C, sum < x ? x : sum, sum)
 GANTRY_COMBINE(scatter_smaller, C, sum > x ? x : sum, sum)
 
 #undef GANTRY_COMBINE
+#undef GANTRY_COMBINE_MEAN
+#undef GANTRY_COMBINE_SORTED
 #undef GANTRY_DIRECT
 
 /* How many updates a slice has, or 1. */
