@@ -32,9 +32,23 @@ typedef struct {
 
 /* ---- MR x NR of c ---- */
 
-/* A panel of b is more than the first cache holds: its rows are asked for some steps ahead. */
+/* A panel of b is more than the first cache holds. Where a step is of wide vectors its rows are asked for some steps ahead;
+ * of narrow ones there are so many steps that asking costs more. */
 #define STEPS_AHEAD 8
+#if GANTRY_LANES == 16
 #define FETCH_B(i, v) FETCH(b + STEPS_AHEAD * b_step + v * GANTRY_LANES, 0);
+#else
+#define FETCH_B(i, v)
+#endif
+/* Steps are done four at a time: what a loop's turn costs is missing elsewhere where a core has two threads. */
+#define PRODUCT_STEP        \
+    {                       \
+        VECTORS(FETCH_B, 0) \
+        VECTORS(READ_B, 0)  \
+        ROWS(ROW_STEP)      \
+        a += MR;            \
+        b += b_step;        \
+    }
 
 /* c is set by the first block of the sum and added to by the others. b's rows are b_step apart. */
 static void product_tile(long depth, __global const T *a, __global const T *b, long b_step, __global T *c, long c_row,
@@ -48,10 +62,11 @@ static void product_tile(long depth, __global const T *a, __global const T *b, l
 
         VECTORS(FETCH_OUT, 0)
         out += c_row;
-        for (; p < stop; p++, a += MR, b += b_step) {
-            VECTORS(FETCH_B, 0)
-            VECTORS(READ_B, 0)
-            ROWS(ROW_STEP)
+        for (; p + 4 <= stop; p += 4) {
+            PRODUCT_STEP PRODUCT_STEP PRODUCT_STEP PRODUCT_STEP
+        }
+        for (; p < stop; p++) {
+            PRODUCT_STEP
         }
     }
     TILE_STORE(c, c_row, c_col, rows, columns, is_first)
