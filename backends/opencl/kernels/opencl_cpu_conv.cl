@@ -24,6 +24,13 @@ typedef struct {
         const V s = (V)(a##i[p]); \
         VECTORS(STEP, i)          \
     }
+#define LINES_STEP          \
+    {                       \
+        VECTORS(READ_B, 0)  \
+        ROWS(LINE_STEP)     \
+        p++;                \
+        b += NR;            \
+    }
 
 /* MR x NR of c, or as much of it as there is. */
 static void lines_tile(__global const T *images, __global const T *zeros, const gantry_piece_t *pieces, long count,
@@ -32,9 +39,12 @@ static void lines_tile(__global const T *images, __global const T *zeros, const 
     ROWS(ROW_CLEAR)
     for (const gantry_piece_t *piece = pieces; piece < pieces + count; piece++) {
         ROWS(LINE)
-        for (long p = -piece->count; p < 0; p++, b += NR) { /* no register for an end: MR are taken by lines */
-            VECTORS(READ_B, 0)
-            ROWS(LINE_STEP)
+        long p = -piece->count; /* no register for an end: MR are taken by lines */
+        while (p <= -4) {
+            LINES_STEP LINES_STEP LINES_STEP LINES_STEP
+        }
+        while (p < 0) {
+            LINES_STEP
         }
     }
     TILE_STORE(c, c_row, 1, rows, columns, is_first)
