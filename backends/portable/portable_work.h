@@ -26,6 +26,9 @@ typedef struct gantry_k_device_plan_t {
 
 #define GANTRY_K_RUN_UNIT 1024                    /* runs are multiples of this many elements */
 #define GANTRY_K_RUNS_PER_CORE 4                  /* so that a core that is late does not hold up the rest for long */
+/* Of long runs. PoCL gives a thread its whole share of the groups that are left while there are fewer than some hundred
+ * for each, and then nobody helps a core that is slow. */
+#define GANTRY_K_MANY_RUNS_PER_CORE 512
 #define GANTRY_K_SHORTEST_RUN 8192                /* elements: below this a work-item costs more than it does */
 #define GANTRY_K_STREAM_BYTES (INT64_C(16) << 20) /* outputs from this size on are written past the caches */
 #define GANTRY_K_WIDE_BYTES 16                    /* of an operand that a work-item of a GPU reads at once */
@@ -48,7 +51,8 @@ static inline gantry_k_work_t gantry_k_work(const gantry_op_call_t *call, int64_
 {
     const int64_t units = call->device_info->compute_units > 0 ? call->device_info->compute_units : 1;
     const int64_t shortest = costly ? GANTRY_K_RUN_UNIT : GANTRY_K_SHORTEST_RUN;
-    int64_t run = count / (units * GANTRY_K_RUNS_PER_CORE) + 1;
+    const int64_t of_many = count / (units * GANTRY_K_MANY_RUNS_PER_CORE);
+    int64_t run = of_many >= GANTRY_K_SHORTEST_RUN / 2 ? of_many + 1 : count / (units * GANTRY_K_RUNS_PER_CORE) + 1;
 
     if (run < shortest) {
         run = shortest;
