@@ -47,9 +47,6 @@ static inline int gantry__cpu_simd_level(const gantry_backend_device_t *device)
 
 /* The level this machine has, lowered by option GANTRY_CPU_SIMD (base, avx2, avx512; option NULL: not lowered). */
 int gantry__cpu_simd_detect(const char *option);
-/* Whether a core by itself asks memory early enough for what is read in order: on AMD's (Zen 3) a sum of 64 MiB takes 7 % less
- * without asking; Intel's (Cascade Lake) gain by it. */
-int gantry__cpu_reads_ahead(void);
 const char *gantry__cpu_simd_name(int level);
 
 extern const gantry_memory_ops_t gantry__cpu_memory_ops;

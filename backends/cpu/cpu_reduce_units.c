@@ -12,6 +12,8 @@
  * Owner: as cpu_reduce.h. Threads: thread-safe. */
 #include "cpu/cpu_reduce.h"
 
+#include "portable/host_processor.h"
+
 #define LANES GANTRY_REDUCE_LANES
 
 /* A unit's work: the loops and sizes, beside the plan. */
@@ -287,7 +289,7 @@ void gantry__cpu_reduce_units(const gantry__cpu_reduce_loops_t *loops, const gan
 {
     const gantry__reduce_shape_t *shape = &plan->shape;
     const int64_t bytes = shape->outer * shape->length * shape->columns * loops->in_bytes;
-    const int asks = bytes > GANTRY_CPU_REDUCE_FAR_BYTES && !gantry__cpu_reads_ahead();
+    const int asks = bytes > GANTRY_CPU_REDUCE_FAR_BYTES && !gantry__host_reads_ahead();
     const work_t work = {loops, plan, asks ? GANTRY_CPU_REDUCE_AHEAD / loops->in_bytes : 0};
     if (shape->columns * loops->acc_bytes > GANTRY_CPU_REDUCE_NARROW_BYTES) {
         run_wide(&work, begin, end);

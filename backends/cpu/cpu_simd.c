@@ -38,13 +38,3 @@ int gantry__cpu_simd_detect(const char *option)
     }
     return level;
 }
-
-int gantry__cpu_reads_ahead(void)
-{
-#if GANTRY_CPU_HAS_VARIANTS
-    __builtin_cpu_init();
-    return __builtin_cpu_is("amd") != 0;
-#else
-    return 0;
-#endif
-}

@@ -3,6 +3,7 @@
 #include "portable/portable_reduce.h"
 
 
+#include "portable/host_processor.h"
 #include "portable/portable_launch.h"
 #include "portable/portable_text.h"
 #include "portable/program_options.h"
@@ -54,6 +55,9 @@ static int32_t find_kernel(gantry_op_call_t *call, const gantry__reduce_way_t *w
 {
     gantry_k_options_t options = gantry_k_options_of_type(call, way->in);
     gantry_k_define(&options, "REDUCE_OP", (uint32_t)way->tree);
+    if (gantry_k_is_serial(call)) {
+        gantry_k_define(&options, "READS_AHEAD", (uint32_t)gantry__host_reads_ahead());
+    }
     return call->services->kernel(call, &reduce_source, options.text, name, out_kernel);
 }
 
