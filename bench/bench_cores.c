@@ -1,5 +1,10 @@
-/* What sharing costs on this machine: a cache line that threads on two cores write in turn. The cores of a virtual machine
- * may lie near each other or far apart, and not the same way all day: whatever threads hand to each other goes by it. */
+/* What sharing costs on this machine.
+ *
+ * A cache line that threads on two cores write in turn: the cores of a virtual machine may lie near each other or far apart,
+ * and not the same way all day; whatever threads hand to each other goes by it.
+ *
+ * Steps of integers that need nothing of a core but that it decodes them: where its other thread is someone else's, the
+ * median lies far above the best, although no one takes time from this machine. Loops of few instructions suffer least. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -51,6 +56,35 @@ static bool pass_line(void *argument, int calls) {
     return sched_setaffinity(0, sizeof before, &before) == 0 && made;
 }
 
+#if defined(__GNUC__)
+#define KEEP_APART(x) __asm__("" : "+r"(x)) /* in a register of its own, not in a vector */
+#else
+#define KEEP_APART(x) (void)(x)
+#endif
+#define STEP(x)    \
+    x ^= x << 13;  \
+    x ^= x >> 7;   \
+    x ^= x << 17;  \
+    KEEP_APART(x);
+
+static bool step_on(void *argument, int calls) {
+    volatile uint64_t *result = argument;
+    uint64_t a = 1, b = 2, c = 3, d = 4;
+    for (int i = 0; i < calls; ++i) {
+        STEP(a) STEP(b) STEP(c) STEP(d)
+    }
+    *result = a ^ b ^ c ^ d;
+    return true;
+}
+
+static void measure_one_core(bench_t *bench) {
+    uint64_t result;
+    bench_contender_t contenders[] = {{.name = "one core", .run = step_on, .subject = &result}};
+    const bench_measure_t shown = {"cores", "24 steps of integers", "ns", 0, 1e9, NULL, 0, 0, false};
+    bench_interleave(contenders, 1, bench->rounds, CORES_CALLS);
+    bench_report_contenders(&bench->report, &shown, contenders, 1, 0);
+}
+
 /* The first two that this process may use. */
 static bool find_cores(cores_t *out) {
     cpu_set_t set;
@@ -65,6 +99,7 @@ static bool find_cores(cores_t *out) {
 
 void bench_cores(bench_t *bench) {
     cores_t cores;
+    measure_one_core(bench);
     if (!find_cores(&cores)) {
         bench_report_note(&bench->report, "cores: fewer than two");
         return;

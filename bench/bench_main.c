@@ -19,7 +19,7 @@ typedef struct case_t {
 
 static const case_t cases[] = {
     {"dispatch", "an add of 4 elements, from the call to the result, release included", bench_dispatch},
-    {"cores", "a cache line from one core to another and back: what sharing costs", bench_cores},
+    {"cores", "what sharing costs: steps of one core, a cache line from one core to another and back", bench_cores},
     {"launch", "small ops one after another, waited for at the end or each time", bench_launch},
     {"transfer", "host to device and back, 4 KiB to 64 MiB", bench_transfer},
     {"elementwise", "add, tanh and exp of 16 Mi float32", bench_elementwise},

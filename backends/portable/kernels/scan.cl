@@ -398,7 +398,7 @@ typedef ulong8 gantry_lines_t;
         to[place_##c] = GANTRY_NARROW(sum_##c);                      \
         sum_##c = next;                                              \
     }
-/* The elements that all lines have: `each` of them, `want` for all elements of a line of memory. */
+/* The elements that all lines have: `each` of all lines at a time, `want` of line c for every 64 bytes of it. */
 #define GANTRY_SCAN_COMMON(JOIN, each, want)                                                                    \
     {                                                                                                           \
         const GANTRY_LONG behind = p->reverse ? common - 1 : 0;                                                 \
@@ -410,7 +410,7 @@ typedef ulong8 gantry_lines_t;
                 const GANTRY_LONG at = k * step;                                                                \
                 want                                                                                            \
             }                                                                                                   \
-            for (; k < stop; k++) {                                                                              \
+            for (; k < stop; k++) {                                                                             \
                 each                                                                                            \
             }                                                                                                   \
         }                                                                                                       \
@@ -432,11 +432,13 @@ typedef ulong8 gantry_lines_t;
             sums[c] = JOIN(sums[c], GANTRY_WIDEN(x[starts[c] + k * step]));                                     \
         }                                                                                                       \
     }
+#define GANTRY_SCAN_WANT_BOTH GANTRY_SCAN_WANT(c, x) GANTRY_SCAN_WANT(c, out)
+#define GANTRY_SCAN_COMMON_ROWS(JOIN, line) GANTRY_SCAN_COMMON(JOIN, GANTRY_SCAN_EACH_ROW(line, JOIN), GANTRY_SCAN_WANT_BOTH)
 #define GANTRY_SCAN_LINES_ROWS(JOIN)                                                                            \
     if (common > 0 && p->exclusive) {                                                                           \
-        GANTRY_SCAN_COMMON(JOIN, GANTRY_SCAN_EACH_ROW(GANTRY_SCAN_LINE_ROW_BEFORE, JOIN), GANTRY_SCAN_WANT_BOTH) \
+        GANTRY_SCAN_COMMON_ROWS(JOIN, GANTRY_SCAN_LINE_ROW_BEFORE)                                              \
     } else if (common > 0) {                                                                                    \
-        GANTRY_SCAN_COMMON(JOIN, GANTRY_SCAN_EACH_ROW(GANTRY_SCAN_LINE_ROW, JOIN), GANTRY_SCAN_WANT_BOTH)       \
+        GANTRY_SCAN_COMMON_ROWS(JOIN, GANTRY_SCAN_LINE_ROW)                                                     \
     }                                                                                                           \
     for (int c = 0; c < lines; c++) {                                                                           \
         for (int k = common; k < lengths[c]; k++) {                                                             \
@@ -447,7 +449,6 @@ typedef ulong8 gantry_lines_t;
             sums[c] = next;                                                                                     \
         }                                                                                                       \
     }
-#define GANTRY_SCAN_WANT_BOTH GANTRY_SCAN_WANT(c, x) GANTRY_SCAN_WANT(c, out)
 #define GANTRY_SCAN_EITHER(loop)            \
     if (p->operation == GANTRY_SCAN_SUM) {  \
         loop(GANTRY_SCAN_ADD)               \
