@@ -235,39 +235,43 @@ GANTRY_ITEM void GANTRY_ITEM_FN(add_lines)(GANTRY_GLOBAL const T *x, const C *we
 }
 
 #if !GANTRY_T_IS_HALF
-/* Without lines: so many filters of GANTRY_PLACES places, whose windows begin at x and every x_apart elements from there, and
- * whose sums go to out and every out_apart from there. ADD: of one channel all, or of a channel each. */
-#define GANTRY_DEFINE_PLACES(name, SIZE, ADD)                                                                                     \
+/* Without lines: so many filters of some places, whose windows begin at x and every x_apart elements from there, and whose
+ * sums go to out and every out_apart from there. ADD: of one channel all, or of a channel each. */
+#define GANTRY_PLACE_BEGIN(SIZE, ADD, n) GANTRY_NO_SUMS(SIZE, place_##n)
+#define GANTRY_PLACE_ADD(SIZE, ADD, n) ADD(SIZE, place_##n, GANTRY_GLOBAL, from + n * x_apart, own)
+#define GANTRY_PLACE_END(SIZE, ADD, n) GANTRY_STORE_SUMS(SIZE, place_##n, GANTRY_GLOBAL, out + n * out_apart)
+#define GANTRY_ONE_PLACE(DO, SIZE, ADD) DO(SIZE, ADD, 0)
+#define GANTRY_ALL_PLACES(DO, SIZE, ADD) DO(SIZE, ADD, 0) DO(SIZE, ADD, 1) DO(SIZE, ADD, 2) DO(SIZE, ADD, 3)
+#define GANTRY_DEFINE_PLACES(name, PLACES, SIZE, ADD)                                                                             \
     GANTRY_SHARED_FN void GANTRY_ITEM_FN(name)(GANTRY_GLOBAL const T *GANTRY_APART x, const GANTRY_LONG x_apart,                  \
                                                GANTRY_GLOBAL const T *GANTRY_APART filter, const gantry_tap_t *GANTRY_APART taps, \
                                                const int taps_count, GANTRY_GLOBAL T *GANTRY_APART out,                           \
                                                const GANTRY_LONG out_apart)                                                       \
     {                                                                                                                             \
-        GANTRY_NO_SUMS(SIZE, place_0)                                                                                             \
-        GANTRY_NO_SUMS(SIZE, place_1)                                                                                             \
-        GANTRY_NO_SUMS(SIZE, place_2)                                                                                             \
-        GANTRY_NO_SUMS(SIZE, place_3)                                                                                             \
-                                                                                                                                  \
+        PLACES(GANTRY_PLACE_BEGIN, SIZE, ADD)                                                                                     \
         for (int tap = 0; tap < taps_count; tap++) {                                                                              \
             GANTRY_GLOBAL const T *from = x + taps[tap].pixel;                                                                    \
             GANTRY_GLOBAL const T *own = filter + taps[tap].weights;                                                              \
                                                                                                                                   \
-            ADD(SIZE, place_0, GANTRY_GLOBAL, from, own)                                                                          \
-            ADD(SIZE, place_1, GANTRY_GLOBAL, from + x_apart, own)                                                                \
-            ADD(SIZE, place_2, GANTRY_GLOBAL, from + 2 * x_apart, own)                                                            \
-            ADD(SIZE, place_3, GANTRY_GLOBAL, from + 3 * x_apart, own)                                                            \
+            PLACES(GANTRY_PLACE_ADD, SIZE, ADD)                                                                                   \
         }                                                                                                                         \
-        GANTRY_STORE_SUMS(SIZE, place_0, GANTRY_GLOBAL, out)                                                                      \
-        GANTRY_STORE_SUMS(SIZE, place_1, GANTRY_GLOBAL, out + out_apart)                                                          \
-        GANTRY_STORE_SUMS(SIZE, place_2, GANTRY_GLOBAL, out + 2 * out_apart)                                                      \
-        GANTRY_STORE_SUMS(SIZE, place_3, GANTRY_GLOBAL, out + 3 * out_apart)                                                      \
+        PLACES(GANTRY_PLACE_END, SIZE, ADD)                                                                                       \
     }
-GANTRY_DEFINE_PLACES(add_channels, HALF, GANTRY_ADD_PRODUCTS)
-GANTRY_DEFINE_PLACES(add_few_channels, FEW, GANTRY_ADD_PRODUCTS)
-GANTRY_DEFINE_PLACES(add_filters, FEW, GANTRY_ADD_MULTIPLES)
+GANTRY_DEFINE_PLACES(add_channels, GANTRY_ALL_PLACES, HALF, GANTRY_ADD_PRODUCTS)
+GANTRY_DEFINE_PLACES(add_few_channels, GANTRY_ALL_PLACES, FEW, GANTRY_ADD_PRODUCTS)
+GANTRY_DEFINE_PLACES(add_filters, GANTRY_ALL_PLACES, FEW, GANTRY_ADD_MULTIPLES)
+GANTRY_DEFINE_PLACES(add_channels_once, GANTRY_ONE_PLACE, HALF, GANTRY_ADD_PRODUCTS)
+GANTRY_DEFINE_PLACES(add_few_channels_once, GANTRY_ONE_PLACE, FEW, GANTRY_ADD_PRODUCTS)
+GANTRY_DEFINE_PLACES(add_filters_once, GANTRY_ONE_PLACE, FEW, GANTRY_ADD_MULTIPLES)
 
 /* All filters of a block, GANTRY_FEW_SUMS at least for each of its channels or of them; what is left of those that fill no
- * vector is computed with the ones before, once more. */
+ * vector is computed with the ones before, once more. Of one place where out_apart is 0, else of GANTRY_PLACES. */
+#define GANTRY_ADD_AT(name, at_x, at)                                                                           \
+    if (out_apart == 0) {                                                                                       \
+        GANTRY_ITEM_FN(name##_once)(at_x, 0, filter + (at), taps, taps_count, out + (at), 0);                   \
+    } else {                                                                                                    \
+        GANTRY_ITEM_FN(name)(at_x, x_apart, filter + (at), taps, taps_count, out + (at), out_apart);            \
+    }
 GANTRY_SHARED_FN void GANTRY_ITEM_FN(add_places)(GANTRY_GLOBAL const T *x, const GANTRY_LONG x_apart,
                                                  GANTRY_GLOBAL const T *filter, const gantry_tap_t *taps,
                                                  const int taps_count, const int filters, const int depth,
@@ -278,20 +282,21 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(add_places)(GANTRY_GLOBAL const T *x, const
     for (int next = 0; depth > 1 && next < filters; x++) {
         for (next += depth; k < next; k += GANTRY_FEW_SUMS) {
             k = k + GANTRY_FEW_SUMS > next ? next - GANTRY_FEW_SUMS : k;
-            GANTRY_ITEM_FN(add_filters)(x, x_apart, filter + k, taps, taps_count, out + k, out_apart);
+            GANTRY_ADD_AT(add_filters, x, k)
         }
     }
     for (; k + GANTRY_HALF_SUMS <= filters; k += GANTRY_HALF_SUMS) {
-        GANTRY_ITEM_FN(add_channels)(x + k, x_apart, filter + k, taps, taps_count, out + k, out_apart);
+        GANTRY_ADD_AT(add_channels, x + k, k)
     }
     for (; k < filters; k += GANTRY_FEW_SUMS) {
         k = k + GANTRY_FEW_SUMS > filters ? filters - GANTRY_FEW_SUMS : k;
-        GANTRY_ITEM_FN(add_few_channels)(x + k, x_apart, filter + k, taps, taps_count, out + k, out_apart);
+        GANTRY_ADD_AT(add_few_channels, x + k, k)
     }
 }
+#undef GANTRY_ADD_AT
 
 /* A stretch's filters [own, own + filters) of `each` at a place: GANTRY_PLACES at once of those that see all columns, the
- * last of them once more if need be; the others one by one. */
+ * last of them once more unless one alone is left; the others one by one. */
 GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_direct)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
                                                   GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
                                                   const gantry_stretch_t *s, const int filters, const GANTRY_LONG own,
@@ -305,7 +310,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_direct)(GANTRY_GLOBAL const T *x, GANT
     x += (s->image * p->height + s->top) * p->width * p->channels + gantry_divide_position(own, p->depth);
     out += s->place * each + own;
     for (GANTRY_LONG place = 0, at, next; place < s->count; place = next) {
-        const int together = place >= whole.first && place < whole.end && whole.end - whole.first >= GANTRY_PLACES;
+        const int together = place >= whole.first && place + 1 < whole.end && whole.end - whole.first >= GANTRY_PLACES;
 
         at = together && place > whole.end - GANTRY_PLACES ? whole.end - GANTRY_PLACES : place;
         next = at + (together ? GANTRY_PLACES : 1);
@@ -314,8 +319,8 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_direct)(GANTRY_GLOBAL const T *x, GANT
             seen = columns;
             count = gantry_list_taps(p, &s->rows, &seen, each, taps);
         }
-        GANTRY_ITEM_FN(add_places)(x + (s->left + at * p->step_x) * p->channels, together ? p->step_x * p->channels : 0,
-                                   filter + own, taps, count, filters, (int)p->depth, out + at * each, together ? each : 0);
+        GANTRY_ITEM_FN(add_places)(x + (s->left + at * p->step_x) * p->channels, p->step_x * p->channels, filter + own, taps,
+                                   count, filters, (int)p->depth, out + at * each, together ? each : 0);
     }
 }
 #define GANTRY_DEPTHWISE_DIRECT(...) GANTRY_ITEM_FN(depthwise_direct)(__VA_ARGS__)
@@ -405,6 +410,11 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
 #undef GANTRY_HALF_TYPE
 #undef GANTRY_FEW_TYPE
 #undef GANTRY_DEFINE_PLACES
+#undef GANTRY_PLACE_BEGIN
+#undef GANTRY_PLACE_ADD
+#undef GANTRY_PLACE_END
+#undef GANTRY_ONE_PLACE
+#undef GANTRY_ALL_PLACES
 #undef GANTRY_DEPTHWISE_DIRECT
 #undef GANTRY_REPEAT
 #endif
