@@ -14,6 +14,7 @@
 #define GANTRY_ITEM_TEXT_FILE "cpu/cpu_sort_text.h"
 #define GANTRY_ITEM_LIST GANTRY_SORT_ITEMS
 #define GANTRY_T_ID 3
+#define GANTRY_ALL_ITEMS /* also those that the library runs on devices alone */
 #include "cpu/cpu_item_rows.h"
 
 #define split sort_split_item_3_0

@@ -59,6 +59,8 @@ typedef struct gantry_in_top_t {
 
 #define K GANTRY_KEY_OF_T
 
+#if defined(__OPENCL_VERSION__) || defined(__CUDACC__) || defined(GANTRY_ALL_ITEMS)
+
 GANTRY_ITEM void GANTRY_ITEM_FN(sort_runs)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL K *keys,
                                            GANTRY_GLOBAL int *positions, GANTRY_PARAMETERS(gantry_sort_runs_t) p,
                                            const GANTRY_LONG i)
@@ -140,6 +142,13 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sort_merge)(GANTRY_GLOBAL const K *keys, GANTRY_
     }
 }
 GANTRY_ITEMS_2_2(sort_merge, K, int, K, int, gantry_sort_merge_t)
+
+#else /* radix.cl sorts in C, but in this file's own test */
+
+GANTRY_NO_ITEM(sort_runs)
+GANTRY_NO_ITEM(sort_merge)
+
+#endif
 
 /* For element i of an output of rows that lie inner elements apart: position, in its row, and e, among the inner. */
 #define GANTRY_FIND_POSITION                                                                                   \
