@@ -9,5 +9,9 @@ GANTRY_KERNEL lin_space(GANTRY_SPAN_IN(start), GANTRY_SPAN_IN(stop), GANTRY_SPAN
     const C from = GANTRY_WIDEN(start);
     const C step = (GANTRY_WIDEN(stop) - from) / (C)last;
 
-    GANTRY_STORE_ALL(T, outs, p, , i == 0 ? start : i == last ? stop : GANTRY_NARROW(from + (C)i * step))
+    if (last < ((GANTRY_LONG)1 << 31)) { /* not every processor has vectors that turn 64-bit integers into floats */
+        GANTRY_STORE_ALL(T, outs, p, , i == 0 ? start : i == last ? stop : GANTRY_NARROW(from + (C)(int)i * step))
+    } else {
+        GANTRY_STORE_ALL(T, outs, p, , i == 0 ? start : i == last ? stop : GANTRY_NARROW(from + (C)i * step))
+    }
 }
