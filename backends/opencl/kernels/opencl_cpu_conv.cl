@@ -24,6 +24,7 @@ typedef struct {
         const V s = (V)(a##i[p]); \
         VECTORS(STEP, i)          \
     }
+/* Four at a time: PRODUCT_STEP of opencl_cpu_matmul.cl. */
 #define LINES_STEP          \
     {                       \
         VECTORS(READ_B, 0)  \

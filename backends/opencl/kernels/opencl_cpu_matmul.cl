@@ -40,7 +40,7 @@ typedef struct {
 #else
 #define FETCH_B(i, v)
 #endif
-/* Steps are done four at a time: what a loop's turn costs is missing elsewhere where a core has two threads. */
+/* Done four at a time: on a core that shares its decoder with another thread each instruction of a loop's turn counts. */
 #define PRODUCT_STEP        \
     {                       \
         VECTORS(FETCH_B, 0) \

@@ -42,8 +42,7 @@
  * The fold's order: lanes visited with their six bits reversed, 0, 32, 16, 48, ..., as a binary counter carries: each is
  * folded as soon as its partner is there, and six partial sums are kept instead of 64.
  * Options: GANTRY_T_ID, the type that is read; GANTRY_REDUCE_OP 0 sum, 1 Max, 2 Min, 3 sum of integers in 64 bits,
- * 4 product, 5 sum of squares; GANTRY_SERIAL 1 for the forms of CPUs, 0 for those of GPUs; GANTRY_READS_AHEAD 1 for a CPU that
- * need not be asked for memory ahead of its use. */
+ * 4 product, 5 sum of squares; GANTRY_SERIAL 1 for the forms of CPUs, 0 for those of GPUs. */
 
 #define REDUCE_IS_EXTREME (GANTRY_REDUCE_OP == 1 || GANTRY_REDUCE_OP == 2)
 

@@ -18,8 +18,8 @@
  * sequences for all cores, an item of `rows` is whole sequences and does all three steps: what it reads again is in the
  * core's cache, and nothing but `rows` is launched.
  *
- * Cost: two reads (one, of whole sequences) and one write of the elements, length / 128 of scratch. Halves are computed in float32 (C of types.cl),
- * scratch is float32 too, and each result is rounded once. Integers wrap. logsumexp(a, b) is the larger plus
+ * Cost: two reads (one, of whole sequences) and one write of the elements, length / 128 of scratch. Halves are computed in
+ * float32 (C of types.cl), scratch is float32 too, and each result is rounded once. Integers wrap. logsumexp(a, b) is the larger plus
  * log1p(exp(smaller - larger)), the larger itself where the smaller is -infinity, NaN where both are +infinity, as
  * TensorFlow has it. */
 #ifndef GANTRY_SCAN_PARAMETERS

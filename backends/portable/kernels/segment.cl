@@ -78,7 +78,7 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(count_alike)(GANTRY_GLOBAL const uint *ke
 #define GANTRY_COMBINE_MEAN GANTRY_COMBINE
 #endif
 /* sum = step, for each x, computed in the type A; the result is made of sum and the number of updates, n. */
-#define GANTRY_COMBINE_SORTED(name, A, step, result)                                                                       \
+#define GANTRY_COMBINE_SORTED(name, A, step, result)                                                                \
     GANTRY_ITEM void GANTRY_ITEM_FN(name)(GANTRY_GLOBAL const uint *keys, GANTRY_GLOBAL const int *positions,       \
                                           GANTRY_GLOBAL const T *updates, GANTRY_GLOBAL T *out,                     \
                                           GANTRY_PARAMETERS(gantry_combine_t) p, const GANTRY_LONG i)               \
