@@ -26,6 +26,8 @@ typedef struct fault_case_t {
 #define F32(count, ...) {GANTRY_FLOAT32, 1, {count}, {__VA_ARGS__}}
 #define SCALAR(value) {GANTRY_INT32, 0, {0}, {value}}
 #define INDICES {GANTRY_INT32, 2, {2, 2}, {0, 0, 2, 1}}
+#define I32_MATRIX(...) {GANTRY_INT32, 2, {2, 3}, {__VA_ARGS__}}
+#define COLUMN {GANTRY_INT32, 2, {2, 1}, {1, 2}}
 #define MATRIX {GANTRY_FLOAT32, 2, {2, 3}, {1, 2, 3, 4, 5, 6}}
 
 static const fault_case_t cases[] = {
@@ -42,6 +44,9 @@ static const fault_case_t cases[] = {
     {"Bincount", "input 0", {"Input arr must be non-negative!"}, {I32(3, 1, -2, 3), SCALAR(4), F32(3, 1, 1, 1)}, 3},
     {"Div", "element 2", {"Integer division by zero"}, {I32(3, 1, 2, 3), I32(3, 1, 1, 0)}, 2},
     {"FloorMod", "input 1", {"Integer division by zero"}, {I32(3, 1, 2, 3), I32(3, 1, 1, 0)}, 2},
+    /* Results that look like the bad element, too, where they are written over it. */
+    {"FloorMod", "element 1", {"Integer division by zero"}, {I32(3, 4, 1, 4), I32(3, 2, 0, 2)}, 2},
+    {"FloorDiv", "element 1", {"Integer division by zero"}, {COLUMN, I32_MATRIX(5, 0, 5, 5, 5, 5)}, 2},
     {"Pow", "element 1", {"Integers to negative integer powers are not allowed"}, {I32(2, 1, 2), I32(2, 1, -1)}, 2},
     {"InvertPermutation", "x[1]", {" is not between 0 and 3"}, {I32(3, 0, 7, 1)}, 1},
     {"InvertPermutation", "input 0", {" is duplicated in the input"}, {I32(3, 0, 1, 1)}, 1},
@@ -72,12 +77,14 @@ static void check_text(conformance_t *c, const fault_case_t *item, const char *t
     }
 }
 
-static void check_case(conformance_t *c, const fault_case_t *item)
+/* donates: the result may take input 1's memory. */
+static void check_case(conformance_t *c, const fault_case_t *item, bool donates)
 {
     gantry_scope_t *scope = conformance_scope(c);
     const gantry_tensor_t *inputs[MOST_INPUTS], *outputs[2] = {NULL, NULL};
     size_t count = 2;
     for (size_t i = 0; i < item->input_count; i++) inputs[i] = make_input(scope, &item->inputs[i]);
+    if (donates) (void)gantry_tensor_donate(scope, inputs[1]);
     gantry_status_t status = gantry_op_call(scope, item->op, inputs, item->input_count, NULL, 0, outputs, &count);
     const char *text = gantry_scope_message(scope);
     bool is_late = status == GANTRY_OK;
@@ -94,7 +101,10 @@ static void check_case(conformance_t *c, const fault_case_t *item)
 
 static void bad_data_is_told_in_the_same_words(conformance_t *c)
 {
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) check_case(c, &cases[i]);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        check_case(c, &cases[i], false);
+        if (cases[i].input_count > 1) check_case(c, &cases[i], true);
+    }
 }
 
 void conformance_run_fault_words(conformance_t *c)

@@ -258,19 +258,36 @@ GANTRY_FN gantry_wide_t gantry_load(GANTRY_GLOBAL const T *from, GANTRY_LONG g, 
     }                                                                                   \
     GANTRY_REPORT(bad >= 0, bad)
 
-#elif GANTRY_CAN_FAIL
-#define GANTRY_DENSE(xi, yi)                                                     \
-    GANTRY_LONG bad = -1;                                                        \
-    for (GANTRY_LONG i = GANTRY_FIRST(p); i < GANTRY_END(p); i += GANTRY_STEP) { \
-        bad = GANTRY_CHECK(ys[yi]) ? (GANTRY_LONG)(yi) : bad;                    \
-        outs[i] = gantry_apply(xs[xi], ys[yi]);                                  \
-    }                                                                            \
-    GANTRY_REPORT(bad >= 0, bad)
 #else
-#define GANTRY_DENSE(xi, yi)                                                                       \
-    GANTRY_HIDE_TRUE(p)                                                                            \
-    GANTRY_STORE_ALL(R, outs, p, GANTRY_WANT((ulong)(xs + (xi))); GANTRY_WANT((ulong)(ys + (yi))), \
-                     GANTRY_STORED(gantry_apply(xs[xi], ys[yi])))
+
+/* bad = `base` + the last place of a bad element of ys, if there is one; `place` is an expression of i, which goes from
+ * `first` to `end`. Apart from the work: LLVM makes no vector code of a loop that keeps a position. */
+#define GANTRY_FIND_BAD(i, first, end, base, place)             \
+    for (GANTRY_LONG i = (first); i < (end); i++) {             \
+        bad = GANTRY_CHECK(ys[place]) ? (base) + (place) : bad; \
+    }
+
+/* `work`, which sets is_bad where it meets a bad element; they are looked for then, or before it where it writes over ys. */
+#define GANTRY_CHECKED(i, first, end, base, place, work)                 \
+    {                                                                    \
+        const int is_over = GANTRY_CAN_FAIL && (ulong)ys == (ulong)outs; \
+        int is_bad = is_over;                                            \
+        if (is_over) {                                                   \
+            GANTRY_FIND_BAD(i, first, end, base, place)                  \
+        }                                                                \
+        work                                                             \
+        if (is_bad && !is_over) {                                        \
+            GANTRY_FIND_BAD(i, first, end, base, place)                  \
+        }                                                                \
+    }
+
+#define GANTRY_DENSE(xi, yi)                                                                                        \
+    GANTRY_LONG bad = -1;                                                                                           \
+    GANTRY_HIDE_TRUE(p)                                                                                             \
+    GANTRY_CHECKED(i, GANTRY_FIRST(p), GANTRY_END(p), 0, yi,                                                        \
+                   GANTRY_STORE_ALL(R, outs, p, GANTRY_WANT((ulong)(xs + (xi))); GANTRY_WANT((ulong)(ys + (yi))),   \
+                                    (is_bad |= GANTRY_CHECK(ys[yi]), GANTRY_STORED(gantry_apply(xs[xi], ys[yi]))))) \
+    GANTRY_REPORT(bad >= 0, bad)
 #endif
 
 #define GANTRY_DENSE_KERNEL(name, xi, yi)                                          \
@@ -288,11 +305,12 @@ GANTRY_DENSE_KERNEL(x_scalar, 0, i)
 #if GANTRY_SERIAL
 
 /* Row by row: innermost strides are 0 or 1, which gives three loops that become vector code. */
-#define GANTRY_ROW(xi, yi)                              \
-    for (GANTRY_LONG e = 0; e < length; e++) {          \
-        bad = GANTRY_CHECK(ys[yi]) ? y_at + (yi) : bad; \
-        outs[e] = GANTRY_STORED(gantry_apply(xs[xi], ys[yi])); \
-    }
+#define GANTRY_ROW(xi, yi)                                                    \
+    GANTRY_CHECKED(e, 0, length, y_at, yi,                                    \
+                   for (GANTRY_LONG e = 0; e < length; e++) {                 \
+                       is_bad |= GANTRY_CHECK(ys[yi]);                        \
+                       outs[e] = GANTRY_STORED(gantry_apply(xs[xi], ys[yi])); \
+                   })
 
 GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out),
                         const gantry_plan_t p GANTRY_FAULT_PARAMETER)
