@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "portable/host_processor.h"
+
 /* Elements a thread should have to do before another one is worth waking. */
 #define PARALLEL_ELEMENTS 32768
 
@@ -69,7 +71,8 @@ static int32_t run_tree(gantry_op_call_t *call, const gantry__reduce_shape_t *sh
                         const void *in, void *out)
 {
     const int64_t size = gantry_k_size(way.acc);
-    gantry__cpu_reduce_plan_t plan = {.shape = *shape, .in = in, .out_dtype = way.acc};
+    gantry__cpu_reduce_plan_t plan = {
+        .shape = *shape, .in = in, .out_dtype = way.acc, .reads_ahead = gantry__host_reads_ahead()};
     for (;;) {
         plan.chunks = gantry__reduce_chunks(plan.shape.length);
         plan_blocks(&plan, size);

@@ -23,6 +23,7 @@ typedef struct gantry__cpu_reduce_plan_t {
     int32_t finish;  /* GANTRY_FINISH_...; NONE but in the last level */
     int32_t out_dtype;
     int64_t divisor;
+    int32_t reads_ahead; /* cores need not be asked for memory ahead of its use */
 } gantry__cpu_reduce_plan_t;
 
 /* Bytes of sums in a row of the output up to which one unit takes all its columns, lanes side by side. */
@@ -45,8 +46,11 @@ typedef struct gantry__cpu_reduce_loops_t {
     /* A whole sequence of one column, of at most a chunk, into target[0]. Memory is asked for what lies `ahead` elements
      * behind those at hand, unless that is 0. */
     void (*line)(void *target, const void *x, int64_t count, int64_t ahead);
+    /* Two such sequences of equal counts, multiples of GANTRY_REDUCE_LANES, side by side: beyond the caches a core that looks
+     * ahead by itself is given more where it reads in two places. NULL for rare types. */
+    void (*pair)(void *target, void *other, const void *x, const void *y, int64_t count);
     void (*enter)(void *acc, const void *x, int64_t count); /* as the first of their lanes */
-    /* Two to four rows of `width` elements into target, in the order of the fold: (0 + 2) + (1 + 3). */
+    /* Two to four rows of `width` elements into target, in the order of the fold: (0 + 2) + (1 + 3). NULL for rare types. */
     void (*few)(void *target, const void *const *rows, int64_t count, int64_t width);
     void (*join)(void *a, const void *b, int64_t count); /* a = a o b */
     void (*fold)(void *acc, int64_t lanes, int64_t columns); /* into the first lane */

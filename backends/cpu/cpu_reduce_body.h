@@ -2,7 +2,8 @@
  * guard by files that are compiled per instruction set. Needs BODY_NAME(x), BODY_IN, BODY_ACC, BODY_LOAD(x), BODY_OP(a, b)
  * and BODY_IDENTITY, of the same meaning as the names that cpu_reduce_tree.h, which it includes, begins with TREE_, and
  * BODY_JOIN(x), the names that cpu_reduce_join.h made for BODY_ACC and the operation; undefines them at its end. BODY_FIRST(x)
- * may be given where a lane's first element needs no operation.
+ * may be given where a lane's first element needs no operation, BODY_HAS_FEW and BODY_HAS_PAIR for types worth the code of
+ * `few` and `pair`.
  *
  * BODY_NAME(loops) is what a table holds. Owner: as cpu_reduce.h. Threads: thread-safe. */
 
@@ -31,6 +32,34 @@ static void BODY_NAME(line)(void *target, const void *x, int64_t count, int64_t 
     *(BODY_ACC *)target = BODY_JOIN(fold_all)(acc);
 }
 
+#ifdef BODY_HAS_PAIR
+
+/* One element for each lane. In a loop of its own for each place that memory is read from, and unrolled: a core that looks
+ * ahead does so for each instruction that reads. */
+static inline __attribute__((always_inline)) void BODY_NAME(row)(BODY_ACC *restrict acc, const BODY_IN *restrict x)
+{
+#pragma GCC unroll 16
+    for (int i = 0; i < GANTRY_REDUCE_LANES; i++) {
+        BODY_ACC value = BODY_LOAD(x[i]);
+        acc[i] = BODY_OP(acc[i], value);
+    }
+}
+
+static void BODY_NAME(pair)(void *target, void *other, const void *x, const void *y, int64_t count)
+{
+    _Alignas(64) BODY_ACC acc[GANTRY_REDUCE_LANES], others[GANTRY_REDUCE_LANES];
+    BODY_NAME(fill)(acc, GANTRY_REDUCE_LANES);
+    BODY_NAME(fill)(others, GANTRY_REDUCE_LANES);
+    for (int64_t i = 0; i < count; i += GANTRY_REDUCE_LANES) {
+        BODY_NAME(row)(acc, (const BODY_IN *)x + i);
+        BODY_NAME(row)(others, (const BODY_IN *)y + i);
+    }
+    *(BODY_ACC *)target = BODY_JOIN(fold_all)(acc);
+    *(BODY_ACC *)other = BODY_JOIN(fold_all)(others);
+}
+
+#endif
+
 static void BODY_NAME(enter)(void *restrict acc, const void *restrict x, int64_t count)
 {
     BODY_ACC *out = acc;
@@ -39,6 +68,8 @@ static void BODY_NAME(enter)(void *restrict acc, const void *restrict x, int64_t
         out[i] = BODY_FIRST(in[i]);
     }
 }
+
+#ifdef BODY_HAS_FEW
 
 static void BODY_NAME(few)(void *restrict result, const void *const *rows, int64_t count, int64_t width)
 {
@@ -67,17 +98,26 @@ static void BODY_NAME(few)(void *restrict result, const void *const *rows, int64
     }
 }
 
+#endif
+
 static void BODY_NAME(loops)(gantry__cpu_reduce_loops_t *loops)
 {
     BODY_JOIN(loops)(loops);
     loops->in_bytes = sizeof(BODY_IN);
     loops->add = BODY_NAME(add);
     loops->line = BODY_NAME(line);
+#ifdef BODY_HAS_PAIR
+    loops->pair = BODY_NAME(pair);
+#endif
     loops->enter = BODY_NAME(enter);
+#ifdef BODY_HAS_FEW
     loops->few = BODY_NAME(few);
+#endif
 }
 
 #undef BODY_FIRST
+#undef BODY_HAS_FEW
+#undef BODY_HAS_PAIR
 #undef BODY_NAME
 #undef BODY_JOIN
 #undef BODY_IN

@@ -9,6 +9,7 @@
 #define JOIN_PUT put_f32
 #include "cpu/cpu_reduce_join.h"
 #define BODY_NAME(x) EXTREME_NAME(x##_f32)
+#define BODY_HAS_PAIR
 #define BODY_IN float
 #define BODY_ACC float
 #define BODY_LOAD(x) (x)
@@ -25,6 +26,7 @@
 #define JOIN_PUT put_f64
 #include "cpu/cpu_reduce_join.h"
 #define BODY_NAME(x) EXTREME_NAME(x##_f64)
+#define BODY_HAS_PAIR
 #define BODY_IN double
 #define BODY_ACC double
 #define BODY_LOAD(x) (x)
@@ -93,6 +95,8 @@
 #define JOIN_PUT put_as_it_is
 #include "cpu/cpu_reduce_join.h"
 #define BODY_NAME(x) EXTREME_NAME(x##_i32)
+#define BODY_HAS_FEW
+#define BODY_HAS_PAIR
 #define BODY_IN int32_t
 #define BODY_ACC int32_t
 #define BODY_LOAD(x) (x)
@@ -109,6 +113,8 @@
 #define JOIN_PUT put_as_it_is
 #include "cpu/cpu_reduce_join.h"
 #define BODY_NAME(x) EXTREME_NAME(x##_i64)
+#define BODY_HAS_FEW
+#define BODY_HAS_PAIR
 #define BODY_IN int64_t
 #define BODY_ACC int64_t
 #define BODY_LOAD(x) (x)

@@ -12,8 +12,6 @@
  * Owner: as cpu_reduce.h. Threads: thread-safe. */
 #include "cpu/cpu_reduce.h"
 
-#include "portable/host_processor.h"
-
 #define LANES GANTRY_REDUCE_LANES
 
 /* A unit's work: the loops and sizes, beside the plan. */
@@ -101,24 +99,56 @@ static void run_small(const work_t *work, int64_t begin, int64_t end)
 
 /* ---- one column ---- */
 
-/* Sequences that lie side by side; results are put together. */
+enum { RESULTS = 64 }; /* that are put together */
+
+static const char *line_of(const work_t *work, int64_t unit, int64_t *out_count)
+{
+    const gantry__cpu_reduce_plan_t *plan = work->plan;
+    const int64_t sequence = plan->chunks == 1 ? unit : unit / plan->chunks;
+    const int64_t row = (unit - sequence * plan->chunks) * GANTRY_REDUCE_CHUNK;
+    *out_count = rows_of_chunk(plan, row);
+    return input_at(work, gantry__reduce_offset(&plan->shape.kept, sequence) + row);
+}
+
 static void run_lines(const work_t *work, int64_t begin, int64_t end)
 {
-    enum { RESULTS = 64 };
     _Alignas(64) char results[RESULTS * sizeof(double)];
-    const gantry__cpu_reduce_plan_t *plan = work->plan;
     for (int64_t unit = begin; unit < end;) {
-        const int64_t count = end - unit < RESULTS ? end - unit : RESULTS;
-        for (int64_t i = 0; i < count; i++) {
-            const int64_t sequence = plan->chunks == 1 ? unit + i : (unit + i) / plan->chunks;
-            const int64_t row = (unit + i - sequence * plan->chunks) * GANTRY_REDUCE_CHUNK;
-            const int64_t base = gantry__reduce_offset(&plan->shape.kept, sequence);
-            work->loops->line(results + i * work->loops->acc_bytes, input_at(work, base + row), rows_of_chunk(plan, row),
-                              work->ahead);
+        const int64_t some = end - unit < RESULTS ? end - unit : RESULTS;
+        for (int64_t i = 0; i < some; i++) {
+            int64_t count;
+            const char *x = line_of(work, unit + i, &count);
+            work->loops->line(results + i * work->loops->acc_bytes, x, count, work->ahead);
         }
-        work->loops->put(plan, results, count, unit);
-        unit += count;
+        work->loops->put(work->plan, results, some, unit);
+        unit += some;
     }
+}
+
+/* The first half of the lines beside the second. */
+static void run_pairs(const work_t *work, int64_t begin, int64_t end)
+{
+    _Alignas(64) char results[RESULTS * sizeof(double)], others[RESULTS * sizeof(double)];
+    const int64_t apart = (end - begin) / 2, middle = begin + apart;
+    for (int64_t unit = begin; unit < middle;) {
+        const int64_t some = middle - unit < RESULTS ? middle - unit : RESULTS;
+        for (int64_t i = 0; i < some; i++) {
+            int64_t count;
+            const char *x = line_of(work, unit + i, &count), *y = line_of(work, unit + apart + i, &count);
+            const int64_t at = i * work->loops->acc_bytes;
+            work->loops->pair(results + at, others + at, x, y, count);
+        }
+        work->loops->put(work->plan, results, some, unit);
+        work->loops->put(work->plan, others, some, unit + apart);
+        unit += some;
+    }
+    run_lines(work, middle + apart, end);
+}
+
+/* All lines have the same number of whole rows of lanes. */
+static int lines_are_even(const gantry__cpu_reduce_plan_t *plan)
+{
+    return plan->shape.length % (plan->chunks == 1 ? LANES : GANTRY_REDUCE_CHUNK) == 0;
 }
 
 /* ---- narrow ---- */
@@ -251,7 +281,7 @@ static void fold_few(const wide_t *wide, int64_t first, int64_t apart, int64_t c
 static void fold_node(const wide_t *wide, int64_t first, int64_t apart, char *target, char *stack)
 {
     const int64_t count = (wide->rows - first + apart - 1) / apart;
-    if (wide->rows <= LANES && count <= 4) {
+    if (wide->work.loops->few != NULL && wide->rows <= LANES && count <= 4) {
         fold_few(wide, first, apart, count, target);
         return;
     }
@@ -289,7 +319,7 @@ void gantry__cpu_reduce_units(const gantry__cpu_reduce_loops_t *loops, const gan
 {
     const gantry__reduce_shape_t *shape = &plan->shape;
     const int64_t bytes = shape->outer * shape->length * shape->columns * loops->in_bytes;
-    const int asks = bytes > GANTRY_CPU_REDUCE_FAR_BYTES && !gantry__host_reads_ahead();
+    const int is_far = bytes > GANTRY_CPU_REDUCE_FAR_BYTES, asks = is_far && !plan->reads_ahead;
     const work_t work = {loops, plan, asks ? GANTRY_CPU_REDUCE_AHEAD / loops->in_bytes : 0};
     if (shape->columns * loops->acc_bytes > GANTRY_CPU_REDUCE_NARROW_BYTES) {
         run_wide(&work, begin, end);
@@ -297,6 +327,8 @@ void gantry__cpu_reduce_units(const gantry__cpu_reduce_loops_t *loops, const gan
         run_narrow(&work, begin, end);
     } else if (shape->length < LANES && end - begin > 4 && shape->kept.rank == 1) {
         run_small(&work, begin, end);
+    } else if (is_far && !asks && loops->pair != NULL && lines_are_even(plan)) {
+        run_pairs(&work, begin, end);
     } else {
         run_lines(&work, begin, end);
     }

@@ -4,6 +4,8 @@
  * types of partial results (f32, f64, u32, u64); undefines them. */
 
 #define BODY_NAME(x) WRAPPING_NAME(x##_f32)
+#define BODY_HAS_FEW
+#define BODY_HAS_PAIR
 #define BODY_IN float
 #define BODY_ACC float
 #define BODY_LOAD(x) WRAPPING_LOAD(float, x)
@@ -13,6 +15,8 @@
 #include "cpu/cpu_reduce_body.h"
 
 #define BODY_NAME(x) WRAPPING_NAME(x##_f64)
+#define BODY_HAS_FEW
+#define BODY_HAS_PAIR
 #define BODY_IN double
 #define BODY_ACC double
 #define BODY_LOAD(x) WRAPPING_LOAD(double, x)
@@ -22,6 +26,7 @@
 #include "cpu/cpu_reduce_body.h"
 
 #define BODY_NAME(x) WRAPPING_NAME(x##_f16)
+#define BODY_HAS_FEW
 #define BODY_IN uint16_t
 #define BODY_ACC float
 #define BODY_LOAD(x) WRAPPING_LOAD(float, gantry_f16_to_f32(x))
@@ -31,6 +36,7 @@
 #include "cpu/cpu_reduce_body.h"
 
 #define BODY_NAME(x) WRAPPING_NAME(x##_bf16)
+#define BODY_HAS_FEW
 #define BODY_IN uint16_t
 #define BODY_ACC float
 #define BODY_LOAD(x) WRAPPING_LOAD(float, gantry_bf16_to_f32(x))
@@ -58,6 +64,8 @@
 #include "cpu/cpu_reduce_body.h"
 
 #define BODY_NAME(x) WRAPPING_NAME(x##_i32)
+#define BODY_HAS_FEW
+#define BODY_HAS_PAIR
 #define BODY_IN uint32_t
 #define BODY_ACC uint32_t
 #define BODY_LOAD(x) WRAPPING_LOAD(uint32_t, x)
@@ -67,6 +75,8 @@
 #include "cpu/cpu_reduce_body.h"
 
 #define BODY_NAME(x) WRAPPING_NAME(x##_i64)
+#define BODY_HAS_FEW
+#define BODY_HAS_PAIR
 #define BODY_IN uint64_t
 #define BODY_ACC uint64_t
 #define BODY_LOAD(x) WRAPPING_LOAD(uint64_t, x)

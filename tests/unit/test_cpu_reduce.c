@@ -332,6 +332,50 @@ static void sum_threads_and_levels_give_equal_bits(void **state)
     cpu_call_close(&source);
 }
 
+/* One level over lines of neighbours, beyond the caches. */
+static void reduce_lines(const gantry__cpu_reduce_loops_t *loops, const gantry_arg_t *in, int64_t length, int reads_ahead,
+                         double *out)
+{
+    gantry__cpu_reduce_plan_t plan = {
+        .in = in->data, .out = out, .out_dtype = in->dtype, .reads_ahead = reads_ahead, .block = 1, .blocks = 1};
+    gantry__reduce_shape_plain(in->element_count / length, length, 1, &plan.shape);
+    plan.chunks = gantry__reduce_chunks(length);
+    plan.units = plan.shape.outer * plan.chunks;
+    gantry__cpu_reduce_units(loops, &plan, 0, plan.units / 3);
+    gantry__cpu_reduce_units(loops, &plan, plan.units / 3, plan.units);
+}
+
+/* Where cores look ahead by themselves lines are taken in pairs, whatever the machine that runs this does. */
+static void reduction_of_lines_in_pairs_gives_the_bits_of_single_ones(void **state)
+{
+    static const int64_t lengths[] = {64, 192, 1000, 4096, 61 * 4096, 4097};
+    cpu_call_t cpu;
+    (void)state;
+    cpu_call_open(&cpu, 0, 1);
+    for (int32_t tree = GANTRY_TREE_SUM; tree < GANTRY_TREE_KINDS; tree++) {
+        for (size_t t = 0; t < TYPES; t++) {
+            gantry_arg_t *in = cpu_tensor(&cpu, number_dtypes[t], 1, (const int64_t[]){1 << 20});
+            randomize(in);
+            for (int level = 0; level <= gantry__cpu_simd_detect(NULL); level++) {
+                gantry__cpu_reduce_loops_t loops = {0};
+                const int found = tree == GANTRY_TREE_MAX || tree == GANTRY_TREE_MIN
+                                      ? GANTRY_CPU_PICK(level, reduce_find_extreme)(tree, in->dtype, &loops)
+                                      : GANTRY_CPU_PICK(level, reduce_find)(tree, in->dtype, &loops);
+                for (size_t l = 0; found && l < sizeof lengths / sizeof lengths[0]; l++) {
+                    static double single[1 << 14], pairs[1 << 14];
+                    in->element_count = (1 << 20) / lengths[l] * lengths[l];
+                    memset(single, 0, sizeof single);
+                    memset(pairs, 0, sizeof pairs);
+                    reduce_lines(&loops, in, lengths[l], 0, single);
+                    reduce_lines(&loops, in, lengths[l], 1, pairs);
+                    assert_memory_equal(single, pairs, sizeof single);
+                }
+            }
+        }
+    }
+    cpu_call_close(&cpu);
+}
+
 static void sum_of_one_element_keeps_its_sign(void **state)
 {
     cpu_call_t cpu;
@@ -532,6 +576,7 @@ int main(void)
         cmocka_unit_test(reduction_rows_and_columns_follow_the_tree),
         cmocka_unit_test(reduction_any_axes_follow_the_tree),
         cmocka_unit_test(sum_threads_and_levels_give_equal_bits),
+        cmocka_unit_test(reduction_of_lines_in_pairs_gives_the_bits_of_single_ones),
         cmocka_unit_test(sum_of_one_element_keeps_its_sign),
         cmocka_unit_test(max_and_min_nan_anywhere_spreads),
         cmocka_unit_test(reduction_empty_input_gives_identity),

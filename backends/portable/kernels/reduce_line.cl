@@ -110,17 +110,16 @@ GANTRY_FN ACC line_chunk(GANTRY_GLOBAL const T *x, int count)
     return line_fold(sums);
 }
 
-/* Two whole chunks side by side, some rows of each in turn: beyond the caches a core asks memory for more where it follows
- * two places. */
-#define PAIR_ELEMENTS 512
-GANTRY_FN void line_pair(GANTRY_GLOBAL const T *x, ACC *first, ACC *second)
+/* Two sequences of `count` neighbours, whole rows of lanes, a row of each in turn: beyond the caches a core that looks ahead
+ * does so for each instruction that reads, and is given more where these read in two places. */
+GANTRY_FN void line_pair(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *y, int count, ACC *first, ACC *second)
 {
     line_t a[LINE_VECTORS], b[LINE_VECTORS];
     line_start(a);
     line_start(b);
-    for (int i = 0; i < CHUNK; i += PAIR_ELEMENTS) {
-        line_rows(a, x, i, PAIR_ELEMENTS);
-        line_rows(b, x, CHUNK + i, PAIR_ELEMENTS);
+    for (int i = 0; i < count; i += LANES) {
+        line_rows(a, x, i, LANES);
+        line_rows(b, y, i, LANES);
     }
     *first = line_fold(a);
     *second = line_fold(b);
@@ -130,17 +129,23 @@ GANTRY_KERNEL reduce_line(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce
 {
     const GANTRY_LONG first = GANTRY_GROUP_ID(0) * level.each;
     const GANTRY_LONG end = first + level.each < level.units ? first + level.each : level.units;
-    for (GANTRY_LONG unit = first; unit < end; unit++) {
-        const chunk_t chunk = find_chunk(&level, unit);
+    const GANTRY_LONG apart = (end - first + 1) / 2;
+    for (GANTRY_LONG unit = first; unit < first + apart; unit++) {
+        const int is_pair = unit + apart < end;
+        const chunk_t chunk = find_chunk(&level, unit), other = find_chunk(&level, is_pair ? unit + apart : unit);
         GANTRY_GLOBAL const T *x = GANTRY_IN(T, in) + chunk.offset + chunk.row;
-        if (unit + 1 < end && chunk.row + 2 * CHUNK <= level.length) {
-            ACC one, other;
-            line_pair(x, &one, &other);
+        GANTRY_GLOBAL const T *y = GANTRY_IN(T, in) + other.offset + other.row;
+        const int count = (int)chunk_rows(&level, chunk.row), others = (int)chunk_rows(&level, other.row);
+        if (is_pair && count == others && count % LANES == 0) {
+            ACC one, two;
+            line_pair(x, y, count, &one, &two);
             PUT(unit, one);
-            unit++;
-            PUT(unit, other);
+            PUT(unit + apart, two);
         } else {
-            PUT(unit, line_chunk(x, (int)chunk_rows(&level, chunk.row)));
+            PUT(unit, line_chunk(x, count));
+            if (is_pair) {
+                PUT(unit + apart, line_chunk(y, others));
+            }
         }
     }
 }
