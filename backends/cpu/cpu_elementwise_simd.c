@@ -1,9 +1,7 @@
 /* All loops of the elementwise family for one instruction set (see cpu_simd.h). */
 #include "cpu/cpu_elementwise.h"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "cpu/cpu_past_caches.h"
 
 #include "portable/kernels/dialect.cl"
 
@@ -108,49 +106,12 @@ void GANTRY_CPU_NAME(select_loop)(uint32_t bytes, const uint8_t *condition, cons
 
 /* ---- past the caches ---- */
 
-#define LINE_BYTES 64
 #define BLOCK_BYTES 512 /* few enough that reads and writes of memory go on side by side */
-
-#if defined(__x86_64__)
-#if defined(__AVX512F__)
-static void stream_line(char *out, const char *in)
-{
-    _mm512_stream_si512((void *)out, _mm512_load_si512((const void *)in));
-}
-#elif defined(__AVX2__)
-static void stream_line(char *out, const char *in)
-{
-    _mm256_stream_si256((void *)out, _mm256_load_si256((const void *)in));
-    _mm256_stream_si256((void *)(out + 32), _mm256_load_si256((const void *)(in + 32)));
-}
-#else
-static void stream_line(char *out, const char *in)
-{
-    for (int i = 0; i < LINE_BYTES; i += 16) {
-        _mm_stream_si128((void *)(out + i), _mm_load_si128((const void *)(in + i)));
-    }
-}
-#endif
-
-static void stream_fence(void)
-{
-    _mm_sfence();
-}
-#else
-static void stream_line(char *out, const char *in)
-{
-    memcpy(out, in, LINE_BYTES);
-}
-
-static void stream_fence(void)
-{
-}
-#endif
 
 /* Elements before out reaches a line's boundary; all of them when it never does. */
 static int64_t elements_to_line(const char *out, uint32_t bytes, int64_t count)
 {
-    uint64_t gap = (LINE_BYTES - (uint64_t)(uintptr_t)out % LINE_BYTES) % LINE_BYTES;
+    uint64_t gap = (GANTRY__CPU_LINE_BYTES - (uint64_t)(uintptr_t)out % GANTRY__CPU_LINE_BYTES) % GANTRY__CPU_LINE_BYTES;
 
     if (gap % bytes != 0 || (int64_t)(gap / bytes) > count) {
         return count;
@@ -163,23 +124,23 @@ static int64_t elements_to_line(const char *out, uint32_t bytes, int64_t count)
 static void stream_block(char *out, const char *block, uintptr_t ahead, uint32_t ahead_step, uintptr_t beside,
                          uint32_t beside_step)
 {
-    for (int64_t b = 0; b < BLOCK_BYTES; b += LINE_BYTES) {
+    for (int64_t b = 0; b < BLOCK_BYTES; b += GANTRY__CPU_LINE_BYTES) {
         __builtin_prefetch((const void *)ahead);
         ahead += ahead_step;
         if (beside_step != 0) {
             __builtin_prefetch((const void *)beside);
             beside += beside_step;
         }
-        stream_line(out + b, block + b);
+        gantry__cpu_stream_line(out + b, block + b);
     }
 }
 
 int32_t GANTRY_CPU_NAME(stream_loop)(gantry__cpu_loop_fn loop, const char *x, uint32_t x_bytes, const char *y,
                                      uint32_t y_bytes, char *out, uint32_t out_bytes, int64_t count)
 {
-    _Alignas(LINE_BYTES) char block[BLOCK_BYTES];
+    _Alignas(GANTRY__CPU_LINE_BYTES) char block[BLOCK_BYTES];
     const int64_t step = BLOCK_BYTES / out_bytes;
-    const uint32_t line = LINE_BYTES / out_bytes;
+    const uint32_t line = GANTRY__CPU_LINE_BYTES / out_bytes;
     const int two = x != y && y_bytes != 0;
     int64_t i = elements_to_line(out, out_bytes, count);
     int32_t bad = i > 0 ? loop(x, y, out, i) : 0;
@@ -189,7 +150,7 @@ int32_t GANTRY_CPU_NAME(stream_loop)(gantry__cpu_loop_fn loop, const char *x, ui
         stream_block(out + i * out_bytes, block, (uintptr_t)x + (uintptr_t)(i + step) * x_bytes, line * x_bytes,
                      (uintptr_t)y + (uintptr_t)(i + step) * y_bytes, two ? line * y_bytes : 0);
     }
-    stream_fence();
+    gantry__cpu_stream_fence();
     if (i < count) {
         bad |= loop(x + i * x_bytes, y + i * y_bytes, out + i * out_bytes, count - i);
     }
@@ -225,8 +186,8 @@ static void fill_cached(uint32_t bytes, const void *value, char *out, int64_t co
 
 void GANTRY_CPU_NAME(fill_loop)(uint32_t bytes, const void *value, char *out, int64_t count, int32_t stream)
 {
-    _Alignas(LINE_BYTES) char line[LINE_BYTES];
-    const int64_t step = LINE_BYTES / bytes;
+    _Alignas(GANTRY__CPU_LINE_BYTES) char line[GANTRY__CPU_LINE_BYTES];
+    const int64_t step = GANTRY__CPU_LINE_BYTES / bytes;
     int64_t i = stream != 0 ? elements_to_line(out, bytes, count) : count;
 
     fill_cached(bytes, value, out, i);
@@ -235,8 +196,8 @@ void GANTRY_CPU_NAME(fill_loop)(uint32_t bytes, const void *value, char *out, in
     }
     fill_cached(bytes, value, line, step);
     for (; count - i >= step; i += step) {
-        stream_line(out + i * bytes, line);
+        gantry__cpu_stream_line(out + i * bytes, line);
     }
-    stream_fence();
+    gantry__cpu_stream_fence();
     fill_cached(bytes, value, out + i * bytes, count - i);
 }

@@ -1,10 +1,16 @@
 /* The items of kernels/scan.cl on the CPU: floating types, and integers by size. */
 #include "cpu/cpu_items.h"
+#include "cpu/cpu_past_caches.h"
 #include "portable/portable_scan.h"
 
 #include "portable/kernels/math_float32.cl"
 
 #include "portable/kernels/math_float64.cl"
+
+#include "portable/kernels/scan_squares.cl"
+
+#define GANTRY_STREAM_OUT(to, from) gantry__cpu_stream_line((char *)(to), (const char *)(from))
+#define GANTRY_STREAM_END() gantry__cpu_stream_fence()
 
 #define GANTRY_ITEM_TEXT_FILE "portable/kernels/scan.cl"
 #define GANTRY_ITEM_LIST GANTRY_SCAN_ITEMS

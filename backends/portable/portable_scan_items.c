@@ -4,7 +4,8 @@
 #include "portable/kernels/scan.cl"
 #include "portable/portable_scan.h"
 
-GANTRY_K_ITEM_TEXTS(scan, GANTRY_SCAN_ITEMS, gantry__text_math_float32, gantry__text_math_float64, gantry__text_scan);
+GANTRY_K_ITEM_TEXTS(scan, GANTRY_SCAN_ITEMS, gantry__text_math_float32, gantry__text_math_float64,
+                   gantry__text_scan_squares, gantry__text_scan);
 
 /* The type whose program scans this one: integers of a size wrap alike. */
 static int32_t program_type(int32_t dtype) {
@@ -84,6 +85,7 @@ static int32_t run_scan(gantry_op_call_t *call, int32_t dtype, gantry_scan_t sca
     scan.chunks = (scan.length + GANTRY_SCAN_CHUNK - 1) / GANTRY_SCAN_CHUNK;
     count = outer * scan.chunks;
     scan.whole = whole_sequences(call, dtype, &scan, outer);
+    scan.stream = gantry_k_work(call, count * GANTRY_SCAN_CHUNK, (int64_t)gantry_k_size(dtype), 0).stream;
     if (scan.chunks > 1 && scan.whole == 0) {
         gantry_scan_t level = scan;
 

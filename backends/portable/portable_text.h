@@ -53,6 +53,7 @@ extern const char gantry__text_argmax[];
 extern const char gantry__text_layer_norm[];
 extern const char gantry__text_softmax[];
 extern const char gantry__text_scan[];
+extern const char gantry__text_scan_squares[];
 extern const char gantry__text_channels[];
 extern const char gantry__text_loss[];
 extern const char gantry__text_matmul[];

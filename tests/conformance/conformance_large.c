@@ -1,6 +1,6 @@
 /* Outputs that no cache holds, which processors write past the caches, in blocks: an op of all elements has the bits of
  * the same op of pieces of them, which are too small for that. Sizes are odd, so that every loop has a rest. Sums of as
- * many elements have the bits of their chunks' sums. */
+ * many elements have the bits of their chunks' sums, scans of many rows those of a few rows. */
 #include "conformance.h"
 
 #include <stdlib.h>
@@ -161,6 +161,56 @@ static void sums_follow_the_tree(conformance_t *c)
     conformance_end_scope(c, scope, GANTRY_OK);
 }
 
+/* Rows of a whole scan against the same rows scanned as a few. */
+static void check_scan(conformance_t *c, gantry_scope_t *scope, const gantry_tensor_t *x, gantry_scan_options_t options)
+{
+    const int64_t rows = gantry_tensor_shape(x)->dims[0], length = gantry_tensor_shape(x)->dims[1];
+    const size_t bytes = (size_t)length * gantry_dtype_size(gantry_tensor_dtype(x));
+    const gantry_tensor_t *result = gantry_cumsum(scope, x, 1, &options);
+    golden_tensor_t whole = {0};
+    gantry_status_t status = conformance_read(result, &whole);
+    CHECK(c, status == GANTRY_OK, "all of it: %s", conformance_last_error(status));
+    for (int64_t at = 0; whole.data && at < rows; at += PIECE / length) {
+        const int64_t count = rows - at < PIECE / length ? rows - at : PIECE / length;
+        const int64_t begin[] = {at, 0}, size[] = {count, length};
+        golden_tensor_t part = {0};
+        const gantry_tensor_t *some = gantry_slice(scope, x, begin, size), *scanned = gantry_cumsum(scope, some, 1, &options);
+        status = conformance_read(scanned, &part);
+        CHECK(c, status == GANTRY_OK, "some rows: %s", conformance_last_error(status));
+        CHECK(c, status != GANTRY_OK ||
+                     memcmp(part.data, (const char *)whole.data + (size_t)at * bytes, (size_t)count * bytes) == 0,
+              "%s, length %lld, exclusive %d, reverse %d: rows from %lld on differ from those of a few",
+              gantry_dtype_name(gantry_tensor_dtype(x)), (long long)length, options.exclusive, options.reverse, (long long)at);
+        conformance_free_outputs(&part, 1);
+        gantry_tensor_drop(scope, scanned);
+        gantry_tensor_drop(scope, some);
+    }
+    conformance_free_outputs(&whole, 1);
+    gantry_tensor_drop(scope, result);
+}
+
+static void scans_have_the_bits_of_a_few_rows(conformance_t *c)
+{
+    static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT32, GANTRY_INT32, GANTRY_INT64};
+    static const int64_t lengths[] = {4096, 1504, 50};
+    void *data = numbers(GANTRY_FLOAT32, ELEMENTS, 4);
+    for (size_t l = 0; l < sizeof lengths / sizeof lengths[0]; l++) {
+        gantry_scope_t *scope = conformance_scope(c);
+        const int64_t rows = ELEMENTS / lengths[l];
+        const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(rows, lengths[l]), data,
+                                                   (size_t)(rows * lengths[l]) * sizeof(float));
+        for (size_t t = 0; t < sizeof dtypes / sizeof dtypes[0]; t++) {
+            const gantry_tensor_t *values = gantry_cast(scope, x, dtypes[t]);
+            for (int way = 0; way < 4; way++) {
+                check_scan(c, scope, values, (gantry_scan_options_t){.exclusive = way & 1, .reverse = way >> 1});
+            }
+            gantry_tensor_drop(scope, values);
+        }
+        conformance_end_scope(c, scope, GANTRY_OK);
+    }
+    free(data);
+}
+
 static void ranges_and_fills_are_whole(conformance_t *c)
 {
     gantry_scope_t *scope = conformance_scope(c);
@@ -199,6 +249,7 @@ void conformance_run_large(conformance_t *c)
         {"casts_have_the_bits_of_pieces", casts_have_the_bits_of_pieces},
         {"fills_have_the_bits_of_pieces", fills_have_the_bits_of_pieces},
         {"sums_follow_the_tree", sums_follow_the_tree},
+        {"scans_have_the_bits_of_a_few_rows", scans_have_the_bits_of_a_few_rows},
         {"ranges_and_fills_are_whole", ranges_and_fills_are_whole},
     };
     conformance_run_checks(c, "large", checks, sizeof checks / sizeof checks[0]);

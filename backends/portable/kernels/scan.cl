@@ -13,7 +13,7 @@
  *       before:   identity |     t0      | t0 o t1        an item of a step is one chunk of one sequence
  *
  * On processors an item is more than a chunk: a run of columns, which becomes vector code (..._block), or of one column
- * 8 chunks side by side, whose additions do not wait for each other (..._line; turned, as vectors of eight, in OpenCL C and for logsumexp). The
+ * 8 chunks side by side, whose additions do not wait for each other (..._line; turned, as vectors of eight, in scan_squares.cl and for logsumexp). The
  * operations and their order are those of the plain items. Where the second step has one chunk, and there are enough
  * sequences for all cores, an item of `rows` is whole sequences and does all three steps: what it reads again is in the
  * core's cache, and nothing but `rows` is launched.
@@ -35,6 +35,7 @@ typedef struct gantry_scan_t {
     GANTRY_LONG exclusive, reverse; /* 0 or 1 */
     GANTRY_LONG total;              /* of _line: chunks of all sequences */
     GANTRY_LONG whole;              /* of _rows_line, _rows_block: sequences of an item; 0: it has chunks of them */
+    GANTRY_LONG stream;             /* of _rows_line: not 0: write past the caches */
     gantry_runs_t runs;             /* of _block: of the columns */
 } gantry_scan_t;
 #endif
@@ -203,16 +204,16 @@ GANTRY_NO_ITEM(scan_rows)
     const int length = (int)(left < GANTRY_SCAN_CHUNK ? left : GANTRY_SCAN_CHUNK);
 
 /* Chunk `number` and those behind it, up to `end`: where they start, and how many elements all of them have. */
-#define GANTRY_FIND_LINES(number, end)                                                                        \
-    const int lines = (int)((end) - (number) < GANTRY_SCAN_LINES ? (end) - (number) : GANTRY_SCAN_LINES);     \
-    GANTRY_LONG starts[GANTRY_SCAN_LINES];                                                                    \
-    int lengths[GANTRY_SCAN_LINES];                                                                           \
-    int common = lines == GANTRY_SCAN_LINES ? GANTRY_SCAN_CHUNK : 0;                                          \
-    for (int c = 0; c < lines; c++) {                                                                         \
-        GANTRY_FIND_LINE((number) + c)                                                                        \
-        starts[c] = outer * p->length + row;                                                                  \
-        lengths[c] = length;                                                                                  \
-        common = length < common ? length : common;                                                           \
+#define GANTRY_FIND_LINES(number, end)                                                                    \
+    const int lines = (int)((end) - (number) < GANTRY_SCAN_LINES ? (end) - (number) : GANTRY_SCAN_LINES); \
+    GANTRY_LONG starts[GANTRY_SCAN_LINES] = {0};                                                          \
+    int lengths[GANTRY_SCAN_LINES] = {0};                                                                 \
+    int common = lines == GANTRY_SCAN_LINES ? GANTRY_SCAN_CHUNK : 0;                                      \
+    for (int c = 0; c < lines; c++) {                                                                     \
+        GANTRY_FIND_LINE((number) + c)                                                                    \
+        starts[c] = outer * p->length + row;                                                              \
+        lengths[c] = length;                                                                              \
+        common = length < common ? length : common;                                                       \
     }
 
 #if GANTRY_SCAN_HAS_LOG
@@ -275,111 +276,32 @@ GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_
 #define GANTRY_SCAN_EACH_LINE(do_, JOIN) \
     do_(0, JOIN) do_(1, JOIN) do_(2, JOIN) do_(3, JOIN) do_(4, JOIN) do_(5, JOIN) do_(6, JOIN) do_(7, JOIN)
 
-#if defined(__OPENCL_VERSION__)
+#undef GANTRY_SCAN_ALL_TOTALS
+#undef GANTRY_SCAN_ALL_ROWS
+#undef GANTRY_SCAN_KEPT
+#undef GANTRY_SCAN_KEPT_PARAMETER
+#undef GANTRY_SCAN_KEPT_ARGUMENT
 
-#if GANTRY_T_ID == 1
-typedef float8 gantry_lines_t;
-#define GANTRY_SCAN_LOAD(from) vload8(0, from)
-#define GANTRY_SCAN_STORE(v, to) vstore8(v, 0, to)
-#elif GANTRY_T_ID == 2
-typedef double8 gantry_lines_t;
-#define GANTRY_SCAN_LOAD(from) vload8(0, from)
-#define GANTRY_SCAN_STORE(v, to) vstore8(v, 0, to)
-#elif GANTRY_T_ID == 3
-typedef uint8 gantry_lines_t;
-#define GANTRY_SCAN_LOAD(from) as_uint8(vload8(0, from))
-#define GANTRY_SCAN_STORE(v, to) vstore8(as_int8(v), 0, to)
-#else
-typedef ulong8 gantry_lines_t;
-#define GANTRY_SCAN_LOAD(from) as_ulong8(vload8(0, from))
-#define GANTRY_SCAN_STORE(v, to) vstore8(as_long8(v), 0, to)
-#endif
+#if GANTRY_SCAN_HAS_SQUARES(GANTRY_T_ID)
 
-/* Zips the vectors of the upper half with those of the lower half; three times that turns a square. */
-#define GANTRY_SCAN_ZIP(to, from)                                                                                   \
-    GANTRY_UNROLLED for (int z = 0; z < 4; z++) {                                                                   \
-        const gantry_lines_t a = from[z], b = from[z + 4];                                                          \
-        to[2 * z] = (gantry_lines_t)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3);                               \
-        to[2 * z + 1] = (gantry_lines_t)(a.s4, b.s4, a.s5, b.s5, a.s6, b.s6, a.s7, b.s7);                           \
+#define GANTRY_SCAN_V GANTRY_SCAN_VECTOR(GANTRY_T_ID)
+#define GANTRY_SCAN_ALL_TOTALS \
+    GANTRY_SCAN_LOG_LINES(0) { GANTRY_SCAN_ALL_SQUARES(GANTRY_SCAN_V, GANTRY_SCAN_SQUARES_TOTAL, {}) }
+#define GANTRY_SCAN_ALL_ROWS                                                              \
+    GANTRY_SCAN_LOG_LINES(out) {                                                          \
+        GANTRY_SCAN_ALL_SQUARES(GANTRY_SCAN_V, GANTRY_SCAN_SQUARES_ROWS,                  \
+                                { out[starts[c] + at] = p->exclusive ? sums[c] : next; }) \
     }
-#define GANTRY_SCAN_TURN(values)                                                                                    \
-    {                                                                                                               \
-        gantry_lines_t zipped[GANTRY_SCAN_LINES];                                                                   \
-        GANTRY_SCAN_ZIP(zipped, values)                                                                             \
-        GANTRY_SCAN_ZIP(values, zipped)                                                                             \
-        GANTRY_SCAN_ZIP(zipped, values)                                                                             \
-        GANTRY_UNROLLED for (int z = 0; z < GANTRY_SCAN_LINES; z++) {                                               \
-            values[z] = zipped[z];                                                                                  \
-        }                                                                                                           \
-    }
-
-/* Eight elements of each chunk at a time, as a square of vectors: turned, each has one element of every chunk. */
-#define GANTRY_SCAN_LOAD_SQUARE                                                                                     \
-    const GANTRY_LONG at = k * step;                                                                                \
-    gantry_lines_t square[GANTRY_SCAN_LINES];                                                                       \
-    if (k % GANTRY_SCAN_ASK == 0) {                                                                                 \
-        GANTRY_SCAN_EACH_LINE(GANTRY_SCAN_WANT, x)                                                                  \
-    }                                                                                                               \
-    GANTRY_UNROLLED for (int c = 0; c < GANTRY_SCAN_LINES; c++) {                                                   \
-        square[c] = GANTRY_SCAN_LOAD(x + starts[c] + at - backwards);                                               \
-        square[c] = backwards != 0 ? square[c].s76543210 : square[c];                                               \
-    }                                                                                                               \
-    GANTRY_SCAN_TURN(square)
-
-#define GANTRY_SCAN_LINES_TOTAL(OP)                                                                                 \
-    for (; k + GANTRY_SCAN_LINES <= common; k += GANTRY_SCAN_LINES) {                                               \
-        GANTRY_SCAN_LOAD_SQUARE                                                                                     \
-        GANTRY_UNROLLED for (int j = 0; j < GANTRY_SCAN_LINES; j++) {                                               \
-            sum = sum OP square[j];                                                                                 \
-        }                                                                                                           \
-    }
-#define GANTRY_SCAN_LINES_ROWS(OP)                                                                                  \
-    for (; k + GANTRY_SCAN_LINES <= common; k += GANTRY_SCAN_LINES) {                                               \
-        GANTRY_SCAN_LOAD_SQUARE                                                                                     \
-        if (k % GANTRY_SCAN_ASK == 0) {                                                                             \
-            GANTRY_SCAN_EACH_LINE(GANTRY_SCAN_WANT, out)                                                            \
-        }                                                                                                           \
-        GANTRY_UNROLLED for (int j = 0; j < GANTRY_SCAN_LINES; j++) {                                               \
-            const gantry_lines_t next = sum OP square[j];                                                           \
-            square[j] = p->exclusive ? sum : next;                                                                  \
-            sum = next;                                                                                             \
-        }                                                                                                           \
-        GANTRY_SCAN_TURN(square)                                                                                    \
-        GANTRY_UNROLLED for (int c = 0; c < GANTRY_SCAN_LINES; c++) {                                               \
-            square[c] = backwards != 0 ? square[c].s76543210 : square[c];                                           \
-            GANTRY_SCAN_STORE(square[c], out + starts[c] + at - backwards);                                         \
-        }                                                                                                           \
-    }
-
-/* The squares by vectors, what is left of each chunk one by one: `one`, statements for element `at` of chunk c. */
-#define GANTRY_SCAN_ALL_LINES(loop, one)                                                                            \
-    const GANTRY_LONG backwards = p->reverse ? GANTRY_SCAN_LINES - 1 : 0;                                           \
-    gantry_lines_t sum = 0;                                                                                         \
-    int k = 0;                                                                                                      \
-    if (common >= GANTRY_SCAN_LINES) {                                                                              \
-        sum = GANTRY_SCAN_LOAD(sums);                                                                               \
-        if (p->operation == GANTRY_SCAN_SUM) {                                                                      \
-            loop(+)                                                                                                 \
-        } else {                                                                                                    \
-            loop(*)                                                                                                 \
-        }                                                                                                           \
-        GANTRY_SCAN_STORE(sum, sums);                                                                               \
-    }                                                                                                               \
-    for (int c = 0; c < lines; c++) {                                                                               \
-        for (int left = k; left < lengths[c]; left++) {                                                             \
-            const GANTRY_LONG at = left * step;                                                                     \
-            const C next = GANTRY_ITEM_FN(scan_join)(sums[c], x[starts[c] + at], p->operation);                     \
-            one                                                                                                     \
-            sums[c] = next;                                                                                         \
-        }                                                                                                           \
-    }
-#define GANTRY_SCAN_ALL_TOTALS GANTRY_SCAN_LOG_LINES(0) { GANTRY_SCAN_ALL_LINES(GANTRY_SCAN_LINES_TOTAL, {}) }
-#define GANTRY_SCAN_ALL_ROWS     \
-    GANTRY_SCAN_LOG_LINES(out) { \
-        GANTRY_SCAN_ALL_LINES(GANTRY_SCAN_LINES_ROWS, { out[starts[c] + at] = p->exclusive ? sums[c] : next; }) \
-    }
+/* What the totals see of the chunks is kept, turned, for the results. */
+#define GANTRY_SCAN_KEPT GANTRY_SCAN_V kept[GANTRY_SCAN_CHUNK];
+#define GANTRY_SCAN_KEPT_PARAMETER , GANTRY_SCAN_V *kept
+#define GANTRY_SCAN_KEPT_ARGUMENT , kept
 
 #else
+
+#define GANTRY_SCAN_KEPT
+#define GANTRY_SCAN_KEPT_PARAMETER
+#define GANTRY_SCAN_KEPT_ARGUMENT
 
 /* Places and sums as variables of their own, which a compiler keeps in registers; those of an array whose address is
  * known elsewhere it does not. */
@@ -463,7 +385,7 @@ typedef ulong8 gantry_lines_t;
 /* The totals of up to 8 chunks. */
 GANTRY_SHARED_FN void GANTRY_ITEM_FN(line_totals)(GANTRY_GLOBAL const T *x, GANTRY_PARAMETERS(gantry_scan_t) p,
                                                   const GANTRY_LONG *starts, const int *lengths, const int lines,
-                                                  const int common, C *totals)
+                                                  const int common, C *totals GANTRY_SCAN_KEPT_PARAMETER)
 {
     const GANTRY_LONG step = p->reverse ? -1 : 1;
     C sums[GANTRY_SCAN_LINES];
@@ -482,9 +404,10 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_totals_line)(GANTRY_GLOBAL const T *x, GANT
 {
     const GANTRY_LONG number = i * GANTRY_SCAN_LINES;
     C sums[GANTRY_SCAN_LINES];
+    GANTRY_SCAN_KEPT
     GANTRY_FIND_LINES(number, p->total)
 
-    GANTRY_ITEM_FN(line_totals)(x, p, starts, lengths, lines, common, sums);
+    GANTRY_ITEM_FN(line_totals)(x, p, starts, lengths, lines, common, sums GANTRY_SCAN_KEPT_ARGUMENT);
     for (int c = 0; c < lines; c++) {
         totals[number + c] = sums[c];
     }
@@ -504,10 +427,11 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_rows_line)(GANTRY_GLOBAL const T *x, GANTRY
 
     for (GANTRY_LONG number = i * most; number < end; number += GANTRY_SCAN_LINES) {
         C sums[GANTRY_SCAN_LINES];
+        GANTRY_SCAN_KEPT
         GANTRY_FIND_LINES(number, end)
 
         if (p->whole > 0) {
-            GANTRY_ITEM_FN(line_totals)(x, p, starts, lengths, lines, common, sums);
+            GANTRY_ITEM_FN(line_totals)(x, p, starts, lengths, lines, common, sums GANTRY_SCAN_KEPT_ARGUMENT);
         }
         for (int c = 0; c < lines; c++) {
             if (p->whole > 0) {
@@ -521,8 +445,18 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_rows_line)(GANTRY_GLOBAL const T *x, GANTRY
                 sums[c] = p->chunks > 1 ? before[number + c] : identity;
             }
         }
+#if GANTRY_SCAN_HAS_SQUARES(GANTRY_T_ID)
+        int streams = p->stream != 0 && common == GANTRY_SCAN_CHUNK;
+
+        for (int c = 0; c < GANTRY_SCAN_LINES; c++) {
+            streams &= (ulong)(out + starts[c] + p->reverse) % sizeof(gantry_stream_line_t) == 0;
+        }
+#endif
         GANTRY_SCAN_ALL_ROWS
     }
+#if GANTRY_SCAN_HAS_SQUARES(GANTRY_T_ID)
+    GANTRY_STREAM_END();
+#endif
 }
 GANTRY_ITEMS_2_1(scan_rows_line, T, C, T, gantry_scan_t)
 

@@ -29,6 +29,17 @@ typedef struct gantry_work_t {
 #endif
 #endif
 
+/* A line of memory, and how one goes past the caches to a place aligned to lines. */
+#if GANTRY_CAN_STREAM
+typedef uint16 gantry_stream_line_t;
+#define GANTRY_STREAM_OUT(to, from) __builtin_nontemporal_store(*(from), to)
+#define GANTRY_STREAM_END()
+#elif defined(__OPENCL_VERSION__)
+typedef uint16 gantry_stream_line_t;
+#define GANTRY_STREAM_OUT(to, from) (*(to) = *(from))
+#define GANTRY_STREAM_END()
+#endif
+
 /* outs[i] = value(i) for the work-item's elements. `value` is an expression of i, `want` statements that ask for what
  * element i needs. Streaming goes through some lines on the stack: writing whole lines past the caches saves reading
  * what will be overwritten, and while they are written what comes next is asked for. Names end in _, lest they hide one of
