@@ -10,15 +10,13 @@
 
 #include "cpu/cpu_want.h"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 typedef struct gantry_stream_line_t {
     _Alignas(GANTRY__CPU_LINE_BYTES) char bytes[GANTRY__CPU_LINE_BYTES];
 } gantry_stream_line_t;
 
 #if defined(__x86_64__)
+#include <immintrin.h>
+
 #if defined(__AVX512F__)
 static inline void gantry__cpu_stream_line(char *out, const char *in)
 {

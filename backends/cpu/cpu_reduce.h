@@ -50,7 +50,8 @@ typedef struct gantry__cpu_reduce_loops_t {
      * ahead by itself is given more where it reads in two places. NULL for rare types. */
     void (*pair)(void *target, void *other, const void *x, const void *y, int64_t count);
     void (*enter)(void *acc, const void *x, int64_t count); /* as the first of their lanes */
-    /* Two to four rows of `width` elements into target, in the order of the fold: (0 + 2) + (1 + 3). NULL for rare types. */
+    /* Two to four rows of `width` elements into target, in the order of the fold: (0 + 2) + (1 + 3). NULL for rare types, and for
+     * extremes of floats, whose loop compilers spell out element by element. */
     void (*few)(void *target, const void *const *rows, int64_t count, int64_t width);
     void (*join)(void *a, const void *b, int64_t count); /* a = a o b */
     void (*fold)(void *acc, int64_t lanes, int64_t columns); /* into the first lane */

@@ -74,6 +74,13 @@ static int64_t whole_sequences(const gantry_op_call_t *call, int32_t dtype, cons
     return outer / whole * runs >= ITEMS_PER_UNIT * gantry_k_units(call) ? whole : 0;
 }
 
+/* Of one column: results past the caches, where they are many and each sequence starts a line of 64 bytes. */
+static int64_t streams(const gantry_op_call_t *call, int32_t dtype, int64_t count, int64_t length) {
+    const int64_t bytes = (int64_t)gantry_k_size(dtype);
+
+    return length * bytes % 64 == 0 ? gantry_k_work(call, count, bytes, 0).stream : 0;
+}
+
 /* Scans x [outer, scan->length, columns] into out, which may be x. Depth: one level per factor of 128. */
 static int32_t run_scan(gantry_op_call_t *call, int32_t dtype, gantry_scan_t scan, int64_t outer, gantry_span_t x,
                         gantry_span_t out) {
@@ -85,7 +92,7 @@ static int32_t run_scan(gantry_op_call_t *call, int32_t dtype, gantry_scan_t sca
     scan.chunks = (scan.length + GANTRY_SCAN_CHUNK - 1) / GANTRY_SCAN_CHUNK;
     count = outer * scan.chunks;
     scan.whole = whole_sequences(call, dtype, &scan, outer);
-    scan.stream = gantry_k_work(call, count * GANTRY_SCAN_CHUNK, (int64_t)gantry_k_size(dtype), 0).stream;
+    scan.stream = streams(call, dtype, outer * scan.length, scan.length);
     if (scan.chunks > 1 && scan.whole == 0) {
         gantry_scan_t level = scan;
 

@@ -271,7 +271,7 @@ GANTRY_FN gantry_wide_t gantry_load(GANTRY_GLOBAL const T *from, GANTRY_LONG g, 
 #define GANTRY_CHECKED(i, first, end, base, place, work)                 \
     {                                                                    \
         const int is_over = GANTRY_CAN_FAIL && (ulong)ys == (ulong)outs; \
-        int is_bad = is_over;                                            \
+        int is_bad = 0;                                                  \
         if (is_over) {                                                   \
             GANTRY_FIND_BAD(i, first, end, base, place)                  \
         }                                                                \

@@ -35,7 +35,7 @@ typedef struct gantry_scan_t {
     GANTRY_LONG exclusive, reverse; /* 0 or 1 */
     GANTRY_LONG total;              /* of _line: chunks of all sequences */
     GANTRY_LONG whole;              /* of _rows_line, _rows_block: sequences of an item; 0: it has chunks of them */
-    GANTRY_LONG stream;             /* of _rows_line: not 0: write past the caches */
+    GANTRY_LONG stream;             /* of _rows_line: not 0: write past the caches, in which each sequence starts a line */
     gantry_runs_t runs;             /* of _block: of the columns */
 } gantry_scan_t;
 #endif
@@ -446,11 +446,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(scan_rows_line)(GANTRY_GLOBAL const T *x, GANTRY
             }
         }
 #if GANTRY_SCAN_HAS_SQUARES(GANTRY_T_ID)
-        int streams = p->stream != 0 && common == GANTRY_SCAN_CHUNK;
-
-        for (int c = 0; c < GANTRY_SCAN_LINES; c++) {
-            streams &= (ulong)(out + starts[c] + p->reverse) % sizeof(gantry_stream_line_t) == 0;
-        }
+        const int streams = p->stream != 0 && common == GANTRY_SCAN_CHUNK;
 #endif
         GANTRY_SCAN_ALL_ROWS
     }

@@ -31,12 +31,14 @@ typedef ulong8 gantry_scan_vector_9;
 #define gantry_scan_load_9(from) as_ulong8(vload8(0, from))
 #define gantry_scan_store_9(v, to) vstore8(as_long8(v), 0, to)
 
-#define GANTRY_SCAN_LOW_4(V, a, b) ((V)(a.s0123, b.s0123))
-#define GANTRY_SCAN_HIGH_4(V, a, b) ((V)(a.s4567, b.s4567))
-#define GANTRY_SCAN_LOW_2(V, a, b) ((V)(a.s01, b.s01, a.s45, b.s45))
-#define GANTRY_SCAN_HIGH_2(V, a, b) ((V)(a.s23, b.s23, a.s67, b.s67))
-#define GANTRY_SCAN_LOW_1(V, a, b) ((V)(a.s0, b.s0, a.s2, b.s2, a.s4, b.s4, a.s6, b.s6))
-#define GANTRY_SCAN_HIGH_1(V, a, b) ((V)(a.s1, b.s1, a.s3, b.s3, a.s5, b.s5, a.s7, b.s7))
+#define GANTRY_SCAN_FIRST_4(V, a, b) ((V)(a.s0123, b.s0123))
+#define GANTRY_SCAN_SECOND_4(V, a, b) ((V)(a.s4567, b.s4567))
+#define GANTRY_SCAN_FIRST_2(V, a, b) ((V)(a.s01, b.s01, a.s45, b.s45))
+#define GANTRY_SCAN_SECOND_2(V, a, b) ((V)(a.s23, b.s23, a.s67, b.s67))
+#define GANTRY_SCAN_FIRST_1(V, a, b) ((V)(a.s0, b.s0, a.s2, b.s2, a.s4, b.s4, a.s6, b.s6))
+#define GANTRY_SCAN_SECOND_1(V, a, b) ((V)(a.s1, b.s1, a.s3, b.s3, a.s5, b.s5, a.s7, b.s7))
+#define GANTRY_SCAN_FIRST_11(V, a, b) ((V)(a.s0, b.s0, a.s1, b.s1, a.s4, b.s4, a.s5, b.s5))
+#define GANTRY_SCAN_SECOND_11(V, a, b) ((V)(a.s2, b.s2, a.s3, b.s3, a.s6, b.s6, a.s7, b.s7))
 #define GANTRY_SCAN_BACKWARDS(a) ((a).s76543210)
 
 #elif defined(__AVX2__) && defined(__GNUC__)
@@ -66,36 +68,52 @@ GANTRY_SCAN_MEMORY(3, uint)
 #define GANTRY_SCAN_MIX(a, b, ...) __builtin_shuffle(a, b, (gantry_scan_vector_places){__VA_ARGS__})
 typedef int gantry_scan_vector_places __attribute__((vector_size(32)));
 #endif
-#define GANTRY_SCAN_LOW_4(V, a, b) GANTRY_SCAN_MIX(a, b, 0, 1, 2, 3, 8, 9, 10, 11)
-#define GANTRY_SCAN_HIGH_4(V, a, b) GANTRY_SCAN_MIX(a, b, 4, 5, 6, 7, 12, 13, 14, 15)
-#define GANTRY_SCAN_LOW_2(V, a, b) GANTRY_SCAN_MIX(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
-#define GANTRY_SCAN_HIGH_2(V, a, b) GANTRY_SCAN_MIX(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
-#define GANTRY_SCAN_LOW_1(V, a, b) GANTRY_SCAN_MIX(a, b, 0, 8, 2, 10, 4, 12, 6, 14)
-#define GANTRY_SCAN_HIGH_1(V, a, b) GANTRY_SCAN_MIX(a, b, 1, 9, 3, 11, 5, 13, 7, 15)
+#define GANTRY_SCAN_FIRST_4(V, a, b) GANTRY_SCAN_MIX(a, b, 0, 1, 2, 3, 8, 9, 10, 11)
+#define GANTRY_SCAN_SECOND_4(V, a, b) GANTRY_SCAN_MIX(a, b, 4, 5, 6, 7, 12, 13, 14, 15)
+#define GANTRY_SCAN_FIRST_2(V, a, b) GANTRY_SCAN_MIX(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
+#define GANTRY_SCAN_SECOND_2(V, a, b) GANTRY_SCAN_MIX(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
+#define GANTRY_SCAN_FIRST_11(V, a, b) GANTRY_SCAN_MIX(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define GANTRY_SCAN_SECOND_11(V, a, b) GANTRY_SCAN_MIX(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
 #define GANTRY_SCAN_BACKWARDS(a) GANTRY_SCAN_MIX(a, a, 7, 6, 5, 4, 3, 2, 1, 0)
 
 #endif
 
-/* Vectors `apart` of each other change halves, quarters, eighths: one instruction each for vectors of 32 bits that are one
- * register (the last two), and for ones of 64 bits that are two. */
-#define GANTRY_SCAN_SWAP(V, from, to, apart)                      \
+/* A square is turned in three steps, in which vectors `apart` of each other mix their elements two by two. The mixes are those that
+ * are one instruction: of 32 bits, where a vector is one register, neighbours one by one, in pairs, and halves, which leaves
+ * columns 1 and 2, 5 and 6 in each other's place; of 64 bits, where it is two, other ones. */
+#define GANTRY_SCAN_MIX_ALL(V, from, to, apart, mix)              \
     GANTRY_UNROLLED for (int z = 0; z < GANTRY_SCAN_LINES; z++) { \
         if ((z & (apart)) == 0) {                                 \
             const V a = from[z], b = from[z + (apart)];           \
-            to[z] = GANTRY_SCAN_LOW_##apart(V, a, b);             \
-            to[z + (apart)] = GANTRY_SCAN_HIGH_##apart(V, a, b);  \
+            to[z] = GANTRY_SCAN_FIRST_##mix(V, a, b);             \
+            to[z + (apart)] = GANTRY_SCAN_SECOND_##mix(V, a, b);  \
         }                                                         \
     }
-#define GANTRY_SCAN_TURN(V, values)                                   \
+#define GANTRY_SCAN_TURN_32(V, values)                                                     \
+    {                                                                                      \
+        V turned[GANTRY_SCAN_LINES];                                                       \
+        GANTRY_SCAN_MIX_ALL(V, values, turned, 1, 11)                                      \
+        GANTRY_SCAN_MIX_ALL(V, turned, values, 2, 2)                                       \
+        GANTRY_SCAN_MIX_ALL(V, values, turned, 4, 4)                                       \
+        GANTRY_UNROLLED for (int z = 0; z < GANTRY_SCAN_LINES; z++) {                      \
+            values[z] = turned[(z & 4) | (z & 1) << 1 | (z & 2) >> 1];                     \
+        }                                                                                  \
+    }
+#define GANTRY_SCAN_TURN_64(V, values)                                \
     {                                                                 \
         V turned[GANTRY_SCAN_LINES];                                  \
-        GANTRY_SCAN_SWAP(V, values, turned, 4)                        \
-        GANTRY_SCAN_SWAP(V, turned, values, 2)                        \
-        GANTRY_SCAN_SWAP(V, values, turned, 1)                        \
+        GANTRY_SCAN_MIX_ALL(V, values, turned, 4, 4)                  \
+        GANTRY_SCAN_MIX_ALL(V, turned, values, 2, 2)                  \
+        GANTRY_SCAN_MIX_ALL(V, values, turned, 1, 1)                  \
         GANTRY_UNROLLED for (int z = 0; z < GANTRY_SCAN_LINES; z++) { \
             values[z] = turned[z];                                    \
         }                                                             \
     }
+#define gantry_scan_turn_1 GANTRY_SCAN_TURN_32
+#define gantry_scan_turn_2 GANTRY_SCAN_TURN_64
+#define gantry_scan_turn_3 GANTRY_SCAN_TURN_32
+#define gantry_scan_turn_9 GANTRY_SCAN_TURN_64
+#define GANTRY_SCAN_TURN(V, values) GANTRY_PASTE(gantry_scan_turn_, GANTRY_T_ID)(V, values)
 
 /* Elements k to k + 7 of each chunk. Where the totals' sight of them is kept for the results, half of what comes next is asked for
  * with the one, half with the other: a core has so many requests at a time. */
@@ -103,7 +121,10 @@ typedef int gantry_scan_vector_places __attribute__((vector_size(32)));
 #define GANTRY_SCAN_WANT_REST GANTRY_SCAN_WANT(4, x) GANTRY_SCAN_WANT(5, x) GANTRY_SCAN_WANT(6, x) GANTRY_SCAN_WANT(7, x)
 #define GANTRY_SCAN_LOAD_SQUARE(V)                                                 \
     if (k % GANTRY_SCAN_ASK == 0) {                                                \
-        GANTRY_SCAN_EACH_LINE(GANTRY_SCAN_WANT, x)                                 \
+        GANTRY_SCAN_WANT_HALF                                                      \
+        if (p->whole == 0) {                                                       \
+            GANTRY_SCAN_WANT_REST                                                  \
+        }                                                                          \
     }                                                                              \
     GANTRY_UNROLLED for (int c = 0; c < GANTRY_SCAN_LINES; c++) {                  \
         square[c] = GANTRY_SCAN_LOAD(GANTRY_T_ID, x + starts[c] + at - backwards); \

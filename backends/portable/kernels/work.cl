@@ -30,13 +30,13 @@ typedef struct gantry_work_t {
 #endif
 
 /* A line of memory, and how one goes past the caches to a place aligned to lines. */
+#if defined(__OPENCL_VERSION__)
+typedef uint16 gantry_stream_line_t;
 #if GANTRY_CAN_STREAM
-typedef uint16 gantry_stream_line_t;
 #define GANTRY_STREAM_OUT(to, from) __builtin_nontemporal_store(*(from), to)
-#define GANTRY_STREAM_END()
-#elif defined(__OPENCL_VERSION__)
-typedef uint16 gantry_stream_line_t;
+#else
 #define GANTRY_STREAM_OUT(to, from) (*(to) = *(from))
+#endif
 #define GANTRY_STREAM_END()
 #endif
 
@@ -46,7 +46,7 @@ typedef uint16 gantry_stream_line_t;
  * the expression's. */
 #if GANTRY_CAN_STREAM
 #define GANTRY_STREAM_BYTES 512
-#define GANTRY_STREAM_LINE 64
+#define GANTRY_STREAM_LINE ((int)sizeof(gantry_stream_line_t))
 #define GANTRY_STREAM_AHEAD 1024 /* bytes before their use that an operand is asked for */
 #define GANTRY_STORE_ALL(R_, outs, p, want, value)                                               \
     {                                                                                            \
@@ -54,10 +54,11 @@ typedef uint16 gantry_stream_line_t;
         const GANTRY_LONG end_ = GANTRY_END(p);                                                  \
         if ((p).stream) {                                                                        \
             const GANTRY_LONG step_ = GANTRY_STREAM_BYTES / sizeof(R_);                          \
-            uint16 block_[GANTRY_STREAM_BYTES / GANTRY_STREAM_LINE];                             \
+            gantry_stream_line_t block_[GANTRY_STREAM_BYTES / GANTRY_STREAM_LINE];               \
             while (end_ - i >= step_) {                                                          \
                 const GANTRY_LONG start_ = i;                                                    \
-                GANTRY_GLOBAL uint16 *lines_ = (GANTRY_GLOBAL uint16 *)((outs) + start_);        \
+                GANTRY_GLOBAL gantry_stream_line_t *lines_ =                                     \
+                    (GANTRY_GLOBAL gantry_stream_line_t *)((outs) + start_);                     \
                 for (int e_ = 0; e_ < GANTRY_STREAM_BYTES / (int)sizeof(R_); e_++) {             \
                     const GANTRY_LONG i = start_ + e_;                                           \
                     ((R_ *)block_)[e_] = (value);                                                \
@@ -65,7 +66,7 @@ typedef uint16 gantry_stream_line_t;
                 i = start_ + step_;                                                              \
                 for (int line_ = 0; line_ < GANTRY_STREAM_BYTES / GANTRY_STREAM_LINE; line_++) { \
                     want;                                                                        \
-                    __builtin_nontemporal_store(block_[line_], lines_ + line_);                  \
+                    GANTRY_STREAM_OUT(lines_ + line_, block_ + line_);                           \
                     i += GANTRY_STREAM_LINE / sizeof(R_);                                        \
                 }                                                                                \
                 i = start_ + step_;                                                              \
