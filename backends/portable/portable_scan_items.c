@@ -75,10 +75,11 @@ static int64_t whole_sequences(const gantry_op_call_t *call, int32_t dtype, cons
 }
 
 /* Of one column: results past the caches, where they are many and each sequence starts a line of 64 bytes. */
-static int64_t streams(const gantry_op_call_t *call, int32_t dtype, int64_t count, int64_t length) {
+static int64_t streams(const gantry_op_call_t *call, int32_t dtype, int64_t count, int64_t length, gantry_span_t out) {
     const int64_t bytes = (int64_t)gantry_k_size(dtype);
+    const int is_aligned = length * bytes % 64 == 0 && out.offset_bytes % 64 == 0;
 
-    return length * bytes % 64 == 0 ? gantry_k_work(call, count, bytes, 0).stream : 0;
+    return is_aligned ? gantry_k_work(call, count, bytes, 0).stream : 0;
 }
 
 /* Scans x [outer, scan->length, columns] into out, which may be x. Depth: one level per factor of 128. */
@@ -92,7 +93,7 @@ static int32_t run_scan(gantry_op_call_t *call, int32_t dtype, gantry_scan_t sca
     scan.chunks = (scan.length + GANTRY_SCAN_CHUNK - 1) / GANTRY_SCAN_CHUNK;
     count = outer * scan.chunks;
     scan.whole = whole_sequences(call, dtype, &scan, outer);
-    scan.stream = streams(call, dtype, outer * scan.length, scan.length);
+    scan.stream = streams(call, dtype, outer * scan.length, scan.length, out);
     if (scan.chunks > 1 && scan.whole == 0) {
         gantry_scan_t level = scan;
 
