@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "cpu/cpu_copy.h"
 #include "cpu/cpu_elementwise.h"
 
 #define SHORT_ROW 48       /* elements: below this a call per run costs more than gathering */
@@ -194,7 +195,7 @@ static void copy_or_fill(char *target, const char *source, uint32_t bytes, int64
     if (step == 0) {
         GANTRY_CPU_PICK(GANTRY_CPU_BASE, fill_loop)(bytes, source, target, count, 0);
     } else {
-        memcpy(target, source + begin * bytes, (size_t)(count * bytes));
+        gantry__cpu_copy(target, source + begin * bytes, (size_t)(count * bytes));
     }
 }
 

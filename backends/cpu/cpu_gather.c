@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cpu/cpu_copy.h"
 #include "cpu/cpu_kernels.h"
 #include "portable/move_shape.h"
 #include "portable/place_text.h"
@@ -42,7 +43,7 @@ static void copy_row(char *out, const char *in, size_t bytes) {
     case 16: memcpy(out, in, 16); break;
     case 32: memcpy(out, in, 32); break;
     case 64: memcpy(out, in, 64); break;
-    default: memcpy(out, in, bytes); break;
+    default: gantry__cpu_copy(out, in, bytes); break;
     }
 }
 

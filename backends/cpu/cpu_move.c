@@ -5,6 +5,7 @@
  *   tiles    the fastest dimension changes: square tiles, turned in vector registers
  *   strided  rows of the fastest dimension, the others counted like an odometer
  * Cost: each element is read and written once; work is split where it has at least GRAIN_BYTES. */
+#include "cpu/cpu_copy.h"
 #include "cpu/cpu_gather.h"
 #include "cpu/cpu_kernels.h"
 #include "portable/move_shape.h"
@@ -79,7 +80,7 @@ typedef uint64_t vector_8_t __attribute__((vector_size(16)));
 
 static void copy_bytes(void *context, int64_t begin, int64_t end) {
     const move_job_t *job = context;
-    memcpy((char *)job->out + begin, (const char *)job->in + begin, (size_t)(end - begin));
+    gantry__cpu_copy((char *)job->out + begin, (const char *)job->in + begin, (size_t)(end - begin));
 }
 
 static void run_dense(gantry_backend_device_t *device, move_job_t *job, uint32_t size) {

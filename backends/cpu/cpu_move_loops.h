@@ -10,7 +10,7 @@
 /* n elements of a row: source strides 0 (one value), 1 (a run) or any. */
 static void LOOP(move_row)(const ELEMENT *in, int64_t in_stride, ELEMENT *out, int64_t out_stride, int64_t n) {
     if (in_stride == 1 && out_stride == 1) {
-        memcpy(out, in, (size_t)n * sizeof(ELEMENT));
+        gantry__cpu_copy(out, in, (size_t)n * sizeof(ELEMENT));
     } else if (in_stride == 0 && out_stride == 1) {
         ELEMENT value = *in;
         for (int64_t i = 0; i < n; ++i) out[i] = value;

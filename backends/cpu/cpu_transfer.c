@@ -2,6 +2,7 @@
  * bandwidth. */
 #include <string.h>
 
+#include "cpu/cpu_copy.h"
 #include "cpu/cpu_stream.h"
 
 #define GRAIN_BYTES (INT64_C(1) << 20) /* a copy of this takes about as long as waking a sleeping thread */
@@ -9,6 +10,26 @@
 static char *address(const gantry_span_t *span)
 {
     return (char *)(uintptr_t)(span->region + span->offset_bytes);
+}
+
+typedef uint64_t pair_t __attribute__((vector_size(16), aligned(1), may_alias));
+
+void gantry__cpu_copy_lines(void *to, const void *from, size_t bytes)
+{
+    pair_t *target = to;
+    const pair_t *source = from;
+
+    for (; bytes >= 4 * sizeof(pair_t); bytes -= 4 * sizeof(pair_t)) {
+        const pair_t a = source[0], b = source[1], c = source[2], d = source[3];
+
+        target[0] = a;
+        target[1] = b;
+        target[2] = c;
+        target[3] = d;
+        target += 4;
+        source += 4;
+    }
+    memcpy(target, source, bytes);
 }
 
 typedef struct copy_t {
@@ -20,7 +41,7 @@ static void copy_part(void *context, int64_t begin, int64_t end)
 {
     copy_t *copy = context;
 
-    memcpy(copy->target + begin, copy->source + begin, (size_t)(end - begin));
+    gantry__cpu_copy(copy->target + begin, copy->source + begin, (size_t)(end - begin));
 }
 
 static void copy_bytes(gantry_backend_stream_t *stream, void *target, const void *source, uint64_t size_bytes)

@@ -55,7 +55,7 @@ def hardware():
         return platform.machine()
 
 
-def head(started, busy):
+def head(started, busy, rounds):
     cores = os.cpu_count()
     return {
         "started": f"{started:%Y-%m-%d %H:%M} UTC",
@@ -63,6 +63,7 @@ def head(started, busy):
         "hardware": hardware(),
         "cores": cores,
         "system": f"{platform.system()} {platform.release()}",
+        "rounds": rounds,
         "share_of_other_processes": busy.others_share(cores),
     }
 
@@ -72,6 +73,16 @@ def write_json(found, file):
     points = ",\n".join(json.dumps(p) for p in found["points"])
     rest = json.dumps({key: found[key] for key in ("head", "cases")}, indent=1)
     file.write(f'{rest[:-2]},\n "points": [\n{points}\n]}}\n')
+
+
+def fastest(rounds):
+    """Of the points that were measured more than once, those with the least median, in the order of their first."""
+    found = {}
+    for point in (p for points in rounds for p in points):
+        key = tuple(point[name] for name in ("device", "threads", "case", "bytes"))
+        if key not in found or point["median_s"] < found[key]["median_s"]:
+            found[key] = point
+    return list(found.values())
 
 
 def rate(point):
@@ -182,6 +193,7 @@ def tables(found, pictures):
         "Made by `bench/curves/run`; its README says how. Columns are device x threads; `!` marks a cliff or valley.",
         "",
         f"{about['hardware']}, {about['cores']} cores, {about['system']}; {about['started']} to {about['ended']}; "
+        f"rounds: {about['rounds']}; "
         f"other processes had {share:.0%} of the cores{': BUSY, not to be relied on' if share > 0.1 else ''}.",
     ]
     lines = findings(found)

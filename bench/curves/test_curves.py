@@ -31,6 +31,8 @@ def check_findings():
     check(report.cliffs(points([1, 4, 1.9, 4, 5])) == [2], "a rate below half of both neighbours is a cliff")
     check(report.cliffs(points([1, 4, 2.1, 4, 5])) == [], "one above half is none")
     check(report.cliffs(points([1, 4, 1.9, 2, 1])) == [], "a fall that stays is none")
+    slow, fast = points([1, 4]), [{**p, "median_s": 0.5} for p in points([1])]
+    check(report.fastest([slow, fast]) == [fast[0], slow[1]] == report.fastest([fast, slow]), "of a point's rounds the fastest counts")
     check(report.cliffs(points([5, 1, 2])) == [] and report.cliffs(points([2, 1])) == [], "ends have one neighbour")
     check(report.valleys(points([1, 8, 1, 1, 8])) == [2, 3], "two low sizes are a valley")
     check(report.valleys(points([1, 8, 1, 8, 8])) == [], "a cliff is no valley")

@@ -7,6 +7,7 @@
 #include "run/tensor_state.h"
 
 #define SPARE_TENSORS 4096
+#define SHORT_READ_BYTES 2048 /* below, a device's own copy takes longer to call than to do */
 
 /* ---- objects ---- */
 
@@ -294,7 +295,7 @@ static gantry_status_t read_elements(const gantry_tensor_t *tensor, void *out, s
     }
     if (tensor->fault_count > 0) GANTRY__TRY(gantry__tensor_settle(tensor));
     if (bytes == 0) return GANTRY_OK;
-    if (tensor->data && tensor->device->synchronous) {
+    if (tensor->data && tensor->device->synchronous && bytes < SHORT_READ_BYTES) {
         memcpy(out, tensor->data, bytes);
         return GANTRY_OK;
     }

@@ -372,6 +372,35 @@ static void transfers_of_all_sizes_keep_the_bytes(void **state)
     free(back);
 }
 
+/* A target that lies so far on in its page is copied to in a way of its own from 2048 bytes on (cpu_copy.h). */
+static void copy_any_distance_within_a_page_writes_its_bytes_alone(void **state)
+{
+    enum { PAGE = 4096, MOST = 2048 + 70 };
+    opened_t *o = *state;
+    const uint64_t sizes[] = {2047, 2048, 2049, 2111, 2112, MOST};
+    gantry_region_t region;
+    unsigned char *target = aligned_alloc(PAGE, 2 * PAGE);
+
+    assert_non_null(target);
+    assert_int_equal(o->table->memory->region_alloc(o->device, 2 * PAGE, &region), 0);
+    unsigned char *memory = (unsigned char *)(uintptr_t)region;
+    uint64_t page = (PAGE - region % PAGE) % PAGE;
+    for (int i = 0; i < PAGE; i++) memory[page + (uint64_t)i] = (unsigned char)(1 + i % 251);
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        for (size_t apart = 1; apart <= 64; apart++) {
+            const gantry_span_t span = {region, page, sizes[s]};
+
+            memset(target, 0, 2 * PAGE);
+            assert_int_equal(o->table->transfer->to_host(o->stream, target + apart, &span), 0);
+            assert_int_equal(target[apart - 1], 0);
+            assert_int_equal(target[apart + sizes[s]], 0);
+            assert_memory_equal(target + apart, memory + page, sizes[s]);
+        }
+    }
+    free(target);
+    o->table->memory->region_free(o->device, region, 2 * PAGE);
+}
+
 static void fill_every_pattern_size_repeats_it_and_stays_inside(void **state)
 {
     static const unsigned char mixed[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -424,6 +453,7 @@ int main(void)
         WITH_DEVICE(memory_info_free_is_within_total),
         WITH_DEVICE(event_recorded_is_done),
         WITH_DEVICE(transfers_of_all_sizes_keep_the_bytes),
+        WITH_DEVICE(copy_any_distance_within_a_page_writes_its_bytes_alone),
         WITH_DEVICE(fill_every_pattern_size_repeats_it_and_stays_inside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

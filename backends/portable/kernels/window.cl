@@ -175,6 +175,7 @@ GANTRY_SHARED_FN void gantry_pool_blocks(const gantry_window_t *p, int places, g
 #define GANTRY_LINE_FEWEST 8     /* places that are worth more filters */
 #define GANTRY_PLACES 4          /* at once, that are read where they lie: from GANTRY_HALF_SUMS channels */
 #define GANTRY_FEW_SUMS 8        /* or so many filters of each channel on */
+#define GANTRY_MANY_SUMS (GANTRY_PLACES * GANTRY_HALF_SUMS) /* channels of one place */
 
 typedef struct gantry_lines_t {
     int filters, places; /* at once; without places the windows are too large */

@@ -239,10 +239,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(add_lines)(GANTRY_GLOBAL const T *x, const C *we
  * sums go to out and every out_apart from there. ADD: of one channel all, or of a channel each. */
 #define GANTRY_PLACE_BEGIN(SIZE, ADD, n) GANTRY_NO_SUMS(SIZE, place_##n)
 #define GANTRY_PLACE_ADD(SIZE, ADD, n) ADD(SIZE, place_##n, GANTRY_GLOBAL, from + n * x_apart, own)
+/* With x_apart of GANTRY_HALF_SUMS: of one place so many channels, since an addition waits for the one before. */
+#define GANTRY_BESIDE_ADD(SIZE, ADD, n) ADD(SIZE, place_##n, GANTRY_GLOBAL, from + n * x_apart, own + n * x_apart)
 #define GANTRY_PLACE_END(SIZE, ADD, n) GANTRY_STORE_SUMS(SIZE, place_##n, GANTRY_GLOBAL, out + n * out_apart)
 #define GANTRY_ONE_PLACE(DO, SIZE, ADD) DO(SIZE, ADD, 0)
 #define GANTRY_ALL_PLACES(DO, SIZE, ADD) DO(SIZE, ADD, 0) DO(SIZE, ADD, 1) DO(SIZE, ADD, 2) DO(SIZE, ADD, 3)
-#define GANTRY_DEFINE_PLACES(name, PLACES, SIZE, ADD)                                                                             \
+#define GANTRY_DEFINE_PLACES(name, PLACES, STEP, SIZE, ADD)                                                                       \
     GANTRY_SHARED_FN void GANTRY_ITEM_FN(name)(GANTRY_GLOBAL const T *GANTRY_APART x, const GANTRY_LONG x_apart,                  \
                                                GANTRY_GLOBAL const T *GANTRY_APART filter, const gantry_tap_t *GANTRY_APART taps, \
                                                const int taps_count, GANTRY_GLOBAL T *GANTRY_APART out,                           \
@@ -253,16 +255,17 @@ GANTRY_ITEM void GANTRY_ITEM_FN(add_lines)(GANTRY_GLOBAL const T *x, const C *we
             GANTRY_GLOBAL const T *from = x + taps[tap].pixel;                                                                    \
             GANTRY_GLOBAL const T *own = filter + taps[tap].weights;                                                              \
                                                                                                                                   \
-            PLACES(GANTRY_PLACE_ADD, SIZE, ADD)                                                                                   \
+            PLACES(GANTRY_##STEP##_ADD, SIZE, ADD)                                                                                \
         }                                                                                                                         \
         PLACES(GANTRY_PLACE_END, SIZE, ADD)                                                                                       \
     }
-GANTRY_DEFINE_PLACES(add_channels, GANTRY_ALL_PLACES, HALF, GANTRY_ADD_PRODUCTS)
-GANTRY_DEFINE_PLACES(add_few_channels, GANTRY_ALL_PLACES, FEW, GANTRY_ADD_PRODUCTS)
-GANTRY_DEFINE_PLACES(add_filters, GANTRY_ALL_PLACES, FEW, GANTRY_ADD_MULTIPLES)
-GANTRY_DEFINE_PLACES(add_channels_once, GANTRY_ONE_PLACE, HALF, GANTRY_ADD_PRODUCTS)
-GANTRY_DEFINE_PLACES(add_few_channels_once, GANTRY_ONE_PLACE, FEW, GANTRY_ADD_PRODUCTS)
-GANTRY_DEFINE_PLACES(add_filters_once, GANTRY_ONE_PLACE, FEW, GANTRY_ADD_MULTIPLES)
+GANTRY_DEFINE_PLACES(add_channels, GANTRY_ALL_PLACES, PLACE, HALF, GANTRY_ADD_PRODUCTS)
+GANTRY_DEFINE_PLACES(add_few_channels, GANTRY_ALL_PLACES, PLACE, FEW, GANTRY_ADD_PRODUCTS)
+GANTRY_DEFINE_PLACES(add_filters, GANTRY_ALL_PLACES, PLACE, FEW, GANTRY_ADD_MULTIPLES)
+GANTRY_DEFINE_PLACES(add_many_channels_once, GANTRY_ALL_PLACES, BESIDE, HALF, GANTRY_ADD_PRODUCTS)
+GANTRY_DEFINE_PLACES(add_channels_once, GANTRY_ONE_PLACE, PLACE, HALF, GANTRY_ADD_PRODUCTS)
+GANTRY_DEFINE_PLACES(add_few_channels_once, GANTRY_ONE_PLACE, PLACE, FEW, GANTRY_ADD_PRODUCTS)
+GANTRY_DEFINE_PLACES(add_filters_once, GANTRY_ONE_PLACE, PLACE, FEW, GANTRY_ADD_MULTIPLES)
 
 /* All filters of a block, GANTRY_FEW_SUMS at least for each of its channels or of them; what is left of those that fill no
  * vector is computed with the ones before, once more. Of one place where out_apart is 0, else of GANTRY_PLACES. */
@@ -285,6 +288,9 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(add_places)(GANTRY_GLOBAL const T *x, const
             GANTRY_ADD_AT(add_filters, x, k)
         }
     }
+    for (; out_apart == 0 && k + GANTRY_MANY_SUMS <= filters; k += GANTRY_MANY_SUMS) {
+        GANTRY_ITEM_FN(add_many_channels_once)(x + k, GANTRY_HALF_SUMS, filter + k, taps, taps_count, out + k, GANTRY_HALF_SUMS);
+    }
     for (; k + GANTRY_HALF_SUMS <= filters; k += GANTRY_HALF_SUMS) {
         GANTRY_ADD_AT(add_channels, x + k, k)
     }
@@ -296,7 +302,8 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(add_places)(GANTRY_GLOBAL const T *x, const
 #undef GANTRY_ADD_AT
 
 /* A stretch's filters [own, own + filters) of `each` at a place: GANTRY_PLACES at once of those that see all columns, the
- * last of them once more unless one alone is left; the others one by one. */
+ * others one by one; where there are few filters, those left over of the first kind once more with the ones before, unless
+ * one alone is left. */
 GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_direct)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *filter,
                                                   GANTRY_GLOBAL T *out, GANTRY_PARAMETERS(gantry_window_t) p,
                                                   const gantry_stretch_t *s, const int filters, const GANTRY_LONG own,
@@ -304,13 +311,15 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise_direct)(GANTRY_GLOBAL const T *x, GANT
 {
     gantry_tap_t taps[GANTRY_LINE_TAPS];
     gantry_reach_t whole, seen = {0, -1}, columns;
+    const int is_wide = p->depth == 1 && filters >= GANTRY_MANY_SUMS;
     int count = 0;
 
     gantry_find_reach(s->left, p->step_x, s->count, p->width - (p->columns - 1) * p->spread_x, &whole);
     x += (s->image * p->height + s->top) * p->width * p->channels + gantry_divide_position(own, p->depth);
     out += s->place * each + own;
     for (GANTRY_LONG place = 0, at, next; place < s->count; place = next) {
-        const int together = place >= whole.first && place + 1 < whole.end && whole.end - whole.first >= GANTRY_PLACES;
+        const int together = place >= whole.first && place + (is_wide ? GANTRY_PLACES - 1 : 1) < whole.end &&
+                             whole.end - whole.first >= GANTRY_PLACES;
 
         at = together && place > whole.end - GANTRY_PLACES ? whole.end - GANTRY_PLACES : place;
         next = at + (together ? GANTRY_PLACES : 1);
@@ -412,6 +421,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
 #undef GANTRY_DEFINE_PLACES
 #undef GANTRY_PLACE_BEGIN
 #undef GANTRY_PLACE_ADD
+#undef GANTRY_BESIDE_ADD
 #undef GANTRY_PLACE_END
 #undef GANTRY_ONE_PLACE
 #undef GANTRY_ALL_PLACES
