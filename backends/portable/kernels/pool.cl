@@ -166,7 +166,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(pool)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T 
     for (const int places = b.places; b.place < s.count; b.place += places) {
         b.places = s.count - b.place < places ? s.count - b.place : places;
         for (b.channel = 0; b.channel < p->channels; b.channel += b.channels) {
-            b.channels = p->channels - b.channel < GANTRY_POOL_CHANNELS ? (int)(p->channels - b.channel) : GANTRY_POOL_CHANNELS;
+            b.channels = p->channels - b.channel < b.most_channels ? (int)(p->channels - b.channel) : b.most_channels;
             GANTRY_ITEM_FN(pool_block)(x, all, p, &s, &b, is_mean);
             GANTRY_ITEM_FN(pool_store)(out, all, p, &s, &b, is_mean);
         }

@@ -131,12 +131,14 @@ GANTRY_FN void gantry_find_columns(const gantry_window_t *p, GANTRY_LONG left, g
 
 /* Of a pool, on processors: so many places of a stretch, and channels, as one line of joined columns holds. */
 #define GANTRY_POOL_LINE 1024
-#define GANTRY_POOL_CHANNELS 64 /* the most */
+#define GANTRY_POOL_CHANNELS 64 /* the most; of one place, which shares its columns with no other, as many as lie side by side: */
+#define GANTRY_POOL_LONE_CHANNELS (GANTRY_POOL_LINE / 2)
 
 typedef struct gantry_pool_block_t {
     GANTRY_LONG channel; /* the first one */
     int place;           /* likewise, of the stretch */
     int places, channels;
+    int most_channels;
     int columns; /* of the windows, at once: all of them unless there is but one place */
     int is_flat; /* few channels: what lies between the places is joined, too, in the same run */
 } gantry_pool_block_t;
@@ -144,7 +146,8 @@ typedef struct gantry_pool_block_t {
 /* The first block of all; the others have as many places and channels, or what is left of them. */
 GANTRY_SHARED_FN void gantry_pool_blocks(const gantry_window_t *p, int places, gantry_pool_block_t *block)
 {
-    const GANTRY_LONG channels = p->channels < GANTRY_POOL_CHANNELS ? p->channels : GANTRY_POOL_CHANNELS;
+    const GANTRY_LONG most = places == 1 ? GANTRY_POOL_LONE_CHANNELS : GANTRY_POOL_CHANNELS;
+    const GANTRY_LONG channels = p->channels < most ? p->channels : most;
     const GANTRY_LONG pixels = GANTRY_POOL_LINE / channels, spare = pixels - p->columns;
     const GANTRY_LONG together =
         spare < p->step_x || p->step_x > 4 * p->columns ? 1 : gantry_divide_position(spare, p->step_x) + 1;
@@ -153,6 +156,7 @@ GANTRY_SHARED_FN void gantry_pool_blocks(const gantry_window_t *p, int places, g
     block->place = 0;
     block->places = together < places ? (int)together : places;
     block->channels = (int)channels;
+    block->most_channels = (int)most;
     block->columns = (int)(spare < 0 ? pixels : p->columns);
     block->is_flat = p->step_x == 1 || channels < GANTRY_POOL_CHANNELS / 4;
 }
