@@ -239,7 +239,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(add_lines)(GANTRY_GLOBAL const T *x, const C *we
  * sums go to out and every out_apart from there. ADD: of one channel all, or of a channel each. */
 #define GANTRY_PLACE_BEGIN(SIZE, ADD, n) GANTRY_NO_SUMS(SIZE, place_##n)
 #define GANTRY_PLACE_ADD(SIZE, ADD, n) ADD(SIZE, place_##n, GANTRY_GLOBAL, from + n * x_apart, own)
-/* With x_apart of GANTRY_HALF_SUMS: of one place so many channels, since an addition waits for the one before. */
+/* With x_apart GANTRY_HALF_SUMS: not places but more channels of one, whose sums alone would wait for one another. */
 #define GANTRY_BESIDE_ADD(SIZE, ADD, n) ADD(SIZE, place_##n, GANTRY_GLOBAL, from + n * x_apart, own + n * x_apart)
 #define GANTRY_PLACE_END(SIZE, ADD, n) GANTRY_STORE_SUMS(SIZE, place_##n, GANTRY_GLOBAL, out + n * out_apart)
 #define GANTRY_ONE_PLACE(DO, SIZE, ADD) DO(SIZE, ADD, 0)
