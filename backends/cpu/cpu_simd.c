@@ -14,7 +14,7 @@ static int machine_level(void)
 #if GANTRY_CPU_HAS_VARIANTS
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
-        !__builtin_cpu_supports("bmi2")) {
+        !__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("f16c")) {
         return GANTRY_CPU_BASE;
     }
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&

@@ -124,6 +124,9 @@ typedef unsigned long long gantry_cuda_ulong_t;
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
 
 #if FLT_EVAL_METHOD != 0
 #error "the portable text needs float arithmetic evaluated as float (FLT_EVAL_METHOD 0; on 32-bit x86: -mfpmath=sse)"

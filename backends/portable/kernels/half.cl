@@ -44,6 +44,22 @@ GANTRY_FN ushort gantry_f32_to_f16(float x)
     return (ushort)(magnitude >= 0x477ff000u ? special : finite | (bits >> 16 & 0x8000u));
 }
 
+/* Of a float16 by itself, which no loop makes a vector of: by the processor's instruction where there is one. */
+#if defined(__F16C__) && !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+GANTRY_FN float gantry_lone_f16_to_f32(ushort bits)
+{
+    return _cvtsh_ss(bits);
+}
+
+GANTRY_FN ushort gantry_lone_f32_to_f16(float x)
+{
+    return x != x ? (ushort)0x7e00u : _cvtss_sh(x, 0); /* 0: to the nearest */
+}
+#else
+#define gantry_lone_f16_to_f32 gantry_f16_to_f32
+#define gantry_lone_f32_to_f16 gantry_f32_to_f16
+#endif
+
 GANTRY_FN float gantry_bf16_to_f32(ushort bits)
 {
     return GANTRY_AS_FLOAT((uint)bits << 16);

@@ -195,6 +195,17 @@ GANTRY_NO_ITEM(scan_rows)
 /* Of one column. In OpenCL C this is for four types, whose T and C are one. */
 #if !defined(__OPENCL_VERSION__) || GANTRY_T_ID == 1 || GANTRY_T_ID == 2 || GANTRY_T_ID == 3 || GANTRY_T_ID == 9
 
+/* Of elements that are no neighbours. */
+#undef GANTRY_SCAN_WIDEN
+#undef GANTRY_SCAN_NARROW
+#if GANTRY_T_ID == GANTRY_FLOAT16
+#define GANTRY_SCAN_WIDEN(x) gantry_lone_f16_to_f32(x)
+#define GANTRY_SCAN_NARROW(x) gantry_lone_f32_to_f16(x)
+#else
+#define GANTRY_SCAN_WIDEN(x) GANTRY_WIDEN(x)
+#define GANTRY_SCAN_NARROW(x) GANTRY_NARROW(x)
+#endif
+
 /* Chunk `number` of all sequences, of one column: where it starts, in the scan's direction, and its length. */
 #define GANTRY_FIND_LINE(number)                                                          \
     const GANTRY_LONG outer = gantry_divide_position(number, p->chunks);                  \
@@ -235,7 +246,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_
             const int length = c < lines ? lengths[c] - k : 0;
 
             for (int j = 0; j < GANTRY_SCAN_STRETCH; j++) {
-                stretch[j * GANTRY_SCAN_LINES + c] = j < length ? GANTRY_WIDEN(x[starts[c] + (k + j) * step]) : GANTRY_SCAN_LOWEST;
+                stretch[j * GANTRY_SCAN_LINES + c] = j < length ? GANTRY_SCAN_WIDEN(x[starts[c] + (k + j) * step]) : GANTRY_SCAN_LOWEST;
             }
         }
         for (int j = 0; j < GANTRY_SCAN_STRETCH; j++) {
@@ -250,7 +261,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_
         }
         for (int c = 0; out != 0 && c < lines; c++) {
             for (int j = 0; j < GANTRY_SCAN_STRETCH && j < lengths[c] - k; j++) {
-                out[starts[c] + (k + j) * step] = GANTRY_NARROW(stretch[j * GANTRY_SCAN_LINES + c]);
+                out[starts[c] + (k + j) * step] = GANTRY_SCAN_NARROW(stretch[j * GANTRY_SCAN_LINES + c]);
             }
         }
     }
@@ -309,16 +320,24 @@ GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_
     const GANTRY_LONG place_##c = starts[c] - behind; \
     C sum_##c = sums[c];
 #define GANTRY_SCAN_END_LINE(c, JOIN) sums[c] = sum_##c;
-#define GANTRY_SCAN_LINE_TOTAL(c, JOIN) sum_##c = JOIN(sum_##c, GANTRY_WIDEN(from[place_##c]));
+#define GANTRY_SCAN_LINE_TOTAL(c, JOIN) sum_##c = JOIN(sum_##c, GANTRY_SCAN_WIDEN(from[place_##c]));
 #define GANTRY_SCAN_LINE_ROW(c, JOIN) \
     GANTRY_SCAN_LINE_TOTAL(c, JOIN)   \
-    to[place_##c] = GANTRY_NARROW(sum_##c);
+    to[place_##c] = GANTRY_SCAN_NARROW(sum_##c);
 #define GANTRY_SCAN_LINE_ROW_BEFORE(c, JOIN)                         \
     {                                                                \
-        const C next = JOIN(sum_##c, GANTRY_WIDEN(from[place_##c])); \
+        const C next = JOIN(sum_##c, GANTRY_SCAN_WIDEN(from[place_##c])); \
                                                                      \
-        to[place_##c] = GANTRY_NARROW(sum_##c);                      \
+        to[place_##c] = GANTRY_SCAN_NARROW(sum_##c);                 \
         sum_##c = next;                                              \
+    }
+/* Of halves, which take long to convert. */
+#define GANTRY_SCAN_LINE_ROW_EITHER(c, JOIN)                               \
+    {                                                                      \
+        const C next = JOIN(sum_##c, GANTRY_SCAN_WIDEN(from[place_##c]));  \
+                                                                           \
+        to[place_##c] = GANTRY_SCAN_NARROW(p->exclusive ? sum_##c : next); \
+        sum_##c = next;                                                    \
     }
 /* The elements that all lines have: `each` of all lines at a time, `want` of line c for every 64 bytes of it. */
 #define GANTRY_SCAN_COMMON(JOIN, each, want)                                                                    \
@@ -351,13 +370,15 @@ GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_
     }                                                                                                           \
     for (int c = 0; c < lines; c++) {                                                                           \
         for (int k = common; k < lengths[c]; k++) {                                                             \
-            sums[c] = JOIN(sums[c], GANTRY_WIDEN(x[starts[c] + k * step]));                                     \
+            sums[c] = JOIN(sums[c], GANTRY_SCAN_WIDEN(x[starts[c] + k * step]));                                \
         }                                                                                                       \
     }
 #define GANTRY_SCAN_WANT_BOTH GANTRY_SCAN_WANT(c, x) GANTRY_SCAN_WANT(c, out)
 #define GANTRY_SCAN_COMMON_ROWS(JOIN, line) GANTRY_SCAN_COMMON(JOIN, GANTRY_SCAN_EACH_ROW(line, JOIN), GANTRY_SCAN_WANT_BOTH)
 #define GANTRY_SCAN_LINES_ROWS(JOIN)                                                                            \
-    if (common > 0 && p->exclusive) {                                                                           \
+    if (GANTRY_T_IS_HALF && common > 0) {                                                                       \
+        GANTRY_SCAN_COMMON_ROWS(JOIN, GANTRY_SCAN_LINE_ROW_EITHER)                                              \
+    } else if (common > 0 && p->exclusive) {                                                                    \
         GANTRY_SCAN_COMMON_ROWS(JOIN, GANTRY_SCAN_LINE_ROW_BEFORE)                                              \
     } else if (common > 0) {                                                                                    \
         GANTRY_SCAN_COMMON_ROWS(JOIN, GANTRY_SCAN_LINE_ROW)                                                     \
@@ -365,9 +386,9 @@ GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_
     for (int c = 0; c < lines; c++) {                                                                           \
         for (int k = common; k < lengths[c]; k++) {                                                             \
             const GANTRY_LONG at = starts[c] + k * step;                                                        \
-            const C next = JOIN(sums[c], GANTRY_WIDEN(x[at]));                                                  \
+            const C next = JOIN(sums[c], GANTRY_SCAN_WIDEN(x[at]));                                             \
                                                                                                                 \
-            out[at] = GANTRY_NARROW(p->exclusive ? sums[c] : next);                                             \
+            out[at] = GANTRY_SCAN_NARROW(p->exclusive ? sums[c] : next);                                        \
             sums[c] = next;                                                                                     \
         }                                                                                                       \
     }
