@@ -295,13 +295,19 @@ GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_
 
 #if GANTRY_SCAN_HAS_SQUARES(GANTRY_T_ID)
 
+#undef GANTRY_SCAN_SUM_ID
+#if GANTRY_T_IS_HALF
+#define GANTRY_SCAN_SUM_ID 1
+#else
+#define GANTRY_SCAN_SUM_ID GANTRY_T_ID
+#endif
 #define GANTRY_SCAN_V GANTRY_SCAN_VECTOR(GANTRY_T_ID)
 #define GANTRY_SCAN_ALL_TOTALS \
     GANTRY_SCAN_LOG_LINES(0) { GANTRY_SCAN_ALL_SQUARES(GANTRY_SCAN_V, GANTRY_SCAN_SQUARES_TOTAL, {}) }
 #define GANTRY_SCAN_ALL_ROWS                                                              \
     GANTRY_SCAN_LOG_LINES(out) {                                                          \
         GANTRY_SCAN_ALL_SQUARES(GANTRY_SCAN_V, GANTRY_SCAN_SQUARES_ROWS,                  \
-                                { out[starts[c] + at] = p->exclusive ? sums[c] : next; }) \
+                                { out[starts[c] + at] = GANTRY_SCAN_NARROW(p->exclusive ? sums[c] : next); }) \
     }
 /* What the totals see of the chunks is kept, turned, for the results. */
 #define GANTRY_SCAN_KEPT GANTRY_SCAN_V kept[GANTRY_SCAN_CHUNK];
@@ -330,14 +336,6 @@ GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_
                                                                      \
         to[place_##c] = GANTRY_SCAN_NARROW(sum_##c);                 \
         sum_##c = next;                                              \
-    }
-/* Of halves, which take long to convert. */
-#define GANTRY_SCAN_LINE_ROW_EITHER(c, JOIN)                               \
-    {                                                                      \
-        const C next = JOIN(sum_##c, GANTRY_SCAN_WIDEN(from[place_##c]));  \
-                                                                           \
-        to[place_##c] = GANTRY_SCAN_NARROW(p->exclusive ? sum_##c : next); \
-        sum_##c = next;                                                    \
     }
 /* The elements that all lines have: `each` of all lines at a time, `want` of line c for every 64 bytes of it. */
 #define GANTRY_SCAN_COMMON(JOIN, each, want)                                                                    \
@@ -376,9 +374,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(log_sum_lines)(GANTRY_GLOBAL const T *x, GANTRY_
 #define GANTRY_SCAN_WANT_BOTH GANTRY_SCAN_WANT(c, x) GANTRY_SCAN_WANT(c, out)
 #define GANTRY_SCAN_COMMON_ROWS(JOIN, line) GANTRY_SCAN_COMMON(JOIN, GANTRY_SCAN_EACH_ROW(line, JOIN), GANTRY_SCAN_WANT_BOTH)
 #define GANTRY_SCAN_LINES_ROWS(JOIN)                                                                            \
-    if (GANTRY_T_IS_HALF && common > 0) {                                                                       \
-        GANTRY_SCAN_COMMON_ROWS(JOIN, GANTRY_SCAN_LINE_ROW_EITHER)                                              \
-    } else if (common > 0 && p->exclusive) {                                                                    \
+    if (common > 0 && p->exclusive) {                                                                           \
         GANTRY_SCAN_COMMON_ROWS(JOIN, GANTRY_SCAN_LINE_ROW_BEFORE)                                              \
     } else if (common > 0) {                                                                                    \
         GANTRY_SCAN_COMMON_ROWS(JOIN, GANTRY_SCAN_LINE_ROW)                                                     \

@@ -1,6 +1,6 @@
 /* The chunks of scan.cl's lines as vectors, an element of each of the eight at a time: eight elements of each are a square of
  * vectors, which is turned. Macros alone, before scan.cl; T, and the names of an item's variables, are those of where they are
- * used. In OpenCL C for four types; in C for two, with AVX2, of whose registers a vector is one.
+ * used. In OpenCL C for four types; in C for floats, 32-bit integers and halves, with AVX2, of whose registers a vector is one.
  *
  * GANTRY_SCAN_VECTOR(id) is the vector for type number id, GANTRY_SCAN_LOAD(id, from) and GANTRY_SCAN_STORE(id, v, to) read and write one. */
 #ifndef GANTRY_SCAN_SQUARES_CL
@@ -44,7 +44,11 @@ typedef ulong8 gantry_scan_vector_9;
 #elif defined(__AVX2__) && defined(__GNUC__)
 
 #undef GANTRY_SCAN_HAS_SQUARES
+#if defined(__F16C__)
+#define GANTRY_SCAN_HAS_SQUARES(id) ((id) == 1 || (id) == 3 || (id) == 14 || (id) == 19)
+#else
 #define GANTRY_SCAN_HAS_SQUARES(id) ((id) == 1 || (id) == 3)
+#endif
 
 #define GANTRY_UNROLLED _Pragma("GCC unroll 8")
 #define GANTRY_SCAN_MEMORY(id, E)                                                  \
@@ -61,6 +65,40 @@ typedef ulong8 gantry_scan_vector_9;
     }
 GANTRY_SCAN_MEMORY(1, float)
 GANTRY_SCAN_MEMORY(3, uint)
+
+/* Halves, as half.cl has them. */
+#if defined(__F16C__)
+typedef ushort gantry_scan_halves __attribute__((vector_size(16)));
+typedef gantry_scan_vector_1 gantry_scan_vector_14;
+typedef gantry_scan_vector_1 gantry_scan_vector_19;
+
+static inline gantry_scan_vector_14 gantry_scan_load_14(const void *from)
+{
+    gantry_scan_halves halves;
+    memcpy(&halves, from, sizeof halves);
+    return (gantry_scan_vector_14)(__builtin_convertvector(halves, gantry_scan_vector_3) << 16);
+}
+
+static inline void gantry_scan_store_14(gantry_scan_vector_14 v, void *to)
+{
+    const gantry_scan_vector_3 bits = (gantry_scan_vector_3)v, is_nan = (gantry_scan_vector_3)(v != v);
+    const gantry_scan_vector_3 rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+    const gantry_scan_halves halves = __builtin_convertvector((rounded & ~is_nan) | (is_nan & 0x7fc0u), gantry_scan_halves);
+    memcpy(to, &halves, sizeof halves);
+}
+
+static inline gantry_scan_vector_19 gantry_scan_load_19(const void *from)
+{
+    return (gantry_scan_vector_19)_mm256_cvtph_ps(_mm_loadu_si128(from));
+}
+
+static inline void gantry_scan_store_19(gantry_scan_vector_19 v, void *to)
+{
+    const gantry_scan_halves is_nan = __builtin_convertvector((gantry_scan_vector_3)(v != v), gantry_scan_halves);
+    const gantry_scan_halves halves = (gantry_scan_halves)_mm256_cvtps_ph((__m256)v, 0);
+    _mm_storeu_si128(to, (__m128i)((halves & ~is_nan) | (is_nan & 0x7e00u)));
+}
+#endif
 
 #if defined(__clang__)
 #define GANTRY_SCAN_MIX(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
@@ -113,6 +151,8 @@ typedef int gantry_scan_vector_places __attribute__((vector_size(32)));
 #define gantry_scan_turn_2 GANTRY_SCAN_TURN_64
 #define gantry_scan_turn_3 GANTRY_SCAN_TURN_32
 #define gantry_scan_turn_9 GANTRY_SCAN_TURN_64
+#define gantry_scan_turn_14 GANTRY_SCAN_TURN_32
+#define gantry_scan_turn_19 GANTRY_SCAN_TURN_32
 #define GANTRY_SCAN_TURN(V, values) GANTRY_PASTE(gantry_scan_turn_, GANTRY_T_ID)(V, values)
 
 /* Elements k to k + 7 of each chunk. Where the totals' sight of them is kept for the results, half of what comes next is asked for
@@ -193,18 +233,19 @@ typedef int gantry_scan_vector_places __attribute__((vector_size(32)));
     const GANTRY_LONG backwards = p->reverse ? GANTRY_SCAN_LINES - 1 : 0;                       \
     int k = 0;                                                                                  \
     if (common >= GANTRY_SCAN_LINES) {                                                          \
-        V sum = GANTRY_SCAN_LOAD(GANTRY_T_ID, sums);                                            \
+        V sum = GANTRY_SCAN_LOAD(GANTRY_SCAN_SUM_ID, sums);                                     \
         if (p->operation == GANTRY_SCAN_SUM) {                                                  \
             loop(V, +)                                                                          \
         } else {                                                                                \
             loop(V, *)                                                                          \
         }                                                                                       \
-        GANTRY_SCAN_STORE(GANTRY_T_ID, sum, sums);                                              \
+        GANTRY_SCAN_STORE(GANTRY_SCAN_SUM_ID, sum, sums);                                       \
     }                                                                                           \
     for (int c = 0; c < lines; c++) {                                                           \
         for (int left = k; left < lengths[c]; left++) {                                         \
             const GANTRY_LONG at = left * step;                                                 \
-            const C next = GANTRY_ITEM_FN(scan_join)(sums[c], x[starts[c] + at], p->operation); \
+            const C value = GANTRY_SCAN_WIDEN(x[starts[c] + at]);                               \
+            const C next = GANTRY_ITEM_FN(scan_join)(sums[c], value, p->operation);             \
             one                                                                                 \
             sums[c] = next;                                                                     \
         }                                                                                       \
