@@ -20,7 +20,7 @@ static int has_lines(const gantry_op_call_t *call, int32_t dtype) {
     return gantry_k_items_are_c(call) ||
            (gantry_k_is_serial(call) &&
             (dtype == GANTRY_K_FLOAT32 || dtype == GANTRY_K_FLOAT64 || dtype == GANTRY_K_INT32 ||
-             dtype == GANTRY_K_INT64));
+             dtype == GANTRY_K_INT64 || gantry_k_is_half(dtype)));
 }
 
 /* One of the two steps over `chunks` chunks of each column. On processors an item has several of them. */

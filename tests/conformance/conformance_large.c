@@ -191,7 +191,7 @@ static void check_scan(conformance_t *c, gantry_scope_t *scope, const gantry_ten
 
 static void scans_have_the_bits_of_a_few_rows(conformance_t *c)
 {
-    static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT32, GANTRY_INT32, GANTRY_INT64};
+    static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT32, GANTRY_INT32, GANTRY_INT64, GANTRY_FLOAT16, GANTRY_BFLOAT16};
     static const int64_t lengths[] = {4096, 1504, 1500};
     void *data = numbers(GANTRY_FLOAT32, ELEMENTS, 4);
     for (size_t l = 0; l < sizeof lengths / sizeof lengths[0]; l++) {

@@ -192,8 +192,8 @@ GANTRY_NO_ITEM(scan_rows)
         loop(GANTRY_SCAN_TIMES)                      \
     } GANTRY_SCAN_OTHERWISE(loop)
 
-/* Of one column. In OpenCL C this is for four types, whose T and C are one. */
-#if !defined(__OPENCL_VERSION__) || GANTRY_T_ID == 1 || GANTRY_T_ID == 2 || GANTRY_T_ID == 3 || GANTRY_T_ID == 9
+/* Of one column. In OpenCL C this is for floats, halves, and integers of 32 and 64 bits. */
+#if !defined(__OPENCL_VERSION__) || GANTRY_T_IS_FLOAT || GANTRY_T_IS_HALF || GANTRY_T_ID == GANTRY_INT32 || GANTRY_T_ID == GANTRY_INT64
 
 /* Of elements that are no neighbours. */
 #undef GANTRY_SCAN_WIDEN

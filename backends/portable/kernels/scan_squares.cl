@@ -1,6 +1,7 @@
 /* The chunks of scan.cl's lines as vectors, an element of each of the eight at a time: eight elements of each are a square of
- * vectors, which is turned. Macros alone, before scan.cl; T, and the names of an item's variables, are those of where they are
- * used. In OpenCL C for four types; in C for floats, 32-bit integers and halves, with AVX2, of whose registers a vector is one.
+ * vectors, which is turned. Macros, before scan.cl; T, and the names of an item's variables, are those of where they are used.
+ * In OpenCL C for floats, halves, and integers of 32 and 64 bits; in C for float32, halves, and integers of 32 bits, with AVX2,
+ * of whose registers a vector is one.
  *
  * GANTRY_SCAN_VECTOR(id) is the vector for type number id, GANTRY_SCAN_LOAD(id, from) and GANTRY_SCAN_STORE(id, v, to) read and write one. */
 #ifndef GANTRY_SCAN_SQUARES_CL
@@ -30,6 +31,42 @@ typedef uint8 gantry_scan_vector_3;
 typedef ulong8 gantry_scan_vector_9;
 #define gantry_scan_load_9(from) as_ulong8(vload8(0, from))
 #define gantry_scan_store_9(v, to) vstore8(as_long8(v), 0, to)
+
+/* Halves, as half.cl has them. */
+typedef float8 gantry_scan_vector_14;
+typedef float8 gantry_scan_vector_19;
+#define gantry_scan_load_14(from) as_float8(convert_uint8(vload8(0, from)) << 16)
+#define gantry_scan_store_14(v, to) vstore8(gantry_scan_narrow_14(v), 0, to)
+#define gantry_scan_load_19(from) gantry_scan_widen_19(convert_uint8(vload8(0, from)))
+#define gantry_scan_store_19(v, to) vstore8(gantry_scan_narrow_19(v), 0, to)
+
+GANTRY_FN ushort8 gantry_scan_narrow_14(float8 v)
+{
+    const uint8 bits = as_uint8(v), rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+
+    return convert_ushort8(select(rounded, (uint8)0x7fc0u, v != v));
+}
+
+GANTRY_FN float8 gantry_scan_widen_19(uint8 halves)
+{
+    const uint8 magnitude = (halves & 0x7fffu) << 13, normal = magnitude + (112u << 23);
+    const uint8 denormal = as_uint8(as_float8(magnitude + (113u << 23)) - as_float(113u << 23));
+    const uint8 special = magnitude | 0x7f800000u | select((uint8)0u, (uint8)0x00400000u, magnitude > (31u << 23));
+    const uint8 finite = select(normal, denormal, magnitude < (1u << 23));
+
+    return as_float8(select(finite, special, magnitude >= (31u << 23)) | (halves & 0x8000u) << 16);
+}
+
+GANTRY_FN ushort8 gantry_scan_narrow_19(float8 v)
+{
+    const uint8 bits = as_uint8(v), magnitude = bits & 0x7fffffffu, sign = bits >> 16 & 0x8000u;
+    const uint8 normal = (magnitude - (112u << 23) + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
+    const uint8 denormal = as_uint8(as_float8(magnitude) + 0.5f) - (126u << 23);
+    const uint8 finite = select(normal, denormal, magnitude < (113u << 23)) | sign;
+    const uint8 special = select(0x7c00u | sign, (uint8)0x7e00u, v != v);
+
+    return convert_ushort8(select(finite, special, magnitude >= 0x477ff000u));
+}
 
 #define GANTRY_SCAN_FIRST_4(V, a, b) ((V)(a.s0123, b.s0123))
 #define GANTRY_SCAN_SECOND_4(V, a, b) ((V)(a.s4567, b.s4567))
