@@ -3,6 +3,7 @@
  * many elements have the bits of their chunks' sums, scans of many rows those of a few rows. */
 #include "conformance.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -189,6 +190,52 @@ static void check_scan(conformance_t *c, gantry_scope_t *scope, const gantry_ten
     gantry_tensor_drop(scope, result);
 }
 
+/* Halves are scanned as floats, and each result is rounded once. */
+static void check_scan_of_halves(conformance_t *c, gantry_scope_t *scope, const gantry_tensor_t *x, gantry_scan_options_t options)
+{
+    golden_tensor_t halves = {0}, rounded = {0};
+    const gantry_tensor_t *result = gantry_cumsum(scope, x, 1, &options), *floats = gantry_cast(scope, x, GANTRY_FLOAT32);
+    const gantry_tensor_t *sums = gantry_cumsum(scope, floats, 1, &options);
+    const gantry_tensor_t *expected = gantry_cast(scope, sums, gantry_tensor_dtype(x));
+    gantry_status_t status = conformance_read(result, &halves);
+    if (status == GANTRY_OK) status = conformance_read(expected, &rounded);
+    CHECK(c, status == GANTRY_OK, "halves and floats: %s", conformance_last_error(status));
+    CHECK(c, status != GANTRY_OK || memcmp(halves.data, rounded.data, (size_t)gantry_tensor_elements(x) * 2) == 0,
+          "%s, exclusive %d, reverse %d: other bits than those of floats, rounded", gantry_dtype_name(gantry_tensor_dtype(x)),
+          options.exclusive, options.reverse);
+    conformance_free_outputs(&rounded, 1);
+    conformance_free_outputs(&halves, 1);
+    gantry_tensor_drop(scope, expected);
+    gantry_tensor_drop(scope, sums);
+    gantry_tensor_drop(scope, floats);
+    gantry_tensor_drop(scope, result);
+}
+
+#define SPECIAL_ROWS 48
+#define SPECIAL_LENGTH 1504
+
+/* Rows with a NaN, an infinity, denormals of float16, sums that no half holds, and others. */
+static void scans_of_halves_are_those_of_floats_rounded(conformance_t *c)
+{
+    static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT16, GANTRY_BFLOAT16};
+    static const float scales[] = {1, 1, 1e-6f, 7000, 4e37f, 1};
+    float *data = numbers(GANTRY_FLOAT32, (int64_t)SPECIAL_ROWS * SPECIAL_LENGTH, 5);
+    for (int i = 0; data && i < SPECIAL_ROWS * SPECIAL_LENGTH; i++) {
+        const int kind = i / SPECIAL_LENGTH % 6;
+        data[i] = i % SPECIAL_LENGTH != 700 || kind > 1 ? data[i] * scales[kind] : kind == 0 ? NAN : INFINITY;
+    }
+    gantry_scope_t *scope = conformance_scope(c);
+    const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(SPECIAL_ROWS, SPECIAL_LENGTH), data,
+                                               sizeof(float) * SPECIAL_ROWS * SPECIAL_LENGTH);
+    for (int way = 0; way < 8; way++) {
+        const gantry_tensor_t *halves = gantry_cast(scope, x, dtypes[way >> 2]);
+        check_scan_of_halves(c, scope, halves, (gantry_scan_options_t){.exclusive = way & 1, .reverse = way >> 1 & 1});
+        gantry_tensor_drop(scope, halves);
+    }
+    conformance_end_scope(c, scope, GANTRY_OK);
+    free(data);
+}
+
 static void scans_have_the_bits_of_a_few_rows(conformance_t *c)
 {
     static const gantry_dtype_t dtypes[] = {GANTRY_FLOAT32, GANTRY_INT32, GANTRY_INT64, GANTRY_FLOAT16, GANTRY_BFLOAT16};
@@ -202,7 +249,9 @@ static void scans_have_the_bits_of_a_few_rows(conformance_t *c)
         for (size_t t = 0; t < sizeof dtypes / sizeof dtypes[0]; t++) {
             const gantry_tensor_t *values = gantry_cast(scope, x, dtypes[t]);
             for (int way = 0; way < 4; way++) {
-                check_scan(c, scope, values, (gantry_scan_options_t){.exclusive = way & 1, .reverse = way >> 1});
+                const gantry_scan_options_t options = {.exclusive = way & 1, .reverse = way >> 1};
+                check_scan(c, scope, values, options);
+                if (gantry_dtype_size(dtypes[t]) == 2) check_scan_of_halves(c, scope, values, options);
             }
             gantry_tensor_drop(scope, values);
         }
@@ -250,6 +299,7 @@ void conformance_run_large(conformance_t *c)
         {"fills_have_the_bits_of_pieces", fills_have_the_bits_of_pieces},
         {"sums_follow_the_tree", sums_follow_the_tree},
         {"scans_have_the_bits_of_a_few_rows", scans_have_the_bits_of_a_few_rows},
+        {"scans_of_halves_are_those_of_floats_rounded", scans_of_halves_are_those_of_floats_rounded},
         {"ranges_and_fills_are_whole", ranges_and_fills_are_whole},
     };
     conformance_run_checks(c, "large", checks, sizeof checks / sizeof checks[0]);
