@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the cases share: the runtime under measurement, its devices, the report. Uses Gantry's public API only.
  *
  * A case adds its rows and returns; what cannot run here says why on standard error. Externally synchronised. */

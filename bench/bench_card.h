@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the cases of cards share: each CUDA device of the run beside the raw driver on the same card, and what its other view is.
  *
  * A round lasts tens of ms, since a card is asked for many calls and waited for once; on the stand-in for NVIDIA's driver it is short, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A small op on a card, many in a row with one wait and each waited for, against cuLaunchKernel of such a kernel. An op also takes memory for
  * its result and gives it back. */
 #include "bench_card.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Square matrix products of a card in each type, against cuBLASLt called directly with the same types, layout and most workspace: with the
  * way it proposes first, which is what Gantry takes, and with the fastest of the first few. The faster of the two is the reference. The
  * card's OpenCL view computes float32 alone, without TF32. Results are held to sums in double on the host; that float32 is not TF32 in

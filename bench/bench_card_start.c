@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From nothing to the first product read, in a fresh process each time: Gantry with all backends and with CUDA alone, with programs kept from
  * a run before and with none, against driver and cuBLASLt called directly. Also what of the card's memory that takes. */
 #define _XOPEN_SOURCE 700

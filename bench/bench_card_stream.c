@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Elementwise ops and sums of large float32 matrices on a card, against the card's own copy: cuMemcpyDtoDAsync of as much. Bytes are counted
  * as they cross the memory's bus: an op that reads two tensors and writes one moves three, and is held against a copy of one and a half,
  * which are read and written. Sums count what they read. */

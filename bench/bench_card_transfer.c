@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Transfers of a card: a constant made and waited for, a tensor read, against cuMemcpyHtoDAsync and cuMemcpyDtoHAsync from and to the same
  * memory, each waited for. "Pinned" is what gantry_pinned_alloc gives, and has the target; "ordinary memory" is malloc's. Above 64 KiB Gantry
  * hands the program's memory to the driver, up to there it copies through pinned blocks of its own, which is not measured here.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* This program once more, in a fresh process that prints numbers: for what a process pays only once. Externally synchronised. */
 #ifndef GANTRY_BENCH_CHILD_H
 #define GANTRY_BENCH_CHILD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What sharing costs on this machine.
  *
  * A cache line that threads on two cores write in turn: the cores of a virtual machine may lie near each other or far apart,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The library counts by columns. A row-major matrix is the column-major transpose of itself, so C = A B by rows is C' = B' A' by columns:
  * the operands change places, and one layout serves all three. */
 #include "bench_cuda_product.h"

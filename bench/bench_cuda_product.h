@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Square matrix products by cuBLASLt called directly, as Gantry asks for them: row-major, the same types, the same most workspace.
  *
  * The library proposes ways to compute; the first one is what it takes to be best, and of the first few the one that is measured as

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NVIDIA's libraries called directly, as the baselines on a card: the driver, NVRTC, cuBLASLt and NVML. Opened at run time, or as
  * the variables GANTRY_CUDA_LIBRARY, _NVRTC, _CUBLAS and _NVML say, and declared here as far as they are used.
  *

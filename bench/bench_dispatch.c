@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Dispatch: an add of 4 elements from the call to its readable result, release included. Every call is timed by
  * itself (the clock's own reading is part of the figure); the devices take turns in ten rounds. */
 #include "bench.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the drivers list by themselves, one line per device: tells what a variable like CUDA_VISIBLE_DEVICES hides in each of them, and whether
  * both call a card by the same names. Gantry is not asked. */
 #include "bench.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Launching: the smallest op through Gantry against the driver's own enqueue of such a kernel; many in a row with
  * one wait at the end (pipelined), and each waited for. And what waiting costs the driver alone where a kernel takes some
  * 50 us: a processor's driver has to wake a thread, a second one for a second work-item, and the caller. */

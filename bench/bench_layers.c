@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* --layers: what the ops of a case do, step by step. The case runs again for it, as recording takes time of its own; its
  * figures are thrown away. */
 #include "bench.h"

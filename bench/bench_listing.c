@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Listing devices from nothing: each time a fresh child process, since loaders and drivers keep what they found.
  * The reference asks the OpenCL driver for platforms, devices and a few of their properties, and nothing else. */
 #include "bench.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The machine a figure belongs to: processor, cores, compiler, and how busy it was with other work. Reads /proc
  * where there is one. */
 #ifndef GANTRY_BENCH_MACHINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gantry_bench: measures Gantry on every device of the machine, beside the libraries it competes with.
  *
  *   gantry_bench [--case NAME[,NAME...]] [--device ALIAS[,ALIAS...]] [--repeat N] [--quick] [--json FILE]

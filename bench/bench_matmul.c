@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products, square, float32, 2 n^3 operations each; beside oneDNN and OpenBLAS called directly. The
  * reference of a row is the faster of the two at that size. */
 #include "bench.h"

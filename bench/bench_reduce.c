@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions: the sum of 16 Mi float32, 4 bytes read per element. */
 #include "bench.h"
 

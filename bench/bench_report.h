@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What was measured, as a table for people and as JSON for programs; on which machine, with which versions.
  *
  * Owns its rows (init, deinit). Judges nothing but whether a stated target was reached; a missed one is printed,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Time, and measuring several contenders side by side.
  *
  * Machines drift: contenders are run in turn, round after round, so that a ratio compares neighbours in time.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Transfers: from the program's memory to the device's and back, by size, as a program sees them: a constant made
  * and waited for, a tensor read. References: memcpy for the CPU, blocking calls of the raw driver for OpenCL. */
 #include "bench.h"

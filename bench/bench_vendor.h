@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Vendor libraries called directly, as the baselines: OpenCL's loader, oneDNN, OpenBLAS. Opened at run time; a
  * missing one costs only its own rows. Declares the few functions that are used, so that no vendor header is
  * needed. Libraries stay loaded: their threads may outlive their last call.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Toolchain: 64-bit Arm from another machine, run by qemu-user; used by scripts/test-aarch64. GANTRY_AARCH64_ROOT holds unpacked packages.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)

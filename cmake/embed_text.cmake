@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cmake -DTEXT=in.cl -DSTEM=name -DOUT=out.c -P embed_text.cmake: bytes as numbers, since a string literal's length is bounded.
 # Comments and indentation, a third of the bytes, stay behind; the lines keep their numbers, which compilers' messages tell.
 cmake_minimum_required(VERSION 3.22)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes the list of backends and kernel packs that are linked into the library.
 set(GANTRY_BUILTIN_SOURCE ${CMAKE_BINARY_DIR}/generated/builtin_modules.c)
 set(declarations "")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # One set of warnings and floating-point rules for every target.
 function(gantry_target_flags target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes

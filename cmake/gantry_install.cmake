@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Headers, library, CMake package and pkg-config file.
 install(TARGETS gantry EXPORT GantryTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

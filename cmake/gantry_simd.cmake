@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Compiles each *_simd.c once per instruction set; the CPU backend chooses at run time. Comes after gantry_flags.cmake.
 set(GANTRY_SIMD_FLAGS -ffp-contract=off -fno-math-errno -fno-trapping-math -fwrapv)
 check_c_compiler_flag(-fopenmp-simd GANTRY_HAS_OPENMP_SIMD) # the pragma for vectors alone, without OpenMP's library

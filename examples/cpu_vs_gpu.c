@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The same work on the CPU and on the GPU: uniform random matrices, their product, the sum of it; timed on each, results compared.
  *
  *   cpu_vs_gpu [--size N] [--repeat N] [--devices A,B]

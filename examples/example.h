@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the examples share: a log that goes to standard error, and a way to stop at the first error. Public API only. */
 #ifndef GANTRY_EXAMPLES_EXAMPLE_H
 #define GANTRY_EXAMPLES_EXAMPLE_H

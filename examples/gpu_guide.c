@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TensorFlow's guide "Use a GPU", in C: the same steps in the same order, with what each prints.
  *
  * A machine without a GPU runs it too: its OpenCL CPU devices (PoCL) are presented as GPUs, because this program asks for it. Virtual devices

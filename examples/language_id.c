@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which language is a word from? Softmax regression on hashed character n-grams, trained on the device of your choice.
  *
  *   language_id [options] [LABEL=FILE ...]        trains, tests on words held out

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Words of several languages and their features, for language_id.c: reading lists, mixing them, hashing character n-grams.
  *
  * Host memory only; no Gantry call. A word is kept in lower case, as UTF-8. Its features are the hashed 1- to 3-grams of its characters

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The memory chapter of TensorFlow's guide "Use a GPU", in C, on any device: growth, a limit, virtual devices, statistics, running out of
  * memory on purpose, and going on. Every step says what it does and checks it: exit 1 when a step does something else.
  *

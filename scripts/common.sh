@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Shared by scripts/demo and scripts/test: what has to be installed, and how to build. Sourced, not run.
 set -eu
 cd "$(dirname "$0")/.."

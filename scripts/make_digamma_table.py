@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Print tests/unit/digamma_table.inc: digamma of some float32 by mpmath, against which tests check their own routine.
 
 Needs mpmath alone: make_digamma_table.py > tests/unit/digamma_table.inc
@@ -36,6 +37,7 @@ def inputs():
         yield float32(pole + mpf(2) ** -5)
 
 
+print("/* SPDX-License-Identifier: Apache-2.0 */")
 print("/* Made by scripts/make_digamma_table.py: {x, digamma(x)}. */")
 for x in inputs():
     print(f"{{{spell(x)}, {nstr(digamma(x), 25, min_fixed=0, max_fixed=0)}L}},")

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Make the constants of the files math_*.cl in backends/portable/kernels.
 
 Every polynomial is the minimax fit (Remez's exchange on a fine grid) of the function named beside it, under a weight

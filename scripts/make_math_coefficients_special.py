@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Make the constants of backends/portable/kernels/math_float32_pair.cl, _special.cl, _gamma.cl and _activation.cl
 and of math_float64_special.cl and math_float64_erf.cl.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ArgMax and ArgMin of the CPU backend: shapes and threads. The loops are in cpu_argmax_simd.c. */
 #include "cpu/cpu_reduce.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ArgMax and ArgMin for one element type: included by cpu_argmax_simd.c, without a guard. Needs ARG_NAME(x), ARG_IN, the
  * type of elements, ARG_T, that of keys, ARG_LOAD(x), an element as a key, ARG_REVERSED(x), a key in the reverse order,
  * ARG_INDEX (an integer as wide as keys, or wider, that counts to 4096) and ARG_LOWEST, the lowest key; undefines them at

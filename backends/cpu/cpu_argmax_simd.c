@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loops of ArgMax and ArgMin. NaN never wins; the first of equal elements does. */
 #include <math.h>
 #include <stdint.h>

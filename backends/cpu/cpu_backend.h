@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The CPU backend's own types: host memory presented through the plug-in interface.
  *
  * The backend is part of libgantry; the core finds it by gantry_backend_query_cpu. Work is done when the submitting

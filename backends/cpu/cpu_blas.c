@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Debian's oneDNN brings libgomp, whose threads would stand beside ours; so each of our threads calls it for its own
  * stripe of C and asks libgomp, for that thread and that call only, for one thread. OpenBLAS's number of threads is one
  * setting for the whole process: it is set to 1, and the threads that loading it made are ended, unless the process had

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Vendor libraries for matrix products, opened at run time on first need: oneDNN and OpenBLAS.
  *
  * Who serves is chosen per size class: what was measured on this machine (cpu_tuned.h), else a rule. A missing library

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The items of kernels/compact.cl on the CPU. */
 #include "portable/portable_compact.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ConvolveImages of the CPU backend, float32 and float64: the matrix product
  *
  *     patches [batch * out_height * out_width, rows * columns * channels]  x  filter [rows * columns * channels, outputs]

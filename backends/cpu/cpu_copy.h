@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies of host memory, at one pace wherever both ends lie. Threads: thread-safe. */
 #ifndef GANTRY_CPU_COPY_H
 #define GANTRY_CPU_COPY_H

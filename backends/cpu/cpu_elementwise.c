@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ops of elementwise.def on the CPU: from a call to the loop that serves it. Small calls take the shortest way: one
  * look at the element counts tells a dense or scalar form, and the loop runs at once. */
 #include "cpu/cpu_elementwise.h"

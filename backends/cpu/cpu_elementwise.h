@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The vector loops of the elementwise family and the way they are run over tensors: what cpu_elementwise*.c share.
  *
  * Not here: the ops' meaning (portable/elementwise.def). Owner: constant data and values of the caller. Threads:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How the loops over costly functions of floats are run where they are made of vectors (cpu_elementwise_loops.h): the loop
  * itself takes whole blocks alone, or each function would be there a second time for the elements left over, and again
  * for each operand that may be a scalar. Included once by cpu_elementwise_simd.c. */

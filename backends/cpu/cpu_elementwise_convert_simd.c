@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loops from one element type to another, and Range's, for one instruction set (see cpu_simd.h). */
 #include "cpu/cpu_elementwise.h"
 

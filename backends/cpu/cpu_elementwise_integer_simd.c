@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The elementwise ops' loops for the integers that are rarer than int32 and int64, for one instruction set (see
  * cpu_simd.h): the dense form alone. */
 #include "cpu/cpu_elementwise.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loops of every op of elementwise.def for one type. No guard: a file includes this once per type, with GANTRY_T_ID
  * defined, after types.cl and the math texts; it takes GANTRY_T_ID back at the end. With GANTRY_DENSE_ONLY there are no
  * loops with a scalar operand.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Running a loop over tensors. Three ways, chosen by shape:
  *
  * dense   operands as large as the output, or scalars: one call per part of the parallel loop. Outputs that no cache

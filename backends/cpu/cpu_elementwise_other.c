@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Elementwise ops that are not an expression of one type: Cast, Select, Fill, ZerosLike, OnesLike, Range, LinSpace,
  * AddN, BiasAdd. */
 #include <string.h>

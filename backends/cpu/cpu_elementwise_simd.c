@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All loops of the elementwise family for one instruction set (see cpu_simd.h). */
 #include "cpu/cpu_elementwise.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An event is done when it is recorded. What it still carries is memory order: whoever asks it from another thread must
  * see the results of the work before the record, hence one atomic counter. */
 #include <stdatomic.h>

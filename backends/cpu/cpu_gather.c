@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gather and OneHot on the CPU.
  *
  * Gather copies rows [inner] of params; a row is asked for by an index that the caller's data gives, so every one is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The index ops of the CPU's move family: Gather and OneHot. Constant data; thread-safe. */
 #ifndef GANTRY_CPU_GATHER_H
 #define GANTRY_CPU_GATHER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Launches of items on the CPU: the text, compiled as C, on all threads. */
 #include <stdatomic.h>
 

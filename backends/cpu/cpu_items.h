@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a family of items needs to be compiled into the CPU backend; see portable/item_kernel.h. A family's file:
  *
  *     #include "cpu/cpu_items.h"

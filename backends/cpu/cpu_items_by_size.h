@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of a family of items: T for elements of 1, 2, 4 and 8 bytes, moved and not looked at. No guard; see cpu_items.h. */
 #define GANTRY_T_ID 10
 #include "cpu/cpu_item_rows.h"

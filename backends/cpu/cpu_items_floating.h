@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of a family of items: T for all floating types, but halves where GANTRY_ITEM_NO_HALVES is defined. No guard; see
  * cpu_items.h. */
 #define GANTRY_T_ID 1

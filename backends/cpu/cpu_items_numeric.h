@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of a family of items: T for all floating and integer types. No guard; see cpu_items.h.
  * With GANTRY_ITEM_USUAL_INTEGERS only int32 and int64 of the integers: what a variant lacks, the one below it has. */
 #include "cpu/cpu_items_floating.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of a family of items: T for all floating types, and for integers, which wrap alike, one of each size. No guard;
  * see cpu_items.h. */
 #include "cpu/cpu_items_floating.h"

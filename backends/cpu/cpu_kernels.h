@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The CPU backend's kernels, family by family. Constant data of the library; thread-safe.
  *
  * A kernel's compute() finds its data through gantry_arg_t.data (all tensors are host-addressable), does the work

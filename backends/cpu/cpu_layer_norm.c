@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* LayerNormRows of the CPU backend: rows to threads. Loops: cpu_layer_norm_simd.c. */
 #include "cpu/cpu_reduce.h"
 

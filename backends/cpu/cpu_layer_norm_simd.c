@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loops of LayerNormRows; sums follow the tree of kernels/reduce.cl, and everything the order of kernels/layer_norm.cl.
  * What is left of a row when its mean is taken away waits in the output. */
 #include "portable/kernels/dialect.cl"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The items of kernels/loss.cl on the CPU: two float types by two types of labels. */
 #include "cpu/cpu_items.h"
 #include "portable/portable_loss.h"

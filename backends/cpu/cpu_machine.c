@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Limits come from three places that must be read together: the machine (/proc), cgroup version 2 (one tree, files in
  * each ancestor) and version 1 (one tree per controller). A process is bound by every ancestor of its cgroup, and
  * inside a container the path that /proc/self/cgroup names may not exist below the mount. So each path is tried with

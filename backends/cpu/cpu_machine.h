@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the operating system says of the machine and of this process's share of it: name, cores, memory.
  *
  * Read from /proc and the cgroup files below `root` ("" for the real ones; tests give a directory of their own).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MatMul and BatchMatMul of the CPU backend: shapes, batches, blocks, threads. The loops are in cpu_matmul_simd.c,
  * vendor libraries in cpu_blas.c, products of halves in cpu_matmul_half.c.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products of the CPU backend: what the entry points, the loops compiled per instruction set, and tests share.
  *
  * Owner: the entry point owns packed memory. Threads: a product is read by several threads at once. */

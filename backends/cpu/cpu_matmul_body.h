@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Our own matrix product for one element type: included by cpu_matmul_simd.c, without a guard. Needs MM_NAME(x), MM_T,
  * MM_ROWS, MM_HAS_LINES and MM_FMA(a, b, c) = a * b + c on vectors; undefines them at its end.
  *

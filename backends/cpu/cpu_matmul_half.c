@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MatMul and BatchMatMul of float16 and bfloat16: the operands are widened to float32, the float32 product runs, and
  * each of its elements is rounded once. The products of two halves are exact in float32.
  *

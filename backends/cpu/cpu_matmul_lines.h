@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Products whose first operand is lines of images, for convolutions: a part of cpu_matmul_body.h for types that have them
  * (MM_HAS_LINES). Its macros and vectors are there. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loops of matrix products. Products keep their bits from run to run on one machine; between instruction sets they
  * may differ in the last place, since a multiplication and an addition round once where the machine can. */
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Regions are private anonymous mappings: page-aligned, backed by memory before they are handed out, given back to the system when freed.
  * The kernel grants mappings that it has no pages for and kills the process that touches them later; so a region is touched at once,
  * after a look at what is free.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Transpose, Slice and their like, and Concat, on the CPU: strided copies by element size.
  *
  * Three forms, the first that fits (portable/move_shape.h makes them):

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loops of the move ops for one element size. Included once per size by cpu_move.c, which defines
  *
  *     ELEMENT    an unsigned integer of that size

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes past the caches, a line of 64 bytes at a time: memory that no cache would hold need not be read before it is written.
  * Compiled per instruction set (cpu_simd.h); elsewhere than on x86-64 plain copies.
  *

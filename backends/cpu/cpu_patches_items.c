@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The items of kernels/patches.cl on the CPU. */
 #include "cpu/cpu_items.h"
 #include "portable/kernels/window.cl"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The items of kernels/permutation.cl on the CPU. */
 #include "cpu/cpu_items.h"
 #include "portable/portable_permutation.h"

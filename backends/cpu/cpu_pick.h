@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GANTRY_PICK of kernels/indices.cl by AVX-512, where the file is compiled for it; else nothing. Comes first of all. */
 #ifndef GANTRY_CPU_PICK_H
 #define GANTRY_CPU_PICK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Threads of our own, since the caller of a loop must not wait for a thread that has not begun: where more programs run
  * than there are cores, a thread that was woken comes milliseconds later, when the caller has long done the work itself.
  *

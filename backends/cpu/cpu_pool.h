@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The CPU backend's parallel loop.
  *
  * Not here: tasks, futures, nested parallelism (a loop inside a loop runs on its caller's thread).

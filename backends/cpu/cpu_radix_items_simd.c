@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The items of kernels/radix.cl, kernels/network.cl, kernels/sort_network.cl and kernels/top.cl on the CPU. */
 #include "portable/portable_radix.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The texts by which processors sort, as one that is included once per type (cpu_item_rows.h). No guard. */
 #include "portable/kernels/sort_key.cl"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random values that take a fixed number of words, on the CPU. They come in groups of one counter step; a last group
  * that the output cuts short is made apart. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The vector loops of the random family: what cpu_random.c and cpu_random_simd.c share. Constant data; thread-safe. */
 #ifndef GANTRY_CPU_RANDOM_H
 #define GANTRY_CPU_RANDOM_H

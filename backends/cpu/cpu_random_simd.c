@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loops of the random family for one instruction set (see cpu_simd.h). A block's words are made first and stored by
  * kind of word, so that both that loop and the ones that use the words become vector code. */
 #include "cpu/cpu_random.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions of the CPU backend: shapes, levels of the tree, threads. A level's units are in cpu_reduce_units.c, the loops
  * in cpu_reduce_simd.c and cpu_reduce_extreme_simd.c.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions of the CPU backend: what the entry points, which look at shapes, and the loops, compiled per instruction
  * set, share.
  *

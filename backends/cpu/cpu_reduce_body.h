@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loops of one reduction over the tree that see elements of the input, for one type and operation: included without a
  * guard by files that are compiled per instruction set. Needs BODY_NAME(x), BODY_IN, BODY_ACC, BODY_LOAD(x), BODY_OP(a, b)
  * and BODY_IDENTITY, of the same meaning as the names that cpu_reduce_tree.h, which it includes, begins with TREE_, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Max or Min of every type: included by cpu_reduce_extreme_simd.c once for each, without a guard. Needs
  * EXTREME_NAME(x), EXTREME_OP(a, b), EXTREME_INT_OP(a, b) for integers, and EXTREME_FLOAT and EXTREME_INT(TYPE), the
  * identities; undefines them. An element and the identity give the element. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loops of Max and Min. The tree they follow is told in backends/portable/kernels/reduce.cl.
  *
  * NaN stays once met; of zeros of two signs the earlier stays. */

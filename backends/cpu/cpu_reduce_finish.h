@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The last step of a reduction on the CPU, one function per type of partial results: `count` of them are finished as the
  * plan says and written to its output from element `at` on. Included by the files that make loops of
  * cpu_reduce_body.h, which are compiled per instruction set.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loops of a reduction that see partial results alone, for one type of them and one operation: every type of input that
  * is summed in it shares them. Included without a guard by files that are compiled per instruction set, before
  * cpu_reduce_body.h. Needs JOIN_NAME(x), JOIN_ACC, JOIN_OP(a, b), JOIN_IDENTITY and JOIN_PUT(plan, acc, count, at), which

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loops of sums, products and sums of squares. The tree they follow is told in backends/portable/kernels/reduce.cl.
  *
  * Integers are taken as unsigned ones, which wrap. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The reduction tree of kernels/reduce.cl as loops that compilers turn into vector code. Included once per type and
  * operation, without a guard, by files that are compiled per instruction set. What it needs defined, and undefines at
  * its end:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The units of one level of a reduction, whatever the type: which rows, lanes and columns the loops (cpu_reduce_body.h)
  * take, and where results go.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A tree over every type in which results wrap or are rounded: included by cpu_reduce_simd.c once per tree, without a
  * guard. Needs WRAPPING_NAME(x), WRAPPING_LOAD(type, x), an element in the type of partial results as it enters its lane,
  * WRAPPING_OP(a, b), WRAPPING_IDENTITY and WRAPPING_JOIN(x), the names that cpu_reduce_join.h made for the operation and the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The items of kernels/scan.cl on the CPU: floating types, and integers by size. */
 #include "cpu/cpu_items.h"
 #include "cpu/cpu_past_caches.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One source, three instruction sets: files named *_simd.c are compiled once per variant with
  * -DGANTRY_CPU_VARIANT=base, avx2 or avx512 (on machines that are not x86-64: base alone), and the code that calls them
  * picks by the device's level.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Softmax and LogSoftmax of the CPU backend, over the last axis: rows to threads. Loops: cpu_softmax_simd.c. */
 #include "cpu/cpu_reduce.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Softmax and LogSoftmax of rows for one floating type: included by cpu_softmax_simd.c, without a guard. Needs
  * SOFT_NAME(x), SOFT_IN, the type of elements, SOFT_T, the one computed in, SOFT_LOAD(x) and SOFT_STORE(x), the ways
  * between them, SOFT_EXP(x) and SOFT_LOG(x), SOFT_SUM, the tree's sum of a chunk of SOFT_T, and SOFT_MOST, its largest of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loops of Softmax and LogSoftmax: exp and log are the ones of every device, sums follow the tree of
  * kernels/reduce.cl. */
 #include "portable/kernels/dialect.cl"

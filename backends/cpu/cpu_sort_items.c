@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The items of kernels/sort.cl on the CPU. */
 #include "portable/portable_sort.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Work is done when the submitting slot returns, so a stream only remembers its device; waiting is over before it
  * begins. */
 #include "cpu/cpu_stream.h"

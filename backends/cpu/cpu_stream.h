@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams and events of the CPU backend: what cpu_stream.c, cpu_event.c and cpu_transfer.c share.
  *
  * Owner: the core. Threads: streams externally synchronised, events thread-safe. */

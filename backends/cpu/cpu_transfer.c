@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies and fills of host memory. Large ones are shared out over the pool: one core alone does not reach the memory's
  * bandwidth. */
 #include <string.h>

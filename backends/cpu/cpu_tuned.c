@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cpu/cpu_tuned.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who multiplies float32 matrices of a size class, as it was measured on this machine and kept in the tuning file.
  *
  * A record is "use=onednn own=41.5 onednn=48.0 openblas=44.1": who serves, and GFLOP/s of all that were measured. Owner:

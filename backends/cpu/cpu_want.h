@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Asking memory for what will be needed soon: a core by itself asks neither early nor much enough. No access: there need be
  * nothing at an address. What already lies in a core's caches gains nothing and costs the instruction: loops that do little
  * else look at the size of the whole first (cpu_reduce.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The part of NVIDIA's driver API that this backend calls, declared here so that no toolkit is needed to build it.
  *
  * Names of functions are those the driver's library exports. Handles keep NVIDIA's struct tags and enumerations

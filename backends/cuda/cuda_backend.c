@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The module's one exported symbol, and the instance. */
 #include "cuda/cuda_backend.h"
 

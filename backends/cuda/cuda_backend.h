@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The CUDA backend's own types: cards found through NVIDIA's driver, presented through the plug-in interface.
  *
  * A region's number is its device pointer. Every slot that calls the driver pushes the device's context and pops it

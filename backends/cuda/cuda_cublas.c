@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "shared/library_open.h"
 #include "cuda/cuda_cublas.h"
 

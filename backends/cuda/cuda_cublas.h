@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuBLASLt, the matrix products of NVIDIA's cards: the part this backend calls, declared here, and its opening at
  * run time.
  *

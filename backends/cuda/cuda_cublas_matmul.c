@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products by cuBLASLt.
  *
  * The library counts by columns, tensors lie by rows. A row-major matrix is, as it lies, the column-major

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/cuda_cublas_plan.h"
 
 #include <string.h>

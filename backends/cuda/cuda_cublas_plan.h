@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a form of product is computed: the library's descriptions of it and its choice of algorithm.
  *
  * Asking the library costs tens of microseconds, more than a small product itself, so a device keeps the plans that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/cuda_cudnn.h"
 
 static unsigned ask_version(void *table, unsigned *out_version) {

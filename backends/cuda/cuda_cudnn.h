@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuDNN, NVIDIA's library of neural networks' ops: its place in this backend. It is opened at run time and named with
  * its version; no kernel calls it yet.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One card's description, asked without a context. */
 #include <stdio.h>
 #include <string.h>

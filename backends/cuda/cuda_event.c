@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events without times. One that was never recorded counts as past, for the driver as for the interface. */
 #include "cuda/cuda_backend.h"
 

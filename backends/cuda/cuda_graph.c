@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs: what a stream would do, kept by the driver and launched as one.
  *
  * A capture ends as the driver's graph, which is made executable at once and not needed after that.

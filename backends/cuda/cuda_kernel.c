@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels and their launches. A CUfunction carries no arguments, so one serves every thread. */
 #include "cuda/cuda_backend.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NVIDIA's libraries beside the driver: found, opened at run time, their functions in a table. Those that have their place
  * here before they have a use, cuDNN and NCCL, are also judged by their version.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Device memory as the driver gives it, and pinned host memory.
  *
  * The driver commits at once, so a success here is memory that is there. Pinned memory is pinned for every context:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NCCL, NVIDIA's library of collective operations between cards: its place in this backend. It is opened at run time
  * and named with its version; nothing calls it yet.
  *

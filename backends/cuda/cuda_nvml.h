@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NVML, NVIDIA's monitoring library: the part this backend calls, declared here, and its opening at run time.
  *
  * It answers without a context: whether a card is busy and how much of its memory is free. Nothing depends on it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NVRTC, NVIDIA's compiler of CUDA C as a library: the part this backend calls, declared here, and its opening at
  * run time.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Programs: from CUDA C through NVRTC, or from an image that was kept. What NVRTC gives is machine code for the
  * card (CUBIN), or PTX when the card is newer than NVRTC; the driver takes both alike, and the image is the
  * program's binary. A refusal carries the compiler's own words. */

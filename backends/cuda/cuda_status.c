@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/cuda_status.h"
 
 /* Unavailable of an open device says that it is lost, so only errors that a context does not survive have that code

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From the driver's numbers to Gantry's codes and texts, and the few things every file of this backend asks of its
  * host.
  *

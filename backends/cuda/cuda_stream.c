@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams that do not wait for the context's default stream. The driver hands work to the card by itself: no flush. */
 #include "cuda/cuda_backend.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The driver's library as a table of functions, opened at run time.
  *
  * Nothing links CUDA. Not here: NVRTC, cuBLAS and NVML have tables of their own.

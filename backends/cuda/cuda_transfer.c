@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Transfers: all are submitted and none is waited for, but by the driver itself where host memory is not pinned; a
  * span of no bytes is no command.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The module's one exported symbol, and the instance. */
 #include "opencl/opencl_backend.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The OpenCL backend's own types: platforms and devices found through the ICD loader, presented through the plug-in
  * interface.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CLBlast, the matrix products of GPUs, opened at run time when a device wants it.
  *
  * Owner: the instance holds the table; the library stays loaded. Threads: loading is thread-safe, the table constant

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products by CLBlast.
  *
  * CLBlast wants temporary memory for padded copies; it comes from the core's scratch, as a sub-buffer because the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tuned parameters for CLBlast: rows of a file named by GANTRY_OPENCL_CLBLAST_PARAMETERS, which go first, then the
  * tuning file's records, then rows that come with Gantry.
  *

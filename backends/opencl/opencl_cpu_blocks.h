@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Block sizes of the matrix product for processors (opencl_cpu_matmul.c): those that come with it, or what was measured
  * on the device and kept in the tuning file as "depth=512 rows=120 columns=1024 direct=24".
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The host's half of kernels/opencl_cpu_conv.cl: ConvolveImages on processors. */
 #include <stdio.h>
 

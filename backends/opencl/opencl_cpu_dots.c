@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The host's half of kernels/opencl_cpu_dots.cl: which products it takes, and their launch. */
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The host's half of kernels/opencl_cpu_matmul.cl: block sizes, how tiles are shared out, scratch.
  *
  * Block sizes are the device's, see opencl_cpu_blocks.h. A product is cut into

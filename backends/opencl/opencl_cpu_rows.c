@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The host's half of kernels/opencl_cpu_rows.cl: which products it takes, and their launch. */
 #include "opencl/opencl_backend.h"
 #include "opencl/opencl_matmul.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One device's description. Vendor extensions are asked only when the device lists them: a driver may answer an unknown
  * question with an error or with nonsense. */
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events are markers in a queue.
  *
  * Two things of OpenCL decide the code. A command may stay in its queue until that queue is flushed, so whoever waits

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels and their launches.
  *
  * A cl_kernel carries the arguments that were set last, so it belongs to one thread from the first clSetKernelArg to

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "opencl/opencl_matmul.h"
 
 #include <string.h>

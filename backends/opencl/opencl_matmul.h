@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A MatMul or BatchMatMul call as plain numbers, read once for both of this backend's matrix products.
  *
  * Owner: spans belong to the call. Threads: thread-safe. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Device memory as whole buffers, and host memory that transfers reach fast.
  *
  * Drivers commit a buffer when it is first touched, so a success here promises nothing yet: the core touches each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Programs: from text, or from a binary that this driver made before. Both end in clBuildProgram, and a refusal carries
  * the compiler's own words. */
 #include "opencl/opencl_backend.h"

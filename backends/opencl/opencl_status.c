@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "opencl/opencl_status.h"
 
 #include "opencl/opencl_symbols.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From OpenCL's numbers to Gantry's codes and texts, and the few things every file of this backend asks of its host.
  *
  * Every failure of this backend goes through here, so that each text ends with the native name and number.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* In-order command queues. A queue keeps its commands until it is flushed, and says nothing of a command that failed
  * until someone looks at an event behind it: so waiting means a marker, not clFinish, whose result no driver owes us.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The OpenCL library as a table of functions, opened at run time: the one list of what this backend calls.
  *
  * Nothing links OpenCL; the headers give types and constants only. Not here: CLBlast (opencl_clblast.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The host's half of kernels/opencl_tensor_matmul.cl: which devices take it, tiles, launch. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Device text that only this backend uses: the build turns each kernels/X.cl into `const char gantry__text_X[]`, a
  * NUL-terminated string.
  * Owner: constant data of the library. Threads: thread-safe. */

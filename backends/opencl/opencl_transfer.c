@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Transfers: all are submitted and none is waited for; a span of no bytes is no command. */
 #include "opencl/opencl_backend.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "opencl/opencl_tuned.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records of the tuning file, as the parts of this backend ask for them. Threads: thread-safe. */
 #ifndef GANTRY_OPENCL_TUNED_H
 #define GANTRY_OPENCL_TUNED_H

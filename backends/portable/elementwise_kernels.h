@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of the elementwise family, said once for the CPU backend and for the portable pack.
  *
  * A file that defines the ops of elementwise.def has functions compute_unary, compute_choice, compute_binary and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "portable/host_processor.h"
 
 int gantry__host_reads_ahead(void)

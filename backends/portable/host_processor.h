@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the processor that this runs on is like, for loops that are to be timed right. No state; thread-safe. */
 #ifndef GANTRY_PORTABLE_HOST_PROCESSOR_H
 #define GANTRY_PORTABLE_HOST_PROCESSOR_H

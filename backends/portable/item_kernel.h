@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Families of items (kernels/item.cl): ops whose host code, too, is written once for the CPU backend and for every device
  * that builds programs.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What definitions of kernels and packs are made of. A family that both the CPU backend and the portable pack have
  * lists its kernels once, beside its shapes; both expand the list.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Broadcasting as a plan: the output's dimensions with one stride per operand, as few dimensions as the shapes allow.
  *
  * All tensors are dense and row-major, so an operand's stride is either what its own shape says or 0 where it is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What every kernel, of the CPU backend and of the portable pack, needs to know of the ABI's element types and
  * attributes.
  *

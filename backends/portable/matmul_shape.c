@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "portable/matmul_shape.h"
 
 /* Rows, columns and strides of one operand's last two axes. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The shape of a MatMul or BatchMatMul call in the form kernels of every backend want: one product's sizes and strides,
  * and the batch's.
  *

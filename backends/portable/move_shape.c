@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "portable/move_shape.h"
 
 static void dense_strides(int64_t *strides, int32_t rank, const int64_t *dims) {

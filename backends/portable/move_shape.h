@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The shapes of the ops that move elements, in their shortest form, for the move kernels of every backend.
  *
  * Transpose, BroadcastTo, Slice, StridedSlice, Reverse, SpaceToDepth, DepthToSpace and each input of Concat are one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A number of an attribute as an element of a tensor's type.
  *
  * Not here: conversion of tensors (Cast). No state; thread-safe. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "portable/place_text.h"
 
 #include <inttypes.h>

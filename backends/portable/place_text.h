@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Places in tensors, and shapes, as text, for messages about bad data. No state; thread-safe. */
 #ifndef GANTRY_PLACE_TEXT_H
 #define GANTRY_PLACE_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ArgMax and ArgMin on devices: pieces of rows, then the best of a row's pieces. The text is kernels/argmax.cl. */
 
 #include "portable/portable_launch.h"

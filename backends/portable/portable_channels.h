@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The items of kernels/channels.cl. */
 #ifndef GANTRY_PORTABLE_CHANNELS_H
 #define GANTRY_PORTABLE_CHANNELS_H

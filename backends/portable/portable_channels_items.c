@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NormalizeChannels. */
 #include "portable/item_kernel.h"
 #include "portable/kernels/channels.cl"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ClipByValue: elementwise with three operands. */
 #include "portable/item_kernel.h"
 #include "portable/kernels/clip.cl"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random ops whose values take a number of words that depends on the words, and the ops that give key and counter. */
 #include "portable/item_kernel.h"
 #include "portable/kernels/draw.cl"

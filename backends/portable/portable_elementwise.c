@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ops of elementwise.def on every device that builds programs. Each op has a program of its own, its text made from
  * the op's line of the table; variants are op x type x style, and one program holds all shape classes (dense, a scalar
  * on either side, broadcast). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the portable elementwise pack share. Constant data; thread-safe. */
 #ifndef GANTRY_PORTABLE_ELEMENTWISE_H
 #define GANTRY_PORTABLE_ELEMENTWISE_H

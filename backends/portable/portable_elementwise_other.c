@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Elementwise ops of the portable pack that are not an expression of one type: Cast, Select, Fill, ZerosLike, OnesLike,
  * Range, LinSpace, AddN, BiasAdd. Ops that only move bits are built for the element's size, not its type (gantry_k_twin). */
 

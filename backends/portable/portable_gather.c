@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gather and OneHot on every device that builds programs, per element size and index type. */
 #include "portable/move_shape.h"
 #include "portable/portable_move.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Launches of items on devices that build programs. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Short forms for the host side of a portable kernel: arguments of a launch and 1-D launches. No state, no allocation.
  *
  * Owner: arguments point into the caller's values, which must live until the launch slot returns. Threads: thread-safe.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* LayerNormRows on devices. The text is kernels/layer_norm.cl. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SparseCrossEntropyRows. */
 #include <inttypes.h>
 #include <stdio.h>

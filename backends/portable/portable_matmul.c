@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MatMul and BatchMatMul on devices, for every type. Backends put their own kernels above these. The text is
  * kernels/matmul.cl. */
 

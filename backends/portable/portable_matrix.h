@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The items of kernels/matrix.cl, in the order of every table of them. */
 #ifndef GANTRY_PORTABLE_MATRIX_H
 #define GANTRY_PORTABLE_MATRIX_H

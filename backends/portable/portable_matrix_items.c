@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops on the matrices in a tensor's last two dimensions: MatrixBandPart, MatrixDiag, MatrixDiagPart, MatrixSetDiag. */
 #include "portable/item_kernel.h"
 #include "portable/kernels/matrix.cl"

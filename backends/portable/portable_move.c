@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Transpose, Slice and their like, and Concat, on every device that builds programs: copies in the three forms of
  * move_shape.h. A dense copy is the device's own copy where its ends lie as the device wants them; programs are built
  * per element size. */

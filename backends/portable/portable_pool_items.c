@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MaxPool and AvgPool. */
 #include "portable/portable_windows.h"
 #include "portable/window_shape.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The items of kernels/radix.cl, kernels/sort_network.cl (with network.cl) and kernels/top.cl: sorting on processors
  * (gantry_k_is_serial).
  *

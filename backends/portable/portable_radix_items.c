@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sorting on processors, for the ops of portable_sort_items.c and what they share. */
 #include "portable/portable_radix.h"
 

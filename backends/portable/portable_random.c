@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random values that take a fixed number of words, on every device that builds programs. The host makes key and
  * counter, the device makes one group of values per counter step. */
 

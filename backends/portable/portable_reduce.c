@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sum, Mean, Max, Min, Prod, All, Any and EuclideanNorm on devices: one launch per level of the tree that kernels/reduce.cl describes, or one for the
  * last two. */
 #include "portable/portable_reduce.h"

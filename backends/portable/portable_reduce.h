@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The portable reductions, for the kernels of the pack that need one inside: Softmax.
  *
  * Owner: spans belong to the call. Threads: thread-safe. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pad, MirrorPad, Tile and Roll: each dimension of the output is one of the input, moved by an offset (kernels/remap.cl).
  *
  * Dimensions are put together as far as that changes nothing: one that is as in the input becomes a part of the one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The items of kernels/scan.cl. */
 #ifndef GANTRY_PORTABLE_SCAN_H
 #define GANTRY_PORTABLE_SCAN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cumsum, Cumprod and CumulativeLogsumexp: three launches of kernels/scan.cl's items, or one for short sequences, and on
  * processors for all but the longest. */
 #include "portable/item_kernel.h"

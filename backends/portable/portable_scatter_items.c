@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GatherNd and TensorScatterUpdate, and the order of updates for all ops that scatter. */
 #include "portable/portable_scatter.h"
 

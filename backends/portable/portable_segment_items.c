@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops that combine the updates of each slice or segment: ScatterNd, TensorScatterAdd, Sub, Max, Min; SegmentSum and its
  * kin, of sorted ids; UnsortedSegmentSum and its kin; Bincount, DenseBincount. */
 #include "portable/portable_segment.h"

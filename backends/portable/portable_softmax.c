@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Softmax and LogSoftmax over the last axis on devices. The text is kernels/softmax.cl. */
 
 #include "portable/portable_launch.h"

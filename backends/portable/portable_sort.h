@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The items of kernels/sort.cl, and the sort itself for ops of other families.
  *
  * Owner: results lie in the call's scratch and end with the call. Threads: thread-safe. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sorting along an axis, and searches in what is sorted: Sort, ArgSort, TopK, LowerBound, UpperBound, InTopK. */
 #include "portable/portable_sort.h"
 

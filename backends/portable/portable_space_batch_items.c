@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SpaceToBatchND and BatchToSpaceND. */
 #include "portable/item_kernel.h"
 #include "portable/kernels/space_batch.cl"

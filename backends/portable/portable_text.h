@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The device text of the portable pack: the build turns each kernels/X.cl into `const char gantry__text_X[]`, a NUL-terminated string.
  *
  * A program's parts, in this order: dialect, launch, types, [math_float32, math_float64], the family's own text.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* DepthwiseConv2dNative, and the parts of convolutions ConvolveImages and FoldImagePatches. */
 #include "portable/portable_windows.h"
 #include "portable/window_shape.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Build options of a program: definitions of numbers, -DGANTRY_NAME=NUMBER. Every launch writes them, to find its kernel by; so by hand, since
  * snprintf takes as long as finding.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TensorFlow mixes a stateless seed so that its weak bits do not matter: one Philox block, with a fixed key and the
  * seed as counter, gives two words of key and the upper half of the counter; the lower half starts at 0. */
 #include "portable/random_seed.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the CPU backend and the portable pack share of the random ops whose values take a fixed number of Philox words:
  * the list of them, and key, counter and bounds made on the host from a call's inputs.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "portable/reduce_shape.h"
 
 uint32_t gantry__reduce_axes_mask(const gantry_op_call_t *call)

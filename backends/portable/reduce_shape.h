@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The shape of a reduction in its shortest form, and its way through the tree, for the reduction kernels of every backend.
  *
  * Axes of size 1 vanish and neighbours that are both kept or both reduced become one, so that kept and reduced axes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "portable/window_shape.h"
 
 static int is_channels_first(const gantry_op_call_t *call)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a call's attributes to the geometry of its windows (kernels/window.cl).
  *
  * Attributes are lists of four in the order of data_format ("NHWC" or "NCHW"). Shape inference has checked them all.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A module's one exported symbol, made from its table: gantry_backend_query, or gantry_backend_query_<name> where the
  * backend is linked into the library.
  *

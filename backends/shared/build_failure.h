@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A compiler's refusal of a program as one error: what was built, for what, and the compiler's own words from their
  * first error on.
  *

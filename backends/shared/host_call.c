@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "shared/host_call.h"
 
 #include <stdarg.h>

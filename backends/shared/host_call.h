@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a backend asks of its host: for an option, for memory, to log.
  *
  * For modules that call a driver; third parties need none of it. Texts are cut at 1023 bytes. A domain names whose

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of one program: found by name once, kept until the program ends.
  *
  * A backend's kernel begins with a gantry__kernel_head_t, so that the one is a pointer to the other.

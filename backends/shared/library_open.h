@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Libraries opened at run time: the first file that can be opened, and a table of its functions.
  *
  * Nothing links a vendor's library, so that a missing one costs only what it does, with the reason.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "shared/native_error.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A driver's numbers as a list, and their way to Gantry's codes and texts.
  *
  * 0 is every driver's success. Not here: what a number means, which each backend's list says.

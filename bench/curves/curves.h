@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One point of a curve: an op with inputs of so many bytes, made anew for each size. Public API only. Externally synchronised. */
 #ifndef GANTRY_BENCH_CURVES_H
 #define GANTRY_BENCH_CURVES_H

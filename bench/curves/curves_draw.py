@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pictures of the curves as SVG, written by hand: rate over size, both logarithmic, a line for each device and number of threads."""
 
 import math

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gantry_bench_curves: one device's rates over sizes, as lines of JSON for bench/curves/run.
  *
  *   gantry_bench_curves --device ALIAS [--case NAME[,NAME...]] [--max-bytes N] [--step 2|4] [--seconds S] [--longest S] [--list]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the curves say: tables, and where a rate falls off.
 
 Findings in the medians of one device and one number of threads:

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The findings in rates that are made up, then a quick run of everything: test_curves.py BUILD. Asserts no time."""
 
 import json

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The cases of gantry_bench_internal: what no public call does alone, on the library's own objects. Externally synchronised. */
 #ifndef GANTRY_BENCH_INTERNAL_H
 #define GANTRY_BENCH_INTERNAL_H

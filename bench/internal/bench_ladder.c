@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How long the ladder takes to refuse: 10,000 chunks alive under 400 names, no work in flight, nothing that could be
  * given back. The report that a refusal keeps is part of it. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Allocate and free that the pool serves, among 512 chunks of mixed sizes, half of them free. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Traces through both subjects, and what is said about them. */
 #include <stdio.h>
 #include <stdlib.h>

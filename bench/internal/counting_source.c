@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "counting_source.h"
 
 static gantry_status_t take(void *user, uint64_t size_bytes, uint64_t *out_handle) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A region source that takes nothing: regions are numbers. What an allocator costs and holds by itself. Thread-safe. */
 #ifndef GANTRY_BENCH_COUNTING_SOURCE_H
 #define GANTRY_BENCH_COUNTING_SOURCE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Allocation traces: what programs ask of a device's memory, as data. A trace is a list of (allocate id, bytes | free id) made from a
  * seed; every id is freed once, at the latest at the end. The same trace goes through every allocator (trace_replay.h).
  *

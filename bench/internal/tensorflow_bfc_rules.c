@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rules, in the order in which a request meets them:
  *
  *   round     up to a multiple of 256

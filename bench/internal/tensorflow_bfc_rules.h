@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TensorFlow's rules for device memory, as a plain model to compare with: bins, best fit, splitting, growth by doubling, back-off,
  * collection of empty regions. Written from the rules as described in words; it is a model of what is held when, not of
  * anybody's code, and says nothing about time.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fragmentation attacks. Each aims at one rule of a best fit with splitting and growing regions; a trace cannot see
  * addresses, so it uses that fresh memory is handed out in order. The comb is the idea of Robson's lower bound
  * ("Bounds for some functions concerning dynamic storage allocation", 1974). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An inference server that writes texts. Weights stay; each request holds a cache that is enlarged every 32 words (the
  * new one is made and filled before the old one is freed), and each step of the whole batch makes activations whose
  * size is that of the batch. Some four requests are served at once, in bursts up to forty. */

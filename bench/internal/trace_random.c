@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random sizes. 20,000 blocks, one per step; a block's lifetime is log-uniform from 1 to 3,000 steps, so that the young
  * and large come and go among the old and small. */
 #include "memory_trace.h"

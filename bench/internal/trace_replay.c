@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "trace_replay.h"
 
 #include <stdlib.h>

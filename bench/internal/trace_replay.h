@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One trace through one allocator: what was held when, how much of it was of no use, what failed.
  *
  * Subjects are seen through a few functions: Gantry's allocator over a driver that only counts, and the model of TensorFlow's rules.

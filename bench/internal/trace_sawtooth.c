@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sawtooth. Sixteen teeth: blocks of one scale (16 KiB to 32 MiB, each between half and one and a half of it) until a
  * peak of 128 MiB to 1 GiB, then all of it is freed: in order, in reverse or in any order. A few small blocks live
  * from one tooth into the next, as a program's results do. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The allocators that traces go through. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A convolutional net in training: 18 layers whose pictures shrink while their channels grow, the optimizer with two
  * slots per weight, 40 steps. The batch varies from step to step, as with sequences sorted by length; every eighth
  * step is followed by an evaluation of a larger batch, forward only.

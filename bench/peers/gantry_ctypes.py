@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The few functions of libgantry.so that the cases need, through ctypes. Not a binding for programs.
 
 A result is kept by its scope until drop; a failed call raises GantryError with the scope's message.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One case for nearly every op that a peer has, for `run --ops`: which op is far behind a peer's?
 
 An Op says what Gantry runs, on which inputs, and how TensorFlow and PyTorch say the same. TensorFlow's raw op of the same

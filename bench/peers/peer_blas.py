@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """oneDNN and OpenBLAS of the system, called directly: matrix products only."""
 
 import ctypes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The cases: each defined once, with its data, the right result and how much work it is.
 
 A case has a kind, which names the function case_<kind> that a peer has for it, and parameters for that function. The

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gantry through its C API, op by op.
 
 A call waits for its result and drops it, as Python does with the other peers' results. Which device: PEER is gantry_cpu

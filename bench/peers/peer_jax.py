@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """JAX: every case compiled by jit once and waited for.
 
 Not chain, which goes op by op, nor unique, whose result has no fixed shape.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """numexpr: elementwise expressions, block by block, over all threads."""
 
 import numexpr

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """NumPy: what a user would write. Its products go to the OpenBLAS in its wheel."""
 
 import numpy as np

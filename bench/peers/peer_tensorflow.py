@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TensorFlow, eager; chain_fused is compiled by XLA. An eager op on the CPU has ended when its call returns."""
 
 import inspect

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tinygrad, on an OpenCL device if it finds one (PoCL), else on the CPU through clang.
 
 Every case is captured by TinyJit but chain, which goes op by op.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """PyTorch, eager, in inference mode; chain_fused goes through torch.compile, which calls the C++ compiler.
 
 Images are in its channels-last form, which is the others' order in memory.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One peer in a process of its own: told over its standard input what to do, answers a line of JSON each time.
 
     {"do": "open"}                      -> {"version": ...}

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A worker as the driver sees it: started, asked, stopped while others have their turn, and ended."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From times to figures, ratios, a table and JSON."""
 
 import datetime

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The binary interface between Gantry's core and a backend module. Stands alone: it includes nothing of Gantry.
  *
  * A backend presents physical devices, their memory, streams, events, transfers and (optionally) programs and kernels. It never

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Devices: what is in the machine (physical) and what a program uses (logical). How their memory is shared out: gantry/memory.h.
  *
  * Physical devices exist from gantry_runtime_create; logical ones from initialisation. Both are owned by the runtime and

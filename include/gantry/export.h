@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Visibility of Gantry's public functions; defines GANTRY_API and nothing else. */
 #ifndef GANTRY_EXPORT_H
 #define GANTRY_EXPORT_H

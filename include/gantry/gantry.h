@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gantry: one compute backend for every device of a machine. Includes all of the public API. */
 #ifndef GANTRY_GANTRY_H
 #define GANTRY_GANTRY_H

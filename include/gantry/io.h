@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors from and to files. NumPy's .npy format, versions 1 to 3 read, 1.0 written. A path is UTF-8. */
 #ifndef GANTRY_IO_H
 #define GANTRY_IO_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of devices: growth and limits, the numbers, giving memory back, and reports.
  *
  * Every logical device of every backend has an allocator of its own (best fit with coalescing). Growth and limits are settings of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The generic way to ops: call by name with attributes, and the list of what exists. For bindings, tools and tests.
  * Thread-safe but for the scope, which belongs to one thread. */
 #ifndef GANTRY_OP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops, one C function each. Definitions are TensorFlow's, of the op's highest version; broadcasting is NumPy's.
  *
  * Every function returns a tensor of the scope, or NULL after an error that the scope keeps: InvalidArgument for shapes, types or

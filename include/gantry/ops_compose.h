@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops that Gantry makes of others; ops.h includes this file and says what holds for all ops. Their parts are placed one by one, and each
  * placement's record names the op that was called (part_of). */
 #ifndef GANTRY_OPS_COMPOSE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops that go by indices; included by ops.h, whose words on results and errors hold here too. Indices are int32 or int64. An index that is out
  * of range is InvalidArgument: at the call on the CPU, at the next read of the result elsewhere.
  *

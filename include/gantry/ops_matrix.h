@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops on the matrices in a tensor's last two dimensions; included by ops.h, whose words on results and errors hold here too. Elements of
  * any type. Diagonals are numbered: 0 is the main one, those above it are 1, 2, ..., those below -1, -2, ... */
 #ifndef GANTRY_OPS_MATRIX_H

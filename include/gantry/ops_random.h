@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random ops, one C function each; included by ops.h, whose words on results and errors hold. Generators: random.h.
  *
  * Numbers are TensorFlow's, from Philox 4x32-10, the same on every device: uniform values and integers to the last bit,

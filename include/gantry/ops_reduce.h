@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Further reductions, scans and losses; ops.h includes this file and says what holds for all ops. Halves are computed in float32 and rounded
  * once. Sums and scans are done in an order that depends on the shape alone: the same bits on every device. */
 #ifndef GANTRY_OPS_REDUCE_H

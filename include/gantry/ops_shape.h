@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops that put elements in other places; included by ops.h, whose words on results and errors hold here too. Elements of any type. */
 #ifndef GANTRY_OPS_SHAPE_H
 #define GANTRY_OPS_SHAPE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sorting, and searches in what is sorted; included by ops.h, whose words on results and errors hold here too. Elements are of any float or
  * integer type. NaN counts as larger than all else; equal elements stay in their order. */
 #ifndef GANTRY_OPS_SORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Windows over images and sequences: convolutions and pooling. Included by ops.h, whose words on results and errors hold here.
  *
  * Images are [batch, height, width, channels]; with channels_first [batch, channels, height, width]. Sequences are [batch, length,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where did it run, and why: a record for every placement.
  *
  * Records are kept in a bounded ring (the newest 1024), counted per (op, reason), and handed to a callback as they are made.

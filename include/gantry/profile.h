@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where the time goes: counts and nanoseconds of every op, step by step, recorded while asked for.
  *
  * Off unless started, by gantry_profile_start, the option profile or GANTRY_PROFILE. While it is off an op pays for one look at a flag. While it is

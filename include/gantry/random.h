@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The global seed, and generators: random numbers with a counter of one's own, as tf.random.Generator.
  *
  * A generator's state is three numbers on the host, {counter, counter's upper half, key}; a draw takes its part of the counter when it is submitted

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The runtime: one independent world of backends, devices and settings. Nothing is process-global; several may live side by side.
  *
  * Creating one finds backends and physical devices but makes no context and takes no device memory. The first operation, or

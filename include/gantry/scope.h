@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scopes: where ops run, who owns what they make, and the first error.
  *
  * A scope belongs to one thread. Ending it releases its tensors and returns its first error. */

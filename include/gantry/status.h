@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Status codes: what every Gantry function that does not make a tensor returns.
  *
  * The codes are TensorFlow's canonical ones. The text that belongs to the last failure is kept per thread

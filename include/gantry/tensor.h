@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors: immutable values on a device. Counted; may be used from any thread.
  *
  * The scope that made a tensor owns one reference; gantry_scope_keep or gantry_tensor_retain prolong its life. Reading a tensor

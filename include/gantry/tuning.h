@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What was measured on this machine's devices and is used from then on: a text file of the user's, GANTRY_TUNING_FILE, which `gantry tune` fills.
  *
  * A record is what was tuned ("cpu.matmul.float32.large"), for which device, and values. The backends read the file once for each runtime,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Element types and shapes: the two plain values every other header speaks of. No ownership; thread-safe. */
 #ifndef GANTRY_TYPES_H
 #define GANTRY_TYPES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Variables: values that change, on the device where they were made. Ops on them run there.
  *
  * Counted; released by whoever created it. Integer variables other than int64 live on the CPU (as in TensorFlow), and so do those of a type

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a backend's table must have before anything in it is called. */
 #include "backend/backend_set.h"
 

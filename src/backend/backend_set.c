@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "backend/backend_set.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The backends of one runtime: found, asked, opened, or refused with a reason.
  *
  * The only place that opens modules and reads backend tables unchecked. Built-in backends come first, then modules from the option's

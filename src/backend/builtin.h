@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Backends and kernel packs that are linked into the library; the build writes the lists. Constant data; thread-safe. */
 #ifndef GANTRY_BACKEND_BUILTIN_H
 #define GANTRY_BACKEND_BUILTIN_H

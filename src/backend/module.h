@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Backend modules as files: where they may be, and asking one for its table.
  *
  * A module is a shared library named libgantry_backend_<name>.so (.dylib, .dll). Opened modules are never closed: a driver they opened

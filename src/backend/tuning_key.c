@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "backend/tuning_key.h"
 
 #include <stdio.h>

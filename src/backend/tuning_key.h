@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a device is named in the tuning file: by what decides its speed. Thread-safe. */
 #ifndef GANTRY_BACKEND_TUNING_KEY_H
 #define GANTRY_BACKEND_TUNING_KEY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Amounts as people write them in settings: sizes, parts of a whole, yes and no. Pure functions on text that need not be terminated; no
  * locale, no allocation. Thread-safe. */
 #ifndef GANTRY_BASE_AMOUNT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Free-format printing after Steele and White ("How to print floating-point numbers accurately", 1990), in exact
  * integers.
  *

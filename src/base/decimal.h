@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Decimal digits of binary floating-point numbers: the shortest that read back as the same number, or correctly rounded
  * ones.
  *

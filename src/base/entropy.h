@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers that nobody can foresee, from the operating system's generator. Thread-safe. */
 #ifndef GANTRY_BASE_ENTROPY_H
 #define GANTRY_BASE_ENTROPY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a failure is stated: a status code returned, a text kept for the calling thread.
  *
  * A message names the object, the value it had, and what would have been accepted. Thread-safe: text is per thread. */

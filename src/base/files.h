@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whole files and directories, as the npy files and the program cache need them.
  *
  * No streams, no file positions, no change of the working directory. What is read belongs to the caller (heap given by

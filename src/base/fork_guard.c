@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #define _DEFAULT_SOURCE /* madvise, MAP_ANONYMOUS */
 #include "base/fork_guard.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tells a child of fork from the process that made an object: drivers, threads and locks do not survive fork, so what holds them must not
  * be used there.
  *

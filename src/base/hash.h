@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* 64- and 128-bit hashes of bytes (xxHash 3): tables and cache keys, not security. Thread-safe. */
 #ifndef GANTRY_BASE_HASH_H
 #define GANTRY_BASE_HASH_H

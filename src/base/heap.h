@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Host memory by one function, so that an embedder can supply it and a test can make it fail.
  *
  * Does not know devices. A heap is a plain value owned by the runtime; it outlives all that was allocated from it.

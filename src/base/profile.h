@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where the time of a call goes: one frame for each call that is under way, on its thread's stack, with a clock that is always on one step.
  *
  *   calls     LayerNorm .......................... frames nest: while an inner one is open, the outer one's clock stands

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options become texts of the settings' table, so that a field, an extra text and a variable go one way from here on. */
 #include "base/setting_rows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The fixed list of settings: how each is called in code, as an option and in the environment. Constant data. */
 #ifndef GANTRY_BASE_SETTING_ROWS_H
 #define GANTRY_BASE_SETTING_ROWS_H

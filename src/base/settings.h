@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Named text settings of one runtime: options given in code first, then the environment, read in this one place.
  *
  * A setting has one name, that of its environment variable. Each source's text is kept, so that it can be told what won and what lost; a

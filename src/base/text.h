@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A growing text with a sticky error: append freely, check once.
  *
  * Owns its bytes; begin with gantry__text_init, end with gantry__text_deinit. Externally synchronised. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Locks, conditions and the clock: the few things of the system's threads that Gantry uses. Thread-safe. */
 #ifndef GANTRY_BASE_THREAD_H
 #define GANTRY_BASE_THREAD_H

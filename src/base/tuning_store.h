@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What was measured on a machine's devices and is to be used from now on: a small text file of a user's, below it what a backend brings along.
  *
  * A record is (device, what) and its values; the store understands none of them, and knows no device but by a text. Several machines and

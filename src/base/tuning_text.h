@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The text of a tuning file: one line read or written at a time. No files here, no memory.
  *
  *     gantry tuning 1

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where files that Gantry keeps for a user lie. Makes nothing. Thread-safe. */
 #ifndef GANTRY_BASE_USER_FOLDER_H
 #define GANTRY_BASE_USER_FOLDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Buffers: counted pieces of one logical device's memory that know who used them last.
  *
  * A buffer is (region, offset, bytes). Letting go of the last reference frees it at once, with work in flight: the next owner of the

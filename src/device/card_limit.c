@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Limits of a card's logical devices, and the driver's own share of the card.
  *
  * A driver takes memory of a card for itself when the card is opened: a CUDA context, some hundred MiB, of which the books of the allocators

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How much the logical devices of a card may take, and what the driver took for itself when the card was opened.
  *
  * Reads settings and asks drivers; keeps no books. The card's open_lock is held. */

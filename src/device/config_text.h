@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The grammar of settings that speak of several devices, and the texts made from parsed ones.
  *
  *   one value for all       512M

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CUDA_VISIBLE_DEVICES, obeyed once.
  *
  * The CUDA driver obeys the variable itself: what its backend lists is filtered and in the list's order already. A vendor's OpenCL may obey it or

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CUDA_VISIBLE_DEVICES, for every backend's view of an NVIDIA card. Reads settings, changes only the cards' records. Init-only. */
 #ifndef GANTRY_DEVICE_CUDA_VISIBLE_H
 #define GANTRY_DEVICE_CUDA_VISIBLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings that shape devices. Each setter checks at once; after freeze an equal value is fine, another one FailedPrecondition. */
 #include "device/device_config.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings that shape devices: read when the table is made, changed by calls until it freezes.
  *
  * Setters check at once, in TensorFlow's order: the device, the value, then whether the table is frozen; equal values are fine then. A

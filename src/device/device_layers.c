@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options and environment become what is said of each device. */
 #include <stdio.h>
 #include <string.h>

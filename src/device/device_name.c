@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Device names: parsing and printing.
  *
  * One scanner serves three grammars; it walks a text once, keeps the byte offset `at`, and on failure leaves there

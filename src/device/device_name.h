@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Device names: what a user writes for a device, and how two names relate.
  *
  * Pure functions on text. They know no device table: whether a name matches something that exists, and which device an

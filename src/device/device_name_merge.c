@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Device names: how two of them relate, and how they combine.
  *
  * A name is six optional fields. Each relation is one loop over them, so that no relation can forget a field:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What every source says of one device's memory, and what holds of it.
  *
  *   layer        from                                    says, if anything

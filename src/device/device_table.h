@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The device table of one runtime: physical devices found, settings until they freeze, logical devices after that.
  *
  * Owner: the runtime. Filling it (init) makes no context and takes no device memory. Setters and freeze are guarded by the table's lock;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is free and what there is in all, as a driver tells it. Thread-safe. */
 #ifndef GANTRY_DEVICE_DRIVER_MEMORY_H
 #define GANTRY_DEVICE_DRIVER_MEMORY_H

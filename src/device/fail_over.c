@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One card, several drivers: who serves it.
  *
  * A card is the record of its listed view, the one of the backend of highest rank. That record never changes: number, name, settings,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who serves a card that several backends see, and the change to another view when the first one cannot be used.
  *
  * Owner: the card's record. The card's open_lock is held where it says so; the rest is thread-safe. */

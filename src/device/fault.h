@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Errors found by kernels while they run: slots in device memory, checked when something that depends on them is read.
  *
  * A kernel that may meet bad data is given a slot of 16 bytes, zero before it starts; it writes {code, input, position}. Whoever made the

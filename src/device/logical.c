@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A logical device at work: driver context (shared by all logical devices of a card), limit, allocator, streams.
  *
  * The first part of a card that is needed opens the card, the last one that is closed closes it. */

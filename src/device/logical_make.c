@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Logical devices from physical ones and their configuration.
  *
  *   visible        GPU b            GPU a, split in two, ordinals 1 and 0

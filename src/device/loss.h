@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cards that are lost: the driver said Unavailable of a device that was open (see backend_abi.h), and will not serve it again.
  *
  * A loss belongs to the card: all its logical devices are lost with it, for the rest of the runtime's life. What depends on them fails with

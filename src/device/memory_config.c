@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory growth, limit and fraction of devices, and the policy of all. */
 #include <inttypes.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How memory of all devices of one runtime is managed: what settings say, as numbers. Plain values, filled when the device table is
  * made and constant after that. */
 #ifndef GANTRY_DEVICE_MEMORY_POLICY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Splitting a physical device into logical ones: what is accepted, and the calls. */
 #include <inttypes.h>
 #include <string.h>

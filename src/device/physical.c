@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finding physical devices and giving them one namespace.
  *
  * Every device of every usable backend is a view. Views of one card are joined: the backend of highest rank serves the card (of equal rank the

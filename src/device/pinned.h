@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Host memory that transfers reach without a further copy: the backend's pinned memory, or the heap's where it has none.
  *
  * All of it together, staging and what programs asked for, is bounded by the policy's pinned_limit_bytes. Memory of programs is listed, so

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a user's device text to logical devices. */
 #include "device/device_table.h"
 

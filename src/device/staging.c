@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks go round:   NONE -> BUSY (made) -> TAKEN -> IDLE -> TAKEN -> ... -> IDLE -> BUSY (freed) -> NONE
  *
  * Only the thread that made an entry BUSY or TAKEN touches it; everybody else sees it under the lock and passes over it. A block is paid

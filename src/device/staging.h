@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Staging: host memory through which small transfers pass, so that a caller need not wait for them.
  *
  * Blocks come from the backend's pinned memory, are kept for reuse, and are bounded: in number, by a part of the device's limit, against

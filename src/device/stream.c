@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Points and events.
  *
  *   submissions of T:   1   2   3   4   5      event e recorded after 4

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams: in-order queues of one logical device, with a count of what was submitted.
  *
  * The count is the currency of ordering: a point in time is (stream, count), a piece of memory remembers the count of its last use on

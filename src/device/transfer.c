@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ways between two buffers, the shortest first:
  *
  *   host-addressable, done at once   one of the two is host memory: a copy from or to it

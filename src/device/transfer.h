@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies: host to device, device to host, device to device. Every path that has no shorter way goes through the host.
  *
  * What is small passes through staging and is not waited for; what is large goes straight and is. Thread-safe. */

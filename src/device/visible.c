@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which devices a runtime uses: GANTRY_VISIBLE_DEVICES (or the option) selects and orders GPUs, CUDA_VISIBLE_DEVICES hides NVIDIA ones and
  * orders them where the former says nothing. */
 #include "device/device_table.h"

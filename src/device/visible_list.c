@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The list of visible devices.
  *
  * Two walks over the text, so that nothing need be stored but the result: the first takes the entries that show devices

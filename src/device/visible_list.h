@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The list of visible devices: the grammar of CUDA_VISIBLE_DEVICES and GANTRY_VISIBLE_DEVICES applied to given devices.
  *
  * Reads no environment and knows no device table; the caller passes the text and the identities. Allocates nothing: the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An .npy file:
  *
  *     bytes  0..5    0x93 "NUMPY"

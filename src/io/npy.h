@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NumPy's .npy files: one array each, read from and written to host memory.
  *
  * Reads format 1.0, 2.0 and 3.0 as NumPy's documentation (numpy.lib.format) defines them, in both byte orders and both

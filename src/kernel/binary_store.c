@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* File layout: a header of 40 bytes, then the binary.
  *
  *   0  "GANTRYK1"        8  size of the binary    16  checksum of the binary    24  the key (16 bytes)

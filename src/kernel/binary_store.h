@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Program binaries on disk: one file per key, checksummed, written whole or not at all.
  *
  * A store that cannot be used (no folder, read-only home) is simply empty; a damaged or foreign entry is a miss. Never an error of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One kernel call: the services a kernel may ask for while it computes (gantry_call_services_t).
  *
  * Lives on the dispatcher's stack. The stream's lock is taken for each submission, not for the call, so that building a program or

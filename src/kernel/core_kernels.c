@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "kernel/core_kernels.h"
 
 /* The dispatcher makes the alias itself; nothing is left to submit. */

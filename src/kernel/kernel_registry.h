@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which kernels a physical device has: its backend's own, those of every pack whose program kind fits, and the core's.
  *
  * The placer and the dispatcher ask the same lists, so "supported" and "runs" cannot disagree. Keyed by op name; each op's kernels are in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Programs of one open physical device: built once, found again by (text, options), kept on disk between processes.
  *
  * Owner: the runtime, one per physical device. Programs and kernels live as long as the cache. Thread-safe; no lock is held while a program

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "kernel/view_probe.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The probe of a card's view: does its driver build, launch and return what a kernel writes?
  *
  * For cards that several backends see, before one of them is relied on (device/fail_over.h). Takes 256 bytes of the device and gives them

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The allocator of one logical device: BFC books under a lock, regions from a source, a limit that binds, a ladder before it refuses.
  *
  * Hands out chunks; does not know tensors, streams or backends. Owner: the logical device. A chunk belongs to whoever allocated it

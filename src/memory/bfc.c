@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Best fit with coalescing.
  *
  *     region 0: handle, 2 MiB                       region 1: handle, 4 MiB

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Best fit with coalescing: the books of a device's memory, in offsets only.
  *
  * Takes regions (an opaque handle and a length, which the caller gets from a driver) and hands out chunks of them, with

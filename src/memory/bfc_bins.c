@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The index of free chunks.
  *
  * A size falls into a row by its highest bit and into one of 16 classes by the next four, so that every size of a

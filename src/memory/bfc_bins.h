@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Index of the free chunks of one BFC: finds the smallest that fits, and among equals the first in memory.
  *
  * Does not split, merge or count; knows only bytes and order of a chunk and its tree links. Owns no memory: the links

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Regions of the BFC: how much to ask of the driver, what may be given back, and the view over all of it.
  *
  * A region's life, and where its bytes count:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ladder of one allocation.
  *
  *   reuse      a free chunk of the pool, merged with its neighbours as it was freed

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an allocator does when no free chunk fits: the rungs, and giving regions back.
  *
  * Part of the allocator, in a file of its own. All functions are called and return with the allocator's lock held, and let go of it while

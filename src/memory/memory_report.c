@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Taking the snapshot: one walk over all chunks, under the allocator's lock.
  *
  * Owners are counted by the text of (op, tag). A text is hashed once for each pair of addresses that a small

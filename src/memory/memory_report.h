@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who holds what: a snapshot of an allocator's books that outlives them, and its two written forms.
  *
  * A snapshot is one flat value without pointers: texts are copied, since tags and chunks may end. Taking one allocates nothing, so that

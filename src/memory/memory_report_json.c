@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The report for programs: the facts of the text form, as one JSON object on one line. */
 #include <inttypes.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The report for people: what was asked and tried, then bins, regions and chunks, sizes, totals, owners, the map. */
 #include <inttypes.h>
 #include <stdio.h>

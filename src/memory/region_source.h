@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where an allocator gets regions from: the driver, seen through these functions.
  *
  * The implementer checks what the books cannot know (the machine's free memory) and commits a region before it returns it, so that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "op/einsum.h"
 
 #include "op/op_infer.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Equations of Einsum, read against the shapes of a call.
  *
  * Every dimension of an input or of the result has a label: a character of the equation, or, for the dimensions under an

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Op definitions: inputs, attributes, and the function that infers types and shapes of the results.
  *
  * Constant data; knows no device and runs nothing. Definitions follow TensorFlow's ops of the highest version.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a name to its op.
  *
  * In this order: the exact name (by bisection: op_list.def is sorted), an alias, the name without its version suffix.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From what a user gave to a complete call: attributes in the definition's order, types resolved, shapes of results.
  *
  *     counts -> defaults -> given attributes -> types of inputs -> types left over -> the op's infer -> sizes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What gantry__op_infer and the shape functions of the op families share: host arguments, texts for messages.
  *
  * For src/op, and for the functions of composed ops in src/run. A shape function sets call->out_shapes from

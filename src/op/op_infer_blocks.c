@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of SpaceToDepth, DepthToSpace, SpaceToBatchND and BatchToSpaceND. */
 #include <inttypes.h>
 

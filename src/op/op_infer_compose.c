@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of ops that are made of others and belong to no other family: what tells shapes, Eye,
  * EmbeddingLookup, BooleanMask; and of LinSpace. */
 #include "op/op_infer.h"

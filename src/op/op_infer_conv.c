@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of convolutions, and of windows over sequences. */
 #include <inttypes.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of elementwise ops: NumPy's broadcasting.
  *
  * Shapes are compared from the last dimension on; a missing dimension counts as 1, and 1 stretches to whatever the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Host arguments of a call under inference (shapes, axes, seeds), and the texts its messages need. */
 #include "op/op_infer.h"
 

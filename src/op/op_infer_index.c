@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of ops that go by indices: GatherNd, ScatterNd, the TensorScatter ops, segments, Bincount. */
 #include <inttypes.h>
 

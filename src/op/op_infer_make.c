@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of ops that make tensors from little: Fill, Range, constants and variables. */
 #include "op/op_infer.h"
 

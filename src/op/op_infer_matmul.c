@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of matrix products: [n, k] x [k, m] = [n, m], either side transposed; BatchMatMul broadcasts leading ones. */
 #include "op/op_infer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of ops on the matrices in a tensor's last two dimensions. */
 #include <inttypes.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of normalisation: Moments, BatchNorm, FusedBatchNorm, LayerNorm, Dropout. */
 #include "op/op_infer.h"
 

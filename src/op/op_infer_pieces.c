@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of ops that put pieces together or take them out: Concat, Slice, Gather, OneHot. */
 #include "op/op_infer.h"
 

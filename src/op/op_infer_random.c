@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of random ops. */
 #include "op/op_infer.h"
 

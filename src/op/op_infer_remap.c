@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of ops that give each place of the result an element of the input, dimension by dimension: Pad, MirrorPad, Tile,
  * Reverse, Roll; and of InvertPermutation. */
 #include <inttypes.h>

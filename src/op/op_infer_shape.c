@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of ops that give the same elements another shape: Reshape, ExpandDims, Squeeze, Transpose, BroadcastTo. */
 #include "op/op_infer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of Sort, ArgSort, TopK, InTopK, LowerBound, UpperBound. */
 #include <inttypes.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of ops that stack tensors and cut them: Pack, Unpack, Split, SplitV. */
 #include "op/op_infer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The shape of StridedSlice.
  *
  * begin, end and strides have one entry per part of the slice's text; a bit of a mask says what an entry is, the first

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of windows over images: pooling, patches, convolutions. */
 #include "op/op_infer_window.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The geometry of a window over images, from attributes: what pooling, patches and convolutions share.
  *
  * Private to src/op. Values of the caller, no heap. Thread-safe. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The public list of ops. The texts are constants, made from the same definitions as the table. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What composed ops are made of, from composed.def. Constant data. */
 #include "op/op_def.h"
 

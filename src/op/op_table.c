@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of definitions, made from op_definitions.def. Constant data: arrays end with an empty row, so that an op
  * without inputs or attributes needs no case of its own. */
 #include "op/op_infer.h"

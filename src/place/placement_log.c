@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "place/placement_log.h"
 
 #include <string.h>

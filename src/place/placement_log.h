@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What was placed where: a ring of the newest placements, and public records made from it on request.
  *
  * Keeps pointers to kept plans, which outlive it. Owner: the runtime. Thread-safe; noting takes no lock. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rules, in order:
  *
  *   out of memory         another device: the first CPU with a kernel

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The placer: from an op, its types and a wish to a device, a kernel and a reason. A pure function of what it is given.
  *
  * "Supported" is a look-up in the device's kernel registry, the same that dispatch uses. Thread-safe. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "place/plan_cache.h"
 
 #include <string.h>

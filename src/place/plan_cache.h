@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plans kept by (op, types, wish, pinned device, settings), so that the eager path places an op by one look-up. Counts each plan's use.
  *
  * Insert-only until clear; a plan's address is stable. Owner: the runtime. Thread-safe; finding takes no lock. */

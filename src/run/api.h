@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of public calls share. */
 #ifndef GANTRY_RUN_API_H
 #define GANTRY_RUN_API_H

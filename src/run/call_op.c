@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "run/call_op.h"
 
 static gantry_status_t make_host(gantry_scope_t *scope, gantry_dtype_t dtype, const gantry_shape_t *shape,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the C functions of ops are made of: attributes, small inputs that live on the host, and the call itself.
  *
  * Each returns NULL after a failure, which the scope keeps; with a NULL scope, too. The scope belongs to the calling thread. */

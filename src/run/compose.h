@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Composed ops: ops without kernels, whose function runs other ops in the ordinary way.
  *
  * The composed op is inferred first, so that its types, attributes and shapes are checked under its own name. Its parts then run

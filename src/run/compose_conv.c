@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Convolutions as matrix products, and windows over sequences as windows over images of one row.
  *
  *     patches [n * y * x, rows * columns * channels]  x  filter [rows * columns * channels, outputs]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Einsum: labels are sorted into four kinds, and the whole is one product of matrices.
  *
  *     "bij,bjk->bik"     batch b (both inputs, output)   contracted j (both inputs only)   free i, k (one input, output)

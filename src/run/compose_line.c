@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Conv1D, MaxPool1D, AvgPool1D: sequences as images of one row. */
 #include <gantry/op.h>
 #include <gantry/ops.h>

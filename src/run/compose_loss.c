@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cross entropies of logits and their gradients. Halves are computed in float32 and rounded once. */
 #include <gantry/ops.h>
 

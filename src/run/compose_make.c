@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What tells shapes (Shape, Size, Rank, BroadcastArgs: made on the host, no tensor is read), Eye, EmbeddingLookup, BooleanMask. */
 #include <gantry/ops.h>
 

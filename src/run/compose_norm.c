@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Moments, BatchNorm, FusedBatchNorm, LayerNorm, Dropout. Halves are computed in float32 and rounded once, at the end.
  *
  * A variance is the mean of squares of what is left when the mean is taken away: two passes, and no difference of large numbers. */

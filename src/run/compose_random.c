@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random ops with a state, and permutations: a place in a stream, then the op that draws from there. */
 #include <gantry/ops.h>
 

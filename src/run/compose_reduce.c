@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* LogSumExp, Var and Std, as TensorFlow composes them. Halves are computed in float32 and rounded once. */
 #include <gantry/ops.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pack, Unpack, Split, SplitV: each part is moved once. */
 #include <gantry/ops.h>
 

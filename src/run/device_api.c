@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Public device listings and their settings: device.h over the device table. */
 #include <gantry/gantry.h>
 

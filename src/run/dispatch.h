@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Placement on the eager path: the kept plan of an op, its record, the log line. Thread-safe. */
 #ifndef GANTRY_RUN_DISPATCH_H
 #define GANTRY_RUN_DISPATCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The way of one op:
  *
  *   infer     types and shapes of the results; host inputs are read here when a shape depends on them

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Running one op now: inferred, placed, inputs brought there, results allocated, kernel called.
  *
  * One way for every op but constants and variables. The scope belongs to the calling thread. */

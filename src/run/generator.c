@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Generators: a place in a stream under a lock. A draw takes its part of the stream and runs the op by key and
  * counter. */
 #include <gantry/random.h>

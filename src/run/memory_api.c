@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Public memory settings and numbers: memory.h over the device table and its allocators. */
 #include <gantry/gantry.h>
 

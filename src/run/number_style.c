@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NumPy's rules for a column of numbers (arrayprint, version 2.4):
  *
  *   integers   all as wide as the widest, right-aligned

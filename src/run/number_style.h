@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How the numbers of one array are written so that they stand in columns: NumPy's rules, element by element.
  *
  * Knows nothing of brackets and lines (tensor_format.h does). Use: init, then look at every element that will be shown,

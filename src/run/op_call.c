@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The generic call by name, and questions about kernels and programs. */
 #include <gantry/op.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MT19937 (Matsumoto and Nishimura: Mersenne Twister; TOMACS 8, 1998), 624 words w that go on by
  *
  *     w[i] = w[i + 397] ^ twist(upper bit of w[i], lower 31 bits of w[i + 1])

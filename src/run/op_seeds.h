@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The seeds that random ops get when a global seed is set and they name none: the numbers that TensorFlow's eager mode
  * takes from Python's random.Random(seed).randint(0, 2^31 - 1), so that both draw the same.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The C functions of ops.h: each makes its host constants and calls the one way of run/eager.h. */
 #include <gantry/ops.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The C functions of ops_matrix.h. */
 #include <gantry/ops.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The C functions of ops_random.h, and the global seed. */
 #include <gantry/ops_random.h>
 #include <gantry/random.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The C functions of the reductions of ops.h and of ops_reduce.h. */
 #include <gantry/ops.h>
 

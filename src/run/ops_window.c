@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The C functions of ops_window.h: options become attributes. */
 #include <gantry/op.h>
 #include <gantry/ops_window.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The record of where the time goes: rows of (op, called op, device), to which closed frames are added.
  *
  * Owner: the runtime. Rows are added on first use, and only a start takes them away. Thread-safe: one lock, taken once for each call that is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Public calls of profile.h. */
 #include <gantry/gantry.h>
 

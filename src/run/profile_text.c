@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A profile for people: a line for each op, the longest first, the parts of a composed op below it.
  *
  * The line of a composed op is the sum of its parts and of what it does itself, so lines that stand out to the left add up to the last one. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "run/random_inputs.h"
 
 #include "run/call_op.h"

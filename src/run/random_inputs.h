@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Draws by key and counter for those who keep a place in a stream: ops with a state, generators.
  *
  * The scope belongs to the calling thread. */

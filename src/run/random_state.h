@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What random ops with a state remember: the global seed, and how far each stream is used up.
  *
  * A stream belongs to an op, its types and its two seeds, as an op's kernel does in TensorFlow's eager mode; setting

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The runtime's state: everything below it, put together, and what tensors, scopes and ops share.
  *
  * Counted: the creator, every scope, tensor and variable hold one reference each; the last one ends it. After gantry_runtime_release

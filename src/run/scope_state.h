@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scopes inside. A scope belongs to one thread. */
 #ifndef GANTRY_RUN_SCOPE_STATE_H
 #define GANTRY_RUN_SCOPE_STATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is set and by whom: gantry_get_setting over the settings' table, the devices' layers and the runtime's switches. */
 #include <gantry/gantry.h>
 

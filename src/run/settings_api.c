@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Public settings, backends and placements: runtime.h and placement.h over the tables below. */
 #include <gantry/gantry.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Layout of an array's text.
  *
  *     [[ 1.   2.5]     each axis but the last puts its parts on lines of their own, with one blank line more between

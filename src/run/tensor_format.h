@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The text of an array, laid out as NumPy prints it: str(array), NumPy 2.4.
  *
  * Works on row-major host memory; reading a device's tensor is the caller's business. Owns nothing. Thread-safe. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors inside: where the elements are, when they are ready, what may still turn out to be wrong with them.
  *
  * Immutable once made but for reference counts, so any thread may read; the list links belong to the owning scope's thread. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Public calls of the tuning file: tuning.h over the backends' store. */
 #include <gantry/gantry.h>
 

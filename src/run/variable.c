@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Variables: a counted slot that holds a tensor. Reading takes the present tensor, which no assignment changes; assigning swaps in a new one.
  *
  * assign_add and assign_sub run Add and Sub on the variable's device. They hold the variable's update lock from reading to swapping, so that

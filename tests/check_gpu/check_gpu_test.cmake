@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Runs scripts/check-gpu on the stand-in: with a card, where every step passes; with a card that OpenCL sees too, in part; with none, where the
 # exit code says so. Then the bench alone on a driver whose reads fail and on products of too few bits, where it must notice.
 set(ENV{POCL_CACHE_DIR} ${WORK_DIR}/pocl_cache)

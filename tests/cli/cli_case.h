@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs the programs as a user would, by shell lines in a folder of the test's own. Header only. */
 #ifndef TESTS_CLI_CASE_H
 #define TESTS_CLI_CASE_H

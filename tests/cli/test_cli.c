@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The programs as a user runs them: the gantry command, the guide, the language identifier. Needs two PoCL devices, like every test that
  * names GPUs here, unless GANTRY_TEST_ALLOW_NO_OPENCL is set. */
 #define _XOPEN_SOURCE 700

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The conformance program: what every op, scope, variable and allocator must do on one device, whichever it is.
  *
  * Speaks to Gantry through the public API only. One process checks one device (or compares two); the list of ops comes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a golden case to a call of the library and back. */
 #include <stdio.h>
 #include <stdlib.h>

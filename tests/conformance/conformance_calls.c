@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The generic call and the C functions: wrong calls, extreme shapes, values that TensorFlow leaves open. */
 #include <math.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The C functions of the ops that put elements in other places. */
 #include <string.h>
 

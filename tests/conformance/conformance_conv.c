@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Convolutions larger than the golden files hold, against a plain loop: shares of several threads, panels of places across
  * rows and images, sums and filters in several blocks. The bound is that of products. */
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The runtime of the run and the devices it is about; why one is missing. */
 #include <ctype.h>
 #include <stdio.h>

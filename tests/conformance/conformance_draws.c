@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random draws with a state, and generators: TensorFlow's sequences, and what a state promises. */
 #include <gantry/random.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is told of bad data: the same words wherever it is found, but for the value, which only the CPU backend knows; on
  * devices also the op and the input. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bad data found while a kernel runs: it surfaces at the read of what depends on it, and nowhere else. */
 #include <stdio.h>
 #include <string.h>

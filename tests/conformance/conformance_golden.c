@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Golden cases: every op on the device under test, with the values TensorFlow gives.
  *
  * A case that succeeds is run twice from the same inputs: values and placement are checked, the second run must give

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A device that does not compute with float64: such ops run on the CPU and say why, and what only moves bits stays. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Outputs that no cache holds, which processors write past the caches, in blocks: an op of all elements has the bits of
  * the same op of pieces of them, which are too small for that. Sizes are odd, so that every loop has a rest. Sums of as
  * many elements have the bits of their chunks' sums, scans of many rows those of a few rows. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The conformance program's main: options, files of rules, device, groups, summary. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products larger than the golden files hold, against a plain loop: blocks and edges of tuned kernels, the
  * choice of library, transposed operands, batches. Integers wrap around and are exact; for floats the bound is that of
  * the golden cases, k eps max|a| max|b|, with |a|, |b| <= 1; halves are summed in float32 and rounded once, hence

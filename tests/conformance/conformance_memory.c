@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of the device: numbers that add up, a limit that binds, an out-of-memory error that one survives. */
 #include <inttypes.h>
 #include <stdio.h>

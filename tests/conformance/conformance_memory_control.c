@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Control over the device's memory: settings by call, splitting, take-all, trim, reports, the ladder's last rung. Each check has a runtime of
  * its own, since settings freeze. */
 #include <cjson/cJSON.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Placement of checked ops: the device asked for has a kernel, or a line of the expectations file says why not; and the
  * list of kernels, which the registry answers, agrees with where ops really ran. */
 #include <stdio.h>

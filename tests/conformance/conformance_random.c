@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random tensors by splitmix64 (Steele, Lea and Flood 2014): a counter, mixed. */
 #include <stdio.h>
 #include <stdlib.h>

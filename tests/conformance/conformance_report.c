@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which cases run, what they said, and the summary. */
 #include <inttypes.h>
 #include <stdarg.h>

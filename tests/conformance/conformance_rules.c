@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files of rules, such as kernels known to be missing: a few words and a reason a line. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scopes: the first error stays, devices nest, ownership moves. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sentinels: does a kernel write beside its result?
  *
  *     [ 0xa5 ... ][  hole, as large as the result  ][ 0xa5 ... ]

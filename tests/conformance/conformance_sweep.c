@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sweep: each op with random inputs of many sizes, around the borders of vectors, work-groups and blocks.
  *
  * Alone, a device must give the same bits twice and leave the neighbours of its result alone; with --compare, two

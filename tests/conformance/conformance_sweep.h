@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random inputs for checks, made from a seed by our own generator, so that every machine checks the same values.
  * Ownership: a made tensor's data is malloced. Thread-safe. */
 #ifndef GANTRY_TESTS_CONFORMANCE_SWEEP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sweep of the ops that sort or go by indices: random shapes, values and indices that fit them, with many ties and
  * many updates of one place, whose order must not matter to the bits. */
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sweep of the ops that put elements in other places: random shapes and random numbers that fit them. */
 #include <inttypes.h>
 #include <stdio.h>

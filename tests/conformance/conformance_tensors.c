@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors on the device: constants of all types and shapes, reading, printing, aliases, files. */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>

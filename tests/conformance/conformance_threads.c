@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Several threads, each with scopes of its own, on one device: the same values as one thread gives. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inputs that live elsewhere: copied, counted, or refused, by the device policy. */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which element types a run covers on a device that builds a program for each op and type: building them all takes many minutes. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Variables on the device: where they live, what assignments do, what old readings keep. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operands that are parts of a tensor, other shapes of it, or the same tensor twice. A part is a copy or shares elements, another shape always
  * shares them. Whichever it is, no op may tell. */
 #include "conformance.h"

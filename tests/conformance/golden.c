@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading golden case files with cJSON. Every field is checked: a file that is cut, or names a type or a size that does
  * not fit its data, is refused with the case's name, so that a broken file never passes as an empty one. */
 #include "golden.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Golden cases: inputs of one op and what it must give, read from tests/golden/cases/<Op>.json (format: tests/golden/README.md).
  *
  * Does not run anything; it reads, compares and says how values differ.

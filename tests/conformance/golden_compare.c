@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Comparing values with a golden tensor.
  *
  * Distance in ulp: the bits of a float, read as a sign and a magnitude, put all floats on one line of integers on which

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Elements of the float types as doubles, and back. By arithmetic, not by the bits of the library's own conversions. */
 #include <math.h>
 #include <string.h>

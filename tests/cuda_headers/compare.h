@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a declaration of ours is held to NVIDIA's, at compile time. */
 #ifndef GANTRY_TESTS_CUDA_HEADERS_COMPARE_H
 #define GANTRY_TESTS_CUDA_HEADERS_COMPARE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* backends/cuda/cuda_cublas.h held to NVIDIA's cublasLt.h. Compiled, never run. */
 #include <cublasLt.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* backends/cuda/cuda_cudnn.h held to NVIDIA's cudnn_graph.h. Compiled, never run. */
 #include <cudnn_graph.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* backends/cuda/cuda_api.h held to NVIDIA's cuda.h. Compiled, never run. */
 #include <cuda.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* backends/cuda/cuda_nccl.h held to NVIDIA's nccl.h. Compiled, never run. */
 #include <nccl.h>
 

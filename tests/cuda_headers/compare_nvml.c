@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* backends/cuda/cuda_nvml.h held to NVIDIA's nvml.h. Compiled, never run. */
 #include <nvml.h>
 

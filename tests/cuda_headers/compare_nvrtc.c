@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* backends/cuda/cuda_nvrtc.h held to NVIDIA's nvrtc.h. Compiled, never run. */
 #include <nvrtc.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of gantry_cuda_text share: the programs that the portable pack asks for, and what NVRTC and ptxas say
  * of each of them.
  *

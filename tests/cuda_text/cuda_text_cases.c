@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the case file and runs the pack's kernel definitions over it. */
 #include <ctype.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NVRTC, opened by path; the declarations are our own, after its documentation. */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the assembler's log and the PTX say, against the bounds. A log has, per kernel:
  *
  *     ptxas info    : Compiling entry function 'reduce_group' for 'sm_90'

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gantry_cuda_text: compiles all device text of the portable pack for NVIDIA's architectures, without a card.
  *
  *   gantry_cuda_text                       every program for one architecture

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Services of a call that note what is asked for and do nothing. */
 #include <stdio.h>
 #include <string.h>

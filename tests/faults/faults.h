@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The fault tool: makes one host allocation (on the CPU, or while a real card serves), one slot of the fake backend, one OpenCL call or one
  * call of the stand-in for NVIDIA's libraries fail at a time, in short programs over the public API, and checks what is left of them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The calls of the programs under test, and what is judged by them. */
 #include <pthread.h>
 #include <setjmp.h>

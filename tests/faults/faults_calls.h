@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Included before everything else into each program under test: its calls of the public API go through the tool, which notes what failed
  * and where, gives each runtime the heap and the backends under test, and knows what a program leaves behind that exits.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The CUDA source: every call that reaches the stand-in for NVIDIA's driver, NVRTC, cuBLASLt or NVML is an event. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The heap of the runtimes under test: every block remembers its size. */
 #include <pthread.h>
 #include <stdio.h>

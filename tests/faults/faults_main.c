@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The fault tool's command line. */
 #define _GNU_SOURCE
 #include <ftw.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Counting, choosing occurrences, children that run them, the report of one scenario. */
 #define _GNU_SOURCE
 #include <inttypes.h>

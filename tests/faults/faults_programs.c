@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Short programs over the public API that use what examples and conformance checks do not, or use it more closely.
  * They go on as far as they can after an error, as a user's program would, and never look into the tool. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tool's own programs, and the names under which it compiles others. Each verifies what it computes: 0 is right. */
 #ifndef GANTRY_TESTS_FAULTS_PROGRAMS_H
 #define GANTRY_TESTS_FAULTS_PROGRAMS_H

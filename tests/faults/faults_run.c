@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One run of a scenario in this process, and the verdict. */
 #define _GNU_SOURCE
 #include <dirent.h>

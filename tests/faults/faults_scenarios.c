@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of scenarios: the tool's own programs, every example, every group of the conformance program. */
 #include <stdio.h>
 #include <string.h>

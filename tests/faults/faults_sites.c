@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sites: from the return addresses of an event to a number that is the same in each run of one build. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sources of faults: how events come from them, what a fault is there, and what must be given back. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

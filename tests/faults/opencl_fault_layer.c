@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An OpenCL layer between the loader and the drivers: asks a watcher before each call and fails the call when told to, without forwarding
  * it; counts contexts, queues, buffers, programs, kernels and events that live.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Between the fault tool and its OpenCL layer, which the tool opens with dlopen. Thread-safe. */
 #ifndef GANTRY_TESTS_OPENCL_FAULT_LAYER_H
 #define GANTRY_TESTS_OPENCL_FAULT_LAYER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls to try: a golden case, and what chance makes of it.
  *
  * Ownership: a fuzz_case_t is a value that holds its inputs' bytes; golden files are read only. Threads: one. */

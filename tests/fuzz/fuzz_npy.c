@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer entry for the .npy parser: clang -fsanitize=fuzzer,address,undefined. A parse that succeeds must describe
  * bytes that are there, and its elements must be copyable. */
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random calls of every op by name: golden cases, changed at random. Nothing may crash, hang or answer with an internal
  * error, and two devices must agree on whether a call is good and on what comes of it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer entry for the tuning file's parser: clang -fsanitize=fuzzer,address,undefined. Reading goes on to the end, and a record lies within
  * its line. */
 #include <stdint.h>

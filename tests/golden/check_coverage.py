@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tells what no golden case shows: a type of an op, an edge of a type, no elements, an odd size, rank 0 or 8, broadcasting, an error.
 
 What ops take is read from src/op, what cases there are from cases/*.json; Python alone does. What cannot be shown, and why, is in

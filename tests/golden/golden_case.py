@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs one TensorFlow op, compares it with a reference and records the result as a golden case.
 
 What a case holds, and in which form, is described in README.md beside this file.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ops whose result is as long as the data says: Where, Unique, UniqueWithCounts."""
 import numpy as np
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ops that are made of others: what tells shapes, Eye, LinSpace, EmbeddingLookup, normalisation, Dropout, Einsum.
 
 What TensorFlow composes in Python is recorded from its Python function (tf.eye, tf.nn.moments, tf.nn.batch_normalization,

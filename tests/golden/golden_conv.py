@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Convolutions, and windows over sequences."""
 import numpy as np
 import tensorflow as tf

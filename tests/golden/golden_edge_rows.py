@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The edges of every type in the ops that compute with rows, windows and products: NaN, infinities, zeros of both signs, denormals, the
 ends of integers.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The edges of every type in the ops that move data: NaN, infinities, both zeros, denormals, the ends of integers.
 
 One case per op and type; what an op gives is what it was given, bit by bit. Where TensorFlow has no kernel of a type, another type of the

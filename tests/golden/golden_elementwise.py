@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Elementwise ops: unary, binary with broadcasting, Select, Cast."""
 import decimal
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gathering and scattering by rows of indices: GatherNd, ScatterNd, TensorScatterUpdate, Add, Sub, Max, Min."""
 import numpy as np
 

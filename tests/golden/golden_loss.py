@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """LogSumExp, Var, Std, L2Loss and the cross entropies of logits."""
 import ml_dtypes
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Elementwise ops beyond the first ones of golden_elementwise.py: a line each for reference, types, values and bound."""
 import mpmath
 import numpy as np

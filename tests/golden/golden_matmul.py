@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """MatMul and BatchMatMul."""
 import ml_dtypes
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ops that make, shape or move data: Fill, Range, Reshape, Transpose, Concat, Slice, Gather, OneHot and the like."""
 import numpy as np
 

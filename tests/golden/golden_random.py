@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random ops by seed and their V2 forms with key and counter: uniform, normal, truncated normal, integers,
 classes, permutations."""
 import ml_dtypes

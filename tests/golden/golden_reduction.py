@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reductions, ArgMax, ArgMin, AddN, BiasAdd, Softmax and LogSoftmax."""
 import decimal
 import math

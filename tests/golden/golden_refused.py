@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What TensorFlow refuses: calls that differ from a good one in one place.
 
 Of every op a good call is taken from its cases, and one thing after the other is made wrong: an input's type, rank, one of its sizes, an axis

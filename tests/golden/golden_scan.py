@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cumsum, Cumprod and CumulativeLogsumexp."""
 import itertools
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ops on segments, SegmentSum and its kin and UnsortedSegmentSum and its kin, and Bincount, DenseBincount.
 
 Values are small whole numbers, whose sums and products are exact in every type, since TensorFlow adds the rows of sorted

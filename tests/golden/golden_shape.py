@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ops that put elements in other places: Pad, MirrorPad, Tile, Reverse, Roll, SpaceToDepth, DepthToSpace,
 SpaceToBatchND, BatchToSpaceND, InvertPermutation."""
 import numpy as np

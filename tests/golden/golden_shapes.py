@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Shapes shared by the golden cases."""
 
 # Around vector widths, work-group sizes and their remainders.

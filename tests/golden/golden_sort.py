@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sorting and searches in what is sorted: Sort, ArgSort, TopK, InTopK, LowerBound, UpperBound.
 
 TensorFlow's order of NaNs depends on where they stand (its comparison is then no order). Here NaN is larger than all

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pack, Unpack, Split and SplitV: tensors stacked and cut along a dimension."""
 import numpy as np
 

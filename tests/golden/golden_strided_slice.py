@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """StridedSlice: what Python's slicing text comes to, and combinations of masks made at random."""
 import numpy as np
 

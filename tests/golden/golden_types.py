@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The types beyond float32, float64, int32, int64 and bool, in elementwise ops: few cases for each type, with all its edges."""
 import ml_dtypes
 import numpy as np

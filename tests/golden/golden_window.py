@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Windows over images: pooling, patches, depthwise convolutions."""
 import numpy as np
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes tests/conformance/draw_sequences.inc: sequences of random draws as TensorFlow's eager mode makes them on the CPU.
 
 Each step is a C expression of Gantry's (s: the scope, g: the generator) beside the same draw in TensorFlow. Run:
@@ -110,6 +111,7 @@ def write(out, steps):
 def main():
     global g
     with open(os.path.join(HERE, "..", "conformance", "draw_sequences.inc"), "w", encoding="ascii") as out:
+        out.write("/* SPDX-License-Identifier: Apache-2.0 */\n")
         out.write("/* Made by tests/golden/make_draw_sequences.py with TensorFlow " + tf.__version__ + ". */\n")
         for seed in (1234, -9):
             out.write(f"GENERATOR({seed})\n")

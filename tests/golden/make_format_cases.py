@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes tests/unit/format_cases.inc: arrays and the texts NumPy prints for them.
 
 Needs NumPy 2.4 (earlier versions switch to exponents elsewhere). Run: python3 make_format_cases.py
@@ -192,6 +193,7 @@ def main():
                     f"     {c_text(text)}}},\n")
     target = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "unit", "format_cases.inc")
     with open(target, "w", encoding="ascii") as out:
+        out.write("/* SPDX-License-Identifier: Apache-2.0 */\n")
         out.write(f"/* Made by tests/golden/make_format_cases.py with NumPy {np.__version__}; do not edit. "
                   f"{len(cases)} cases. */\n\n")
         out.write("".join(tables))

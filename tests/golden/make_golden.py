@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes cases/<Op>.json by running TensorFlow (see README.md). Usage: make_golden.py [--out FOLDER] [Op...]"""
 import argparse
 import glob

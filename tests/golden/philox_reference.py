@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TensorFlow's random numbers in NumPy: Philox 4x32-10, the scrambling of a seed, uniform, normal and truncated normal
 values, integers, permutations, classes.
 

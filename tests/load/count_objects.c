@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An OpenCL library that counts: what is made and let go of through it, by kind; all else is the real library's, which it depends on.
  *
  * Given to the OpenCL backend as GANTRY_OPENCL_LIBRARY. Events count from the call that hands one out. Thread-safe. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runtimes made, used and released many times: what the process holds afterwards is what it held after ten of them.
  *
  *   lifecycle [--device cpu|opencl|cuda] [--cycles N] [--together THREADS] [--objects LIBRARY] [--tolerance BYTES]

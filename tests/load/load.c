@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Many threads at once on several devices: allocating, freeing, copying, computing, with shared tensors and variables, under a limit.
  *
  *   load [--seconds N] [--threads N] [--limit MIB] [--tight 0|1] [--split 0|1] [--backends LIST] [--seed N]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A plain OpenCL program that does in one cycle what a runtime does in its life: what of the driver's memory it costs is not ours.
  *
  * Links OpenCL's loader; nothing of Gantry. One thread. */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cmake -DSTRIP=strip -DLIBRARY=libgantry.so -DCOPY=file -DBYTES=most -P check_size.cmake: the library without its symbols for debuggers is
 # smaller than BYTES.
 cmake_minimum_required(VERSION 3.22)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cmake -DMODE=... -DSOURCE_DIR=... -DBUILD_DIR=... -DWORK_DIR=... -DGENERATOR=... -DC_COMPILER=... -DOPENCL=ON|OFF [-DPKG_CONFIG=...]
 #       -P package_test.cmake
 #   shared      installs the build into WORK_DIR/prefix, builds and runs a program that finds it with find_package

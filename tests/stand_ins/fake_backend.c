@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of the fake backend, its instances and devices.
  *
  * Built several times: GANTRY_FAKE_NAME and GANTRY_FAKE_RANK make a second backend of it; GANTRY_FAKE_ABI one that

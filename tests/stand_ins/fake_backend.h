@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A backend whose devices, memory, speed and failures are what a test sets: control of the module "fake".
  *
  * The module keeps device memory in host memory under numbers that are no addresses, runs every stream on a thread

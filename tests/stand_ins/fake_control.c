@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The module's settings and what a test reads of it. */
 #define _POSIX_C_SOURCE 200809L
 #include "fake_control.h"

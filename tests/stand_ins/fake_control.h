@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Between the fake backend's control and its slots: plans and counters by slot name. Thread-safe; takes the module's
  * lock. */
 #ifndef TESTS_STAND_INS_FAKE_CONTROL_H

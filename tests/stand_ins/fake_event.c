@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events. A wait takes the record that is the event's latest when the wait is submitted; the event may then be
  * recorded again. */
 #include "fake_internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs: a captured stream's submissions, kept as work that never runs; each launch submits a copy of every piece.
  *
  * A kept piece uses its regions as pending work does, so that one that is freed under a graph is found out, and its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the fake backend share: the module's one state, its objects, and how a slot begins and ends.
  *
  * One lock guards everything; it is released only while work runs and while a stream is joined. Handles are numbers

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels of a handful of ops, in C, run by the stream: Add, Sub, Mul (broadcasting), AddN, MatMul, Gather along one
  * axis, Sum of all elements (in two steps, with scratch between them), Cast between float32 and int32; and of ops
  * of tests' own (fake_test_ops.c). What a compute() needs of its call it copies, since the work runs later. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From an op's call to work of the fake's streams. A kernel begins the work, names its operands in order, and ends
  * it; the first failure of the three is what end returns. Externally synchronised, like the stream. */
 #ifndef TESTS_STAND_INS_FAKE_KERNELS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Regions: host memory under numbers. A card's bytes are shared by all instances, as a real card's are. */
 #include "fake_internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Handles, and how a slot begins and ends.
  *
  * A handle is a number, not an address: it is looked up on every use, and since numbers are not used again, a handle

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who ran before whom: vector clocks over streams.
  *
  * Each stream has a place in the clocks and gives its submissions rising positions. A clock tells, for each place, up

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A compiler that understands one word: a text has the kernel X when it contains "kernel X"; "kernel X local=N" declares N
  * bytes of local memory. "#error" anywhere fails
  * the build, with the rest of its line as the log. A binary is the options and the text behind a mark. Three kernels

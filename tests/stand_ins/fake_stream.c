@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams on threads of their own, and events.
  *
  * A queue's work runs in order; the lock is released while a piece of it runs. An error of a piece stays with its

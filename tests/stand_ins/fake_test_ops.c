@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels for ops that tests define. "TestCopies" copies x to each of its outputs. "TestPositive" gives the elements of x (float32) that are greater than 0, and a mark (int32) for each element.
  * How many there are is found out by one piece of work, read back, and only then is the first output made. Attribute "wrong" (0: nothing)
  * makes the kernel break one rule of gantry_call_services_t. */

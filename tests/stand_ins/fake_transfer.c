@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Transfers: memcpy and patterns, run by the stream.
  *
  * Host memory belongs to a transfer from its submission to its end: a source that has changed in between is a

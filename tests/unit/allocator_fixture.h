@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An allocator over a driver that only counts, for unit tests of the allocator and its ladder. Header only. */
 #ifndef TESTS_ALLOCATOR_FIXTURE_H
 #define TESTS_ALLOCATOR_FIXTURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cases that hold for every backend, each against its own fixture, which the test includes before this file; and
  * opening in another environment. */
 #ifndef GANTRY_BACKEND_CASES_H

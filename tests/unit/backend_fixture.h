@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of a backend's plug-in interface share: a host that counts memory, keeps errors and hands out options,
  * and two devices opened through that interface alone.
  *

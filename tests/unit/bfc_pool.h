@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* For the tests of the BFC: a pool with a driver that only counts, a host heap that can fail, and a check of all the
  * invariants. Each test program that includes it has its own copy. */
 #ifndef GANTRY_TESTS_UNIT_BFC_POOL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls one kernel of the CPU backend as the core would, without the core: tests of kernels only.
  *
  * Owner: cpu_call_t owns its pool, its scratch and the tensors made with cpu_tensor, until cpu_call_close. Threads:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random cases of ops that move elements, on the CPU backend's kernels: shapes, tensors whose elements are all different,
  * and what to compare the result with. Header only; owner and threads as in cpu_kernel_call.h. */
 #ifndef GANTRY_TEST_CPU_MOVE_CASE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of reductions and of Softmax on the CPU share: random tensors, their elements as numbers, the kernels.
  * Everything is static; include it once per test program. */
 #ifndef GANTRY_TESTS_CPU_REDUCE_CASE_H

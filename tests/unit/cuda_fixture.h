@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the CUDA backend's tests share: backend_fixture.h with two cards of the stand-in for NVIDIA's driver. After each
  * life of a fixture the stand-in must hold no object any more. */
 #ifndef GANTRY_CUDA_FIXTURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A device table over the CPU backend and the fake modules "fake" and "other", for unit tests. Header only; one
  * table at a time per fixture. */
 #ifndef TESTS_DEVICE_FIXTURE_H

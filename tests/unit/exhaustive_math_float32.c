@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compares the float32 functions of the portable text with double precision over all 2^32 inputs, or every n-th.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A heap for tests: counts what lives, checks that sizes given back are those asked for, and fails on request.
  * Header only; externally synchronised. */
 #ifndef TESTS_FAILING_HEAP_H

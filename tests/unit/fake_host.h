@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A host for the fake backend where there is no core: memory from a counting heap, failures as the thread's last
  * message. Header only; thread-safe. */
 #ifndef TESTS_FAKE_HOST_H

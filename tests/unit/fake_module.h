@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The fake backend's modules as the build made them, and their controls. Header only. */
 #ifndef TESTS_FAKE_MODULE_H
 #define TESTS_FAKE_MODULE_H

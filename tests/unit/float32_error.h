@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How far a float32 result lies from the exact one, given in double precision. Knows no function. Thread-safe. */
 #ifndef FLOAT32_ERROR_H
 #define FLOAT32_ERROR_H

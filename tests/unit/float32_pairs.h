@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A float32 function of two arguments against double precision, over pairs of values: special ones, and random ones of
  * which an argument of the program may give the number per kind.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of gantry__op_infer written as text, for tables.
  *
  *     {"Sum", "float32[2,3] int32{1}", "keep_dims=true", "float32[2,1]"}

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Enough of JSON for tests: is a text one valid value (RFC 8259), and where in it is the value of a path. Header only. */
 #ifndef TESTS_JSON_READER_H
 #define TESTS_JSON_READER_H

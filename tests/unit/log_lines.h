@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A log that keeps its lines, for tests. Header only; thread-safe. */
 #ifndef TESTS_LOG_LINES_H
 #define TESTS_LOG_LINES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* References in double for the functions of math_float32_functions.def that the C library does not have, within a few
  * units of double's last place of the exact result, and NaN or infinite where TensorFlow's function is. No state. */
 #ifndef GANTRY_MATH_FLOAT32_REFERENCE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The float32 functions of the portable text as C, for the tests of them. A further file of functions is added twice:
  * to the includes and to GANTRY_MATH_FLOAT32_FILES. No state. */
 #ifndef GANTRY_MATH_FLOAT32_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the OpenCL backend's tests share: backend_fixture.h with two PoCL devices. Tests set POCL_DEVICES themselves and
  * fail when they do not get them. */
 #ifndef GANTRY_OPENCL_FIXTURE_H

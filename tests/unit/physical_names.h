@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Short names for the physical devices of a device_fixture_t. Header only. */
 #ifndef TESTS_PHYSICAL_NAMES_H
 #define TESTS_PHYSICAL_NAMES_H

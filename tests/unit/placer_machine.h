@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Machines made of tables for tests of the placer: devices, their kernels, a request and what came of it. Header only; externally synchronised. */
 #ifndef TESTS_PLACER_MACHINE_H
 #define TESTS_PLACER_MACHINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products of a backend's own kernels: through kernel_def and a core of a few lines that gives scratch, programs
  * and launches, checked element by element against sums on the host.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What programs of a backend must do, given one of the backend's own: a kernel "scale" that reads and writes counted
  * numbers through spans.
  *

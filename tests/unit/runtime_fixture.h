@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A runtime over the CPU backend and fake GPUs, on a heap that counts and fails, with its log kept. Header only. */
 #ifndef TESTS_RUNTIME_FIXTURE_H
 #define TESTS_RUNTIME_FIXTURE_H

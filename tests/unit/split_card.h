@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Configures a physical device as several logical ones past the setters and their checks: before freeze. Header only. */
 #ifndef TESTS_SPLIT_CARD_H
 #define TESTS_SPLIT_CARD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests that call the stand-in for NVIDIA's driver directly share: its libraries as one table, a context and a
  * stream around each test, memory, and programs from the portable texts. After each test nothing may live.
  * Header only. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The binary interface does not move: sizes and offsets of every struct of backend_abi.h on LP64 systems, as modules
  * in the field were built with them. A struct may grow at its end only: then its size here grows, a line is added,
  * and nothing else changes. */

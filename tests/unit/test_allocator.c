@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ladder of one allocation, over a driver that only counts. The books themselves are tested in test_bfc.c. */
 #define _XOPEN_SOURCE 700
 

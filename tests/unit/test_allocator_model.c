@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Long random sequences on the allocator: a driver that refuses at random, charges, trims, and books of the test's own
  * beside it. Whatever happens, no two chunks overlap, the limit holds whenever the driver is asked, and everything goes
  * back. Growth is held against its bound on traces of programs. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Amounts in settings: what is read, what is refused, and that printing and reading agree. */
 #define _XOPEN_SOURCE 700
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finding, refusing and opening backends, with every variant of the fake module. */
 #define _XOPEN_SOURCE 700
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the driver backends share: calls of the host, errors by number, libraries opened at run time, a compiler's
  * refusal, a program's list of kernels. */
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The BFC against a driver that only counts: TensorFlow's numbers, growth, limits, splitting, merging, host memory.
  * Long random sequences against a model are in test_bfc_model.c; both share bfc_pool.h. */
 #include "bfc_pool.h"

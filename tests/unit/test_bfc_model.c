@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Long random sequences on the BFC beside a model that does everything by scanning arrays: each call must choose the
  * same chunk, and the invariants hold throughout. */
 #include "bfc_pool.h"

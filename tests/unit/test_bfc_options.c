@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options of the BFC that cannot be: refused with their value. */
 #include "bfc_pool.h"
 

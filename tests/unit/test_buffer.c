@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Buffers on the fake backend, which finds out every use of memory that nothing orders behind the former owner's. */
 #define _XOPEN_SOURCE 700
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Composed ops: their parts run under the caller's device and are recorded with the name of the op that was called; failures name it, and
  * leave nothing behind. */
 #define _XOPEN_SOURCE 700

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The cases of TensorFlow's config_test.py and config_vgpu_test.py, table 2.3 of what Gantry follows, row by row through the public calls.
  * "Gantry:" marks where Gantry does something else on purpose; the test is of what Gantry does.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* TensorFlow's rules of when a setting may change and of virtual GPUs, row by row: tables 2.2 and 4.3 of what Gantry follows. Each row is
  * named in a comment; "Gantry:" marks where Gantry does something else on purpose, and the test is of what Gantry does.
  *

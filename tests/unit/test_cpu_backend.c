@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #define _DEFAULT_SOURCE /* mincore */
 /* The CPU backend through its table, with a host of the test's own whose memory can run out at any allocation. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Elementwise kernels of the CPU backend against plain scalar C, over types, shapes, instruction sets and thread
  * counts. */
 #include <math.h>

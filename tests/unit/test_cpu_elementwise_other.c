@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cast, Select, Fill, ZerosLike, OnesLike, Range, AddN and BiasAdd of the CPU backend. */
 #include <limits.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the CPU backend reads of /proc and the cgroup files, from trees of the test's own. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>

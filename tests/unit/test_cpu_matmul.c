@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products of the CPU backend against a plain triple loop: every way (tiny, thin, blocked, library), every
  * level. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cpu_move_case.h"
 
 static int32_t compute(cpu_call_t *owner, const char *op, const gantry_arg_t *const *inputs, uint32_t count,

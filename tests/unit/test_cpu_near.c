@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The CPU backend's loops for Sin, Cos and Tan of float32, and Sin and Cos of float64, give the bits of the portable text,
  * whatever a block holds. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The CPU backend's parallel loop: every index once, whoever calls it and however the threads are busy. */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The CPU backend in the processes it meets: with an instruction set below the machine's, on one core of several, beside OpenMP, with each library for
  * matrix products. Results are right, and the process has no more threads than cores and what the user asked OpenMP for.
  *

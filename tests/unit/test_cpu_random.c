@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The generator's words against its authors' known answers, and the CPU's stateless random kernels against plain scalar
  * C. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions and ArgMax of the CPU backend against plain loops; the sum's tree against its definition, element
  * by element. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ops that put elements in other places, with random shapes and numbers, against what their definitions say of each
  * element of the result. Kernels take what inference lets through: nothing wrong comes here. */
 #include "cpu_move_case.h"

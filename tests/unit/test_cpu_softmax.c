@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Softmax and LogSoftmax of the CPU backend against their formula. */
 #include <setjmp.h>
 #include <stdarg.h>

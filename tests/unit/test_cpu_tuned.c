@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who multiplies float32 matrices on the CPU backend: records of the tuning file, wrong ones, libraries that are not there. Whoever serves,
  * products are right. */
 #define _GNU_SOURCE

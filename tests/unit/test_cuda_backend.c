@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The CUDA backend through its plug-in interface: without any driver, and on two cards of the stand-in for NVIDIA's
  * driver. */
 #define _GNU_SOURCE

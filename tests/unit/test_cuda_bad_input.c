@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CUDA on machines where something is missing, too old, refused or broken, seen through the public API: a state and a reason, and the
  * other devices keep working. Each machine is a process of its own on the stand-in for NVIDIA's driver, which reads its settings once. */
 #define _GNU_SOURCE

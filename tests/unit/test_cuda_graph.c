@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs of the CUDA backend, on two cards of the stand-in: what is captured runs as if it were submitted, as often as
  * it is launched, and a capture that fails leaves a stream that works. */
 #define _GNU_SOURCE

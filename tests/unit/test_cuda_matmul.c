@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The CUDA backend's matrix products by cuBLASLt, on the stand-in's. The stand-in's products are right; how fast and
  * how exact NVIDIA's are is for a card to show. */
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Programs, binaries, kernels and launches of the CUDA backend, on two cards of the stand-in. The text is OpenCL C,
  * since that is what the stand-in runs; the portable texts are both. */
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stand-in for NVIDIA's driver, called directly: what it runs has right results. Skipped, with the reason printed,
  * where PoCL is missing. */
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Captures of the stand-in for NVIDIA's driver, called directly: what cannot be captured has the codes that the
  * driver's documentation gives it. Skipped, with the reason printed, where PoCL is missing. */
 #define _POSIX_C_SOURCE 200809L

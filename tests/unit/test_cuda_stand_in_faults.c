@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stand-in for NVIDIA's driver is as strict as a driver, and fails when it is told to. Skipped, with the reason
  * printed, where PoCL is missing. */
 #define _POSIX_C_SOURCE 200809L

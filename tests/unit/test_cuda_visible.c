@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CUDA_VISIBLE_DEVICES on fake NVIDIA cards: seen by a fake CUDA that has obeyed it and by another backend that has or has not, or by the
  * latter alone. */
 #define _XOPEN_SOURCE 700

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops whose result's shape depends on data: the kernel reads a count back, then makes the result. The op is the test's own; its kernel is the
  * fake backend's (fake_test_ops.c). */
 #define _XOPEN_SOURCE 700

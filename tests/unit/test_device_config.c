@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Setters before and after initialisation: the rules and texts of TensorFlow's config_test.py and
  * config_vgpu_test.py, with Gantry's deviations marked "Gantry:". What needs ops (soft placement, device policy) is
  * tested where ops run. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options and environment that speak of several devices: the grammar, which device a text means, every bad form, and random bytes. */
 #define _XOPEN_SOURCE 700
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Devices that are lost: pending work, results and variables fail with the cause, placement goes elsewhere, other devices work on, and all
  * that was held is given back. */
 #define _XOPEN_SOURCE 700

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Device names: the case tables of TensorFlow's parsers, with Gantry's deviations marked. */
 #include "device_name_case.h"
 

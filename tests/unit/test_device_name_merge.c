@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How device names relate and combine: TensorFlow's case tables, with Gantry's deviations marked. */
 #include "device_name_case.h"
 

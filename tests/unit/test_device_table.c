@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The device table on fake cards: one order, one name per card, aliases, look-up, listing, logical devices at work. */
 #define _XOPEN_SOURCE 700
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors that are given to the op that takes them: what is made in their place, and when it must not be. */
 #define _XOPEN_SOURCE 700
 

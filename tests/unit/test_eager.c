@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Eager execution on fake GPUs that a test holds: calls return before the device works, results are right, inputs follow the device policy.
  * What fails is tested in test_eager_faults.c, memory in test_eager_memory.c. */
 #define _XOPEN_SOURCE 700

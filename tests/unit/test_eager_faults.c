@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Eager execution that goes wrong: errors found on the device and work that dies surface where they belong, and whatever allocation or slot
  * of a backend fails leaves a runtime that goes on. */
 #define _XOPEN_SOURCE 700

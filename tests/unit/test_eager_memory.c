@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Device memory under eager execution: what is dropped with work in flight is reused, and only behind that work. */
 #define _XOPEN_SOURCE 700
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* docs/environment.md against the table that the library is written from, and the table against the sources. */
 #define _XOPEN_SOURCE 700
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One card seen by two fake backends: the one that serves it cannot be used, and the other takes over; or nothing can. "other" is of higher
  * rank, so /GPU:0 is other:0 with fake:0 behind it. */
 #define _XOPEN_SOURCE 700

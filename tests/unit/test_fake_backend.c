@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The fake backend watches its caller: what it must find out, and what its kernels and its compiler do. */
 #define _XOPEN_SOURCE 700
 

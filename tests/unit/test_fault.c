@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Errors that kernels find while they run: slots, their reuse, and who is told. */
 #define _XOPEN_SOURCE 700
 

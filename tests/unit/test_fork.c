@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A child of fork: what the parent made is refused there and touched by nothing, a runtime of its own works, and the parent goes on.
  *
  * A child answers by its exit code and never returns into the test; an alarm ends one that hangs. */

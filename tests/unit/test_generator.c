@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Generators: their state, the threads that share one, what is refused. That the numbers are TensorFlow's on every
  * device is shown by conformance_draws.c. */
 #define _XOPEN_SOURCE 700

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The reader of golden cases must refuse what is broken, and the comparison must see every kind of difference. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* float16 and bfloat16: every value widened, every border between two values narrowed, and matrix products of halves on
  * the CPU. What is right comes from arithmetic on doubles, not from bits. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who may include whom: every #include of the tree against the table of docs/architecture.md (x <- y: y may include x
  * and all to its left).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops that go by indices, on sizes that several threads of the CPU share: beside plain loops, to the bit, with any number
  * of threads. */
 #define _XOPEN_SOURCE 700

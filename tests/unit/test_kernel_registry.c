@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of a device made of tables, beside the real packs: which types each takes where the device does not compute with all of them. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an allocation does when nothing fits: waiting, giving back, charges, trim, the report it leaves. A test that
  * should not wait has an allocator that would wait for an hour. */
 #define _XOPEN_SOURCE 700

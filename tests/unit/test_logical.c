@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opening and closing logical devices, and regions from the driver, on the fake backend. */
 #define _XOPEN_SOURCE 700
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Logical devices from configured cards: how many, their numbers and names, what each one is opened with, and who is
  * opened and closed when. */
 #define _XOPEN_SOURCE 700

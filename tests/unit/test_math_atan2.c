@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gantry_atan2_f32 of the portable text against double precision: every pair of special values, and random pairs of
  * any bits, of similar size, and near the lines where its calculation changes.

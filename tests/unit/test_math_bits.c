@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The portable functions have the same bits on an OpenCL device as in C: one text, compiled both ways, on 1 Mi inputs.
  * Functions of float64 that are the device's own are near those of the C library. Positions are divided as by `/`.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compares the float64 functions of the portable text with long double, on random inputs of several ranges.
  *

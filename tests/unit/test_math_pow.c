@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gantry_pow_f32 of the portable text against double precision: every pair of special values, and random pairs of any
  * bits, with results over the whole range, with whole exponents, and with bases near 1.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Public calls on memory: numbers, giving back, reports, and the words that scopes put on what they allocate. */
 #define _XOPEN_SOURCE 700
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reports: the snapshot of a pool, its map, owners and sizes, and both written forms. */
 #define _XOPEN_SOURCE 700
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What Gantry's allocator holds for the bench's traces, against its bounds: for programs at most twice the peak in use
  * plus one region at every moment, for all no more than the model of TensorFlow's rules holds. No time is measured. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ladder's last rung: an op whose device has no memory for it runs on a CPU when the user allowed that, and the record says so. */
 #define _XOPEN_SOURCE 700
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What gantry__op_infer does before and after an op's own shape function: counts, attributes, types, sizes. */
 #include "infer_case.h"
 

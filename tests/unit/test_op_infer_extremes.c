@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every op's inference with shapes, numbers and attributes at the edges of what their types hold: it answers, and what it accepts has
  * dimensions and a size that exist. Overflow on the way is found by UndefinedBehaviorSanitizer. */
 #include <stdio.h>

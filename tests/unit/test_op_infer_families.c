@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of results, family by family, and every way to get them wrong; texts are TensorFlow's where it has one. */
 #include "infer_case.h"
 

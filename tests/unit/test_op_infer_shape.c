@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of the ops that put elements in other places, and every way to get them wrong; texts are TensorFlow's where it has one. The
  * numbers that TensorFlow could be asked about are in the golden cases; here are those of which it would make too much. */
 #include "infer_case.h"

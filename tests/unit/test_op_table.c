@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of ops, the ways to name one, and the public listing: complete, consistent, and as TensorFlow spells it. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The OpenCL backend through its plug-in interface, on two PoCL devices. */
 #define _GNU_SOURCE
 #include "opencl_fixture.h"

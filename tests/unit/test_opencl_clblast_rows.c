@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of tuned parameters for CLBlast: what is read, what is refused with which reason, and which reach a device. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl_fixture.h"

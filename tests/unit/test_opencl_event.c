@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Events of the OpenCL backend: order between streams of one device and of two, whose contexts differ. */
 #define _GNU_SOURCE
 #include "opencl_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The OpenCL backend's own matrix products, CLBlast's and the one for processors, on PoCL: product_case.h runs
  * and checks them. */
 #define _POSIX_C_SOURCE 200809L

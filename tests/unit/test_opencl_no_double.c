@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stand-in for a device without double precision: what the backend says of it, and that text which uses double is really not built. */
 #define _GNU_SOURCE
 #include "opencl_fixture.h"

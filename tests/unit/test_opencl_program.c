@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Programs, binaries, kernels and launches of the OpenCL backend, on two PoCL devices. */
 #define _GNU_SOURCE
 #include <pthread.h>

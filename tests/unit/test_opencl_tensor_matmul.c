@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The OpenCL backend's matrix product on tensor cores, emulated on PoCL: the kernel is the card's, but for what one
  * fragment's product is. */
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records of the tuning file on OpenCL devices: block sizes of the product for processors, and CLBlast's parameters. Sizes as odd as they may
  * be give right products; others are refused with file, line and reason. */
 #define _POSIX_C_SOURCE 200809L

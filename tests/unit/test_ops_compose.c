@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The C functions of ops_compose.h: each gives what its op gives (golden cases check the ops themselves), refuses what it should, and leaves nothing
  * behind whatever allocation fails. */
 #define _XOPEN_SOURCE 700

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The C functions of ops_index.h and ops_sort.h on the CPU: each gives what its header says, and what is refused says why. What the ops give
  * in detail is in the golden files. */
 #define _XOPEN_SOURCE 700

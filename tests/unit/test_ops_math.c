@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The elementwise C functions of ops.h: each runs the op of its name. What the ops give is the golden files' to say. */
 #include <string.h>
 

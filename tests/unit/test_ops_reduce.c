@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The C functions of ops_reduce.h: each gives what its op gives (golden cases check the ops themselves) and refuses what it
  * should. */
 #define _XOPEN_SOURCE 700

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The C functions of ops_window.h: that options become the attributes they stand for. What the ops give is the golden
  * files' to say. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops with as many outputs as an attribute says. The op is the test's own; its kernel is the fake backend's (fake_test_ops.c). */
 #define _XOPEN_SOURCE 700
 

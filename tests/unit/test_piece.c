@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Boxes of a tensor: whether their elements lie side by side, and where the first one is. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pinned host memory for programs: served by the backend, bounded, found again by its address alone. */
 #define _XOPEN_SOURCE 700
 

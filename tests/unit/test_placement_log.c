@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What was placed where: the ring and its wrap, counts per (op, reason), the callback, the log line, warnings that come once. */
 #define _XOPEN_SOURCE 700
 

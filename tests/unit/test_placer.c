@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The placer on machines made of tables: every rule, every reason for passing a device over, every error text.
  *
  * The cases of TensorFlow's eager placement (7.4 and those of config_test.py that place ops) are here, with Gantry's deviations marked

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Positions in tensors of more elements than 32 bits can count: the division that device text makes of them, and items of
  * kernels on both sides of the border, compiled as C. Their tensors take 4 GiB of addresses, of which a few pages are
  * touched. */

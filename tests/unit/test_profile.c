@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Profiles: counts of known sequences, on the CPU backend and on fake GPUs; nothing recorded while off; steps add up; threads. */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Program binaries on disk, with real drivers (PoCL, which keeps its own besides, and Oclgrind, which does not): a second process with a warm cache builds nothing, and no entry, however damaged, and
  * no folder, however unusable, is an error. */
 #define _XOPEN_SOURCE 700

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Build options written by hand (portable/program_options.h). */
 #include <setjmp.h>
 #include <stdarg.h>

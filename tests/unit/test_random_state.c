@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams of random numbers on the host: the counter, seeds as TensorFlow's Python chooses them, and what is
  * remembered of a stream. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runtimes: options against environment against calls, several side by side, made and released many times, released under live objects. */
 #define _XOPEN_SOURCE 700
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scopes: who owns what, the first error, how devices of nested scopes combine, and what is left of one whose runtime was released. */
 #define _XOPEN_SOURCE 700
 

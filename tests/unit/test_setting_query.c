@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gantry_get_setting over every setting: each source in turn, what it overruled, and what cannot be asked. */
 #define _XOPEN_SOURCE 700
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Long rows on the CPU, of many runs and chunks: the order is the stable one, and sums follow it to the bit. */
 #define _XOPEN_SOURCE 700
 

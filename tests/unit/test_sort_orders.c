@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sort, ArgSort and TopK on the CPU beside a plain stable sort: every type, rows of all the lengths that choose another
  * way, data that digits take badly, any number of threads and each instruction set. */
 #define _XOPEN_SOURCE 700

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The search along the merge path of kernels/sort.cl, and the keys it compares, run as C. */
 #include <setjmp.h>
 #include <stdarg.h>

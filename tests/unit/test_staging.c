@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Staging: the pinned blocks that small copies pass through, their number, their bounds and their way back. */
 #define _XOPEN_SOURCE 700
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams, points and events on the fake backend, linked statically: gates and delays decide when work ends, and the
  * fake itself finds out work that nothing orders. */
 #define _XOPEN_SOURCE 700

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors: reading and formatting, references from many threads, aliases of one memory. */
 #define _XOPEN_SOURCE 700
 

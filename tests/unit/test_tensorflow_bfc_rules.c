@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The model of TensorFlow's allocator rules that the bench compares with, against the figures that TensorFlow's own
  * tests of its allocator state (tensorflow_semantics 5.7), and back-off and growth from the rules' text. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies between the host, two fake cards and the CPU: what is waited for and what is not, and what a failure leaves. */
 #define _XOPEN_SOURCE 700
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies on the device's side, between two parts of the first fake card (0, 1) and the second card (2): they wait for
  * nobody, and who may touch which memory when. */
 #define _XOPEN_SOURCE 700

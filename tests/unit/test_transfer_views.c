@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies between two views of one card, which two backends serve: through the host, block by block. */
 #define _XOPEN_SOURCE 700
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The public calls of the tuning file, and the host service by which backends read it. */
 #define _XOPEN_SOURCE 700
 

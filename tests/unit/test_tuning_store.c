@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tuning file on disk: what is kept and found, what is passed over with which reason, several processes at once, one that is killed. */
 #define _DEFAULT_SOURCE
 #define _XOPEN_SOURCE 700

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of a tuning file: what is a record, what is nothing, what is wrong and why, and any bytes at all. */
 #include <setjmp.h>
 #include <stdarg.h>

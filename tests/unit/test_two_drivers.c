@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One card behind two real drivers: who serves it, that the other view computes when the first cannot, copies between both, and that settings
  * hold for whichever serves. */
 #define _XOPEN_SOURCE 700

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A card that is lost in the middle of things, on the stand-in for NVIDIA's driver: what depends on it fails with the cause, the other card and
  * the processor go on, and nothing is left behind. */
 #define _XOPEN_SOURCE 700

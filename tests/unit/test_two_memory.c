@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of one card behind two real drivers: what is free as either view sees it, and who pays for the driver's context. The stand-in's context
  * takes 8 MiB of a card of 64 MiB. */
 #define _XOPEN_SOURCE 700

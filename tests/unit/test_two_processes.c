@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two processes that share one card of 128 MiB, each with a share of it by GANTRY_MEMORY_FRACTION. They take turns where a test needs an order, and
  * work at once where it does not. */
 #define _DEFAULT_SOURCE

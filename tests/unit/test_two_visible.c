@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CUDA_VISIBLE_DEVICES in every form, for both views of three cards: with a CUDA that works, and with OpenCL alone; with an OpenCL that obeys the
  * variable itself, and with one that does not. */
 #define _XOPEN_SOURCE 700

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Variables: values that change under readers, where they live, and what integers may not do. */
 #define _XOPEN_SOURCE 700
 

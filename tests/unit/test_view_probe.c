@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The probe of a card's view on a real driver (PoCL), and a card that a fake backend cannot serve and PoCL takes over, with the portable kernels.
  * One driver has no address of the other's card here, so the test itself says that the two views are one card. */
 #define _XOPEN_SOURCE 700

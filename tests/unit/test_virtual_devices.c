@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Virtual devices through the public calls, on the CPU and on fake cards: limits bind each part alone, numbers are kept
  * apart, ops run on every part and on no other, and a launch that a smaller card could not run is refused. */
 #define _XOPEN_SOURCE 700

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Virtual devices on a real driver (PoCL) through the public calls: the guide's two halves of 1024 MB, copies between
  * them, and what the portable kernels do where a part imitates a smaller card. */
 #define _XOPEN_SOURCE 700

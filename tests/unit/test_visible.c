@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which GPUs a runtime uses: option and environment on fake cards. The grammar itself is tested in
  * test_visible_list.c. */
 #define _XOPEN_SOURCE 700

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The grammar of CUDA_VISIBLE_DEVICES and of GANTRY_VISIBLE_DEVICES, on a machine of four devices. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of copies and staging share: two fake cards and the CPU, opened, and buffers of counted numbers.
  * Header only. */
 #ifndef TESTS_TRANSFER_FIXTURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of one card behind two real drivers share: the modules cuda and opencl, over the stand-in for NVIDIA's driver and PoCL that
  * stand_ins/opencl/nvidia_layer.c presents as the same cards. Header only.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gantry devices: a table for people, JSON for programs. Both say the same. Lists without opening a device, but for cards that several backends
  * see: which of them serves such a card shows only when it is opened. */
 #include <cjson/cJSON.h>

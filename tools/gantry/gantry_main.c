@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gantry: what is in this machine and what Gantry makes of it. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gantry ops: what can be called, and who has kernels for it. */
 #include <cjson/cJSON.h>
 #include <stdio.h>

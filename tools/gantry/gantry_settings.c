@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gantry settings: what is set, by whom, and what that overruled. Takes no device memory and initialises nothing. */
 #include <cjson/cJSON.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The commands of the gantry program. Each prints to standard output and returns the exit code. */
 #ifndef GANTRY_TOOLS_GANTRY_TOOL_H
 #define GANTRY_TOOLS_GANTRY_TOOL_H

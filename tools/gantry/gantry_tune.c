@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gantry tune: measures what can be chosen on this machine's devices and keeps the best in the user's tuning file, each record as soon as it is
  * known. Ends in time, and at once, with what was kept, when interrupted. */
 #define _XOPEN_SOURCE 700

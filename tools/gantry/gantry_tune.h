@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of `gantry tune` share: the run, its time, one try of a setting, products to measure.
  *
  * A setting is tried as a user would use it: by an option, or by a record in a tuning file of the try's own, read by a runtime of the try's

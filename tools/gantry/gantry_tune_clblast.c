@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CLBlast's parameters: sets of its tiled kernel's, then the smallest product for which that kernel, with the best set, beats the direct one.
  * CLBlast is not tuned for cards that its database does not know. */
 #include <stdio.h>

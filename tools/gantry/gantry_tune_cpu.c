@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who multiplies float32 matrices on the CPU backend: our own loops, oneDNN or OpenBLAS, measured per size class in turn, round after round, so
  * that a busy machine slows all alike. */
 #include <stdio.h>

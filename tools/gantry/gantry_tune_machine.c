@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What other processes did meanwhile: figures of a busy machine mislead. */
 #define _POSIX_C_SOURCE 200809L
 

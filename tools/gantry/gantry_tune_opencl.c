@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Block sizes of Gantry's own matrix product for OpenCL devices of type CPU: one size after the other is changed, and kept changed where that
  * gains. Each candidate is measured in turn with the best so far. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products to measure: made, checked, timed. */
 #include <math.h>
 #include <stdio.h>

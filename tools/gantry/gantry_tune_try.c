@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One setting, tried by a runtime of its own. */
 #define _XOPEN_SOURCE 700
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A convolution shaped for processors: the product of what a window sees at each of its places with the filter, whose
  * patches are never made (window_lines.cl). Comes after opencl_cpu_tile.cl.
  *

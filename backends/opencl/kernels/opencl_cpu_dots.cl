@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products with a narrow side, shaped for processors: c[i, j] = sum over p of wide[i, p] * narrow[p, j] for few
  * j, where wide's rows run along p. Packing wide as the general kernel does would cost as much as the product, so each
  * element is a dot product of two rows:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A matrix product shaped for processors: c[i, j] = sum over p of a[i, p] * b[p, j].
  *
  * One work-item is one core; it owns tiles of c and needs nobody else. Within a tile:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products of a few rows, shaped for processors: c[i, j] = sum over p of narrow[i, p] * wide[p, j] for up to 4 i, where
  * wide's rows run along j. Such a product is as fast as wide is read: in long pieces of several of its rows at a time. A tile of
  * registers would read pieces of some lines, each from another page.

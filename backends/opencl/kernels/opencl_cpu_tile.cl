@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the products for processors share: panels and how they are packed, and the tile of c that is kept in
  * registers: GANTRY_MR rows of GANTRY_VECTORS vectors, so that MR * VECTORS accumulators, VECTORS vectors of b and one
  * broadcast fit. Comes after opencl_cpu_types.cl; its option is GANTRY_VECTORS. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The types of the programs for processors. Options: GANTRY_T_ID 1 (float32) or 2 (float64); GANTRY_LANES elements in a
  * vector register; GANTRY_MR rows at a time. */
 #pragma OPENCL FP_CONTRACT OFF

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A float32 matrix product on NVIDIA's tensor cores, by inline PTX: c[i, j] = sum over p of a[i, p] * b[p, j]. Stands
  * behind the portable dialect.cl and launch.cl.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* AddN: a first + rest[0] + rest[1] + ..., from left to right, up to seven of the rest in one launch; the host passes
  * the first again for those that are not there. Before this come dialect, launch, types, half and work. */
 typedef struct gantry_add_n_t {

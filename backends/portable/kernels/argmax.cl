@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ArgMax and ArgMin: the index of the first largest, or least, element. NaN never wins; where nothing is above the lowest
  * value, the answer is 0.
  *

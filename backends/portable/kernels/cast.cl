@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cast from S to T. Before this come dialect, launch, types (with GANTRY_S_ID and GANTRY_T_ID), convert, half and work.
  * GANTRY_TRUNCATE: float64 to float32 rounds toward zero; float64 to float16 and float32 to both halves first drop the
  * bits beyond the half's fraction, as TensorFlow does: toward zero but for denormal halves and infinity.

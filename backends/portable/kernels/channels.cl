@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NormalizeChannels: (x - mean) * factor + offset, with three numbers for each channel of x, [outer, channels, inner]. An
  * item is a run of neighbours: of channels where inner is 1, else within one. */
 #ifndef GANTRY_CHANNELS_PARAMETERS

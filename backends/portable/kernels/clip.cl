@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ClipByValue. Items are elements of the output. */
 #ifndef GANTRY_CLIP_PARAMETERS
 #define GANTRY_CLIP_PARAMETERS

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops whose result is as long as the data says: Where, Unique, UniqueWithCounts. By element size.
  *
  * What goes into the result is counted, the counts are made places by a scan, and then everything is written where it

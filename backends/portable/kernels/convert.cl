@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Conversions between element types where the languages leave the result open: float to integer saturates, NaN becomes
  * 0. Comes after dialect.cl; C loops and device text share it. Selects instead of branches, so that a loop over any of
  * these becomes vector code. */

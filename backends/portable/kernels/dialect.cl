@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The dialect of the portable device text: what one source needs in order to be OpenCL C 1.2, C11 and CUDA C (NVRTC).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random values that take a number of words which depends on the words: truncated normal values, classes drawn by
  * logits. Comes after the math texts and philox, too. T: floating. */
 #ifndef GANTRY_DRAW_PARAMETERS

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fill: one element of T's size (uchar, ushort, int or long stand for all types) everywhere. Before this come dialect,
  * launch, types and work. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gather: out[b, o, k, i] = params[b, o, indices[b, k], i], by element size (T is uchar, ushort, int or long and stands for all types
  * of that size), indices of type I. An index outside [0, limit) gives 0 and is reported by its position in indices (input 1). Before this come
  * dialect, launch, types and work. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* float16 and bfloat16, stored as ushort: conversions from and to float32 by bits alone, so that every machine gives
  * the same ones. Comes after dialect.cl; C loops and device text share it. Selects instead of branches, as in
  * convert.cl.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the families share that sort, scatter and compact. Comes after dialect.cl. */
 #ifndef GANTRY_INDICES_CL
 #define GANTRY_INDICES_CL

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Items: kernels whose work is so many pieces ("items", most often elements of the output), each done apart from the
  * others and in any order. The text of a family says what one item does, once; here that becomes a kernel of a device's
  * program, and in C a function over a range of items, which the CPU backend gives to its threads. Comes after launch,

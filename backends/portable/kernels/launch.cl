@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a kernel of the portable pack is declared and finds its place, for OpenCL C 1.2 and for CUDA C.
  * A tensor arrives as two parameters, the region's base and an offset in bytes (GANTRY_SPAN_...), or as its base alone
  * (GANTRY_BASE_...) where the kernel says what its offset is: `const ulong x_offset = ...`. GANTRY_IN and GANTRY_OUT make

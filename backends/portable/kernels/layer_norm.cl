@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* LayerNormRows: rows of at most 4096 elements, each made of mean 0 and variance 1, then scaled and shifted.
  *
  *     mean = sum(x) / n        d = x - mean        variance = sum(d d) / n

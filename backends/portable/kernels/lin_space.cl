@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* LinSpace: start + i * ((stop - start) / last), each rounded once; of halves in float32, and the sum once more. The ends are start
  * and stop themselves, whatever the steps between them round to. Before this come dialect, launch, types, half and work. */
 #define LIN_SPACE_VALUE(place) i == 0 ? start : i == last ? stop : GANTRY_NARROW(from + (C)(place) * step)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SparseSoftmaxCrossEntropyWithLogits from softmax and its logarithm: an item is an element of the gradient, softmax less
  * 1 at the row's label; the first of a row writes the row's loss. A label out of range makes both NaN and is reported. */
 #ifndef GANTRY_LOSS_PARAMETERS

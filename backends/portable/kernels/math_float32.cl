@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Elementary functions of float32, with the same bits on every device. Comes after dialect.cl.
  *

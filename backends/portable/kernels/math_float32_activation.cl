@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Activation functions of float32, with the same bits on every device, and rsqrt. Comes after math_float32_special.cl;
  * the rules are those of math_float32.cl.

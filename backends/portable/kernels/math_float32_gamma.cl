@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * log |gamma(x)| and its derivative, digamma, of float32, with the same bits on every device. Comes after
  * math_float32_pair.cl; the rules are those of math_float32.cl. As in TensorFlow lgamma is infinite and digamma NaN at

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Hyperbolic sine and cosine and the inverse hyperbolic functions for all float32, with the same bits on every device.
  * Comes after math_float32.cl (which has tanh), whose promises and rules are these functions' too.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Numbers kept as the unevaluated sum of two floats, and the exponential and the logarithm of them. Comes after
  * math_float32.cl, whose rules hold here: IEEE operations alone, no fused multiply-add, no branch, lanes. What the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * expm1, log1p, erf and erfc of float32, with the same bits on every device. Comes after math_float32_pair.cl; the
  * rules are those of math_float32.cl.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sine, cosine, tangent and their inverses for all float32, with the same bits on every device. Comes after
  * math_float32.cl, whose promises and rules are these functions' too and whose constants and tails they use.

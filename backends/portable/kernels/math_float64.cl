@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Elementary functions of float64, with the same bits on every device that has float64. Comes after dialect.cl and
  * leaves nothing where GANTRY_HAS_FLOAT64 is 0.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Functions of float64 that are the language's own: the C library's, OpenCL's or CUDA's. Comes after dialect.cl and
  * leaves nothing where GANTRY_HAS_FLOAT64 is 0. Sine and cosine are in math_float64_trig.cl, erf in math_float64_erf.cl.

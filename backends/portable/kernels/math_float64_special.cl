@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * digamma, activation functions and rsqrt of float64. Comes after math_float64.cl and math_float64_library.cl and
  * leaves nothing where GANTRY_HAS_FLOAT64 is 0.

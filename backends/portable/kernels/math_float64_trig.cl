@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sine and cosine of float64. Comes after math_float64.cl, whose promises and rules are these functions' too and whose
  * coefficients they use, and after math_float64_library.cl; leaves nothing where GANTRY_HAS_FLOAT64 is 0.

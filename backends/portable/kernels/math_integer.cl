@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Powers of integers, modulo 2^32 or 2^64: by squaring. Comes after dialect.cl. */
 GANTRY_FN uint gantry_power_u32(uint x, uint y)
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The remainder of a float division, of the sign of x (fmod) or of y (floor_mod): exact but for floor_mod's sum. Comes
  * after dialect.cl and, where there is float64, math_float64_library.cl. Those of float32 are functions of lanes.
  * A program has float64's where that is its type.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* To a neighbouring integer: exact in all three languages, which only name it differently. Comes after dialect.cl. rint
  * takes the even one of two as near. */
 #if defined(__OPENCL_VERSION__)

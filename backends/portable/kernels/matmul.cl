@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* C = op(A) op(B) for every element type, any strides, any batch: simple forms that run everywhere. Faster ones for one
  * kind of device live in its backend and go first.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops on the matrices in a tensor's last two dimensions, by element size. Items are runs in the output's last dimension.
  *
  * Diagonals are numbered by column - row. Several of them lie together from `upper` down to `lower`, each in as many

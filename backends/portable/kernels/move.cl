@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies between two arrays of the same dimensions and any strides: Transpose, BroadcastTo, Slice and Concat, by element size (T is uchar,
  * int or long and stands for all types of that size). Before this come dialect, launch, types and work. */
 

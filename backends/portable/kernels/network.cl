@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A network that sorts GANTRY_NETWORK_ROWS rows side by side, each in a lane of vectors: which two places of all rows are
  * compared when does not depend on what is there. Batcher's bitonic merges (Knuth, The Art of Computer Programming 3,
  * 5.3.4), whose first level compares a run's places with those of the next one backwards, so that every comparison puts

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* OneHot: out[p, d, s] = indices[p, s] == d ? on : off, by element size (T is uchar, ushort, int or long and stands for all types of
  * that size), indices of type I. An index that is no place gives off everywhere. Before this come dialect, launch, types and work. */
 typedef struct gantry_one_hot_t {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ExtractImagePatches: what a window sees at each of its places, one after the other, by element size. Items are elements
  * of the output, [batch, out_height, out_width, rows * columns * channels]; on processors, stretches of places (window.cl),
  * of which each row of a window is a few copies. The padding is 0. */

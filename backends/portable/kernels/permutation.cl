@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* InvertPermutation, in three launches: nothing is written twice unless two elements are equal, and then one of them
  * finds the other's number, or none where it is no index at all. T is int or long. */
 #ifndef GANTRY_PERMUTATION_PARAMETERS

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011) and what TensorFlow
  * makes of its words. Comes after dialect.cl, the math texts and half.cl; C loops and device text share it.
  *

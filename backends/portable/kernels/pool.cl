@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pools, by items that are elements of the output or, on processors, stretches of places (window.cl).
  *
  *   max_pool   the largest of each window. What is larger wins, so that NaN is passed over, as in TensorFlow

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stable sorting of rows on processors, by digits of keys (sort_key.cl); by element size. Items are few and long, one
  * or some for a thread; each works in its own share of one scratch. Comes after radix_pairs.cl, which sorts keys.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stable sorting of keys in memory, with or without their positions, by digits from the lowest on; by the size of T, whose
  * keys they are (sort_key.cl). One item does it alone, in radix.cl and top.cl. Comes after indices.cl.
  *

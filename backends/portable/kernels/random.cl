@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Values that take a fixed number of Philox words: uniform, normal, integers. Before this come dialect, launch, types,
  * the math texts, half, philox and work, whose elements are here groups: the values of one counter step, four, or two
  * of 64 bits. T is a floating type, or uint or ulong for integers of that size. */

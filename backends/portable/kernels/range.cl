@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Range: start + i * delta, each rounded once; a half's are rounded to float32, and the sum once more. Before this come dialect, launch, types, half and work. start and delta arrive
  * as the bits of T, widened to 64 bits. */
 typedef struct gantry_range_t {

@@ -1,5 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions: Sum, Mean, Max, Min, Prod, All, Any and EuclideanNorm, one tree for every device.
- *
  * A sum's bits depend on the order of its additions. Gantry fixes that order by the length of the sequence alone: not
  * by threads, vector width, work-group size or the axes' places in memory. So Sum and Mean have the same bits on the
  * CPU backend at any instruction set, on PoCL and on GPUs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the last level of a reduction does to integers: sums in a type that wraps, of 32 or 64 bits, become results of a
  * type (a number of types.cl). Comes after types.cl; C loops and device text share it. */
 

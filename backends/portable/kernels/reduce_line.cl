@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions of sequences of neighbours, longer than 64, in one column, on CPUs: the lanes of the tree (reduce.cl, which
  * comes before this) are vectors of 64 bytes, which stay in registers. For float32, float64, int32 and int64.
  * Option: GANTRY_READS_AHEAD 1 for a CPU that need not be asked for memory ahead of its use. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops in which each place of the output has a place in the input, found dimension by dimension: Pad, MirrorPad, Tile,
  * Roll; by element size.
  *

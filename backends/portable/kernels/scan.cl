@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scans: Cumsum, Cumprod and CumulativeLogsumexp along the middle axis of [outer, length, columns], forwards or in
  * reverse, each element with itself or without (exclusive).
  *

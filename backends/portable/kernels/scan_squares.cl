@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The chunks of scan.cl's lines as vectors, an element of each of the eight at a time: eight elements of each are a square of
  * vectors, which is turned. Macros, before scan.cl; T, and the names of an item's variables, are those of where they are used.
  * In OpenCL C for floats, halves, and integers of 32 and 64 bits; in C for float32, halves, and integers of 32 bits, with AVX2,

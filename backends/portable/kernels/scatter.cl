@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where indices lead: the slices that GatherNd takes, and the keys by which updates are put in order for ScatterNd, the
  * TensorScatter ops and the segment ops. A key is the number of the slice that an update goes to, or NO_SLICE: it goes
  * nowhere. Sorted stably by key (sort.cl), all updates of a slice lie side by side in their order, so that one item per

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Slices combined, in one of two ways that give the same bits: each slice's updates in their order. By element type.
  *
  * combine_   of updates that are sorted by the slice they go to (scatter.cl), the first of each slice's does them all.

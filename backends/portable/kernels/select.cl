@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Select: condition ? x : y over the bits of elements of T's size (uchar, ushort, int or long stand for all types).
  * Before this come dialect, launch, types and work. */
 

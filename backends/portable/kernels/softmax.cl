@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Softmax and LogSoftmax over rows: e = exp(x - largest), e / sum(e) or (x - largest) - log(sum(e)).
  *
  * The sum follows the tree of reduce.cl, and exp and log are the same everywhere, so all forms and all devices give the

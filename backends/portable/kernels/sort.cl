@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stable sorting of rows where work-items are many, and what works on sorted rows; by element size. Processors sort by
  * radix.cl. Keys of the elements (sort_key.cl) are sorted with their positions:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keys of elements, by element size: an element's bits become an unsigned integer in the elements' order. NaNs are one
  * key, the largest; -0 and 0 are one key. What sorts goes by keys alone. Comes after indices.cl. */
 #ifndef GANTRY_SORT_KEY_PARAMETERS

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Many short rows on processors: an item sorts GANTRY_NETWORK_ROWS of them side by side (network.cl). Comes after radix.cl,
  * for keys and elements.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SpaceToBatchND and BatchToSpaceND, by element size. Some dimensions of a space are cut into blocks; a place in a block is
  * a place in the batch, the number of the block is what is left of the dimension:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The first few of sorted rows on processors, without sorting them; comes after radix_pairs.cl, whose sort it uses.
  *
  * A limit is found that at least k keys of the row do not pass: of the least keys of short groups the k-th. What does

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Element types, by their numbers (gantry_dtype_t). A program's build options name its types: -DGANTRY_T_ID=<number>
  * gives T; GANTRY_S_ID and GANTRY_I_ID, where a kernel has a second (source, output) or an index type, give S and I.
  * C code sets the same names by #define before it includes a family's text, once per type: everything that depends on

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The geometry of windows over images, which the texts of pooling, patches and convolution share. An image is
  * [batch, height, width, channels]; with the channels outermost of the three (NCHW) it counts as batch x channels images
  * of one channel each. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Patches without making them: for matrix products on processors that read what windows see straight from the images.
  * Comes after window.cl; C and OpenCL C share it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sums over windows, by items that are elements of the output or, on processors, stretches of places
  * (window.cl), of pixels in fold. They run over the window row by row, in float32 for halves, in the same order
  * everywhere; what lies in the padding counts for nothing.

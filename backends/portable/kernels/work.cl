@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which elements a work-item does, for kernels that treat each element apart. Comes after launch.cl.
  *
  * GANTRY_SERIAL (build option, 0 or 1) is the style for processors: a work-item does one run of neighbouring elements,

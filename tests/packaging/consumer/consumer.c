@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A program outside the source tree: adds two numbers and tells where each backend came from.
  *
  *   consumer PATH   fails when the OpenCL backend's path does not contain PATH ("" asks for none) */

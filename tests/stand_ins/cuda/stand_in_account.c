@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How much of each card is taken. By this process alone, or with shared=FILE by all processes that name the same file: a table in shared
  * memory with a row per process, behind the file's lock.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls: each is counted, may fail on order, and is held to the driver's rules about initialisation and contexts. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts: a primary one per card, counted; others made and destroyed; each thread's stack. A context's record stays to the end of the
  * process, so that a thread that still has it on its stack is told that it was destroyed. */
 #include <stdlib.h>

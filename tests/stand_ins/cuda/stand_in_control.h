@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a test steers the stand-in for NVIDIA's driver and looks into it. The stand-in is libraries that look like libcuda, libnvrtc,
  * libcublasLt, libnvidia-ml, libcudnn and libnccl; they share what standin_libcuda.so holds. Kernels really run, on PoCL.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies and fills, as work of the host behind a stream. Ranges are looked at when they are asked for; pageable host memory makes a copy
  * wait, as on a card. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the four stand-in libraries share: calls counted and failed on order, cards, contexts, live objects, and memory.
  *
  * Lives in standin_libcuda.so; the three others link it. NVIDIA's types are written here as plain C types of the same size.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stand-in cublasLt: handles, descriptions, layouts and preferences kept as values; the product itself is in stand_in_product.c. */
 #include <stdlib.h>
 #include <string.h>

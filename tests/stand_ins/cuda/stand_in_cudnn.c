@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stand-in cuDNN: a version, by the setting "cudnn". */
 #include "stand_in_core.h"
 

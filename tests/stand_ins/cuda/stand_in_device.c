@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuInit, cuDevice*, and the names of errors. */
 #include <stdio.h>
 #include <stdlib.h>

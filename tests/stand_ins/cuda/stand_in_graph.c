@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Captures and graphs; see the header. A captured stream counts what it was asked for; a place says how much of each branch lies behind it.
  *
  *     stream a, branch 0:   work (a1)   record e {a1}                          wait f {a1,b1}   end: is all of b behind a? yes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Captures: what a stream is asked for, kept instead of run, and submitted again in the same order by each launch of the graph.
  *
  * One order serves branches too: in the order in which they were asked for, all pieces of work run behind what they wait for. That a branch

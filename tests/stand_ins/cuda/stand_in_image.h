@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the stand-in calls a cubin or PTX: one string with the source, the options and the sizes of the structs that kernels take by
  * value. Here also the asking of a built program for its kernels' parameters. Threads: thread-safe. */
 #ifndef GANTRY_TESTS_STAND_IN_IMAGE_H

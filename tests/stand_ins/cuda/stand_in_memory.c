@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Device memory and pinned host memory: blocks of PoCL's fine-grain shared memory, with a guard on both sides that is looked at when
  * the block is freed. New memory holds garbage, as a card's does. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Modules and their functions. A kernel's parameters come from CUDA as pointers without sizes: what each is was asked of PoCL. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stand-in NCCL: a version, by the setting "nccl". */
 #include "stand_in_core.h"
 

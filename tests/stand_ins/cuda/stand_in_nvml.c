@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stand-in NVML: the same cards, all of them: CUDA_VISIBLE_DEVICES hides nothing from it. Needs no context. */
 #include <stdio.h>
 #include <stdlib.h>

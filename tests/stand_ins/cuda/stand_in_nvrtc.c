@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stand-in NVRTC: compiles with PoCL, for the log and for the sizes of parameters, and gives back the source as "cubin" or "PTX". */
 #define _POSIX_C_SOURCE 200809L
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The objects that live, by address: a handle is an object's address and counts only while it is listed here. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* PoCL behind the stand-in: OpenCL opened at run time, the platform found by its name, one context on its first device to the end of
  * the process. Threads: thread-safe. */
 #ifndef GANTRY_TESTS_STAND_IN_POCL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* d = alpha op(a) op(b) + beta c in plain loops, of float32, float64, float16 and bfloat16, accumulated in double. Threads: each
  * product is one thread's. */
 #ifndef GANTRY_TESTS_STAND_IN_PRODUCT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The text forms of stand_in_control.h: settings into a machine, identities into bytes. Threads: externally synchronised. */
 #ifndef GANTRY_TESTS_STAND_IN_SETTINGS_H
 #define GANTRY_TESTS_STAND_IN_SETTINGS_H

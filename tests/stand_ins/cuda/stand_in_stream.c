@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams are in-order queues of PoCL, events the completion of a marker in one. A stream made without "non-blocking" does not wait for
  * the context's own stream here, as it would on a card. */
 #include <stdlib.h>

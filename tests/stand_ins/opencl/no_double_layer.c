@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A device without double precision, as far as a program can tell: an OpenCL layer between the loader and PoCL. PoCL's devices say that they
  * have neither double nor half precision, and a program whose text uses double is not built. Loaded by the loader through OPENCL_LAYERS;
  * nothing else changes. Keeps no state but the table below it. Thread-safe.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NVIDIA's OpenCL, as far as a program can tell: an OpenCL layer between the loader and PoCL that presents PoCL's devices as the cards of the
  * stand-in for NVIDIA's driver: type, vendor, PCI address, UUID, memory. So one card is seen by two drivers, and both really compute.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What every OpenCL layer is made of: the table below it, its own, answers to questions, and the two functions that the loader calls.
  *
  * One file of a layer includes this, defines layer_NAME for the functions it takes over, and ends with LAYER("its name", TAKE(NAME) ...).
