@@ -339,7 +339,7 @@ static gantry__cpu_gemm_t product_of(const batch_t *batch, int64_t index)
     return gemm;
 }
 
-/* Units of `each` products, every product on one thread. */
+/* Units of `each` products, every product on one thread, and those of a call in the memory of its first unit. */
 static void run_products(void *context, int64_t begin, int64_t end)
 {
     const batch_t *batch = context;
@@ -348,7 +348,7 @@ static void run_products(void *context, int64_t begin, int64_t end)
             gantry__cpu_gemm_t gemm = product_of(batch, i);
             if (!try_without_memory(batch->call->device, &gemm, batch->loops, batch->dtype, 0)) {
                 blocked(NULL, &gemm, batch->loops, gantry_k_size(batch->dtype),
-                        batch->packed + (uint64_t)unit * batch->unit_bytes);
+                        batch->packed + (uint64_t)begin * batch->unit_bytes);
             }
         }
     }
