@@ -25,6 +25,7 @@
 
 #define PIECE_ALIGNMENT 64 /* bytes: a line of a processor's cache */
 
+/* Calls with no more of them have a small frame. */
 #define FEW_INPUTS 8
 #define FEW_OUTPUTS 6
 
@@ -564,7 +565,7 @@ static gantry_status_t run_to_end(eager_t *eager, size_t *output_count) {
     return status;
 }
 
-/* A frame with arrays for so many inputs and outputs: 300 bytes each, which lists of 64 shall not cost the others. */
+/* A frame with arrays for so many inputs and outputs: some 150 bytes each, which lists of 64 do not cost the other calls. */
 #define GIVE_ROOM(name, INPUTS, OUTPUTS)                                                   \
     static GANTRY__NOINLINE gantry_status_t name(eager_t *eager, size_t *output_count) {   \
         const gantry_shape_t *shapes[INPUTS];                                              \
