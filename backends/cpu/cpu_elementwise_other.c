@@ -115,13 +115,13 @@ static const char *select_operand(const select_t *select, int32_t k, int64_t beg
 static void select_part(void *context, int64_t begin, int64_t end)
 {
     const select_t *select = context;
-    _Alignas(64) char blocks[3][BLOCK_ELEMENTS * 8];
+    _Alignas(64) char conditions[BLOCK_ELEMENTS], blocks[2][BLOCK_ELEMENTS * 8];
 
     while (begin < end) {
         const int64_t count = end - begin < BLOCK_ELEMENTS ? end - begin : BLOCK_ELEMENTS;
-        const char *condition = select_operand(select, 0, begin, count, blocks[0]);
-        const char *x = select_operand(select, 1, begin, count, blocks[1]);
-        const char *y = select_operand(select, 2, begin, count, blocks[2]);
+        const char *condition = select_operand(select, 0, begin, count, conditions);
+        const char *x = select_operand(select, 1, begin, count, blocks[0]);
+        const char *y = select_operand(select, 2, begin, count, blocks[1]);
 
         GANTRY_CPU_PICK(select->level, select_loop)
         (select->bytes, (const uint8_t *)condition, x, y, select->out + begin * select->bytes, count);

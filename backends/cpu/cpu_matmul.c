@@ -29,7 +29,7 @@
 #define TILE_PANELS 8
 #define TILE_COLUMNS 512
 #define THIN_PIECE 512 /* columns of a part of a thin product: longer runs of memory, if each thread has two */
-#define STACK_BYTES 73728
+#define STACK_BYTES 40960
 /* Multiplications worth another thread, and worth a library's call. */
 #define PARALLEL_MULTIPLICATIONS (INT64_C(1) << 20)
 #define LIBRARY_MULTIPLICATIONS (INT64_C(1) << 16)
@@ -256,6 +256,14 @@ static int library_for(const gantry_backend_device_t *device, const gantry__cpu_
                : GANTRY_CPU_BLAS_OWN;
 }
 
+/* With a frame of its own: the other ways have theirs. */
+static __attribute__((noinline)) void blocked_on_stack(const gantry__cpu_gemm_t *gemm,
+                                                       const gantry__cpu_gemm_loops_t *loops, int64_t size)
+{
+    _Alignas(64) char packed[STACK_BYTES];
+    blocked(NULL, gemm, loops, size, packed);
+}
+
 /* Runs ways that need no memory; 0 when none fits. */
 static int try_without_memory(gantry_backend_device_t *device, const gantry__cpu_gemm_t *gemm,
                               const gantry__cpu_gemm_loops_t *loops, int32_t dtype, int parallel)
@@ -273,8 +281,7 @@ static int try_without_memory(gantry_backend_device_t *device, const gantry__cpu
     }
     int64_t a_bytes;
     if (packed_bytes(gemm, loops, gantry_k_size(dtype), &a_bytes) <= STACK_BYTES) {
-        _Alignas(64) char packed[STACK_BYTES];
-        blocked(NULL, gemm, loops, gantry_k_size(dtype), packed);
+        blocked_on_stack(gemm, loops, gantry_k_size(dtype));
         return 1;
     }
     return 0;
@@ -332,7 +339,7 @@ static gantry__cpu_gemm_t product_of(const batch_t *batch, int64_t index)
     return gemm;
 }
 
-/* Units of `each` products, every product on one thread. */
+/* Units of `each` products, every product on one thread, and those of a call in the memory of its first unit. */
 static void run_products(void *context, int64_t begin, int64_t end)
 {
     const batch_t *batch = context;
@@ -341,7 +348,7 @@ static void run_products(void *context, int64_t begin, int64_t end)
             gantry__cpu_gemm_t gemm = product_of(batch, i);
             if (!try_without_memory(batch->call->device, &gemm, batch->loops, batch->dtype, 0)) {
                 blocked(NULL, &gemm, batch->loops, gantry_k_size(batch->dtype),
-                        batch->packed + (uint64_t)unit * batch->unit_bytes);
+                        batch->packed + (uint64_t)begin * batch->unit_bytes);
             }
         }
     }

@@ -289,7 +289,9 @@ static void MM_NAME(thin_rows)(const gantry__cpu_gemm_t *gemm, int64_t first, in
 
 /* Columns of B run on along k: inner products of MM_DOTS columns at a time with all rows of A. */
 
-#define MM_DEPTH ((int64_t)(98304 / (GANTRY_CPU_THIN * sizeof(MM_T)))) /* of a row of A that is copied to the stack */
+/* Elements of A that are copied to the stack: of each row as many as fit, up to MM_DEPTH. */
+#define MM_COPIED ((int64_t)(40960 / sizeof(MM_T)))
+#define MM_DEPTH ((int64_t)(16384 / sizeof(MM_T)))
 
 static inline MM_T MM_NAME(add_lanes)(MM_NAME(vec_t) x)
 {
@@ -362,18 +364,20 @@ static void MM_NAME(dots_of)(int64_t rows, const MM_T *a, int64_t a_row, const M
 /* Columns [begin, end) of C. A's rows, made an even number of, lie on the stack piece by piece of k. */
 static void MM_NAME(thin_dots)(const gantry__cpu_gemm_t *gemm, int64_t begin, int64_t end)
 {
-    MM_T rows[GANTRY_CPU_THIN * MM_DEPTH], sums[GANTRY_CPU_THIN * MM_DOTS];
-    for (int64_t first = 0; first < gemm->k; first += MM_DEPTH) {
+    MM_T rows[MM_COPIED], sums[GANTRY_CPU_THIN * MM_DOTS];
+    const int64_t even = (gemm->m + 1) / 2 * 2, fit = MM_COPIED / even / MM_LANES * MM_LANES;
+    const int64_t depth = fit < MM_DEPTH ? fit : MM_DEPTH;
+    for (int64_t first = 0; first < gemm->k; first += depth) {
         const MM_T *a = (const MM_T *)gemm->a + first * gemm->a_column;
-        const int64_t k = gemm->k - first < MM_DEPTH ? gemm->k - first : MM_DEPTH;
-        for (int64_t i = 0; i < (gemm->m + 1) / 2 * 2; i++) {
+        const int64_t k = gemm->k - first < depth ? gemm->k - first : depth;
+        for (int64_t i = 0; i < even; i++) {
             for (int64_t p = 0; p < k; p++) {
-                rows[i * MM_DEPTH + p] = i < gemm->m ? a[i * gemm->a_row + p * gemm->a_column] : 0;
+                rows[i * depth + p] = i < gemm->m ? a[i * gemm->a_row + p * gemm->a_column] : 0;
             }
         }
         for (int64_t j = begin, step; j < end; j += step) {
             step = end - j < MM_DOTS ? 1 : MM_DOTS;
-            MM_NAME(dots_of)(gemm->m, rows, MM_DEPTH, (const MM_T *)gemm->b + j * gemm->b_column + first,
+            MM_NAME(dots_of)(gemm->m, rows, depth, (const MM_T *)gemm->b + j * gemm->b_column + first,
                              gemm->b_column, k, step == 1, sums);
             for (int64_t i = 0; i < gemm->m; i++) {
                 MM_T *c = (MM_T *)gemm->c + i * gemm->c_row + j * gemm->c_column;
@@ -415,6 +419,7 @@ static const gantry__cpu_gemm_loops_t MM_NAME(loops) = {.rows = MM_ROWS,
 #undef MM_GROUP
 #undef MM_GROUP_OF_ONE
 #undef MM_DEPTH
+#undef MM_COPIED
 #undef MM_STEP
 #undef MM_LANES
 #undef MM_COLUMNS

@@ -33,7 +33,7 @@
 #define MOST_THREADS 1024
 #define WORTH_WAKING_NS 100000 /* to wake a thread costs its caller up to tens of microseconds, in virtual machines above all */
 #define FEW_UNITS 16 /* grains of 1 and not more of them: long ones, as stripes of a product */
-#define STACK_BYTES (2 << 20) /* of a worker: items keep some 100 KB there, and the default may be little more */
+#define STACK_BYTES (2 << 20) /* of a worker: items keep some 50 KB there; what a library keeps is its own affair */
 #define LOOKS_BEFORE_SLEEP 4000 /* of a worker at the gate, and of a caller at who is inside: some 40 microseconds */
 
 #define OPEN (UINT64_C(1) << 16)

@@ -70,15 +70,21 @@ static void turn(int64_t bytes, void *out, const void *in, int64_t rows, int64_t
 
 static void run_small_rows(const work_t *work, int64_t row, int64_t rows)
 {
-    _Alignas(64) char entered[LANES * LANES * sizeof(double)], turned[LANES * LANES * sizeof(double)];
+    _Alignas(64) char entered[LANES * LANES * sizeof(float)], turned[LANES * LANES * sizeof(double)];
     const gantry__cpu_reduce_loops_t *loops = work->loops;
     const int64_t length = work->plan->shape.length, width_bytes = LANES * loops->acc_bytes;
     int64_t half = 1;
     if (rows < LANES) {
         loops->fill(turned, length * LANES);
     }
-    loops->enter(entered, input_at(work, row * length), rows * length);
-    turn(loops->acc_bytes, turned, entered, rows, length);
+    for (int64_t i = 0, some; i < rows; i += some) { /* all of them, but for long rows of wide types */
+        some = rows - i;
+        if (some * length * loops->acc_bytes > (int64_t)sizeof entered) {
+            some = (int64_t)sizeof entered / (length * loops->acc_bytes);
+        }
+        loops->enter(entered, input_at(work, (row + i) * length), some * length);
+        turn(loops->acc_bytes, turned + i * loops->acc_bytes, entered, some, length);
+    }
     while (half * 2 < length) {
         half *= 2;
     }

@@ -4,7 +4,7 @@
  * between them, SOFT_EXP(x) and SOFT_LOG(x), SOFT_SUM, the tree's sum of a chunk of SOFT_T, and SOFT_MOST, its largest of
  * a chunk of SOFT_IN; undefines them.
  *
- * Rows of at most 64 elements are turned into columns, 64 at a time, so that exp runs on whole vectors. Both forms give
+ * Rows of at most 64 elements are turned into columns, 256 bytes of them at a time, so that exp runs on whole vectors. Both forms give
  * the same bits. Owner: as cpu_reduce.h. Threads: thread-safe. */
 
 /* The largest element; +0 where it is a zero of either sign, NaN where there is one. */
@@ -47,16 +47,17 @@ static SOFT_T SOFT_NAME(sum)(const SOFT_IN *x, SOFT_T *y, int64_t count, SOFT_T 
     if (count <= GANTRY_REDUCE_CHUNK) {
         return SOFT_NAME(leaf)(x, y, count, largest);
     }
-    SOFT_T parts[GANTRY_REDUCE_CHUNK];
+    SOFT_T lanes[GANTRY_REDUCE_LANES] = {0}; /* of the parts, which lie in no memory */
     int64_t part = GANTRY_REDUCE_CHUNK;
     int64_t found = 0;
     while ((count + part - 1) / part > GANTRY_REDUCE_CHUNK) {
         part *= GANTRY_REDUCE_CHUNK;
     }
     for (int64_t i = 0; i < count; i += part) {
-        parts[found++] = SOFT_NAME(sum)(x + i, y != NULL ? y + i : NULL, count - i < part ? count - i : part, largest);
+        lanes[found++ % GANTRY_REDUCE_LANES] +=
+            SOFT_NAME(sum)(x + i, y != NULL ? y + i : NULL, count - i < part ? count - i : part, largest);
     }
-    return SOFT_SUM(parts, found);
+    return SOFT_SUM(lanes, GANTRY_REDUCE_LANES);
 }
 
 /* y = x's results. Where y can hold the terms, they wait there; a half's are computed twice. */
@@ -81,9 +82,9 @@ static void SOFT_NAME(row)(const SOFT_IN *x, SOFT_IN *restrict y, int64_t count,
     }
 }
 
-/* ---- 64 rows of at most 64 elements, turned: element k of row i is at [k * 64 + i] ---- */
+/* ---- 64 or 32 rows of at most 64 elements, turned: element k of row i is at [k * SOFT_WIDTH + i] ---- */
 
-#define SOFT_WIDTH GANTRY_REDUCE_LANES
+#define SOFT_WIDTH ((int64_t)(256 / sizeof(SOFT_T)))
 
 static void SOFT_NAME(turn)(const SOFT_IN *x, SOFT_T *turned, int64_t rows, int64_t length)
 {
@@ -99,7 +100,7 @@ static void SOFT_NAME(turn)(const SOFT_IN *x, SOFT_T *turned, int64_t rows, int6
     }
 }
 
-/* The lanes, one for each element of a row, folded as the tree folds them, into terms[0..64). */
+/* The lanes, one for each element of a row, folded as the tree folds them, into terms[0..SOFT_WIDTH). */
 static void SOFT_NAME(fold)(SOFT_T *terms, int64_t length)
 {
     int64_t half = 1;

@@ -30,7 +30,8 @@ extern "C" {
 #define GANTRY_ABI_VERSION 1u
 
 /* True when the struct that p points to was made by someone who knew the slot. */
-#define GANTRY_ABI_HAS(p, slot) ((p)->struct_size >= offsetof(__typeof__(*(p)), slot) + sizeof((p)->slot))
+#define GANTRY_ABI_HAS(p, slot) \
+    ((p)->struct_size >= (size_t)((const char *)&(p)->slot - (const char *)(p)) + sizeof((p)->slot))
 
 /* Each backend defines these as its own; the core only holds pointers. */
 typedef struct gantry_backend_instance_t gantry_backend_instance_t;

@@ -13,6 +13,10 @@ extern "C" {
 
 typedef struct gantry_scope_t gantry_scope_t;
 
+/* The most that an op, or any other call, needs of its thread's stack on the CPU backend; a thread of 128 KiB will do. What drivers of other
+ * devices need, above all when they are opened and compile programs, is theirs (docs/embedding.md). */
+#define GANTRY_STACK_BYTES (80 * 1024)
+
 /* device: a user's device text, or NULL for no wish. A bad device gives a failed scope; NULL only when memory is gone, runtime is NULL, this is
  * a child of fork, or the runtime was released and other objects of it still live (gantry_last_message tells). */
 GANTRY_API gantry_scope_t *gantry_scope_begin(gantry_runtime_t *runtime, const char *device);

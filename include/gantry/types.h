@@ -48,8 +48,17 @@ typedef struct gantry_shape_t {
     int64_t dims[GANTRY_MAX_RANK];
 } gantry_shape_t;
 
-#ifndef __cplusplus
-/* GANTRY_SHAPE(2, 3): a shape by value. */
+/* GANTRY_SHAPE(2, 3): a shape by value. C has compound literals for it, C++ (from C++11 on) a function. */
+#ifdef __cplusplus
+extern "C++" {
+template <typename... Dims>
+constexpr gantry_shape_t gantry_shape_of_dims(Dims... dims) {
+    return gantry_shape_t{static_cast<int32_t>(sizeof...(Dims)), {static_cast<int64_t>(dims)...}};
+}
+}
+#define GANTRY_SHAPE(...) (gantry_shape_of_dims(__VA_ARGS__))
+#define GANTRY_SCALAR (gantry_shape_of_dims())
+#else
 #define GANTRY_SHAPE(...)                                                                                       \
     ((gantry_shape_t){.rank = (int32_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), .dims = {__VA_ARGS__}})
 #define GANTRY_SCALAR ((gantry_shape_t){.rank = 0})

@@ -15,6 +15,15 @@
 #define GANTRY__PRINTF(text, first)
 #endif
 
+/* A function with a frame of its own, so that its arrays cost those stack only that come here; and one that is seldom called, too. */
+#if defined(__GNUC__)
+#define GANTRY__NOINLINE __attribute__((noinline))
+#define GANTRY__COLD __attribute__((cold, noinline))
+#else
+#define GANTRY__NOINLINE
+#define GANTRY__COLD
+#endif
+
 /* Longest message kept, terminator included; longer ones are cut. */
 #define GANTRY__MESSAGE_BYTES 2048
 

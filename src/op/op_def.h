@@ -55,19 +55,20 @@ typedef struct gantry__op_attr_t {
 
 typedef struct gantry__op_def_t gantry__op_def_t;
 
-/* One call under inference. Inputs are flat: a list input's tensors lie in its place. */
+/* One call under inference. Inputs are flat: a list input's tensors lie in its place. The arrays are the caller's, with room for all inputs, and
+ * for all outputs that the op may have. */
 typedef struct gantry__infer_t {
     const gantry__op_def_t *op;
     uint32_t input_count;
     uint32_t output_count; /* tensors of the op's; set before infer runs */
-    const gantry_shape_t *shapes[GANTRY__MAX_INPUTS];
-    gantry_dtype_t dtypes[GANTRY__MAX_INPUTS];
+    const gantry_shape_t **shapes;
+    gantry_dtype_t *dtypes;
     gantry_attr_t attrs[GANTRY__MAX_ATTRS]; /* in definition order, complete: types resolved, defaults filled */
     /* The elements of a GANTRY__ARG_HOST input, packed; NULL with the last message set when they cannot be read. */
     const void *(*host_value)(void *caller, uint32_t input);
     void *caller;
-    gantry_shape_t out_shapes[GANTRY__MAX_OUTPUTS];
-    gantry_dtype_t out_dtypes[GANTRY__MAX_OUTPUTS]; /* filled from the definition before infer runs */
+    gantry_shape_t *out_shapes;
+    gantry_dtype_t *out_dtypes; /* filled from the definition before infer runs */
     /* Where output 0 is elements of input 0 that lie side by side: the first one's position. -1 before infer runs, and for all other ops. */
     int64_t piece_first;
 } gantry__infer_t;
@@ -109,7 +110,8 @@ const gantry__op_def_t *gantry__op_get(gantry__op_id_t id);
 const gantry__op_def_t *gantry__op_find(const char *name);
 
 /* Fills call->attrs from what the user gave (may be fewer, in any order), resolves type attributes from call->dtypes, checks counts, kinds and
- * types, sets call->output_count and out_dtypes, then runs infer. call->input_count, shapes, dtypes, host_value, caller are set by the caller.
+ * types, sets call->output_count and out_dtypes, then runs infer. call->op, input_count, host_value, caller, the arrays,
+ * and what is in shapes and dtypes are set by the caller.
  * InvalidArgument names op, input or attribute, its value and what is accepted. */
 gantry_status_t gantry__op_infer(gantry__infer_t *call, const gantry_attr_value_t *attrs, size_t attr_count);
 

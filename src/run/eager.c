@@ -25,13 +25,27 @@
 
 #define PIECE_ALIGNMENT 64 /* bytes: a line of a processor's cache */
 
+/* Calls with no more of them have a small frame. */
+#define FEW_INPUTS 8
+#define FEW_OUTPUTS 6
+
+typedef struct owned_t {
+    void *bytes;
+    size_t size;
+    uint32_t input;
+} owned_t;
+
 typedef struct eager_t {
     gantry_scope_t *scope;
     gantry_runtime_t *runtime;
     const gantry__op_def_t *op;
     const gantry_tensor_t *const *inputs;
+    const gantry_attr_value_t *attrs;
+    size_t attr_count;
+    const gantry_logical_device_t *pinned;
+    const gantry_tensor_t **outputs; /* the caller's */
+    size_t room;                     /* in outputs */
     uint32_t input_count;
-    size_t room;                    /* for results */
     gantry__profile_frame_t *frame; /* NULL: nothing is recorded */
     gantry__kept_plan_t *kept;
     gantry_logical_device_t *device;
@@ -46,30 +60,21 @@ typedef struct eager_t {
     uint32_t point_count;        /* of points */
     gantry__infer_t infer;
     gantry__call_t call;
-    gantry_tensor_t *copies[GANTRY__MAX_INPUTS]; /* inputs brought to the device */
-    struct {
-        void *bytes;
-        size_t size;
-        uint32_t input;
-    } owned[GANTRY__MAX_INPUTS];                     /* host copies of device tensors */
-    gantry_tensor_t *made[GANTRY__MAX_OUTPUTS];      /* NULL: left to the kernel */
-    const gantry_tensor_t *used[GANTRY__MAX_INPUTS]; /* what the kernel reads on the device; NULL for host inputs */
-    gantry__point_t points[GANTRY__MAX_INPUTS + GANTRY__STREAMS];
-    gantry_arg_t args[GANTRY__MAX_INPUTS + GANTRY__MAX_OUTPUTS];
-    const gantry_arg_t *input_args[GANTRY__MAX_INPUTS];
-    gantry_arg_t *output_args[GANTRY__MAX_OUTPUTS];
     const gantry_attr_t *attr_args[GANTRY__MAX_ATTRS];
+    /* arrays of the frame that runs the call, as those that infer points to: see GIVE_ROOM */
+    gantry_tensor_t **copies;     /* inputs brought to the device */
+    owned_t *owned;               /* host copies of device tensors */
+    const gantry_tensor_t **used; /* what the kernel reads on the device; NULL for host inputs */
+    gantry__point_t *points;
+    gantry_arg_t *args; /* of inputs */
+    const gantry_arg_t **input_args;
+    gantry_tensor_t **made; /* NULL: left to the kernel */
+    gantry_arg_t *results;  /* of outputs */
+    gantry_arg_t **output_args;
 } eager_t;
 
 /* Counters only: the arrays are filled as far as they are used. */
-static void begin(eager_t *eager, gantry_scope_t *scope, const gantry__op_def_t *op,
-                  const gantry_tensor_t *const *inputs, size_t input_count, size_t room) {
-    eager->scope = scope;
-    eager->runtime = scope->runtime;
-    eager->op = op;
-    eager->inputs = inputs;
-    eager->input_count = (uint32_t)input_count;
-    eager->room = room;
+static void begin(eager_t *eager) {
     eager->kept = NULL;
     eager->device = NULL;
     eager->exhausted = NULL;
@@ -131,7 +136,7 @@ static gantry_status_t check_room(const eager_t *eager) {
                         eager->infer.output_count, eager->room);
 }
 
-static gantry_status_t infer(eager_t *eager, const gantry_attr_value_t *attrs, size_t attr_count) {
+static gantry_status_t infer(eager_t *eager) {
     gantry__infer_t *call = &eager->infer;
     call->op = eager->op;
     call->input_count = eager->input_count;
@@ -141,7 +146,7 @@ static gantry_status_t infer(eager_t *eager, const gantry_attr_value_t *attrs, s
         call->shapes[i] = &eager->inputs[i]->shape;
         call->dtypes[i] = eager->inputs[i]->dtype;
     }
-    gantry_status_t status = gantry__op_infer(call, attrs, attr_count);
+    gantry_status_t status = gantry__op_infer(call, eager->attrs, eager->attr_count);
     if (status == GANTRY_OK) return check_room(eager);
     return eager->host_status != GANTRY_OK ? eager->host_status : status;
 }
@@ -175,7 +180,7 @@ static void describe_call(eager_t *eager) {
         fill_arg(&eager->args[i], eager->inputs[i]->dtype, &eager->inputs[i]->shape, eager->inputs[i]->elements);
     }
     for (uint32_t i = 0; i < eager->infer.output_count; ++i) {
-        eager->output_args[i] = &eager->args[GANTRY__MAX_INPUTS + i];
+        eager->output_args[i] = &eager->results[i];
         fill_arg(eager->output_args[i], eager->infer.out_dtypes[i], &eager->infer.out_shapes[i],
                  gantry_shape_elements(&eager->infer.out_shapes[i]));
     }
@@ -195,9 +200,9 @@ static bool choose_kernel(eager_t *eager) {
 
 /* Plans without a look at shapes first, since such a plan is kept. When all kernels of its device decline, places again with the shapes; a
  * device that was not open could not be asked then, so this may go round once more for each device. */
-static gantry_status_t plan(eager_t *eager, const gantry_logical_device_t *pinned) {
+static gantry_status_t plan(eager_t *eager) {
     gantry__place_request_t request =
-        gantry__dispatch_request(eager->runtime, eager->op, eager->infer.attrs, eager->scope->wish, pinned);
+        gantry__dispatch_request(eager->runtime, eager->op, eager->infer.attrs, eager->scope->wish, eager->pinned);
     request.exhausted = eager->exhausted;
     for (;;) {
         GANTRY__TRY(gantry__dispatch_plan(eager->runtime, &request, &eager->kept));
@@ -483,10 +488,10 @@ static gantry_status_t make_alias(eager_t *eager) {
 
 /* ---- publish ---- */
 
-static void publish(eager_t *eager, const gantry_tensor_t **outputs) {
+static void publish(eager_t *eager) {
     for (uint32_t i = 0; i < eager->made_count; ++i) {
         gantry__scope_adopt(eager->scope, eager->made[i]);
-        outputs[i] = eager->made[i];
+        eager->outputs[i] = eager->made[i];
     }
     eager->made_count = 0;
 }
@@ -496,16 +501,15 @@ static gantry_status_t compose(eager_t *eager) {
     return gantry__compose(eager->scope, &eager->infer, eager->inputs, eager->made);
 }
 
-static gantry_status_t run(eager_t *eager, const gantry_attr_value_t *attrs, size_t attr_count,
-                           const gantry_logical_device_t *pinned) {
+static gantry_status_t run(eager_t *eager) {
     GANTRY__TRY(check_inputs(eager));
     GANTRY__TRY(gantry__runtime_initialize(eager->runtime, eager->op->name));
-    GANTRY__TRY(infer(eager, attrs, attr_count));
+    GANTRY__TRY(infer(eager));
     if (eager->op->flags & GANTRY__OP_COMPOSED) return compose(eager);
     describe_call(eager);
     gantry__profile_frame_t *frame = eager->frame;
     (void)gantry__profile_enter(frame, GANTRY__STEP_PLACEMENT);
-    gantry_status_t status = plan(eager, pinned);
+    gantry_status_t status = plan(eager);
     (void)gantry__profile_enter(frame, GANTRY__STEP_COPY);
     if (status != GANTRY_OK) {
         if (eager->kept && !eager->kept->plan.device)
@@ -529,15 +533,15 @@ static gantry_status_t run(eager_t *eager, const gantry_attr_value_t *attrs, siz
 }
 
 /* The ladder's last rung, when the user allowed it: the op is tried once more on a CPU. The device's own message stays, the CPU's behind it. */
-static gantry_status_t run_on_cpu(eager_t *eager, const gantry_attr_value_t *attrs, size_t attr_count) {
+static GANTRY__COLD gantry_status_t run_on_cpu(eager_t *eager) {
     char first[GANTRY__MESSAGE_BYTES];
     (void)snprintf(first, sizeof first, "%s", gantry__message());
     const uint32_t before = gantry__failures() - 1; /* the device's */
     const gantry_logical_device_t *exhausted = eager->device;
     end(eager);
-    begin(eager, eager->scope, eager->op, eager->inputs, eager->input_count, eager->room);
+    begin(eager);
     eager->exhausted = exhausted;
-    gantry_status_t status = run(eager, attrs, attr_count, NULL);
+    gantry_status_t status = run(eager);
     if (status == GANTRY_OK) {
         gantry__forget_since(before);
         return GANTRY_OK;
@@ -546,9 +550,61 @@ static gantry_status_t run_on_cpu(eager_t *eager, const gantry_attr_value_t *att
                                eager->op->name);
 }
 
-static bool may_move(const eager_t *eager, const gantry_logical_device_t *pinned) {
-    if (!eager->runtime->devices.policy.oom_fallback || pinned || !eager->device || eager->in_place) return false;
+static bool may_move(const eager_t *eager) {
+    if (!eager->runtime->devices.policy.oom_fallback || eager->pinned || !eager->device || eager->in_place)
+        return false;
     return eager->device->index < 0 || strcmp(eager->device->physical->type, "CPU") != 0;
+}
+
+/* ---- the stack that a call needs ---- */
+
+static gantry_status_t run_to_end(eager_t *eager, size_t *output_count) {
+    gantry_status_t status = run(eager);
+    if (status == GANTRY_RESOURCE_EXHAUSTED && may_move(eager)) status = run_on_cpu(eager);
+    if (status == GANTRY_OK) {
+        *output_count = eager->made_count;
+        publish(eager);
+    }
+    end(eager);
+    return status;
+}
+
+/* A frame with arrays for so many inputs and outputs: some 150 bytes each, which lists of 64 do not cost the other calls. */
+#define GIVE_ROOM(name, INPUTS, OUTPUTS)                                                   \
+    static GANTRY__NOINLINE gantry_status_t name(eager_t *eager, size_t *output_count) {   \
+        const gantry_shape_t *shapes[INPUTS];                                              \
+        gantry_dtype_t dtypes[INPUTS], out_dtypes[OUTPUTS];                                \
+        gantry_shape_t out_shapes[OUTPUTS];                                                \
+        gantry_tensor_t *copies[INPUTS], *made[OUTPUTS];                                   \
+        owned_t owned[INPUTS];                                                             \
+        const gantry_tensor_t *used[INPUTS];                                               \
+        gantry__point_t points[INPUTS + GANTRY__STREAMS];                                  \
+        gantry_arg_t args[INPUTS], results[OUTPUTS], *output_args[OUTPUTS];                \
+        const gantry_arg_t *input_args[INPUTS];                                            \
+        eager->infer.shapes = shapes;                                                      \
+        eager->infer.dtypes = dtypes;                                                      \
+        eager->infer.out_shapes = out_shapes;                                              \
+        eager->infer.out_dtypes = out_dtypes;                                              \
+        eager->copies = copies;                                                            \
+        eager->owned = owned;                                                              \
+        eager->used = used;                                                                \
+        eager->points = points;                                                            \
+        eager->args = args;                                                                \
+        eager->input_args = input_args;                                                    \
+        eager->made = made;                                                                \
+        eager->results = results;                                                          \
+        eager->output_args = output_args;                                                  \
+        return run_to_end(eager, output_count);                                            \
+    }
+GIVE_ROOM(run_few, FEW_INPUTS, FEW_OUTPUTS)
+GIVE_ROOM(run_many_inputs, GANTRY__MAX_INPUTS, FEW_OUTPUTS)
+GIVE_ROOM(run_many_outputs, GANTRY__MAX_INPUTS, GANTRY__MAX_OUTPUTS)
+
+static gantry_status_t run_in_room(eager_t *eager, size_t *output_count) {
+    const gantry__op_def_t *op = eager->op;
+    if (op->output_count > FEW_OUTPUTS || op->outputs[0].flags & GANTRY__ARG_LIST)
+        return run_many_outputs(eager, output_count);
+    return eager->input_count > FEW_INPUTS ? run_many_inputs(eager, output_count) : run_few(eager, output_count);
 }
 
 /* In a row of its own, or of the composed op that the program called. */
@@ -578,15 +634,19 @@ gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_
     if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
     eager_t eager;
     gantry__profile_frame_t frame;
+    eager.scope = scope;
+    eager.runtime = scope->runtime;
+    eager.op = op;
+    eager.inputs = inputs;
+    eager.input_count = (uint32_t)input_count;
+    eager.attrs = attrs;
+    eager.attr_count = attr_count;
+    eager.pinned = pinned;
+    eager.outputs = outputs;
+    eager.room = room;
     eager.frame = gantry__profile_begin_call(&scope->runtime->devices, &frame);
-    begin(&eager, scope, op, inputs, input_count, room);
-    status = run(&eager, attrs, attr_count, pinned);
-    if (status == GANTRY_RESOURCE_EXHAUSTED && may_move(&eager, pinned)) status = run_on_cpu(&eager, attrs, attr_count);
-    if (status == GANTRY_OK) {
-        *output_count = eager.made_count;
-        publish(&eager, outputs);
-    }
-    end(&eager);
+    begin(&eager);
+    status = run_in_room(&eager, output_count);
     gantry__scope_end_donated(scope, inputs, input_count);
     if (eager.frame) keep_profile(&eager);
     return status == GANTRY_OK ? GANTRY_OK : gantry__scope_fail(scope, status);

@@ -43,7 +43,9 @@ typedef union infer_contents_t {
 /* A call and all it points to. */
 typedef struct infer_call_t {
     gantry__infer_t call;
-    gantry_shape_t shapes[GANTRY__MAX_INPUTS];
+    const gantry_shape_t *shapes_of_inputs[GANTRY__MAX_INPUTS];
+    gantry_dtype_t dtypes[GANTRY__MAX_INPUTS], out_dtypes[GANTRY__MAX_OUTPUTS];
+    gantry_shape_t shapes[GANTRY__MAX_INPUTS], out_shapes[GANTRY__MAX_OUTPUTS];
     infer_contents_t contents[GANTRY__MAX_INPUTS];
     bool has_contents[GANTRY__MAX_INPUTS];
     uint64_t read; /* bit i: host_value was asked for input i */
@@ -164,11 +166,20 @@ static inline void infer_take_attrs(infer_call_t *self, const char *text) {
     }
 }
 
+/* Nothing is in those of the outputs. */
+static inline void infer_call_give_arrays(infer_call_t *self) {
+    memset(self->out_shapes, 0x5a, sizeof self->out_shapes);
+    self->call.shapes = self->shapes_of_inputs;
+    self->call.dtypes = self->dtypes;
+    self->call.out_shapes = self->out_shapes;
+    self->call.out_dtypes = self->out_dtypes;
+}
+
 static inline void infer_call_init(infer_call_t *self, const char *op, const char *inputs, const char *attrs) {
     memset(self, 0, sizeof *self);
     memset(self->call.attrs, 0x5a, sizeof self->call.attrs); /* the caller clears nothing */
     for (int i = 0; i < GANTRY__MAX_INPUTS; ++i) memset(&self->shapes[i], i + 1, sizeof self->shapes[i]);
-    memset(self->call.out_shapes, 0x5a, sizeof self->call.out_shapes);
+    infer_call_give_arrays(self);
     self->call.op = gantry__op_find(op);
     assert_non_null(self->call.op);
     self->call.host_value = infer_call_host_value;

@@ -112,6 +112,7 @@ static void draw_attr(extreme_t *e, uint32_t i, gantry_dtype_t type) {
 static void draw_call(extreme_t *e, const gantry__op_def_t *op) {
     gantry_dtype_t types[GANTRY__MAX_ATTRS];
     memset(&e->it.call, 0x5a, sizeof e->it.call);
+    infer_call_give_arrays(&e->it);
     e->it.call.op = op;
     e->it.call.host_value = host_value;
     e->it.call.caller = e;

@@ -172,10 +172,9 @@ GANTRY_SHARED_FN void gantry_pool_blocks(const gantry_window_t *p, int places, g
  * the filters. With channels enough, or filters enough for each, places are read where they lie. */
 #define GANTRY_SUMS_AT_ONCE 32
 #define GANTRY_HALF_SUMS (GANTRY_SUMS_AT_ONCE / 2)
-#define GANTRY_LINE_ELEMENTS 4096 /* of all lines */
-#define GANTRY_LINE_WEIGHTS 4096
-#define GANTRY_LINE_TAPS (GANTRY_LINE_WEIGHTS / GANTRY_SUMS_AT_ONCE) /* for lines more than there is room for */
-#define GANTRY_LINE_SUMS 2048
+/* Numbers of all lines, and as many weights; half as many sums. They lie on a thread's stack: fewer where each is wider. */
+#define GANTRY_LINE_ROOM(size) (16384 / (int)(size))
+#define GANTRY_LINE_TAPS 128     /* for lines more than there is room for */
 #define GANTRY_LINE_FILTERS 128  /* the most at once */
 #define GANTRY_LINE_FEWEST 8     /* places that are worth more filters */
 #define GANTRY_PLACES 4          /* at once, that are read where they lie: from GANTRY_HALF_SUMS channels */
@@ -189,13 +188,13 @@ typedef struct gantry_lines_t {
     int is_direct;       /* there are none, but whole channels' filters at a time */
 } gantry_lines_t;
 
-GANTRY_SHARED_FN void gantry_set_lines(const gantry_window_t *p, int filters, gantry_lines_t *lines)
+GANTRY_SHARED_FN void gantry_set_lines(const gantry_window_t *p, int filters, int room, gantry_lines_t *lines)
 {
     const GANTRY_LONG reach = (p->columns - 1) * p->spread_x + 1, parts = p->step_x < reach ? p->step_x : reach;
-    const GANTRY_LONG taps = GANTRY_LINE_WEIGHTS / (filters + GANTRY_SUMS_AT_ONCE);
-    const GANTRY_LONG behind = gantry_divide_position(reach - 1, p->step_x), most = GANTRY_LINE_SUMS / filters;
+    const GANTRY_LONG taps = room / (filters + GANTRY_SUMS_AT_ONCE);
+    const GANTRY_LONG behind = gantry_divide_position(reach - 1, p->step_x), most = room / 2 / filters;
     const GANTRY_LONG fit = gantry_divide_position(taps, p->columns), rows = fit < p->rows ? fit : p->rows;
-    const GANTRY_LONG pixels = rows == 0 ? 0 : gantry_divide_position(GANTRY_LINE_ELEMENTS / filters, rows * parts);
+    const GANTRY_LONG pixels = rows == 0 ? 0 : gantry_divide_position(room / filters, rows * parts);
 
     lines->filters = filters;
     lines->places = pixels <= behind ? 0 : pixels - behind < most ? (int)(pixels - behind) : (int)most;
@@ -205,19 +204,20 @@ GANTRY_SHARED_FN void gantry_set_lines(const gantry_window_t *p, int filters, ga
     lines->is_direct = 0;
 }
 
-/* filters: at each place. */
-GANTRY_SHARED_FN void gantry_find_lines(const gantry_window_t *p, GANTRY_LONG filters, int may_be_direct, gantry_lines_t *lines)
+/* filters: at each place. room: GANTRY_LINE_ROOM. */
+GANTRY_SHARED_FN void gantry_find_lines(const gantry_window_t *p, GANTRY_LONG filters, int room, int may_be_direct,
+                                        gantry_lines_t *lines)
 {
     const int most = filters < GANTRY_LINE_FILTERS ? (int)filters : GANTRY_LINE_FILTERS;
     const GANTRY_LONG step = p->depth == 1 ? GANTRY_HALF_SUMS : p->depth;
 
-    gantry_set_lines(p, most, lines);
+    gantry_set_lines(p, most, room, lines);
     if (may_be_direct && p->planes == 0 && step >= GANTRY_FEW_SUMS && step <= most &&
         p->rows * p->columns <= GANTRY_LINE_TAPS) {
         lines->is_direct = 1;
         lines->filters = most < filters ? most - most % (int)step : most;
     } else if (most > GANTRY_SUMS_AT_ONCE && lines->places < GANTRY_LINE_FEWEST) {
-        gantry_set_lines(p, GANTRY_SUMS_AT_ONCE, lines);
+        gantry_set_lines(p, GANTRY_SUMS_AT_ONCE, room, lines);
     }
 }
 

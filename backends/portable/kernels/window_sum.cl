@@ -194,7 +194,7 @@ GANTRY_SHARED_FN void GANTRY_ITEM_FN(fill_part)(GANTRY_GLOBAL const T *x, C *par
                                            const gantry_lines_t *l, const GANTRY_LONG row, const GANTRY_LONG left,
                                            const GANTRY_LONG own)
 {
-    const int length = l->places + l->behind, most = GANTRY_LINE_ELEMENTS;
+    const int length = l->places + l->behind, most = GANTRY_LINE_ROOM(sizeof(C));
     const GANTRY_LONG repeats = p->planes != 0 ? 1 : p->depth, channel = gantry_divide_position(own, repeats);
     const GANTRY_LONG rest = repeats - (own - channel * repeats);
     gantry_reach_t inside;
@@ -220,7 +220,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(add_lines)(GANTRY_GLOBAL const T *x, const C *we
 {
     const GANTRY_LONG image = p->planes != 0 ? gantry_divide_position(s->image, p->depth) : s->image;
     const int part = (l->places + l->behind) * l->filters;
-    C lines[GANTRY_LINE_ELEMENTS + GANTRY_SUMS_AT_ONCE], *to = lines;
+    C lines[GANTRY_LINE_ROOM(sizeof(C)) + GANTRY_SUMS_AT_ONCE], *to = lines;
     int offsets[GANTRY_LINE_TAPS];
 
     for (int row = 0; row < rows; row++) {
@@ -347,7 +347,7 @@ GANTRY_ITEM int GANTRY_ITEM_FN(depthwise_filters)(GANTRY_GLOBAL const T *x, GANT
                                                   C *weights, int weights_are)
 {
     const GANTRY_LONG plane = p->planes != 0 ? s->image - gantry_divide_position(s->image, all) * all : 0;
-    C sums[GANTRY_LINE_SUMS + GANTRY_SUMS_AT_ONCE];
+    C sums[GANTRY_LINE_ROOM(sizeof(C)) / 2 + GANTRY_SUMS_AT_ONCE];
     gantry_lines_t l;
 
     for (int place = 0; place < s->count; place += l.places) {
@@ -391,10 +391,10 @@ GANTRY_ITEM void GANTRY_ITEM_FN(depthwise)(GANTRY_GLOBAL const T *x, GANTRY_GLOB
     const GANTRY_LONG bottom = top + p->band < p->out_height ? top + p->band : p->out_height;
     const GANTRY_LONG all = (p->planes != 0 ? p->planes : p->channels) * p->depth, each = p->planes != 0 ? 1 : all;
     gantry_stretch_t s;
-    C weights[GANTRY_LINE_WEIGHTS];
+    C weights[GANTRY_LINE_ROOM(sizeof(C))];
     gantry_lines_t lines;
 
-    gantry_find_lines(p, each, !GANTRY_T_IS_HALF, &lines);
+    gantry_find_lines(p, each, GANTRY_LINE_ROOM(sizeof(C)), !GANTRY_T_IS_HALF, &lines);
     for (GANTRY_LONG own = 0; own < each; own += lines.filters) {
         int weights_are = 0;
 

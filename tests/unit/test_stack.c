@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stack that calls need of their thread (GANTRY_STACK_BYTES): painted before and looked at afterwards, for every golden case of every op,
+ * and for calls of every kind on a thread of 128 KiB. An op's name as argument prints what its cases need; "all" prints all. */
+#define _GNU_SOURCE
+#include "painted_thread.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <gantry/gantry.h>
+
+#include "../conformance/golden.h"
+
+#define CASES GANTRY_TEST_SOURCE_DIR "/tests/golden/cases"
+enum { ROOMY_BYTES = 1 << 20, SMALL_BYTES = 128 << 10, MOST_ATTRS = 16 };
+
+static const char *printed = "";
+
+/* limit_bytes 0: none. What a library for products needs is its own affair. */
+static gantry_runtime_t *make_runtime(uint64_t limit_bytes) {
+    const char *const extra[] = {"GANTRY_CPU_MATMUL=own", NULL};
+    const gantry_runtime_options_t options = {
+        .struct_size = sizeof options, .backends = "cpu", .memory_limit_bytes = limit_bytes, .extra = extra};
+    gantry_runtime_t *runtime = NULL;
+    assert_int_equal(gantry_runtime_create(&options, &runtime), GANTRY_OK);
+    return runtime;
+}
+
+/* ---- golden cases ---- */
+
+typedef struct cases_t {
+    gantry_runtime_t *runtime;
+    golden_file_t file;
+} cases_t;
+
+static gantry_attr_value_t attr_of(const golden_attr_t *attr) {
+    gantry_attr_value_t value = {.name = attr->name, .f = attr->float_value, .s = attr->string_value};
+    static const gantry_attr_kind_t kinds[] = {
+        [GOLDEN_ATTR_BOOL] = GANTRY_KIND_BOOL,   [GOLDEN_ATTR_INT] = GANTRY_KIND_INT,
+        [GOLDEN_ATTR_FLOAT] = GANTRY_KIND_FLOAT, [GOLDEN_ATTR_TYPE] = GANTRY_KIND_TYPE,
+        [GOLDEN_ATTR_SHAPE] = GANTRY_KIND_SHAPE, [GOLDEN_ATTR_INTS] = GANTRY_KIND_INTS,
+        [GOLDEN_ATTR_STRING] = GANTRY_KIND_STRING};
+    value.kind = kinds[attr->kind];
+    value.list = attr->kind == GOLDEN_ATTR_SHAPE ? attr->shape_value.dims : attr->ints;
+    value.i = attr->kind == GOLDEN_ATTR_BOOL    ? attr->bool_value
+              : attr->kind == GOLDEN_ATTR_TYPE  ? (int64_t)attr->type_value
+              : attr->kind == GOLDEN_ATTR_SHAPE ? attr->shape_value.rank
+              : attr->kind == GOLDEN_ATTR_INTS  ? (int64_t)attr->int_count
+                                                : attr->int_value;
+    return value;
+}
+
+/* What is large is static: it is not the library's need. */
+static void run_case(gantry_runtime_t *runtime, const golden_case_t *item) {
+    static const gantry_tensor_t *inputs[GANTRY_MAX_OP_INPUTS], *outputs[GANTRY_MAX_OP_OUTPUTS];
+    static gantry_attr_value_t attrs[MOST_ATTRS];
+    static char elements[1 << 20];
+    size_t count = GANTRY_MAX_OP_OUTPUTS;
+    gantry_scope_t *scope = gantry_scope_begin(runtime, "/CPU:0");
+    assert_in_range(item->input_count, 0, GANTRY_MAX_OP_INPUTS);
+    assert_in_range(item->attr_count, 0, MOST_ATTRS);
+    for (size_t i = 0; i < item->input_count; ++i) {
+        const golden_tensor_t *input = &item->inputs[i];
+        inputs[i] = gantry_constant(scope, input->dtype, input->shape, input->data, input->bytes);
+    }
+    for (size_t i = 0; i < item->attr_count; ++i) attrs[i] = attr_of(&item->attrs[i]);
+    (void)gantry_op_call(scope, item->op, inputs, item->input_count, attrs, item->attr_count, outputs, &count);
+    for (size_t i = 0; i < count; ++i) {
+        const size_t bytes = gantry_tensor_bytes(outputs[i]);
+        if (bytes <= sizeof elements) (void)gantry_tensor_read(outputs[i], elements, bytes);
+    }
+    (void)gantry_scope_end(scope); /* cases that are refused are run for the refusal */
+}
+
+static void run_cases(void *data) {
+    cases_t *cases = data;
+    for (size_t i = 0; i < cases->file.case_count; ++i) run_case(cases->runtime, &cases->file.cases[i]);
+}
+
+static size_t measure_file(painted_thread_t *thread, gantry_runtime_t *runtime, const char *name) {
+    char path[512], error[256];
+    cases_t cases = {.runtime = runtime};
+    (void)snprintf(path, sizeof path, "%s/%s", CASES, name);
+    if (golden_load(path, &cases.file, error, sizeof error)) fail_msg("%s", error);
+    painted_thread_run(thread, run_cases, &cases);
+    if (strcmp(printed, "all") == 0 || strcmp(printed, cases.file.op) == 0) printf("%6zu %s\n", thread->used, name);
+    golden_free(&cases.file);
+    return thread->used;
+}
+
+static void op_of_every_golden_case_needs_no_more_than_promised(void **state) {
+    (void)state;
+    painted_thread_t thread;
+    gantry_runtime_t *runtime = make_runtime(0);
+    size_t files = 0, most = 0;
+    painted_thread_init(&thread, ROOMY_BYTES);
+    DIR *folder = opendir(CASES);
+    assert_non_null(folder);
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        if (!strstr(entry->d_name, ".json")) continue;
+        const size_t used = measure_file(&thread, runtime, entry->d_name);
+        if (used > GANTRY_STACK_BYTES)
+            fail_msg("%s: an op needs %zu bytes of the stack; at most %d are promised", entry->d_name, used,
+                     GANTRY_STACK_BYTES);
+        most = used > most ? used : most;
+        ++files;
+    }
+    assert_in_range(files, 200, SIZE_MAX);
+    printf("the most that an op needs: %zu bytes; promised: %d\n", most, GANTRY_STACK_BYTES);
+    (void)closedir(folder);
+    gantry_runtime_release(runtime);
+    painted_thread_deinit(&thread);
+}
+
+/* ---- a small thread ---- */
+
+static const gantry_tensor_t *ones(gantry_scope_t *scope, gantry_dtype_t dtype, gantry_shape_t shape) {
+    return gantry_cast(scope, gantry_broadcast_to(scope, gantry_scalar_f32(scope, 1), shape), dtype);
+}
+
+static void call_matrices(gantry_scope_t *scope) {
+    const gantry_dtype_t types[] = {GANTRY_FLOAT32, GANTRY_FLOAT64, GANTRY_FLOAT16};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; ++i) {
+        const gantry_tensor_t *square = ones(scope, types[i], GANTRY_SHAPE(300, 300));
+        const gantry_tensor_t *thin = ones(scope, types[i], GANTRY_SHAPE(6, 5000));
+        const gantry_tensor_t *images = ones(scope, types[i], GANTRY_SHAPE(2, 20, 20, 8));
+        const gantry_tensor_t *stack = ones(scope, types[i], GANTRY_SHAPE(8, 40, 40));
+        const gantry_tensor_t *pair[] = {stack, stack};
+        (void)gantry_matmul(scope, square, square, NULL);
+        (void)gantry_matmul(scope, thin, thin, &(gantry_matmul_options_t){.transpose_b = true});
+        (void)gantry_matmul(scope, stack, stack, NULL);
+        (void)gantry_einsum(scope, "bij,bkj->ik", pair, 2);
+        (void)gantry_conv2d(scope, images, ones(scope, types[i], GANTRY_SHAPE(3, 3, 8, 16)), NULL);
+        (void)gantry_depthwise_conv2d(scope, images, ones(scope, types[i], GANTRY_SHAPE(3, 3, 8, 2)), NULL);
+    }
+}
+
+static void call_rows(gantry_scope_t *scope) {
+    const gantry_dtype_t types[] = {GANTRY_FLOAT32, GANTRY_FLOAT64};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; ++i) {
+        const gantry_tensor_t *short_rows = ones(scope, types[i], GANTRY_SHAPE(500, 63));
+        const gantry_tensor_t *long_rows = ones(scope, types[i], GANTRY_SHAPE(3, 20000)), *loss, *slope, *indices;
+        const gantry_tensor_t *rows[] = {short_rows, long_rows};
+        for (size_t k = 0; k < 2; ++k) {
+            (void)gantry_sum(scope, rows[k], &(gantry_reduce_options_t){.axes = (int32_t[]){1}, .axis_count = 1});
+            (void)gantry_sum(scope, rows[k], &(gantry_reduce_options_t){.axes = (int32_t[]){0}, .axis_count = 1});
+            (void)gantry_softmax(scope, rows[k]);
+            (void)gantry_log_softmax(scope, rows[k]);
+            (void)gantry_softmax_cross_entropy_with_logits(scope, rows[k], rows[k], &loss, &slope);
+            (void)gantry_cumsum(scope, rows[k], 1, NULL);
+            (void)gantry_top_k(scope, rows[k], 10, &indices);
+        }
+    }
+}
+
+/* As many inputs and outputs as there can be. */
+static void call_lists(gantry_scope_t *scope) {
+    static const gantry_tensor_t *parts[GANTRY_MAX_OP_OUTPUTS];
+    const gantry_tensor_t *whole = ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(GANTRY_MAX_OP_OUTPUTS, 5));
+    (void)gantry_split(scope, whole, 0, parts, GANTRY_MAX_OP_OUTPUTS);
+    (void)gantry_unpack(scope, whole, 0, parts, GANTRY_MAX_OP_OUTPUTS);
+    (void)gantry_pack(scope, parts, GANTRY_MAX_OP_INPUTS, 0);
+    (void)gantry_add_n(scope, parts, GANTRY_MAX_OP_INPUTS);
+    (void)gantry_concat(scope, parts, GANTRY_MAX_OP_INPUTS - 1, 0);
+}
+
+static void call_norms(gantry_scope_t *scope) {
+    const gantry_tensor_t *images = ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 20, 20, 8));
+    const gantry_tensor_t *one = ones(scope, GANTRY_FLOAT32, GANTRY_SHAPE(8)), *outputs[3];
+    static char text[4096];
+    (void)gantry_fused_batch_norm(scope, images, one, one, one, one, NULL, outputs);
+    (void)gantry_layer_norm(scope, images, one, one, 3, 0.001);
+    gantry_variable_t *variable = gantry_variable_create(scope, one, "weights");
+    (void)gantry_tensor_format(images, NULL, text, sizeof text, NULL);
+    gantry_variable_release(variable);
+}
+
+/* The report of a refusal is taken below the op. */
+static void run_out_of_memory(void) {
+    gantry_runtime_t *runtime = make_runtime(8 << 20);
+    gantry_scope_t *scope = gantry_scope_begin(runtime, "/CPU:0");
+    (void)ones(scope, GANTRY_FLOAT64, GANTRY_SHAPE(1 << 12, 1 << 12));
+    assert_int_equal(gantry_scope_end(scope), GANTRY_RESOURCE_EXHAUSTED);
+    gantry_runtime_release(runtime);
+}
+
+static void live_on_a_small_thread(void *data) {
+    (void)data;
+    gantry_runtime_t *runtime = make_runtime(0);
+    gantry_scope_t *scope = gantry_scope_begin(runtime, "/CPU:0");
+    call_matrices(scope);
+    call_rows(scope);
+    call_lists(scope);
+    call_norms(scope);
+    if (gantry_scope_status(scope) != GANTRY_OK) fail_msg("%s", gantry_scope_message(scope));
+    assert_int_equal(gantry_scope_end(scope), GANTRY_OK);
+    gantry_runtime_release(runtime);
+    run_out_of_memory();
+}
+
+static void thread_of_128_kib_runs_all_from_the_runtime_on(void **state) {
+    (void)state;
+    painted_thread_t thread;
+    painted_thread_init(&thread, SMALL_BYTES);
+    painted_thread_run(&thread, live_on_a_small_thread, NULL);
+    printf("a runtime's whole life and large calls: %zu bytes, with the thread's variables %zu\n", thread.used,
+           thread.taken);
+    assert_in_range(thread.used, 1, GANTRY_STACK_BYTES);
+    painted_thread_deinit(&thread);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(op_of_every_golden_case_needs_no_more_than_promised),
+                                       cmocka_unit_test(thread_of_128_kib_runs_all_from_the_runtime_on)};
+    printed = argc > 1 ? argv[1] : "";
+#if !defined(__OPTIMIZE__)
+    printf("SKIP: frames of a build without optimisation are larger than promised\n");
+    return 77;
+#endif
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
