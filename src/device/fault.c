@@ -7,6 +7,9 @@
 
 #include "device/buffer.h"
 #include "device/loss.h"
+#include "device/transfer.h"
+
+#define MOST_NUMBERS 8 /* of a place, and so on: the interface's */
 
 typedef struct gantry_logical_device_t logical_t;
 
@@ -115,6 +118,7 @@ gantry__fault_t *gantry__fault_retain(gantry__fault_t *fault) {
 
 void gantry__fault_release(gantry__fault_t *fault) {
     if (!fault || atomic_fetch_sub(&fault->references, 1) != 1) return;
+    gantry__buffer_release(fault->values);
     /* A slot is used again only by the compute stream, behind the launch that may still write it. */
     return_slot(fault->device, fault->slot);
     gantry__heap_free(fault->device->table->heap, fault, sizeof *fault);
@@ -136,46 +140,107 @@ static gantry_status_t fetch_slot(const gantry__fault_t *fault, void *out) {
     return status != GANTRY_OK ? status : waited;
 }
 
+static bool is_count(int32_t count) { return count >= 0 && count <= MOST_NUMBERS; }
+
 void gantry__fault_set_words(gantry__fault_t *fault, const gantry_fault_words_t *words) {
-    if (!GANTRY_ABI_HAS(words, accepted)) return;
-    const int32_t most = sizeof words->place_dims / sizeof words->place_dims[0];
-    if (words->place_rank < 0 || words->place_rank > most || words->accepted_count < 0 || words->accepted_count > most) return;
-    fault->words = *words;
+    if (!GANTRY_ABI_HAS(words, accepted) || !is_count(words->place_rank) || !is_count(words->accepted_count)) return;
+    bool has_values = GANTRY_ABI_HAS(words, value_count) && is_count(words->value_count);
+    fault->words = (gantry_fault_words_t){0};
+    memcpy(&fault->words, words, has_values ? sizeof *words : offsetof(gantry_fault_words_t, value_text));
 }
 
-/* "[1,0]", or the numbers alone. */
-static size_t print_numbers(const int64_t *numbers, int32_t count, bool is_place, char *out, size_t out_bytes) {
+void gantry__fault_keep_values(gantry__fault_t *fault, gantry__buffer_t *buffer, uint64_t offset_bytes, int32_t dtype) {
+    fault->values = gantry__buffer_retain(buffer);
+    fault->values_offset = offset_bytes;
+    fault->values_dtype = dtype;
+}
+
+/* ---- words ---- */
+
+typedef struct values_t {
+    int64_t numbers[MOST_NUMBERS];
+    int32_t count; /* 0: not known */
+} values_t;
+
+static int64_t read_number(const unsigned char *at, int32_t dtype) {
+    union {
+        int8_t i8;
+        int16_t i16;
+        int32_t i32;
+        int64_t i64;
+        uint16_t u16;
+        uint32_t u32;
+    } number = {0};
+    memcpy(&number, at, gantry_dtype_size(dtype));
+    switch (dtype) {
+        case GANTRY_INT8: return number.i8;
+        case GANTRY_INT16: return number.i16;
+        case GANTRY_INT32: return number.i32;
+        case GANTRY_UINT8: return *at;
+        case GANTRY_UINT16: return number.u16;
+        case GANTRY_UINT32: return number.u32;
+        default: return number.i64;
+    }
+}
+
+/* What stands at the place; nothing when it cannot be fetched. */
+static values_t fetch_values(const gantry__fault_t *fault, int64_t position) {
+    unsigned char bytes[MOST_NUMBERS * sizeof(int64_t)];
+    const size_t size = gantry_dtype_size(fault->values_dtype);
+    const int32_t count = fault->words.value_count > 0 ? fault->words.value_count : 1;
+    const uint64_t first = fault->values_offset + (uint64_t)position * (uint64_t)count * size;
+    values_t values = {.count = 0};
+    if (!fault->values || position < 0 || size == 0 || size > sizeof(int64_t) ||
+        first + (uint64_t)count * size > fault->values->span.size_bytes ||
+        gantry__copy_to_host(bytes, fault->values, first, (size_t)count * size, fault->point) != GANTRY_OK)
+        return values;
+    for (; values.count < count; ++values.count)
+        values.numbers[values.count] = read_number(bytes + (size_t)values.count * size, fault->values_dtype);
+    return values;
+}
+
+/* "1,0", between brackets if any. */
+static size_t print_numbers(const int64_t *numbers, int32_t count, const char *separator, bool in_brackets, char *out,
+                            size_t out_bytes) {
     size_t used = 0;
     for (int32_t d = 0; d < count && used < out_bytes; ++d) {
-        const char *before = d > 0 ? "," : is_place ? "[" : "";
+        const char *before = d > 0 ? separator : in_brackets ? "[" : "";
         used += (size_t)snprintf(out + used, out_bytes - used, "%s%" PRId64, before, numbers[d]);
     }
-    if (is_place && count > 0 && used < out_bytes) used += (size_t)snprintf(out + used, out_bytes - used, "]");
+    if (in_brackets && count > 0 && used < out_bytes) used += (size_t)snprintf(out + used, out_bytes - used, "]");
     return used < out_bytes ? used : out_bytes - 1;
 }
 
-static void print_words(const gantry_fault_words_t *words, int64_t position, char *out, size_t out_bytes) {
-    int64_t place[8];
+static const char *choose_text(const gantry_fault_words_t *words, const values_t *values) {
+    if (values->count == 0 || !words->value_text) return words->text;
+    bool is_inside = values->numbers[0] >= 0 && values->numbers[0] < words->value_end;
+    return is_inside && words->inside_text ? words->inside_text : words->value_text;
+}
+
+static void print_words(const gantry_fault_words_t *words, int64_t position, const values_t *values, char *out,
+                        size_t out_bytes) {
+    int64_t place[MOST_NUMBERS];
     size_t used = 0;
     for (int32_t d = words->place_rank - 1; d >= 0; --d) {
         int64_t size = words->place_dims[d] > 0 ? words->place_dims[d] : 1;
         place[d] = d > 0 ? position % size : position;
         position /= size;
     }
-    for (const char *at = words->text; *at && used + 1 < out_bytes; ++at) {
-        if (*at == '@') {
-            used += print_numbers(place, words->place_rank, true, out + used, out_bytes - used);
-        } else if (*at == '#') {
-            used += print_numbers(words->accepted, words->accepted_count, false, out + used, out_bytes - used);
-        } else {
-            out[used++] = *at;
+    for (const char *at = choose_text(words, values); *at && used + 1 < out_bytes; ++at) {
+        char *end = out + used;
+        size_t left = out_bytes - used;
+        switch (*at) {
+            case '@': used += print_numbers(place, words->place_rank, ",", true, end, left); break;
+            case '#': used += print_numbers(words->accepted, words->accepted_count, ",", false, end, left); break;
+            case '$': used += print_numbers(values->numbers, values->count, ", ", words->value_count > 0, end, left); break;
+            default: out[used++] = *at;
         }
     }
     out[used] = '\0';
 }
 
 /* For kernels that give no words. */
-static void print_code(uint32_t code, int64_t position, char *out, size_t out_bytes) {
+static void print_code(uint32_t code, char *out, size_t out_bytes) {
     static const char *const texts[] = {
         [GANTRY_FAULT_INDEX_OUT_OF_RANGE] = "an index is out of range",
         [GANTRY_FAULT_DIVISION_BY_ZERO] = "Integer division by zero",
@@ -183,23 +248,23 @@ static void print_code(uint32_t code, int64_t position, char *out, size_t out_by
         [GANTRY_FAULT_NEGATIVE_EXPONENT] = "Integers to negative integer powers are not allowed",
         [GANTRY_FAULT_LABEL_OUT_OF_RANGE] = "Received a label value which is outside the valid range",
     };
-    if (code < sizeof texts / sizeof texts[0]) {
-        (void)snprintf(out, out_bytes, "%s, element %" PRId64, texts[code], position);
-    } else {
-        (void)snprintf(out, out_bytes, "error %" PRIu32 ", element %" PRId64, code, position);
-    }
+    bool is_known = code < sizeof texts / sizeof texts[0];
+    if (is_known) (void)snprintf(out, out_bytes, "%s", texts[code]);
+    if (!is_known) (void)snprintf(out, out_bytes, "error %" PRIu32, code);
 }
 
-static void describe(gantry__fault_t *fault, uint32_t code, uint32_t input, int64_t position) {
-    char what[320];
+/* First the words that the CPU backend has at the call, then which op it was, since the reader comes later. */
+static void describe(gantry__fault_t *fault, uint32_t code, uint32_t input, int64_t position, const values_t *values) {
+    char what[320], place[64] = "";
     if (fault->words.text) {
-        print_words(&fault->words, position, what, sizeof what);
+        print_words(&fault->words, position, values, what, sizeof what);
     } else {
-        print_code(code, position, what, sizeof what);
+        print_code(code, what, sizeof what);
+        (void)snprintf(place, sizeof place, ", element %" PRId64, position);
     }
-    (void)snprintf(fault->text, sizeof fault->text, "%s: op %s%s%s (number %" PRIu64 ") on %s, input %" PRIu32, what,
-                   fault->op, fault->part_of ? " of " : "", fault->part_of ? fault->part_of : "", fault->sequence,
-                   fault->device->full_name, input);
+    (void)snprintf(fault->text, sizeof fault->text, "%s: op %s%s%s (number %" PRIu64 ") on %s, input %" PRIu32 "%s",
+                   what, fault->op, fault->part_of ? " of " : "", fault->part_of ? fault->part_of : "", fault->sequence,
+                   fault->device->full_name, input, place);
 }
 
 gantry_status_t gantry__fault_settle(gantry__fault_t *fault) {
@@ -210,14 +275,22 @@ gantry_status_t gantry__fault_settle(gantry__fault_t *fault) {
             int64_t position;
         } slot = {0, 0, 0};
         GANTRY__TRY(fetch_slot(fault, &slot));
+        values_t values = {.count = 0};
+        gantry__buffer_t *unneeded = NULL;
+        if (slot.code != GANTRY_FAULT_NONE) values = fetch_values(fault, slot.position);
         gantry__mutex_lock(&fault->device->faults.lock);
         settled = atomic_load(&fault->settled);
         if (settled == 0) {
             settled = slot.code == GANTRY_FAULT_NONE ? 1 : 2;
-            if (settled == 2) describe(fault, slot.code, slot.input, slot.position);
+            if (settled == 2) describe(fault, slot.code, slot.input, slot.position, &values);
+            if (settled == 1) { /* nobody looks at it any more; of bad data another thread may be fetching it */
+                unneeded = fault->values;
+                fault->values = NULL;
+            }
             atomic_store_explicit(&fault->settled, settled, memory_order_release);
         }
         gantry__mutex_unlock(&fault->device->faults.lock);
+        gantry__buffer_release(unneeded);
     }
     return settled == 1 ? GANTRY_OK : gantry__fail(GANTRY_INVALID_ARGUMENT, "%s", fault->text);
 }

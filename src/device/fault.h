@@ -33,6 +33,9 @@ typedef struct gantry__fault_t {
     uint64_t sequence;     /* the op's number in its runtime */
     atomic_int settled;    /* 0: not yet; 1: good; 2: bad */
     gantry_fault_words_t words; /* the kernel's; without a text: none */
+    struct gantry__buffer_t *values; /* of words.value_input, until the data is known to be good; NULL: the words need none */
+    uint64_t values_offset;
+    int32_t values_dtype;
     char text[512];             /* when bad */
 } gantry__fault_t;
 
@@ -56,6 +59,8 @@ gantry__fault_t *gantry__fault_retain(gantry__fault_t *fault);
 void gantry__fault_release(gantry__fault_t *fault);
 /* Words for when the slot is written; those that break their bounds are not taken. */
 void gantry__fault_set_words(gantry__fault_t *fault, const gantry_fault_words_t *words);
+/* Keeps the input that the words tell of. */
+void gantry__fault_keep_values(gantry__fault_t *fault, struct gantry__buffer_t *buffer, uint64_t offset_bytes, int32_t dtype);
 /* Waits for the launch and reads its slot if nobody has yet. InvalidArgument with op, sequence and position when the data was bad. */
 gantry_status_t gantry__fault_settle(gantry__fault_t *fault);
 

@@ -376,6 +376,15 @@ static gantry_status_t inherit_faults(eager_t *eager, gantry__fault_t *fault) {
     return GANTRY_OK;
 }
 
+/* For words that tell of a bad value. */
+static void keep_values(const eager_t *eager, gantry__fault_t *fault) {
+    const gantry_fault_words_t *words = &fault->words;
+    if (!words->value_text || words->value_input < 0 || words->value_input >= (int32_t)eager->input_count) return;
+    const gantry_tensor_t *input = eager->inputs[words->value_input];
+    if (input->buffer && input->device == eager->device)
+        gantry__fault_keep_values(fault, input->buffer, input->offset_bytes, (int32_t)input->dtype);
+}
+
 static void mark_uses(eager_t *eager, gantry__point_t point) {
     if (eager->device->synchronous) return;
     for (uint32_t i = 0; i < eager->input_count; ++i) {
@@ -449,6 +458,7 @@ static gantry_status_t compute(eager_t *eager, const gantry__profile_frame_t *fr
     mark_uses(eager, point);
     status = gantry__loss_note(eager->device, status);
     if (status == GANTRY_OK) status = check_all_made(eager);
+    if (status == GANTRY_OK && fault) keep_values(eager, fault);
     if (status == GANTRY_OK) status = inherit_faults(eager, fault);
     gantry__fault_release(fault);
     return status;

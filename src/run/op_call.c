@@ -92,7 +92,8 @@ gantry_status_t gantry_op_has_kernel(gantry_runtime_t *runtime, const char *op_n
     const gantry__op_def_t *op = op_name ? gantry__op_find(op_name) : NULL;
     if (!op) return gantry__fail(GANTRY_NOT_FOUND, "Op type not registered '%s'", op_name ? op_name : "NULL");
     if (!device || !out_has)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_op_has_kernel: device or out_has is NULL");
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_op_has_kernel: %s is NULL",
+                            device ? "out_has" : "device");
     GANTRY__TRY(gantry__runtime_initialize(runtime, "gantry_op_has_kernel"));
     const gantry__kernel_registry_t *registry = &runtime->registries[gantry__logical_view(device)->position];
     const char *source = op_takes_type(op, dtype) ? who_runs(registry, op, dtype) : NULL;
@@ -105,7 +106,8 @@ gantry_status_t gantry_get_program_stats(gantry_runtime_t *runtime, gantry_progr
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (!out_stats || out_stats->struct_size < sizeof(uint32_t)) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_get_program_stats: out_stats is NULL or its struct_size is not set");
+                            "gantry_get_program_stats: %s",
+                            out_stats ? "the struct_size of out_stats is not set" : "out_stats is NULL");
     }
     const gantry__program_counters_t *counters = &runtime->counters;
     gantry_program_stats_t all = {.struct_size = out_stats->struct_size,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/setting_check.h"
 #include "base/setting_rows.h"
 #include "run/tensor_state.h"
 
@@ -86,6 +87,8 @@ static gantry_status_t init_parts(gantry_runtime_t *runtime, const gantry_runtim
     status = gantry__device_table_init(&runtime->devices, &runtime->heap, &runtime->log, &runtime->settings,
                                        &runtime->backends);
     if (status != GANTRY_OK) goto fail_backends;
+    gantry__settings_warn_of_unknown(&runtime->settings, &runtime->log, runtime->devices.backend_names,
+                                     runtime->devices.backend_name_count);
     runtime->probe = (gantry__view_probe_t){&runtime->heap, &runtime->log, &runtime->store, &runtime->counters};
     runtime->devices.probe = gantry__view_probe;
     runtime->devices.probe_user = &runtime->probe;

@@ -114,7 +114,8 @@ gantry_status_t gantry_get_placements(gantry_runtime_t *runtime, size_t capacity
                                       gantry_placement_record_t *out_records, size_t *out_count) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (!out_count || (capacity > 0 && !out_records)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_placements: out_records or out_count is NULL");
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_placements: %s is NULL",
+                            out_count ? "out_records" : "out_count");
     }
     *out_count = gantry__placement_log_read(&runtime->placements, capacity, out_records);
     return GANTRY_OK;
@@ -140,7 +141,8 @@ gantry_status_t gantry_get_placement_counts(gantry_runtime_t *runtime, size_t ca
                                             gantry_placement_count_t *out_counts, size_t *out_count) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (!out_count || (capacity > 0 && !out_counts)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_placement_counts: out_counts or out_count is NULL");
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_placement_counts: %s is NULL",
+                            out_count ? "out_counts" : "out_count");
     }
     size_t count = 0;
     gantry__mutex_lock(&runtime->plans.lock);

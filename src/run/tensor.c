@@ -289,10 +289,13 @@ gantry_status_t gantry__tensor_host_data(const gantry_tensor_t *tensor, const vo
 }
 
 static gantry_status_t read_elements(const gantry_tensor_t *tensor, void *out, size_t bytes) {
-    if (bytes != tensor->size_bytes || (!out && bytes > 0)) {
+    if (!out && tensor->size_bytes > 0)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "reading a tensor: out is NULL; the address of %zu bytes is accepted",
+                            tensor->size_bytes);
+    if (bytes != tensor->size_bytes) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "reading a tensor of %zu bytes into %zu bytes at %p; exactly its size is accepted",
-                            tensor->size_bytes, bytes, out);
+                            "reading a tensor of %zu bytes into %zu bytes; exactly its size is accepted",
+                            tensor->size_bytes, bytes);
     }
     if (tensor->fault_count > 0) GANTRY__TRY(gantry__tensor_settle(tensor));
     if (bytes == 0) return GANTRY_OK;
