@@ -3,6 +3,8 @@
  *
  * Every function returns a tensor of the scope, or NULL after an error that the scope keeps: InvalidArgument for shapes, types or
  * NULL inputs, Unimplemented where no device has a kernel, ResourceExhausted when memory is out. In a failed scope they do nothing.
+ * Options are optional: NULL, and what is 0 or NULL in them, is the default. Their struct_size may stay 0, which stands for the fields that the
+ * struct had in version 0.1; any other value than up to its sizeof is InvalidArgument.
  * Which types an op takes is listed in docs/ops.md. */
 #ifndef GANTRY_OPS_H
 #define GANTRY_OPS_H
@@ -109,6 +111,7 @@ GANTRY_API const gantry_tensor_t *gantry_one_hot(gantry_scope_t *scope, const ga
 /* ---- reductions ---- */
 
 typedef struct gantry_reduce_options_t {
+    uint32_t struct_size; /* its sizeof; 0: the fields of version 0.1 */
     const int32_t *axes; /* negative counts from the end; NULL: all */
     size_t axis_count;
     bool keep_dims;
@@ -124,6 +127,7 @@ GANTRY_API const gantry_tensor_t *gantry_argmax(gantry_scope_t *scope, const gan
 /* ---- matrices ---- */
 
 typedef struct gantry_matmul_options_t {
+    uint32_t struct_size; /* its sizeof; 0: the fields of version 0.1 */
     bool transpose_a;
     bool transpose_b;
 } gantry_matmul_options_t;

@@ -11,6 +11,7 @@ extern "C" {
 
 /* Bit i of a mask is of entry i; see gantry_strided_slice. */
 typedef struct gantry_strided_slice_options_t {
+    uint32_t struct_size; /* its sizeof; 0: the fields of version 0.1 */
     int32_t begin_mask;       /* from the first element (the last one, when the stride is negative) */
     int32_t end_mask;         /* to the last element (the first one) */
     int32_t ellipsis_mask;    /* one entry: all dimensions that no other entry takes */
@@ -31,6 +32,7 @@ typedef enum gantry_pad_mode_t {
 } gantry_pad_mode_t;
 
 typedef struct gantry_pad_options_t {
+    uint32_t struct_size; /* its sizeof; 0: the fields of version 0.1 */
     gantry_pad_mode_t mode;
     const gantry_tensor_t *value; /* CONSTANT: a scalar of x's type; NULL: 0 */
 } gantry_pad_options_t;

@@ -7,15 +7,6 @@
 #include "device/device_config.h"
 #include "run/api.h"
 
-gantry_status_t gantry__copy_out(const void *all, size_t all_bytes, void *out, uint32_t struct_size, const char *what) {
-    if (struct_size < sizeof(uint32_t) || struct_size > all_bytes) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: struct_size is %u; 4 to %zu is accepted", what, struct_size,
-                            all_bytes);
-    }
-    memcpy(out, all, struct_size);
-    return GANTRY_OK;
-}
-
 static gantry_status_t check_list(size_t capacity, const void *out_devices, const size_t *out_count, const char *call) {
     if (!out_count || (capacity > 0 && !out_devices))
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: %s is NULL", call, out_count ? "out_devices" : "out_count");
@@ -76,13 +67,10 @@ gantry_status_t gantry_list_device_views(gantry_runtime_t *runtime, size_t capac
 gantry_status_t gantry_get_device_details(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
                                           gantry_device_details_t *out_details) {
     GANTRY__TRY(gantry__runtime_check(runtime));
-    if (!out_details || out_details->struct_size < sizeof(uint32_t)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_device_details: %s",
-                            out_details ? "the struct_size of out_details is not set" : "out_details is NULL");
-    }
     GANTRY__TRY(gantry__device_check(&runtime->devices, device));
-    gantry__device_details(&runtime->devices, device, out_details);
-    return GANTRY_OK;
+    gantry_device_details_t all;
+    gantry__device_details(&runtime->devices, device, &all);
+    return gantry__struct_fill(out_details, &all, sizeof all, "gantry_get_device_details: out_details");
 }
 
 gantry_status_t gantry_set_visible_devices(gantry_runtime_t *runtime, const gantry_physical_device_t *const *devices,

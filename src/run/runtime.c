@@ -6,9 +6,8 @@
 
 #include "base/setting_check.h"
 #include "base/setting_rows.h"
+#include "base/struct_size.h"
 #include "run/tensor_state.h"
-
-#define MOST_THREADS 1024
 
 const char *gantry_version(void) { return GANTRY_VERSION; }
 
@@ -49,25 +48,12 @@ static gantry_status_t read_profile(gantry_runtime_t *runtime) {
     return GANTRY_OK;
 }
 
-/* The CPU backend reads the setting itself when it is opened. */
+/* The CPU backend reads the setting itself when its device is opened. */
 static gantry_status_t read_threads(gantry_runtime_t *runtime) {
     uint64_t threads = 0;
-    GANTRY__TRY(gantry__settings_get_number(&runtime->settings, "GANTRY_CPU_THREADS", MOST_THREADS,
+    GANTRY__TRY(gantry__settings_get_number(&runtime->settings, "GANTRY_CPU_THREADS", GANTRY__MOST_THREADS,
                                             "threads (0: all cores)", &threads));
-    runtime->intra_op_threads = (int32_t)threads;
-    return GANTRY_OK;
-}
-
-static gantry_status_t check_options(const gantry_runtime_options_t *given, gantry_runtime_options_t *out_options) {
-    *out_options = (gantry_runtime_options_t){.struct_size = sizeof *out_options};
-    if (!given) return GANTRY_OK;
-    if (given->struct_size < sizeof(uint32_t) || given->struct_size > sizeof *out_options) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
-            "runtime options: struct_size is %u; sizeof(gantry_runtime_options_t), at most %zu, is accepted",
-            given->struct_size, sizeof *out_options);
-    }
-    memcpy(out_options, given, given->struct_size);
+    atomic_init(&runtime->intra_op_threads, (int)threads);
     return GANTRY_OK;
 }
 
@@ -124,7 +110,7 @@ gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *given, gan
     if (!out_runtime) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_runtime_create: out_runtime is NULL");
     *out_runtime = NULL;
     gantry_runtime_options_t options;
-    GANTRY__TRY(check_options(given, &options));
+    GANTRY__TRY(gantry__struct_read(given, 0, &options, sizeof options, "runtime options"));
     gantry__heap_t heap = gantry__heap_default;
     if (options.reallocate) heap = (gantry__heap_t){options.reallocate, options.reallocate_user};
     gantry_runtime_t *runtime = gantry__heap_zalloc(&heap, sizeof *runtime);

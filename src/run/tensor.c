@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/struct_size.h"
 #include "device/loss.h"
 #include "run/tensor_format.h"
 #include "run/tensor_state.h"
@@ -338,14 +339,8 @@ gantry_status_t gantry_tensor_wait(const gantry_tensor_t *tensor) {
 }
 
 static gantry_status_t read_format_options(const gantry_format_options_t *given, gantry__format_options_t *out_layout) {
-    gantry_format_options_t options = {.struct_size = sizeof options};
-    if (given && (given->struct_size < sizeof(uint32_t) || given->struct_size > sizeof options)) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
-            "format options: struct_size is %u; sizeof(gantry_format_options_t), at most %zu, is accepted",
-            given->struct_size, sizeof options);
-    }
-    if (given) memcpy(&options, given, given->struct_size);
+    gantry_format_options_t options;
+    GANTRY__TRY(gantry__struct_read(given, 0, &options, sizeof options, "format options"));
     *out_layout =
         (gantry__format_options_t){options.precision, options.threshold, options.edge_items, options.line_width};
     return GANTRY_OK;
