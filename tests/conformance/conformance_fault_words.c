@@ -43,7 +43,7 @@ static const fault_case_t cases[] = {
      {MATRIX, INDICES, F32(2, 1, 2)}, 3},
     {"UnsortedSegmentSum", "input 1", "segment_ids[2] = 5 is out of range [0, 2)",
      {F32(3, 1, 2, 3), I32(3, 0, 1, 5), SCALAR(2)}, 3},
-    {"SegmentSum", "input 1", "segment ids are not increasing: segment_ids[2] = 1", {F32(3, 1, 2, 3), I32(3, 0, 2, 1)}, 2},
+    {"SegmentSum", "input 1", "segment ids are not increasing: segment_ids[2] = 1", {F32(4, 1, 2, 3, 4), I32(4, 0, 2, 1, 3)}, 2},
     {"SegmentSum", "input 1", "segment ids must be >= 0: segment_ids[0] = -1", {F32(3, 1, 2, 3), I32(3, -1, 0, 1)}, 2},
     {"Bincount", "input 0", "Input arr must be non-negative! arr[1] = -2", {I32(3, 1, -2, 3), SCALAR(4), F32(3, 1, 1, 1)}, 3},
     {"Div", "element 2", "Integer division by zero", {I32(3, 1, 2, 3), I32(3, 1, 1, 0)}, 2},

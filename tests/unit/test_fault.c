@@ -43,22 +43,22 @@ static void bad_data_is_told_with_op_and_position(void **state) {
         const char *text;
     } cases[] = {
         {{GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 5},
-         "an index is out of range, element 5: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, "
-         "input 1"},
+         "an index is out of range: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, "
+         "input 1, element 5"},
         {{GANTRY_FAULT_NEGATIVE_EXPONENT, 1, 7},
-         "Integers to negative integer powers are not allowed, element 7: op Gather (number 17) on "
-         "/job:localhost/replica:0/task:0/device:GPU:0, input 1"},
+         "Integers to negative integer powers are not allowed: op Gather (number 17) on "
+         "/job:localhost/replica:0/task:0/device:GPU:0, input 1, element 7"},
         {{GANTRY_FAULT_DIVISION_BY_ZERO, 0, 3},
-         "Integer division by zero, element 3: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, "
-         "input 0"},
+         "Integer division by zero: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, "
+         "input 0, element 3"},
         {{GANTRY_FAULT_BAD_PERMUTATION, 0, 2},
-         "an index is not between 0 and the count, or duplicated in the input, element 2: op Gather (number 17) on "
-         "/job:localhost/replica:0/task:0/device:GPU:0, input 0"},
+         "an index is not between 0 and the count, or duplicated in the input: op Gather (number 17) on "
+         "/job:localhost/replica:0/task:0/device:GPU:0, input 0, element 2"},
         {{GANTRY_FAULT_LABEL_OUT_OF_RANGE, 2, 4},
-         "Received a label value which is outside the valid range, element 4: op Gather (number 17) on "
-         "/job:localhost/replica:0/task:0/device:GPU:0, input 2"},
+         "Received a label value which is outside the valid range: op Gather (number 17) on "
+         "/job:localhost/replica:0/task:0/device:GPU:0, input 2, element 4"},
         {{99, 0, -1},
-         "error 99, element -1: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, input 0"},
+         "error 99: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, input 0, element -1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         device_fixture_t f;
@@ -130,7 +130,7 @@ static void words_beyond_their_bounds_are_not_taken(void **state) {
     slot_t slot = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 5};
     gantry__fault_t *fault = run_kernel(device_fixture_open_gpu(&f), &slot);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) gantry__fault_set_words(fault, &bad[i]);
-    expect_failure(gantry__fault_settle(fault), GANTRY_INVALID_ARGUMENT, "an index is out of range, element 5: op Gather");
+    expect_failure(gantry__fault_settle(fault), GANTRY_INVALID_ARGUMENT, "an index is out of range: op Gather");
     gantry__fault_release(fault);
     device_fixture_close(&f);
 }
