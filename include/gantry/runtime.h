@@ -109,7 +109,9 @@ GANTRY_API void gantry_runtime_release(gantry_runtime_t *runtime);
 /* Initialises now what the first operation would. OK when it already is. */
 GANTRY_API gantry_status_t gantry_runtime_initialize(gantry_runtime_t *runtime);
 
-/* Waits until all submitted work has ended; the first error of it. */
+/* Waits until all submitted work has ended; the first error of it that nobody was told of, and once. That is also what a kernel found on its
+ * device (an index out of range: InvalidArgument), whether or not its result still lives; who reads what depends on it is told every time. The
+ * runtime goes on. */
 GANTRY_API gantry_status_t gantry_runtime_synchronize(gantry_runtime_t *runtime);
 
 /* ---- backends ---- */

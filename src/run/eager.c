@@ -10,7 +10,7 @@
  *   publish   results carry the point they are ready at and the faults they depend on; the record is written
  *
  * A profile's frame, when there is one, is told of each step (run/profile.h).
- * Where the result is its input's memory (another shape of it, an aligned piece), nothing is gathered, allocated or computed. A composed op is
+ * Where the result is its input's memory (another shape of it, an aligned piece), or known by now, nothing is gathered, allocated or computed. A composed op is
  * inferred here, and then runs its parts, each of which comes this way (run/compose.h).
  * Everything lives on the stack until publish; a failure at any step releases what was made and is kept by the scope. */
 #include "run/eager.h"
@@ -452,13 +452,13 @@ static gantry_status_t compute(eager_t *eager, const gantry__profile_frame_t *fr
     eager->call.make_output = make_output;
     eager->call.caller = eager;
     gantry_status_t status = frame ? call_kernel_recorded(eager) : call_kernel(eager);
+    if (eager->call.fault) keep_values(eager, eager->call.fault);
     gantry__point_t point;
     gantry__fault_t *fault = gantry__call_finish(&eager->call, &point);
     if (frame) settle_kernel(eager, point);
     mark_uses(eager, point);
     status = gantry__loss_note(eager->device, status);
     if (status == GANTRY_OK) status = check_all_made(eager);
-    if (status == GANTRY_OK && fault) keep_values(eager, fault);
     if (status == GANTRY_OK) status = inherit_faults(eager, fault);
     gantry__fault_release(fault);
     return status;
@@ -481,6 +481,15 @@ static gantry_status_t make_piece(eager_t *eager) {
     GANTRY__TRY(gantry__tensor_view(input, first, &eager->infer.out_shapes[0], &eager->made[0]));
     eager->made_count = 1;
     return gantry__tensor_inherit_faults(eager->made[0], input);
+}
+
+/* A result that the inputs' elements have no part in. */
+static gantry_status_t make_known(eager_t *eager) {
+    const unsigned char value = (unsigned char)eager->infer.known_bool;
+    GANTRY__TRY(gantry__tensor_from_host(eager->runtime, eager->device, GANTRY_BOOL, &eager->infer.out_shapes[0], &value,
+                                         eager->scope->tag, &eager->made[0]));
+    eager->made_count = 1;
+    return inherit_faults(eager, NULL);
 }
 
 static gantry_status_t make_alias(eager_t *eager) {
@@ -523,7 +532,10 @@ static gantry_status_t run(eager_t *eager, const gantry_attr_value_t *attrs, siz
         return status;
     }
     bool is_alias = (eager->op->flags & GANTRY__OP_ALIAS) != 0, is_view = !is_alias && is_piece(eager);
-    if (is_alias) {
+    bool is_known = eager->infer.known_bool >= 0;
+    if (is_known) {
+        status = make_known(eager);
+    } else if (is_alias) {
         status = make_alias(eager);
     } else if (is_view) {
         status = make_piece(eager);
@@ -534,7 +546,7 @@ static gantry_status_t run(eager_t *eager, const gantry_attr_value_t *attrs, siz
     }
     (void)gantry__profile_enter(frame, GANTRY__STEP_SCOPE);
     eager->call.sequence = gantry__dispatch_note(eager->scope, eager->kept, eager->op->name, eager->bytes_copied);
-    if (status == GANTRY_OK && !is_alias && !is_view) status = compute(eager, frame);
+    if (status == GANTRY_OK && !is_alias && !is_view && !is_known) status = compute(eager, frame);
     return status;
 }
 

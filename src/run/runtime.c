@@ -288,6 +288,24 @@ static void synchronize_all(gantry_runtime_t *runtime, gantry_status_t *out_firs
     if (*out_first != GANTRY_OK) (void)gantry__fail(*out_first, "%s", text);
 }
 
+/* What kernels found that nobody was told of: the earliest op's error. */
+static gantry_status_t tell_faults(gantry_runtime_t *runtime) {
+    gantry__fault_t *first = NULL, *fault;
+    gantry_status_t status = GANTRY_OK;
+    for (size_t i = 0; i < runtime->devices.logical_count && status == GANTRY_OK; ++i) {
+        gantry_logical_device_t *device = runtime->devices.logical[i];
+        if (!atomic_load(&device->is_open)) continue;
+        status = gantry__fault_settle_all(device, &fault);
+        if (!fault) continue;
+        const bool is_first = !first || fault->sequence < first->sequence;
+        gantry__fault_release(is_first ? first : fault);
+        if (is_first) first = fault;
+    }
+    if (first) status = gantry__fault_settle(first);
+    gantry__fault_release(first);
+    return status;
+}
+
 static void destroy(gantry_runtime_t *runtime) {
     gantry_status_t unread;
     synchronize_all(runtime, &unread);
@@ -337,6 +355,7 @@ gantry_status_t gantry_runtime_synchronize(gantry_runtime_t *runtime) {
     gantry_status_t first;
     gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
     synchronize_all(runtime, &first);
+    if (first == GANTRY_OK) first = tell_faults(runtime);
     gantry__profile_end_call(&runtime->profile, frame, GANTRY__PROFILE_SYNCHRONIZE, NULL);
     return first;
 }

@@ -174,9 +174,32 @@ static bool is_filled(const gantry_logical_device_t *device, gantry_dtype_t dtyp
            gantry_shape_elements(shape) == 1;
 }
 
+/* Whether a byte is neither 0 nor 1. */
+static bool has_odd_bool(const unsigned char *bytes, size_t count) {
+    unsigned char all = 0;
+    for (size_t i = 0; i < count; ++i) all |= bytes[i];
+    return all > 1;
+}
+
+/* To a C program, to NumPy and to TensorFlow what is not 0 is true; kernels count on 1. */
+static gantry_status_t from_odd_bools(gantry_runtime_t *runtime, gantry_logical_device_t *device,
+                                      const gantry_shape_t *shape, const unsigned char *data, const char *tag,
+                                      gantry_tensor_t **out_tensor) {
+    const size_t count = (size_t)gantry_shape_elements(shape);
+    *out_tensor = NULL;
+    unsigned char *bools = gantry__heap_alloc(&runtime->heap, count);
+    if (!bools) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < count; ++i) bools[i] = data[i] != 0;
+    gantry_status_t status = gantry__tensor_from_host(runtime, device, GANTRY_BOOL, shape, bools, tag, out_tensor);
+    gantry__heap_free(&runtime->heap, bools, count);
+    return status;
+}
+
 gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logical_device_t *device,
                                          gantry_dtype_t dtype, const gantry_shape_t *shape, const void *data,
                                          const char *tag, gantry_tensor_t **out_tensor) {
+    if (dtype == GANTRY_BOOL && has_odd_bool(data, (size_t)gantry_shape_elements(shape)))
+        return from_odd_bools(runtime, device, shape, data, tag, out_tensor);
     const gantry__allocation_t purpose = {.owner = "Const", .tag = tag};
     const bool fills = is_filled(device, dtype, shape);
     GANTRY__TRY(gantry__tensor_create(runtime, device, dtype, shape,

@@ -85,22 +85,71 @@ static void bad_index_is_found_by_an_op_that_needs_the_value_at_once(void **stat
     runtime_fixture_close(&f);
 }
 
-static void results_that_may_be_bad_are_bounded_and_come_back(void **state) {
+static void results_that_may_be_bad_may_be_many(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
     const gantry_tensor_t *rows = F32(scope, 10, 20, 30), *index = I32(scope, 1);
     gantry_scope_t *many = gantry_scope_begin_in(scope, NULL);
-    for (int i = 0; i < GANTRY__FAULT_SLOTS; ++i) assert_non_null(gantry_gather(many, rows, index, 0));
-    assert_null(gantry_gather(many, rows, index, 0));
-    expect_scope_failure(many, GANTRY_RESOURCE_EXHAUSTED, "read or drop some");
+    for (int i = 0; i < 2 * GANTRY__FAULT_SLOTS; ++i) assert_non_null(gantry_gather(many, rows, index, 0));
     expect_ended_well(many);
     for (int i = 0; i < 3 * GANTRY__FAULT_SLOTS; ++i) {
         const gantry_tensor_t *row = gantry_gather(scope, rows, index, 0);
         if (i % 512 == 0) EXPECT_F32(row, 20);
         gantry_tensor_drop(scope, row);
     }
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void synchronize_tells_what_a_kernel_found_once(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 2);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0"), *elsewhere = runtime_fixture_scope(&f, "GPU:1");
+    const gantry_tensor_t *rows = F32(scope, 10, 20, 30);
+    const gantry_tensor_t *bad = gantry_gather(scope, rows, I32(scope, 0, 3), 0);
+    (void)gantry_gather(elsewhere, F32(elsewhere, 1, 2), I32(elsewhere, 5), 0); /* a later op */
+    expect_failure(gantry_runtime_synchronize(f.runtime), GANTRY_INVALID_ARGUMENT, BAD_INDEX);
+    assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
+    expect_read_fails(bad, GANTRY_INVALID_ARGUMENT, BAD_INDEX); /* who depends on it is told all the same */
+    EXPECT_F32(gantry_gather(scope, rows, I32(scope, 2, 1), 0), 30, 20);
+    assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
+    const gantry_tensor_t *again = gantry_gather(scope, rows, I32(scope, 0, 4), 0);
+    expect_read_fails(again, GANTRY_INVALID_ARGUMENT, BAD_INDEX);
+    assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK); /* the reader was told */
+    expect_ended_well(elsewhere);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
+static void synchronize_tells_of_results_that_are_gone(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    (void)gantry_gather(scope, F32(scope, 10, 20, 30), I32(scope, 0, 3), 0);
+    expect_ended_well(scope);
+    expect_failure(gantry_runtime_synchronize(f.runtime), GANTRY_INVALID_ARGUMENT, BAD_INDEX);
+    assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
+    runtime_fixture_close(&f);
+}
+
+/* The kernel never ran: its slot says nothing, and the failed work is told once. */
+static void synchronize_tells_failed_work_and_no_fault_of_it(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    const gantry_tensor_t *rows = F32(scope, 10, 20, 30), *index = I32(scope, 0, 3);
+    assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
+    fake->close_gate(0, COMPUTE);
+    assert_true(fake->fail_calls("work", 1, 2, GANTRY_INTERNAL, "the card coughed"));
+    (void)gantry_gather(scope, rows, index, 0);
+    fake->open_gate(0, COMPUTE);
+    expect_failure(gantry_runtime_synchronize(f.runtime), GANTRY_INTERNAL, "the card coughed");
+    assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
     expect_ended_well(scope);
     runtime_fixture_close(&f);
 }
@@ -398,7 +447,10 @@ int main(int argc, char **argv) {
         TEST(bad_index_surfaces_at_the_read_of_what_depends_on_it),
         TEST(bad_index_poisons_across_devices),
         TEST(bad_index_is_found_by_an_op_that_needs_the_value_at_once),
-        TEST(results_that_may_be_bad_are_bounded_and_come_back),
+        TEST(results_that_may_be_bad_may_be_many),
+        TEST(synchronize_tells_what_a_kernel_found_once),
+        TEST(synchronize_tells_of_results_that_are_gone),
+        TEST(synchronize_tells_failed_work_and_no_fault_of_it),
         TEST(failed_work_surfaces_in_its_dependants_on_that_stream),
         TEST(failed_work_poisons_what_was_submitted_before_it_was_known),
         TEST(failed_upload_poisons_what_is_computed_from_it),
