@@ -45,6 +45,8 @@ static const fault_case_t cases[] = {
     {"Bincount", "input 0", {"Input arr must be non-negative!"}, {I32(3, 1, -2, 3), SCALAR(4), F32(3, 1, 1, 1)}, 3},
     {"Div", "element 2", {"Integer division by zero"}, {I32(3, 1, 2, 3), I32(3, 1, 1, 0)}, 2},
     {"FloorMod", "input 1", {"Integer division by zero"}, {I32(3, 1, 2, 3), I32(3, 1, 1, 0)}, 2},
+    {"TruncateDiv", "element 2", {"Integer division by zero"}, {I32(3, 1, 2, 3), I32(3, 1, 1, 0)}, 2},
+    {"TruncateMod", "element 2", {"Integer division by zero"}, {I32(3, 1, 2, 3), I32(3, 1, 1, 0)}, 2},
     /* Results that look like the bad element, too, where they are written over it. */
     {"FloorMod", "element 1", {"Integer division by zero"}, {I32(3, 4, 1, 4), I32(3, 2, 0, 2)}, 2},
     {"FloorDiv", "element 1", {"Integer division by zero"}, {COLUMN, I32_MATRIX(5, 0, 5, 5, 5, 5)}, 2},
