@@ -47,7 +47,7 @@ gantry_status_t gantry__infer_binary(gantry__infer_t *call) {
                         gantry__shape_text(y).text);
 }
 
-/* With incompatible_shape_error false, TensorFlow gives one bool for shapes that do not fit; Gantry refuses. */
+/* With incompatible_shape_error false, shapes that do not fit give one bool. */
 gantry_status_t gantry__infer_equal(gantry__infer_t *call) {
     const bool refuses = gantry__infer_attr(call, "incompatible_shape_error")->i != 0;
     if (refuses || gantry__broadcast_shapes(call->shapes[0], call->shapes[1], &call->out_shapes[0]))

@@ -48,12 +48,14 @@ static const fault_case_t cases[] = {
     {"Bincount", "input 0", "Input arr must be non-negative! arr[1] = -2", {I32(3, 1, -2, 3), SCALAR(4), F32(3, 1, 1, 1)}, 3},
     {"Div", "element 2", "Integer division by zero", {I32(3, 1, 2, 3), I32(3, 1, 1, 0)}, 2},
     {"FloorMod", "input 1", "Integer division by zero", {I32(3, 1, 2, 3), I32(3, 1, 1, 0)}, 2},
+    {"TruncateDiv", "element 2", "Integer division by zero", {I32(3, 1, 2, 3), I32(3, 1, 1, 0)}, 2},
+    {"TruncateMod", "element 2", "Integer division by zero", {I32(3, 1, 2, 3), I32(3, 1, 1, 0)}, 2},
     /* Results that look like the bad element, too, where they are written over it. */
     {"FloorMod", "element 1", "Integer division by zero", {I32(3, 4, 1, 4), I32(3, 2, 0, 2)}, 2},
     {"FloorDiv", "element 1", "Integer division by zero", {COLUMN, I32_MATRIX(5, 0, 5, 5, 5, 5)}, 2},
     {"Pow", "element 1", "Integers to negative integer powers are not allowed", {I32(2, 1, 2), I32(2, 1, -1)}, 2},
     {"InvertPermutation", "input 0", "x[1] = 7 is not between 0 and 3", {I32(3, 0, 7, 1)}, 1},
-    {"InvertPermutation", "input 0", " = 1 is duplicated in the input.", {I32(3, 0, 1, 1)}, 1},
+    {"InvertPermutation", "input 0", "x[1] = 1 is duplicated in the input.", {I32(3, 0, 1, 1)}, 1},
     {"SparseSoftmaxCrossEntropyWithLogits", "input 2",
      "labels[1]: Received a label value of 3 which is outside the valid range of [0, 3).", {MATRIX, I32(2, 0, 3)}, 2},
 };

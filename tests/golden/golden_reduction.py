@@ -297,7 +297,7 @@ def arg_max():
             x = np.zeros((1, reach + 1), dtype)
             r.add(f"{dtype.name}_most_for_{out.name}", [x[:, 1:], np.array(1, I32)], {"output_type": out})
             r.our_error(f"{dtype.name}_too_many_for_{out.name}", [x, np.array(1, I32)], {"output_type": out},
-                        contains=f"positions up to {reach - 1}, and {reach} is possible")
+                        contains=f"numbers up to {reach - 1}, and {reach} is possible")
     x = values(F32, MATRIX)
     r.error("axis_too_large", [x, np.array(2, I32)], contains="2")
     r.error("axis_too_small", [x, np.array(-3, I32)], contains="-3")
