@@ -36,17 +36,30 @@ void gantry__struct_fill_at(void *list, size_t index, uint32_t struct_size, cons
     fill((char *)list + index * struct_size, struct_size, all);
 }
 
+static void read_one(const void *given, uint32_t struct_size, void *out, size_t out_bytes) {
+    const uint32_t own = (uint32_t)out_bytes;
+    memset(out, 0, out_bytes);
+    memcpy(out, given, struct_size);
+    memcpy(out, &own, sizeof own);
+}
+
+gantry_status_t gantry__struct_read_list(const void *list, size_t count, size_t first_bytes, void *out,
+                                         size_t out_bytes, const char *what) {
+    uint32_t struct_size;
+    if (count == 0) return GANTRY_OK;
+    memcpy(&struct_size, list, sizeof struct_size);
+    if (struct_size == 0) struct_size = (uint32_t)first_bytes;
+    GANTRY__TRY(check_size(struct_size, out_bytes, what));
+    for (size_t i = 0; i < count; ++i)
+        read_one((const char *)list + i * struct_size, struct_size, (char *)out + i * out_bytes, out_bytes);
+    return GANTRY_OK;
+}
+
 gantry_status_t gantry__struct_read(const void *given, size_t first_bytes, void *out, size_t out_bytes,
                                     const char *what) {
     const uint32_t own = (uint32_t)out_bytes;
-    uint32_t struct_size = own;
+    if (given) return gantry__struct_read_list(given, 1, first_bytes, out, out_bytes, what);
     memset(out, 0, out_bytes);
-    if (given) {
-        memcpy(&struct_size, given, sizeof struct_size);
-        if (struct_size == 0) struct_size = (uint32_t)first_bytes;
-        GANTRY__TRY(check_size(struct_size, out_bytes, what));
-        memcpy(out, given, struct_size);
-    }
     memcpy(out, &own, sizeof own);
     return GANTRY_OK;
 }

@@ -21,6 +21,8 @@ gantry_status_t gantry__struct_fill(void *out, const void *all, size_t all_bytes
 /* Fills one of a list that was checked: its structs stand as far apart as the first one's struct_size says. */
 void gantry__struct_fill_at(void *list, size_t index, uint32_t struct_size, const void *all);
 
+/* Reads a list in the same way, into one of this library's structs. first_bytes as below. */
+gantry_status_t gantry__struct_read_list(const void *list, size_t count, size_t first_bytes, void *out, size_t out_bytes, const char *what);
 /* Reads options: *out is this library's struct, 0 where the given one, which may be NULL, has no field. first_bytes: what a struct_size of 0
  * means, the size of the first version that had the struct; 0: it must be set. */
 gantry_status_t gantry__struct_read(const void *given, size_t first_bytes, void *out, size_t out_bytes, const char *what);

@@ -7,6 +7,13 @@
 #include "device/device_config.h"
 #include "run/api.h"
 
+gantry_status_t gantry__list_check(size_t capacity, const void *list, const size_t *out_count, size_t known_bytes,
+                                   const char *what, uint32_t *out_struct_size) {
+    *out_struct_size = (uint32_t)known_bytes;
+    if (!out_count) return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: out_count is NULL", what);
+    return capacity > 0 ? gantry__struct_check(list, known_bytes, what, out_struct_size) : GANTRY_OK;
+}
+
 static gantry_status_t check_list(size_t capacity, const void *out_devices, const size_t *out_count, const char *call) {
     if (!out_count || (capacity > 0 && !out_devices))
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: %s is NULL", call, out_count ? "out_devices" : "out_count");
@@ -107,8 +114,13 @@ gantry_status_t gantry_get_visible_devices(gantry_runtime_t *runtime, const char
 gantry_status_t gantry_set_logical_device_configuration(gantry_runtime_t *runtime,
                                                         const gantry_physical_device_t *device,
                                                         const gantry_logical_device_config_t *configs, size_t count) {
+    gantry_logical_device_config_t parts[GANTRY__MOST_PARTS];
     GANTRY__TRY(gantry__runtime_check(runtime));
-    return gantry__device_set_logical(&runtime->devices, device, configs, count);
+    if (!configs || count > GANTRY__MOST_PARTS) /* refused, after the device */
+        return gantry__device_set_logical(&runtime->devices, device, configs, count);
+    GANTRY__TRY(gantry__struct_read_list(configs, count, sizeof *configs, parts, sizeof *parts,
+                                         "gantry_set_logical_device_configuration: configs"));
+    return gantry__device_set_logical(&runtime->devices, device, parts, count);
 }
 
 gantry_status_t gantry_get_logical_device_configuration(gantry_runtime_t *runtime,
@@ -116,12 +128,14 @@ gantry_status_t gantry_get_logical_device_configuration(gantry_runtime_t *runtim
                                                         gantry_logical_device_config_t *out_configs,
                                                         size_t *out_count) {
     GANTRY__TRY(gantry__runtime_check(runtime));
-    if (!out_count || (capacity > 0 && !out_configs)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_get_logical_device_configuration: %s is NULL",
-                            out_count ? "out_configs" : "out_count");
-    }
-    return gantry__device_get_logical(&runtime->devices, device, capacity, out_configs, out_count);
+    static const char what[] = "gantry_get_logical_device_configuration: out_configs";
+    gantry_logical_device_config_t parts[GANTRY__MOST_PARTS];
+    uint32_t struct_size;
+    GANTRY__TRY(gantry__list_check(capacity, out_configs, out_count, sizeof *out_configs, what, &struct_size));
+    GANTRY__TRY(gantry__device_get_logical(&runtime->devices, device, GANTRY__MOST_PARTS, parts, out_count));
+    for (size_t i = 0; i < *out_count && i < capacity; ++i)
+        gantry__struct_fill_at(out_configs, i, struct_size, &parts[i]);
+    return GANTRY_OK;
 }
 
 gantry_status_t gantry_set_logical_cpu_devices(gantry_runtime_t *runtime, size_t count) {

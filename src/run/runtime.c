@@ -109,6 +109,7 @@ fail_settings:
 gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *given, gantry_runtime_t **out_runtime) {
     if (!out_runtime) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_runtime_create: out_runtime is NULL");
     *out_runtime = NULL;
+    const uint32_t before = gantry__failures();
     gantry_runtime_options_t options;
     GANTRY__TRY(gantry__struct_read(given, 0, &options, sizeof options, "runtime options"));
     gantry__heap_t heap = gantry__heap_default;
@@ -125,6 +126,7 @@ gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *given, gan
         gantry__heap_free(&heap, runtime, sizeof *runtime);
         return status;
     }
+    gantry__forget_since(before); /* what is absent is told by gantry_backend_status */
     *out_runtime = runtime;
     return GANTRY_OK;
 }
@@ -175,6 +177,7 @@ static gantry_logical_device_t *find_host(const gantry__device_table_t *devices)
 /* Threads that come here at the same time all do it; the first to finish gives its tables to the runtime. */
 gantry_status_t gantry__runtime_initialize(gantry_runtime_t *runtime, const char *by) {
     if (atomic_load_explicit(&runtime->is_initialized, memory_order_acquire)) return GANTRY_OK;
+    const uint32_t before = gantry__failures();
     GANTRY__TRY(gantry__device_table_freeze(&runtime->devices, by));
     gantry_logical_device_t *host = find_host(&runtime->devices);
     if (!host) return gantry__fail(GANTRY_NOT_FOUND, "No CPU devices are available in this process");
@@ -191,6 +194,7 @@ gantry_status_t gantry__runtime_initialize(gantry_runtime_t *runtime, const char
     }
     gantry__mutex_unlock(&runtime->lock);
     if (!is_first) release_tables(runtime, &tables, runtime->devices.physical_count);
+    gantry__forget_since(before);
     return GANTRY_OK;
 }
 
@@ -345,9 +349,11 @@ void gantry__runtime_drop(gantry_runtime_t *runtime) {
 void gantry_runtime_release(gantry_runtime_t *runtime) {
     if (!runtime || !gantry__fork_guard_ask(&runtime->fork)) return;
     if (atomic_exchange(&runtime->is_released, true)) return;
+    const uint32_t before = gantry__failures();
     gantry_status_t unread; /* errors of work that nobody read end here */
     synchronize_all(runtime, &unread);
     gantry__runtime_drop(runtime);
+    gantry__forget_since(before);
 }
 
 gantry_status_t gantry_runtime_synchronize(gantry_runtime_t *runtime) {

@@ -87,9 +87,9 @@ static gantry_status_t change_threads(gantry_runtime_t *runtime, int32_t threads
     if (threads == present) return GANTRY_OK;
     if (gantry__device_table_is_frozen(&runtime->devices)) {
         return gantry__fail(GANTRY_FAILED_PRECONDITION,
-                            "Intra op parallelism cannot be modified after initialization: it is %d (0: all cores), %d "
-                            "is given",
-                            present, threads);
+                            "Intra op parallelism cannot be modified after initialization (initialized by %s): it is %d "
+                            "(0: all cores), %d is given",
+                            runtime->devices.frozen_by, present, threads);
     }
     (void)snprintf(text, sizeof text, "%d", threads);
     GANTRY__TRY(gantry__settings_put_call(&runtime->settings, "GANTRY_CPU_THREADS", text,
@@ -126,20 +126,12 @@ gantry_status_t gantry_set_placement_callback(gantry_runtime_t *runtime, gantry_
     return GANTRY_OK;
 }
 
-/* A list to be filled: where it may hold something, its first struct says how large each is. */
-static gantry_status_t check_list(size_t capacity, const void *list, const size_t *out_count, size_t known_bytes,
-                                  const char *what, uint32_t *out_struct_size) {
-    *out_struct_size = (uint32_t)known_bytes;
-    if (!out_count) return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: out_count is NULL", what);
-    return capacity > 0 ? gantry__struct_check(list, known_bytes, what, out_struct_size) : GANTRY_OK;
-}
-
 gantry_status_t gantry_get_placements(gantry_runtime_t *runtime, size_t capacity,
                                       gantry_placement_record_t *out_records, size_t *out_count) {
     uint32_t struct_size;
     GANTRY__TRY(gantry__runtime_check(runtime));
-    GANTRY__TRY(check_list(capacity, out_records, out_count, sizeof *out_records, "gantry_get_placements: out_records",
-                           &struct_size));
+    GANTRY__TRY(gantry__list_check(capacity, out_records, out_count, sizeof *out_records,
+                                   "gantry_get_placements: out_records", &struct_size));
     *out_count = gantry__placement_log_read(&runtime->placements, capacity, struct_size, out_records);
     return GANTRY_OK;
 }
@@ -171,8 +163,8 @@ gantry_status_t gantry_get_placement_counts(gantry_runtime_t *runtime, size_t ca
                                             gantry_placement_count_t *out_counts, size_t *out_count) {
     uint32_t struct_size;
     GANTRY__TRY(gantry__runtime_check(runtime));
-    GANTRY__TRY(check_list(capacity, out_counts, out_count, sizeof *out_counts,
-                           "gantry_get_placement_counts: out_counts", &struct_size));
+    GANTRY__TRY(gantry__list_check(capacity, out_counts, out_count, sizeof *out_counts,
+                                   "gantry_get_placement_counts: out_counts", &struct_size));
     size_t count = 0;
     gantry__mutex_lock(&runtime->plans.lock);
     for (gantry__kept_plan_t *kept = runtime->plans.kept; kept; kept = kept->next_kept) {

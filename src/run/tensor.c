@@ -396,6 +396,8 @@ gantry_status_t gantry_tensor_format(const gantry_tensor_t *tensor, const gantry
     if (out && out_bytes > 0) out[0] = '\0';
     if (out_needed) *out_needed = 0;
     GANTRY__TRY(check_tensor(tensor));
+    if (!out && out_bytes > 0)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_tensor_format: out is NULL, but out_bytes is %zu", out_bytes);
     gantry_runtime_t *runtime = tensor->runtime;
     gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
     gantry_status_t status = format(tensor, options, out, out_bytes, out_needed);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # From the preprocessed public headers, a C file: one function per exported one, which calls it with NULL in the places asked for, and their table.
-# What else it is given is chosen by type and name in null_calls.h: a type that is not there does not compile.
+# What else it is given is chosen by type and name in null_calls.h: a type that is not there does not compile. And a table of the public structs:
+# whether they begin with struct_size.
 { text = text " " $0 }
 
 function trim(s) { gsub(/^ +| +$/, "", s); return s }
@@ -53,11 +54,18 @@ END {
     mark = "__attribute__((visibility(\"default\")))"
     statements = split(text, statement, ";")
     for (s = 1; s <= statements; s++) {
+        if (match(statement[s], /typedef struct gantry_[a-z_0-9]+ +\{/)) {
+            struct_name = substr(statement[s], RSTART + 15, RLENGTH - 15)
+            sub(/ +\{/, "", struct_name)
+            structs = structs sprintf("    {\"%s\", %s},\n", struct_name, statement[s] ~ /\{ *uint32_t struct_size$/ ? "true" : "false")
+        }
         at = index(statement[s], mark)
         if (!at) continue
         declaration = substr(statement[s], at + length(mark))
         if (declaration ~ /gantry_[a-z_0-9]+ *\(/) emit(declaration)
     }
     print "const null_function_t null_functions[] = {\n" rows "};"
+    print "const public_struct_t public_structs[] = {\n" structs "};"
+    print "const size_t public_struct_count = sizeof public_structs / sizeof public_structs[0];"
     print "const size_t null_function_count = sizeof null_functions / sizeof null_functions[0];"
 }

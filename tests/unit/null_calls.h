@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the calls that null_calls.awk makes are given: a value by type and name, made when it is first asked for, and a place for the result. */
+/* What the calls that null_calls.awk makes are given: a value by type and name, made when it is first asked for, and a place for the result. Beside
+ * them stands its table of public structs. */
 #ifndef GANTRY_TEST_NULL_CALLS_H
 #define GANTRY_TEST_NULL_CALLS_H
 
@@ -22,6 +23,14 @@ typedef struct null_function_t {
 extern const null_function_t null_functions[];
 extern const size_t null_function_count;
 
+typedef struct public_struct_t {
+    const char *name;
+    bool has_size; /* its first field is struct_size */
+} public_struct_t;
+
+extern const public_struct_t public_structs[];
+extern const size_t public_struct_count;
+
 typedef enum null_result_t { NULL_GIVES_NOTHING, NULL_GIVES_STATUS, NULL_GIVES_TENSOR } null_result_t;
 
 /* One call. Nothing of it is given back: its process ends. */
@@ -37,7 +46,7 @@ struct null_call_t {
     const void *object; /* returned */
     const gantry_tensor_t *tensors[2];
     char text[256];
-    void *data;
+    char before[2048]; /* the last message */
 };
 
 #define IS_NULL(place) (c->nulls >> (place) & 1)
@@ -165,10 +174,10 @@ GIVEN_STRUCT(gantry_setting_t)
 #define given_gantry_program_stats_t_p(c, name) given_gantry_program_stats_t_p_()
 #define given_gantry_setting_t_p(c, name) given_gantry_setting_t_p_()
 
-GIVEN_PLACE(gantry_placement_count_t, 2)
-GIVEN_PLACE(gantry_logical_device_config_t, 2)
-#define given_gantry_placement_count_t_p(c, name) given_place_of_gantry_placement_count_t()
-#define given_gantry_logical_device_config_t_p(c, name) given_place_of_gantry_logical_device_config_t()
+GIVEN_STRUCT(gantry_placement_count_t)
+GIVEN_STRUCT(gantry_logical_device_config_t)
+#define given_gantry_placement_count_t_p(c, name) given_gantry_placement_count_t_p_()
+#define given_gantry_logical_device_config_t_p(c, name) given_gantry_logical_device_config_t_p_()
 
 static inline void *given_pointers(void) {
     static void *pointers[8];

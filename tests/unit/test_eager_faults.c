@@ -10,7 +10,7 @@
 
 /* ---- errors found on the device ---- */
 
-#define BAD_INDEX "indices[1] is not in [0, 3): op Gather (number "
+#define BAD_INDEX " is not in [0, 3): op Gather (number "
 
 static void expect_read_fails(const gantry_tensor_t *tensor, gantry_status_t code, const char *text) {
     float values[64];
@@ -80,7 +80,7 @@ static void bad_index_is_found_by_an_op_that_needs_the_value_at_once(void **stat
     assert_int_equal(gantry_scope_status(scope), GANTRY_OK);
     assert_int_equal(gantry_op_call(scope, "Fill", inputs, 2, NULL, 0, &output, &count), GANTRY_INVALID_ARGUMENT);
     assert_null(output);
-    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "indices[1] is not in [0, 2): op Gather (number ");
+    expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "indices[1] = 7 is not in [0, 2): op Gather (number ");
     expect_ended_well(scope);
     runtime_fixture_close(&f);
 }
@@ -133,6 +133,51 @@ static void synchronize_tells_of_results_that_are_gone(void **state) {
     expect_ended_well(scope);
     expect_failure(gantry_runtime_synchronize(f.runtime), GANTRY_INVALID_ARGUMENT, BAD_INDEX);
     assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
+    runtime_fixture_close(&f);
+}
+
+static uint64_t bytes_in_use(runtime_fixture_t *f) {
+    gantry_memory_info_t info = {.struct_size = sizeof info};
+    assert_int_equal(gantry_get_memory_info(f->runtime, "GPU:0", &info), GANTRY_OK);
+    return info.requested_bytes;
+}
+
+/* As the CPU does, whoever owns the indices meanwhile; they are kept no longer than somebody may be told. */
+static void bad_index_is_told_with_its_value(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    int32_t many[1024] = {0};
+    runtime_fixture_open(&f, 1);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, "GPU:0");
+    const gantry_tensor_t *rows = F32(scope, 10, 20, 30);
+    many[1000] = -7;
+    const gantry_tensor_t *indices = make_i32(scope, 1024, many);
+    const gantry_tensor_t *bad = gantry_gather(scope, rows, indices, 0);
+    gantry_tensor_drop(scope, indices);
+    (void)gantry_zeros(scope, GANTRY_INT32, GANTRY_SHAPE(1024)); /* would take the memory over */
+    expect_read_fails(bad, GANTRY_INVALID_ARGUMENT, "indices[1000] = -7 is not in [0, 3): op Gather (number ");
+    expect_ended_well(scope);
+    scope = runtime_fixture_scope(&f, "GPU:0");
+    rows = F32(scope, 10, 20, 30);
+    assert_int_equal(gantry_runtime_synchronize(f.runtime), GANTRY_OK);
+    uint64_t before = bytes_in_use(&f);
+    for (int is_good = 0; is_good < 2; ++is_good) {
+        many[1000] = is_good ? 2 : -7;
+        indices = make_i32(scope, 1024, many);
+        const gantry_tensor_t *row = gantry_gather(scope, rows, indices, 0);
+        gantry_tensor_drop(scope, indices);
+        assert_true(bytes_in_use(&f) >= before + 2 * sizeof many);
+        if (is_good) { /* known to be good, and still there */
+            assert_int_equal(gantry_tensor_wait(row), GANTRY_OK);
+            assert_true(bytes_in_use(&f) < before + 2 * sizeof many);
+        }
+        gantry_tensor_drop(scope, row); /* nobody can be told any more but by synchronize, without the value */
+        assert_int_equal(bytes_in_use(&f), before);
+        gantry_status_t status = gantry_runtime_synchronize(f.runtime);
+        assert_int_equal(status, is_good ? GANTRY_OK : GANTRY_INVALID_ARGUMENT);
+        if (!is_good) assert_non_null(strstr(gantry_last_message(), "indices[1000] is not in [0, 3): op Gather"));
+    }
+    expect_ended_well(scope);
     runtime_fixture_close(&f);
 }
 
@@ -450,6 +495,7 @@ int main(int argc, char **argv) {
         TEST(results_that_may_be_bad_may_be_many),
         TEST(synchronize_tells_what_a_kernel_found_once),
         TEST(synchronize_tells_of_results_that_are_gone),
+        TEST(bad_index_is_told_with_its_value),
         TEST(synchronize_tells_failed_work_and_no_fault_of_it),
         TEST(failed_work_surfaces_in_its_dependants_on_that_stream),
         TEST(failed_work_poisons_what_was_submitted_before_it_was_known),

@@ -490,6 +490,8 @@ static void released_runtime_is_refused_everywhere(void **state) {
     gantry_placement_count_t counted = {.struct_size = sizeof counted};
 #define EXPECT_REFUSED(expression) expect_failure(expression, GANTRY_FAILED_PRECONDITION, "the runtime was released")
     EXPECT_REFUSED(gantry_runtime_initialize(runtime));
+    assert_null(gantry_scope_begin(runtime, NULL));
+    assert_non_null(strstr(gantry_last_message(), "the runtime was released"));
     EXPECT_REFUSED(gantry_runtime_synchronize(runtime));
     EXPECT_REFUSED(gantry_list_physical_devices(runtime, NULL, 0, NULL, &count));
     EXPECT_REFUSED(gantry_list_device_views(runtime, 0, NULL, &count));

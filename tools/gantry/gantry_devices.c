@@ -86,7 +86,7 @@ static uint64_t limit_of(gantry_runtime_t *runtime, const gantry_logical_device_
 }
 
 static void add_parts(gantry_runtime_t *runtime, const gantry_physical_device_t *device, shown_t *out) {
-    gantry_logical_device_config_t configs[MOST_PARTS];
+    gantry_logical_device_config_t configs[MOST_PARTS] = {{.struct_size = sizeof configs[0]}};
     const gantry_logical_device_t *logical[256];
     size_t config_count = 0, count = 0, found = 0;
     if (gantry_get_logical_device_configuration(runtime, device, MOST_PARTS, configs, &config_count) != GANTRY_OK ||
