@@ -249,11 +249,11 @@ static void first_of_many_positions_is_told(void **state) {
         uint32_t block, left;
         const char *text;
     } cases[] = {
-        {0, UINT32_C(1) << 31, "element 0:"},
-        {0, (UINT32_C(1) << 31) - 5, "element 5:"},
-        {0, 1, "element 2147483647:"},
-        {1, UINT32_C(1) << 31, "element 2147483648:"},
-        {GANTRY__FAULT_BLOCKS - 1, 1, "element 25769803775:"},
+        {0, UINT32_C(1) << 31, "input 1, element 0"},
+        {0, (UINT32_C(1) << 31) - 5, "input 1, element 5"},
+        {0, 1, "input 1, element 2147483647"},
+        {1, UINT32_C(1) << 31, "input 1, element 2147483648"},
+        {GANTRY__FAULT_BLOCKS - 1, 1, "input 1, element 25769803775"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         device_fixture_t f;
