@@ -38,9 +38,9 @@ static void explain_slice(const gantry_op_call_t *call, int64_t row, char *text,
 static gantry_fault_words_t slice_words(const gantry_op_call_t *call, uint32_t input, const gantry_arg_t *shape) {
     const gantry_arg_t *indices = call->inputs[input];
     const int is_gather = strcmp(call->op, "GatherNd") == 0;
-    gantry_fault_words_t words =
-        gantry_k_words(is_gather ? "indices@ does not index into param shape [#]" : "indices@ does not index into shape [#]",
-                       indices, indices->rank - 1);
+    gantry_fault_words_t words = gantry_k_words(
+        is_gather ? "indices@ does not index into param shape [#]" : "indices@ does not index into shape [#]", indices,
+        indices->rank - 1);
 
     words.value_text =
         is_gather ? "indices@ = $ does not index into param shape [#]" : "indices@ = $ does not index into shape [#]";

@@ -139,8 +139,8 @@ static void warn_of_unknown(const gantry__backend_set_t *set, const char *list, 
         (void)snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : (int)sizeof name - 1, at);
         if (is_one_of(name, names, count)) continue;
         const char *nearest = gantry__nearest(name, names, count);
-        gantry__log(set->log, GANTRY_LEVEL_WARNING, "%s names \"%s\", a backend that nobody has; there are %s%s%s%s", by,
-                    name, all, nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+        gantry__log(set->log, GANTRY_LEVEL_WARNING, "%s names \"%s\", a backend that nobody has; there are %s%s%s%s",
+                    by, name, all, nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
     }
 }
 

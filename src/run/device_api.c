@@ -26,7 +26,8 @@ static gantry_status_t read_type(const char *call, const char **type) {
     size_t length = strspn(*type, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
     if (length == 0 || (*type)[length] != '\0') {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "%s: the type is \"%.100s\"; a type such as \"GPU\" is accepted, or NULL for all", call, *type);
+                            "%s: the type is \"%.100s\"; a type such as \"GPU\" is accepted, or NULL for all", call,
+                            *type);
     }
     const char *standard = gantry__device_type_standard(*type);
     if (standard) *type = standard;
@@ -174,7 +175,7 @@ const gantry_physical_device_t *gantry_logical_device_physical(const gantry_logi
 }
 
 gantry_status_t gantry__find_device(gantry_runtime_t *runtime, const char *name, const char *call,
-                                   gantry_logical_device_t **out_device) {
+                                    gantry_logical_device_t **out_device) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     GANTRY__TRY(check_name(name, call));
     GANTRY__TRY(gantry__runtime_initialize(runtime, call));

@@ -314,8 +314,8 @@ gantry_status_t gantry__tensor_host_data(const gantry_tensor_t *tensor, const vo
 
 static gantry_status_t read_elements(const gantry_tensor_t *tensor, void *out, size_t bytes) {
     if (!out && tensor->size_bytes > 0)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "reading a tensor: out is NULL; the address of %zu bytes is accepted",
-                            tensor->size_bytes);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "reading a tensor: out is NULL; the address of %zu bytes is accepted", tensor->size_bytes);
     if (bytes != tensor->size_bytes) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "reading a tensor of %zu bytes into %zu bytes; exactly its size is accepted",
@@ -397,7 +397,8 @@ gantry_status_t gantry_tensor_format(const gantry_tensor_t *tensor, const gantry
     if (out_needed) *out_needed = 0;
     GANTRY__TRY(check_tensor(tensor));
     if (!out && out_bytes > 0)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_tensor_format: out is NULL, but out_bytes is %zu", out_bytes);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_tensor_format: out is NULL, but out_bytes is %zu",
+                            out_bytes);
     gantry_runtime_t *runtime = tensor->runtime;
     gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
     gantry_status_t status = format(tensor, options, out, out_bytes, out_needed);

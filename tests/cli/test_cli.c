@@ -114,7 +114,8 @@ static void settings_list_every_variable(void **state) {
         assert_string_equal(cJSON_GetObjectItem(found, "source")->valuestring, "default");
         assert_string_equal(cJSON_GetObjectItem(found, "fallback")->valuestring, rows[i].fallback);
         const char *value = cJSON_GetObjectItem(found, "value")->valuestring;
-        if (!strstr(text, *value ? value : rows[i].fallback)) fail_msg("%s is %s, not in\n%s", rows[i].name, value, text);
+        if (!strstr(text, *value ? value : rows[i].fallback))
+            fail_msg("%s is %s, not in\n%s", rows[i].name, value, text);
     }
     cJSON_Delete(array);
 }
@@ -123,8 +124,11 @@ static void unknown_settings_and_backends_are_warned_of(void **state) {
     (void)state;
     static const char *const commands[] = {"devices", "settings", "ops", "devices --json", "tune --list"};
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; ++i) {
-        assert_int_not_equal(run("GANTRY_OPENCL_CPUS=gpu GANTRY_BACKENDS=opncl,opencl GANTRY_TEST_ANY=1 $BIN/gantry %s", commands[i]), 2);
-        expect_in_output("warning: GANTRY_OPENCL_CPUS is no setting of Gantry and does nothing; did you mean GANTRY_OPENCL_CPU?");
+        assert_int_not_equal(
+            run("GANTRY_OPENCL_CPUS=gpu GANTRY_BACKENDS=opncl,opencl GANTRY_TEST_ANY=1 $BIN/gantry %s", commands[i]),
+            2);
+        expect_in_output(
+            "warning: GANTRY_OPENCL_CPUS is no setting of Gantry and does nothing; did you mean GANTRY_OPENCL_CPU?");
         expect_in_output("warning: GANTRY_BACKENDS names \"opncl\", a backend that nobody has");
         if (strstr(output, "GANTRY_TEST_ANY")) fail_msg("%s", output);
     }
@@ -189,13 +193,14 @@ static void expect_part_told(const char *lines, const cJSON *part) {
         expect_number(line, "%.0f bytes", number(part, "largest_allocation_bytes"));
 }
 
-#define SPLIT                                                                                               \
-    "GANTRY_LOGICAL_DEVICES='CPU:0=64M,;GPU:0=512M/ordinal=1,256M/ordinal=0/work_group=64/local=16K/"      \
+#define SPLIT                                                                                         \
+    "GANTRY_LOGICAL_DEVICES='CPU:0=64M,;GPU:0=512M/ordinal=1,256M/ordinal=0/work_group=64/local=16K/" \
     "allocation=8M' GANTRY_VISIBLE_DEVICES=0 "
 
 static void devices_say_the_same_as_text_and_as_json(void **state) {
     (void)state;
-    static const char *const keys[] = {"hardware", "alias", "physical", "uuid", "vendor", "platform", "driver", "hidden_by"};
+    static const char *const keys[] = {"hardware", "alias",    "physical", "uuid",
+                                       "vendor",   "platform", "driver",   "hidden_by"};
     static char text[sizeof output];
     expect_run(0, SPLIT "$BIN/gantry devices 2>/dev/null");
     memcpy(text, output, sizeof text);
@@ -231,8 +236,9 @@ static void devices_show_the_parts_of_a_split_device(void **state) {
     expect_in_output("part /CPU:0: limit 64.0 MiB (67108864 bytes)\n");
     expect_in_output("part /CPU:1: limit ");
     if (!has_opencl) skip();
-    expect_in_output("part /GPU:0: limit 256.0 MiB (268435456 bytes), ordinal 0, work-groups of 64, local memory 16.0 KiB "
-                     "(16384 bytes), largest allocation 8.0 MiB (8388608 bytes)\n");
+    expect_in_output(
+        "part /GPU:0: limit 256.0 MiB (268435456 bytes), ordinal 0, work-groups of 64, local memory 16.0 KiB "
+        "(16384 bytes), largest allocation 8.0 MiB (8388608 bytes)\n");
     expect_in_output("part /GPU:1: limit 512.0 MiB (536870912 bytes), ordinal 1\n");
     expect_in_output("hidden by GANTRY_VISIBLE_DEVICES\n");
     expect_run(0, "GANTRY_LOGICAL_DEVICES=GPU:0=1G,1G $BIN/gantry devices");
@@ -243,13 +249,29 @@ static void devices_show_the_parts_of_a_split_device(void **state) {
 
 static void programs_take_every_spelling_of_a_device(void **state) {
     (void)state;
-    static const char *const spellings[] = {"GPU:0",          "gpu:0",  "/GPU:0",   "/gpu:0",       "/device:GPU:0",
-                                            "/job:localhost/replica:0/task:0/device:GPU:0", "/physical_device:GPU:0",
-                                            "opencl:0",       "OpenCL:0", "/opencl:0", "GPU:0@opencl", "UUID:%s"};
-    static const char *const cpu_spellings[] = {"CPU:0", "cpu:0", "/CPU:0", "/cpu:0", "cpu", "/device:CPU:0",
-                                                "/job:localhost/replica:0/task:0/device:CPU:0", "/physical_device:CPU:0"};
+    static const char *const spellings[] = {"GPU:0",
+                                            "gpu:0",
+                                            "/GPU:0",
+                                            "/gpu:0",
+                                            "/device:GPU:0",
+                                            "/job:localhost/replica:0/task:0/device:GPU:0",
+                                            "/physical_device:GPU:0",
+                                            "opencl:0",
+                                            "OpenCL:0",
+                                            "/opencl:0",
+                                            "GPU:0@opencl",
+                                            "UUID:%s"};
+    static const char *const cpu_spellings[] = {"CPU:0",
+                                                "cpu:0",
+                                                "/CPU:0",
+                                                "/cpu:0",
+                                                "cpu",
+                                                "/device:CPU:0",
+                                                "/job:localhost/replica:0/task:0/device:CPU:0",
+                                                "/physical_device:CPU:0"};
     static const char *const programs[] = {
-        "$BIN/memory_control --device %s", "$BIN/language_id --epochs 0 --features 16 --device %s low=low high=high",
+        "$BIN/memory_control --device %s",
+        "$BIN/language_id --epochs 0 --features 16 --device %s low=low high=high",
         "$BIN/cpu_vs_gpu --size 16 --repeat 1 --devices %s",
         "GANTRY_TUNING_FILE=none $BIN/gantry tune --list --device %s",
         "$BIN/gantry_conformance --device %s --only view",
@@ -266,7 +288,8 @@ static void programs_take_every_spelling_of_a_device(void **state) {
         cJSON_Delete(all);
     }
     for (size_t p = 0; p < sizeof programs / sizeof programs[0]; ++p) {
-        (void)snprintf(line, sizeof line, "test -x %.*s", (int)strcspn(strstr(programs[p], "$BIN"), " "), strstr(programs[p], "$BIN"));
+        (void)snprintf(line, sizeof line, "test -x %.*s", (int)strcspn(strstr(programs[p], "$BIN"), " "),
+                       strstr(programs[p], "$BIN"));
         if (run("%s", line) != 0) {
             print_message("not built, and left out: %s\n", programs[p]);
             continue;

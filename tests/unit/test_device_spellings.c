@@ -127,8 +127,7 @@ static gantry_status_t pin(runtime_fixture_t *f, const char *name, const char **
 
 static gantry_status_t report(runtime_fixture_t *f, const char *name, const char **out_meant) {
     char text[4096];
-    gantry_status_t status =
-        gantry_get_memory_report(f->runtime, name, GANTRY_REPORT_TEXT, text, sizeof text, NULL);
+    gantry_status_t status = gantry_get_memory_report(f->runtime, name, GANTRY_REPORT_TEXT, text, sizeof text, NULL);
     if (status == GANTRY_OK) *out_meant = strstr(text, "GPU") ? "/device:GPU:1" : "/device:CPU:0";
     return status;
 }
@@ -252,8 +251,8 @@ static void every_setting_takes_every_spelling(void **state) {
                     {"GANTRY_LOGICAL_DEVICES", "logical_devices", "1M,2M", "1M,2M"}};
     for (size_t s = 0; s < COUNT(settings); ++s) {
         for (size_t i = 0; i < COUNT(of_card); ++i)
-            expect_setting(settings[s].variable, settings[s].setting, of_card[i], settings[s].value,
-                           settings[s].wanted, "fake:1", i % 2);
+            expect_setting(settings[s].variable, settings[s].setting, of_card[i], settings[s].value, settings[s].wanted,
+                           "fake:1", i % 2);
         for (size_t i = 0; i < COUNT(of_cpu); ++i)
             expect_setting(settings[s].variable, settings[s].setting, of_cpu[i], settings[s].value, settings[s].wanted,
                            "cpu:0", i % 2);

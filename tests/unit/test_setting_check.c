@@ -31,13 +31,15 @@ static void unknown_variable_is_warned_of_once(void **state) {
     static const struct {
         const char *name, *text;
     } cases[] = {
-        {"GANTRY_OPENCL_CPUS", "GANTRY_OPENCL_CPUS is no setting of Gantry and does nothing; did you mean GANTRY_OPENCL_CPU?"},
+        {"GANTRY_OPENCL_CPUS",
+         "GANTRY_OPENCL_CPUS is no setting of Gantry and does nothing; did you mean GANTRY_OPENCL_CPU?"},
         {"GANTRY_OPENCL_CPU_AS_GPU", "did you mean GANTRY_OPENCL_CPU?"},
         {"GANTRY_MEMORY_LIMIT_BYTES", "did you mean GANTRY_MEMORY_LIMIT?"},
         {"GANTRY_MEMROY_LIMIT", "did you mean GANTRY_MEMORY_LIMIT?"},
         {"GANTRY_VISIBLE_DEVICE", "did you mean GANTRY_VISIBLE_DEVICES?"},
         {"GANTRY_opencl_cpu", "did you mean GANTRY_OPENCL_CPU?"},
-        {"GANTRY_QUANTUM_TUNNEL", "GANTRY_QUANTUM_TUNNEL is no setting of Gantry and does nothing; docs/environment.md lists them"},
+        {"GANTRY_QUANTUM_TUNNEL",
+         "GANTRY_QUANTUM_TUNNEL is no setting of Gantry and does nothing; docs/environment.md lists them"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         char assignment[128], by[160];
@@ -55,7 +57,7 @@ static void unknown_variable_is_warned_of_once(void **state) {
 
 static void what_somebody_may_read_is_not_warned_of(void **state) {
     (void)state;
-    static const char *const names[] = {"GANTRY_TEST_ANYTHING",       "GANTRY_STAND_IN_CUDA", "GANTRY_FAKE_OPTION",
+    static const char *const names[] = {"GANTRY_TEST_ANYTHING",       "GANTRY_STAND_IN_CUDA",  "GANTRY_FAKE_OPTION",
                                         "GANTRY_CUDA_NVML",           "GANTRY_OPENCL_LIBRARY", "OTHER_OPENCL_CPUS",
                                         "TF_FORCE_GPU_ALLOW_GROWTHS", "XGANTRY_OPENCL_CPUS"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) set(names[i], "");
@@ -69,7 +71,8 @@ static void unknown_backend_is_warned_of(void **state) {
         const char *list, *text;
     } cases[] = {
         {"cpu,fak", "names \"fak\", a backend that nobody has; there are cpu, cuda, opencl, fake; did you mean fake?"},
-        {"opncl", "names \"opncl\", a backend that nobody has; there are cpu, cuda, opencl, fake; did you mean opencl?"},
+        {"opncl",
+         "names \"opncl\", a backend that nobody has; there are cpu, cuda, opencl, fake; did you mean opencl?"},
         {" quantum , fake", "names \"quantum\", a backend that nobody has; there are cpu, cuda, opencl, fake"},
         {"cpu,opencl,cuda,fake", NULL}, /* a build may lack them */
         {",", NULL},
@@ -84,7 +87,8 @@ static void unknown_backend_is_warned_of(void **state) {
             runtime_fixture_open_with(&f, &options);
             assert_int_equal(warnings_of(&f, "a backend that nobody has"), cases[i].text != NULL);
             if (cases[i].text)
-                assert_int_equal(log_lines_with(&f.log, is_option ? "option backends " : "GANTRY_BACKENDS ", cases[i].text), 1);
+                assert_int_equal(
+                    log_lines_with(&f.log, is_option ? "option backends " : "GANTRY_BACKENDS ", cases[i].text), 1);
             (void)unsetenv("GANTRY_BACKENDS");
             runtime_fixture_close(&f);
         }

@@ -11,13 +11,15 @@ static const char usage[] =
     "usage: gantry devices [--json] [--opencl-cpu-as-gpu] [--verbose]\n"
     "       gantry settings [--json] [--opencl-cpu-as-gpu]\n"
     "       gantry ops [--json | --markdown]\n"
-    "       gantry tune [--device cpu:0 | opencl:0 ...] [--what NAME] [--seconds N] [--dry-run] [--list | --reset] [--verbose]\n"
+    "       gantry tune [--device cpu:0 | opencl:0 ...] [--what NAME] [--seconds N] [--dry-run] [--list | --reset] "
+    "[--verbose]\n"
     "       gantry version\n"
     "\n"
     "devices   every backend with its state and reason, every device with its names, memory, driver and parts\n"
     "settings  every setting with its value, who set it and what it overruled, of each device where that differs\n"
     "ops       every op with inputs, attributes and the devices' kernels\n"
-    "tune      measures for N seconds (60) who multiplies matrices best and with what sizes, and keeps it for later runs\n";
+    "tune      measures for N seconds (60) who multiplies matrices best and with what sizes, and keeps it for later "
+    "runs\n";
 
 void gantry_tool_log(void *user, gantry_log_level_t level, const char *text) {
     const bool *is_verbose = user;
