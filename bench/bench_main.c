@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry_bench: measures Gantry on every device of the machine, beside the libraries it competes with.
  *
- *   gantry_bench [--case NAME[,NAME...]] [--device ALIAS[,ALIAS...]] [--repeat N] [--quick] [--json FILE]
+ *   gantry_bench [--case NAME[,NAME...]] [--device NAME[,NAME...]] [--repeat N] [--quick] [--json FILE]
  *                [--layers[=wait]] [--max-n N] [--max-bytes N] [--types TYPE[,TYPE...]]
  *   gantry_bench --drivers */
 #define _GNU_SOURCE
@@ -108,12 +108,12 @@ static const char *unknown_case(const char *list) {
 static int usage(FILE *out) {
     (void)fprintf(
         out,
-        "usage: gantry_bench [--case NAME[,..]] [--device ALIAS[,..]] [--repeat N] [--quick] [--json FILE]\n"
+        "usage: gantry_bench [--case NAME[,..]] [--device NAME[,..]] [--repeat N] [--quick] [--json FILE]\n"
         "                    [--layers[=wait]] [--max-n N] [--max-bytes N] [--types TYPE[,..]]\n       gantry_bench "
         "--drivers\n\n");
     for (size_t i = 0; i < CASE_COUNT; ++i) (void)fprintf(out, "  %-13s %s\n", cases[i].name, cases[i].what);
     (void)fprintf(out,
-                  "\nDevices are named as `gantry devices` lists them, e.g. cpu:0,opencl:0. --repeat sets the rounds "
+                  "\nDevices are named in any spelling, e.g. cpu:0,opencl:0 or GPU:0. --repeat sets the rounds "
                   "(1 to %d, default %d, "
                   "with --quick %d).\n--max-n and --max-bytes bound matrices and tensors of the card_ cases; "
                   "--types names those of card_matmul: float32, TF32, float16, bfloat16. "
@@ -166,10 +166,10 @@ static int parse(int argc, char **argv, options_t *options) {
 
 /* ---- the runtime ---- */
 
-static void add_device(bench_t *bench, const gantry_physical_device_t *physical, const char *wanted) {
+static void add_device(bench_t *bench, const gantry_physical_device_t *physical) {
     gantry_device_details_t details = {.struct_size = sizeof details};
     if (gantry_get_device_details(bench->runtime, physical, &details) != GANTRY_OK) return;
-    if (!bench_is_in(wanted, details.alias) || bench->device_count == BENCH_MAX_DEVICES) return;
+    if (bench->device_count == BENCH_MAX_DEVICES) return;
     bench_device_t *device = &bench->devices[bench->device_count++];
     (void)snprintf(device->alias, sizeof device->alias, "%s", details.alias);
     (void)snprintf(device->hardware, sizeof device->hardware, "%s", details.hardware_name);
@@ -179,18 +179,27 @@ static void add_device(bench_t *bench, const gantry_physical_device_t *physical,
                    details.platform, details.driver_version);
 }
 
+/* wanted: names with commas between them; NULL: all. */
 static bool open_runtime(bench_t *bench, const char *wanted) {
     bench->runtime = bench_runtime(NULL);
     if (!bench->runtime) return false;
     const gantry_physical_device_t *views[64];
-    size_t count;
-    if (!bench_is_ok(gantry_list_device_views(bench->runtime, 64, views, &count), "runtime",
-                     "gantry_list_device_views"))
+    size_t count = 0;
+    if (!wanted && !bench_is_ok(gantry_list_device_views(bench->runtime, 64, views, &count), "runtime",
+                                "gantry_list_device_views"))
         return false;
-    for (size_t i = 0; i < count && i < 64; ++i) add_device(bench, views[i], wanted);
-    if (bench->device_count > 0) return true;
-    (void)fprintf(stderr, "--device %s: none of these is here; `gantry devices` lists the names\n", wanted);
-    return false;
+    for (size_t i = 0; i < count && i < 64; ++i) add_device(bench, views[i]);
+    for (size_t length; wanted && *wanted; wanted += length + (wanted[length] == ',')) {
+        char name[128];
+        length = strcspn(wanted, ",");
+        (void)snprintf(name, sizeof name, "%.*s", (int)length, wanted);
+        if (gantry_find_physical_device(bench->runtime, name, &views[0]) != GANTRY_OK) {
+            (void)fprintf(stderr, "--device: %s\n", gantry_last_message());
+            return false;
+        }
+        add_device(bench, views[0]);
+    }
+    return bench->device_count > 0;
 }
 
 static void device_lines(const bench_t *bench, const char *out_lines[BENCH_MAX_DEVICES]) {

@@ -2,7 +2,7 @@
 /* The memory chapter of TensorFlow's guide "Use a GPU", in C, on any device: growth, a limit, virtual devices, statistics, running out of
  * memory on purpose, and going on. Every step says what it does and checks it: exit 1 when a step does something else.
  *
- *   memory_control [--device GPU:0]
+ *   memory_control [--device NAME]      in any spelling: GPU:0, /GPU:0, opencl:0, a UUID's beginning, ...
  *
  * The default is the first GPU, or the CPU where there is none; OpenCL CPU devices (PoCL) are presented as GPUs, because this program
  * asks for it. The text is the same on every backend but for the device's name. Settings freeze with a runtime's first operation, so each
@@ -13,7 +13,7 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-static const char *wanted = ""; /* "GPU:0" */
+static const char *wanted = ""; /* as a user names a device: "GPU:0" */
 
 static void heading(const char *text) { (void)printf("\n== %s ==\n", text); }
 
@@ -40,19 +40,11 @@ static gantry_runtime_t *open_runtime(void) {
     return runtime;
 }
 
-/* The card that `wanted` names: its type and its place among those of the type. */
+/* The card that `wanted` names. */
 static const gantry_physical_device_t *find_card(gantry_runtime_t *runtime) {
-    char type[16];
-    unsigned index;
-    const gantry_physical_device_t *cards[16];
-    size_t count = 0;
-    if (sscanf(wanted, "%15[^:]:%u", type, &index) != 2) {
-        (void)fprintf(stderr, "--device %s: write it as GPU:0 or CPU:0\n", wanted);
-        exit(2);
-    }
-    example_check(gantry_list_physical_devices(runtime, type, 16, cards, &count), "gantry_list_physical_devices");
-    if (index < count && index < 16) return cards[index];
-    (void)fprintf(stderr, "--device %s: there are %zu of type %s\n", wanted, count, type);
+    const gantry_physical_device_t *card = NULL;
+    if (gantry_find_physical_device(runtime, wanted, &card) == GANTRY_OK) return card;
+    (void)fprintf(stderr, "--device: %s\n", gantry_last_message());
     exit(2);
 }
 
@@ -274,7 +266,7 @@ int main(int argc, char **argv) {
     } else if (argc == 1) {
         choose_device();
     } else {
-        (void)fprintf(stderr, "usage: memory_control [--device GPU:0]\n");
+        (void)fprintf(stderr, "usage: memory_control [--device NAME]\n");
         return 2;
     }
     grow();

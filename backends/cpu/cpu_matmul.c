@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MatMul and BatchMatMul of the CPU backend: shapes, batches, blocks, threads. The loops are in cpu_matmul_simd.c,
- * vendor libraries in cpu_blas.c, products of halves in cpu_matmul_half.c.
+ * vendor libraries in cpu_blas.c, products of 16-bit types in cpu_matmul_narrow.c.
  *
  * One product takes the first of these ways that fits:
  *   tiny      a few multiplications: plain loops
@@ -434,7 +434,7 @@ int32_t gantry__cpu_matmul(gantry_op_call_t *call)
 
 static int32_t compute_matmul(gantry_op_call_t *call)
 {
-    return gantry_k_is_half(call->outputs[0]->dtype) ? gantry__cpu_matmul_half(call) : gantry__cpu_matmul(call);
+    return gantry_k_size(call->outputs[0]->dtype) == 2 ? gantry__cpu_matmul_narrow(call) : gantry__cpu_matmul(call);
 }
 
 static const gantry_kernel_def_t products[] = GANTRY__MATMUL_KERNELS(0, gantry__matmul_types, NULL, compute_matmul);

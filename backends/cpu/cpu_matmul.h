@@ -58,10 +58,10 @@ typedef struct gantry__cpu_gemm_loops_t {
 
 #define GANTRY_CPU_THIN 6
 
-/* MatMul and BatchMatMul of all types but halves. */
+/* MatMul and BatchMatMul of all types but those of 16 bits. */
 int32_t gantry__cpu_matmul(gantry_op_call_t *call);
-/* The same of float16 or bfloat16. */
-int32_t gantry__cpu_matmul_half(gantry_op_call_t *call);
+/* The same of float16, bfloat16 or int16. */
+int32_t gantry__cpu_matmul_narrow(gantry_op_call_t *call);
 
 /* NULL for a type without products. */
 GANTRY_CPU_DECLARE(const gantry__cpu_gemm_loops_t *, gemm_loops, (int32_t dtype));

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "opencl/opencl_backend.h"
 #include "opencl/opencl_tuned.h"
@@ -189,11 +190,16 @@ int32_t gantry__clblast_rows_open(const gantry_host_t *host, gantry__clblast_row
     const char *path = gantry__host_option(host, "GANTRY_OPENCL_CLBLAST_PARAMETERS");
     char line[LINE_BYTES + 2];
     int32_t status = GANTRY_K_OK;
+    struct stat info;
     FILE *file;
 
     *out_rows = NULL;
     if (path == NULL) {
         return GANTRY_K_OK;
+    }
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) { /* a device may never end, a pipe is waited for */
+        return gantry__opencl_fail(host, GANTRY_K_INVALID_ARGUMENT, 0,
+                                   "GANTRY_OPENCL_CLBLAST_PARAMETERS: %.200s is no plain file", path);
     }
     file = fopen(path, "r");
     if (file == NULL) {

@@ -172,7 +172,10 @@ static inline int64_t gantry_k_host_int(const gantry_arg_t *arg, int64_t index)
     if (arg->dtype == GANTRY_K_INT32) {
         return ((const int32_t *)arg->data)[index];
     }
-    return ((const int64_t *)arg->data)[index];
+    if (arg->dtype == GANTRY_K_INT64) {
+        return ((const int64_t *)arg->data)[index];
+    }
+    return arg->dtype == GANTRY_K_INT8 ? ((const int8_t *)arg->data)[index] : ((const uint8_t *)arg->data)[index];
 }
 
 #endif

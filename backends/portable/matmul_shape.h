@@ -48,7 +48,8 @@ static inline int gantry__matmul_has_whole_card(const gantry_op_call_t *call, co
     }
 /* The priority of products that a backend has above the portable pack's. */
 #define GANTRY__MATMUL_ABOVE_PACK 10
-/* What the CPU backend and the pack compute. */
-static const gantry_type_constraint_t gantry__matmul_types[] = {{"T", GANTRY_K_NUMBERS | GANTRY_K_HALVES}};
+/* What the CPU backend and the pack compute; of int16 BatchMatMul only, by the ops' definitions. */
+static const gantry_type_constraint_t gantry__matmul_types[] = {
+    {"T", GANTRY_K_NUMBERS | GANTRY_K_HALVES | GANTRY_K_BIT(GANTRY_K_INT16)}};
 
 #endif

@@ -50,7 +50,8 @@ static int32_t compute_gather(gantry_op_call_t *call) {
     gantry_backend_kernel_t *kernel;
     const gantry_k_options_t options = gantry__move_options(call, bytes, indices->dtype);
     int32_t status = call->services->kernel(call, &gather_source, options.text, "gather", &kernel);
-    const gantry_fault_words_t words = gantry_k_words_up_to("indices@ is not in [0, #)", indices, shape.limit);
+    const gantry_fault_words_t words = gantry_k_words_of_value(
+        "indices@ is not in [0, #)", "indices@ = $ is not in [0, #)", call, 1, shape.limit);
     if (status == GANTRY_K_OK) status = gantry_k_fault(call, &words, &fault);
     if (status != GANTRY_K_OK) return status;
     const gantry_launch_arg_t args[] = {gantry_k_span(params), gantry_k_span(indices), gantry_k_span(out),

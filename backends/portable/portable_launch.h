@@ -85,6 +85,17 @@ static inline gantry_fault_words_t gantry_k_words_up_to(const char *text, const 
     return words;
 }
 
+/* The same; value_text is what is said when the number there, one of op's input of that number, is known: the words of the CPU backend. */
+static inline gantry_fault_words_t gantry_k_words_of_value(const char *text, const char *value_text, const gantry_op_call_t *call,
+                                                           int32_t input, int64_t limit)
+{
+    gantry_fault_words_t words = gantry_k_words_up_to(text, call->inputs[input], limit);
+
+    words.value_text = value_text;
+    words.value_input = input;
+    return words;
+}
+
 /* The fault slot of a call, told of in these words. */
 static inline int32_t gantry_k_fault(gantry_op_call_t *call, const gantry_fault_words_t *words, gantry_span_t *out_span)
 {

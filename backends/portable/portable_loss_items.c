@@ -9,12 +9,14 @@
 
 GANTRY_K_ITEM_TEXTS(loss, GANTRY_LOSS_ITEMS, gantry__text_loss);
 
-#define LABEL_WORDS "Received a label value which is outside the valid range of [0, #): labels@"
+#define LABEL_WORDS "labels@: Received a label value which is outside the valid range of [0, #)."
+#define LABEL_VALUE_WORDS "labels@: Received a label value of $ which is outside the valid range of [0, #)."
 
 static void explain(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes) {
     (void)snprintf(text, text_bytes,
-                   "Received a label value of %" PRId64 " which is outside the valid range of [0, %" PRId64 ").",
-                   gantry_k_host_int(call->inputs[2], position), call->inputs[0]->dims[1]);
+                   "labels[%" PRId64 "]: Received a label value of %" PRId64
+                   " which is outside the valid range of [0, %" PRId64 ").",
+                   position, gantry_k_host_int(call->inputs[2], position), call->inputs[0]->dims[1]);
 }
 
 static int32_t compute_sparse(gantry_op_call_t *call) {
@@ -26,7 +28,8 @@ static int32_t compute_sparse(gantry_op_call_t *call) {
                                      .i = in[2]->dtype,
                                      .count = in[0]->element_count,
                                      .can_fail = 1,
-                                     .words = gantry_k_words_up_to(LABEL_WORDS, in[2], loss.classes),
+                                     .words = gantry_k_words_of_value(LABEL_WORDS, LABEL_VALUE_WORDS, call, 2,
+                                                                      loss.classes),
                                      .explain = explain,
                                      .parameters = &loss,
                                      .parameter_bytes = sizeof loss,

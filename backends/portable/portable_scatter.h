@@ -27,10 +27,11 @@ typedef struct gantry_k_updates_t {
 int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const gantry_arg_t *shape,
                                   gantry_k_updates_t *updates);
 
-/* Why an id is bad: its text on the CPU, and on devices words of a place and the limit. */
+/* Why an id is bad: its text on the CPU, and on devices words of a place and the limit, and where the id is known the CPU's: inside_words
+ * for one that is not negative, if they are others. */
 typedef struct gantry_k_bad_ids_t {
     void (*explain)(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes);
-    const char *words;
+    const char *words, *value_words, *inside_words;
 } gantry_k_bad_ids_t;
 
 /* By segments: parameters but is_wide, count and input's data are set; updates->count, too. */

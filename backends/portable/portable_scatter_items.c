@@ -35,9 +35,17 @@ static void explain_slice(const gantry_op_call_t *call, int64_t row, char *text,
                    is_gather ? "param " : "", shape);
 }
 
-static gantry_fault_words_t slice_words(const gantry_arg_t *indices, const char *text, const gantry_arg_t *shape) {
-    gantry_fault_words_t words = gantry_k_words(text, indices, indices->rank - 1);
+static gantry_fault_words_t slice_words(const gantry_op_call_t *call, uint32_t input, const gantry_arg_t *shape) {
+    const gantry_arg_t *indices = call->inputs[input];
+    const int is_gather = strcmp(call->op, "GatherNd") == 0;
+    gantry_fault_words_t words = gantry_k_words(
+        is_gather ? "indices@ does not index into param shape [#]" : "indices@ does not index into shape [#]", indices,
+        indices->rank - 1);
 
+    words.value_text =
+        is_gather ? "indices@ = $ does not index into param shape [#]" : "indices@ = $ does not index into shape [#]";
+    words.value_input = (int32_t)input;
+    words.value_count = (int32_t)indices->dims[indices->rank - 1];
     words.accepted_count = shape->rank;
     for (int32_t d = 0; d < shape->rank; d++) {
         words.accepted[d] = shape->dims[d];
@@ -134,8 +142,7 @@ int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const 
     gantry_slices_t parameters = slices_of(call, input, shape, &slices);
     gantry_k_item_launch_t launch = {.item = ITEM_slice_keys,
                                      .explain = explain_slice,
-                                     .words = slice_words(call->inputs[input],
-                                                          "indices@ does not index into shape [#]", shape),
+                                     .words = slice_words(call, input, shape),
                                      .parameters = &parameters,
                                      .parameter_bytes = sizeof parameters,
                                      .spans = {call->inputs[input]->span}};
@@ -150,12 +157,21 @@ int32_t gantry__scatter_by_slices(gantry_op_call_t *call, uint32_t input, const 
     return status == GANTRY_K_OK && !updates->stay ? sort_updates(call, updates) : status;
 }
 
+static gantry_fault_words_t bad_words(const gantry_op_call_t *call, int64_t input, int64_t limit,
+                                      const gantry_k_bad_ids_t *bad) {
+    gantry_fault_words_t words = gantry_k_words_of_value(bad->words, bad->value_words, call, (int32_t)input, limit);
+
+    words.inside_text = bad->inside_words;
+    words.value_end = INT64_MAX;
+    return words;
+}
+
 int32_t gantry__scatter_by_segments(gantry_op_call_t *call, gantry_segments_t *parameters,
                                     const gantry_k_bad_ids_t *bad, gantry_k_updates_t *updates) {
     const gantry_arg_t *ids = call->inputs[parameters->input];
     gantry_k_item_launch_t launch = {.item = ITEM_segment_keys,
                                      .explain = bad->explain,
-                                     .words = gantry_k_words_up_to(bad->words, ids, parameters->limit),
+                                     .words = bad_words(call, parameters->input, parameters->limit, bad),
                                      .parameters = parameters,
                                      .parameter_bytes = sizeof *parameters,
                                      .spans = {ids->span}};
@@ -190,7 +206,7 @@ int32_t gantry__scatter_count(gantry_op_call_t *call, uint32_t input, int64_t bi
                                      .grain = 1,
                                      .can_fail = 1,
                                      .explain = bad->explain,
-                                     .words = gantry_k_words_up_to(bad->words, numbers, bins),
+                                     .words = bad_words(call, input, bins, bad),
                                      .parameters = &parameters,
                                      .parameter_bytes = sizeof parameters,
                                      .spans = {numbers->span},
@@ -213,8 +229,7 @@ static int32_t compute_gather_nd(gantry_op_call_t *call) {
                                      .count = out->element_count,
                                      .can_fail = 1,
                                      .explain = explain_slice,
-                                     .words =
-                                         slice_words(indices, "indices@ does not index into param shape [#]", params),
+                                     .words = slice_words(call, 1, params),
                                      .parameters = &parameters,
                                      .parameter_bytes = sizeof parameters,
                                      .spans = {params->span, indices->span, out->span},

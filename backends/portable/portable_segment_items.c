@@ -221,14 +221,18 @@ static int32_t compute_unsorted(gantry_op_call_t *call) {
     }
     updates.inner = data->element_count / ids->element_count;
     status = gantry__scatter_by_segments(
-        call, &parameters, &(gantry_k_bad_ids_t){explain_unsorted, "segment_ids@ is out of range [0, #)"}, &updates);
+        call, &parameters,
+        &(gantry_k_bad_ids_t){explain_unsorted, "segment_ids@ is out of range [0, #)",
+                              "segment_ids@ = $ is out of range [0, #)", NULL},
+        &updates);
     return status == GANTRY_K_OK ? combine(call, way, &updates, &data->span, 0) : status;
 }
 
 static void explain_sorted(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes) {
-    const int is_negative = gantry_k_host_int(call->inputs[1], position) < 0;
+    const int64_t id = gantry_k_host_int(call->inputs[1], position);
 
-    (void)snprintf(text, text_bytes, "%s", is_negative ? "segment ids must be >= 0" : "segment ids are not increasing");
+    (void)snprintf(text, text_bytes, "%s: segment_ids[%" PRId64 "] = %" PRId64,
+                   id < 0 ? "segment ids must be >= 0" : "segment ids are not increasing", position, id);
 }
 
 /* Segments that a tensor of data's rows may have; a row without elements counts as one of ones. */
@@ -290,7 +294,9 @@ static int32_t compute_sorted(gantry_op_call_t *call) {
     status = gantry__scatter_by_segments(
         call, &parameters,
         &(gantry_k_bad_ids_t){explain_sorted,
-                              "segment ids must be >= 0, or segment ids are not increasing: segment_ids@"},
+                              "segment ids must be >= 0, or segment ids are not increasing: segment_ids@",
+                              "segment ids must be >= 0: segment_ids@ = $",
+                              "segment ids are not increasing: segment_ids@ = $"},
         &updates);
     return status == GANTRY_K_OK ? combine(call, way, &updates, &data->span, 1) : status;
 }
@@ -298,12 +304,16 @@ static int32_t compute_sorted(gantry_op_call_t *call) {
 /* ---- Bincount ---- */
 
 static void explain_bin(const gantry_op_call_t *call, int64_t position, char *text, size_t text_bytes) {
-    (void)call;
-    (void)position;
-    (void)snprintf(text, text_bytes, "Input arr must be non-negative!");
+    const gantry_arg_t *arr = call->inputs[0];
+    char place[GANTRY_K_PLACE_BYTES];
+
+    gantry__portable_print_place(arr->dims, arr->rank, position, place, sizeof place);
+    (void)snprintf(text, text_bytes, "Input arr must be non-negative! arr%s = %" PRId64, place,
+                   gantry_k_host_int(arr, position));
 }
 
-static const gantry_k_bad_ids_t bad_bins = {explain_bin, "Input arr must be non-negative! arr@"};
+static const gantry_k_bad_ids_t bad_bins = {explain_bin, "Input arr must be non-negative! arr@",
+                                            "Input arr must be non-negative! arr@ = $", NULL};
 
 #define LEAST_BINS INT64_C(1024) /* that are worth a thread */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry_bench_curves: one device's rates over sizes, as lines of JSON for bench/curves/run.
  *
- *   gantry_bench_curves --device ALIAS [--case NAME[,NAME...]] [--max-bytes N] [--step 2|4] [--seconds S] [--longest S] [--list]
+ *   gantry_bench_curves --device NAME [--case NAME[,NAME...]] [--max-bytes N] [--step 2|4] [--seconds S] [--longest S] [--list]
  *
  * Sizes of inputs go from 16 bytes to N by the step. A point is called until S seconds are over, at least three times, after one call that
  * builds programs and a quarter of the time to warm up; calls shorter than 20 us are timed by the batch. A case ends at the size whose call
@@ -123,7 +123,7 @@ static int list_cases(void) {
 static int usage(void) {
     (void)fprintf(
         stderr,
-        "usage: gantry_bench_curves --device ALIAS [--case NAME[,..]] [--max-bytes N] [--step 2|4] [--seconds S] "
+        "usage: gantry_bench_curves --device NAME [--case NAME[,..]] [--max-bytes N] [--step 2|4] [--seconds S] "
         "[--longest S]\n       gantry_bench_curves --list\n");
     return 2;
 }

@@ -318,7 +318,10 @@ typedef struct gantry_attr_t {
 } gantry_attr_t;
 
 /* How the core tells of bad data that a kernel found on its device. In text @ becomes the position as a place in an array of place_dims,
- * "[1,0]", and # the accepted numbers: "indices@ is not in [0, #)". The text is constant; ranks and counts are at most 8. */
+ * "[1,0]", and # the accepted numbers: "indices@ is not in [0, #)". Texts are constant; ranks and counts are at most 8.
+ *
+ * When the fields behind accepted are there and value_text is set, the core keeps that input until the slot was read, and $ becomes what stands
+ * at the place: "indices@ = $ is not in [0, #)". A value that cannot be fetched leaves text. */
 typedef struct gantry_fault_words_t {
     uint32_t struct_size;
     int32_t place_rank;
@@ -326,6 +329,11 @@ typedef struct gantry_fault_words_t {
     const char *text;
     int64_t place_dims[8];
     int64_t accepted[8];
+    const char *value_text;  /* optional */
+    const char *inside_text; /* optional (default: value_text): for a value of 0 to value_end - 1, which is bad for another reason */
+    int64_t value_end;
+    int32_t value_input; /* an input of integers in device memory */
+    int32_t value_count; /* numbers of a place, told of as a list, "[2, 1]"; 0: one number */
 } gantry_fault_words_t;
 
 /* What a kernel may ask of the core while it computes. The first argument is the call it was given. */
@@ -342,8 +350,10 @@ typedef struct gantry_call_services_t {
     int32_t (*launch)(gantry_op_call_t *call, gantry_backend_kernel_t *kernel, const gantry_launch_t *launch);
     int32_t (*copy)(gantry_op_call_t *call, const gantry_span_t *target, const gantry_span_t *source);
     int32_t (*fill)(gantry_op_call_t *call, const gantry_span_t *target, const void *pattern, uint32_t pattern_bytes);
-    /* 16 bytes of device memory, zero now: a kernel that meets bad data writes {uint32 code, uint32 input, int64 position}, code one of
-     * GANTRY_FAULT_...; the core reports it when something that depends on this call is read. */
+    /* 64 bytes of device memory, zero now: a kernel that meets bad data writes {uint32 code, uint32 input, int64 position}, code one of
+     * GANTRY_FAULT_...; the core reports it when something that depends on this call is read, or by gantry_runtime_synchronize. Of several
+     * bad positions the first one is reported if each goes, in place of position, into an atomic maximum: of 2^31 - position % 2^31, into the
+     * 32-bit word 4 + position / 2^31, for positions below 12 * 2^31. */
     int32_t (*fault)(gantry_op_call_t *call, gantry_span_t *out_span);
     /* Keeps a failure's text and returns code. */
     int32_t (*fail)(gantry_op_call_t *call, int32_t code, const char *text);

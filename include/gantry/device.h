@@ -21,9 +21,16 @@ typedef struct gantry_logical_device_t gantry_logical_device_t;
 
 /* ---- physical ---- */
 
-/* type: "CPU", "GPU", ..., or NULL for all. Writes up to capacity pointers and the full count. An unknown type gives count 0. */
+/* type: "CPU", "GPU", ..., in any case, or NULL for all. Writes up to capacity pointers and the full count. A type that no device has gives
+ * count 0; a text that is no type, such as a device's name, is InvalidArgument. */
 GANTRY_API gantry_status_t gantry_list_physical_devices(gantry_runtime_t *runtime, const char *type, size_t capacity,
                                                         const gantry_physical_device_t **out_devices, size_t *out_count);
+
+/* The one card, or view of a card, that a user's text names, in any spelling: "GPU:0", "/device:GPU:0", "/physical_device:GPU:0", "opencl:1",
+ * "GPU:0@opencl", a UUID's beginning, a PCI address. GPU:N is the card behind that logical device; before initialisation, which this does not
+ * bring about, the visible card of that number. NotFound "<name> unknown device." */
+GANTRY_API gantry_status_t gantry_find_physical_device(gantry_runtime_t *runtime, const char *name,
+                                                       const gantry_physical_device_t **out_device);
 
 typedef struct gantry_device_details_t {
     uint32_t struct_size;
@@ -50,6 +57,7 @@ typedef struct gantry_device_details_t {
     bool visible;
     bool listed; /* counted in the /GPU:N or /CPU:N namespace; others are reached by alias only */
     const char *other_view; /* alias of the card's other view, when several backends see it: "opencl:0"; "" */
+    const char *hidden_by;  /* what left a listed device out of the visible ones: "CUDA_VISIBLE_DEVICES", an option, a call; "" */
 } gantry_device_details_t;
 
 /* A card that several backends see is served by the one of highest rank. When that one cannot be used, which shows when the card is first

@@ -17,7 +17,7 @@ extern "C" {
 
 /* ---- making tensors ---- */
 
-/* Copies bytes = elements * size from data before it returns. */
+/* Copies bytes = elements * size from data before it returns. A bool that is not 0 becomes 1. */
 GANTRY_API const gantry_tensor_t *gantry_constant(gantry_scope_t *scope, gantry_dtype_t dtype, gantry_shape_t shape, const void *data,
                                                   size_t bytes);
 GANTRY_API const gantry_tensor_t *gantry_scalar_f32(gantry_scope_t *scope, float value);

@@ -111,7 +111,9 @@ GANTRY_API void gantry_runtime_release(gantry_runtime_t *runtime);
 /* Initialises now what the first operation would. OK when it already is. */
 GANTRY_API gantry_status_t gantry_runtime_initialize(gantry_runtime_t *runtime);
 
-/* Waits until all submitted work has ended; the first error of it. */
+/* Waits until all submitted work has ended; the first error of it that nobody was told of, and once. That is also what a kernel found on its
+ * device (an index out of range: InvalidArgument), whether or not its result still lives; who reads what depends on it is told every time. The
+ * runtime goes on. */
 GANTRY_API gantry_status_t gantry_runtime_synchronize(gantry_runtime_t *runtime);
 
 /* ---- backends ---- */
@@ -156,9 +158,13 @@ typedef struct gantry_setting_t {
     char overruled[128];            /* what lost, the strongest first: "option memory_limit_bytes=4M; GANTRY_MEMORY_LIMIT=2G"; "" */
     bool per_device;
     bool frozen; /* cannot be changed any more */
+    const char *variable; /* "GANTRY_MEMORY_LIMIT"; constant, as are the following */
+    const char *fallback; /* in words, what holds while value is "": "from the device" */
+    const char *meaning;  /* docs/environment.md's */
 } gantry_setting_t;
 
-/* Names: "memory_growth", "memory_limit", "memory_fraction", "logical_devices", "visible_devices", ...; the list is fixed. */
+/* Every variable of docs/environment.md is one. Names: "memory_growth", "memory_limit", "memory_fraction", "logical_devices",
+ * "visible_devices", ...; the list is fixed. */
 GANTRY_API size_t gantry_setting_count(void);
 GANTRY_API const char *gantry_setting_name(size_t index); /* NULL beyond the last */
 /* device: for a setting that is per device, ignored for others; NULL asks for what holds where nothing is said of a device. A setting that

@@ -7,6 +7,9 @@
 #include "backend/builtin.h"
 #include "backend/module.h"
 #include "backend/tuning_key.h"
+#include "base/nearest.h"
+
+#define MOST_NAMES 32
 
 /* ---- what a backend may call ---- */
 
@@ -105,6 +108,42 @@ static bool is_wanted(const char *only, const char *name) {
     return false;
 }
 
+static bool is_one_of(const char *name, const char *const *names, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        if (strcmp(names[i], name) == 0) return true;
+    }
+    return false;
+}
+
+/* Gantry's own backends, here or not, and the others that were found. */
+static size_t list_names(const gantry__backend_set_t *set, const char *names[MOST_NAMES]) {
+    static const char *const own[] = {"cpu", "cuda", "opencl"};
+    size_t count = sizeof own / sizeof own[0];
+    memcpy(names, own, sizeof own);
+    for (size_t i = 0; i < set->count && count < MOST_NAMES; ++i) {
+        const gantry__backend_t *item = &set->items[i];
+        if (item->table && !is_one_of(item->name, names, count)) names[count++] = item->name;
+    }
+    return count;
+}
+
+/* A list may name a backend that is not here, but one that nobody has is a slip. list may be NULL. */
+static void warn_of_unknown(const gantry__backend_set_t *set, const char *list, const char *by) {
+    const char *names[MOST_NAMES];
+    char name[64], all[256] = "";
+    size_t count = list_names(set, names), used = 0;
+    for (size_t i = 0; i < count && used < sizeof all; ++i)
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", names[i]);
+    for (const char *at = list ? list : ""; *(at += strspn(at, ", ")); at += strcspn(at, ", ")) {
+        size_t length = strcspn(at, ", ");
+        (void)snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : (int)sizeof name - 1, at);
+        if (is_one_of(name, names, count)) continue;
+        const char *nearest = gantry__nearest(name, names, count);
+        gantry__log(set->log, GANTRY_LEVEL_WARNING, "%s names \"%s\", a backend that nobody has; there are %s%s%s%s",
+                    by, name, all, nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+    }
+}
+
 static gantry_status_t open_backend(gantry__backend_set_t *set, const gantry_backend_t *table, const char *path,
                                     const char *only) {
     if (is_name_taken(set, table->name)) {
@@ -153,7 +192,9 @@ static gantry_status_t open_builtins(gantry__backend_set_t *set, const char *onl
 }
 
 static gantry_status_t open_all(gantry__backend_set_t *set, const char *path, const char *only) {
-    search_t search = {set, only ? only : gantry__settings_get(set->settings, "GANTRY_BACKENDS", NULL)};
+    const gantry__setting_t *wanted = gantry__settings_find(set->settings, "GANTRY_BACKENDS");
+    if (!wanted) return GANTRY_RESOURCE_EXHAUSTED;
+    search_t search = {set, only ? only : wanted->value};
     GANTRY__TRY(open_builtins(set, search.only));
     GANTRY__TRY(gantry__module_search(set->heap, path, visit_module, &search));
     const gantry__setting_t *setting = gantry__settings_find(set->settings, "GANTRY_BACKEND_PATH");
@@ -165,7 +206,10 @@ static gantry_status_t open_all(gantry__backend_set_t *set, const char *path, co
     GANTRY__TRY(gantry__module_own_folder(set->heap, &own));
     gantry_status_t status = gantry__module_search_folder(set->heap, own, visit_module, &search);
     gantry__heap_free_text(set->heap, own);
-    return status;
+    if (status != GANTRY_OK) return status;
+    warn_of_unknown(set, wanted->value, gantry__setting_by(wanted));
+    warn_of_unknown(set, wanted->environment, wanted->name); /* what an option overrules */
+    return GANTRY_OK;
 }
 
 gantry_status_t gantry__backend_set_init(gantry__backend_set_t *set, const gantry__heap_t *heap,

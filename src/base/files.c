@@ -85,6 +85,62 @@ static ssize_t read_fully(int fd, char *bytes, size_t size) {
     return (ssize_t)used;
 }
 
+/* What stands where a plain file is wanted. */
+static const char *kind_of(mode_t mode) {
+    switch (mode & S_IFMT) {
+    case S_IFDIR: return "a directory";
+    case S_IFCHR:
+    case S_IFBLK: return "a device";
+    case S_IFIFO: return "a pipe";
+    case S_IFSOCK: return "a socket";
+    default: return "no plain file";
+    }
+}
+
+static gantry_status_t check_plain(const char *doing, const char *path, const struct stat *info) {
+    if (S_ISREG(info->st_mode)) return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "cannot %s '%s': it is %s; a plain file is accepted", doing, path,
+                        kind_of(info->st_mode));
+}
+
+gantry_status_t gantry__file_check_plain(const char *path) {
+    struct stat info;
+    if (stat(path, &info) != 0) return GANTRY_OK; /* whoever opens it says why not */
+    return check_plain("open", path, &info);
+}
+
+/* Looked at before it is opened, since opening a device may do something, and without waiting for a pipe's writer. */
+gantry_status_t gantry__file_open(const char *path, size_t max_bytes, int *out_file, uint64_t *out_size) {
+    struct stat info;
+    *out_file = -1;
+    *out_size = 0;
+    GANTRY__TRY(check_path("read a file", path));
+    GANTRY__TRY(gantry__file_check_plain(path));
+    int fd = open_retrying(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    if (fd < 0) return fail_errno("open", path, errno);
+    gantry_status_t status = fstat(fd, &info) == 0 ? check_plain("open", path, &info) : fail_errno("read", path, errno);
+    if (status == GANTRY_OK && (uintmax_t)info.st_size > max_bytes) {
+        status = gantry__fail(GANTRY_OUT_OF_RANGE, "'%s' has more than the %zu bytes accepted", path, max_bytes);
+    }
+    if (status != GANTRY_OK) {
+        (void)close(fd);
+        return status;
+    }
+    *out_file = fd;
+    *out_size = (uint64_t)info.st_size;
+    return GANTRY_OK;
+}
+
+gantry_status_t gantry__file_read_next(int file, const char *path, void *bytes, size_t size, size_t *out_read) {
+    ssize_t got = read_fully(file, bytes, size);
+    *out_read = got < 0 ? 0 : (size_t)got;
+    return got < 0 ? fail_errno("read", path, errno) : GANTRY_OK;
+}
+
+void gantry__file_close(int file) {
+    if (file >= 0) (void)close(file);
+}
+
 typedef struct growing_read_t {
     const gantry__heap_t *heap;
     const char *path;
@@ -99,20 +155,9 @@ static gantry_status_t too_large(const growing_read_t *state) {
                         state->max_bytes);
 }
 
-/* The file's own figure is only where to begin: it is 0 for pipes and /proc, and the file may grow meanwhile. */
-static gantry_status_t first_capacity(int fd, growing_read_t *state) {
-    struct stat info;
-    if (fstat(fd, &info) != 0) return fail_errno("read", state->path, errno);
-    if (S_ISDIR(info.st_mode)) return fail_errno("read", state->path, EISDIR);
-    state->capacity = FIRST_READ_BYTES;
-    if (!S_ISREG(info.st_mode) || info.st_size <= 0) return GANTRY_OK;
-    if ((uintmax_t)info.st_size > state->max_bytes) return too_large(state);
-    state->capacity = (size_t)info.st_size + 1; /* one more, to meet the end at once */
-    return GANTRY_OK;
-}
-
-static gantry_status_t read_to_end(int fd, growing_read_t *state) {
-    GANTRY__TRY(first_capacity(fd, state));
+/* The file's own figure is only where to begin: it is 0 in /proc, and the file may grow meanwhile. */
+static gantry_status_t read_to_end(int fd, uint64_t told, growing_read_t *state) {
+    state->capacity = told > 0 ? (size_t)told + 1 : FIRST_READ_BYTES; /* one more, to meet the end at once */
     state->bytes = gantry__heap_alloc(state->heap, state->capacity);
     if (!state->bytes) return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "cannot read '%s': ", state->path);
     for (;;) {
@@ -133,12 +178,12 @@ gantry_status_t gantry__file_read(const gantry__heap_t *heap, const char *path, 
                                   size_t *out_size) {
     *out_bytes = NULL;
     *out_size = 0;
-    GANTRY__TRY(check_path("read a file", path));
     growing_read_t state = {.heap = heap, .path = path, .max_bytes = max_bytes};
-    int fd = open_retrying(path, O_RDONLY, 0);
-    if (fd < 0) return fail_errno("open", path, errno);
-    gantry_status_t status = read_to_end(fd, &state);
-    (void)close(fd);
+    int fd;
+    uint64_t told;
+    GANTRY__TRY(gantry__file_open(path, max_bytes, &fd, &told));
+    gantry_status_t status = read_to_end(fd, told, &state);
+    gantry__file_close(fd);
     if (status != GANTRY_OK) goto fail;
     char *exact = gantry__heap_resize(heap, state.bytes, state.capacity, state.size, 1);
     if (!exact) {

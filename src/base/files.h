@@ -14,8 +14,17 @@
 
 #include "base/heap.h"
 
-/* Reads all of a file (or of a pipe, until its end) into heap memory of exactly *out_size bytes; free with
- * gantry__heap_free. OutOfRange when it has more than max_bytes. */
+/* Opens a plain file, of *out_size bytes now, to be read from its beginning. InvalidArgument says what else it is: a
+ * directory, a device, a pipe, which is not waited for; OutOfRange when it has more than max_bytes. */
+gantry_status_t gantry__file_open(const char *path, size_t max_bytes, int *out_file, uint64_t *out_size);
+/* The next bytes; fewer than size only at the end. */
+gantry_status_t gantry__file_read_next(int file, const char *path, void *bytes, size_t size, size_t *out_read);
+void gantry__file_close(int file);
+/* For those whom others open files for: InvalidArgument when path is there and no plain file. */
+gantry_status_t gantry__file_check_plain(const char *path);
+
+/* Reads all of a plain file into heap memory of exactly *out_size bytes; free with gantry__heap_free. Failures are those of
+ * gantry__file_open. */
 gantry_status_t gantry__file_read(const gantry__heap_t *heap, const char *path, size_t max_bytes, void **out_bytes,
                                   size_t *out_size);
 

@@ -15,6 +15,20 @@ const gantry__setting_row_t gantry__setting_rows[GANTRY__SETTINGS] = {
 #undef GANTRY__SETTING_ROW
 };
 
+void gantry__setting_describe(const gantry__setting_row_t *row, const char **out_default, const char **out_meaning) {
+    static const char *const rows[][3] = {
+#define GANTRY__ENVIRONMENT_ROW(name, values, default_value, meaning) {name, default_value, meaning},
+#include "base/environment.def"
+#undef GANTRY__ENVIRONMENT_ROW
+    };
+    *out_default = *out_meaning = "";
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+        if (strcmp(rows[i][0], row->variable) != 0) continue;
+        *out_default = rows[i][1];
+        *out_meaning = rows[i][2];
+    }
+}
+
 static gantry_status_t put(gantry__settings_t *settings, gantry__setting_id_t id, const char *text) {
     const gantry__setting_row_t *row = &gantry__setting_rows[id];
     return text ? gantry__settings_put_by(settings, row->variable, text, row->option) : GANTRY_OK;

@@ -34,6 +34,9 @@ typedef struct gantry__setting_row_t {
 
 extern const gantry__setting_row_t gantry__setting_rows[GANTRY__SETTINGS];
 
+/* What environment.def says of a row: the default in words and the meaning, constant texts. */
+void gantry__setting_describe(const gantry__setting_row_t *row, const char **out_default, const char **out_meaning);
+
 /* Makes the fields of options that are set, and then the texts of extra, settings with source OPTION. InvalidArgument for a value out of
  * range, or a field and an extra text that differ. */
 gantry_status_t gantry__options_put(gantry__settings_t *settings, const gantry_runtime_options_t *options);

@@ -8,6 +8,8 @@
 
 #include "base/amount.h"
 
+extern char **environ; /* no header of POSIX declares it */
+
 gantry_status_t gantry__settings_init(gantry__settings_t *settings, const gantry__heap_t *heap) {
     *settings = (gantry__settings_t){.heap = heap};
     if (gantry__mutex_init(&settings->lock) != 0) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
@@ -108,8 +110,9 @@ gantry_status_t gantry__settings_put_all(gantry__settings_t *settings, const cha
 
 const gantry__setting_t *gantry__settings_find(gantry__settings_t *settings, const char *name) {
     gantry__mutex_lock(&settings->lock);
-    const gantry__setting_t *entry = find(settings, name);
+    gantry__setting_t *entry = find(settings, name);
     if (!entry) entry = add(settings, name, NULL, NULL);
+    if (entry) entry->is_read = true;
     gantry__mutex_unlock(&settings->lock);
     return entry;
 }
@@ -126,6 +129,36 @@ const char *gantry__settings_get(gantry__settings_t *settings, const char *name,
 }
 
 const char *gantry__setting_by(const gantry__setting_t *setting) { return setting->by ? setting->by : setting->name; }
+
+static const gantry__setting_t *entry_at(gantry__settings_t *settings, size_t index) {
+    gantry__mutex_lock(&settings->lock);
+    const gantry__setting_t *entry = index < settings->count ? settings->entries[index] : NULL;
+    gantry__mutex_unlock(&settings->lock);
+    return entry;
+}
+
+static bool is_entry(gantry__settings_t *settings, const char *name) {
+    gantry__mutex_lock(&settings->lock);
+    bool is = find(settings, name) != NULL;
+    gantry__mutex_unlock(&settings->lock);
+    return is;
+}
+
+void gantry__settings_visit_unread(gantry__settings_t *settings, const char *prefix, gantry__setting_visit_fn visit,
+                                   void *user) {
+    const gantry__setting_t *entry;
+    char name[256];
+    for (size_t i = 0; (entry = entry_at(settings, i)) != NULL; ++i) {
+        if (!entry->is_read) visit(user, entry->name, gantry__setting_by(entry));
+    }
+    for (char **variable = environ; variable && *variable; ++variable) {
+        size_t length = strcspn(*variable, "=");
+        if (length >= sizeof name || strncmp(*variable, prefix, strlen(prefix)) != 0) continue;
+        memcpy(name, *variable, length);
+        name[length] = '\0';
+        if (!is_entry(settings, name)) visit(user, name, name);
+    }
+}
 
 void gantry__settings_note_call(gantry__settings_t *settings, const char *name, const char *call) {
     gantry__mutex_lock(&settings->lock);

@@ -27,6 +27,7 @@ typedef struct gantry__setting_t {
     char *environment; /* what an option overrules; NULL: nothing */
     gantry__setting_source_t source; /* of value */
     const char *call;  /* the call that changed it since, static text; NULL: none */
+    bool is_read;      /* somebody asked for it */
     struct gantry__setting_text_t *called; /* what a call put in place of value, newest first; NULL: nothing */
 } gantry__setting_t;
 
@@ -61,6 +62,10 @@ const gantry__setting_t *gantry__settings_find(gantry__settings_t *settings, con
 const char *gantry__settings_get(gantry__settings_t *settings, const char *name, gantry__setting_source_t *out_source);
 /* Who gave the value: "option memory_limit_bytes", else the name itself. */
 const char *gantry__setting_by(const gantry__setting_t *setting);
+
+/* Visits what was given and nobody has asked for: options, then the environment's variables that begin with prefix. by: as above. */
+typedef void (*gantry__setting_visit_fn)(void *user, const char *name, const char *by);
+void gantry__settings_visit_unread(gantry__settings_t *settings, const char *prefix, gantry__setting_visit_fn visit, void *user);
 
 /* Keeps that a call (static text) changed the setting. The value itself is the caller's. */
 void gantry__settings_note_call(gantry__settings_t *settings, const char *name, const char *call);

@@ -10,40 +10,6 @@ typedef struct gantry_physical_device_t physical_t;
 
 /* ---- which device a text names ---- */
 
-static bool is_here(const gantry__device_name_t *name) {
-    if (name->has_job && strcmp(name->job, "localhost") != 0) return false;
-    return (!name->has_replica || name->replica == 0) && (!name->has_task || name->task == 0);
-}
-
-/* GPU:0 and /physical_device:GPU:0 are the same here: before initialisation there are only cards. */
-static bool names_numbered(const gantry__device_name_t *name, const physical_t *device) {
-    if (!name->has_type || strcmp(name->type, device->type) != 0) return false;
-    const physical_t *card = device->served_by ? device->served_by : device;
-    if (name->has_backend) {
-        if (strcmp(name->backend, device->backend->name) != 0) return false;
-    } else if (!device->listed) {
-        return false;
-    }
-    return !name->has_index || name->index == card->number;
-}
-
-static bool names(const gantry__device_reference_t *reference, const physical_t *device) {
-    const gantry__device_name_t *name = &reference->name;
-    if (!is_here(name)) return false;
-    switch (reference->kind) {
-        case GANTRY__DEVICE_LOGICAL:
-        case GANTRY__DEVICE_PHYSICAL: return names_numbered(name, device);
-        case GANTRY__DEVICE_BACKEND_ALIAS:
-            return strcmp(name->backend, device->backend->name) == 0 &&
-                   (!name->has_index || name->index == (int32_t)device->backend_index);
-        case GANTRY__DEVICE_UUID_PREFIX:
-            return !device->served_by && gantry__uuid_has_prefix(device->uuid, reference->text);
-        case GANTRY__DEVICE_PCI_ADDRESS:
-            return !device->served_by && *device->pci && strcmp(device->pci, reference->text) == 0;
-        default: return false;
-    }
-}
-
 typedef struct reader_t {
     gantry__device_table_t *table;
     gantry__device_setting_id_t id;
@@ -69,7 +35,7 @@ static gantry_status_t find_device(const reader_t *reader, const gantry__config_
         return gantry__config_refuse(&reader->text, item->at, "%s", gantry__message());
     for (size_t i = 0; i < reader->table->physical_count; ++i) {
         physical_t *device = reader->table->physical[i];
-        if (!names(&reference, device)) continue;
+        if (!gantry__device_reference_names(&reference, device)) continue;
         if (found) {
             return gantry__config_refuse(&reader->text, item->at,
                                          "%s names both %s and %s; one device is accepted, and * for the rest",

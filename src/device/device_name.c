@@ -137,6 +137,8 @@ static const char *find_bare_type(const char *word, size_t length) {
     return NULL;
 }
 
+const char *gantry__device_type_standard(const char *word) { return find_bare_type(word, strlen(word)); }
+
 /* The known backend of that name, in the spelling of the list; NULL for none and for words of the grammar. */
 static const char *find_backend(const known_t *known, const char *word, size_t length) {
     for (size_t i = 0; known && i < known->count; i++)

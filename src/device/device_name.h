@@ -79,6 +79,9 @@ gantry_status_t gantry__device_reference_parse(const char *text, const char *con
 bool gantry__device_reference_try(const char *text, const char *const *backends, size_t backend_count,
                                   gantry__device_reference_t *out_reference);
 
+/* "GPU" for gpu, Gpu...; NULL for a word that is no type which can stand alone. */
+const char *gantry__device_type_standard(const char *word);
+
 /* ---- Printing. All return the length that the whole text has, as snprintf does; the text is cut to fit. */
 
 /* Canonical: /job:localhost/replica:0/task:0/device:GPU:0; set fields only; a type without index prints GPU:*. */

@@ -204,6 +204,12 @@ void gantry__logical_device_flush(gantry_logical_device_t *device);
 
 gantry_status_t gantry__device_reference_from_user(const gantry__device_table_t *table, const char *text,
                                                    gantry__device_reference_t *out_reference);
+/* Does the reference name this view of a card? GPU:N is the card of that number, split or not. */
+bool gantry__device_reference_names(const gantry__device_reference_t *reference, const gantry_physical_device_t *device);
+/* The only card or view that the text names; GPU:N is the card behind that logical device: before there are any the visible card of that
+ * number. NotFound "<text> unknown device."; InvalidArgument when several match. */
+gantry_status_t gantry__physical_device_find(gantry__device_table_t *table, const char *text,
+                                             const gantry_physical_device_t **out_device);
 /* Does the reference allow this logical device? Empty references allow every listed one. */
 bool gantry__device_reference_matches(const gantry__device_reference_t *reference, const gantry_logical_device_t *device);
 /* The only listed or aliased device that the reference names. NotFound "<text> unknown device."; InvalidArgument when several match. */

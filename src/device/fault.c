@@ -1,24 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device/fault.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "device/buffer.h"
+#include "device/fault_text.h"
 #include "device/loss.h"
 
 typedef struct gantry_logical_device_t logical_t;
 
+/* What a kernel writes. */
+typedef struct slot_t {
+    uint32_t code, input;
+    int64_t position;
+    uint32_t left[GANTRY__FAULT_BLOCKS]; /* from the first bad position to the block's end; 0: none */
+} slot_t;
+
+_Static_assert(sizeof(slot_t) == GANTRY__FAULT_BYTES, "the device's layout");
+
+#define BLOCK_POSITIONS (INT64_C(1) << 31)
+
 gantry_status_t gantry__fault_table_init(gantry__fault_table_t *table) {
     table->is_ready = false;
-    table->free_count = 0;
+    table->free_count = table->kept_count = 0;
+    table->oldest = table->newest = table->first_bad = NULL;
     if (gantry__mutex_init(&table->lock) != 0) return gantry__fail(GANTRY_RESOURCE_EXHAUSTED, "cannot make a mutex");
     return GANTRY_OK;
 }
 
 void gantry__fault_table_deinit(logical_t *device) {
     gantry__fault_table_t *table = &device->faults;
+    while (table->oldest) {
+        gantry__fault_t *fault = table->oldest;
+        table->oldest = fault->next;
+        gantry__fault_release(fault);
+    }
+    gantry__fault_release(table->first_bad);
     if (table->is_ready) gantry__buffer_release(table->buffer);
     table->is_ready = false;
     gantry__mutex_deinit(&table->lock);
@@ -54,13 +71,20 @@ static gantry_status_t make_slots(logical_t *device) {
     return GANTRY_OK;
 }
 
+static gantry_status_t settle_kept(logical_t *device, uint32_t most);
+
 static gantry_status_t take_slot(logical_t *device, uint32_t *out_slot) {
     gantry__fault_table_t *table = &device->faults;
     gantry__mutex_lock(&table->lock);
     gantry_status_t status = table->is_ready ? GANTRY_OK : make_slots(device);
     if (status == GANTRY_OK && table->free_count == 0) {
+        gantry__mutex_unlock(&table->lock);
+        status = settle_kept(device, GANTRY__FAULT_SLOTS / 2); /* the older ones, which have most likely ended */
+        gantry__mutex_lock(&table->lock);
+    }
+    if (status == GANTRY_OK && table->free_count == 0) {
         status = gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
-                              "%s: %d results that may carry an error of the device are unread; read or drop some",
+                              "%s: %d ops that may find an error on the device are being submitted at once",
                               device->name, GANTRY__FAULT_SLOTS);
     }
     if (status == GANTRY_OK) *out_slot = table->free_slots[--table->free_count];
@@ -68,10 +92,12 @@ static gantry_status_t take_slot(logical_t *device, uint32_t *out_slot) {
     return status;
 }
 
-static void return_slot(logical_t *device, uint32_t slot) {
-    gantry__mutex_lock(&device->faults.lock);
-    device->faults.free_slots[device->faults.free_count++] = slot;
-    gantry__mutex_unlock(&device->faults.lock);
+/* A slot is used again only by the compute stream, behind the launch that may still write it. The lock is held. */
+static void return_slot(gantry__fault_t *fault) {
+    gantry__fault_table_t *table = &fault->device->faults;
+    if (fault->slot == GANTRY__FAULT_SLOTS) return;
+    table->free_slots[table->free_count++] = fault->slot;
+    fault->slot = GANTRY__FAULT_SLOTS;
 }
 
 static gantry_span_t slot_span(const logical_t *device, uint32_t slot) {
@@ -113,111 +139,230 @@ gantry__fault_t *gantry__fault_retain(gantry__fault_t *fault) {
     return fault;
 }
 
+/* The table waits for the slot, nobody for what depends on it: the numbers that a text would tell are not worth their memory. */
+static gantry__buffer_t *take_values(gantry__fault_t *fault) {
+    gantry__buffer_t *values = NULL;
+    gantry__mutex_lock(&fault->device->faults.lock);
+    if (fault->is_kept && atomic_load(&fault->references) == 2) {
+        values = fault->values;
+        fault->values = NULL;
+    }
+    gantry__mutex_unlock(&fault->device->faults.lock);
+    return values;
+}
+
 void gantry__fault_release(gantry__fault_t *fault) {
-    if (!fault || atomic_fetch_sub(&fault->references, 1) != 1) return;
-    /* A slot is used again only by the compute stream, behind the launch that may still write it. */
-    return_slot(fault->device, fault->slot);
+    if (!fault) return;
+    gantry__buffer_t *unneeded = atomic_load(&fault->references) == 2 ? take_values(fault) : NULL;
+    bool is_last = atomic_fetch_sub(&fault->references, 1) == 1;
+    gantry__buffer_release(unneeded);
+    if (!is_last) return;
+    gantry__buffer_release(fault->values);
+    gantry__mutex_lock(&fault->device->faults.lock);
+    return_slot(fault);
+    gantry__mutex_unlock(&fault->device->faults.lock);
     gantry__heap_free(fault->device->table->heap, fault, sizeof *fault);
 }
 
-static gantry_status_t fetch_slot(const gantry__fault_t *fault, void *out) {
-    logical_t *device = fault->device;
+void gantry__fault_submit(gantry__fault_t *fault, gantry__point_t point) {
+    gantry__fault_table_t *table = &fault->device->faults;
+    fault->point = point;
+    gantry__mutex_lock(&table->lock);
+    (void)gantry__fault_retain(fault);
+    fault->is_kept = true;
+    fault->previous = table->newest;
+    *(table->newest ? &table->newest->next : &table->oldest) = fault;
+    table->newest = fault;
+    ++table->kept_count;
+    gantry__mutex_unlock(&table->lock);
+}
+
+/* Behind what the stream for reads waits for. */
+static gantry_status_t fetch_slots(logical_t *device, uint32_t first, uint32_t count, slot_t *out) {
     gantry__stream_t *stream = &device->streams[GANTRY_STREAM_TO_HOST];
-    gantry_span_t span = slot_span(device, fault->slot);
-    GANTRY__TRY(gantry__loss_check(device));
-    GANTRY__TRY(gantry__stream_wait_for(stream, &fault->point, 1));
+    gantry_span_t span = slot_span(device, first);
+    span.size_bytes *= count;
     gantry__stream_begin(stream);
     gantry_status_t status = (gantry_status_t)device->backend->transfer->to_host(stream->handle, out, &span);
-    uint64_t count = gantry__stream_end(stream);
+    uint64_t counted = gantry__stream_end(stream);
     status = gantry__loss_note(device, status);
     gantry_status_t waited =
-        gantry__point_wait((gantry__point_t){stream, count}); /* also after a failure: out may be written yet */
-    if (status == GANTRY_OK && waited == GANTRY_OK) gantry__point_passed(fault->point);
+        gantry__point_wait((gantry__point_t){stream, counted}); /* also after a failure: out may be written yet */
     return status != GANTRY_OK ? status : waited;
 }
 
-void gantry__fault_set_words(gantry__fault_t *fault, const gantry_fault_words_t *words) {
-    if (!GANTRY_ABI_HAS(words, accepted)) return;
-    const int32_t most = sizeof words->place_dims / sizeof words->place_dims[0];
-    if (words->place_rank < 0 || words->place_rank > most || words->accepted_count < 0 || words->accepted_count > most) return;
-    fault->words = *words;
+/* Once the launch has ended well. */
+static gantry_status_t fetch_slot(const gantry__fault_t *fault, uint32_t place, slot_t *out) {
+    logical_t *device = fault->device;
+    GANTRY__TRY(gantry__loss_check(device));
+    GANTRY__TRY(gantry__stream_wait_for(&device->streams[GANTRY_STREAM_TO_HOST], &fault->point, 1));
+    GANTRY__TRY(fetch_slots(device, place, 1, out));
+    gantry__point_passed(fault->point);
+    return GANTRY_OK;
 }
 
-/* "[1,0]", or the numbers alone. */
-static size_t print_numbers(const int64_t *numbers, int32_t count, bool is_place, char *out, size_t out_bytes) {
-    size_t used = 0;
-    for (int32_t d = 0; d < count && used < out_bytes; ++d) {
-        const char *before = d > 0 ? "," : is_place ? "[" : "";
-        used += (size_t)snprintf(out + used, out_bytes - used, "%s%" PRId64, before, numbers[d]);
+static int64_t first_position(const slot_t *slot) {
+    for (int64_t block = 0; block < GANTRY__FAULT_BLOCKS; ++block) {
+        if (slot->left[block] > 0) return (block + 1) * BLOCK_POSITIONS - slot->left[block];
     }
-    if (is_place && count > 0 && used < out_bytes) used += (size_t)snprintf(out + used, out_bytes - used, "]");
-    return used < out_bytes ? used : out_bytes - 1;
+    return slot->position;
 }
 
-static void print_words(const gantry_fault_words_t *words, int64_t position, char *out, size_t out_bytes) {
-    int64_t place[8];
-    size_t used = 0;
-    for (int32_t d = words->place_rank - 1; d >= 0; --d) {
-        int64_t size = words->place_dims[d] > 0 ? words->place_dims[d] : 1;
-        place[d] = d > 0 ? position % size : position;
-        position /= size;
-    }
-    for (const char *at = words->text; *at && used + 1 < out_bytes; ++at) {
-        if (*at == '@') {
-            used += print_numbers(place, words->place_rank, true, out + used, out_bytes - used);
-        } else if (*at == '#') {
-            used += print_numbers(words->accepted, words->accepted_count, false, out + used, out_bytes - used);
-        } else {
-            out[used++] = *at;
+/* Takes the fault out of the list; the table's reference is the caller's then. The lock is held. */
+static void unlink_kept(gantry__fault_table_t *table, gantry__fault_t *fault) {
+    *(fault->previous ? &fault->previous->next : &table->oldest) = fault->next;
+    *(fault->next ? &fault->next->previous : &table->newest) = fault->previous;
+    fault->next = fault->previous = NULL;
+    fault->is_kept = false;
+    --table->kept_count;
+}
+
+/* What the slot says, unless somebody else was first. Returns whether the table's reference is the caller's to release. */
+static bool settle_by(gantry__fault_t *fault, const slot_t *slot) {
+    gantry__fault_table_t *table = &fault->device->faults;
+    gantry__fault_values_t values = {.count = 0};
+    gantry__buffer_t *unneeded = NULL;
+    if (slot->code != GANTRY_FAULT_NONE) values = gantry__fault_fetch_values(fault, first_position(slot));
+    gantry__mutex_lock(&table->lock);
+    if (atomic_load(&fault->settled) == 0) {
+        const int settled = slot->code == GANTRY_FAULT_NONE ? 1 : 2;
+        if (settled == 2) gantry__fault_describe(fault, slot->code, slot->input, first_position(slot), &values);
+        if (settled == 1) { /* of bad data another thread may be fetching them */
+            unneeded = fault->values;
+            fault->values = NULL;
         }
+        atomic_store_explicit(&fault->settled, settled, memory_order_release);
+        return_slot(fault);
     }
-    out[used] = '\0';
-}
-
-/* For kernels that give no words. */
-static void print_code(uint32_t code, int64_t position, char *out, size_t out_bytes) {
-    static const char *const texts[] = {
-        [GANTRY_FAULT_INDEX_OUT_OF_RANGE] = "an index is out of range",
-        [GANTRY_FAULT_DIVISION_BY_ZERO] = "Integer division by zero",
-        [GANTRY_FAULT_BAD_PERMUTATION] = "an index is not between 0 and the count, or duplicated in the input",
-        [GANTRY_FAULT_NEGATIVE_EXPONENT] = "Integers to negative integer powers are not allowed",
-        [GANTRY_FAULT_LABEL_OUT_OF_RANGE] = "Received a label value which is outside the valid range",
-    };
-    if (code < sizeof texts / sizeof texts[0]) {
-        (void)snprintf(out, out_bytes, "%s, element %" PRId64, texts[code], position);
-    } else {
-        (void)snprintf(out, out_bytes, "error %" PRIu32 ", element %" PRId64, code, position);
-    }
-}
-
-static void describe(gantry__fault_t *fault, uint32_t code, uint32_t input, int64_t position) {
-    char what[320];
-    if (fault->words.text) {
-        print_words(&fault->words, position, what, sizeof what);
-    } else {
-        print_code(code, position, what, sizeof what);
-    }
-    (void)snprintf(fault->text, sizeof fault->text, "%s: op %s%s%s (number %" PRIu64 ") on %s, input %" PRIu32, what,
-                   fault->op, fault->part_of ? " of " : "", fault->part_of ? fault->part_of : "", fault->sequence,
-                   fault->device->full_name, input);
+    const bool was_kept = fault->is_kept;
+    if (was_kept) unlink_kept(table, fault);
+    gantry__mutex_unlock(&table->lock);
+    gantry__buffer_release(unneeded);
+    return was_kept;
 }
 
 gantry_status_t gantry__fault_settle(gantry__fault_t *fault) {
-    int settled = atomic_load_explicit(&fault->settled, memory_order_acquire);
-    if (settled == 0) {
-        struct {
-            uint32_t code, input;
-            int64_t position;
-        } slot = {0, 0, 0};
-        GANTRY__TRY(fetch_slot(fault, &slot));
+    if (atomic_load_explicit(&fault->settled, memory_order_acquire) == 0) {
+        slot_t slot = {0};
         gantry__mutex_lock(&fault->device->faults.lock);
-        settled = atomic_load(&fault->settled);
-        if (settled == 0) {
-            settled = slot.code == GANTRY_FAULT_NONE ? 1 : 2;
-            if (settled == 2) describe(fault, slot.code, slot.input, slot.position);
-            atomic_store_explicit(&fault->settled, settled, memory_order_release);
-        }
+        const uint32_t place = fault->slot;
         gantry__mutex_unlock(&fault->device->faults.lock);
+        if (place < GANTRY__FAULT_SLOTS) GANTRY__TRY(fetch_slot(fault, place, &slot));
+        if (settle_by(fault, &slot)) gantry__fault_release(fault);
     }
-    return settled == 1 ? GANTRY_OK : gantry__fail(GANTRY_INVALID_ARGUMENT, "%s", fault->text);
+    if (atomic_load_explicit(&fault->settled, memory_order_acquire) == 1) return GANTRY_OK;
+    atomic_store_explicit(&fault->told, true, memory_order_relaxed);
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s", fault->text);
+}
+
+/* ---- all that are submitted ---- */
+
+typedef struct kept_t {
+    gantry__fault_t *fault;
+    uint32_t slot;
+} kept_t;
+
+/* The oldest `most` faults, with a reference to each; how many there are. *out_first to *out_last: their slots. */
+static uint32_t list_kept(gantry__fault_table_t *table, uint32_t most, kept_t *out, uint32_t *out_first,
+                          uint32_t *out_last) {
+    uint32_t count = 0;
+    *out_first = GANTRY__FAULT_SLOTS;
+    *out_last = 0;
+    gantry__mutex_lock(&table->lock);
+    for (gantry__fault_t *fault = table->oldest; fault && count < most; fault = fault->next) {
+        out[count++] = (kept_t){gantry__fault_retain(fault), fault->slot};
+        if (fault->slot < *out_first) *out_first = fault->slot;
+        if (fault->slot > *out_last) *out_last = fault->slot;
+    }
+    gantry__mutex_unlock(&table->lock);
+    return count;
+}
+
+/* Of two that nobody was told of, the earlier op's stays. */
+static void keep_first_bad(gantry__fault_table_t *table, gantry__fault_t *fault) {
+    gantry__fault_t *other = fault;
+    gantry__mutex_lock(&table->lock);
+    if (!table->first_bad || fault->sequence < table->first_bad->sequence) {
+        other = table->first_bad;
+        table->first_bad = gantry__fault_retain(fault);
+    }
+    gantry__mutex_unlock(&table->lock);
+    if (other != fault) gantry__fault_release(other);
+}
+
+/* The launch did not end well, which its point tells whoever asks; the slot says nothing. */
+static bool forget(gantry__fault_t *fault) {
+    gantry__fault_table_t *table = &fault->device->faults;
+    gantry__mutex_lock(&table->lock);
+    const bool was_kept = fault->is_kept;
+    if (was_kept) unlink_kept(table, fault);
+    gantry__mutex_unlock(&table->lock);
+    return was_kept;
+}
+
+static void settle_listed(gantry__fault_table_t *table, gantry__fault_t *fault, const slot_t *slot) {
+    const bool ended_well = gantry__point_is_past(fault->point) || gantry__point_wait(fault->point) == GANTRY_OK;
+    const bool is_released = ended_well ? settle_by(fault, slot) : forget(fault);
+    if (is_released && atomic_load(&fault->settled) == 2 && !atomic_load(&fault->told)) keep_first_bad(table, fault);
+    if (is_released) gantry__fault_release(fault);
+}
+
+/* Waits for the launches and reads their slots at once. */
+static gantry_status_t fetch_listed(logical_t *device, const kept_t *kept, uint32_t count, uint32_t first,
+                                    uint32_t slot_count, slot_t *out) {
+    gantry__point_t last = kept[0].fault->point;
+    for (uint32_t i = 1; i < count; ++i) {
+        if (kept[i].fault->point.count > last.count) last = kept[i].fault->point;
+    }
+    GANTRY__TRY(gantry__loss_check(device));
+    GANTRY__TRY(gantry__stream_follow(&device->streams[GANTRY_STREAM_TO_HOST], &last, 1));
+    return fetch_slots(device, first, slot_count, out);
+}
+
+/* Room for `most` in kept. */
+static gantry_status_t settle_in(logical_t *device, uint32_t most, kept_t *kept) {
+    const gantry__heap_t *heap = device->table->heap;
+    gantry__fault_table_t *table = &device->faults;
+    uint32_t first, last;
+    const uint32_t count = list_kept(table, most, kept, &first, &last);
+    if (count == 0) return GANTRY_OK;
+    const uint32_t slot_count = last - first + 1;
+    slot_t *slots = gantry__heap_alloc(heap, slot_count * sizeof *slots);
+    gantry_status_t status =
+        slots ? fetch_listed(device, kept, count, first, slot_count, slots) : GANTRY_RESOURCE_EXHAUSTED;
+    for (uint32_t i = 0; i < count; ++i) {
+        if (status == GANTRY_OK) settle_listed(table, kept[i].fault, &slots[kept[i].slot - first]);
+        gantry__fault_release(kept[i].fault);
+    }
+    gantry__heap_free(heap, slots, slot_count * sizeof *slots);
+    return status;
+}
+
+static gantry_status_t settle_kept(logical_t *device, uint32_t most) {
+    gantry__fault_table_t *table = &device->faults;
+    gantry__mutex_lock(&table->lock);
+    const uint32_t room = table->kept_count < most ? table->kept_count : most;
+    gantry__mutex_unlock(&table->lock);
+    if (room == 0) return GANTRY_OK;
+    kept_t *kept = gantry__heap_alloc(device->table->heap, room * sizeof *kept);
+    if (!kept) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry_status_t status = settle_in(device, room, kept);
+    gantry__heap_free(device->table->heap, kept, room * sizeof *kept);
+    return status;
+}
+
+gantry_status_t gantry__fault_settle_all(logical_t *device, gantry__fault_t **out_first) {
+    gantry__fault_table_t *table = &device->faults;
+    *out_first = NULL;
+    GANTRY__TRY(settle_kept(device, GANTRY__FAULT_SLOTS));
+    gantry__mutex_lock(&table->lock);
+    gantry__fault_t *first = table->first_bad;
+    table->first_bad = NULL;
+    gantry__mutex_unlock(&table->lock);
+    if (first && !atomic_load(&first->told)) {
+        *out_first = first;
+    } else {
+        gantry__fault_release(first);
+    }
+    return GANTRY_OK;
 }

@@ -278,6 +278,14 @@ gantry_status_t gantry__physical_devices_find(gantry__device_table_t *table) {
     return GANTRY_OK;
 }
 
+static const char *hidden_by(const gantry__device_table_t *table, const physical_t *device) {
+    if (!device->listed || gantry__device_is_visible(table, device)) return "";
+    if (table->visible_by) return table->visible_by;
+    const char *variable = device->hidden_by_cuda ? "CUDA_VISIBLE_DEVICES" : "GANTRY_VISIBLE_DEVICES";
+    const gantry__setting_t *setting = gantry__settings_find(table->settings, variable);
+    return setting ? gantry__setting_by(setting) : variable;
+}
+
 void gantry__device_details(const gantry__device_table_t *table, const gantry_physical_device_t *device,
                             gantry_device_details_t *out) {
     const physical_t *shown = gantry__device_shown(device), *card = device->served_by ? device->served_by : device;
@@ -307,5 +315,6 @@ void gantry__device_details(const gantry__device_table_t *table, const gantry_ph
         .visible = gantry__device_is_visible(table, device),
         .listed = device->listed,
         .other_view = other ? gantry__device_shown(other)->alias : "",
+        .hidden_by = hidden_by(table, device),
     };
 }

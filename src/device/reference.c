@@ -9,6 +9,7 @@
 #include "device/fail_over.h"
 
 typedef struct gantry_logical_device_t logical_t;
+typedef struct gantry_physical_device_t physical_t;
 
 gantry_status_t gantry__device_reference_from_user(const gantry__device_table_t *table, const char *text,
                                                    gantry__device_reference_t *out_reference) {
@@ -70,6 +71,86 @@ bool gantry__device_reference_matches(const gantry__device_reference_t *referenc
         default: return false;
     }
 }
+
+/* ---- cards ---- */
+
+/* GPU:0 and /physical_device:GPU:0 are the same here: there are only cards. */
+static bool names_numbered(const gantry__device_name_t *name, const physical_t *device) {
+    if (!name->has_type || strcmp(name->type, device->type) != 0) return false;
+    const physical_t *card = device->served_by ? device->served_by : device;
+    if (name->has_backend) {
+        if (strcmp(name->backend, device->backend->name) != 0) return false;
+    } else if (!device->listed) {
+        return false;
+    }
+    return !name->has_index || name->index == card->number;
+}
+
+bool gantry__device_reference_names(const gantry__device_reference_t *reference,
+                                    const gantry_physical_device_t *device) {
+    const gantry__device_name_t *name = &reference->name;
+    if (!is_here(name)) return false;
+    switch (reference->kind) {
+        case GANTRY__DEVICE_LOGICAL:
+        case GANTRY__DEVICE_PHYSICAL: return names_numbered(name, device);
+        case GANTRY__DEVICE_BACKEND_ALIAS:
+            return strcmp(name->backend, device->backend->name) == 0 &&
+                   (!name->has_index || name->index == (int32_t)device->backend_index);
+        case GANTRY__DEVICE_UUID_PREFIX:
+            return !device->served_by && gantry__uuid_has_prefix(device->uuid, reference->text);
+        case GANTRY__DEVICE_PCI_ADDRESS:
+            return !device->served_by && *device->pci && strcmp(device->pci, reference->text) == 0;
+        default: return false;
+    }
+}
+
+/* The number of the card behind GPU:index: among the visible ones, or once there are logical devices among these. -1: none. */
+static int32_t card_behind(gantry__device_table_t *table, const gantry__device_name_t *name) {
+    int32_t number = -1, index = 0;
+    gantry__mutex_lock(&table->lock);
+    for (size_t i = 0; i < table->listed_count; ++i) {
+        const logical_t *device = table->logical[i];
+        if (device->index == name->index && strcmp(device->physical->type, name->type) == 0)
+            number = device->physical->number;
+    }
+    for (size_t i = 0; table->logical_count == 0 && i < table->visible_count && number < 0; ++i) {
+        const physical_t *card = table->visible[i];
+        if (strcmp(card->type, name->type) == 0 && index++ == name->index) number = card->number;
+    }
+    gantry__mutex_unlock(&table->lock);
+    return number;
+}
+
+gantry_status_t gantry__physical_device_find(gantry__device_table_t *table, const char *text,
+                                             const gantry_physical_device_t **out_device) {
+    gantry__device_reference_t reference;
+    gantry__device_name_t *name = &reference.name;
+    *out_device = NULL;
+    GANTRY__TRY(gantry__device_reference_from_user(table, text, &reference));
+    if (reference.kind == GANTRY__DEVICE_LOGICAL && name->has_index) name->index = card_behind(table, name);
+    for (size_t i = 0; i < table->physical_count; ++i) {
+        const physical_t *device = table->physical[i];
+        if (!gantry__device_reference_names(&reference, device)) continue;
+        if (*out_device) {
+            return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                                "Multiple devices match the provided string '%s': '%s' and '%s'.", text,
+                                (*out_device)->name, device->name);
+        }
+        *out_device = device;
+    }
+    if (*out_device) return GANTRY_OK;
+    char names[512];
+    size_t used = 0;
+    names[0] = '\0';
+    for (size_t i = 0; i < table->physical_count && used < sizeof names; ++i) {
+        const physical_t *device = table->physical[i];
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s%s%s", i ? ", " : "",
+                                 device->listed ? device->name : "", device->listed ? " = " : "", device->alias);
+    }
+    return gantry__fail(GANTRY_NOT_FOUND, "%s unknown device. All available devices [%s].", text, names);
+}
+
+/* ---- logical devices ---- */
 
 /* Why an alias names nothing: its view gave a card up; "" otherwise. */
 static const char *why_gone(const gantry__device_table_t *table, const gantry__device_reference_t *reference) {

@@ -41,9 +41,9 @@ static gantry_status_t submit_to_device(gantry__buffer_t *target, uint64_t offse
     return gantry__loss_note(device, status);
 }
 
-static gantry_status_t copy_and_wait(gantry__buffer_t *target, const void *source, uint64_t size_bytes,
-                                     gantry__point_t *out_ready) {
-    GANTRY__TRY(submit_to_device(target, 0, source, size_bytes, out_ready));
+static gantry_status_t copy_and_wait(gantry__buffer_t *target, uint64_t offset_bytes, const void *source,
+                                     uint64_t size_bytes, gantry__point_t *out_ready) {
+    GANTRY__TRY(submit_to_device(target, offset_bytes, source, size_bytes, out_ready));
     return gantry__point_wait(*out_ready);
 }
 
@@ -59,17 +59,17 @@ static void end_copy(gantry__profile_frame_t *frame, gantry__step_t before, uint
     (void)gantry__profile_switch(frame, before);
 }
 
-static gantry_status_t copy_from_host(gantry__buffer_t *target, const void *source, uint64_t size_bytes,
-                                      gantry__point_t *out_ready) {
+static gantry_status_t copy_from_host(gantry__buffer_t *target, uint64_t offset_bytes, const void *source,
+                                      uint64_t size_bytes, gantry__point_t *out_ready) {
     logical_t *device = target->device;
     *out_ready = (gantry__point_t){NULL, 0};
     if (size_bytes == 0) return GANTRY_OK;
     GANTRY__TRY(gantry__loss_check(device));
     bool is_small = !device->synchronous && size_bytes <= GANTRY__STAGING_BLOCK_BYTES;
     gantry__staging_block_t *block = is_small ? gantry__staging_acquire(device) : NULL;
-    if (!block) return copy_and_wait(target, source, size_bytes, out_ready);
+    if (!block) return copy_and_wait(target, offset_bytes, source, size_bytes, out_ready);
     memcpy(block->data, source, size_bytes);
-    gantry_status_t status = submit_to_device(target, 0, block->data, size_bytes, out_ready);
+    gantry_status_t status = submit_to_device(target, offset_bytes, block->data, size_bytes, out_ready);
     gantry__staging_return(device, block, *out_ready);
     return status;
 }
@@ -99,13 +99,18 @@ gantry_status_t gantry__fill_from_host(gantry__buffer_t *target, const void *ele
     return status;
 }
 
-gantry_status_t gantry__copy_from_host(gantry__buffer_t *target, const void *source, uint64_t size_bytes,
-                                       gantry__point_t *out_ready) {
+gantry_status_t gantry__copy_part_from_host(gantry__buffer_t *target, uint64_t offset_bytes, const void *source,
+                                            uint64_t size_bytes, gantry__point_t *out_ready) {
     gantry__profile_frame_t *frame;
     gantry__step_t before = begin_copy(target->device, &frame);
-    gantry_status_t status = copy_from_host(target, source, size_bytes, out_ready);
+    gantry_status_t status = copy_from_host(target, offset_bytes, source, size_bytes, out_ready);
     end_copy(frame, before, size_bytes);
     return status;
+}
+
+gantry_status_t gantry__copy_from_host(gantry__buffer_t *target, const void *source, uint64_t size_bytes,
+                                       gantry__point_t *out_ready) {
+    return gantry__copy_part_from_host(target, 0, source, size_bytes, out_ready);
 }
 
 static gantry_status_t copy_to_host(void *target, gantry__buffer_t *source, uint64_t offset_bytes, uint64_t size_bytes,

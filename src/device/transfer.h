@@ -10,6 +10,10 @@
 /* Copies to the buffer's first size_bytes; source may be reused on return. *out_ready: when later work may read the buffer. */
 gantry_status_t gantry__copy_from_host(gantry__buffer_t *target, const void *source, uint64_t size_bytes, gantry__point_t *out_ready);
 
+/* The same to bytes from offset_bytes on. What is copied in parts is ready when the last one is. */
+gantry_status_t gantry__copy_part_from_host(gantry__buffer_t *target, uint64_t offset_bytes, const void *source, uint64_t size_bytes,
+                                            gantry__point_t *out_ready);
+
 /* The same for one element of 1, 2, 4 or 8 bytes, on the compute stream: no staging, and ops behind it wait for no other stream. The buffer's first
  * stream is the compute stream. */
 gantry_status_t gantry__fill_from_host(gantry__buffer_t *target, const void *element, uint32_t size_bytes, gantry__point_t *out_ready);

@@ -27,29 +27,16 @@ static gpus_t find_gpus(const gantry__device_table_t *table) {
     return gpus;
 }
 
-/* The card that serves as that backend's device, under whichever of its views. */
-static bool has_view(const physical_t *card, const gantry__device_name_t *name) {
-    for (const physical_t *view = NULL; (view = gantry__card_next_view(card, view)) != NULL;) {
-        if (strcmp(name->backend, view->backend->name) != 0) continue;
-        if (!name->has_index || name->index == (int32_t)view->backend_index) return true;
-    }
-    return false;
-}
-
-/* Does a device text such as opencl:1 mean the GPU at that position? */
+/* Does a device text such as opencl:1 mean the GPU at that position, under whichever of its views? */
 static bool matches_name(void *user, const char *entry, size_t position) {
     const gpus_t *gpus = user;
-    const physical_t *device = gpus->table->physical[gpus->first + position];
+    const physical_t *card = gpus->table->physical[gpus->first + position];
     gantry__device_reference_t reference;
     if (gantry__device_reference_from_user(gpus->table, entry, &reference) != GANTRY_OK) return false;
-    switch (reference.kind) {
-        case GANTRY__DEVICE_BACKEND_ALIAS: return has_view(device, &reference.name);
-        case GANTRY__DEVICE_PHYSICAL:
-        case GANTRY__DEVICE_LOGICAL:
-            return reference.name.has_type && strcmp(reference.name.type, device->type) == 0 &&
-                   (!reference.name.has_index || reference.name.index == device->number);
-        default: return false;
+    for (const physical_t *view = NULL; (view = gantry__card_next_view(card, view)) != NULL;) {
+        if (gantry__device_reference_names(&reference, view)) return true;
     }
+    return false;
 }
 
 /* Cards that CUDA_VISIBLE_DEVICES puts in an order change places among themselves; the others stay. */

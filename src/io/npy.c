@@ -11,8 +11,9 @@
  *
  * NumPy reads the dict with Python's literal parser, so blanks, either kind of quote, any order of the three keys and a
  * comma after the last entry are all in use. The reader below is a cursor over the header that never passes its end; a
- * failure is the first one met. It keeps no copy and takes no memory: cost is the header's length, and that is bounded
- * by the file's. Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html */
+ * failure is the first one met. It keeps no copy and takes no memory: cost is the header's length, and that is bounded.
+ * A file is looked at from its front: what it is, the first bytes, the header, its length; only then are elements read,
+ * to where they shall stay. It is not mapped, since one that is cut short meanwhile would end the process. Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html */
 #include "io/npy.h"
 
 #include <inttypes.h>
@@ -24,6 +25,9 @@
 
 #define MAGIC "\x93NUMPY"
 #define MAGIC_BYTES ((size_t)6)
+#define FRONT_BYTES 12       /* before the header, at most */
+#define LONGEST_HEADER 65535 /* of format 1; one of plain numbers has some hundred bytes */
+#define TURNED_BYTES ((size_t)1 << 20)
 #define QUOTED_CHARS 32 /* of a foreign text, in a message */
 
 typedef struct type_row_t {
@@ -250,13 +254,13 @@ static gantry_status_t read_header(cursor_t *cursor, gantry__npy_view_t *out) {
                                               : "shape");
 }
 
-/* Where the header text begins and ends. */
-static gantry_status_t find_header(const unsigned char *bytes, size_t size, cursor_t *out) {
-    if (size < MAGIC_BYTES || memcmp(bytes, MAGIC, MAGIC_BYTES) != 0) {
+/* The fixed bytes in front of the header, of which `known` are there: how many there are, and how long the header is. */
+static gantry_status_t read_front(const unsigned char *bytes, size_t known, size_t *out_fixed, size_t *out_length) {
+    if (known < MAGIC_BYTES || memcmp(bytes, MAGIC, MAGIC_BYTES) != 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "not an .npy file: it does not begin with \\x93NUMPY");
     }
     size_t fixed = MAGIC_BYTES + 4;
-    if (size < fixed) return gantry__fail(GANTRY_DATA_LOSS, "the .npy file ends within its first %zu bytes", fixed);
+    if (known < fixed) return gantry__fail(GANTRY_DATA_LOSS, "the .npy file ends within its first %zu bytes", fixed);
     unsigned major = bytes[6], minor = bytes[7];
     if (major < 1 || major > 3 || minor != 0) {
         return gantry__fail(GANTRY_UNIMPLEMENTED,
@@ -265,15 +269,25 @@ static gantry_status_t find_header(const unsigned char *bytes, size_t size, curs
     size_t length = bytes[8] | (size_t)bytes[9] << 8;
     if (major > 1) {
         fixed += 2;
-        if (size < fixed) return gantry__fail(GANTRY_DATA_LOSS, "the .npy file ends within its first %zu bytes", fixed);
+        if (known < fixed)
+            return gantry__fail(GANTRY_DATA_LOSS, "the .npy file ends within its first %zu bytes", fixed);
         length |= (size_t)bytes[10] << 16 | (size_t)bytes[11] << 24;
     }
-    if (length > size - fixed) {
-        return gantry__fail(GANTRY_DATA_LOSS, "the .npy file says its header has %zu bytes, but only %zu follow",
-                            length, size - fixed);
-    }
-    *out = (cursor_t){(const char *)bytes + fixed, (const char *)bytes + fixed + length};
+    *out_fixed = fixed;
+    *out_length = length;
     return GANTRY_OK;
+}
+
+/* Before memory is asked for: a file of `size` bytes must have this header in it. */
+static gantry_status_t check_length(size_t fixed, size_t length, uint64_t size) {
+    const uint64_t rest = size > fixed ? size - fixed : 0;
+    if (length > rest) {
+        return gantry__fail(GANTRY_DATA_LOSS, "the .npy file says its header has %zu bytes, but only %" PRIu64 " follow",
+                            length, rest);
+    }
+    if (length <= LONGEST_HEADER) return GANTRY_OK;
+    return gantry__fail(GANTRY_UNIMPLEMENTED, "the .npy file's header has %zu bytes; at most %d are accepted", length,
+                        LONGEST_HEADER);
 }
 
 static gantry_status_t measure(const gantry_shape_t *shape, gantry_dtype_t dtype, size_t *out_bytes) {
@@ -290,44 +304,63 @@ static gantry_status_t measure(const gantry_shape_t *shape, gantry_dtype_t dtype
     return GANTRY_OK;
 }
 
-gantry_status_t gantry__npy_parse(const void *bytes, size_t size, gantry__npy_view_t *out) {
-    cursor_t cursor = {NULL, NULL};
+/* The header's text, of a file of `size` bytes in which elements begin at `offset`. */
+static gantry_status_t parse_header(cursor_t cursor, size_t offset, uint64_t size, gantry__npy_view_t *out) {
     *out = (gantry__npy_view_t){.dtype = GANTRY_DTYPE_NONE};
-    GANTRY__TRY(find_header(bytes, size, &cursor));
     GANTRY__TRY(read_header(&cursor, out));
     GANTRY__TRY(measure(&out->shape, out->dtype, &out->data_bytes));
-    out->data = cursor.end;
-    out->data_offset = (size_t)(cursor.end - (const char *)bytes);
-    size_t left = size - out->data_offset;
+    out->data_offset = offset;
+    const uint64_t left = size - offset;
     if (left == out->data_bytes) return GANTRY_OK;
-    return gantry__fail(GANTRY_DATA_LOSS, "the .npy file should have %zu bytes of elements and has %zu: it is %s",
+    return gantry__fail(GANTRY_DATA_LOSS, "the .npy file should have %zu bytes of elements and has %" PRIu64 ": it is %s",
                         out->data_bytes, left, left < out->data_bytes ? "truncated" : "followed by something else");
+}
+
+gantry_status_t gantry__npy_parse(const void *bytes, size_t size, gantry__npy_view_t *out) {
+    size_t fixed, length;
+    *out = (gantry__npy_view_t){.dtype = GANTRY_DTYPE_NONE};
+    GANTRY__TRY(read_front(bytes, size, &fixed, &length));
+    GANTRY__TRY(check_length(fixed, length, size));
+    const char *text = (const char *)bytes + fixed;
+    GANTRY__TRY(parse_header((cursor_t){text, text + length}, fixed + length, size, out));
+    out->data = text + length;
+    return GANTRY_OK;
 }
 
 /* ---- elements ---- */
 
-/* Row-major order asks for the last index fastest; in Fortran order its stride is the largest. Walks the target in
- * order and keeps the source's offset beside an odometer of indices. */
-static void copy_fortran(const gantry__npy_view_t *view, char *target, size_t item) {
-    const char *source = view->data;
-    int64_t index[GANTRY_MAX_RANK] = {0};
-    size_t stride[GANTRY_MAX_RANK] = {0};
-    size_t step = item;
-    for (int32_t i = 0; i < view->shape.rank; ++i) {
-        stride[i] = step;
+/* Elements in Fortran order, whose first index is fastest, on their way to row-major order, where its stride is the
+ * largest: an odometer of indices walks the source, `to` is where its element belongs. */
+typedef struct turn_t {
+    const gantry_shape_t *shape;
+    size_t item, to;
+    int64_t index[GANTRY_MAX_RANK];
+    size_t stride[GANTRY_MAX_RANK];
+} turn_t;
+
+static turn_t begin_turn(const gantry__npy_view_t *view) {
+    turn_t turn = {.shape = &view->shape, .item = row_of_dtype(view->dtype)->bytes};
+    size_t step = turn.item;
+    for (int32_t i = view->shape.rank - 1; i >= 0; --i) {
+        turn.stride[i] = step;
         step *= (size_t)view->shape.dims[i];
     }
-    size_t from = 0;
-    for (size_t to = 0; to < view->data_bytes; to += item) {
-        memcpy(target + to, source + from, item);
-        for (int32_t i = view->shape.rank - 1; i >= 0; --i) {
-            from += stride[i];
-            if (++index[i] < view->shape.dims[i]) break;
-            from -= stride[i] * (size_t)view->shape.dims[i];
-            index[i] = 0;
+    return turn;
+}
+
+static void turn_elements(turn_t *turn, const char *source, size_t bytes, char *target) {
+    for (size_t from = 0; from < bytes; from += turn->item) {
+        memcpy(target + turn->to, source + from, turn->item);
+        for (int32_t i = 0; i < turn->shape->rank; ++i) {
+            turn->to += turn->stride[i];
+            if (++turn->index[i] < turn->shape->dims[i]) break;
+            turn->to -= turn->stride[i] * (size_t)turn->shape->dims[i];
+            turn->index[i] = 0;
         }
     }
 }
+
+static bool is_turned(const gantry__npy_view_t *view) { return view->fortran_order && view->shape.rank > 1; }
 
 static void swap_bytes(unsigned char *bytes, size_t size, size_t unit) {
     for (size_t at = 0; at < size; at += unit) {
@@ -339,57 +372,99 @@ static void swap_bytes(unsigned char *bytes, size_t size, size_t unit) {
     }
 }
 
+/* Elements in place: this machine's byte order, bools 0 or 1. */
+static void convert(const gantry__npy_view_t *view, unsigned char *bytes, size_t size) {
+    if (view->swapped) swap_bytes(bytes, size, row_of_dtype(view->dtype)->unit_bytes);
+    if (view->dtype != GANTRY_BOOL) return;
+    for (size_t i = 0; i < size; ++i) bytes[i] = bytes[i] != 0;
+}
+
 void gantry__npy_copy(const gantry__npy_view_t *view, void *target) {
-    const type_row_t *row = row_of_dtype(view->dtype);
     if (view->data_bytes == 0) return;
-    if (view->fortran_order && view->shape.rank > 1) {
-        copy_fortran(view, target, row->bytes);
+    if (is_turned(view)) {
+        turn_t turn = begin_turn(view);
+        turn_elements(&turn, view->data, view->data_bytes, target);
     } else {
         memmove(target, view->data, view->data_bytes);
     }
-    if (view->swapped) swap_bytes(target, view->data_bytes, row->unit_bytes);
-    if (view->dtype == GANTRY_BOOL) {
-        unsigned char *flags = target;
-        for (size_t i = 0; i < view->data_bytes; ++i) flags[i] = flags[i] != 0;
-    }
+    convert(view, target, view->data_bytes);
 }
 
 /* ---- files ---- */
 
-gantry_status_t gantry__npy_load(const gantry__heap_t *heap, const char *path, size_t max_bytes,
-                                 gantry__npy_array_t *out) {
-    gantry__npy_view_t view;
-    *out = (gantry__npy_array_t){.heap = heap};
-    GANTRY__TRY(gantry__file_read(heap, path, max_bytes, &out->block, &out->block_bytes));
-    gantry_status_t status = gantry__npy_parse(out->block, out->block_bytes, &view);
-    if (status != GANTRY_OK) goto fail;
-    out->dtype = view.dtype;
-    out->shape = view.shape;
-    out->data_bytes = view.data_bytes;
-    if (view.fortran_order && view.shape.rank > 1) { /* not in place: a second block */
-        void *block = gantry__heap_alloc(heap, view.data_bytes);
-        if (!block) {
-            status = GANTRY_RESOURCE_EXHAUSTED;
-            goto fail;
-        }
-        gantry__npy_copy(&view, block);
-        gantry__heap_free(heap, out->block, out->block_bytes);
-        out->block = block;
-        out->block_bytes = view.data_bytes;
-        out->data = block;
-    } else { /* the header of every common writer leaves the elements aligned */
-        out->data = view.data_offset % 16 == 0 ? (char *)out->block + view.data_offset : out->block;
-        gantry__npy_copy(&view, out->data);
-    }
-    return GANTRY_OK;
-fail:
-    gantry__npy_array_deinit(out);
-    return gantry__fail_prefix(status, "cannot load '%s': ", path);
+static gantry_status_t read_whole_header(const gantry__heap_t *heap, gantry__npy_file_t *file, uint64_t size) {
+    unsigned char front[FRONT_BYTES] = {0};
+    size_t known, fixed, length, got;
+    GANTRY__TRY(gantry__file_read_next(file->file, file->path, front, FRONT_BYTES, &known));
+    GANTRY__TRY(read_front(front, known, &fixed, &length));
+    GANTRY__TRY(check_length(fixed, length, size));
+    char *text = gantry__heap_alloc(heap, FRONT_BYTES + length);
+    if (!text) return GANTRY_RESOURCE_EXHAUSTED;
+    size_t ahead = known - fixed < length ? known - fixed : length; /* format 1 has two fixed bytes less */
+    memcpy(text, front + fixed, ahead);
+    gantry_status_t status = gantry__file_read_next(file->file, file->path, text + ahead, length - ahead, &got);
+    if (status == GANTRY_OK && got < length - ahead)
+        status = gantry__fail(GANTRY_DATA_LOSS, "the .npy file ends within its header of %zu bytes", length);
+    if (status == GANTRY_OK)
+        status = parse_header((cursor_t){text, text + length}, fixed + length, size, &file->array);
+    gantry__heap_free(heap, text, FRONT_BYTES + length);
+    return status;
 }
 
-void gantry__npy_array_deinit(gantry__npy_array_t *array) {
-    gantry__heap_free(array->heap, array->block, array->block_bytes);
-    *array = (gantry__npy_array_t){.heap = array->heap};
+gantry_status_t gantry__npy_open(const gantry__heap_t *heap, const char *path, size_t max_bytes,
+                                 gantry__npy_file_t *out) {
+    uint64_t size;
+    *out = (gantry__npy_file_t){.path = path, .file = -1};
+    GANTRY__TRY(gantry__file_open(path, max_bytes, &out->file, &size));
+    gantry_status_t status = read_whole_header(heap, out, size);
+    out->left = out->array.data_bytes;
+    return status == GANTRY_OK ? GANTRY_OK : gantry__fail_prefix(status, "cannot load '%s': ", path);
+}
+
+/* As many bytes as were there when the file was opened. */
+static gantry_status_t read_promised(gantry__npy_file_t *file, void *target, size_t bytes) {
+    size_t got, more;
+    char beyond;
+    GANTRY__TRY(gantry__file_read_next(file->file, file->path, target, bytes, &got));
+    file->left -= got;
+    if (got < bytes) {
+        return gantry__fail(GANTRY_DATA_LOSS, "the .npy file should have %zu bytes of elements and has %zu: it is truncated",
+                            file->array.data_bytes, file->array.data_bytes - file->left);
+    }
+    if (file->left > 0) return GANTRY_OK;
+    GANTRY__TRY(gantry__file_read_next(file->file, file->path, &beyond, 1, &more));
+    if (more == 0) return GANTRY_OK;
+    return gantry__fail(GANTRY_DATA_LOSS, "the .npy file has more than %zu bytes of elements: it is followed by something else",
+                        file->array.data_bytes);
+}
+
+static gantry_status_t read_turned(const gantry__heap_t *heap, gantry__npy_file_t *file, char *target) {
+    const size_t most = file->left < TURNED_BYTES ? file->left : TURNED_BYTES;
+    char *block = gantry__heap_alloc(heap, most);
+    if (!block) return GANTRY_RESOURCE_EXHAUSTED;
+    turn_t turn = begin_turn(&file->array);
+    gantry_status_t status = GANTRY_OK;
+    while (status == GANTRY_OK && file->left > 0) {
+        const size_t bytes = file->left < most ? file->left : most;
+        status = read_promised(file, block, bytes);
+        if (status == GANTRY_OK) turn_elements(&turn, block, bytes, target);
+    }
+    gantry__heap_free(heap, block, most);
+    return status;
+}
+
+gantry_status_t gantry__npy_read(const gantry__heap_t *heap, gantry__npy_file_t *file, void *target, size_t bytes) {
+    if (bytes == 0) return GANTRY_OK;
+    gantry_status_t status =
+        is_turned(&file->array) ? read_turned(heap, file, target) : read_promised(file, target, bytes);
+    if (status != GANTRY_OK) return gantry__fail_prefix(status, "cannot load '%s': ", file->path);
+    convert(&file->array, target, bytes);
+    return GANTRY_OK;
+}
+
+void gantry__npy_close(gantry__npy_file_t *file) {
+    gantry__file_close(file->file);
+    file->file = -1;
 }
 
 /* ---- writing ---- */

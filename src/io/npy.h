@@ -3,8 +3,8 @@
  *
  * Reads format 1.0, 2.0 and 3.0 as NumPy's documentation (numpy.lib.format) defines them, in both byte orders and both
  * memory orders; writes format 1.0, byte for byte as NumPy does. Plain numbers only: no objects (they would be Python
- * code), records, text or dates. Parsing trusts nothing: the bytes may be hostile. Owns nothing but what
- * gantry__npy_load makes. Thread-safe. */
+ * code), records, text or dates. Parsing trusts nothing: the bytes may be hostile. Owns nothing but the file that
+ * gantry__npy_open opens. Thread-safe; one file is externally synchronised. */
 #ifndef GANTRY_IO_NPY_H
 #define GANTRY_IO_NPY_H
 
@@ -43,22 +43,20 @@ void gantry__npy_copy(const gantry__npy_view_t *view, void *target);
 gantry_status_t gantry__npy_header(gantry_dtype_t dtype, const gantry_shape_t *shape,
                                    char out[GANTRY__NPY_HEADER_BYTES], size_t *out_bytes);
 
-/* An array read from a file: row-major, in this machine's byte order. */
-typedef struct gantry__npy_array_t {
-    const gantry__heap_t *heap;
-    gantry_dtype_t dtype;
-    gantry_shape_t shape;
-    void *data; /* aligned for any element type; not NULL, even when empty */
-    size_t data_bytes;
-    void *block; /* what data lies in */
-    size_t block_bytes;
-} gantry__npy_array_t;
+/* An array in a file, of which nothing but the header is in memory. */
+typedef struct gantry__npy_file_t {
+    gantry__npy_view_t array; /* without data */
+    const char *path;         /* the caller's */
+    int file;
+    size_t left; /* bytes of elements that are not read yet */
+} gantry__npy_file_t;
 
-/* max_bytes bounds the file. Failures name the path. Release with gantry__npy_array_deinit (also harmless after a
- * failure). */
-gantry_status_t gantry__npy_load(const gantry__heap_t *heap, const char *path, size_t max_bytes,
-                                 gantry__npy_array_t *out);
-void gantry__npy_array_deinit(gantry__npy_array_t *array);
+/* Reads and checks the header, and that the file is as long as it says. max_bytes bounds the file. Failures name the path; close it also after one. */
+gantry_status_t gantry__npy_open(const gantry__heap_t *heap, const char *path, size_t max_bytes, gantry__npy_file_t *out);
+/* The next elements in row-major order and this machine's byte order, bools as 0 or 1. bytes: a whole number of elements, all of them
+ * where the array is in Fortran order. DataLoss when the file has changed its length meanwhile. */
+gantry_status_t gantry__npy_read(const gantry__heap_t *heap, gantry__npy_file_t *file, void *target, size_t bytes);
+void gantry__npy_close(gantry__npy_file_t *file);
 
 /* Replaces the file at once or not at all. data holds the shape's elements in row-major order. */
 gantry_status_t gantry__npy_save(const char *path, gantry_dtype_t dtype, const gantry_shape_t *shape, const void *data);

@@ -237,6 +237,6 @@ gantry__fault_t *gantry__call_finish(gantry__call_t *call, gantry__point_t *out_
     call->scratch_count = 0;
     gantry__fault_t *fault = call->fault;
     call->fault = NULL;
-    if (fault) fault->point = *out_point;
+    if (fault) gantry__fault_submit(fault, *out_point);
     return fault;
 }

@@ -71,6 +71,8 @@ typedef struct gantry__infer_t {
     gantry_dtype_t *out_dtypes; /* filled from the definition before infer runs */
     /* Where output 0 is elements of input 0 that lie side by side: the first one's position. -1 before infer runs, and for all other ops. */
     int64_t piece_first;
+    /* Where output 0 is one bool whatever the inputs hold: 0 or 1. -1 before infer runs, and for all other ops. */
+    int32_t known_bool;
 } gantry__infer_t;
 
 typedef gantry_status_t (*gantry__infer_fn)(gantry__infer_t *call);

@@ -72,6 +72,8 @@ bool gantry__broadcast_shapes(const gantry_shape_t *a, const gantry_shape_t *b, 
 /* InvalidArgument unless the string attribute is one of `count` words; *out_place is its place. */
 gantry_status_t gantry__infer_choice(const gantry__infer_t *call, const char *name, const char *const *words, size_t count,
                                      size_t *out_place);
+/* InvalidArgument unless the type attribute's integers reach `last`: positions never wrap around. */
+gantry_status_t gantry__infer_reach(const gantry__infer_t *call, const char *attr, int64_t last);
 /* InvalidArgument when rank is more than a shape can hold. */
 gantry_status_t gantry__infer_rank_fits(int64_t rank);
 

@@ -47,13 +47,14 @@ gantry_status_t gantry__infer_binary(gantry__infer_t *call) {
                         gantry__shape_text(y).text);
 }
 
-/* With incompatible_shape_error false, TensorFlow gives one bool for shapes that do not fit; Gantry refuses. */
+/* With incompatible_shape_error false, shapes that do not fit give one bool. */
 gantry_status_t gantry__infer_equal(gantry__infer_t *call) {
-    gantry_status_t status = gantry__infer_binary(call);
-    if (status == GANTRY_OK || gantry__infer_attr(call, "incompatible_shape_error")->i) return status;
-    return gantry__fail(GANTRY_UNIMPLEMENTED,
-                        "Incompatible shapes: %s vs. %s; only incompatible_shape_error=true is available",
-                        gantry__shape_text(call->shapes[0]).text, gantry__shape_text(call->shapes[1]).text);
+    const bool refuses = gantry__infer_attr(call, "incompatible_shape_error")->i != 0;
+    if (refuses || gantry__broadcast_shapes(call->shapes[0], call->shapes[1], &call->out_shapes[0]))
+        return gantry__infer_binary(call);
+    call->out_shapes[0] = GANTRY_SCALAR;
+    call->known_bool = call->op->id == GANTRY__OP_ID_NOT_EQUAL;
+    return GANTRY_OK;
 }
 
 gantry_status_t gantry__infer_select(gantry__infer_t *call) {

@@ -55,6 +55,18 @@ gantry_status_t gantry__infer_int(gantry__infer_t *call, uint32_t input, int64_t
     return GANTRY_OK;
 }
 
+gantry_status_t gantry__infer_reach(const gantry__infer_t *call, const char *attr, int64_t last) {
+    const gantry_dtype_t dtype = (gantry_dtype_t)gantry__infer_attr(call, attr)->i;
+    const int64_t reach = dtype == GANTRY_INT16    ? INT16_MAX
+                          : dtype == GANTRY_UINT16 ? UINT16_MAX
+                          : dtype == GANTRY_INT32  ? INT32_MAX
+                                                   : INT64_MAX;
+    if (last <= reach) return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                        "attribute '%s' is %s, which holds numbers up to %lld, and %lld is possible; a larger type is accepted",
+                        attr, gantry_dtype_name(dtype), (long long)reach, (long long)last);
+}
+
 gantry_status_t gantry__infer_rank_fits(int64_t rank) {
     if (rank <= GANTRY_MAX_RANK) return GANTRY_OK;
     return gantry__fail(GANTRY_INVALID_ARGUMENT, "the result would have %lld dimensions; tensors have at most %d",

@@ -131,6 +131,7 @@ gantry_status_t gantry__infer_multinomial(gantry__infer_t *call) {
     if (logits->dims[1] <= 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "num_classes should be positive, got %" PRId64, logits->dims[1]);
     }
+    GANTRY__TRY(gantry__infer_reach(call, "output_dtype", logits->dims[1] - 1));
     call->out_shapes[0] = GANTRY_SHAPE(logits->dims[0], samples);
     return GANTRY_OK;
 }

@@ -58,6 +58,7 @@ gantry_status_t gantry__infer_arg_max(gantry__infer_t *call) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "Reduction axis %lld is empty in shape %s", (long long)axis,
                             gantry__shape_text(input).text);
     }
+    GANTRY__TRY(gantry__infer_reach(call, "output_type", input->dims[axis] - 1));
     out->rank = 0;
     for (int32_t i = 0; i < input->rank; ++i) {
         if (i != axis) out->dims[out->rank++] = input->dims[i];

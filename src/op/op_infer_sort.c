@@ -44,6 +44,7 @@ gantry_status_t gantry__infer_top_k(gantry__infer_t *call) {
                             "input must have at least k columns. Had %" PRId64 ", needed %" PRId64,
                             input->dims[input->rank - 1], k);
     }
+    GANTRY__TRY(gantry__infer_reach(call, "index_type", input->dims[input->rank - 1] - 1));
     call->out_shapes[0] = *input;
     call->out_shapes[0].dims[input->rank - 1] = k;
     call->out_shapes[1] = call->out_shapes[0];
@@ -74,6 +75,8 @@ gantry_status_t gantry__infer_bound(gantry__infer_t *call) {
     if (call->shapes[0]->dims[0] != call->shapes[1]->dims[0]) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "Leading dim_size of both tensors must match.");
     }
+    /* the position behind the last, too */
+    GANTRY__TRY(gantry__infer_reach(call, "out_type", call->shapes[0]->dims[1]));
     call->out_shapes[0] = *call->shapes[1];
     return GANTRY_OK;
 }

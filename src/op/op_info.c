@@ -7,6 +7,8 @@
 #define TEXT_INTS "type of int32, int64"
 #define TEXT_NUMBERS "type of float32, float64, int32, int64"
 #define TEXT_MULTIPLIED "type of float16, bfloat16, float32, float64, int32, int64"
+#define TEXT_BATCH_MULTIPLIED "type of float16, bfloat16, float32, float64, int16, int32, int64"
+#define TEXT_ONE_HOT_INDICES "type of uint8, int8, int32, int64"
 #define TEXT_FLOATING "type of float16, bfloat16, float32, float64"
 #define TEXT_DRAWN "type of int32, int64, uint32, uint64"
 #define TEXT_INTEGERS "type of int8, int16, int32, int64, uint8, uint16, uint32, uint64"

@@ -16,14 +16,34 @@ gantry_status_t gantry__list_check(size_t capacity, const void *list, const size
 
 static gantry_status_t check_list(size_t capacity, const void *out_devices, const size_t *out_count, const char *call) {
     if (!out_count || (capacity > 0 && !out_devices))
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: out_devices or out_count is NULL", call);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: %s is NULL", call, out_count ? "out_devices" : "out_count");
     return GANTRY_OK;
+}
+
+/* *type becomes the spelling of the devices. */
+static gantry_status_t read_type(const char *call, const char **type) {
+    if (!*type) return GANTRY_OK;
+    size_t length = strspn(*type, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+    if (length == 0 || (*type)[length] != '\0') {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "%s: the type is \"%.100s\"; a type such as \"GPU\" is accepted, or NULL for all", call,
+                            *type);
+    }
+    const char *standard = gantry__device_type_standard(*type);
+    if (standard) *type = standard;
+    return GANTRY_OK;
+}
+
+static gantry_status_t check_name(const char *name, const char *call) {
+    if (name) return GANTRY_OK;
+    return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: the device is NULL; a text such as \"GPU:0\" is accepted", call);
 }
 
 gantry_status_t gantry_list_physical_devices(gantry_runtime_t *runtime, const char *type, size_t capacity,
                                              const gantry_physical_device_t **out_devices, size_t *out_count) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     GANTRY__TRY(check_list(capacity, out_devices, out_count, "gantry_list_physical_devices"));
+    GANTRY__TRY(read_type("gantry_list_physical_devices", &type));
     *out_count = 0;
     for (size_t i = 0; i < runtime->devices.physical_count; ++i) {
         const struct gantry_physical_device_t *device = runtime->devices.physical[i];
@@ -32,6 +52,15 @@ gantry_status_t gantry_list_physical_devices(gantry_runtime_t *runtime, const ch
         ++*out_count;
     }
     return GANTRY_OK;
+}
+
+gantry_status_t gantry_find_physical_device(gantry_runtime_t *runtime, const char *name,
+                                            const gantry_physical_device_t **out_device) {
+    if (!out_device) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_find_physical_device: out_device is NULL");
+    *out_device = NULL;
+    GANTRY__TRY(gantry__runtime_check(runtime));
+    GANTRY__TRY(check_name(name, "gantry_find_physical_device"));
+    return gantry__physical_device_find(&runtime->devices, name, out_device);
 }
 
 gantry_status_t gantry_list_device_views(gantry_runtime_t *runtime, size_t capacity,
@@ -62,6 +91,7 @@ gantry_status_t gantry_set_visible_devices(gantry_runtime_t *runtime, const gant
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_set_visible_devices: %zu devices are given; there are %zu",
                             count, runtime->devices.physical_count);
     }
+    GANTRY__TRY(read_type("gantry_set_visible_devices", &type));
     return gantry__device_set_visible(&runtime->devices, devices, count, type);
 }
 
@@ -69,6 +99,7 @@ gantry_status_t gantry_get_visible_devices(gantry_runtime_t *runtime, const char
                                            const gantry_physical_device_t **out_devices, size_t *out_count) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     GANTRY__TRY(check_list(capacity, out_devices, out_count, "gantry_get_visible_devices"));
+    GANTRY__TRY(read_type("gantry_get_visible_devices", &type));
     *out_count = 0;
     gantry__mutex_lock(&runtime->devices.lock);
     for (size_t i = 0; i < runtime->devices.visible_count; ++i) {
@@ -117,6 +148,7 @@ gantry_status_t gantry_list_logical_devices(gantry_runtime_t *runtime, const cha
                                             const gantry_logical_device_t **out_devices, size_t *out_count) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     GANTRY__TRY(check_list(capacity, out_devices, out_count, "gantry_list_logical_devices"));
+    GANTRY__TRY(read_type("gantry_list_logical_devices", &type));
     GANTRY__TRY(gantry__runtime_initialize(runtime, "gantry_list_logical_devices"));
     *out_count = 0;
     for (size_t i = 0; i < runtime->devices.listed_count; ++i) {
@@ -143,11 +175,9 @@ const gantry_physical_device_t *gantry_logical_device_physical(const gantry_logi
 }
 
 gantry_status_t gantry__find_device(gantry_runtime_t *runtime, const char *name, const char *call,
-                                   gantry_logical_device_t **out_device) {
+                                    gantry_logical_device_t **out_device) {
     GANTRY__TRY(gantry__runtime_check(runtime));
-    if (!name)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: the device is NULL; a text such as \"GPU:0\" is accepted",
-                            call);
+    GANTRY__TRY(check_name(name, call));
     GANTRY__TRY(gantry__runtime_initialize(runtime, call));
     gantry__device_reference_t reference;
     GANTRY__TRY(gantry__device_reference_from_user(&runtime->devices, name, &reference));

@@ -10,7 +10,7 @@
  *   publish   results carry the point they are ready at and the faults they depend on; the record is written
  *
  * A profile's frame, when there is one, is told of each step (run/profile.h).
- * Where the result is its input's memory (another shape of it, an aligned piece), nothing is gathered, allocated or computed. A composed op is
+ * Where the result is its input's memory (another shape of it, an aligned piece), or known by now, nothing is gathered, allocated or computed. A composed op is
  * inferred here, and then runs its parts, each of which comes this way (run/compose.h).
  * Everything lives on the stack until publish; a failure at any step releases what was made and is kept by the scope. */
 #include "run/eager.h"
@@ -381,6 +381,15 @@ static gantry_status_t inherit_faults(eager_t *eager, gantry__fault_t *fault) {
     return GANTRY_OK;
 }
 
+/* For words that tell of a bad value. */
+static void keep_values(const eager_t *eager, gantry__fault_t *fault) {
+    const gantry_fault_words_t *words = &fault->words;
+    if (!words->value_text || words->value_input < 0 || words->value_input >= (int32_t)eager->input_count) return;
+    const gantry_tensor_t *input = eager->inputs[words->value_input];
+    if (input->buffer && input->device == eager->device)
+        gantry__fault_keep_values(fault, input->buffer, input->offset_bytes, (int32_t)input->dtype);
+}
+
 static void mark_uses(eager_t *eager, gantry__point_t point) {
     if (eager->device->synchronous) return;
     for (uint32_t i = 0; i < eager->input_count; ++i) {
@@ -448,6 +457,7 @@ static gantry_status_t compute(eager_t *eager, const gantry__profile_frame_t *fr
     eager->call.make_output = make_output;
     eager->call.caller = eager;
     gantry_status_t status = frame ? call_kernel_recorded(eager) : call_kernel(eager);
+    if (eager->call.fault) keep_values(eager, eager->call.fault);
     gantry__point_t point;
     gantry__fault_t *fault = gantry__call_finish(&eager->call, &point);
     if (frame) settle_kernel(eager, point);
@@ -476,6 +486,15 @@ static gantry_status_t make_piece(eager_t *eager) {
     GANTRY__TRY(gantry__tensor_view(input, first, &eager->infer.out_shapes[0], &eager->made[0]));
     eager->made_count = 1;
     return gantry__tensor_inherit_faults(eager->made[0], input);
+}
+
+/* A result that the inputs' elements have no part in. */
+static gantry_status_t make_known(eager_t *eager) {
+    const unsigned char value = (unsigned char)eager->infer.known_bool;
+    GANTRY__TRY(gantry__tensor_from_host(eager->runtime, eager->device, GANTRY_BOOL, &eager->infer.out_shapes[0], &value,
+                                         eager->scope->tag, &eager->made[0]));
+    eager->made_count = 1;
+    return inherit_faults(eager, NULL);
 }
 
 static gantry_status_t make_alias(eager_t *eager) {
@@ -517,7 +536,10 @@ static gantry_status_t run(eager_t *eager) {
         return status;
     }
     bool is_alias = (eager->op->flags & GANTRY__OP_ALIAS) != 0, is_view = !is_alias && is_piece(eager);
-    if (is_alias) {
+    bool is_known = eager->infer.known_bool >= 0;
+    if (is_known) {
+        status = make_known(eager);
+    } else if (is_alias) {
         status = make_alias(eager);
     } else if (is_view) {
         status = make_piece(eager);
@@ -528,7 +550,7 @@ static gantry_status_t run(eager_t *eager) {
     }
     (void)gantry__profile_enter(frame, GANTRY__STEP_SCOPE);
     eager->call.sequence = gantry__dispatch_note(eager->scope, eager->kept, eager->op->name, eager->bytes_copied);
-    if (status == GANTRY_OK && !is_alias && !is_view) status = compute(eager, frame);
+    if (status == GANTRY_OK && !is_alias && !is_view && !is_known) status = compute(eager, frame);
     return status;
 }
 

@@ -168,7 +168,10 @@ static gantry_status_t assign_state(gantry_generator_t *generator, const gantry_
     if (!state || (state->dtype != GANTRY_INT64 && state->dtype != GANTRY_UINT64) || state->shape.rank != 1 ||
         state->shape.dims[0] != GANTRY_RANDOM_STATE_WORDS) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "generator: the state is %s; int64[3] or uint64[3] is accepted",
-                            state ? "of another type or shape" : "NULL");
+                            !state ? "NULL"
+                            : state->shape.rank != 1 || state->shape.dims[0] != GANTRY_RANDOM_STATE_WORDS
+                                ? "of another shape"
+                                : gantry_dtype_name(state->dtype));
     }
     GANTRY__TRY(gantry__tensor_host_data(state, &data, &owned));
     put(generator, place_of_state(data));

@@ -93,7 +93,8 @@ gantry_status_t gantry_op_has_kernel(gantry_runtime_t *runtime, const char *op_n
     if (!op_name) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_op_has_kernel: the op's name is NULL");
     if (!op) return gantry__fail(GANTRY_NOT_FOUND, "Op type not registered '%s'", op_name);
     if (!device || !out_has)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_op_has_kernel: device or out_has is NULL");
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_op_has_kernel: %s is NULL",
+                            device ? "out_has" : "device");
     GANTRY__TRY(gantry__runtime_initialize(runtime, "gantry_op_has_kernel"));
     const gantry__kernel_registry_t *registry = &runtime->registries[gantry__logical_view(device)->position];
     const char *source = op_takes_type(op, dtype) ? who_runs(registry, op, dtype) : NULL;

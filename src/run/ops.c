@@ -22,10 +22,14 @@ static gantry_status_t check_constant(gantry_dtype_t dtype, const gantry_shape_t
                             "size that fits into memory are accepted",
                             text, shape->rank, GANTRY_MAX_RANK);
     }
-    if (bytes != (size_t)elements * element_bytes || (!data && bytes > 0)) {
+    const size_t accepted = (size_t)elements * element_bytes;
+    if (!data && accepted > 0)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "constant: data is NULL; the address of %zu bytes is accepted",
+                            accepted);
+    if (bytes != accepted) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "constant: %zu bytes%s are given; %zu bytes are accepted for this shape and type", bytes,
-                            data ? "" : " at NULL", (size_t)elements * element_bytes);
+                            "constant: %zu bytes are given; %zu bytes are accepted for this shape and type", bytes,
+                            accepted);
     }
     return GANTRY_OK;
 }

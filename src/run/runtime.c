@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/setting_check.h"
 #include "base/setting_rows.h"
 #include "base/struct_size.h"
 #include "run/tensor_state.h"
@@ -72,6 +73,8 @@ static gantry_status_t init_parts(gantry_runtime_t *runtime, const gantry_runtim
     status = gantry__device_table_init(&runtime->devices, &runtime->heap, &runtime->log, &runtime->settings,
                                        &runtime->backends);
     if (status != GANTRY_OK) goto fail_backends;
+    gantry__settings_warn_of_unknown(&runtime->settings, &runtime->log, runtime->devices.backend_names,
+                                     runtime->devices.backend_name_count);
     runtime->probe = (gantry__view_probe_t){&runtime->heap, &runtime->log, &runtime->store, &runtime->counters};
     runtime->devices.probe = gantry__view_probe;
     runtime->devices.probe_user = &runtime->probe;
@@ -289,6 +292,24 @@ static void synchronize_all(gantry_runtime_t *runtime, gantry_status_t *out_firs
     if (*out_first != GANTRY_OK) (void)gantry__fail(*out_first, "%s", text);
 }
 
+/* What kernels found that nobody was told of: the earliest op's error. */
+static gantry_status_t tell_faults(gantry_runtime_t *runtime) {
+    gantry__fault_t *first = NULL, *fault;
+    gantry_status_t status = GANTRY_OK;
+    for (size_t i = 0; i < runtime->devices.logical_count && status == GANTRY_OK; ++i) {
+        gantry_logical_device_t *device = runtime->devices.logical[i];
+        if (!atomic_load(&device->is_open)) continue;
+        status = gantry__fault_settle_all(device, &fault);
+        if (!fault) continue;
+        const bool is_first = !first || fault->sequence < first->sequence;
+        gantry__fault_release(is_first ? first : fault);
+        if (is_first) first = fault;
+    }
+    if (first) status = gantry__fault_settle(first);
+    gantry__fault_release(first);
+    return status;
+}
+
 static void destroy(gantry_runtime_t *runtime) {
     gantry_status_t unread;
     synchronize_all(runtime, &unread);
@@ -340,6 +361,7 @@ gantry_status_t gantry_runtime_synchronize(gantry_runtime_t *runtime) {
     gantry_status_t first;
     gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
     synchronize_all(runtime, &first);
+    if (first == GANTRY_OK) first = tell_faults(runtime);
     gantry__profile_end_call(&runtime->profile, frame, GANTRY__PROFILE_SYNCHRONIZE, NULL);
     return first;
 }

@@ -19,7 +19,7 @@ const char *gantry_setting_name(size_t index) {
 }
 
 static gantry_status_t find_row(const char *name, size_t *out_index) {
-    char names[512] = "";
+    char names[1024] = "";
     for (size_t i = 0; i < GANTRY__SETTINGS; ++i) {
         *out_index = i;
         if (strcmp(gantry__setting_rows[i].name, name) == 0) return GANTRY_OK;
@@ -90,6 +90,9 @@ static void put_live_value(gantry_runtime_t *runtime, gantry__setting_id_t id, g
         case GANTRY__SETTING_KERNEL_CACHE:
             if (out->source == GANTRY_FROM_DEFAULT) text = runtime->store.folder;
             break;
+        case GANTRY__SETTING_TUNING_FILE:
+            if (out->source == GANTRY_FROM_DEFAULT) text = runtime->backends.tuning.path;
+            break;
         default: break;
     }
     if (text) put_text(out->value, sizeof out->value, text);
@@ -139,14 +142,18 @@ static gantry_status_t read_foreign(gantry_runtime_t *runtime, gantry__setting_i
     return GANTRY_OK;
 }
 
+/* Of these the empty text says something. */
+static bool keeps_empty(gantry__setting_id_t id) {
+    return id == GANTRY__SETTING_KERNEL_CACHE || id == GANTRY__SETTING_TUNING_FILE || id == GANTRY__SETTING_BACKENDS ||
+           id == GANTRY__SETTING_VISIBLE_DEVICES || id == GANTRY__SETTING_CUDA_VISIBLE_DEVICES;
+}
+
 static gantry_status_t read_global(gantry_runtime_t *runtime, gantry__setting_id_t id, gantry_setting_t *out) {
     const gantry__setting_t *setting = gantry__settings_find(&runtime->settings, gantry__setting_rows[id].variable);
     if (!setting) return GANTRY_RESOURCE_EXHAUSTED;
     const char *call = gantry__settings_call(&runtime->settings, setting->name);
-    bool is_list = id == GANTRY__SETTING_BACKEND_PATH, keeps_empty = is_list || id == GANTRY__SETTING_KERNEL_CACHE ||
-                                                                     id == GANTRY__SETTING_VISIBLE_DEVICES ||
-                                                                     id == GANTRY__SETTING_BACKENDS;
-    if (setting->value && (*setting->value || keeps_empty)) {
+    bool is_list = id == GANTRY__SETTING_BACKEND_PATH;
+    if (setting->value && (*setting->value || is_list || keeps_empty(id))) {
         out->source = (gantry_setting_source_t)setting->source;
         put_text(out->value, sizeof out->value, setting->value);
         put_text(out->set_by, sizeof out->set_by, gantry__setting_by(setting));
@@ -176,7 +183,7 @@ gantry_status_t gantry_get_setting(gantry_runtime_t *runtime, const char *name, 
                                    gantry_setting_t *out_setting) {
     GANTRY__TRY(gantry__runtime_check(runtime));
     if (!name || !out_setting)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_setting: name or out_setting is NULL");
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_get_setting: %s is NULL", name ? "out_setting" : "name");
     size_t index = 0;
     GANTRY__TRY(find_row(name, &index));
     const gantry__setting_row_t *row = &gantry__setting_rows[index];
@@ -186,6 +193,8 @@ gantry_status_t gantry_get_setting(gantry_runtime_t *runtime, const char *name, 
         .per_device = row->per_device,
         .frozen = row->fixed == GANTRY__FIXED_AT_CREATE || (row->fixed == GANTRY__FIXED_AT_INIT && is_initialized)};
     put_text(all.value, sizeof all.value, row->default_text);
+    gantry__setting_describe(row, &all.fallback, &all.meaning);
+    all.variable = row->variable;
     gantry__setting_id_t id = (gantry__setting_id_t)index;
     GANTRY__TRY(row->per_device ? read_device(runtime, id, device, &all) : read_global(runtime, id, &all));
     return gantry__struct_fill(out_setting, &all, sizeof all, "gantry_get_setting: out_setting");

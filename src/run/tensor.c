@@ -174,9 +174,32 @@ static bool is_filled(const gantry_logical_device_t *device, gantry_dtype_t dtyp
            gantry_shape_elements(shape) == 1;
 }
 
+/* Whether a byte is neither 0 nor 1. */
+static bool has_odd_bool(const unsigned char *bytes, size_t count) {
+    unsigned char all = 0;
+    for (size_t i = 0; i < count; ++i) all |= bytes[i];
+    return all > 1;
+}
+
+/* To a C program, to NumPy and to TensorFlow what is not 0 is true; kernels count on 1. */
+static gantry_status_t from_odd_bools(gantry_runtime_t *runtime, gantry_logical_device_t *device,
+                                      const gantry_shape_t *shape, const unsigned char *data, const char *tag,
+                                      gantry_tensor_t **out_tensor) {
+    const size_t count = (size_t)gantry_shape_elements(shape);
+    *out_tensor = NULL;
+    unsigned char *bools = gantry__heap_alloc(&runtime->heap, count);
+    if (!bools) return GANTRY_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < count; ++i) bools[i] = data[i] != 0;
+    gantry_status_t status = gantry__tensor_from_host(runtime, device, GANTRY_BOOL, shape, bools, tag, out_tensor);
+    gantry__heap_free(&runtime->heap, bools, count);
+    return status;
+}
+
 gantry_status_t gantry__tensor_from_host(gantry_runtime_t *runtime, gantry_logical_device_t *device,
                                          gantry_dtype_t dtype, const gantry_shape_t *shape, const void *data,
                                          const char *tag, gantry_tensor_t **out_tensor) {
+    if (dtype == GANTRY_BOOL && has_odd_bool(data, (size_t)gantry_shape_elements(shape)))
+        return from_odd_bools(runtime, device, shape, data, tag, out_tensor);
     const gantry__allocation_t purpose = {.owner = "Const", .tag = tag};
     const bool fills = is_filled(device, dtype, shape);
     GANTRY__TRY(gantry__tensor_create(runtime, device, dtype, shape,
@@ -290,10 +313,13 @@ gantry_status_t gantry__tensor_host_data(const gantry_tensor_t *tensor, const vo
 }
 
 static gantry_status_t read_elements(const gantry_tensor_t *tensor, void *out, size_t bytes) {
-    if (bytes != tensor->size_bytes || (!out && bytes > 0)) {
+    if (!out && tensor->size_bytes > 0)
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "reading a tensor of %zu bytes into %zu bytes%s; exactly its size is accepted",
-                            tensor->size_bytes, bytes, out ? "" : " at NULL");
+                            "reading a tensor: out is NULL; the address of %zu bytes is accepted", tensor->size_bytes);
+    if (bytes != tensor->size_bytes) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "reading a tensor of %zu bytes into %zu bytes; exactly its size is accepted",
+                            tensor->size_bytes, bytes);
     }
     if (tensor->fault_count > 0) GANTRY__TRY(gantry__tensor_settle(tensor));
     if (bytes == 0) return GANTRY_OK;
@@ -371,7 +397,8 @@ gantry_status_t gantry_tensor_format(const gantry_tensor_t *tensor, const gantry
     if (out_needed) *out_needed = 0;
     GANTRY__TRY(check_tensor(tensor));
     if (!out && out_bytes > 0)
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_tensor_format: out is NULL, but out_bytes is %zu", out_bytes);
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_tensor_format: out is NULL, but out_bytes is %zu",
+                            out_bytes);
     gantry_runtime_t *runtime = tensor->runtime;
     gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
     gantry_status_t status = format(tensor, options, out, out_bytes, out_needed);

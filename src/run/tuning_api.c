@@ -63,7 +63,8 @@ gantry_status_t gantry_put_tuning(gantry_runtime_t *runtime, const gantry_physic
                                   const char *values) {
     char name[GANTRY__TUNING_DEVICE_BYTES];
     GANTRY__TRY(gantry__runtime_check(runtime));
-    if (!what || !values) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_put_tuning: what or values is NULL");
+    if (!what || !values)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_put_tuning: %s is NULL", what ? "values" : "what");
     GANTRY__TRY(find_name(runtime, device, name));
     return gantry__tuning_store_put(&runtime->backends.tuning, name, what, values);
 }

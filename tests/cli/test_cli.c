@@ -86,6 +86,238 @@ static void settings_tell_values_and_who_set_them(void **state) {
     expect_in_output("GANTRY_MEMORY_LIMIT is \"2X\"");
 }
 
+/* Each variable of docs/environment.md, as text and as JSON, with what holds where nobody says anything. */
+static void settings_list_every_variable(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *fallback;
+    } rows[] = {
+#define GANTRY__ENVIRONMENT_ROW(name, values, default_value, meaning) {name, default_value},
+#include "base/environment.def"
+#undef GANTRY__ENVIRONMENT_ROW
+    };
+    static char text[sizeof output];
+    expect_run(0, "env -i HOME=/nonexistent $BIN/gantry settings 2>/dev/null");
+    memcpy(text, output, sizeof text);
+    expect_run(0, "env -i HOME=/nonexistent $BIN/gantry settings --json 2>/dev/null");
+    cJSON *array = cJSON_Parse(output);
+    assert_non_null(array);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+        char line[128];
+        const cJSON *entry, *found = NULL;
+        (void)snprintf(line, sizeof line, " default (%s)\n", rows[i].name);
+        if (!strstr(text, line)) fail_msg("\"%s\" is not in\n%s", line, text);
+        cJSON_ArrayForEach(entry, array) {
+            if (strcmp(cJSON_GetObjectItem(entry, "variable")->valuestring, rows[i].name) == 0) found = entry;
+        }
+        if (!found) fail_msg("%s is not in\n%s", rows[i].name, output);
+        assert_string_equal(cJSON_GetObjectItem(found, "source")->valuestring, "default");
+        assert_string_equal(cJSON_GetObjectItem(found, "fallback")->valuestring, rows[i].fallback);
+        const char *value = cJSON_GetObjectItem(found, "value")->valuestring;
+        if (!strstr(text, *value ? value : rows[i].fallback))
+            fail_msg("%s is %s, not in\n%s", rows[i].name, value, text);
+    }
+    cJSON_Delete(array);
+}
+
+static void unknown_settings_and_backends_are_warned_of(void **state) {
+    (void)state;
+    static const char *const commands[] = {"devices", "settings", "ops", "devices --json", "tune --list"};
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; ++i) {
+        assert_int_not_equal(
+            run("GANTRY_OPENCL_CPUS=gpu GANTRY_BACKENDS=opncl,opencl GANTRY_TEST_ANY=1 $BIN/gantry %s", commands[i]),
+            2);
+        expect_in_output(
+            "warning: GANTRY_OPENCL_CPUS is no setting of Gantry and does nothing; did you mean GANTRY_OPENCL_CPU?");
+        expect_in_output("warning: GANTRY_BACKENDS names \"opncl\", a backend that nobody has");
+        if (strstr(output, "GANTRY_TEST_ANY")) fail_msg("%s", output);
+    }
+    expect_run(0, "GANTRY_OPENCL_CPUS=gpu $BIN/gantry devices --json 2>/dev/null"); /* standard output is JSON alone */
+    assert_int_equal(output[0], '{');
+}
+
+/* ---- text and JSON ---- */
+
+/* The lines of `gantry devices` about the device of that alias. */
+static const char *text_about(const char *text, const char *alias) {
+    static char lines[8192];
+    char names[96];
+    (void)snprintf(names, sizeof names, "%s, ", alias);
+    const char *at = strstr(text, "\nDevices\n");
+    assert_non_null(at);
+    for (at = strchr(at + 1, '\n') + 1; *at;) {
+        const char *end = at;
+        do { /* one device: a line with two blanks in front, then those with more */
+            end = strchr(end, '\n') + 1;
+        } while (strncmp(end, "   ", 3) == 0);
+        (void)snprintf(lines, sizeof lines, "%.*s", (int)(end - at), at);
+        if (strstr(lines, names)) return lines;
+        at = end;
+    }
+    fail_msg("%s is not in\n%s", alias, text);
+    return NULL;
+}
+
+static double number(const cJSON *object, const char *key) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (!cJSON_IsNumber(item)) fail_msg("%s is no number", key);
+    return item->valuedouble;
+}
+
+static void expect_number(const char *lines, const char *format, double value) {
+    char text[128];
+    (void)snprintf(text, sizeof text, format, value);
+    if (!strstr(lines, text)) fail_msg("\"%s\" is not in\n%s", text, lines);
+}
+
+static void expect_text(const char *lines, const cJSON *object, const char *key) {
+    const char *text = cJSON_GetObjectItemCaseSensitive(object, key)->valuestring;
+    if (!strstr(lines, text)) fail_msg("%s \"%s\" is not in\n%s", key, text, lines);
+}
+
+static void expect_part_told(const char *lines, const cJSON *part) {
+    char line[512], begin[96];
+    (void)snprintf(begin, sizeof begin, "part %s: ", cJSON_GetObjectItem(part, "logical")->valuestring);
+    const char *at = strstr(lines, begin);
+    if (!at) fail_msg("\"%s\" is not in\n%s", begin, lines);
+    (void)snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
+    if (number(part, "memory_limit_bytes") > 0) {
+        expect_number(line, "limit ", 0);
+        expect_number(line, "%.0f bytes", number(part, "memory_limit_bytes"));
+    }
+    if (cJSON_GetObjectItem(part, "ordinal")) expect_number(line, "ordinal %.0f", number(part, "ordinal"));
+    if (number(part, "max_work_group_size") > 0)
+        expect_number(line, "work-groups of %.0f", number(part, "max_work_group_size"));
+    if (number(part, "local_memory_bytes") > 0) expect_number(line, "%.0f bytes", number(part, "local_memory_bytes"));
+    if (number(part, "largest_allocation_bytes") > 0)
+        expect_number(line, "%.0f bytes", number(part, "largest_allocation_bytes"));
+}
+
+#define SPLIT                                                                                         \
+    "GANTRY_LOGICAL_DEVICES='CPU:0=64M,;GPU:0=512M/ordinal=1,256M/ordinal=0/work_group=64/local=16K/" \
+    "allocation=8M' GANTRY_VISIBLE_DEVICES=0 "
+
+static void devices_say_the_same_as_text_and_as_json(void **state) {
+    (void)state;
+    static const char *const keys[] = {"hardware", "alias",    "physical", "uuid",
+                                       "vendor",   "platform", "driver",   "hidden_by"};
+    static char text[sizeof output];
+    expect_run(0, SPLIT "$BIN/gantry devices 2>/dev/null");
+    memcpy(text, output, sizeof text);
+    expect_run(0, SPLIT "$BIN/gantry devices --json 2>/dev/null");
+    cJSON *all = cJSON_Parse(output);
+    const cJSON *device, *part;
+    cJSON_ArrayForEach(device, cJSON_GetObjectItem(all, "devices")) {
+        const char *lines = text_about(text, cJSON_GetObjectItem(device, "alias")->valuestring);
+        for (size_t i = 0; i < sizeof keys / sizeof keys[0]; ++i) expect_text(lines, device, keys[i]);
+        expect_text(lines, device, "logical");
+        expect_number(lines, "(%.0f bytes), largest", number(device, "total_bytes"));
+        expect_number(lines, "(%.0f bytes); local", number(device, "largest_allocation_bytes"));
+        expect_number(lines, "%.0f bytes", number(device, "local_memory_bytes"));
+        expect_number(lines, " %.0f compute units", number(device, "compute_units"));
+        expect_number(lines, "work-groups of %.0f", number(device, "max_work_group_size"));
+        expect_number(lines, "alignment %.0f", number(device, "alignment_bytes"));
+        bool is_double = cJSON_IsTrue(cJSON_GetObjectItem(device, "float64"));
+        assert_non_null(strstr(lines, is_double ? "with float64" : "without float64"));
+        cJSON_ArrayForEach(part, cJSON_GetObjectItem(device, "parts")) expect_part_told(lines, part);
+    }
+    cJSON_ArrayForEach(device, cJSON_GetObjectItem(all, "backends")) {
+        char line[64];
+        double count = number(device, "devices");
+        (void)snprintf(line, sizeof line, " %.0f device%s", count, count < 1.5 && count > 0.5 ? " " : "s");
+        if (!strstr(text, line)) fail_msg("\"%s\" is not in\n%s", line, text);
+    }
+    cJSON_Delete(all);
+}
+
+static void devices_show_the_parts_of_a_split_device(void **state) {
+    (void)state;
+    expect_run(0, SPLIT "$BIN/gantry devices");
+    expect_in_output("part /CPU:0: limit 64.0 MiB (67108864 bytes)\n");
+    expect_in_output("part /CPU:1: limit ");
+    if (!has_opencl) skip();
+    expect_in_output(
+        "part /GPU:0: limit 256.0 MiB (268435456 bytes), ordinal 0, work-groups of 64, local memory 16.0 KiB "
+        "(16384 bytes), largest allocation 8.0 MiB (8388608 bytes)\n");
+    expect_in_output("part /GPU:1: limit 512.0 MiB (536870912 bytes), ordinal 1\n");
+    expect_in_output("hidden by GANTRY_VISIBLE_DEVICES\n");
+    expect_run(0, "GANTRY_LOGICAL_DEVICES=GPU:0=1G,1G $BIN/gantry devices");
+    expect_in_output("\n  /GPU:2     "); /* the second card, behind two parts */
+}
+
+/* ---- every program takes every spelling ---- */
+
+static void programs_take_every_spelling_of_a_device(void **state) {
+    (void)state;
+    static const char *const spellings[] = {"GPU:0",
+                                            "gpu:0",
+                                            "/GPU:0",
+                                            "/gpu:0",
+                                            "/device:GPU:0",
+                                            "/job:localhost/replica:0/task:0/device:GPU:0",
+                                            "/physical_device:GPU:0",
+                                            "opencl:0",
+                                            "OpenCL:0",
+                                            "/opencl:0",
+                                            "GPU:0@opencl",
+                                            "UUID:%s"};
+    static const char *const cpu_spellings[] = {"CPU:0",
+                                                "cpu:0",
+                                                "/CPU:0",
+                                                "/cpu:0",
+                                                "cpu",
+                                                "/device:CPU:0",
+                                                "/job:localhost/replica:0/task:0/device:CPU:0",
+                                                "/physical_device:CPU:0"};
+    static const struct {
+        const char *line, *filter; /* what is behind the line where it shall succeed */
+    } programs[] = {               /* without memory its first chapter fails, behind the device's name */
+                    {"GANTRY_MEMORY_LIMIT=1M $BIN/memory_control --device %s", " 2>&1 | grep 'this did not hold'"},
+                    {"$BIN/language_id --epochs 0 --features 16 --device %s low=low high=high", ""},
+                    {"$BIN/cpu_vs_gpu --size 16 --repeat 1 --devices %s", ""},
+                    {"GANTRY_TUNING_FILE=none $BIN/gantry tune --list --device %s", ""},
+                    {"$BIN/gantry_conformance --device %s --only nothing", " | grep 'the filters leave no case'"},
+                    {"$BIN/gantry_bench --device %s --quick --repeat 1 --case reduce --max-bytes 4096", ""},
+                    {"$BIN/gantry_bench_curves --device %s --case to_device --max-bytes 16 --seconds 0.01", ""}};
+    char uuid[64] = "GPU", spelling[128], line[512], command[512];
+    write_file("low", "abcde\nbcdea\ncdeab\ndeabc\neabcd\nabced\nbacde\nacbde\nabdce\nbcade\n");
+    write_file("high", "vwxyz\nwxyzv\nxyzvw\nyzvwx\nzvwxy\nvwxzy\nwvxyz\nvxwyz\nvwyxz\nwxvyz\n");
+    if (has_opencl) {
+        expect_run(0, "$BIN/gantry devices --json 2>/dev/null");
+        cJSON *all = cJSON_Parse(output);
+        const cJSON *card = cJSON_GetArrayItem(cJSON_GetObjectItem(all, "devices"), 1);
+        (void)snprintf(uuid, sizeof uuid, "%.12s", cJSON_GetObjectItem(card, "uuid")->valuestring);
+        cJSON_Delete(all);
+    }
+    for (size_t p = 0; p < sizeof programs / sizeof programs[0]; ++p) {
+        (void)snprintf(line, sizeof line, "test -x %.*s", (int)strcspn(strstr(programs[p].line, "$BIN"), " "),
+                       strstr(programs[p].line, "$BIN"));
+        if (run("%s", line) != 0) {
+            print_message("not built, and left out: %s\n", programs[p].line);
+            continue;
+        }
+        size_t count = sizeof spellings / sizeof spellings[0], cpus = sizeof cpu_spellings / sizeof cpu_spellings[0];
+        for (size_t i = has_opencl ? 0 : count; i < count + cpus; ++i) {
+            (void)snprintf(spelling, sizeof spelling, i < count ? spellings[i] : cpu_spellings[i - count], uuid);
+            (void)snprintf(command, sizeof command, programs[p].line, spelling);
+            (void)strncat(command, programs[p].filter, sizeof command - strlen(command) - 1);
+            expect_run(0, command);
+        }
+        static const char *const bad[] = {"GPU:x", "/GPU:0/", "nobody:0"};
+        for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
+            (void)snprintf(command, sizeof command, programs[p].line, bad[i]);
+            assert_int_not_equal(run("%s", command), 0);
+            expect_in_output("Malformed device specification");
+        }
+    }
+    expect_run(0, "$BIN/memory_control --device /CPU:0");
+    if (has_opencl) expect_run(0, "$BIN/memory_control --device /job:localhost/replica:0/task:0/device:GPU:0");
+    for (size_t i = 0; i < 2; ++i) {
+        expect_run(i ? 1 : 2, i ? "$BIN/gantry tune --list --device /GPU:77" : "$BIN/memory_control --device /GPU:77");
+        expect_in_output("/GPU:77 unknown device. All available devices [/physical_device:CPU:0 = cpu:0");
+    }
+}
+
 static void wrong_arguments_exit_with_two(void **state) {
     (void)state;
     static const char *const lines[] = {"$BIN/gantry",
@@ -278,6 +510,11 @@ int main(void) {
         cmocka_unit_test(devices_as_json_parses),
         cmocka_unit_test(ops_lists_every_op),
         cmocka_unit_test(settings_tell_values_and_who_set_them),
+        cmocka_unit_test(settings_list_every_variable),
+        cmocka_unit_test(unknown_settings_and_backends_are_warned_of),
+        cmocka_unit_test(devices_say_the_same_as_text_and_as_json),
+        cmocka_unit_test(devices_show_the_parts_of_a_split_device),
+        cmocka_unit_test(programs_take_every_spelling_of_a_device),
         cmocka_unit_test(wrong_arguments_exit_with_two),
         cmocka_unit_test(without_opencl_the_cpu_serves_alone_and_says_why),
         cmocka_unit_test(memory_chapter_reads_the_same_on_every_backend),

@@ -102,6 +102,32 @@ static void refuse_constant(conformance_t *c, const char *what, gantry_dtype_t d
     gantry_scope_end(scope);
 }
 
+/* What is not 0 is true, and true is 1 wherever it is looked at as a number. */
+static void odd_bools_become_true(conformance_t *c)
+{
+    static const int64_t sizes[] = {1, 5, 64, 65, 5000, 300000};
+    static unsigned char odd[300000], got[300000];
+    for (int64_t i = 0; i < 300000; i++) odd[i] = i % 3 ? (unsigned char)(i % 255) : 0;
+    odd[0] = 2;
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+        size_t count = (size_t)sizes[k], wrong = 0;
+        int64_t trues = 0, sum = -1;
+        gantry_scope_t *scope = conformance_scope(c);
+        const gantry_tensor_t *t = gantry_constant(scope, GANTRY_BOOL, GANTRY_SHAPE(sizes[k]), odd, count);
+        const gantry_tensor_t *number = gantry_sum(scope, gantry_cast(scope, t, GANTRY_INT64), NULL);
+        gantry_status_t status = gantry_tensor_read(t, got, count);
+        if (status == GANTRY_OK) status = gantry_tensor_read(number, &sum, sizeof sum);
+        CHECK(c, status == GANTRY_OK, "%zu: %s", count, conformance_last_error(status));
+        for (size_t i = 0; i < count; i++) {
+            trues += odd[i] != 0;
+            wrong += got[i] != (odd[i] != 0);
+        }
+        CHECK(c, wrong == 0 && sum == trues, "%zu: %zu bytes differ, the sum is %" PRId64 " and not %" PRId64, count, wrong,
+              sum, trues);
+        conformance_end_scope(c, scope, GANTRY_OK);
+    }
+}
+
 static void wrong_constants_are_refused(conformance_t *c)
 {
     const float v[4] = {1, 2, 3, 4};
@@ -284,12 +310,68 @@ static void npy_files_come_back(conformance_t *c)
     gantry_scope_end(scope);
 }
 
+/* rows x columns numbers that count from 0 in C order, stored as such or in Fortran order. */
+static void write_counting_file(const char *path, bool fortran, int32_t rows, int32_t columns)
+{
+    FILE *file = fopen(path, "wb");
+    char header[128];
+    int length = snprintf(header, sizeof header, "{'descr': '<i4', 'fortran_order': %s, 'shape': (%" PRId32 ", %" PRId32 ")}\n",
+                          fortran ? "True" : "False", rows, columns);
+    (void)fwrite("\x93NUMPY\x01\x00", 1, 8, file);
+    (void)fputc(length, file);
+    (void)fputc(0, file);
+    (void)fwrite(header, 1, (size_t)length, file);
+    for (int32_t i = 0; i < rows * columns; i++) {
+        int32_t number = fortran ? i % rows * columns + i / rows : i;
+        (void)fwrite(&number, sizeof number, 1, file);
+    }
+    (void)fclose(file);
+}
+
+/* Larger than what is read at once. */
+static void large_npy_files_are_loaded(conformance_t *c)
+{
+    enum { ROWS = 1201, COLUMNS = 1103 };
+    static int32_t got[ROWS * COLUMNS];
+    for (int fortran = 0; fortran < 2; fortran++) {
+        char path[] = "/tmp/gantry_conformance_XXXXXX";
+        int descriptor = mkstemp(path);
+        if (descriptor < 0) {
+            conformance_skip(c, "no temporary file can be made");
+            return;
+        }
+        close(descriptor);
+        write_counting_file(path, fortran, ROWS, COLUMNS);
+        gantry_scope_t *scope = conformance_scope(c);
+        gantry_status_t status = gantry_tensor_read(gantry_load_npy(scope, path), got, sizeof got);
+        int32_t wrong = 0;
+        for (int32_t i = 0; i < ROWS * COLUMNS; i++) wrong += got[i] != i;
+        CHECK(c, status == GANTRY_OK && wrong == 0, "%" PRId32 " numbers differ: %s", wrong, gantry_scope_message(scope));
+        memset(got, 0, sizeof got);
+        remove(path);
+        conformance_end_scope(c, scope, GANTRY_OK);
+    }
+}
+
+static void what_is_no_npy_file_is_refused(conformance_t *c)
+{
+    static const char *const paths[] = {"/dev/zero", "/dev/null", "/tmp"};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        gantry_scope_t *scope = conformance_scope(c);
+        CHECK(c, !gantry_load_npy(scope, paths[i]), "%s was loaded", paths[i]);
+        conformance_check_status(c, paths[i], gantry_scope_status(scope), GANTRY_INVALID_ARGUMENT,
+                                 gantry_scope_message(scope), "a plain file is accepted");
+        gantry_scope_end(scope);
+    }
+}
+
 void conformance_run_tensors(conformance_t *c)
 {
     static const conformance_check_t checks[] = {
         {"constants_of_all_types_come_back", constants_of_all_types_come_back},
         {"constants_of_many_sizes_come_back", constants_of_many_sizes_come_back},
         {"constant_copies_before_it_returns", constant_copies_before_it_returns},
+        {"odd_bools_become_true", odd_bools_become_true},
         {"wrong_constants_are_refused", wrong_constants_are_refused},
         {"wrong_reads_are_refused", wrong_reads_are_refused},
         {"tensors_print_as_numpy_does", tensors_print_as_numpy_does},
@@ -297,6 +379,8 @@ void conformance_run_tensors(conformance_t *c)
         {"aliases_share_memory_and_outlive_their_source", aliases_share_memory_and_outlive_their_source},
         {"pieces_share_memory_and_outlive_their_source", pieces_share_memory_and_outlive_their_source},
         {"npy_files_come_back", npy_files_come_back},
+        {"large_npy_files_are_loaded", large_npy_files_are_loaded},
+        {"what_is_no_npy_file_is_refused", what_is_no_npy_file_is_refused},
     };
     conformance_run_checks(c, "tensor", checks, sizeof checks / sizeof checks[0]);
 }

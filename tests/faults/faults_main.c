@@ -88,7 +88,7 @@ static bool is_wanted(const char *names, const char *name) {
 
 /* Settings of the caller's environment would change what runs. */
 static void clear_environment(void) {
-    static const char *const kept[] = {"GANTRY_FAULTS_CACHE", "GANTRY_OPENCL_MATMUL"};
+    static const char *const kept[] = {"GANTRY_TEST_FAULTS_CACHE", "GANTRY_OPENCL_MATMUL"};
     extern char **environ;
     for (size_t i = 0; environ[i];) {
         char name[128];
@@ -112,7 +112,7 @@ static bool make_folder(char *folder) {
     char path[256];
     if (!mkdtemp(folder)) return false;
     (void)snprintf(path, sizeof path, "%s/kernel_cache", folder);
-    (void)setenv("GANTRY_FAULTS_CACHE", path, 0);
+    (void)setenv("GANTRY_TEST_FAULTS_CACHE", path, 0);
     (void)snprintf(path, sizeof path, "%s/pocl_cache", folder);
     if (mkdir(path, 0700) == 0) (void)setenv("POCL_CACHE_DIR", path, 0);
     return true;

@@ -185,7 +185,7 @@ static bool is_layer_clean(char *out_why, size_t why_bytes) {
 
 bool faults_source_prepare(faults_source_t source, char *out_why, size_t why_bytes) {
     faults_source = source;
-    const char *folder = getenv("GANTRY_FAULTS_CACHE");
+    const char *folder = getenv("GANTRY_TEST_FAULTS_CACHE");
     (void)snprintf(self.cache, sizeof self.cache, "%s", folder ? folder : "");
     if (!prepare_fake(out_why, why_bytes)) return false;
     self.text = source == FAULTS_HOST || source == FAULTS_CARD ? "host memory" : "injected here";

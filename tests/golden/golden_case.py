@@ -273,7 +273,7 @@ class Recorder:
         self.cases.append(case)
 
     def our_error(self, name, inputs, attrs=None, contains=""):
-        """Records a call that Gantry refuses and that TensorFlow has no op for, or refuses with an error of another kind."""
+        """Records a call that Gantry refuses and that TensorFlow has no op for, refuses with an error of another kind, or answers wrongly."""
         case = self._begin(name, inputs, attrs or {})
         case.update(error="InvalidArgument", message_contains=contains, outputs=[])
         self.cases.append(case)

@@ -7,7 +7,7 @@ reference alone: TensorFlow flushes them to zero."""
 import ml_dtypes
 import numpy as np
 
-from golden_case import EXACT, F64, FLOATING, FLOATS, HALVES, I32, I64, INTEGERS, INTS, VALUE, is_float
+from golden_case import EXACT, F64, FLOATING, FLOATS, HALVES, I16, I32, I64, INTEGERS, INTS, VALUE, is_float
 
 NAN, INF = np.nan, np.inf
 ONE = np.array([1], I32)
@@ -104,7 +104,8 @@ INTEGER_OPS = {**{op: INTEGERS for op in ("Sum", "Mean", "Prod", "Max", "Min", "
                                           "MaxPool1D")},
                **{op: INTEGERS for op in SEGMENTS + SCATTERS + ("ScatterNd",)},
                **{"Unsorted" + op: INTEGERS for op in SEGMENTS if op != "SegmentMean"},
-               **{op: INTS for op in ("MatMul", "BatchMatMul", "Einsum", "Conv2D", "Conv1D", "Bincount", "DenseBincount")}}
+               "BatchMatMul": INTS + (I16,),
+               **{op: INTS for op in ("MatMul", "Einsum", "Conv2D", "Conv1D", "Bincount", "DenseBincount")}}
 CHOOSES = ("Max", "Min", "MaxPool", "MaxPool1D", "ClipByValue", "BiasAdd", "AddN")
 FUNCTIONS = ("LogSumExp", "Softmax", "LogSoftmax", "Moments", "Var", "Std", "CumulativeLogsumexp")
 

@@ -228,10 +228,24 @@ def binary_special(r, op, dtype, tolerance):
         r.add("bool_truth_table", all_pairs(np.array([False, True])))
 
 
+def broadcasts(x, y):
+    try:
+        np.broadcast_shapes(x.shape, y.shape)
+    except ValueError:
+        return False
+    return True
+
+
 def binary(op):
     tf_op, function, types, tolerance = BINARY[op]
     function = through_float32(function)
-    r = Recorder(op, tf_op, lambda inputs, attrs: np.asarray(function(*inputs)))
+    equality = op in ("Equal", "NotEqual")
+
+    def reference(inputs, attrs):
+        if not attrs.get("incompatible_shape_error", True) and not broadcasts(*inputs):
+            return np.array(op == "NotEqual")
+        return np.asarray(function(*inputs))
+    r = Recorder(op, tf_op, reference)
     for dtype in types:
         name, main = dtype.name, dtype == types[0]
         sizes = SIZES + LARGE_SIZES if main else (1, 16, 33, 65)
@@ -246,6 +260,10 @@ def binary(op):
                    pairs=divisible if op == "Div" else None)
     for a, b in BAD_BROADCASTS:
         r.error(f"incompatible_shapes_{text(a)}_{text(b)}", pair(op, types[0], a, b), contains="Incompatible shapes")
+    if equality:
+        for a, b in BAD_BROADCASTS + (((2, 3), (3,)), ((4,), ()), ((0,), (1,))):
+            r.add(f"shapes_may_differ_{text(a)}_{text(b)}", pair(op, types[0], a, b), {"incompatible_shape_error": False})
+        r.add("bool_shapes_may_differ", pair(op, BOOL, (2,), (3,)), {"incompatible_shape_error": False})
     if op == "Div":
         for dtype in INTEGERS:
             zero = np.array([4, 0, 2], dtype)

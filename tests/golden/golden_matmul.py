@@ -3,7 +3,7 @@
 import ml_dtypes
 import numpy as np
 
-from golden_case import BF16, EXACT, F16, F32, F64, FLOATS, HALVES, INTS, NUMBERS, Recorder, cycled, random_values
+from golden_case import BF16, EXACT, F16, F32, F64, FLOATS, HALVES, I16, INTS, NUMBERS, Recorder, cycled, random_values
 from golden_shapes import text
 
 
@@ -21,7 +21,7 @@ def product(a, b):
 def bound(a, b):
     """k eps max|a| max|b|: what any order of multiplications and additions keeps. Halves are summed in float32 and
     rounded once: float32's eps, and 1 ulp where that sum lies on the other side of a half's midpoint."""
-    if a.dtype in INTS:
+    if a.dtype in INTS + (I16,):
         return EXACT
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
         return {"ulp": 2}
@@ -120,7 +120,7 @@ def batch_mat_mul():
         return product(a, flip(x[1]) if attrs.get("adj_y") else x[1])
     r = Recorder("BatchMatMul", "BatchMatMulV2", reference)
     r.keys = ("adj_x", "adj_y")
-    for dtype in NUMBERS + HALVES:
+    for dtype in NUMBERS + HALVES + (I16,):
         for batch_a, batch_b in BATCHES if dtype == F32 else BATCHES[1:3] + BATCHES[7:8]:
             for first, second in FOUR if batch_a in ((2,), (2, 1)) else (FOUR[0], FOUR[3]):
                 a, b = operands(dtype, batch_a, batch_b, 3, 4, 2, first, second)
@@ -130,6 +130,11 @@ def batch_mat_mul():
     for batch, m, k, n in BATCH_SIZES:
         add(r, f"float32_batch_{batch}_{m}x{k}x{n}", *operands(F32, (batch,), (batch,), m, k, n, False, False))
     add(r, "float32_17x33_by_one_matrix", *operands(F32, (4,), (), 17, 33, 5, False, False))
+    top, low = np.iinfo(I16).max, np.iinfo(I16).min
+    add(r, "int16_wraps_around", np.array([[[top, 2], [low, -1], [top, top], [300, 300]]], I16),
+        np.array([[[2, 3], [top, low]]], I16))
+    add(r, "int16_17x300x33", *operands(I16, (2,), (2,), 17, 300, 33, False, True), False, True)
+    add(r, "int16_nothing_to_sum", *operands(I16, (2,), (2,), 3, 0, 4, False, False))
     a = np.array([[[np.inf, 0]], [[np.nan, 1]]], F32)
     add(r, "float32_special_values", a, np.array([[[1.0], [2.0]], [[0.0], [2.0]]], F32))
     x = lambda *shape: values(F32, shape)

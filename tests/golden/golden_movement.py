@@ -2,7 +2,7 @@
 """Ops that make, shape or move data: Fill, Range, Reshape, Transpose, Concat, Slice, Gather, OneHot and the like."""
 import numpy as np
 
-from golden_case import (BOOL, F32, FLOATS, HALVES, I32, I64, INTEGERS, INTS, MOVED_TYPES, NUMBERS, Recorder, cycled, random_values,
+from golden_case import (BOOL, F32, FLOATS, HALVES, I8, I32, I64, INTEGERS, INTS, MOVED_TYPES, NUMBERS, Recorder, U8, cycled, random_values,
                          rng_for)
 from golden_shapes import text
 
@@ -319,13 +319,16 @@ def one_hot():
     r.add("middle_axis", [np.arange(6, dtype=I64).reshape(2, 3) % 5, np.array(5, I32)] + one(F32), {"axis": 1})
     r.add("out_of_range_is_off", [ints(-1, 0, 3, 4, 100, -2**31), np.array(4, I32)] + one(F32))
     r.add("out_of_range_int64_is_off", [ints(2**32, 1, -2**62, dtype=I64), np.array(3, I32)] + one(F32))
+    r.add("int8_ends", [ints(-1, 127, -128, 3, dtype=I8), np.array(128, I32)] + one(F32))
+    r.add("uint8_ends", [ints(255, 0, 128, 3, dtype=U8), np.array(256, I32)] + one(F32))
+    r.add("uint8_columns", [ints(2, 0, 1, 9, 1, 0, dtype=U8).reshape(2, 3), np.array(3, I32)] + one(F32), {"axis": 1})
     r.add("depth_0", [ints(0, 1), np.array(0, I32)] + one(F32))
     r.add("depth_1", [ints(0, 1), np.array(1, I32)] + one(F32))
     r.add("depth_65", [ints(*range(0, 65, 4)), np.array(65, I32)] + one(F32))
     r.add("float32_on_nan_off_inf", [ints(0, 2), np.array(3, I32), np.array(np.nan, F32), np.array(-np.inf, F32)])
     for dtype in MOVED_TYPES:
         on, off = (True, False) if dtype == BOOL else (7, 3) if dtype.kind == "u" else (7, -3)
-        for index in INTS:
+        for index in INTS + (I8, U8):
             r.add(f"{dtype.name}_{index.name}",
                   [ints(2, 0, 1, 9, dtype=index), np.array(3, I32), np.array(on, dtype), np.array(off, dtype)])
     r.add("bool_inverted", [ints(2, 0, 1), np.array(3, I32), np.array(False), np.array(True)])

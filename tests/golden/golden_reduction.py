@@ -6,7 +6,7 @@ import math
 import ml_dtypes
 import numpy as np
 
-from golden_case import (ALL_TYPES, BOOL, EXACT, F32, F64, FLOATS, HALVES, I32, I64, INTEGERS, INTS, NUMBERS, VALUE,
+from golden_case import (ALL_TYPES, BOOL, EXACT, F32, F64, FLOATS, HALVES, I16, I32, I64, INTEGERS, INTS, NUMBERS, U16, VALUE,
                          Recorder, cycled, is_float, random_values)
 from golden_shapes import LARGE_SIZES, SIZES, text
 
@@ -292,6 +292,12 @@ def arg_max():
         info = np.iinfo(dtype)
         r.add(f"{dtype.name}_corners", [np.array([[info.min, info.max, info.max], [info.min, info.min, info.min]],
                                                  dtype), np.array(1, I32)])
+    for out, reach in ((I16, 2**15), (U16, 2**16)):     # TensorFlow wraps around from there on
+        for dtype in (F32, BOOL):
+            x = np.zeros((1, reach + 1), dtype)
+            r.add(f"{dtype.name}_most_for_{out.name}", [x[:, 1:], np.array(1, I32)], {"output_type": out})
+            r.our_error(f"{dtype.name}_too_many_for_{out.name}", [x, np.array(1, I32)], {"output_type": out},
+                        contains=f"numbers up to {reach - 1}, and {reach} is possible")
     x = values(F32, MATRIX)
     r.error("axis_too_large", [x, np.array(2, I32)], contains="2")
     r.error("axis_too_small", [x, np.array(-3, I32)], contains="-3")

@@ -248,7 +248,9 @@ static int32_t compute_gather(gantry_op_call_t *op) {
                                   .text = "indices@ is not in [0, #)",
                                   .place_rank = indices->rank,
                                   .accepted_count = 1,
-                                  .accepted = {plan.size}};
+                                  .accepted = {plan.size},
+                                  .value_text = "indices@ = $ is not in [0, #)",
+                                  .value_input = 1};
     for (int32_t d = 0; d < indices->rank; ++d) words.place_dims[d] = indices->dims[d];
     op->services->fault_words(op, &words);
     fake_kernel_work_t work;

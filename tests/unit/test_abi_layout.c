@@ -174,13 +174,18 @@ SLOT(gantry_call_services_t, fail, 64);
 SLOT(gantry_call_services_t, read, 72);
 SLOT(gantry_call_services_t, fault_words, 80);
 
-SIZE(gantry_fault_words_t, 152);
+SIZE(gantry_fault_words_t, 184);
 SLOT(gantry_fault_words_t, struct_size, 0);
 SLOT(gantry_fault_words_t, place_rank, 4);
 SLOT(gantry_fault_words_t, accepted_count, 8);
 SLOT(gantry_fault_words_t, text, 16);
 SLOT(gantry_fault_words_t, place_dims, 24);
 SLOT(gantry_fault_words_t, accepted, 88);
+SLOT(gantry_fault_words_t, value_text, 152);
+SLOT(gantry_fault_words_t, inside_text, 160);
+SLOT(gantry_fault_words_t, value_end, 168);
+SLOT(gantry_fault_words_t, value_input, 176);
+SLOT(gantry_fault_words_t, value_count, 180);
 
 SIZE(gantry_op_call_t, 96);
 SLOT(gantry_op_call_t, struct_size, 0);

@@ -67,6 +67,7 @@ static void check_source(const char *path) {
             const char *end = at + 1;
             while (isupper((unsigned char)*end) || isdigit((unsigned char)*end) || *end == '_') ++end;
             if (strncmp(at + 1, "CUDA_ERROR_", 11) == 0 || strncmp(at + 1, "CUDA_SUCCESS", 12) == 0) continue; /* names of codes */
+            if (end[-1] == '_') continue; /* the beginning of names */
             if (*end == '"' && !is_in_table(at + 1, (size_t)(end - at - 1))) {
                 fail_msg("%s reads %.*s, which src/base/environment.def does not list", path, (int)(end - at - 1),
                          at + 1);

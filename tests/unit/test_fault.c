@@ -18,6 +18,7 @@ static gantry__fault_t *run_kernel(gantry_logical_device_t *device, const slot_t
     gantry_span_t span;
     if (gantry__fault_create(device, "Gather", 17, &fault, &span) != GANTRY_OK) fail_msg("%s", gantry__message());
     assert_int_equal(span.size_bytes, GANTRY__FAULT_BYTES);
+    span.size_bytes = sizeof *found;
     gantry__stream_t *compute = &device->streams[GANTRY_STREAM_COMPUTE];
     gantry__stream_begin(compute);
     if (found) assert_int_equal(device->backend->transfer->to_device(compute->handle, &span, found), 0);
@@ -43,22 +44,22 @@ static void bad_data_is_told_with_op_and_position(void **state) {
         const char *text;
     } cases[] = {
         {{GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 5},
-         "an index is out of range, element 5: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, "
-         "input 1"},
+         "an index is out of range: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, "
+         "input 1, element 5"},
         {{GANTRY_FAULT_NEGATIVE_EXPONENT, 1, 7},
-         "Integers to negative integer powers are not allowed, element 7: op Gather (number 17) on "
-         "/job:localhost/replica:0/task:0/device:GPU:0, input 1"},
+         "Integers to negative integer powers are not allowed: op Gather (number 17) on "
+         "/job:localhost/replica:0/task:0/device:GPU:0, input 1, element 7"},
         {{GANTRY_FAULT_DIVISION_BY_ZERO, 0, 3},
-         "Integer division by zero, element 3: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, "
-         "input 0"},
+         "Integer division by zero: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, "
+         "input 0, element 3"},
         {{GANTRY_FAULT_BAD_PERMUTATION, 0, 2},
-         "an index is not between 0 and the count, or duplicated in the input, element 2: op Gather (number 17) on "
-         "/job:localhost/replica:0/task:0/device:GPU:0, input 0"},
+         "an index is not between 0 and the count, or duplicated in the input: op Gather (number 17) on "
+         "/job:localhost/replica:0/task:0/device:GPU:0, input 0, element 2"},
         {{GANTRY_FAULT_LABEL_OUT_OF_RANGE, 2, 4},
-         "Received a label value which is outside the valid range, element 4: op Gather (number 17) on "
-         "/job:localhost/replica:0/task:0/device:GPU:0, input 2"},
+         "Received a label value which is outside the valid range: op Gather (number 17) on "
+         "/job:localhost/replica:0/task:0/device:GPU:0, input 2, element 4"},
         {{99, 0, -1},
-         "error 99, element -1: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, input 0"},
+         "error 99: op Gather (number 17) on /job:localhost/replica:0/task:0/device:GPU:0, input 0, element -1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         device_fixture_t f;
@@ -130,7 +131,7 @@ static void words_beyond_their_bounds_are_not_taken(void **state) {
     slot_t slot = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 5};
     gantry__fault_t *fault = run_kernel(device_fixture_open_gpu(&f), &slot);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) gantry__fault_set_words(fault, &bad[i]);
-    expect_failure(gantry__fault_settle(fault), GANTRY_INVALID_ARGUMENT, "an index is out of range, element 5: op Gather");
+    expect_failure(gantry__fault_settle(fault), GANTRY_INVALID_ARGUMENT, "an index is out of range: op Gather");
     gantry__fault_release(fault);
     device_fixture_close(&f);
 }
@@ -178,6 +179,101 @@ static void faults_are_counted(void **state) {
     device_fixture_close(&f);
 }
 
+/* ---- submitted faults: the table asks for them ---- */
+
+static gantry__fault_t *submit_kernel(gantry_logical_device_t *device, const slot_t *found) {
+    gantry__fault_t *fault = run_kernel(device, found);
+    gantry__fault_submit(fault, fault->point);
+    return fault;
+}
+
+static void expect_told(gantry_logical_device_t *device, const char *text) {
+    gantry__fault_t *first;
+    assert_int_equal(gantry__fault_settle_all(device, &first), GANTRY_OK);
+    if (!text) {
+        assert_null(first);
+        return;
+    }
+    assert_non_null(first);
+    expect_failure(gantry__fault_settle(first), GANTRY_INVALID_ARGUMENT, text);
+    gantry__fault_release(first);
+}
+
+static void what_nobody_read_is_told_once_and_first_things_first(void **state) {
+    (void)state;
+    device_fixture_t f;
+    const slot_t seventh = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 7}, ninth = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 9};
+    gantry_logical_device_t *device = device_fixture_open_gpu(&f);
+    expect_told(device, NULL);
+    assert_int_equal(fake->calls("to_host"), 0);
+    gantry__fault_release(submit_kernel(device, NULL));
+    gantry__fault_release(submit_kernel(device, &seventh)); /* its result is gone */
+    gantry__fault_t *held = submit_kernel(device, &ninth);
+    assert_int_equal(device->faults.free_count, GANTRY__FAULT_SLOTS - 3);
+    expect_told(device, "element 7");
+    assert_int_equal(fake->calls("to_host"), 1); /* all slots at once */
+    expect_told(device, NULL);
+    assert_int_equal(device->faults.free_count, GANTRY__FAULT_SLOTS);
+    for (int k = 0; k < 2; ++k) expect_failure(gantry__fault_settle(held), GANTRY_INVALID_ARGUMENT, "element 9");
+    gantry__fault_release(held);
+    gantry__fault_t *read = submit_kernel(device, &ninth);
+    expect_failure(gantry__fault_settle(read), GANTRY_INVALID_ARGUMENT, "element 9");
+    expect_told(device, NULL); /* the reader was told */
+    gantry__fault_release(read);
+    gantry__fault_release(submit_kernel(device, &seventh)); /* goes with the device */
+    device_fixture_close(&f);
+}
+
+static void any_number_of_submitted_results_may_be_unread(void **state) {
+    (void)state;
+    device_fixture_t f;
+    static gantry__fault_t *held[3 * GANTRY__FAULT_SLOTS];
+    const slot_t bad = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 5};
+    gantry_logical_device_t *device = device_fixture_open_gpu(&f);
+    for (int i = 0; i < 3 * GANTRY__FAULT_SLOTS; ++i) held[i] = submit_kernel(device, i == 2 || i == 2000 ? &bad : NULL);
+    assert_in_range(fake->calls("to_host"), 4, 6); /* half the slots at once */
+    for (int i = 0; i < 3 * GANTRY__FAULT_SLOTS; ++i) {
+        assert_int_equal(gantry__fault_settle(held[i]), i == 2 || i == 2000 ? GANTRY_INVALID_ARGUMENT : GANTRY_OK);
+        gantry__fault_release(held[i]);
+    }
+    expect_told(device, NULL);
+    for (int i = 0; i < 3 * GANTRY__FAULT_SLOTS; ++i) gantry__fault_release(submit_kernel(device, i == 2 ? &bad : NULL));
+    expect_told(device, "element 5");
+    assert_int_equal(device->faults.free_count, GANTRY__FAULT_SLOTS);
+    device_fixture_close(&f);
+}
+
+static void first_of_many_positions_is_told(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t block, left;
+        const char *text;
+    } cases[] = {
+        {0, UINT32_C(1) << 31, "input 1, element 0"},
+        {0, (UINT32_C(1) << 31) - 5, "input 1, element 5"},
+        {0, 1, "input 1, element 2147483647"},
+        {1, UINT32_C(1) << 31, "input 1, element 2147483648"},
+        {GANTRY__FAULT_BLOCKS - 1, 1, "input 1, element 25769803775"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        device_fixture_t f;
+        uint32_t words[GANTRY__FAULT_BYTES / 4] = {GANTRY_FAULT_DIVISION_BY_ZERO, 1};
+        gantry_span_t span;
+        gantry__fault_t *fault;
+        gantry_logical_device_t *device = device_fixture_open_gpu(&f);
+        gantry__stream_t *compute = &device->streams[GANTRY_STREAM_COMPUTE];
+        words[4 + cases[i].block] = cases[i].left;
+        words[4 + GANTRY__FAULT_BLOCKS - 1] |= 1; /* a later one */
+        assert_int_equal(gantry__fault_create(device, "Div", 17, &fault, &span), GANTRY_OK);
+        gantry__stream_begin(compute);
+        assert_int_equal(device->backend->transfer->to_device(compute->handle, &span, words), 0);
+        fault->point = (gantry__point_t){compute, gantry__stream_end(compute)};
+        expect_failure(gantry__fault_settle(fault), GANTRY_INVALID_ARGUMENT, cases[i].text);
+        gantry__fault_release(fault);
+        device_fixture_close(&f);
+    }
+}
+
 static void too_many_unread_results_are_refused(void **state) {
     (void)state;
     device_fixture_t f;
@@ -187,7 +283,7 @@ static void too_many_unread_results_are_refused(void **state) {
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
     for (int i = 0; i < GANTRY__FAULT_SLOTS; ++i) faults[i] = run_kernel(device, NULL);
     expect_failure(gantry__fault_create(device, "Gather", 1, &refused, &span), GANTRY_RESOURCE_EXHAUSTED,
-                   "1024 results that may carry an error");
+                   "1024 ops that may find an error");
     gantry__fault_release(faults[7]);
     faults[7] = run_kernel(device, NULL);
     for (int i = 0; i < GANTRY__FAULT_SLOTS; ++i) gantry__fault_release(faults[i]);
@@ -299,6 +395,9 @@ int main(void) {
         TEST(settling_waits_for_the_launch),
         TEST(released_slot_is_clean_for_the_next),
         TEST(faults_are_counted),
+        TEST(what_nobody_read_is_told_once_and_first_things_first),
+        TEST(any_number_of_submitted_results_may_be_unread),
+        TEST(first_of_many_positions_is_told),
         TEST(too_many_unread_results_are_refused),
         TEST(slots_wait_for_the_former_use_of_their_memory),
         TEST(failing_steps_leave_nothing),

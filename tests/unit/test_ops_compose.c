@@ -146,7 +146,7 @@ static void bad_id_is_told_with_the_op_that_was_called(void **state) {
     const gantry_tensor_t *rows = gantry_embedding_lookup(scope, F32(scope, 1, 2, 3), I32(scope, 0, 3));
     assert_int_equal(gantry_scope_status(scope), GANTRY_OK); /* found on the device */
     expect_failure(gantry_tensor_read(rows, got, sizeof got), GANTRY_INVALID_ARGUMENT,
-                   "indices[1] is not in [0, 3): op Gather of EmbeddingLookup (number ");
+                   "indices[1] = 3 is not in [0, 3): op Gather of EmbeddingLookup (number ");
     expect_ended_well(scope);
     runtime_fixture_close(&f);
 }

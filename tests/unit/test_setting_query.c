@@ -38,7 +38,11 @@ static void names_are_a_fixed_list(void **state) {
         "memory_growth", "memory_limit",   "memory_fraction", "logical_devices", "visible_devices",  "pinned_limit",
         "memory_step",   "memory_split",   "memory_collect",  "oom_retry_ms",    "oom_fallback",     "soft_placement",
         "log_placement", "placement_mode", "device_policy",   "profile",         "intra_op_threads", "log_level",
-        "kernel_cache",  "opencl_cpu",     "backends",        "backend_path"};
+        "kernel_cache",  "opencl_cpu",     "backends",        "backend_path",    "cpu_matmul",       "cpu_simd",
+        "cuda_context",  "cuda_cublas",    "cuda_cudnn",      "cuda_library",    "cuda_matmul_precision",
+        "cuda_nccl",     "cuda_nvml",      "cuda_nvrtc",      "opencl_clblast_parameters", "opencl_library",
+        "opencl_matmul", "tuning_file",    "cuda_device_order", "cuda_home",     "cuda_path",        "cuda_visible_devices",
+        "tf_enable_gpu_garbage_collection", "tf_force_gpu_allow_growth", "tf_gpu_host_mem_limit_in_mb"};
     assert_int_equal(gantry_setting_count(), sizeof names / sizeof names[0]);
     for (size_t i = 0; i < gantry_setting_count(); ++i) assert_string_equal(gantry_setting_name(i), names[i]);
     assert_null(gantry_setting_name(gantry_setting_count()));
@@ -59,6 +63,50 @@ static void every_variable_of_the_list_is_documented(void **state) {
             ++at;
         if (at == sizeof documented / sizeof documented[0]) fail_msg("%s", gantry__setting_rows[i].variable);
     }
+}
+
+/* What `gantry settings` lists is everything that can be set. */
+static void every_variable_is_a_setting(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *fallback, *meaning;
+    } rows[] = {
+#define GANTRY__ENVIRONMENT_ROW(name, values, default_value, meaning) {name, default_value, meaning},
+#include "base/environment.def"
+#undef GANTRY__ENVIRONMENT_ROW
+    };
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+        size_t found = 0;
+        for (size_t s = 0; s < gantry_setting_count(); ++s) {
+            gantry_setting_t setting = ask(&f, gantry_setting_name(s), NULL);
+            if (strcmp(setting.variable, rows[i].name) != 0) continue;
+            ++found;
+            assert_string_equal(setting.fallback, rows[i].fallback);
+            assert_string_equal(setting.meaning, rows[i].meaning);
+        }
+        if (found != 1) fail_msg("%s is %zu settings", rows[i].name, found);
+    }
+    runtime_fixture_close(&f);
+}
+
+static void variable_without_an_option_is_told_too(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    gantry_runtime_options_t options = runtime_fixture_options(&f);
+    static const char *const extra[] = {"GANTRY_OPENCL_MATMUL=portable", NULL};
+    options.extra = extra;
+    assert_int_equal(setenv("GANTRY_OPENCL_MATMUL", "clblast", 1), 0);
+    assert_int_equal(setenv("CUDA_VISIBLE_DEVICES", "", 1), 0);
+    runtime_fixture_open_with(&f, &options);
+    gantry_setting_t setting = ask(&f, "opencl_matmul", NULL);
+    expect_setting(&setting, GANTRY_FROM_OPTION, "portable", "option GANTRY_OPENCL_MATMUL", "GANTRY_OPENCL_MATMUL=clblast");
+    setting = ask(&f, "cpu_matmul", NULL);
+    expect_setting(&setting, GANTRY_FROM_DEFAULT, "auto", "default", "");
+    setting = ask(&f, "cuda_visible_devices", NULL);
+    expect_setting(&setting, GANTRY_FROM_ENVIRONMENT, "", "CUDA_VISIBLE_DEVICES", "");
+    runtime_fixture_close(&f);
 }
 
 static void defaults_told_are_the_ones_used(void **state) {
@@ -438,6 +486,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(names_are_a_fixed_list),
         TEST(every_variable_of_the_list_is_documented),
+        TEST(every_variable_is_a_setting),
+        TEST(variable_without_an_option_is_told_too),
         TEST(defaults_told_are_the_ones_used),
         TEST(wrong_questions_are_refused),
         TEST(each_source_wins_over_those_below_and_is_told),

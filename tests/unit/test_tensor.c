@@ -65,7 +65,9 @@ static void only_its_own_size_is_read(void **state) {
                        "reading a tensor of 12 bytes into 16 bytes");
         expect_failure(gantry_tensor_read(x, values, 0), GANTRY_INVALID_ARGUMENT,
                        "reading a tensor of 12 bytes into 0 bytes");
-        expect_failure(gantry_tensor_read(x, NULL, 12), GANTRY_INVALID_ARGUMENT, "reading a tensor of 12 bytes");
+        expect_failure(gantry_tensor_read(x, NULL, 12), GANTRY_INVALID_ARGUMENT, "out is NULL");
+        assert_null(gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3), NULL, 12));
+        expect_scope_failure(scope, GANTRY_INVALID_ARGUMENT, "constant: data is NULL; the address of 12 bytes");
         for (int i = 0; i < 4; ++i) assert_int_equal((int)values[i], 9);
         assert_int_equal(gantry_tensor_read(x, values, 12), GANTRY_OK);
         assert_int_equal((int)values[2], 3);

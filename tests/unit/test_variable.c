@@ -306,7 +306,7 @@ static void bad_value_poisons_the_variable_until_the_next_assignment(void **stat
     const gantry_tensor_t *after = gantry_variable_read(scope, v);
     float values[2];
     expect_failure(gantry_tensor_read(after, values, sizeof values), GANTRY_INVALID_ARGUMENT,
-                   "indices[1] is not in [0, 3)");
+                   "indices[1] = 9 is not in [0, 3)");
     EXPECT_F32(before, 1, 2);
     assert_int_equal(gantry_variable_assign(scope, v, F32(scope, 3, 4)), GANTRY_OK);
     EXPECT_F32(gantry_variable_read(scope, v), 3, 4);

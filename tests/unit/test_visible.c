@@ -173,6 +173,46 @@ static void cuda_s_variable_hides_the_vendor_s_cards_only(void **state) {
     }
 }
 
+static const char *hidden_by(device_fixture_t *f, const char *alias) {
+    gantry_device_details_t details = {.struct_size = sizeof details};
+    gantry__device_details(&f->table, device_fixture_physical(f, alias), &details);
+    assert_true((*details.hidden_by == '\0') == (details.visible || !details.listed));
+    return details.hidden_by;
+}
+
+/* The one cause that holds, of the four there are. */
+static void hidden_card_tells_what_hides_it(void **state) {
+    (void)state;
+    static const struct {
+        const char *ours, *cuda_s, *option, *extra, *by;
+    } cases[] = {{NULL, NULL, NULL, NULL, ""},
+                 {"0,2", NULL, NULL, NULL, "GANTRY_VISIBLE_DEVICES"},
+                 {NULL, "-1", NULL, NULL, "CUDA_VISIBLE_DEVICES"},
+                 {"1", "-1", NULL, NULL, "CUDA_VISIBLE_DEVICES"},
+                 {NULL, NULL, "0", NULL, "option visible_devices"},
+                 {"1", NULL, "0", NULL, "option visible_devices"},
+                 {NULL, NULL, NULL, "CUDA_VISIBLE_DEVICES=-1", "option CUDA_VISIBLE_DEVICES"}};
+    gantry_fake_device_t settings;
+    fake->get_device(1, &settings);
+    (void)snprintf(settings.vendor, sizeof settings.vendor, "NVIDIA Corporation");
+    fake->set_device(1, &settings);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        device_fixture_t f;
+        const char *const extra[] = {cases[i].extra, NULL};
+        gantry_runtime_options_t options = {
+            .struct_size = sizeof options, .visible_devices = cases[i].option, .extra = extra};
+        set_variable("GANTRY_VISIBLE_DEVICES", cases[i].ours);
+        set_variable("CUDA_VISIBLE_DEVICES", cases[i].cuda_s);
+        device_fixture_open(&f, NULL, &options);
+        assert_string_equal(hidden_by(&f, "fake:1"), cases[i].by);
+        physical_device_t wanted[] = {device_fixture_physical(&f, "fake:0")};
+        assert_int_equal(gantry__device_set_visible(&f.table, wanted, 1, "GPU"), GANTRY_OK);
+        assert_string_equal(hidden_by(&f, "fake:1"), "gantry_set_visible_devices");
+        assert_string_equal(hidden_by(&f, "fake:0"), "");
+        device_fixture_close(&f);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, device_fixture_tear_down)
 
 int main(void) {
@@ -184,6 +224,7 @@ int main(void) {
         TEST(hidden_card_is_hidden_under_every_name),
         TEST(card_is_named_by_any_of_its_views),
         TEST(cuda_s_variable_hides_the_vendor_s_cards_only),
+        TEST(hidden_card_tells_what_hides_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

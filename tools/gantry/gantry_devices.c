@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gantry devices: a table for people, JSON for programs. Both say the same. Lists without opening a device, but for cards that several backends
- * see: which of them serves such a card shows only when it is opened. */
+ * see: which of them serves such a card shows only when it is opened. Initialises the runtime, since only that numbers the parts of split ones. */
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -48,15 +48,72 @@ static void decide_who_serves(gantry_runtime_t *runtime, const gantry_physical_d
     }
 }
 
-/* Place in the visible list of its type, as /GPU:N counts; -1 when hidden or unlisted. */
-static int logical_index(gantry_runtime_t *runtime, const gantry_physical_device_t *device, const char *type) {
-    const gantry_physical_device_t *visible[64];
-    size_t count;
-    if (gantry_get_visible_devices(runtime, type, 64, visible, &count) != GANTRY_OK) return -1;
-    for (size_t i = 0; i < count && i < 64; ++i) {
-        if (visible[i] == device) return (int)i;
+/* ---- what both say ---- */
+
+#define MOST_PARTS 64
+
+typedef struct part_t {
+    char name[64]; /* "/GPU:0" */
+    gantry_logical_device_config_t config;
+} part_t;
+
+typedef struct shown_t {
+    gantry_device_details_t details;
+    uint64_t largest_allocation_bytes; /* the whole memory where the device does not say */
+    char name[64];                     /* of its first logical device; "": hidden or unlisted */
+    char error[512];                   /* why the card cannot be opened, "" */
+    part_t parts[MOST_PARTS];          /* of a split or configured device, as /GPU:N counts */
+    size_t part_count;
+} shown_t;
+
+/* As the runtime numbers them: those of a smaller ordinal first. */
+static void sort_by_ordinal(gantry_logical_device_config_t *configs, size_t count) {
+    for (size_t i = 1; i < count; ++i) {
+        for (size_t j = i; j > 0 && configs[j].ordinal < configs[j - 1].ordinal; --j) {
+            gantry_logical_device_config_t config = configs[j];
+            configs[j] = configs[j - 1];
+            configs[j - 1] = config;
+        }
     }
-    return -1;
+}
+
+/* What the parts of a CPU that have no limit share. */
+static uint64_t limit_of(gantry_runtime_t *runtime, const gantry_logical_device_t *device) {
+    gantry_memory_info_t info = {.struct_size = sizeof info};
+    if (strcmp(gantry_logical_device_type(device), "CPU") != 0) return 0; /* asking would open a card */
+    if (gantry_get_memory_info(runtime, gantry_logical_device_full_name(device), &info) != GANTRY_OK) return 0;
+    return info.limit_bytes;
+}
+
+static void add_parts(gantry_runtime_t *runtime, const gantry_physical_device_t *device, shown_t *out) {
+    gantry_logical_device_config_t configs[MOST_PARTS] = {{.struct_size = sizeof configs[0]}};
+    const gantry_logical_device_t *logical[256];
+    size_t config_count = 0, count = 0, found = 0;
+    if (gantry_get_logical_device_configuration(runtime, device, MOST_PARTS, configs, &config_count) != GANTRY_OK ||
+        gantry_list_logical_devices(runtime, out->details.type, 256, logical, &count) != GANTRY_OK)
+        return;
+    sort_by_ordinal(configs, config_count);
+    for (size_t i = 0; i < count && i < 256; ++i) {
+        if (gantry_logical_device_physical(logical[i]) != device) continue;
+        const char *name = gantry_logical_device_name(logical[i]) + strlen("/device:");
+        if (found == 0) (void)snprintf(out->name, sizeof out->name, "/%.60s", name);
+        if (found < config_count && found < MOST_PARTS) {
+            part_t *part = &out->parts[out->part_count++];
+            part->config = configs[found];
+            (void)snprintf(part->name, sizeof part->name, "/%.60s", name);
+            if (part->config.memory_limit_bytes == 0) part->config.memory_limit_bytes = limit_of(runtime, logical[i]);
+        }
+        ++found;
+    }
+}
+
+static void look_at(gantry_runtime_t *runtime, const gantry_physical_device_t *device, shown_t *out) {
+    *out = (shown_t){.part_count = 0};
+    decide_who_serves(runtime, device, out->error, sizeof out->error);
+    out->details = details_of(runtime, device);
+    out->largest_allocation_bytes =
+        out->details.largest_allocation_bytes ? out->details.largest_allocation_bytes : out->details.total_bytes;
+    add_parts(runtime, device, out);
 }
 
 /* ---- text ---- */
@@ -69,28 +126,58 @@ static void print_backend(const gantry_backend_status_t *status) {
     if (*status->reason) (void)printf("             reason: %s\n", status->reason);
 }
 
+/* "1.5 GiB (1610612736 bytes)": JSON has the bytes. */
+static void print_bytes(const char *what, uint64_t bytes) {
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB"};
+    double number = (double)bytes;
+    int unit = 0;
+    for (; number >= 1024 && unit < 3; ++unit) number /= 1024;
+    if (unit == 0) (void)printf("%s%" PRIu64 " bytes", what, bytes);
+    if (unit > 0) (void)printf("%s%.1f %s (%" PRIu64 " bytes)", what, number, units[unit], bytes);
+}
+
+static void print_part(const part_t *part) {
+    const gantry_logical_device_config_t *config = &part->config;
+    (void)printf("             part %s: ", part->name);
+    if (config->memory_limit_bytes) print_bytes("limit ", config->memory_limit_bytes);
+    if (!config->memory_limit_bytes) (void)printf("the device's limit");
+    if (config->has_priority) (void)printf(", priority %" PRId32, config->priority);
+    if (config->has_ordinal) (void)printf(", ordinal %" PRId32, config->ordinal);
+    if (config->max_work_group_size) (void)printf(", work-groups of %" PRIu32, config->max_work_group_size);
+    if (config->local_memory_bytes) print_bytes(", local memory ", config->local_memory_bytes);
+    if (config->largest_allocation_bytes) print_bytes(", largest allocation ", config->largest_allocation_bytes);
+    (void)printf("\n");
+}
+
+static void print_hardware(const shown_t *shown) {
+    const gantry_device_details_t *details = &shown->details;
+    (void)printf("             memory: ");
+    print_bytes("", details->total_bytes);
+    print_bytes(", largest allocation ", shown->largest_allocation_bytes);
+    print_bytes("; local memory ", details->local_memory_bytes);
+    (void)printf("\n             %u compute units; work-groups of %u; alignment %" PRIu64 "; %s float64\n",
+                 details->compute_units, details->max_work_group_size, details->alignment_bytes,
+                 details->float64 ? "with" : "without");
+    (void)printf("             driver: %s%s%s (%s)", details->driver_version, *details->driver_version ? ", " : "",
+                 details->platform, details->vendor);
+    if (*details->compute_capability) (void)printf("; compute capability %s", details->compute_capability);
+    (void)printf("\n");
+}
+
 static void print_device(gantry_runtime_t *runtime, const gantry_physical_device_t *device) {
-    char error[512];
-    decide_who_serves(runtime, device, error, sizeof error);
-    gantry_device_details_t details = details_of(runtime, device);
-    int index = logical_index(runtime, device, details.type);
-    char name[64] = "-";
-    if (index >= 0) (void)snprintf(name, sizeof name, "/%.20s:%d", details.type, index);
-    (void)printf("  %-10s %s\n", name, details.hardware_name);
-    (void)printf("             names: %s%s%s, %s%s%s\n", details.listed ? details.name : "", details.listed ? ", " : "",
-                 details.alias, details.uuid, *details.pci_address ? ", " : "", details.pci_address);
-    (void)printf("             memory: %.1f GiB, largest allocation %.1f GiB; %u compute units; %s float64\n",
-                 (double)details.total_bytes / 1073741824.0,
-                 (double)(details.largest_allocation_bytes ? details.largest_allocation_bytes : details.total_bytes) /
-                     1073741824.0,
-                 details.compute_units, details.float64 ? "with" : "without");
-    (void)printf("             driver: %s%s%s (%s)\n", details.driver_version, *details.driver_version ? ", " : "",
-                 details.platform, details.vendor);
-    if (details.listed && index < 0)
-        (void)printf("             hidden by GANTRY_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES\n");
-    if (*details.other_view) (void)printf("             other view: %s\n", details.other_view);
-    if (*details.note) (void)printf("             note: %s\n", details.note);
-    if (*error) (void)printf("             error: %s\n", error);
+    shown_t shown;
+    look_at(runtime, device, &shown);
+    const gantry_device_details_t *details = &shown.details;
+    (void)printf("  %-10s %s\n", *shown.name ? shown.name : "-", details->hardware_name);
+    (void)printf("             names: %s%s%s, %s%s%s\n", details->listed ? details->name : "",
+                 details->listed ? ", " : "", details->alias, details->uuid, *details->pci_address ? ", " : "",
+                 details->pci_address);
+    print_hardware(&shown);
+    for (size_t i = 0; i < shown.part_count; ++i) print_part(&shown.parts[i]);
+    if (*details->hidden_by) (void)printf("             hidden by %s\n", details->hidden_by);
+    if (*details->other_view) (void)printf("             other view: %s\n", details->other_view);
+    if (*details->note) (void)printf("             note: %s\n", details->note);
+    if (*shown.error) (void)printf("             error: %s\n", shown.error);
 }
 
 static int print_all(gantry_runtime_t *runtime) {
@@ -122,15 +209,25 @@ static cJSON *backend_json(const gantry_backend_status_t *status) {
     return object;
 }
 
-static cJSON *device_json(gantry_runtime_t *runtime, const gantry_physical_device_t *device) {
-    char error[512];
-    decide_who_serves(runtime, device, error, sizeof error);
-    gantry_device_details_t details = details_of(runtime, device);
-    int index = logical_index(runtime, device, details.type);
-    char name[64] = "";
-    if (index >= 0) (void)snprintf(name, sizeof name, "/%.20s:%d", details.type, index);
+static cJSON *part_json(const part_t *part) {
+    const gantry_logical_device_config_t *config = &part->config;
     cJSON *object = cJSON_CreateObject();
-    (void)cJSON_AddStringToObject(object, "logical", name);
+    (void)cJSON_AddStringToObject(object, "logical", part->name);
+    (void)cJSON_AddNumberToObject(object, "memory_limit_bytes", (double)config->memory_limit_bytes);
+    if (config->has_priority) (void)cJSON_AddNumberToObject(object, "priority", config->priority);
+    if (config->has_ordinal) (void)cJSON_AddNumberToObject(object, "ordinal", config->ordinal);
+    (void)cJSON_AddNumberToObject(object, "max_work_group_size", config->max_work_group_size);
+    (void)cJSON_AddNumberToObject(object, "local_memory_bytes", (double)config->local_memory_bytes);
+    (void)cJSON_AddNumberToObject(object, "largest_allocation_bytes", (double)config->largest_allocation_bytes);
+    return object;
+}
+
+static cJSON *device_json(gantry_runtime_t *runtime, const gantry_physical_device_t *device) {
+    shown_t shown;
+    look_at(runtime, device, &shown);
+    const gantry_device_details_t details = shown.details;
+    cJSON *object = cJSON_CreateObject();
+    (void)cJSON_AddStringToObject(object, "logical", shown.name);
     (void)cJSON_AddStringToObject(object, "physical", details.listed ? details.name : "");
     (void)cJSON_AddStringToObject(object, "alias", details.alias);
     (void)cJSON_AddStringToObject(object, "type", details.type);
@@ -144,9 +241,9 @@ static cJSON *device_json(gantry_runtime_t *runtime, const gantry_physical_devic
     (void)cJSON_AddStringToObject(object, "compute_capability", details.compute_capability);
     (void)cJSON_AddStringToObject(object, "note", details.note);
     (void)cJSON_AddStringToObject(object, "other_view", details.other_view);
-    (void)cJSON_AddStringToObject(object, "error", error);
+    (void)cJSON_AddStringToObject(object, "error", shown.error);
     (void)cJSON_AddNumberToObject(object, "total_bytes", (double)details.total_bytes);
-    (void)cJSON_AddNumberToObject(object, "largest_allocation_bytes", (double)details.largest_allocation_bytes);
+    (void)cJSON_AddNumberToObject(object, "largest_allocation_bytes", (double)shown.largest_allocation_bytes);
     (void)cJSON_AddNumberToObject(object, "local_memory_bytes", (double)details.local_memory_bytes);
     (void)cJSON_AddNumberToObject(object, "alignment_bytes", (double)details.alignment_bytes);
     (void)cJSON_AddNumberToObject(object, "compute_units", details.compute_units);
@@ -154,6 +251,9 @@ static cJSON *device_json(gantry_runtime_t *runtime, const gantry_physical_devic
     (void)cJSON_AddBoolToObject(object, "float64", details.float64);
     (void)cJSON_AddBoolToObject(object, "visible", details.visible);
     (void)cJSON_AddBoolToObject(object, "listed", details.listed);
+    (void)cJSON_AddStringToObject(object, "hidden_by", details.hidden_by);
+    cJSON *parts = cJSON_AddArrayToObject(object, "parts");
+    for (size_t i = 0; i < shown.part_count; ++i) (void)cJSON_AddItemToArray(parts, part_json(&shown.parts[i]));
     return object;
 }
 

@@ -11,18 +11,20 @@ static const char usage[] =
     "usage: gantry devices [--json] [--opencl-cpu-as-gpu] [--verbose]\n"
     "       gantry settings [--json] [--opencl-cpu-as-gpu]\n"
     "       gantry ops [--json | --markdown]\n"
-    "       gantry tune [--device cpu:0 | opencl:0 ...] [--what NAME] [--seconds N] [--dry-run] [--list | --reset] [--verbose]\n"
+    "       gantry tune [--device cpu:0 | opencl:0 ...] [--what NAME] [--seconds N] [--dry-run] [--list | --reset] "
+    "[--verbose]\n"
     "       gantry version\n"
     "\n"
-    "devices   every backend with its state and reason, every device with its names, memory and driver\n"
+    "devices   every backend with its state and reason, every device with its names, memory, driver and parts\n"
     "settings  every setting with its value, who set it and what it overruled, of each device where that differs\n"
     "ops       every op with inputs, attributes and the devices' kernels\n"
-    "tune      measures for N seconds (60) who multiplies matrices best and with what sizes, and keeps it for later runs\n";
+    "tune      measures for N seconds (60) who multiplies matrices best and with what sizes, and keeps it for later "
+    "runs\n";
 
-static void log_to_stderr(void *user, gantry_log_level_t level, const char *text) {
-    (void)user;
-    (void)level;
-    (void)fprintf(stderr, "%s\n", text);
+void gantry_tool_log(void *user, gantry_log_level_t level, const char *text) {
+    const bool *is_verbose = user;
+    if (level >= GANTRY_LEVEL_WARNING) (void)fprintf(stderr, "%s: ", level == GANTRY_LEVEL_ERROR ? "error" : "warning");
+    if (level >= GANTRY_LEVEL_WARNING || *is_verbose) (void)fprintf(stderr, "%s\n", text);
 }
 
 static int refuse(const char *word) {
@@ -31,7 +33,8 @@ static int refuse(const char *word) {
 }
 
 int main(int argc, char **argv) {
-    gantry_runtime_options_t options = {.struct_size = sizeof options};
+    bool is_verbose = false;
+    gantry_runtime_options_t options = {.struct_size = sizeof options, .log = gantry_tool_log, .log_user = &is_verbose};
     gantry_tool_format_t format = GANTRY_TOOL_TEXT;
     const char *command = argc > 1 ? argv[1] : "";
     if (strcmp(command, "tune") == 0) {
@@ -47,7 +50,7 @@ int main(int argc, char **argv) {
         } else if (strcmp(argv[i], "--opencl-cpu-as-gpu") == 0) {
             options.opencl_cpu_as_gpu = GANTRY_ON;
         } else if (strcmp(argv[i], "--verbose") == 0) {
-            options.log = log_to_stderr;
+            is_verbose = true;
             options.log_level = GANTRY_LEVEL_DEBUG;
         } else {
             return refuse(argv[i]);
@@ -59,6 +62,8 @@ int main(int argc, char **argv) {
     }
     bool is_devices = strcmp(command, "devices") == 0, is_settings = strcmp(command, "settings") == 0;
     if (!is_devices && !is_settings && strcmp(command, "ops") != 0) return refuse(command);
+    /* a log of information would have backends open their libraries to name them; what is set is told as other programs see it */
+    if (!is_verbose && !is_settings) options.log_level = GANTRY_LEVEL_WARNING;
     gantry_runtime_t *runtime;
     if (gantry_runtime_create(&options, &runtime) != GANTRY_OK) {
         (void)fprintf(stderr, "gantry: %s\n", gantry_last_message());

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry settings: what is set, by whom, and what that overruled. Takes no device memory and initialises nothing. */
+/* gantry settings: every setting, its value, who set it, and what that overruled. Takes no device memory and initialises nothing. */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,12 @@ static const char *name_of(gantry_runtime_t *runtime, const gantry_physical_devi
 /* ---- text ---- */
 
 static void print_setting(const char *name, const char *device, const gantry_setting_t *setting) {
-    (void)printf("%-16s %-24s %-24s %s", name, device, *setting->value ? setting->value : "-", setting->set_by);
+    char value[sizeof setting->value] = "\"\"";
+    bool is_default = setting->source == GANTRY_FROM_DEFAULT, is_empty = *setting->value == '\0';
+    if (!is_empty) (void)snprintf(value, sizeof value, "%s", setting->value);
+    if (is_empty && is_default) (void)snprintf(value, sizeof value, "(%s)", setting->fallback);
+    (void)printf("%-33s %-24s %-24s %s", name, device, value, setting->set_by);
+    if (is_default) (void)printf(" (%s)", setting->variable);
     if (*setting->overruled) (void)printf("; overrules %s", setting->overruled);
     (void)printf("\n");
 }
@@ -45,6 +50,8 @@ static void add_setting(cJSON *array, const char *name, const char *device, cons
         if (!*device) (void)cJSON_AddNullToObject(object, "device");
     }
     (void)cJSON_AddStringToObject(object, "value", setting->value);
+    (void)cJSON_AddStringToObject(object, "fallback", setting->fallback);
+    (void)cJSON_AddStringToObject(object, "variable", setting->variable);
     (void)cJSON_AddStringToObject(object, "source", source_name(setting->source));
     (void)cJSON_AddStringToObject(object, "set_by", setting->set_by);
     (void)cJSON_AddStringToObject(object, "overruled", setting->overruled);

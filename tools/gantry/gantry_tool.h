@@ -9,6 +9,9 @@
 
 typedef enum gantry_tool_format_t { GANTRY_TOOL_TEXT, GANTRY_TOOL_JSON, GANTRY_TOOL_MARKDOWN } gantry_tool_format_t;
 
+/* Writes warnings and errors to standard error; user: a bool, whether the rest as well. */
+void gantry_tool_log(void *user, gantry_log_level_t level, const char *text);
+
 int gantry_tool_devices(gantry_runtime_t *runtime, bool json);
 int gantry_tool_settings(gantry_runtime_t *runtime, bool json);
 int gantry_tool_ops(gantry_runtime_t *runtime, gantry_tool_format_t format);

@@ -133,15 +133,16 @@ static bool is_known(gantry_runtime_t *runtime, const task_t *tasks, size_t coun
     return false;
 }
 
-/* Of the device that is asked for, or of all. */
-static size_t list_tasks(gantry_runtime_t *runtime, const options_t *options, task_t *tasks) {
+/* Of the device, or of all. */
+static size_t list_tasks(gantry_runtime_t *runtime, const options_t *options, const gantry_physical_device_t *device,
+                         task_t *tasks) {
     const gantry_physical_device_t *views[TUNE_MOST_VIEWS];
     size_t views_count = 0, count = 0;
     if (gantry_list_device_views(runtime, TUNE_MOST_VIEWS, views, &views_count) != GANTRY_OK) return 0;
     for (size_t i = 0; i < views_count && i < TUNE_MOST_VIEWS; ++i) {
         gantry_device_details_t details = {.struct_size = sizeof details};
         if (gantry_get_device_details(runtime, views[i], &details) != GANTRY_OK) continue;
-        if (options->device && strcmp(details.alias, options->device) != 0) continue;
+        if (device && views[i] != device) continue;
         if (is_known(runtime, tasks, count, views[i])) continue;
         for (size_t k = 0; k < sizeof kinds / sizeof kinds[0] && count < MOST_TASKS; ++k) {
             if (fits(options, &details, k)) tasks[count++] = (task_t){views[i], details, kinds[k].run};
@@ -152,10 +153,10 @@ static size_t list_tasks(gantry_runtime_t *runtime, const options_t *options, ta
 
 /* ---- tuning ---- */
 
-static int tune_all(gantry_runtime_t *runtime, const options_t *options) {
+static int tune_all(gantry_runtime_t *runtime, const options_t *options, const gantry_physical_device_t *device) {
     task_t tasks[MOST_TASKS];
     tune_t tune = {.runtime = runtime, .only = options->what, .is_dry = options->is_dry};
-    const size_t count = list_tasks(runtime, options, tasks);
+    const size_t count = list_tasks(runtime, options, device, tasks);
     const uint64_t end = tune_now_ns() + (uint64_t)(options->seconds * 1e9);
     const char *path = NULL;
     tune_machine_t machine;
@@ -227,31 +228,46 @@ static int list_or_reset(gantry_runtime_t *runtime, const options_t *options, co
 /* ---- the command ---- */
 
 static int run(gantry_runtime_t *runtime, const options_t *options) {
-    const gantry_physical_device_t *device = options->device ? tune_find_device(runtime, options->device) : NULL;
-    if (options->device && !device) {
-        (void)fprintf(stderr, "gantry: there is no device %s; `gantry devices` lists names like cpu:0 and opencl:0\n",
-                      options->device);
+    const gantry_physical_device_t *device = NULL;
+    if (options->device && gantry_find_physical_device(runtime, options->device, &device) != GANTRY_OK) {
+        (void)fprintf(stderr, "gantry: --device: %s\n", gantry_last_message());
         return 1;
     }
-    return options->lists || options->resets ? list_or_reset(runtime, options, device) : tune_all(runtime, options);
+    return options->lists || options->resets ? list_or_reset(runtime, options, device)
+                                             : tune_all(runtime, options, device);
 }
 
-static void log_to_stderr(void *user, gantry_log_level_t level, const char *text) {
-    (void)user;
-    (void)level;
-    (void)fprintf(stderr, "%s\n", text);
+/* The backend's own name ("opencl:0") for what the user wrote, by a runtime that counts GPUs as the user's others do. */
+static bool read_alias(const char *device, char *out, size_t out_bytes) {
+    bool is_verbose = false;
+    const gantry_runtime_options_t options = {
+        .struct_size = sizeof options, .log = gantry_tool_log, .log_user = &is_verbose};
+    gantry_device_details_t details = {.struct_size = sizeof details};
+    const gantry_physical_device_t *found;
+    gantry_runtime_t *runtime = NULL;
+    bool is_good = gantry_runtime_create(&options, &runtime) == GANTRY_OK &&
+                   gantry_find_physical_device(runtime, device, &found) == GANTRY_OK &&
+                   gantry_get_device_details(runtime, found, &details) == GANTRY_OK;
+    if (is_good) (void)snprintf(out, out_bytes, "%s", details.alias);
+    if (!is_good) (void)fprintf(stderr, "gantry: --device: %s\n", gantry_last_message());
+    gantry_runtime_release(runtime);
+    return is_good;
 }
 
 int gantry_tool_tune(int count, char **words, const char **out_refused) {
     options_t options;
     gantry_runtime_t *runtime;
+    char alias[64];
     *out_refused = read_options(count, words, &options);
     if (*out_refused) return 2;
+    if (options.device && !read_alias(options.device, alias, sizeof alias)) return 1;
+    if (options.device) options.device = alias;
     gantry_runtime_options_t runtime_options = {
         .struct_size = sizeof runtime_options,
         .opencl_cpu_as_gpu = GANTRY_OFF, /* so that a device's type tells which product it takes */
-        .log = options.is_verbose ? log_to_stderr : NULL,
-        .log_level = GANTRY_LEVEL_DEBUG};
+        .log = gantry_tool_log,
+        .log_user = &options.is_verbose,
+        .log_level = options.is_verbose ? GANTRY_LEVEL_DEBUG : GANTRY_LEVEL_WARNING};
     if (gantry_runtime_create(&runtime_options, &runtime) != GANTRY_OK) {
         (void)fprintf(stderr, "gantry: %s\n", gantry_last_message());
         return 1;

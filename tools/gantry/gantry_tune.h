@@ -54,8 +54,6 @@ double tune_machine_others(const tune_machine_t *self);
 
 #define TUNE_MOST_VIEWS 64
 
-/* The device of that name ("cpu:0"), or NULL. */
-const gantry_physical_device_t *tune_find_device(gantry_runtime_t *runtime, const char *alias);
 
 /* ---- one setting, tried by a runtime of its own ---- */
 

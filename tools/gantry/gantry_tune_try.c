@@ -11,25 +11,14 @@
 
 #define MOST_SETTINGS 4
 
-const gantry_physical_device_t *tune_find_device(gantry_runtime_t *runtime, const char *alias) {
-    const gantry_physical_device_t *views[TUNE_MOST_VIEWS];
-    size_t count = 0;
-    if (gantry_list_device_views(runtime, TUNE_MOST_VIEWS, views, &count) != GANTRY_OK) return NULL;
-    for (size_t i = 0; i < count && i < TUNE_MOST_VIEWS; ++i) {
-        gantry_device_details_t details = {.struct_size = sizeof details};
-        if (gantry_get_device_details(runtime, views[i], &details) == GANTRY_OK && strcmp(details.alias, alias) == 0)
-            return views[i];
-    }
-    return NULL;
-}
-
 /* The device has not been opened yet, so that it will read what is put here. */
 static bool put_records(const tune_try_t *self, const char *alias, const tune_record_t *records) {
-    const gantry_physical_device_t *device = tune_find_device(self->runtime, alias);
-    for (; device && records && records->what; ++records) {
+    const gantry_physical_device_t *device;
+    if (gantry_find_physical_device(self->runtime, alias, &device) != GANTRY_OK) return false;
+    for (; records && records->what; ++records) {
         if (gantry_put_tuning(self->runtime, device, records->what, records->values) != GANTRY_OK) return false;
     }
-    return device != NULL;
+    return true;
 }
 
 static bool make_folder(tune_try_t *self) {

@@ -248,23 +248,23 @@ GANTRY_FN gantry_wide_t gantry_load(GANTRY_GLOBAL const T *from, GANTRY_LONG g, 
         gantry_wide_result_t out;                                                       \
         for (int e = 0; e < GANTRY_ELEMENTS; e++) {                                     \
             i = g * GANTRY_ELEMENTS + e;                                                \
-            bad = GANTRY_CHECK(y.e[e]) ? (GANTRY_LONG)(yi) : bad;                       \
+            bad = bad < 0 && GANTRY_CHECK(y.e[e]) ? (GANTRY_LONG)(yi) : bad;            \
             out.e[e] = gantry_apply(x.e[e], y.e[e]);                                    \
         }                                                                               \
         ((GANTRY_GLOBAL gantry_wide_result_t *)outs)[g] = out;                          \
     }                                                                                   \
     for (i = wide * GANTRY_ELEMENTS + GANTRY_FIRST(p); i < p.count; i += GANTRY_STEP) { \
-        bad = GANTRY_CHECK(ys[yi]) ? (GANTRY_LONG)(yi) : bad;                           \
+        bad = bad < 0 && GANTRY_CHECK(ys[yi]) ? (GANTRY_LONG)(yi) : bad;                \
         outs[i] = gantry_apply(xs[xi], ys[yi]);                                         \
     }                                                                                   \
     GANTRY_REPORT(bad >= 0, bad)
 
 #else
 
-/* bad = `base` + the last place of a bad element of ys, if there is one; `place` is an expression of i, which goes from
- * `first` to `end`. Apart from the work: LLVM makes no vector code of a loop that keeps a position. */
+/* bad, where it is none yet, = `base` + the first place of a bad element of ys, if there is one; `place` is an expression of
+ * i, which goes from `first` to `end`. Apart from the work: LLVM makes no vector code of a loop that keeps a position. */
 #define GANTRY_FIND_BAD(i, first, end, base, place)             \
-    for (GANTRY_LONG i = (first); i < (end); i++) {             \
+    for (GANTRY_LONG i = (first); i < (end) && bad < 0; i++) {  \
         bad = GANTRY_CHECK(ys[place]) ? (base) + (place) : bad; \
     }
 

@@ -28,20 +28,22 @@
 #define GANTRY_ITEM_TEXT
 #define GANTRY_PARAMETERS(type) const type *
 
-/* In C the first item of a range that fails is the one that is told; on devices any of them. */
+/* Of bad data the first position is told: of the launch on devices, in C of the range. */
 #if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
-#define GANTRY_IS_FAULT_FREE(fault) 1
+#define GANTRY_ITEM_FAULT(fault, code_, input_, position_)                                                 \
+    gantry_note_fault((GANTRY_GLOBAL uint *)(fault), (uint)(code_), (uint)(input_), (GANTRY_LONG)(position_))
 #else
-#define GANTRY_IS_FAULT_FREE(fault) (((uint *)(fault))[0] == 0)
-#endif
-#define GANTRY_ITEM_FAULT(fault, code_, input_, position_)                                 \
-    do {                                                                                   \
-        if (GANTRY_IS_FAULT_FREE(fault)) {                                                 \
-            ((GANTRY_GLOBAL uint *)(fault))[0] = (uint)(code_);                            \
-            ((GANTRY_GLOBAL uint *)(fault))[1] = (uint)(input_);                           \
-            ((GANTRY_GLOBAL GANTRY_LONG *)(fault))[1] = (GANTRY_LONG)(position_);          \
-        }                                                                                  \
+#define GANTRY_ITEM_FAULT(fault, code_, input_, position_)                           \
+    do {                                                                             \
+        uint *slot_ = (uint *)(fault);                                               \
+        GANTRY_LONG *known_ = (GANTRY_LONG *)(fault) + 1;                            \
+        if (slot_[0] == 0 || (GANTRY_LONG)(position_) < *known_) {                   \
+            slot_[0] = (uint)(code_);                                                \
+            slot_[1] = (uint)(input_);                                               \
+            *known_ = (GANTRY_LONG)(position_);                                      \
+        }                                                                            \
     } while (0)
+#endif
 
 /* The most elements of an item that is a run (gantry_runs_t): what arrays for them need. */
 #if (defined(__OPENCL_VERSION__) || defined(__CUDACC__)) && !GANTRY_SERIAL

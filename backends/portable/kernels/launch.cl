@@ -69,16 +69,37 @@ GANTRY_FN GANTRY_LONG gantry_offset(const GANTRY_LONG rank, const GANTRY_LONG *d
     return rank > 0 ? offset + rest * strides[0] : 0;
 }
 
-/* The fault slot (a GANTRY_SPAN_OUT): 16 bytes {uint code; uint input; 64-bit position}. Offenders race; each of them
- * is a true answer as long as all of one launch give the same code and input. */
+/* The fault slot (a GANTRY_SPAN_OUT): 64 bytes {uint code; uint input; 64-bit position; uint left[12]}. All offenders of
+ * one launch give the same code and input, and the first position is what the host tells: left[b] is how far before the
+ * end of block b, of 2^31 positions, its first offender lies. A larger number comes from an earlier position, so that an
+ * atomic maximum of 32 bits, which every device has, finds it. Behind the blocks offenders race for the position. */
 #define GANTRY_FAULT_INDEX_OUT_OF_RANGE 1u
 #define GANTRY_FAULT_DIVISION_BY_ZERO 2u
 #define GANTRY_FAULT_BAD_PERMUTATION 3u
 #define GANTRY_FAULT_NEGATIVE_EXPONENT 4u
 #define GANTRY_FAULT_LABEL_OUT_OF_RANGE 5u
-#define GANTRY_FAULT(name, code_, input_, position_)                 \
-    do {                                                             \
-        GANTRY_OUT(uint, name)[0] = (uint)(code_);                   \
-        GANTRY_OUT(uint, name)[1] = (uint)(input_);                  \
-        GANTRY_OUT(GANTRY_LONG, name)[1] = (GANTRY_LONG)(position_); \
-    } while (0)
+#define GANTRY_FAULT(name, code_, input_, position_) \
+    gantry_note_fault(GANTRY_OUT(uint, name), (uint)(code_), (uint)(input_), (GANTRY_LONG)(position_))
+
+#if defined(__CUDACC__)
+#define GANTRY_RAISE(at, value) atomicMax(at, value)
+#else
+#define GANTRY_RAISE(at, value) atomic_max(at, value)
+#endif
+
+#if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
+GANTRY_FN void gantry_note_fault(GANTRY_GLOBAL uint *slot, const uint code, const uint input,
+                                 const GANTRY_LONG position)
+{
+    const ulong block = (ulong)position >> 31;
+    const uint left = 0x80000000u - ((uint)position & 0x7fffffffu);
+
+    slot[0] = code;
+    slot[1] = input;
+    if (block >= 12) {
+        ((GANTRY_GLOBAL GANTRY_LONG *)slot)[1] = position;
+    } else if (slot[4 + block] < left) { /* most come behind the first, and need not queue */
+        GANTRY_RAISE(slot + 4 + block, left);
+    }
+}
+#endif

@@ -33,8 +33,11 @@ GANTRY_ITEM void GANTRY_ITEM_FN(check)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T
                                        GANTRY_PARAMETERS(gantry_permutation_t) p, GANTRY_GLOBAL uchar *fault,
                                        const GANTRY_LONG i)
 {
-    if (!GANTRY_IS_INDEX(x[i]) || y[x[i]] != (T)i) {
-        GANTRY_ITEM_FAULT(fault, GANTRY_FAULT_BAD_PERMUTATION, 0, i);
+    /* Of equal elements any one wrote the number; whichever did, the first of them is told. */
+    const GANTRY_LONG twin = GANTRY_IS_INDEX(x[i]) ? (GANTRY_LONG)y[x[i]] : -1;
+
+    if (twin != i) {
+        GANTRY_ITEM_FAULT(fault, GANTRY_FAULT_BAD_PERMUTATION, 0, twin >= 0 && twin < i ? twin : i);
     }
 }
 GANTRY_ITEMS_1_1F(check, T, T, gantry_permutation_t)

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is told of bad data that a kernel found: the words that the CPU backend has for it at the call, and then which op it was, since whoever
+ * reads it comes later.
+ *
+ * Fetching waits for the device and takes no lock of the faults; describing is pure. Externally synchronised. */
+#ifndef GANTRY_DEVICE_FAULT_TEXT_H
+#define GANTRY_DEVICE_FAULT_TEXT_H
+
+#include "device/fault.h"
+
+#define GANTRY__FAULT_NUMBERS 8 /* of a place, and so on: the interface's */
+
+/* What stands at a place. */
+typedef struct gantry__fault_values_t {
+    int64_t numbers[GANTRY__FAULT_NUMBERS];
+    int32_t count; /* 0: not known */
+} gantry__fault_values_t;
+
+/* Nothing where no values were kept or they cannot be fetched. The launch has ended. */
+gantry__fault_values_t gantry__fault_fetch_values(const gantry__fault_t *fault, int64_t position);
+/* Fills fault->text. */
+void gantry__fault_describe(gantry__fault_t *fault, uint32_t code, uint32_t input, int64_t position,
+                            const gantry__fault_values_t *values);
+
+#endif
