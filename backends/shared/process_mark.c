@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _DEFAULT_SOURCE /* madvise, MAP_ANONYMOUS */
+#include "shared/process_mark.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* The same on all of Linux (4.14); older headers lack it. */
+#if defined(__linux__) && !defined(MADV_WIPEONFORK)
+#define MADV_WIPEONFORK 18
+#endif
+
+#define PAGE_BYTES 4096
+
+/* A page that is zero in a child; NULL where the kernel makes none. */
+static volatile unsigned char *make_page(void) {
+#if defined(MADV_WIPEONFORK)
+    void *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (page == MAP_FAILED) {
+        return NULL;
+    }
+    if (madvise(page, PAGE_BYTES, MADV_WIPEONFORK) != 0) {
+        munmap(page, PAGE_BYTES);
+        return NULL;
+    }
+    *(volatile unsigned char *)page = 1;
+    return page;
+#else
+    return NULL;
+#endif
+}
+
+void gantry__process_mark_set(gantry__process_mark_t *mark) {
+    volatile unsigned char *page = atomic_load(&mark->page);
+    volatile unsigned char *none = NULL;
+
+    if (atomic_load(&mark->process) != 0) {
+        return;
+    }
+    if (page == NULL) {
+        page = make_page();
+        if (page != NULL && !atomic_compare_exchange_strong(&mark->page, &none, page)) {
+            munmap((void *)(uintptr_t)page, PAGE_BYTES); /* another thread was first */
+        }
+    } else {
+        *page = 1; /* of a mark that was cleared before a fork */
+    }
+    atomic_store(&mark->process, (long long)getpid());
+}
+
+void gantry__process_mark_clear(gantry__process_mark_t *mark) { atomic_store(&mark->process, 0); }
+
+/* Numbers of processes come again, in a namespace of its own at once; the page cannot err. */
+int gantry__process_mark_is_inherited(const gantry__process_mark_t *mark) {
+    long long process = atomic_load(&mark->process);
+    const volatile unsigned char *page = atomic_load(&mark->page);
+
+    return process != 0 && (process != (long long)getpid() || (page != NULL && *page == 0));
+}
