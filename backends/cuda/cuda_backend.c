@@ -55,8 +55,8 @@ static int32_t find_devices(gantry_backend_instance_t *instance) {
 
     gantry__process_mark_set(&used);
     status = gantry__cuda_devices_find(instance);
-    if (status != GANTRY_K_OK && !instance->is_started) {
-        gantry__process_mark_clear(&used);
+    if (!instance->is_started) {
+        gantry__process_mark_unset(&used);
     }
     return status;
 }

@@ -15,12 +15,9 @@ static gantry__process_mark_t used;
 
 static int32_t read_matmul(const gantry_host_t *host, int32_t *out_choice) {
     static const char *const names[] = {
-        [GANTRY__OPENCL_MATMUL_AUTO] = "auto",
-        [GANTRY__OPENCL_MATMUL_CLBLAST] = "clblast",
-        [GANTRY__OPENCL_MATMUL_CPU] = "cpu",
-        [GANTRY__OPENCL_MATMUL_PORTABLE] = "portable",
-        [GANTRY__OPENCL_MATMUL_TENSOR] = "tensor",
-        [GANTRY__OPENCL_MATMUL_EMULATED] = "tensor_emulated",
+        [GANTRY__OPENCL_MATMUL_AUTO] = "auto",     [GANTRY__OPENCL_MATMUL_CLBLAST] = "clblast",
+        [GANTRY__OPENCL_MATMUL_CPU] = "cpu",       [GANTRY__OPENCL_MATMUL_PORTABLE] = "portable",
+        [GANTRY__OPENCL_MATMUL_TENSOR] = "tensor", [GANTRY__OPENCL_MATMUL_EMULATED] = "tensor_emulated",
     };
 
     return gantry__host_choice(host, "OpenCL", "GANTRY_OPENCL_MATMUL", names, sizeof names / sizeof names[0],
@@ -48,12 +45,13 @@ static int32_t find_devices(gantry_backend_instance_t *instance) {
     if (status == GANTRY_K_OK) {
         status = gantry__opencl_symbols_open(instance->host, &instance->cl);
     }
-    if (status == GANTRY_K_OK) {
-        gantry__process_mark_set(&used);
-        status = gantry__opencl_devices_find(instance);
+    if (status != GANTRY_K_OK) {
+        return status;
     }
-    if (status != GANTRY_K_OK && !instance->has_platforms) {
-        gantry__process_mark_clear(&used);
+    gantry__process_mark_set(&used);
+    status = gantry__opencl_devices_find(instance);
+    if (!instance->has_platforms) {
+        gantry__process_mark_unset(&used);
     }
     return status;
 }

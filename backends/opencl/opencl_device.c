@@ -15,8 +15,8 @@
 #define REASON_BYTES 384
 
 static void leave_out(gantry_backend_instance_t *instance, const char *platform, const char *reason) {
-    gantry__opencl_note(instance->host, &instance->notes, GANTRY_LOG_WARNING, "OpenCL platform \"%.120s\": %s", platform,
-                        reason);
+    gantry__opencl_note(instance->host, &instance->notes, GANTRY_LOG_WARNING, "OpenCL platform \"%.120s\": %s",
+                        platform, reason);
 }
 
 /* ---- finding ---- */
@@ -65,9 +65,10 @@ static int32_t add_device(gantry_backend_instance_t *instance, cl_platform_id pl
     cl_int native;
 
     if (has_device(instance, device)) {
-        gantry__opencl_note(host, &instance->notes, GANTRY_LOG_INFO,
-                            "a device of OpenCL platform \"%.120s\" was found before under another platform: it is counted once",
-                            platform_name);
+        gantry__opencl_note(
+            host, &instance->notes, GANTRY_LOG_INFO,
+            "a device of OpenCL platform \"%.120s\" was found before under another platform: it is counted once",
+            platform_name);
         return GANTRY_K_OK;
     }
     record = gantry__opencl_alloc(host, sizeof *record);
@@ -141,10 +142,11 @@ static int32_t add_platforms(gantry_backend_instance_t *instance, const cl_platf
         }
     }
     if (repeated > 0) {
-        gantry__opencl_note(instance->host, &instance->notes, GANTRY_LOG_INFO,
-                            "%s hands out %u of its %u platforms again, as it does when two .icd files name one driver: "
-                            "each is counted once",
-                            instance->cl.name, repeated, count);
+        gantry__opencl_note(
+            instance->host, &instance->notes, GANTRY_LOG_INFO,
+            "%s hands out %u of its %u platforms again, as it does when two .icd files name one driver: "
+            "each is counted once",
+            instance->cl.name, repeated, count);
     }
     return status;
 }
@@ -154,8 +156,9 @@ static int32_t fail_without_platforms(const gantry_backend_instance_t *instance)
     const char *notes = instance->notes.text;
 
     return gantry__opencl_fail(instance->host, GANTRY_K_UNAVAILABLE, -1001,
-                               "no OpenCL platform: %.700s; install pocl-opencl-icd or the vendor's driver%s",
-                               notes[0] != '\0' ? notes : "the drivers that the loader opens have none",
+                               "no OpenCL platform: %.700s%s; install pocl-opencl-icd or the vendor's driver%s",
+                               notes[0] != '\0' ? notes : instance->cl.name,
+                               notes[0] != '\0' ? "" : " finds none in the drivers it opens",
                                getenv("OCL_ICD_VENDORS") != NULL ? ", or unset OCL_ICD_VENDORS" : "");
 }
 
@@ -175,8 +178,9 @@ int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance) {
     }
     status = add_platforms(instance, platforms, count < MOST_PLATFORMS ? count : MOST_PLATFORMS);
     if (status == GANTRY_K_OK && instance->record_count == 0) {
-        status = gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0, "OpenCL loader %s found but no usable device: %.700s",
-                                     instance->cl.name, instance->notes.text);
+        status =
+            gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0, "OpenCL loader %s found but no usable device: %.700s",
+                                instance->cl.name, instance->notes.text);
     }
     return status;
 }

@@ -152,8 +152,8 @@ static int32_t open_folder(const drivers_t *drivers) {
     int count = 0;
 
     if (folder == NULL) {
-        note_place(drivers, errno == ENOENT ? "does not exist" : "cannot be read: ",
-                   errno == ENOENT ? "" : strerror(errno));
+        note_place(drivers,
+                   errno == ENOENT ? "does not exist" : "cannot be read: ", errno == ENOENT ? "" : strerror(errno));
         return GANTRY_K_OK;
     }
     while (status == GANTRY_K_OK && (entry = readdir(folder)) != NULL) {
@@ -182,8 +182,8 @@ static int32_t open_file(const drivers_t *drivers, const char *folder) {
         return open_icd(drivers, path);
     }
     if (stat(drivers->value, &info) != 0) {
-        note_place(drivers, errno == ENOENT ? "does not exist" : "cannot be read: ",
-                   errno == ENOENT ? "" : strerror(errno));
+        note_place(drivers,
+                   errno == ENOENT ? "does not exist" : "cannot be read: ", errno == ENOENT ? "" : strerror(errno));
         return GANTRY_K_OK;
     }
     return open_icd(drivers, drivers->value);

@@ -42,8 +42,8 @@ int32_t gantry__opencl_symbols_open(const gantry_host_t *host, gantry__opencl_sy
     }
     missing = gantry__library_resolve(out_symbols->library, symbols, sizeof symbols / sizeof symbols[0], out_symbols);
     if (missing != NULL) {
-        return gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0, "%s is no OpenCL 1.2 library: it has no function %s%s",
-                                   out_symbols->name, missing,
+        return gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0,
+                                   "%s is no OpenCL 1.2 library: it has no function %s%s", out_symbols->name, missing,
                                    dlsym(out_symbols->library, "clGetExtensionFunctionAddress") != NULL
                                        ? "; it is a driver that a loader opens: leave GANTRY_OPENCL_LIBRARY to a "
                                          "loader, and name the driver with OCL_ICD_VENDORS"

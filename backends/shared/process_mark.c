@@ -35,26 +35,24 @@ void gantry__process_mark_set(gantry__process_mark_t *mark) {
     volatile unsigned char *page = atomic_load(&mark->page);
     volatile unsigned char *none = NULL;
 
-    if (atomic_load(&mark->process) != 0) {
-        return;
-    }
     if (page == NULL) {
         page = make_page();
         if (page != NULL && !atomic_compare_exchange_strong(&mark->page, &none, page)) {
             munmap((void *)(uintptr_t)page, PAGE_BYTES); /* another thread was first */
         }
     } else {
-        *page = 1; /* of a mark that was cleared before a fork */
+        *page = 1; /* of a parent's instance that found no driver */
     }
     atomic_store(&mark->process, (long long)getpid());
+    atomic_fetch_add(&mark->uses, 1);
 }
 
-void gantry__process_mark_clear(gantry__process_mark_t *mark) { atomic_store(&mark->process, 0); }
+void gantry__process_mark_unset(gantry__process_mark_t *mark) { atomic_fetch_sub(&mark->uses, 1); }
 
 /* Numbers of processes come again, in a namespace of its own at once; the page cannot err. */
 int gantry__process_mark_is_inherited(const gantry__process_mark_t *mark) {
-    long long process = atomic_load(&mark->process);
     const volatile unsigned char *page = atomic_load(&mark->page);
 
-    return process != 0 && (process != (long long)getpid() || (page != NULL && *page == 0));
+    return atomic_load(&mark->uses) != 0 &&
+           (atomic_load(&mark->process) != (long long)getpid() || (page != NULL && *page == 0));
 }

@@ -13,13 +13,14 @@
 /* Zero: the driver was not used. */
 typedef struct gantry__process_mark_t {
     _Atomic(volatile unsigned char *) page; /* the kernel clears it in a child; NULL where the kernel does not */
-    atomic_llong process;                   /* the first that used the driver, 0: none */
+    atomic_llong process;                   /* that used the driver last */
+    atomic_llong uses;
 } gantry__process_mark_t;
 
-/* Before the driver's first call, in a process that did not inherit the mark. */
+/* Before an instance calls the driver first, in a process that did not inherit the mark. */
 void gantry__process_mark_set(gantry__process_mark_t *mark);
-/* There is no driver after all. */
-void gantry__process_mark_clear(gantry__process_mark_t *mark);
+/* This instance found no driver after all: its use does not count. One that found one never takes it back. */
+void gantry__process_mark_unset(gantry__process_mark_t *mark);
 
 /* 1 in a child of fork, or a child's child, when the mark was set before the fork. */
 int gantry__process_mark_is_inherited(const gantry__process_mark_t *mark);

@@ -212,7 +212,8 @@ static int run_case(const case_t *it) {
 }
 
 int main(void) {
-#define TEST(name, driver) {#name, name, driver}
+#define TEST(name, driver) \
+    { #name, name, driver }
     const case_t cases[] = {
         TEST(child_of_a_parent_that_computed_runs_on_the_cpu_and_says_why, &opencl),
         TEST(child_of_a_parent_that_released_its_runtime_is_told_the_same, &opencl),

@@ -115,7 +115,8 @@ static void library_as_the_list_is_opened(void **state) {
 static void library_as_the_list_that_is_missing_is_named(void **state) {
     (void)state;
     set_vendors("libgantry_none.so.1");
-    expect_reason("OCL_ICD_VENDORS names libgantry_none.so.1, which cannot be opened: libgantry_none.so.1: cannot open");
+    expect_reason(
+        "OCL_ICD_VENDORS names libgantry_none.so.1, which cannot be opened: libgantry_none.so.1: cannot open");
 }
 
 /* ---- one driver ---- */
@@ -153,8 +154,9 @@ static void cut_library_is_named_and_ends_nobody(void **state) {
 static void library_that_is_no_driver_is_named(void **state) {
     (void)state;
     icd_folder_add(&folder, "math.icd", "libm.so.6");
-    expect_reason("/math.icd names libm.so.6, which is no OpenCL driver: it has no function "
-                  "clGetExtensionFunctionAddress");
+    expect_reason(
+        "/math.icd names libm.so.6, which is no OpenCL driver: it has no function "
+        "clGetExtensionFunctionAddress");
 }
 
 static void empty_file_is_named(void **state) {
@@ -201,8 +203,9 @@ static void driver_of_two_paths_and_a_link_is_counted_once(void **state) {
 static void driver_in_place_of_a_loader_says_where_it_belongs(void **state) {
     (void)state;
     assert_int_equal(setenv("GANTRY_OPENCL_LIBRARY", pocl, 1), 0);
-    expect_reason("it is a driver that a loader opens: leave GANTRY_OPENCL_LIBRARY to a loader, and name the driver with "
-                  "OCL_ICD_VENDORS");
+    expect_reason(
+        "it is a driver that a loader opens: leave GANTRY_OPENCL_LIBRARY to a loader, and name the driver with "
+        "OCL_ICD_VENDORS");
 }
 
 /* ---- processes ---- */
