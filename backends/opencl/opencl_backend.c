@@ -15,9 +15,12 @@ static gantry__process_mark_t used;
 
 static int32_t read_matmul(const gantry_host_t *host, int32_t *out_choice) {
     static const char *const names[] = {
-        [GANTRY__OPENCL_MATMUL_AUTO] = "auto",     [GANTRY__OPENCL_MATMUL_CLBLAST] = "clblast",
-        [GANTRY__OPENCL_MATMUL_CPU] = "cpu",       [GANTRY__OPENCL_MATMUL_PORTABLE] = "portable",
-        [GANTRY__OPENCL_MATMUL_TENSOR] = "tensor", [GANTRY__OPENCL_MATMUL_EMULATED] = "tensor_emulated",
+        [GANTRY__OPENCL_MATMUL_AUTO] = "auto",
+        [GANTRY__OPENCL_MATMUL_CLBLAST] = "clblast",
+        [GANTRY__OPENCL_MATMUL_CPU] = "cpu",
+        [GANTRY__OPENCL_MATMUL_PORTABLE] = "portable",
+        [GANTRY__OPENCL_MATMUL_TENSOR] = "tensor",
+        [GANTRY__OPENCL_MATMUL_EMULATED] = "tensor_emulated",
     };
 
     return gantry__host_choice(host, "OpenCL", "GANTRY_OPENCL_MATMUL", names, sizeof names / sizeof names[0],
@@ -40,10 +43,13 @@ static int32_t find_devices(gantry_backend_instance_t *instance) {
     int32_t status = check_process(instance->host);
 
     if (status == GANTRY_K_OK) {
-        status = gantry__opencl_drivers_open(instance->host, &instance->notes);
+        status = gantry__opencl_library_bind(instance->host);
     }
     if (status == GANTRY_K_OK) {
         status = gantry__opencl_symbols_open(instance->host, &instance->cl);
+    }
+    if (status == GANTRY_K_OK) {
+        status = gantry__opencl_drivers_open(instance->host, &instance->notes);
     }
     if (status != GANTRY_K_OK) {
         return status;

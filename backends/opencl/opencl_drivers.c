@@ -60,14 +60,14 @@ static int32_t fail_cut(const drivers_t *drivers, const char *from, const char *
 }
 
 /* What dlopen needs so that the driver is not bound to another LLVM. */
-static int32_t find_binding(const drivers_t *drivers, const char *name, int *out_flag) {
+static int32_t find_binding(const gantry_host_t *host, const char *name, int *out_flag) {
     char reason[512];
 
     *out_flag = 0;
     if (gantry__foreign_llvm_evade(out_flag, reason, sizeof reason)) {
         return GANTRY_K_OK;
     }
-    return gantry__opencl_fail(drivers->host, GANTRY_K_UNAVAILABLE, 0, "%.200s is not opened: %s", name, reason);
+    return gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0, "%.200s is not opened: %s", name, reason);
 }
 
 /* As ocl-icd does, lazily: what it takes is not refused here. NULL when it cannot be opened, which is a note, or must not be, which is
@@ -84,7 +84,7 @@ static int32_t open_library(const drivers_t *drivers, const char *from, const ch
     if (gantry__library_is_cut(name)) {
         return fail_cut(drivers, from, name);
     }
-    status = find_binding(drivers, name, &binding);
+    status = find_binding(drivers->host, name, &binding);
     if (status != GANTRY_K_OK) {
         return status;
     }
@@ -217,27 +217,31 @@ static int32_t open_listed(const gantry_host_t *host, gantry__opencl_notes_t *no
 
 /* ---- all ---- */
 
+/* By its file's name: asked itself, a loader would open its drivers. */
 static int is_called_loader(const char *path) {
     const char *slash = strrchr(path, '/');
 
     return strncmp(slash != NULL ? slash + 1 : path, "libOpenCL", strlen("libOpenCL")) == 0;
 }
 
-int32_t gantry__opencl_drivers_open(const gantry_host_t *host, gantry__opencl_notes_t *notes) {
+int32_t gantry__opencl_library_bind(const gantry_host_t *host) {
     const char *asked = gantry__host_option(host, "GANTRY_OPENCL_LIBRARY");
-    drivers_t drivers = {host, notes, NULL, NULL};
     int32_t status;
     int binding;
 
-    if (asked == NULL || is_called_loader(asked)) {
-        return open_listed(host, notes);
+    if (asked == NULL || is_called_loader(asked) || gantry__library_is_cut(asked) ||
+        dlopen(asked, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) != NULL) {
+        return GANTRY_K_OK;
     }
-    if (dlopen(asked, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) != NULL || gantry__library_is_cut(asked)) {
-        return GANTRY_K_OK; /* who opens it next says what is wrong with it */
-    }
-    status = find_binding(&drivers, asked, &binding);
+    status = find_binding(host, asked, &binding);
     if (status == GANTRY_K_OK && binding != 0) {
-        (void)dlopen(asked, RTLD_NOW | RTLD_LOCAL | binding);
+        (void)dlopen(asked, RTLD_NOW | RTLD_LOCAL | binding); /* who opens it again says why it cannot be opened */
     }
     return status;
+}
+
+int32_t gantry__opencl_drivers_open(const gantry_host_t *host, gantry__opencl_notes_t *notes) {
+    const char *asked = gantry__host_option(host, "GANTRY_OPENCL_LIBRARY");
+
+    return asked == NULL || is_called_loader(asked) ? open_listed(host, notes) : GANTRY_K_OK;
 }

@@ -40,7 +40,7 @@ void gantry__process_mark_set(gantry__process_mark_t *mark) {
         if (page != NULL && !atomic_compare_exchange_strong(&mark->page, &none, page)) {
             munmap((void *)(uintptr_t)page, PAGE_BYTES); /* another thread was first */
         }
-    } else {
+    } else if (*page == 0) {
         *page = 1; /* of a parent's instance that found no driver */
     }
     atomic_store(&mark->process, (long long)getpid());

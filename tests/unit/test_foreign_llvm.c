@@ -71,6 +71,19 @@ static void op_runs_beside_another_llvm(void) {
     gantry_runtime_release(runtime);
 }
 
+/* It has no functions of a loader, which is all that is wrong with it. */
+static void driver_named_as_the_library_is_refused_and_ends_nobody(void) {
+    export_llvm();
+    (void)setenv("GANTRY_OPENCL_LIBRARY", getenv("OCL_ICD_VENDORS"), 1);
+    if (IS_SANITIZED) {
+        expect_refused();
+        return;
+    }
+    gantry_runtime_t *runtime = open_opencl();
+    CHECK(status.state == GANTRY_BACKEND_UNAVAILABLE && strstr(status.reason, "it is a driver that a loader opens"));
+    gantry_runtime_release(runtime);
+}
+
 static void another_malloc_and_another_llvm_are_refused(void) {
     export_llvm();
     expect_refused();
@@ -90,6 +103,8 @@ typedef struct case_t {
 
 static const case_t cases[] = {
     {"op_runs_beside_another_llvm", op_runs_beside_another_llvm, NULL},
+    {"driver_named_as_the_library_is_refused_and_ends_nobody", driver_named_as_the_library_is_refused_and_ends_nobody,
+     NULL},
     {"another_malloc_and_another_llvm_are_refused", another_malloc_and_another_llvm_are_refused,
      STAND_IN("foreign_malloc")},
     {"another_malloc_alone_is_none_of_our_business", another_malloc_alone_is_none_of_our_business,
