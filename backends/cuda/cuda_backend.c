@@ -5,6 +5,10 @@
 #include <stdio.h>
 
 #include "shared/backend_query.h"
+#include "shared/process_mark.h"
+
+/* The driver stays initialised when every instance is closed, and so does the memory of it. */
+static gantry__process_mark_t used;
 
 /* ---- options ---- */
 
@@ -37,9 +41,32 @@ static void close_instance(gantry_backend_instance_t *instance) {
     gantry__host_free(instance->host, instance, sizeof *instance);
 }
 
+/* cuInit fails in a child of fork when the parent called it: "not initialized". */
+static int32_t check_process(const gantry_host_t *host) {
+    return !gantry__process_mark_is_inherited(&used)
+               ? GANTRY_K_OK
+               : gantry__cuda_fail(host, GANTRY_K_UNAVAILABLE, 0,
+                                   "this process is a child of fork, and its parent had CUDA open, which does not "
+                                   "survive fork; call exec in the child, or fork before the first runtime is created");
+}
+
+static int32_t find_devices(gantry_backend_instance_t *instance) {
+    int32_t status;
+
+    gantry__process_mark_set(&used);
+    status = gantry__cuda_devices_find(instance);
+    if (!instance->is_started) {
+        gantry__process_mark_unset(&used);
+    }
+    return status;
+}
+
 static int32_t fill_instance(gantry_backend_instance_t *instance) {
     int32_t status = read_options(instance);
 
+    if (status == GANTRY_K_OK) {
+        status = check_process(instance->host);
+    }
     if (status == GANTRY_K_OK) {
         status = gantry__cuda_symbols_open(instance->host, &instance->cu);
     }
@@ -48,7 +75,7 @@ static int32_t fill_instance(gantry_backend_instance_t *instance) {
     }
     snprintf(instance->version, sizeof instance->version, "CUDA %d.%d", instance->cu.version / 1000,
              instance->cu.version % 1000 / 10);
-    return gantry__cuda_devices_find(instance);
+    return find_devices(instance);
 }
 
 static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_t **out_instance) {

@@ -45,6 +45,7 @@ struct gantry_backend_instance_t {
     uint32_t record_count;
     uint32_t record_capacity;
     int32_t has_private_contexts;
+    int is_started; /* cuInit succeeded */
     unsigned int float32_products; /* GANTRY__CUBLAS_COMPUTE_32F, or a faster one */
     char version[24];     /* "CUDA 12.9", the driver's */
     int wants_12;         /* libraries of CUDA 12 before those of 13, which need a driver of 13 and know no card before 7.5 */

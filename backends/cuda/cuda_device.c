@@ -25,19 +25,24 @@ static int32_t no_devices(const gantry_backend_instance_t *instance, gantry__cu_
 }
 
 /* Whatever cuInit fails with, there is no CUDA here. */
-static int32_t start_driver(const gantry_backend_instance_t *instance, int *out_count) {
+static int32_t start_driver(gantry_backend_instance_t *instance, int *out_count) {
     gantry__cu_result_t native = instance->cu.cuInit(0);
 
     if (native == GANTRY__CU_SUCCESS) {
+        instance->is_started = 1;
         native = instance->cu.cuDeviceGetCount(out_count);
     }
     if (native == GANTRY__CU_NO_DEVICE || (native == GANTRY__CU_SUCCESS && *out_count <= 0)) {
         return no_devices(instance, native);
     }
     if (native != GANTRY__CU_SUCCESS) {
-        return gantry__cuda_fail(instance->host, GANTRY_K_UNAVAILABLE, native,
-                                 "the NVIDIA driver %s (%s) was found, but it does not start: %s (%u)",
-                                 instance->cu.name, instance->version, gantry__cuda_error_name(native), native);
+        return gantry__cuda_fail(
+            instance->host, GANTRY_K_UNAVAILABLE, native,
+            "the NVIDIA driver %s (%s) was found, but it does not start: %s (%u)%s", instance->cu.name,
+            instance->version, gantry__cuda_error_name(native), native,
+            native == GANTRY__CU_NOT_INITIALIZED
+                ? "; so it answers in a child of fork whose parent used CUDA: call exec in the child"
+                : "");
     }
     return GANTRY_K_OK;
 }

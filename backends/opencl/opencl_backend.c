@@ -6,6 +6,10 @@
 
 #include "opencl/opencl_matmul.h"
 #include "shared/backend_query.h"
+#include "shared/process_mark.h"
+
+/* Drivers stay loaded when every instance is closed, and so does the memory of them. */
+static gantry__process_mark_t used;
 
 /* ---- options ---- */
 
@@ -24,6 +28,39 @@ static int32_t read_matmul(const gantry_host_t *host, int32_t *out_choice) {
 }
 
 /* ---- instance ---- */
+
+/* PoCL's threads are not there in a child of fork, and work given to them never ends; other drivers hold locks and files. */
+static int32_t check_process(const gantry_host_t *host) {
+    return !gantry__process_mark_is_inherited(&used)
+               ? GANTRY_K_OK
+               : gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0,
+                                     "this process is a child of fork, and its parent had OpenCL open: drivers' "
+                                     "threads and locks do not survive fork; call exec in the child, or fork before "
+                                     "the first runtime is created");
+}
+
+static int32_t find_devices(gantry_backend_instance_t *instance) {
+    int32_t status = check_process(instance->host);
+
+    if (status == GANTRY_K_OK) {
+        status = gantry__opencl_library_bind(instance->host);
+    }
+    if (status == GANTRY_K_OK) {
+        status = gantry__opencl_symbols_open(instance->host, &instance->cl);
+    }
+    if (status == GANTRY_K_OK) {
+        status = gantry__opencl_drivers_open(instance->host, &instance->notes);
+    }
+    if (status != GANTRY_K_OK) {
+        return status;
+    }
+    gantry__process_mark_set(&used);
+    status = gantry__opencl_devices_find(instance);
+    if (!instance->has_platforms) {
+        gantry__process_mark_unset(&used);
+    }
+    return status;
+}
 
 static void close_instance(gantry_backend_instance_t *instance) {
     gantry__opencl_devices_forget(instance);
@@ -50,10 +87,7 @@ static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_
         status = gantry__clblast_rows_open(host, &instance->clblast_rows);
     }
     if (status == GANTRY_K_OK) {
-        status = gantry__opencl_symbols_open(host, &instance->cl);
-    }
-    if (status == GANTRY_K_OK) {
-        status = gantry__opencl_devices_find(instance);
+        status = find_devices(instance);
     }
     if (status != GANTRY_K_OK) {
         close_instance(instance);
@@ -85,15 +119,17 @@ static uint32_t list_kernels(gantry_backend_instance_t *instance, uint32_t index
 static const char *list_libraries(gantry_backend_instance_t *instance) {
     char reason[256];
     int has_clblast = gantry__opencl_clblast_load(instance, reason, sizeof reason);
+    const char *notes = instance->notes.text;
+    const char *before = notes[0] != '\0' ? "; " : "";
 
     pthread_mutex_lock(&instance->lock);
     if (instance->libraries[0] == '\0') {
         if (has_clblast) {
-            snprintf(instance->libraries, sizeof instance->libraries, "%.200s found, %s found", instance->cl.name,
-                     instance->clblast.name);
+            snprintf(instance->libraries, sizeof instance->libraries, "%.200s found, %s found%s%s", instance->cl.name,
+                     instance->clblast.name, before, notes);
         } else {
-            snprintf(instance->libraries, sizeof instance->libraries, "%.200s found, CLBlast missing (%s)",
-                     instance->cl.name, reason);
+            snprintf(instance->libraries, sizeof instance->libraries, "%.200s found, CLBlast missing (%s)%s%s",
+                     instance->cl.name, reason, before, notes);
         }
     }
     pthread_mutex_unlock(&instance->lock);

@@ -15,6 +15,7 @@
 #include "opencl/opencl_clblast.h"
 #include "opencl/opencl_clblast_parameters.h"
 #include "opencl/opencl_cpu_blocks.h"
+#include "opencl/opencl_drivers.h"
 #include "opencl/opencl_status.h"
 #include "opencl/opencl_symbols.h"
 #include "shared/kernel_list.h"
@@ -57,7 +58,9 @@ struct gantry_backend_instance_t {
     pthread_mutex_t lock; /* orders the first opening of CLBlast */
     gantry__opencl_clblast_t clblast;
     gantry__clblast_rows_t *clblast_rows; /* of a file; NULL */
-    char libraries[512];
+    gantry__opencl_notes_t notes;
+    int has_platforms; /* a driver was called: from then on it lives as long as the process */
+    char libraries[sizeof(gantry__opencl_notes_t) + 512];
 };
 
 /* Host memory that the driver pinned: a mapped buffer. */
@@ -102,8 +105,8 @@ extern const gantry_program_ops_t gantry__opencl_program_ops;
 
 /* ---- opencl_device.c ---- */
 
-/* Fills instance->records from all platforms. A platform or device that fails is left out with a warning; Unavailable,
- * with what is missing, when no device remains. */
+/* Fills instance->records from all platforms. A platform or device that fails is left out with a warning, one that the loader hands out
+ * twice is counted once; Unavailable, with what is missing, when no device remains. */
 int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance);
 void gantry__opencl_devices_forget(gantry_backend_instance_t *instance);
 int32_t gantry__opencl_device_info(gantry_backend_instance_t *instance, uint32_t index, gantry_device_info_t *out_info);

@@ -4,6 +4,7 @@
 #include "opencl/opencl_backend.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "opencl/opencl_matmul.h"
@@ -13,18 +14,9 @@
 #define MOST_DEVICES 256 /* of one platform */
 #define REASON_BYTES 384
 
-/* What kept platforms and devices out, for the message when nothing remains. */
-typedef struct reasons_t {
-    char text[768];
-} reasons_t;
-
-/* Keeps the reason and warns with it. */
-static void leave_out(const gantry_host_t *host, reasons_t *reasons, const char *platform, const char *reason) {
-    size_t length = strlen(reasons->text);
-
-    gantry__host_log(host, GANTRY_LOG_WARNING, "OpenCL platform \"%.120s\": %s", platform, reason);
-    snprintf(reasons->text + length, sizeof reasons->text - length, "%splatform \"%.120s\": %s", length > 0 ? "; " : "",
-             platform, reason);
+static void leave_out(gantry_backend_instance_t *instance, const char *platform, const char *reason) {
+    gantry__opencl_note(instance->host, &instance->notes, GANTRY_LOG_WARNING, "OpenCL platform \"%.120s\": %s",
+                        platform, reason);
 }
 
 /* ---- finding ---- */
@@ -54,15 +46,32 @@ static void release_record(const gantry_host_t *host, gantry__opencl_record_t *r
     gantry__host_free(host, record, sizeof *record);
 }
 
+static int has_device(const gantry_backend_instance_t *instance, cl_device_id device) {
+    for (uint32_t i = 0; i < instance->record_count; i++) {
+        if (instance->records[i]->device == device) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Only a lack of host memory is a failure here; a device that cannot be used is left out. */
 static int32_t add_device(gantry_backend_instance_t *instance, cl_platform_id platform, cl_device_id device,
-                          const char *platform_name, reasons_t *reasons) {
+                          const char *platform_name) {
     const gantry_host_t *host = instance->host;
     char reason[REASON_BYTES] = "";
-    gantry__opencl_record_t *record = gantry__opencl_alloc(host, sizeof *record);
+    gantry__opencl_record_t *record;
     int32_t status = GANTRY_K_OK;
     cl_int native;
 
+    if (has_device(instance, device)) {
+        gantry__opencl_note(
+            host, &instance->notes, GANTRY_LOG_INFO,
+            "a device of OpenCL platform \"%.120s\" was found before under another platform: it is counted once",
+            platform_name);
+        return GANTRY_K_OK;
+    }
+    record = gantry__opencl_alloc(host, sizeof *record);
     if (record == NULL) {
         return GANTRY_K_RESOURCE_EXHAUSTED;
     }
@@ -77,13 +86,13 @@ static int32_t add_device(gantry_backend_instance_t *instance, cl_platform_id pl
     } else if (native == GANTRY__OPENCL_NO_MEMORY) {
         status = GANTRY_K_RESOURCE_EXHAUSTED;
     } else {
-        leave_out(host, reasons, platform_name, reason);
+        leave_out(instance, platform_name, reason);
     }
     release_record(host, record);
     return status;
 }
 
-static int32_t add_platform(gantry_backend_instance_t *instance, cl_platform_id platform, reasons_t *reasons) {
+static int32_t add_platform(gantry_backend_instance_t *instance, cl_platform_id platform) {
     const gantry_host_t *host = instance->host;
     cl_device_id devices[MOST_DEVICES];
     char reason[REASON_BYTES];
@@ -98,48 +107,82 @@ static int32_t add_platform(gantry_backend_instance_t *instance, cl_platform_id 
     if (native == GANTRY__OPENCL_NO_MEMORY) {
         status = GANTRY_K_RESOURCE_EXHAUSTED;
     } else if (native == CL_DEVICE_NOT_FOUND || (native == CL_SUCCESS && count == 0)) {
-        leave_out(host, reasons, name, "it has no devices (for PoCL, POCL_DEVICES names them)");
+        leave_out(instance, name, "it has no devices (POCL_DEVICES names PoCL's, whose libraries lie beside its own)");
     } else if (native != CL_SUCCESS) {
         snprintf(reason, sizeof reason, "listing its devices: %s (%d)", gantry__opencl_error_name(native), (int)native);
-        leave_out(host, reasons, name != NULL ? name : "?", reason);
+        leave_out(instance, name != NULL ? name : "?", reason);
     } else {
         for (cl_uint i = 0; i < count && i < MOST_DEVICES && status == GANTRY_K_OK; i++) {
-            status = add_device(instance, platform, devices[i], name, reasons);
+            status = add_device(instance, platform, devices[i], name);
         }
     }
     gantry__host_text_free(host, name);
     return status;
 }
 
+/* A loader that finds two .icd files of one driver hands its platforms out twice; the Khronos loader does not, ocl-icd does. */
+static int is_repeated(const cl_platform_id *platforms, cl_uint at) {
+    for (cl_uint i = 0; i < at; i++) {
+        if (platforms[i] == platforms[at]) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int32_t add_platforms(gantry_backend_instance_t *instance, const cl_platform_id *platforms, cl_uint count) {
+    int32_t status = GANTRY_K_OK;
+    uint32_t repeated = 0;
+
+    for (cl_uint i = 0; i < count && status == GANTRY_K_OK; i++) {
+        if (is_repeated(platforms, i)) {
+            repeated++;
+        } else {
+            status = add_platform(instance, platforms[i]);
+        }
+    }
+    if (repeated > 0) {
+        gantry__opencl_note(
+            instance->host, &instance->notes, GANTRY_LOG_INFO,
+            "%s hands out %u of its %u platforms again, as it does when two .icd files name one driver: "
+            "each is counted once",
+            instance->cl.name, repeated, count);
+    }
+    return status;
+}
+
+/* -1001 is the loader's own word for none. */
+static int32_t fail_without_platforms(const gantry_backend_instance_t *instance) {
+    const char *notes = instance->notes.text;
+
+    return gantry__opencl_fail(instance->host, GANTRY_K_UNAVAILABLE, -1001,
+                               "no OpenCL platform: %.700s%s; install pocl-opencl-icd or the vendor's driver%s",
+                               notes[0] != '\0' ? notes : instance->cl.name,
+                               notes[0] != '\0' ? "" : " finds none in the drivers it opens",
+                               getenv("OCL_ICD_VENDORS") != NULL ? ", or unset OCL_ICD_VENDORS" : "");
+}
+
 int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance) {
     const gantry_host_t *host = instance->host;
     cl_platform_id platforms[MOST_PLATFORMS];
     cl_uint count = 0;
-    reasons_t reasons = {""};
     cl_int native = instance->cl.clGetPlatformIDs(MOST_PLATFORMS, platforms, &count);
+    int32_t status;
 
-    if (native == -1001 || (native == CL_SUCCESS && count == 0)) { /* -1001: the loader's own word for none */
-        return gantry__opencl_fail(
-            host, GANTRY_K_UNAVAILABLE, native,
-            "OpenCL loader %s found but no platform: no .icd file in /etc/OpenCL/vendors leads to a driver; "
-            "install pocl-opencl-icd or the vendor's driver, or name a driver's library with GANTRY_OPENCL_LIBRARY",
-            instance->cl.name);
+    if (native == -1001 || (native == CL_SUCCESS && count == 0)) {
+        return fail_without_platforms(instance);
     }
+    instance->has_platforms = 1;
     if (native != CL_SUCCESS) {
         return gantry__opencl_check(host, native, "listing the platforms of %s", instance->cl.name);
     }
-    for (cl_uint i = 0; i < count && i < MOST_PLATFORMS; i++) {
-        int32_t status = add_platform(instance, platforms[i], &reasons);
-
-        if (status != GANTRY_K_OK) {
-            return status;
-        }
+    status = add_platforms(instance, platforms, count < MOST_PLATFORMS ? count : MOST_PLATFORMS);
+    if (status == GANTRY_K_OK && instance->record_count == 0) {
+        status =
+            gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0, "OpenCL loader %s found but no usable device: %.700s",
+                                instance->cl.name, instance->notes.text);
     }
-    if (instance->record_count == 0) {
-        return gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0, "OpenCL loader %s found but no usable device: %s",
-                                   instance->cl.name, reasons.text);
-    }
-    return GANTRY_K_OK;
+    return status;
 }
 
 void gantry__opencl_devices_forget(gantry_backend_instance_t *instance) {

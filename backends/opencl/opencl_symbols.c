@@ -37,14 +37,17 @@ int32_t gantry__opencl_symbols_open(const gantry_host_t *host, gantry__opencl_sy
             host, GANTRY_K_UNAVAILABLE, 0,
             asked != NULL
                 ? "GANTRY_OPENCL_LIBRARY cannot be opened: %s"
-                : "no OpenCL loader: %s; install ocl-icd-libopencl1 or the vendor's driver, or name a library with "
-                  "GANTRY_OPENCL_LIBRARY",
+                : "no OpenCL loader: %s; install ocl-icd-libopencl1, or name a loader with GANTRY_OPENCL_LIBRARY",
             reasons);
     }
     missing = gantry__library_resolve(out_symbols->library, symbols, sizeof symbols / sizeof symbols[0], out_symbols);
     if (missing != NULL) {
-        return gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0, "%s is no OpenCL 1.2 library: it has no function %s",
-                                   out_symbols->name, missing);
+        return gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0,
+                                   "%s is no OpenCL 1.2 library: it has no function %s%s", out_symbols->name, missing,
+                                   dlsym(out_symbols->library, "clGetExtensionFunctionAddress") != NULL
+                                       ? "; it is a driver that a loader opens: leave GANTRY_OPENCL_LIBRARY to a "
+                                         "loader, and name the driver with OCL_ICD_VENDORS"
+                                       : "");
     }
     resolve_newer(out_symbols);
     return GANTRY_K_OK;

@@ -3,14 +3,58 @@
 #include "shared/library_open.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#if defined(__ELF__)
+#include <link.h>
+#endif
 
 #include "shared/host_call.h"
 
+#if defined(__ELF__)
+static int is_cut_elf(int file, uint64_t size) {
+    ElfW(Ehdr) header;
+
+    if (pread(file, &header, sizeof header, 0) != (ssize_t)sizeof header ||
+        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr))) {
+        return 0;
+    }
+    for (unsigned i = 0; i < header.e_phnum; i++) {
+        ElfW(Phdr) part;
+
+        if (pread(file, &part, sizeof part, (off_t)(header.e_phoff + i * sizeof part)) != (ssize_t)sizeof part ||
+            (part.p_type == PT_LOAD && (part.p_offset > size || part.p_filesz > size - part.p_offset))) {
+            return 1;
+        }
+    }
+    return 0;
+}
+#else
+static int is_cut_elf(int file, uint64_t size) {
+    (void)file;
+    (void)size;
+    return 0;
+}
+#endif
+
+int gantry__library_is_cut(const char *path) {
+    struct stat info;
+    int is_cut;
+    int file = strchr(path, '/') != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+    if (file < 0) {
+        return 0;
+    }
+    is_cut = fstat(file, &info) == 0 && S_ISREG(info.st_mode) && is_cut_elf(file, (uint64_t)info.st_size);
+    close(file);
+    return is_cut;
+}
+
 /* Appends "name: reason"; the reason usually begins with the name itself. */
-static void add_reason(char *reasons, size_t reasons_bytes, const char *name) {
-    const char *reason = dlerror();
+static void add_reason(char *reasons, size_t reasons_bytes, const char *name, const char *reason) {
     size_t length = strlen(reasons);
     int has_name;
 
@@ -32,13 +76,15 @@ void *gantry__library_open(const gantry_host_t *host, const char *option, const 
     }
     out_reasons[0] = '\0';
     for (size_t i = 0; i < count; i++) {
-        void *library = dlopen(candidates[i], RTLD_NOW | RTLD_LOCAL);
+        int is_cut = gantry__library_is_cut(candidates[i]);
+        void *library = is_cut ? NULL : dlopen(candidates[i], RTLD_NOW | RTLD_LOCAL);
 
         if (library != NULL) {
             snprintf(out_name, name_bytes, "%s", candidates[i]);
             return library;
         }
-        add_reason(out_reasons, reasons_bytes, candidates[i]);
+        add_reason(out_reasons, reasons_bytes, candidates[i],
+                   is_cut ? "the file ends before its content does" : dlerror());
     }
     return NULL;
 }

@@ -19,6 +19,10 @@ typedef struct gantry__library_symbol_t {
  * Candidates begin with the versioned name: the bare one belongs to development packages. */
 void *gantry__library_open(const gantry_host_t *host, const char *option, const char *const *candidates, size_t count,
                            char *out_name, size_t name_bytes, char *out_reasons, size_t reasons_bytes);
+/* Whether a file named by its path ends before its content does. The loader maps such a library without a look at the file's end, and the
+ * process dies when it reads there; what else may be wrong the loader says itself. gantry__library_open refuses one. 0 for a name without a
+ * folder, which only the loader can find. */
+int gantry__library_is_cut(const char *path);
 /* Fills the table's slots; returns the first function that the library does not have, NULL when it has all. */
 const char *gantry__library_resolve(void *library, const gantry__library_symbol_t *symbols, size_t count, void *table);
 

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runtime: one independent world of backends, devices and settings. Nothing is process-global; several may live side by side.
+/* The runtime: one independent world of backends, devices and settings. Nothing is process-global but that drivers are open; several may live side by side.
  *
  * Creating one finds backends and physical devices but makes no context and takes no device memory. The first operation, or
  * listing logical devices, initialises it; settings that shape devices are frozen from then on.
  * A child of fork must create a runtime of its own: with the parent's objects every call that returns a status is FailedPrecondition
  * there, gantry_scope_begin gives NULL, and releasing or ending one does nothing. What the parent held is not given back in the child: that leak is meant, since
  * drivers, threads and locks do not survive fork.
+ * The runtime of a child computes on the CPU. OpenCL and CUDA serve it only where no parent of it had found devices through them, in a
+ * runtime that may be released since: else the backend is unavailable there, gantry_backend_status says why, and ops fall back as on
+ * a machine without that backend. A program that forks and wants GPUs in its children forks before its first runtime, keeps the parent off them
+ * (backends "cpu"), or calls exec. Who used OpenCL in the parent without Gantry is not known here; such a child chooses backends "cpu".
  * Owner: whoever created it releases it. Scopes, tensors, variables and generators keep it in memory, but are refused after release.
  * Thread-safe, but for create's options, which are read during the call only. */
 #ifndef GANTRY_RUNTIME_H

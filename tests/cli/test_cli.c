@@ -342,6 +342,8 @@ static void without_opencl_the_cpu_serves_alone_and_says_why(void **state) {
     if (has_opencl) {
         expect_in_output("opencl     unavailable");
         expect_in_output("/nonexistent/libOpenCL.so");
+        expect_run(0, "OCL_ICD_VENDORS=/nonexistent/vendors $BIN/gantry devices");
+        expect_in_output("OCL_ICD_VENDORS is \"/nonexistent/vendors\", which does not exist");
     }
     write_file("a", "aba\nabba\nabab\nbaba\nbab\nbabb\naabb\nbbaa\nabaab\nbabba\n");
     write_file("z", "zyz\nzyyz\nzyzy\nyzyz\nyzy\nyzyy\nzzyy\nyyzz\nzyzzy\nyzyyz\n");

@@ -9,6 +9,10 @@
 #include "shared/kernel_list.h"
 #include "shared/library_open.h"
 #include "shared/native_error.h"
+#include "shared/process_mark.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* ---- the fixture's host, without a backend ---- */
 
@@ -21,6 +25,57 @@ static int32_t no_backend(uint32_t max_abi, const gantry_backend_t **out_backend
 static inline void fixture_init(fixture_t *fixture) { fixture_init_host(fixture, no_backend); }
 static inline void fixture_find_devices(fixture_t *fixture) { (void)fixture; }
 static inline void fixture_expect_nothing_lives(void) {}
+
+/* ---- whether a parent used a driver ---- */
+
+static gantry__process_mark_t mark;
+
+/* What the child's look at the mark ends with. */
+static int ask_in_child(int (*body)(void)) {
+    int result = -1;
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(body());
+    }
+    assert_int_equal(waitpid(child, &result, 0), child);
+    return WIFEXITED(result) ? WEXITSTATUS(result) : -1;
+}
+
+static int is_inherited(void) { return gantry__process_mark_is_inherited(&mark); }
+static int is_inherited_in_grandchild(void) { return ask_in_child(is_inherited); }
+
+/* The parent's number comes again, as the first process of a namespace has it. */
+static int is_inherited_with_the_same_number(void) {
+    atomic_store(&mark.process, (long long)getpid());
+    return is_inherited();
+}
+
+static int is_inherited_after_setting_it(void) {
+    gantry__process_mark_set(&mark);
+    return is_inherited() + ask_in_child(is_inherited) * 2;
+}
+
+static void mark_is_inherited_by_children_alone(void **state) {
+    (void)state;
+    assert_int_equal(is_inherited(), 0);
+    assert_int_equal(ask_in_child(is_inherited), 0);
+    assert_int_equal(ask_in_child(is_inherited_after_setting_it), 2);
+    gantry__process_mark_set(&mark);
+    gantry__process_mark_set(&mark);
+    assert_int_equal(is_inherited(), 0);
+    assert_int_equal(ask_in_child(is_inherited), 1);
+    assert_int_equal(ask_in_child(is_inherited_in_grandchild), 1);
+    if (atomic_load(&mark.page) != NULL) { /* else the kernel clears none */
+        assert_int_equal(ask_in_child(is_inherited_with_the_same_number), 1);
+    }
+    gantry__process_mark_unset(&mark);
+    assert_int_equal(ask_in_child(is_inherited), 1); /* one use is left */
+    gantry__process_mark_unset(&mark);
+    assert_int_equal(ask_in_child(is_inherited), 0);
+    assert_int_equal(ask_in_child(is_inherited_after_setting_it), 2); /* its own, in the page that the kernel cleared */
+}
 
 /* ---- options ---- */
 
@@ -167,6 +222,31 @@ static void library_that_is_missing_has_each_ones_reason(void **state) {
 
 /* ---- a compiler's refusal ---- */
 
+/* It would be mapped, and the process die of it. */
+static void library_whose_file_is_cut_is_refused(void **state) {
+    static const char path[] = "/tmp/gantry_test_cut_library.so";
+    fixture_t fixture;
+    char name[64] = "";
+    char reasons[512];
+    char bytes[4096];
+    const char *candidates[] = {path};
+    FILE *whole = fopen("/proc/self/exe", "rb");
+    FILE *cut = fopen(path, "wb");
+
+    (void)state;
+    fixture_init(&fixture);
+    assert_true(whole != NULL && cut != NULL);
+    assert_int_equal(fread(bytes, 1, sizeof bytes, whole), sizeof bytes);
+    assert_int_equal(fwrite(bytes, 1, sizeof bytes, cut), sizeof bytes);
+    assert_int_equal(fclose(whole) + fclose(cut), 0);
+    assert_int_equal(gantry__library_is_cut("/proc/self/exe"), 0);
+    assert_int_equal(gantry__library_is_cut(path), 1);
+    assert_null(
+        gantry__library_open(&fixture.host, "GANTRY_WAY", candidates, 1, name, sizeof name, reasons, sizeof reasons));
+    assert_string_equal(reasons, "/tmp/gantry_test_cut_library.so: the file ends before its content does");
+    assert_int_equal(unlink(path), 0);
+}
+
 static void refusal_shows_a_long_log_from_its_first_error_on(void **state) {
     static const char middle[] = "\nline 7: error: nothing is known\nline 8\n";
     fixture_t fixture;
@@ -234,6 +314,7 @@ static void kernel_info_of_an_older_caller_is_not_written_beyond(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mark_is_inherited_by_children_alone),
         cmocka_unit_test(choice_is_the_word_or_the_first),
         cmocka_unit_test(choice_of_another_word_names_all_that_are_accepted),
         cmocka_unit_test(host_of_an_older_core_has_no_options_and_no_log),
@@ -241,6 +322,7 @@ int main(void) {
         cmocka_unit_test(native_number_becomes_code_and_name),
         cmocka_unit_test(library_is_the_first_that_opens),
         cmocka_unit_test(library_that_is_missing_has_each_ones_reason),
+        cmocka_unit_test(library_whose_file_is_cut_is_refused),
         cmocka_unit_test(refusal_shows_a_long_log_from_its_first_error_on),
         cmocka_unit_test(kernel_list_finds_by_name_and_gives_all_back),
         cmocka_unit_test(kernel_info_of_an_older_caller_is_not_written_beyond),

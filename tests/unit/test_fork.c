@@ -4,40 +4,15 @@
  * A child answers by its exit code and never returns into the test; an alarm ends one that hangs. */
 #define _DEFAULT_SOURCE
 
-#include <dirent.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "fork_child.h"
 #include "runtime_fixture.h"
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define IS_SANITIZED true
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define IS_SANITIZED true
-#endif
-#endif
-#ifdef IS_SANITIZED
-#define CHILD_THREADS 1 /* the thread sanitizer starts no threads in a child of a process with several */
-#else
-#define IS_SANITIZED false
-#define CHILD_THREADS 2
-#endif
-
-#define HANG_SECONDS 60
 #define FORKS 50
-
-/* In a child: ends it. */
-#define CHECK(condition)                                                                                           \
-    do {                                                                                                           \
-        if (!(condition)) {                                                                                        \
-            (void)fprintf(stderr, "in the child, line %d: %s; %s\n", __LINE__, #condition, gantry_last_message()); \
-            _exit(1);                                                                                              \
-        }                                                                                                          \
-    } while (0)
 
 typedef struct world_t {
     runtime_fixture_t f;
@@ -55,10 +30,7 @@ static void run_child(void (*body)(world_t *world), world_t *world) {
         body(world);
         _exit(0);
     }
-    int state = 0;
-    assert_int_equal(waitpid(child, &state, 0), child);
-    if (WIFSIGNALED(state)) fail_msg("the child was ended by signal %d", WTERMSIG(state));
-    assert_int_equal(WEXITSTATUS(state), 0);
+    fork_child_expect_success(child);
 }
 
 static void make_world(world_t *world) {
@@ -226,38 +198,6 @@ static void compute_here(world_t *world) {
     for (size_t i = 0; i < SIDE * SIDE; ++i) CHECK((int)got[i] == SIDE);
     CHECK(gantry_scope_end(scope) == GANTRY_OK);
     gantry_runtime_release(runtime);
-}
-
-static bool thread_sleeps(const char *id) {
-    char path[64], line[256] = "";
-    (void)snprintf(path, sizeof path, "/proc/self/task/%.16s/stat", id);
-    FILE *file = fopen(path, "r");
-    if (!file) return true; /* it has ended */
-    (void)!fgets(line, sizeof line, file);
-    (void)fclose(file);
-    const char *name_end = strrchr(line, ')');
-    return name_end && strncmp(name_end, ") S", 3) == 0;
-}
-
-static bool other_threads_sleep(void) {
-    char self[16];
-    (void)snprintf(self, sizeof self, "%ld", (long)getpid());
-    DIR *tasks = opendir("/proc/self/task");
-    assert_non_null(tasks);
-    bool all = true;
-    for (const struct dirent *task; all && (task = readdir(tasks)) != NULL;)
-        all = task->d_name[0] == '.' || strcmp(task->d_name, self) == 0 || thread_sleeps(task->d_name);
-    (void)closedir(tasks);
-    return all;
-}
-
-/* The address sanitizer's heap stays locked in a child if another thread was in it at the fork; a thread that sleeps is not. */
-static void wait_until_threads_sleep(void) {
-    const struct timespec pause = {.tv_nsec = 1000000};
-    for (int i = 0; !other_threads_sleep(); ++i) {
-        if (i == HANG_SECONDS * 1000) fail_msg("the parent's threads do not come to rest");
-        (void)nanosleep(&pause, NULL);
-    }
 }
 
 static void child_computes_with_a_runtime_of_its_own(void **state) {

@@ -3,6 +3,7 @@
  * hold for whichever serves. */
 #define _XOPEN_SOURCE 700
 
+#include "icd_folder.h"
 #include "two_drivers.h"
 
 #define GPU_0 "/physical_device:GPU:0"
@@ -33,6 +34,22 @@ static void one_card_has_one_number_and_two_views(void **state) {
     two_drivers_expect_product(&t, "GPU:0@cuda", "/device:GPU:0");
     two_drivers_expect_served(&t, GPU_0, "cuda:0", REASONS(""));
     two_drivers_close(&t);
+}
+
+/* Else OpenCL had two cards of one address, which identifies neither, and the machine three. */
+static void one_card_stays_one_when_two_icd_files_name_its_driver(void **state) {
+    icd_folder_t folder;
+    char pocl[256];
+    if (!icd_folder_find_pocl(pocl, sizeof pocl)) {
+        print_message("skipped: /etc/OpenCL/vendors/pocl.icd leads to no PoCL\n");
+        skip();
+    }
+    icd_folder_make(&folder);
+    icd_folder_add(&folder, "a.icd", pocl);
+    icd_folder_add(&folder, "b.icd", pocl);
+    assert_int_equal(setenv("OCL_ICD_VENDORS", folder.path, 1), 0);
+    one_card_has_one_number_and_two_views(state);
+    icd_folder_remove(&folder);
 }
 
 static void two_cards_have_two_numbers(void **state) {
@@ -210,6 +227,7 @@ int main(void) {
     const two_drivers_case_t cases[] = {
 #define CASE(body, ...) {#body, body, __VA_ARGS__}
         CASE(one_card_has_one_number_and_two_views, ONE, NULL, NULL, NULL),
+        CASE(one_card_stays_one_when_two_icd_files_name_its_driver, ONE, NULL, NULL, NULL),
         CASE(two_cards_have_two_numbers, TWO, NULL, NULL, NULL),
         CASE(opencl_serves_without_a_usable_cuda, ONE ";driver=11080", NULL, NULL, NULL),
         CASE(opencl_takes_over_from_a_busy_card, ONE ";busy=1", NULL, NULL, NULL),

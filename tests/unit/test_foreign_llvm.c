@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PoCL in a program that exports another LLVM: an op runs, where the driver's initialisers would be bound to the other one and end the process;
+ * and where the driver cannot be kept apart from it, the backend says so.
+ *
+ * What is in a process stays there, so each test is a process of its own, this program with the test's number. */
+#define _DEFAULT_SOURCE
+
+#include "fork_child.h"
+#include "icd_folder.h"
+
+#define MODULES GANTRY_TEST_MODULES "/../gantry"
+#define STAND_IN(name) GANTRY_TEST_MODULES "/foreign/lib" name ".so"
+
+static gantry_backend_status_t status; /* of OpenCL */
+
+static gantry_runtime_t *open_opencl(void) {
+    const gantry_runtime_options_t options = {.struct_size = sizeof options,
+                                              .backend_path = MODULES,
+                                              .backends = "cpu,opencl",
+                                              .opencl_cpu_as_gpu = GANTRY_ON,
+                                              .kernel_cache = ""};
+    gantry_runtime_t *runtime;
+    CHECK(gantry_runtime_create(&options, &runtime) == GANTRY_OK);
+    status = (gantry_backend_status_t){.struct_size = sizeof status};
+    for (size_t i = 0; i < gantry_backend_status_count(runtime); ++i) {
+        CHECK(gantry_backend_status(runtime, i, &status) == GANTRY_OK);
+        if (strcmp(status.name, "opencl") == 0) break;
+    }
+    return runtime;
+}
+
+/* A product on /GPU:0, whose program the driver's compiler makes. */
+static void compute(gantry_runtime_t *runtime, const char *expected) {
+    static const float values[] = {1, 2, 3, 4, 5, 6};
+    float got[4];
+    gantry_scope_t *scope = gantry_scope_begin(runtime, "/GPU:0");
+    const gantry_tensor_t *a = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(2, 3), values, sizeof values);
+    const gantry_tensor_t *b = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(3, 2), values, sizeof values);
+    const gantry_tensor_t *product = gantry_matmul(scope, a, b, NULL);
+    CHECK(product && gantry_tensor_read(product, got, sizeof got) == GANTRY_OK);
+    CHECK((int)got[0] == 22 && (int)got[1] == 28 && (int)got[2] == 49 && (int)got[3] == 64);
+    CHECK(strcmp(gantry_logical_device_name(gantry_tensor_device(product)), expected) == 0);
+    CHECK(gantry_scope_end(scope) == GANTRY_OK);
+}
+
+static void export_llvm(void) { CHECK(dlopen(STAND_IN("foreign_llvm"), RTLD_NOW | RTLD_GLOBAL) != NULL); }
+
+static void expect_refused(void) {
+    gantry_runtime_t *runtime = open_opencl();
+    CHECK(status.state == GANTRY_BACKEND_UNAVAILABLE);
+    if (!strstr(status.reason, "this process exports another LLVM (") || !strstr(status.reason, "libforeign_llvm.so") ||
+        !strstr(status.reason, "its malloc is not the C library's"))
+        (void)fprintf(stderr, "%s\n", status.reason);
+    CHECK(strstr(status.reason, "this process exports another LLVM (") && strstr(status.reason, "libforeign_llvm.so"));
+    CHECK(strstr(status.reason, "its malloc is not the C library's"));
+    compute(runtime, "/device:CPU:0");
+    gantry_runtime_release(runtime);
+}
+
+/* ---- the tests, each in its process ---- */
+
+static void op_runs_beside_another_llvm(void) {
+    export_llvm();
+    if (IS_SANITIZED) { /* a sanitizer's malloc, and it ends a process that asks for RTLD_DEEPBIND */
+        expect_refused();
+        return;
+    }
+    gantry_runtime_t *runtime = open_opencl();
+    if (status.state != GANTRY_BACKEND_USABLE) (void)fprintf(stderr, "%s\n", status.reason);
+    compute(runtime, "/device:GPU:0");
+    gantry_runtime_release(runtime);
+}
+
+/* It has no functions of a loader, which is all that is wrong with it. */
+static void driver_named_as_the_library_is_refused_and_ends_nobody(void) {
+    export_llvm();
+    (void)setenv("GANTRY_OPENCL_LIBRARY", getenv("OCL_ICD_VENDORS"), 1);
+    if (IS_SANITIZED) {
+        expect_refused();
+        return;
+    }
+    gantry_runtime_t *runtime = open_opencl();
+    CHECK(status.state == GANTRY_BACKEND_UNAVAILABLE && strstr(status.reason, "it is a driver that a loader opens"));
+    gantry_runtime_release(runtime);
+}
+
+static void another_malloc_and_another_llvm_are_refused(void) {
+    export_llvm();
+    expect_refused();
+}
+
+static void another_malloc_alone_is_none_of_our_business(void) {
+    gantry_runtime_t *runtime = open_opencl();
+    compute(runtime, "/device:GPU:0");
+    gantry_runtime_release(runtime);
+}
+
+typedef struct case_t {
+    const char *name;
+    void (*body)(void);
+    const char *preload;
+} case_t;
+
+static const case_t cases[] = {
+    {"op_runs_beside_another_llvm", op_runs_beside_another_llvm, NULL},
+    {"driver_named_as_the_library_is_refused_and_ends_nobody", driver_named_as_the_library_is_refused_and_ends_nobody,
+     NULL},
+    {"another_malloc_and_another_llvm_are_refused", another_malloc_and_another_llvm_are_refused,
+     STAND_IN("foreign_malloc")},
+    {"another_malloc_alone_is_none_of_our_business", another_malloc_alone_is_none_of_our_business,
+     STAND_IN("foreign_malloc")},
+};
+
+/* ---- processes ---- */
+
+static bool run_case(size_t number) {
+    const case_t *it = &cases[number];
+    char digit[] = {(char)('0' + number), '\0'};
+    int state = -1;
+    (void)fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        if (it->preload) (void)setenv("LD_PRELOAD", it->preload, 1);
+        (void)execl("/proc/self/exe", "test_foreign_llvm", digit, (char *)NULL);
+        _exit(1);
+    }
+    bool passed = child > 0 && waitpid(child, &state, 0) == child && state == 0;
+    if (passed) {
+        print_message("[       OK ] %s\n", it->name);
+    } else {
+        print_message("[  FAILED  ] %s: %s %d\n", it->name, WIFSIGNALED(state) ? "signal" : "exit",
+                      WIFSIGNALED(state) ? WTERMSIG(state) : WEXITSTATUS(state));
+    }
+    return passed;
+}
+
+int main(int count, char **arguments) {
+    char pocl[256];
+    int failed = 0;
+    if (count > 1) {
+        (void)alarm(HANG_SECONDS);
+        cases[(size_t)(arguments[1][0] - '0') % (sizeof cases / sizeof cases[0])].body();
+        return 0;
+    }
+    if (!icd_folder_find_pocl(pocl, sizeof pocl)) {
+        print_message("skipped: /etc/OpenCL/vendors/pocl.icd leads to no PoCL\n");
+        return 77;
+    }
+    (void)setenv("POCL_DEVICES", "pthread", 1);
+    (void)setenv("OCL_ICD_VENDORS", pocl, 1);
+    (void)setenv("GANTRY_TUNING_FILE", "", 1);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        if (IS_SANITIZED && cases[i].preload) {
+            print_message("skipped: %s: the sanitizer's malloc is another one already\n", cases[i].name);
+        } else {
+            failed += !run_case(i);
+        }
+    }
+    return failed;
+}
