@@ -4,18 +4,22 @@
 #include "opencl/opencl_backend.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "opencl/opencl_matmul.h"
+#include "opencl/opencl_pocl.h"
 #include "portable/kernel_types.h"
+#include "shared/process_limit.h"
 
 #define MOST_PLATFORMS 64
 #define MOST_DEVICES 256 /* of one platform */
-#define REASON_BYTES 384
+#define REASON_BYTES GANTRY__POCL_REASON_BYTES
+#define LIBRARY_BYTES (UINT64_C(256) << 20) /* of address space for a driver with a compiler; PoCL with LLVM takes 240 MiB */
 
 /* What kept platforms and devices out, for the message when nothing remains. */
 typedef struct reasons_t {
-    char text[768];
+    char text[GANTRY__HOST_TEXT_BYTES];
 } reasons_t;
 
 /* Keeps the reason and warns with it. */
@@ -83,29 +87,85 @@ static int32_t add_device(gantry_backend_instance_t *instance, cl_platform_id pl
     return status;
 }
 
+/* Takes the processors out of the list. */
+static void drop_processors(const gantry_backend_instance_t *instance, cl_device_id *devices, cl_uint *count) {
+    cl_uint kept = 0;
+
+    for (cl_uint i = 0; i < *count; i++) {
+        cl_device_type type = 0;
+
+        if (instance->cl.clGetDeviceInfo(devices[i], CL_DEVICE_TYPE, sizeof type, &type, NULL) == CL_SUCCESS &&
+            (type & CL_DEVICE_TYPE_CPU) == 0) {
+            devices[kept++] = devices[i];
+        }
+    }
+    *count = kept;
+}
+
+static void leave_out_empty(const gantry_host_t *host, reasons_t *reasons, const char *name) {
+    const char *variable =
+        gantry__pocl_is(name) ? "POCL_DEVICES" : strcmp(name, "rusticl") == 0 ? "RUSTICL_ENABLE" : NULL;
+    const char *value = variable != NULL ? getenv(variable) : NULL;
+    char reason[REASON_BYTES] = "it has no devices";
+
+    if (value != NULL) {
+        snprintf(reason, sizeof reason, "it has no devices; %s, which names them, is \"%.200s\"", variable, value);
+    } else if (variable != NULL) {
+        snprintf(reason, sizeof reason, "it has no devices; %s, which names them, is not set", variable);
+    }
+    leave_out(host, reasons, name, reason);
+}
+
+/* PoCL is asked only when it has what it needs. No device and no reason: the platform has none. */
+static cl_uint list_devices(const gantry_backend_instance_t *instance, cl_platform_id platform, const char *name,
+                            cl_device_id *devices, char *reason, size_t reason_bytes) {
+    int is_pocl = gantry__pocl_is(name);
+    cl_uint count = 0;
+    cl_int native;
+
+    if (is_pocl && !gantry__pocl_can_start(reason, reason_bytes)) {
+        return 0;
+    }
+    native = instance->cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MOST_DEVICES, devices, &count);
+    if (native != CL_SUCCESS) {
+        if (native != CL_DEVICE_NOT_FOUND) {
+            snprintf(reason, reason_bytes, "listing its devices: %s (%d)", gantry__opencl_error_name(native),
+                     (int)native);
+        }
+        return 0;
+    }
+    count = count < MOST_DEVICES ? count : MOST_DEVICES;
+    if (is_pocl && count > 0 && !gantry__pocl_can_link(reason, reason_bytes)) {
+        drop_processors(instance, devices, &count);
+    }
+    return count;
+}
+
 static int32_t add_platform(gantry_backend_instance_t *instance, cl_platform_id platform, reasons_t *reasons) {
     const gantry_host_t *host = instance->host;
     cl_device_id devices[MOST_DEVICES];
-    char reason[REASON_BYTES];
+    char reason[REASON_BYTES] = "";
     char *name = NULL;
     cl_uint count = 0;
     int32_t status = GANTRY_K_OK;
     cl_int native = gantry__opencl_platform_text(instance, platform, CL_PLATFORM_NAME, &name);
 
-    if (native == CL_SUCCESS) {
-        native = instance->cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MOST_DEVICES, devices, &count);
-    }
     if (native == GANTRY__OPENCL_NO_MEMORY) {
-        status = GANTRY_K_RESOURCE_EXHAUSTED;
-    } else if (native == CL_DEVICE_NOT_FOUND || (native == CL_SUCCESS && count == 0)) {
-        leave_out(host, reasons, name, "it has no devices (for PoCL, POCL_DEVICES names them)");
-    } else if (native != CL_SUCCESS) {
-        snprintf(reason, sizeof reason, "listing its devices: %s (%d)", gantry__opencl_error_name(native), (int)native);
-        leave_out(host, reasons, name != NULL ? name : "?", reason);
-    } else {
-        for (cl_uint i = 0; i < count && i < MOST_DEVICES && status == GANTRY_K_OK; i++) {
-            status = add_device(instance, platform, devices[i], name, reasons);
-        }
+        return GANTRY_K_RESOURCE_EXHAUSTED;
+    }
+    if (native != CL_SUCCESS) {
+        snprintf(reason, sizeof reason, "asking for its name: %s (%d)", gantry__opencl_error_name(native), (int)native);
+        leave_out(host, reasons, "?", reason);
+        return GANTRY_K_OK;
+    }
+    count = list_devices(instance, platform, name, devices, reason, sizeof reason);
+    if (reason[0] != '\0') {
+        leave_out(host, reasons, name, reason);
+    } else if (count == 0) {
+        leave_out_empty(host, reasons, name);
+    }
+    for (cl_uint i = 0; i < count && status == GANTRY_K_OK; i++) {
+        status = add_device(instance, platform, devices[i], name, reasons);
     }
     gantry__host_text_free(host, name);
     return status;
@@ -119,6 +179,13 @@ int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance) {
     cl_int native = instance->cl.clGetPlatformIDs(MOST_PLATFORMS, platforms, &count);
 
     if (native == -1001 || (native == CL_SUCCESS && count == 0)) { /* -1001: the loader's own word for none */
+        char room[256];
+
+        if (!gantry__process_has_room(LIBRARY_BYTES, room, sizeof room)) {
+            return gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, native,
+                                       "OpenCL loader %s found but no platform, since drivers cannot be loaded: %s",
+                                       instance->cl.name, room);
+        }
         return gantry__opencl_fail(
             host, GANTRY_K_UNAVAILABLE, native,
             "OpenCL loader %s found but no platform: no .icd file in /etc/OpenCL/vendors leads to a driver; "

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "opencl/opencl_pocl.h"
+
 /* What an argument was set to; bytes 0: nothing, or more than there is room for. */
 typedef struct {
     uint32_t bytes;
@@ -180,10 +182,15 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
     gantry_backend_kernel_t *kernel = (gantry_backend_kernel_t *)gantry__kernel_list_find(&program->kernels, name);
     cl_int native = CL_SUCCESS;
     cl_kernel handle;
+    int32_t status;
 
     *out_kernel = kernel;
     if (kernel != NULL) {
         return GANTRY_K_OK;
+    }
+    status = gantry__pocl_check_compiling(program->device->host, program->device->record->platform_name);
+    if (status != GANTRY_K_OK) {
+        return status;
     }
     handle = program->device->cl->clCreateKernel(program->handle, name, &native);
     if (native != CL_SUCCESS) {

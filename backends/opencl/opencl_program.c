@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "opencl/opencl_pocl.h"
 #include "shared/build_failure.h"
 
 /* ---- a refusal ---- */
@@ -91,6 +92,7 @@ static int32_t finish(gantry_backend_program_t *program, const char *options) {
     char all[GANTRY__BUILD_OPTIONS_BYTES];
     int length =
         snprintf(all, sizeof all, "%s%s%s", device->record->build_options, options[0] != '\0' ? " " : "", options);
+    int32_t status;
     cl_int native;
 
     if (length < 0 || (size_t)length >= sizeof all) {
@@ -98,6 +100,10 @@ static int32_t finish(gantry_backend_program_t *program, const char *options) {
                                    "build options of \"%.200s\" take %d bytes; at most %d are "
                                    "accepted",
                                    program->label, length, GANTRY__BUILD_OPTIONS_BYTES - 1);
+    }
+    status = gantry__pocl_check_compiling(device->host, device->record->platform_name);
+    if (status != GANTRY_K_OK) {
+        return status;
     }
     native = device->cl->clBuildProgram(program->handle, 1, &device->record->device, all, NULL, NULL);
     return native == CL_SUCCESS ? GANTRY_K_OK : build_failed(device, program->handle, program->label, all, native);

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PoCL compiles in three steps, and each needs something of the machine:
+ *
+ *     clGetDeviceIDs        makes its cache folder and a thread for each core
+ *     clBuildProgram        writes the text, the preprocessed text and its bitcode into the folder
+ *     a kernel's launch     for sizes it has not seen: machine code, and the system's linker over it; on a worker thread, so that
+ *                           a failure has nobody to go to and PoCL aborts
+ *
+ * Nothing of this is asked of the launches: the looks below stand before a program is built and a kernel is made. */
+#define _GNU_SOURCE
+#include "opencl/opencl_pocl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "opencl/opencl_status.h"
+#include "shared/process_limit.h"
+
+#define PATH_BYTES 1024 /* PoCL's own limit */
+#define MIB (UINT64_C(1) << 20)
+/* What compiling takes. A program with OpenCL's headers is up to 1 MiB of text, twice. Of address space its devices took 150 MiB and
+ * the first program 130 MiB; Clang and LLVM throw or abort where they do not get it. Later programs use what is there. */
+#define FOLDER_BYTES (4 * MIB)
+#define START_BYTES (288 * MIB)
+#define COMPILER_BYTES (64 * MIB)
+#define MOST_THREADS 512
+
+int gantry__pocl_is(const char *platform_name) { return strcmp(platform_name, "Portable Computing Language") == 0; }
+
+/* ---- the folder ---- */
+
+static const char *set_variable(const char *name) {
+    const char *value = getenv(name); /* PoCL looks at the environment, not at options */
+
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+int gantry__pocl_folder(char *out_path, size_t path_bytes, const char **out_chosen_by, char *reason,
+                        size_t reason_bytes) {
+    const char *cached = getenv("POCL_KERNEL_CACHE");
+    const char *below = cached != NULL && strcmp(cached, "0") == 0 ? "pocl/uncached" : "pocl/kcache";
+    const char *asked = getenv("POCL_CACHE_DIR");
+    const char *cache = set_variable("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    int length;
+
+    if (asked != NULL) {
+        *out_chosen_by = "POCL_CACHE_DIR";
+        length = snprintf(out_path, path_bytes, "%s", asked);
+    } else if (cache != NULL) {
+        *out_chosen_by = "XDG_CACHE_HOME";
+        length = snprintf(out_path, path_bytes, "%s/%s", cache, below);
+    } else if (home != NULL) {
+        *out_chosen_by = "HOME";
+        length = snprintf(out_path, path_bytes, "%s/.cache/%s", home, below);
+    } else {
+        *out_chosen_by = "default, as HOME is not set";
+        length = snprintf(out_path, path_bytes, "/tmp/%s", below);
+    }
+    if (length <= 0 || (size_t)length >= path_bytes) {
+        snprintf(reason, reason_bytes,
+                 "%s %s; it must name a folder where PoCL can keep what it compiles, in less than %zu bytes",
+                 *out_chosen_by, length <= 0 ? "is empty" : "is too long", path_bytes);
+        return 0;
+    }
+    return 1;
+}
+
+/* With those above it. Returns 0 or what is wrong, with the length of the part it is wrong with. */
+static int make_folder(const char *path, size_t *out_length) {
+    char part[PATH_BYTES];
+    struct stat found;
+
+    for (const char *at = path + 1;; at++) {
+        if (*at != '/' && *at != '\0') {
+            continue;
+        }
+        *out_length = (size_t)(at - path);
+        memcpy(part, path, *out_length);
+        part[*out_length] = '\0';
+        if (mkdir(part, 0700) != 0) {
+            int code = errno; /* not always EEXIST where it exists and nothing may be made */
+
+            if (stat(part, &found) != 0) {
+                return code;
+            }
+            if (!S_ISDIR(found.st_mode)) {
+                return ENOTDIR;
+            }
+        }
+        if (*at == '\0') {
+            return 0;
+        }
+    }
+}
+
+/* Writes a page: a quota speaks up only then. Returns 0 or what is wrong. */
+static int try_file(const char *path, uint64_t *out_free_bytes) {
+    static const char page[4096];
+    char name[PATH_BYTES + 16];
+    struct statvfs room;
+    int code = 0;
+    int file;
+
+    snprintf(name, sizeof name, "%s/gantry_XXXXXX", path);
+    file = mkostemp(name, O_CLOEXEC);
+    if (file < 0) {
+        return errno;
+    }
+    errno = ENOSPC; /* a short write sets nothing */
+    if (write(file, page, sizeof page) != (ssize_t)sizeof page) {
+        code = errno;
+    }
+    *out_free_bytes = fstatvfs(file, &room) == 0 ? (uint64_t)room.f_bavail * room.f_frsize : UINT64_MAX;
+    close(file);
+    unlink(name);
+    return code;
+}
+
+int gantry__pocl_check_folder(char *reason, size_t reason_bytes) {
+    char path[PATH_BYTES];
+    char problem[512];
+    const char *chosen_by = "";
+    const char *cure = "name a folder that can be written with POCL_CACHE_DIR";
+    uint64_t free_bytes = 0;
+    size_t length = 0;
+    int code;
+
+    if (!gantry__pocl_folder(path, sizeof path, &chosen_by, reason, reason_bytes)) {
+        return 0;
+    }
+    if ((code = make_folder(path, &length)) != 0) {
+        snprintf(problem, sizeof problem, "and %.*s cannot be made: %s", (int)(length < 300 ? length : 300), path,
+                 strerror(code));
+    } else if ((code = try_file(path, &free_bytes)) != 0) {
+        snprintf(problem, sizeof problem, "where no file can be written: %s", strerror(code));
+    } else if (free_bytes < FOLDER_BYTES) {
+        cure = "make room there, or name another folder with POCL_CACHE_DIR";
+        snprintf(problem, sizeof problem, "where %llu KiB are free and one program may take %llu KiB",
+                 (unsigned long long)(free_bytes / 1024), (unsigned long long)(FOLDER_BYTES / 1024));
+    } else {
+        return 1;
+    }
+    snprintf(reason, reason_bytes, "PoCL keeps what it compiles in %.300s (by %s), %s; %s", path, chosen_by, problem,
+             cure);
+    return 0;
+}
+
+/* ---- threads ---- */
+
+static void *wait_for_gate(void *gate) {
+    pthread_mutex_lock(gate);
+    pthread_mutex_unlock(gate);
+    return NULL;
+}
+
+/* One for each core, and one more for the linker's process. */
+static uint32_t threads_needed(void) {
+    const char *most = set_variable("POCL_MAX_PTHREAD_COUNT");
+    uint32_t count = most != NULL ? (uint32_t)strtoul(most, NULL, 10) : 0;
+    cpu_set_t cores;
+
+    if (count == 0) {
+        count = sched_getaffinity(0, sizeof cores, &cores) == 0 ? (uint32_t)CPU_COUNT(&cores) : 1;
+    }
+    return (count < MOST_THREADS ? count : MOST_THREADS) + 1;
+}
+
+/* Nothing tells how many threads the process may still make, so that many are made; they end at once. PoCL aborts where one of its own
+ * cannot be made. */
+static int can_make_threads(char *reason, size_t reason_bytes) {
+    const uint32_t needed = threads_needed();
+    pthread_t threads[MOST_THREADS + 1];
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    uint32_t made = 0;
+    sigset_t all;
+    sigset_t before;
+    int code = 0;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_mutex_lock(&gate);
+    while (made < needed && (code = pthread_create(&threads[made], NULL, wait_for_gate, &gate)) == 0) {
+        made++;
+    }
+    pthread_mutex_unlock(&gate);
+    for (uint32_t i = 0; i < made; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_mutex_destroy(&gate);
+    if (made == needed) {
+        return 1;
+    }
+    snprintf(reason, reason_bytes,
+             "PoCL needs a thread for each core and a process to link, %u in all, of which %u can be made: %s; raise "
+             "the number of "
+             "processes (ulimit -u, or pids.max of the cgroup), or lower POCL_MAX_PTHREAD_COUNT",
+             needed, made, strerror(code));
+    return 0;
+}
+
+int gantry__pocl_can_start(char *reason, size_t reason_bytes) {
+    char room[256];
+
+    if (!gantry__pocl_check_folder(reason, reason_bytes)) {
+        return 0;
+    }
+    if (!gantry__process_has_room(START_BYTES, room, sizeof room)) {
+        snprintf(reason, reason_bytes, "PoCL cannot compile: %s", room);
+        return 0;
+    }
+    return can_make_threads(reason, reason_bytes);
+}
+
+int32_t gantry__pocl_check_compiling(const gantry_host_t *host, const char *platform_name) {
+    char reason[GANTRY__POCL_REASON_BYTES];
+
+    if (!gantry__pocl_is(platform_name)) {
+        return GANTRY_K_OK;
+    }
+    if (!gantry__pocl_check_folder(reason, sizeof reason)) {
+        return gantry__opencl_fail(host, GANTRY_K_FAILED_PRECONDITION, 0, "%s", reason);
+    }
+    if (!gantry__process_has_room(COMPILER_BYTES, reason, sizeof reason)) {
+        return gantry__opencl_fail(host, GANTRY_K_RESOURCE_EXHAUSTED, 0, "PoCL's compiler has no memory: %s", reason);
+    }
+    return GANTRY_K_OK;
+}
+
+/* ---- the linker ---- */
+
+static int is_program(const char *path) { return access(path, R_OK | X_OK) == 0; }
+
+static int matches(const char *pattern) {
+    glob_t found;
+    int is_found = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
+
+    if (is_found) {
+        globfree(&found);
+    }
+    return is_found;
+}
+
+/* Whether a folder of the list (':' between them) has the file; out_path is the first one's. */
+static int find_in_list(const char *list, const char *name, int (*is_it)(const char *path), char *out_path,
+                        size_t path_bytes) {
+    while (list != NULL && *list != '\0') {
+        int length = (int)strcspn(list, ":");
+
+        snprintf(out_path, path_bytes, "%.*s/%s", length, list, name);
+        if (length > 0 && is_it(out_path)) {
+            return 1;
+        }
+        list += length + (list[length] == ':');
+    }
+    return 0;
+}
+
+/* As Clang looks for it: beside itself, beside GCC's parts, in PATH. */
+static int find_linker(char *out_path, size_t path_bytes) {
+    struct utsname system;
+    char beside[sizeof system.machine + 32];
+
+    if (find_in_list(getenv("PATH"), "ld", is_program, out_path, path_bytes)) {
+        return 1;
+    }
+    out_path[0] = '\0';
+    if (uname(&system) != 0) {
+        return 0;
+    }
+    snprintf(beside, sizeof beside, "/usr/%s*/bin/ld", system.machine);
+    return matches("/usr/lib*/llvm*/bin/ld") || matches(beside);
+}
+
+/* -lm, -lc and -lgcc stand in every link. A linker of the system itself looks for them where systems have them; another one (Nix, Conda)
+ * knows its own places. */
+static const char *find_missing_library(void) {
+    static const char *const patterns[] = {"/usr/lib/*-linux-*/libm.[as]*", "/usr/lib*/libm.[as]*",
+                                           "/lib/*-linux-*/libm.[as]*", "/lib*/libm.[as]*",
+                                           "/usr/local/lib*/libm.[as]*"};
+    static const char *const gcc_patterns[] = {"/usr/lib*/gcc/*/*/libgcc.a", "/usr/local/lib*/gcc/*/*/libgcc.a",
+                                               "/opt/*/*/root/usr/lib*/gcc/*/*/libgcc.a", "/usr/lib*/libgcc.a",
+                                               "/usr/lib*/clang/*/lib/*/libclang_rt.builtins*"};
+    const char *folders = getenv("LIBRARY_PATH");
+    char path[PATH_BYTES];
+    int is_found = find_in_list(folders, "libm.[as]*", matches, path, sizeof path);
+
+    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0] && !is_found; i++) {
+        is_found = matches(patterns[i]);
+    }
+    if (!is_found) {
+        return "the C library's libm.so for linking is not found: install libc6-dev (glibc-devel)";
+    }
+    is_found = find_in_list(folders, "libgcc.a", matches, path, sizeof path);
+    for (size_t i = 0; i < sizeof gcc_patterns / sizeof gcc_patterns[0] && !is_found; i++) {
+        is_found = matches(gcc_patterns[i]);
+    }
+    return is_found ? NULL : "GCC's libgcc.a is not found: install gcc";
+}
+
+int gantry__pocl_can_link(char *reason, size_t reason_bytes) {
+    const char *path = getenv("PATH");
+    const char *missing;
+    char linker[PATH_BYTES];
+
+    if (!find_linker(linker, sizeof linker)) {
+        snprintf(reason, reason_bytes,
+                 "PoCL links each kernel with the program ld, which is in no folder of PATH (%s%.300s%s): install "
+                 "binutils, or mend PATH",
+                 path != NULL ? "\"" : "", path != NULL ? path : "not set", path != NULL ? "\"" : "");
+        return 0;
+    }
+    missing = strncmp(linker, "/usr/bin/", 9) == 0 || strncmp(linker, "/bin/", 5) == 0 ? find_missing_library() : NULL;
+    if (missing != NULL) {
+        snprintf(reason, reason_bytes, "PoCL links each kernel with %.100s, and %s", linker, missing);
+        return 0;
+    }
+    return 1;
+}
