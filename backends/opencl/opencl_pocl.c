@@ -268,6 +268,18 @@ static int find_in_list(const char *list, const char *name, int (*is_it)(const c
     return 0;
 }
 
+/* In a folder of LIBRARY_PATH, or by one of the patterns. */
+static int is_in_folders(const char *name, const char *const *patterns, size_t count) {
+    char path[PATH_BYTES];
+
+    for (size_t i = 0; i < count; i++) {
+        if (matches(patterns[i])) {
+            return 1;
+        }
+    }
+    return find_in_list(getenv("LIBRARY_PATH"), name, matches, path, sizeof path);
+}
+
 /* As Clang looks for it: beside itself, beside GCC's parts, in PATH. */
 static int find_linker(char *out_path, size_t path_bytes) {
     struct utsname system;
@@ -284,30 +296,22 @@ static int find_linker(char *out_path, size_t path_bytes) {
     return matches("/usr/lib*/llvm*/bin/ld") || matches(beside);
 }
 
-/* -lm, -lc and -lgcc stand in every link. A linker of the system itself looks for them where systems have them; another one (Nix, Conda)
- * knows its own places. */
+/* -lm, -lc and -lgcc stand in every link. A linker of the system itself looks for them where systems have them; another
+ * one (Nix, Conda) knows its own places. Systems without GCC may have a Clang that links its own library instead. */
 static const char *find_missing_library(void) {
-    static const char *const patterns[] = {"/usr/lib/*-linux-*/libm.[as]*", "/usr/lib*/libm.[as]*",
-                                           "/lib/*-linux-*/libm.[as]*", "/lib*/libm.[as]*",
-                                           "/usr/local/lib*/libm.[as]*"};
-    static const char *const gcc_patterns[] = {"/usr/lib*/gcc/*/*/libgcc.a", "/usr/local/lib*/gcc/*/*/libgcc.a",
-                                               "/opt/*/*/root/usr/lib*/gcc/*/*/libgcc.a", "/usr/lib*/libgcc.a",
-                                               "/usr/lib*/clang/*/lib/*/libclang_rt.builtins*"};
-    const char *folders = getenv("LIBRARY_PATH");
-    char path[PATH_BYTES];
-    int is_found = find_in_list(folders, "libm.[as]*", matches, path, sizeof path);
+    static const char *const libm[] = {"/usr/lib/*-linux-*/libm.[as]*", "/usr/lib*/libm.[as]*",
+                                       "/lib/*-linux-*/libm.[as]*", "/lib*/libm.[as]*", "/usr/local/lib*/libm.[as]*"};
+    static const char *const libgcc[] = {"/usr/lib*/gcc/*/*/libgcc.a", "/usr/local/lib*/gcc/*/*/libgcc.a",
+                                         "/opt/*/*/root/usr/lib*/gcc/*/*/libgcc.a", "/usr/lib*/libgcc.a"};
 
-    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0] && !is_found; i++) {
-        is_found = matches(patterns[i]);
-    }
-    if (!is_found) {
+    if (!is_in_folders("libm.[as]*", libm, sizeof libm / sizeof libm[0])) {
         return "the C library's libm.so for linking is not found: install libc6-dev (glibc-devel)";
     }
-    is_found = find_in_list(folders, "libgcc.a", matches, path, sizeof path);
-    for (size_t i = 0; i < sizeof gcc_patterns / sizeof gcc_patterns[0] && !is_found; i++) {
-        is_found = matches(gcc_patterns[i]);
+    if (is_in_folders("libgcc.a", libgcc, sizeof libgcc / sizeof libgcc[0]) ||
+        (!matches("/usr/lib*/gcc") && matches("/usr/lib*/clang/*/lib/*/libclang_rt.builtins*"))) {
+        return NULL;
     }
-    return is_found ? NULL : "GCC's libgcc.a is not found: install gcc";
+    return "GCC's libgcc.a is not found: install gcc";
 }
 
 int gantry__pocl_can_link(char *reason, size_t reason_bytes) {
