@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/process_limit.h"
+
 #define REASON_BYTES 384
 
 /* ---- finding ---- */
@@ -35,9 +37,14 @@ static int32_t start_driver(const gantry_backend_instance_t *instance, int *out_
         return no_devices(instance, native);
     }
     if (native != GANTRY__CU_SUCCESS) {
+        char limit[160] = "";
+
+        if (native == GANTRY__CU_OUT_OF_MEMORY) { /* it reserves more address space than the machine has memory */
+            gantry__process_limit_text(limit, sizeof limit);
+        }
         return gantry__cuda_fail(instance->host, GANTRY_K_UNAVAILABLE, native,
-                                 "the NVIDIA driver %s (%s) was found, but it does not start: %s (%u)",
-                                 instance->cu.name, instance->version, gantry__cuda_error_name(native), native);
+                                 "the NVIDIA driver %s (%s) was found, but it does not start: %s (%u)%s",
+                                 instance->cu.name, instance->version, gantry__cuda_error_name(native), native, limit);
     }
     return GANTRY_K_OK;
 }

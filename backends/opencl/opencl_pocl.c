@@ -29,10 +29,12 @@
 
 #define PATH_BYTES 1024 /* PoCL's own limit */
 #define MIB (UINT64_C(1) << 20)
-/* What compiling takes. A program with OpenCL's headers is up to 1 MiB of text, twice. Of address space its devices took 150 MiB and
- * the first program 130 MiB; Clang and LLVM throw or abort where they do not get it. Later programs use what is there. */
+/* What compiling takes. A program with OpenCL's headers is up to 1 MiB of text, twice. Of address space each of its threads takes a stack
+ * and an arena of malloc's, the first program took 130 MiB, and Clang and LLVM throw or abort where they do not get it. Later programs use
+ * what is there. */
 #define FOLDER_BYTES (4 * MIB)
-#define START_BYTES (288 * MIB)
+#define THREAD_BYTES (72 * MIB)
+#define START_BYTES (144 * MIB)
 #define COMPILER_BYTES (64 * MIB)
 #define MOST_THREADS 512
 
@@ -165,8 +167,8 @@ static void *wait_for_gate(void *gate) {
     return NULL;
 }
 
-/* One for each core, and one more for the linker's process. */
-static uint32_t threads_needed(void) {
+/* One for each core. */
+static uint32_t count_threads(void) {
     const char *most = set_variable("POCL_MAX_PTHREAD_COUNT");
     uint32_t count = most != NULL ? (uint32_t)strtoul(most, NULL, 10) : 0;
     cpu_set_t cores;
@@ -174,13 +176,12 @@ static uint32_t threads_needed(void) {
     if (count == 0) {
         count = sched_getaffinity(0, sizeof cores, &cores) == 0 ? (uint32_t)CPU_COUNT(&cores) : 1;
     }
-    return (count < MOST_THREADS ? count : MOST_THREADS) + 1;
+    return count < MOST_THREADS ? count : MOST_THREADS;
 }
 
 /* Nothing tells how many threads the process may still make, so that many are made; they end at once. PoCL aborts where one of its own
  * cannot be made. */
-static int can_make_threads(char *reason, size_t reason_bytes) {
-    const uint32_t needed = threads_needed();
+static int can_make_threads(uint32_t needed, char *reason, size_t reason_bytes) {
     pthread_t threads[MOST_THREADS + 1];
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
     uint32_t made = 0;
@@ -204,24 +205,24 @@ static int can_make_threads(char *reason, size_t reason_bytes) {
         return 1;
     }
     snprintf(reason, reason_bytes,
-             "PoCL needs a thread for each core and a process to link, %u in all, of which %u can be made: %s; raise "
-             "the number of "
-             "processes (ulimit -u, or pids.max of the cgroup), or lower POCL_MAX_PTHREAD_COUNT",
+             "PoCL needs a thread for each core and a process to link, %u in all, of which %u can be made: %s; "
+             "raise the number of processes (ulimit -u, or pids.max of the cgroup), or lower POCL_MAX_PTHREAD_COUNT",
              needed, made, strerror(code));
     return 0;
 }
 
 int gantry__pocl_can_start(char *reason, size_t reason_bytes) {
+    const uint32_t threads = count_threads();
     char room[256];
 
     if (!gantry__pocl_check_folder(reason, reason_bytes)) {
         return 0;
     }
-    if (!gantry__process_has_room(START_BYTES, room, sizeof room)) {
+    if (!gantry__process_has_room(START_BYTES + threads * THREAD_BYTES, room, sizeof room)) {
         snprintf(reason, reason_bytes, "PoCL cannot compile: %s", room);
         return 0;
     }
-    return can_make_threads(reason, reason_bytes);
+    return can_make_threads(threads + 1, reason, reason_bytes);
 }
 
 int32_t gantry__pocl_check_compiling(const gantry_host_t *host, const char *platform_name) {

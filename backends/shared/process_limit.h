@@ -12,4 +12,7 @@
 /* 1 when the process may take as many bytes more; else 0 with the reason: limit, what is left of it, and who sets it. Unknown counts as enough. */
 int gantry__process_has_room(uint64_t bytes, char *reason, size_t reason_bytes);
 
+/* "; LIMIT, of which so much is left", for the message of a driver that had no memory; "" where the process has no limit. */
+void gantry__process_limit_text(char *out, size_t out_bytes);
+
 #endif
