@@ -269,12 +269,13 @@ static int find_in_list(const char *list, const char *name, int (*is_it)(const c
     return 0;
 }
 
-/* In a folder of LIBRARY_PATH, or by one of the patterns. */
-static int is_in_folders(const char *name, const char *const *patterns, size_t count) {
+/* In one of the folders, which are patterns, or in one of LIBRARY_PATH. */
+static int is_in_folders(const char *name, const char *const *folders, size_t count) {
     char path[PATH_BYTES];
 
     for (size_t i = 0; i < count; i++) {
-        if (matches(patterns[i])) {
+        snprintf(path, sizeof path, "%s/%s", folders[i], name);
+        if (matches(path)) {
             return 1;
         }
     }
@@ -300,15 +301,16 @@ static int find_linker(char *out_path, size_t path_bytes) {
 /* -lm, -lc and -lgcc stand in every link. A linker of the system itself looks for them where systems have them; another
  * one (Nix, Conda) knows its own places. Systems without GCC may have a Clang that links its own library instead. */
 static const char *find_missing_library(void) {
-    static const char *const libm[] = {"/usr/lib/*-linux-*/libm.[as]*", "/usr/lib*/libm.[as]*",
-                                       "/lib/*-linux-*/libm.[as]*", "/lib*/libm.[as]*", "/usr/local/lib*/libm.[as]*"};
-    static const char *const libgcc[] = {"/usr/lib*/gcc/*/*/libgcc.a", "/usr/local/lib*/gcc/*/*/libgcc.a",
-                                         "/opt/*/*/root/usr/lib*/gcc/*/*/libgcc.a", "/usr/lib*/libgcc.a"};
+    static const char *const systems[] = {"/usr/lib/*-linux-*", "/usr/lib*", "/lib/*-linux-*", "/lib*",
+                                          "/usr/local/lib*"};
+    static const char *const gccs[] = {"/usr/lib*/gcc/*/*", "/usr/local/lib*/gcc/*/*", "/opt/*/*/root/usr/lib*/gcc/*/*",
+                                       "/usr/lib*"};
+    const size_t system_count = sizeof systems / sizeof systems[0];
 
-    if (!is_in_folders("libm.[as]*", libm, sizeof libm / sizeof libm[0])) {
+    if (!is_in_folders("libm.so", systems, system_count) && !is_in_folders("libm.a", systems, system_count)) {
         return "the C library's libm.so for linking is not found: install libc6-dev (glibc-devel)";
     }
-    if (is_in_folders("libgcc.a", libgcc, sizeof libgcc / sizeof libgcc[0]) ||
+    if (is_in_folders("libgcc.a", gccs, sizeof gccs / sizeof gccs[0]) ||
         (!matches("/usr/lib*/gcc") && matches("/usr/lib*/clang/*/lib/*/libclang_rt.builtins*"))) {
         return NULL;
     }

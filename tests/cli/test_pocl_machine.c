@@ -159,6 +159,10 @@ static void linker_that_is_missing_refuses_the_device(void **state) {
     expect_in_output("add on /device:CPU:0: 2, OK");
     expect_run(0, "/usr/bin/env -u PATH POCL_CACHE_DIR=$PWD/no_linker $BIN/gantry devices");
     expect_in_output("PATH (not set)");
+}
+
+static void linker_without_its_libraries_refuses_the_device(void **state) {
+    (void)state;
     if (!has_mounts()) skip();
     if (!is_here("no GCC whose files can be hidden",
                  "test -d /usr/lib/gcc -a ! -d /usr/local/lib/gcc -a -x /usr/bin/ld"))
@@ -274,6 +278,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(folder_that_is_lost_fails_the_op_with_the_cause),
         cmocka_unit_test(folder_that_is_full_fails_the_op_with_the_cause),
         cmocka_unit_test(linker_that_is_missing_refuses_the_device),
+        cmocka_unit_test(linker_without_its_libraries_refuses_the_device),
         cmocka_unit_test(address_space_that_is_limited_ends_no_process),
         cmocka_unit_test(tensor_beyond_the_limit_is_refused_with_its_cause),
         cmocka_unit_test(compiler_without_memory_is_exhausted_and_falls_back),
