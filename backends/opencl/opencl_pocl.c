@@ -107,8 +107,8 @@ static int make_folder(const char *path, size_t *out_length) {
     }
 }
 
-/* Writes a page: a quota speaks up only then. Returns 0 or what is wrong. */
-static int try_file(const char *path, uint64_t *out_free_bytes) {
+/* Writes a page: a quota speaks up only then. Returns 0 or what is wrong; *out_runs: a program in the folder could run. */
+static int try_file(const char *path, uint64_t *out_free_bytes, int *out_runs) {
     static const char page[4096];
     char name[PATH_BYTES + 16];
     struct statvfs room;
@@ -124,7 +124,12 @@ static int try_file(const char *path, uint64_t *out_free_bytes) {
     if (write(file, page, sizeof page) != (ssize_t)sizeof page) {
         code = errno;
     }
-    *out_free_bytes = fstatvfs(file, &room) == 0 ? (uint64_t)room.f_bavail * room.f_frsize : UINT64_MAX;
+    *out_free_bytes = UINT64_MAX;
+    *out_runs = 1;
+    if (fstatvfs(file, &room) == 0) {
+        *out_free_bytes = (uint64_t)room.f_bavail * room.f_frsize;
+        *out_runs = (room.f_flag & ST_NOEXEC) == 0;
+    }
     close(file);
     unlink(name);
     return code;
@@ -137,6 +142,7 @@ int gantry__pocl_check_folder(char *reason, size_t reason_bytes) {
     const char *cure = "name a folder that can be written with POCL_CACHE_DIR";
     uint64_t free_bytes = 0;
     size_t length = 0;
+    int runs = 0;
     int code;
 
     if (!gantry__pocl_folder(path, sizeof path, &chosen_by, reason, reason_bytes)) {
@@ -145,8 +151,11 @@ int gantry__pocl_check_folder(char *reason, size_t reason_bytes) {
     if ((code = make_folder(path, &length)) != 0) {
         snprintf(problem, sizeof problem, "and %.*s cannot be made: %s", (int)(length < 300 ? length : 300), path,
                  strerror(code));
-    } else if ((code = try_file(path, &free_bytes)) != 0) {
+    } else if ((code = try_file(path, &free_bytes, &runs)) != 0) {
         snprintf(problem, sizeof problem, "where no file can be written: %s", strerror(code));
+    } else if (!runs) {
+        cure = "mount it with exec, or name another folder with POCL_CACHE_DIR";
+        snprintf(problem, sizeof problem, "whose file system is mounted noexec, so that nothing runs from it");
     } else if (free_bytes < FOLDER_BYTES) {
         cure = "make room there, or name another folder with POCL_CACHE_DIR";
         snprintf(problem, sizeof problem, "where %llu KiB are free and one program may take %llu KiB",

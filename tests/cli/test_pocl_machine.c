@@ -147,6 +147,17 @@ static void folder_that_is_full_fails_the_op_with_the_cause(void **state) {
     expect_in_output("exp on /device:GPU:0: 2.7");
 }
 
+static void folder_that_nothing_runs_from_is_named(void **state) {
+    (void)state;
+    if (!has_mounts()) skip();
+    expect_run(
+        0,
+        "unshare -m sh -c 'mount -t tmpfs -o size=8m,noexec tmpfs mounted && export POCL_CACHE_DIR=$PWD/mounted; "
+        "$BIN/gantry devices; $SELF op add'");
+    expect_in_output("mounted (by POCL_CACHE_DIR), whose file system is mounted noexec");
+    expect_in_output("add on /device:CPU:0: 2, OK");
+}
+
 /* ---- the linker ---- */
 
 static void linker_that_is_missing_refuses_the_device(void **state) {
@@ -277,6 +288,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(folder_that_was_removed_is_made_again),
         cmocka_unit_test(folder_that_is_lost_fails_the_op_with_the_cause),
         cmocka_unit_test(folder_that_is_full_fails_the_op_with_the_cause),
+        cmocka_unit_test(folder_that_nothing_runs_from_is_named),
         cmocka_unit_test(linker_that_is_missing_refuses_the_device),
         cmocka_unit_test(linker_without_its_libraries_refuses_the_device),
         cmocka_unit_test(address_space_that_is_limited_ends_no_process),
