@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Limits come from four places that must be read together: the machine (/proc), the process itself (ulimit -v and -d),
- * cgroup version 2 (one tree, files in each ancestor) and version 1 (one tree per controller). A process is bound by every ancestor of its cgroup, and
- * inside a container the path that /proc/self/cgroup names may not exist below the mount. So each path is tried with
- * its last component taken off again and again, up to the mount itself:
+ * cgroup version 2 (one tree, files in each ancestor) and version 1 (one tree per controller). A process is bound by
+ * every ancestor of its cgroup, and inside a container the path that /proc/self/cgroup names may not exist below the
+ * mount. So each path is tried with its last component taken off again and again, up to the mount itself:
  *
  *     /sys/fs/cgroup/memory + /a/b   ->   /a/b/FILE, /a/FILE, /FILE        the tightest one wins
  */

@@ -15,6 +15,7 @@
 #include "opencl/opencl_clblast.h"
 #include "opencl/opencl_clblast_parameters.h"
 #include "opencl/opencl_cpu_blocks.h"
+#include "opencl/opencl_pocl.h"
 #include "opencl/opencl_status.h"
 #include "opencl/opencl_symbols.h"
 #include "shared/kernel_list.h"
@@ -57,6 +58,7 @@ struct gantry_backend_instance_t {
     pthread_mutex_t lock; /* orders the first opening of CLBlast */
     gantry__opencl_clblast_t clblast;
     gantry__clblast_rows_t *clblast_rows; /* of a file; NULL */
+    gantry__pocl_folder_t pocl_folder;    /* where there is a PoCL */
     char libraries[512];
 };
 
@@ -137,6 +139,11 @@ void gantry__opencl_pinned_release_all(gantry_backend_device_t *device);
 /* Makes queue (of device) wait for the event, which may belong to another device. */
 int32_t gantry__opencl_event_wait_on(gantry_backend_device_t *device, cl_command_queue queue,
                                      gantry_backend_event_t *event);
+
+/* ---- opencl_program.c ---- */
+
+/* Before the driver compiles something for the device: whether it can, where that is known. */
+int32_t gantry__opencl_check_compiling(const gantry_backend_device_t *device);
 
 /* ---- opencl_kernel.c ---- */
 

@@ -8,14 +8,13 @@
 #include <string.h>
 
 #include "opencl/opencl_matmul.h"
-#include "opencl/opencl_pocl.h"
 #include "portable/kernel_types.h"
 #include "shared/process_limit.h"
 
 #define MOST_PLATFORMS 64
 #define MOST_DEVICES 256 /* of one platform */
 #define REASON_BYTES GANTRY__POCL_REASON_BYTES
-#define LIBRARY_BYTES (UINT64_C(256) << 20) /* of address space for a driver with a compiler; PoCL with LLVM takes 240 MiB */
+#define LIBRARY_BYTES (UINT64_C(256) << 20) /* of address space: PoCL's with LLVM takes 240 MiB */
 
 /* What kept platforms and devices out, for the message when nothing remains. */
 typedef struct reasons_t {
@@ -103,8 +102,9 @@ static void drop_processors(const gantry_backend_instance_t *instance, cl_device
 }
 
 static void leave_out_empty(const gantry_host_t *host, reasons_t *reasons, const char *name) {
-    const char *variable =
-        gantry__pocl_is(name) ? "POCL_DEVICES" : strcmp(name, "rusticl") == 0 ? "RUSTICL_ENABLE" : NULL;
+    const char *variable = gantry__pocl_is(name)          ? "POCL_DEVICES"
+                           : strcmp(name, "rusticl") == 0 ? "RUSTICL_ENABLE"
+                                                          : NULL;
     const char *value = variable != NULL ? getenv(variable) : NULL;
     char reason[REASON_BYTES] = "it has no devices";
 
@@ -117,13 +117,13 @@ static void leave_out_empty(const gantry_host_t *host, reasons_t *reasons, const
 }
 
 /* PoCL is asked only when it has what it needs. No device and no reason: the platform has none. */
-static cl_uint list_devices(const gantry_backend_instance_t *instance, cl_platform_id platform, const char *name,
+static cl_uint list_devices(gantry_backend_instance_t *instance, cl_platform_id platform, const char *name,
                             cl_device_id *devices, char *reason, size_t reason_bytes) {
     int is_pocl = gantry__pocl_is(name);
     cl_uint count = 0;
     cl_int native;
 
-    if (is_pocl && !gantry__pocl_can_start(reason, reason_bytes)) {
+    if (is_pocl && !gantry__pocl_can_start(&instance->pocl_folder, reason, reason_bytes)) {
         return 0;
     }
     native = instance->cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MOST_DEVICES, devices, &count);

@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "opencl/opencl_pocl.h"
-
 /* What an argument was set to; bytes 0: nothing, or more than there is room for. */
 typedef struct {
     uint32_t bytes;
@@ -188,7 +186,7 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
     if (kernel != NULL) {
         return GANTRY_K_OK;
     }
-    status = gantry__pocl_check_compiling(program->device->host, program->device->record->platform_name);
+    status = gantry__opencl_check_compiling(program->device);
     if (status != GANTRY_K_OK) {
         return status;
     }

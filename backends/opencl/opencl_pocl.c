@@ -3,8 +3,8 @@
  *
  *     clGetDeviceIDs        makes its cache folder and a thread for each core
  *     clBuildProgram        writes the text, the preprocessed text and its bitcode into the folder
- *     a kernel's launch     for sizes it has not seen: machine code, and the system's linker over it; on a worker thread, so that
- *                           a failure has nobody to go to and PoCL aborts
+ *     a kernel's launch     for sizes it has not seen: machine code, and the system's linker over it; on a worker
+ *                           thread, so that a failure has nobody to go to and PoCL aborts
  *
  * Nothing of this is asked of the launches: the looks below stand before a program is built and a kernel is made. */
 #define _GNU_SOURCE
@@ -27,11 +27,11 @@
 #include "opencl/opencl_status.h"
 #include "shared/process_limit.h"
 
-#define PATH_BYTES 1024 /* PoCL's own limit */
+#define PATH_BYTES GANTRY__POCL_PATH_BYTES
 #define MIB (UINT64_C(1) << 20)
-/* What compiling takes. A program with OpenCL's headers is up to 1 MiB of text, twice. Of address space each of its threads takes a stack
- * and an arena of malloc's, the first program took 130 MiB, and Clang and LLVM throw or abort where they do not get it. Later programs use
- * what is there. */
+/* What compiling takes. A program with OpenCL's headers is up to 1 MiB of text, twice. Of address space each of its
+ * threads takes a stack and an arena of malloc's, the first program took 130 MiB, and Clang and LLVM throw or abort
+ * where they do not get it. Later programs use what is there. */
 #define FOLDER_BYTES (4 * MIB)
 #define THREAD_BYTES (72 * MIB)
 #define START_BYTES (144 * MIB)
@@ -48,8 +48,7 @@ static const char *set_variable(const char *name) {
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-int gantry__pocl_folder(char *out_path, size_t path_bytes, const char **out_chosen_by, char *reason,
-                        size_t reason_bytes) {
+static int find_folder(gantry__pocl_folder_t *out_folder, char *reason, size_t reason_bytes) {
     const char *cached = getenv("POCL_KERNEL_CACHE");
     const char *below = cached != NULL && strcmp(cached, "0") == 0 ? "pocl/uncached" : "pocl/kcache";
     const char *asked = getenv("POCL_CACHE_DIR");
@@ -58,25 +57,25 @@ int gantry__pocl_folder(char *out_path, size_t path_bytes, const char **out_chos
     int length;
 
     if (asked != NULL) {
-        *out_chosen_by = "POCL_CACHE_DIR";
-        length = snprintf(out_path, path_bytes, "%s", asked);
+        out_folder->chosen_by = "POCL_CACHE_DIR";
+        length = snprintf(out_folder->path, PATH_BYTES, "%s", asked);
     } else if (cache != NULL) {
-        *out_chosen_by = "XDG_CACHE_HOME";
-        length = snprintf(out_path, path_bytes, "%s/%s", cache, below);
+        out_folder->chosen_by = "XDG_CACHE_HOME";
+        length = snprintf(out_folder->path, PATH_BYTES, "%s/%s", cache, below);
     } else if (home != NULL) {
-        *out_chosen_by = "HOME";
-        length = snprintf(out_path, path_bytes, "%s/.cache/%s", home, below);
+        out_folder->chosen_by = "HOME";
+        length = snprintf(out_folder->path, PATH_BYTES, "%s/.cache/%s", home, below);
     } else {
-        *out_chosen_by = "default, as HOME is not set";
-        length = snprintf(out_path, path_bytes, "/tmp/%s", below);
+        out_folder->chosen_by = "default, as HOME is not set";
+        length = snprintf(out_folder->path, PATH_BYTES, "/tmp/%s", below);
     }
-    if (length <= 0 || (size_t)length >= path_bytes) {
-        snprintf(reason, reason_bytes,
-                 "%s %s; it must name a folder where PoCL can keep what it compiles, in less than %zu bytes",
-                 *out_chosen_by, length <= 0 ? "is empty" : "is too long", path_bytes);
-        return 0;
+    if (length > 0 && length < PATH_BYTES) {
+        return 1;
     }
-    return 1;
+    snprintf(reason, reason_bytes,
+             "%s %s; it must name a folder where PoCL can keep what it compiles, in less than %d bytes",
+             out_folder->chosen_by, length <= 0 ? "is empty" : "is too long", PATH_BYTES);
+    return 0;
 }
 
 /* With those above it. Returns 0 or what is wrong, with the length of the part it is wrong with. */
@@ -107,7 +106,7 @@ static int make_folder(const char *path, size_t *out_length) {
     }
 }
 
-/* Writes a page: a quota speaks up only then. Returns 0 or what is wrong; *out_runs: a program in the folder could run. */
+/* Writes a page: a quota speaks up only then. Returns 0 or what is wrong; *out_runs: what lies there may be run. */
 static int try_file(const char *path, uint64_t *out_free_bytes, int *out_runs) {
     static const char page[4096];
     char name[PATH_BYTES + 16];
@@ -135,23 +134,18 @@ static int try_file(const char *path, uint64_t *out_free_bytes, int *out_runs) {
     return code;
 }
 
-int gantry__pocl_check_folder(char *reason, size_t reason_bytes) {
-    char path[PATH_BYTES];
+static int check_folder(const gantry__pocl_folder_t *folder, char *reason, size_t reason_bytes) {
     char problem[512];
-    const char *chosen_by = "";
     const char *cure = "name a folder that can be written with POCL_CACHE_DIR";
     uint64_t free_bytes = 0;
     size_t length = 0;
     int runs = 0;
     int code;
 
-    if (!gantry__pocl_folder(path, sizeof path, &chosen_by, reason, reason_bytes)) {
-        return 0;
-    }
-    if ((code = make_folder(path, &length)) != 0) {
-        snprintf(problem, sizeof problem, "and %.*s cannot be made: %s", (int)(length < 300 ? length : 300), path,
-                 strerror(code));
-    } else if ((code = try_file(path, &free_bytes, &runs)) != 0) {
+    if ((code = make_folder(folder->path, &length)) != 0) {
+        snprintf(problem, sizeof problem, "and %.*s cannot be made: %s", (int)(length < 300 ? length : 300),
+                 folder->path, strerror(code));
+    } else if ((code = try_file(folder->path, &free_bytes, &runs)) != 0) {
         snprintf(problem, sizeof problem, "where no file can be written: %s", strerror(code));
     } else if (!runs) {
         cure = "mount it with exec, or name another folder with POCL_CACHE_DIR";
@@ -163,8 +157,8 @@ int gantry__pocl_check_folder(char *reason, size_t reason_bytes) {
     } else {
         return 1;
     }
-    snprintf(reason, reason_bytes, "PoCL keeps what it compiles in %.300s (by %s), %s; %s", path, chosen_by, problem,
-             cure);
+    snprintf(reason, reason_bytes, "PoCL keeps what it compiles in %.300s (by %s), %s; %s", folder->path,
+             folder->chosen_by, problem, cure);
     return 0;
 }
 
@@ -188,8 +182,8 @@ static uint32_t count_threads(void) {
     return count < MOST_THREADS ? count : MOST_THREADS;
 }
 
-/* Nothing tells how many threads the process may still make, so that many are made; they end at once. PoCL aborts where one of its own
- * cannot be made. */
+/* Nothing tells how many threads the process may still make, so that many are made; they end at once. PoCL aborts where
+ * one of its own cannot be made. */
 static int can_make_threads(uint32_t needed, char *reason, size_t reason_bytes) {
     pthread_t threads[MOST_THREADS + 1];
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
@@ -220,11 +214,11 @@ static int can_make_threads(uint32_t needed, char *reason, size_t reason_bytes) 
     return 0;
 }
 
-int gantry__pocl_can_start(char *reason, size_t reason_bytes) {
+int gantry__pocl_can_start(gantry__pocl_folder_t *out_folder, char *reason, size_t reason_bytes) {
     const uint32_t threads = count_threads();
     char room[256];
 
-    if (!gantry__pocl_check_folder(reason, reason_bytes)) {
+    if (!find_folder(out_folder, reason, reason_bytes) || !check_folder(out_folder, reason, reason_bytes)) {
         return 0;
     }
     if (!gantry__process_has_room(START_BYTES + threads * THREAD_BYTES, room, sizeof room)) {
@@ -234,13 +228,10 @@ int gantry__pocl_can_start(char *reason, size_t reason_bytes) {
     return can_make_threads(threads + 1, reason, reason_bytes);
 }
 
-int32_t gantry__pocl_check_compiling(const gantry_host_t *host, const char *platform_name) {
+int32_t gantry__pocl_check_compiling(const gantry_host_t *host, const gantry__pocl_folder_t *folder) {
     char reason[GANTRY__POCL_REASON_BYTES];
 
-    if (!gantry__pocl_is(platform_name)) {
-        return GANTRY_K_OK;
-    }
-    if (!gantry__pocl_check_folder(reason, sizeof reason)) {
+    if (!check_folder(folder, reason, sizeof reason)) {
         return gantry__opencl_fail(host, GANTRY_K_FAILED_PRECONDITION, 0, "%s", reason);
     }
     if (!gantry__process_has_room(COMPILER_BYTES, reason, sizeof reason)) {

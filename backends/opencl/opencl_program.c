@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 
-#include "opencl/opencl_pocl.h"
 #include "shared/build_failure.h"
 
 /* ---- a refusal ---- */
@@ -50,6 +49,12 @@ static int32_t build_failed(gantry_backend_device_t *device, cl_program handle, 
 
     gantry__host_free(device->host, log, log_bytes);
     return code;
+}
+
+int32_t gantry__opencl_check_compiling(const gantry_backend_device_t *device) {
+    return gantry__pocl_is(device->record->platform_name)
+               ? gantry__pocl_check_compiling(device->host, &device->instance->pocl_folder)
+               : GANTRY_K_OK;
 }
 
 /* ---- making ---- */
@@ -101,7 +106,7 @@ static int32_t finish(gantry_backend_program_t *program, const char *options) {
                                    "accepted",
                                    program->label, length, GANTRY__BUILD_OPTIONS_BYTES - 1);
     }
-    status = gantry__pocl_check_compiling(device->host, device->record->platform_name);
+    status = gantry__opencl_check_compiling(device);
     if (status != GANTRY_K_OK) {
         return status;
     }

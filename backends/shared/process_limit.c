@@ -6,7 +6,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Bytes of address space and of writable private memory, as RLIMIT_AS and RLIMIT_DATA count them. 0 when the system does not tell. */
+/* Bytes of address space and of writable private memory, as RLIMIT_AS and RLIMIT_DATA count them. 0 when the system
+ * does not tell. */
 static int in_use(uint64_t *out_space, uint64_t *out_data) {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     unsigned long long space = 0;

@@ -28,7 +28,7 @@ _Static_assert(sizeof(header_t) == 40, "the header is written as it is");
 
 static void warn_of_folder(const gantry__binary_store_t *store) {
     gantry__log(store->log, GANTRY_LEVEL_WARNING,
-                "Program binaries are not kept: %s; GANTRY_KERNEL_CACHE names another folder, or none where it is empty",
+                "Program binaries are not kept: %s; GANTRY_KERNEL_CACHE names another folder, or \"\" none",
                 gantry__message());
 }
 
@@ -104,8 +104,7 @@ gantry__store_answer_t gantry__binary_store_get(const gantry__binary_store_t *st
     return answer;
 }
 
-void gantry__binary_store_put(gantry__binary_store_t *store, gantry__hash128_t key, const void *bytes,
-                              size_t size) {
+void gantry__binary_store_put(gantry__binary_store_t *store, gantry__hash128_t key, const void *bytes, size_t size) {
     if (!store->folder) return;
     header_t header = {.size = size, .checksum = gantry__hash64(bytes, size, 0), .key = key};
     memcpy(header.magic, STORE_MAGIC, sizeof header.magic);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Machines that lack something PoCL needs, as a user meets them: a true sentence and the CPU in place of an abort. Each machine is a shell
- * line with a process of its own, since PoCL looks at its environment once.
+/* Machines that lack something PoCL needs, as a user meets them: a true sentence and the CPU in place of an abort. Each
+ * machine is a shell line with a process of its own, since PoCL looks at its environment once.
  *
- *   test_pocl_machine op ACTION...     runs ops on /GPU:0, for the tests: add, exp, sum; big takes 1.2 GB; sh:LINE runs a shell line between
+ *   test_pocl_machine op ACTION...     runs ops on /GPU:0, for the tests: add, exp, sum; big takes 1.2 GB; sh:LINE runs a
+ *                                      shell line between
  *
  * What needs an unprivileged user, a mount or ulimit is skipped, with the reason, where that is not to be had. */
 #define _GNU_SOURCE

@@ -123,7 +123,8 @@ static void write_limits(const char *root, const char *space, const char *data)
              "Max address space         %s            unlimited            bytes     \n",
              data, space);
     write_below(root, "/proc/self/limits", text);
-    write_below(root, "/proc/self/status", "Name:\tprogram\nVmPeak:\t    5000 kB\nVmSize:\t    3000 kB\nVmData:\t     500 kB\n");
+    write_below(root, "/proc/self/status",
+                "Name:\tprogram\nVmPeak:\t    5000 kB\nVmSize:\t    3000 kB\nVmData:\t     500 kB\n");
 }
 
 static void machine_limits_of_the_process_bind(void **state)
