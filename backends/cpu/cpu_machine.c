@@ -241,6 +241,14 @@ static void memory_of_process(const char *root, memory_figures_t *figures)
     }
 }
 
+uint64_t gantry__cpu_machine_room(const char *root)
+{
+    memory_figures_t figures = {UINT64_MAX, UINT64_MAX};
+
+    memory_of_process(root, &figures);
+    return figures.free_bytes;
+}
+
 void gantry__cpu_machine_memory(const char *root, uint64_t *out_free_bytes, uint64_t *out_total_bytes)
 {
     memory_figures_t figures = {0, 0};

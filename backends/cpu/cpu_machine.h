@@ -25,4 +25,7 @@ uint32_t gantry__cpu_machine_cores(const char *root, uint32_t affinity);
  * Both 0 when unknown. */
 void gantry__cpu_machine_memory(const char *root, uint64_t *out_free_bytes, uint64_t *out_total_bytes);
 
+/* Bytes that the process's own limits (ulimit -v and -d) leave; UINT64_MAX when there are none. */
+uint64_t gantry__cpu_machine_room(const char *root);
+
 #endif

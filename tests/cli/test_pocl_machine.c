@@ -2,8 +2,8 @@
 /* Machines that lack something PoCL needs, as a user meets them: a true sentence and the CPU in place of an abort. Each
  * machine is a shell line with a process of its own, since PoCL looks at its environment once.
  *
- *   test_pocl_machine op ACTION...     runs ops on /GPU:0, for the tests: add, exp, sum; big takes 1.2 GB; sh:LINE runs a
- *                                      shell line between
+ *   test_pocl_machine op ACTION...     runs ops on /GPU:0, for the tests: add, exp, sum, product; big takes 1.2 GB;
+ *                                      sh:LINE runs a shell line between
  *
  * What needs an unprivileged user, a mount or ulimit is skipped, with the reason, where that is not to be had. */
 #define _GNU_SOURCE
@@ -24,6 +24,10 @@ static const gantry_tensor_t *make(gantry_scope_t *scope, const char *action) {
     const float values[] = {1, 2, 3, 4};
     if (strcmp(action, "big") == 0)
         return gantry_sum(scope, gantry_fill(scope, GANTRY_SHAPE(1200, 1 << 18), gantry_scalar_f32(scope, 1)), NULL);
+    if (strcmp(action, "product") == 0) {
+        const gantry_tensor_t *ones = gantry_fill(scope, GANTRY_SHAPE(700, 700), gantry_scalar_f32(scope, 1));
+        return gantry_max(scope, gantry_matmul(scope, ones, ones, NULL), NULL);
+    }
     const gantry_tensor_t *x = gantry_constant(scope, GANTRY_FLOAT32, GANTRY_SHAPE(4), values, sizeof values);
     if (strcmp(action, "add") == 0) return gantry_add(scope, x, x);
     if (strcmp(action, "exp") == 0) return gantry_exp(scope, x);
@@ -227,6 +231,27 @@ static void tensor_beyond_the_limit_is_refused_with_its_cause(void **state) {
     expect_in_output("bytes that machine, cgroup and ulimit leave");
 }
 
+/* oneDNN ends a process with less than it takes, OpenBLAS waits for ever, and interrupts one that can make no thread. */
+static void libraries_of_the_cpu_are_left_alone_where_they_would_not_survive(void **state) {
+    (void)state;
+    if (IS_SANITIZED) {
+        (void)printf("skipped: sanitizers take more address space than any limit leaves\n");
+        skip();
+    }
+    static const char *const libraries[] = {"onednn", "openblas"};
+    for (size_t i = 0; i < 2; ++i) {
+        int code = run("ulimit -v 80000; GANTRY_BACKENDS=cpu GANTRY_CPU_MATMUL=%s $SELF op product", libraries[i]);
+        if (code != 0) fail_msg("exit %d with %s: %s", code, libraries[i], output);
+        expect_in_output("product on /device:CPU:0: 700, OK");
+    }
+    if (geteuid() != 0 || !has_somebody()) {
+        (void)printf("skipped: a number of processes binds only a user that has no others\n");
+        return;
+    }
+    expect_run(0, SOMEBODY "GANTRY_BACKENDS=cpu GANTRY_CPU_MATMUL=openblas prlimit --nproc=1 $SELF op product");
+    expect_in_output("product on /device:CPU:0: 700, OK");
+}
+
 static void compiler_without_memory_is_exhausted_and_falls_back(void **state) {
     (void)state;
     if (IS_SANITIZED) {
@@ -294,6 +319,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(linker_without_its_libraries_refuses_the_device),
         cmocka_unit_test(address_space_that_is_limited_ends_no_process),
         cmocka_unit_test(tensor_beyond_the_limit_is_refused_with_its_cause),
+        cmocka_unit_test(libraries_of_the_cpu_are_left_alone_where_they_would_not_survive),
         cmocka_unit_test(compiler_without_memory_is_exhausted_and_falls_back),
         cmocka_unit_test(threads_that_cannot_be_made_refuse_the_device),
         cmocka_unit_test(devices_that_nobody_named_are_explained),
