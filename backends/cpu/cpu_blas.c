@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cpu/cpu_machine.h"
 #include "cpu/cpu_simd.h"
 #include "cpu/cpu_tuned.h"
 #include "portable/kernel_types.h"
@@ -38,7 +39,7 @@ enum { CHOICE_AUTO = 0, CHOICE_ONEDNN, CHOICE_OPENBLAS, CHOICE_OWN };
 typedef struct {
     int is_tried;
     int is_usable;
-    char text[96]; /* its name with the file's, or why it cannot be used */
+    char text[128]; /* its name with the file's, or why it cannot be used */
 } library_t;
 
 struct gantry__cpu_blas_t {
@@ -214,14 +215,49 @@ static int open_openblas(gantry__cpu_blas_t *blas, library_t *out)
     return 0;
 }
 
+/* ---- before one is opened ---- */
+
+/* What one may map: OpenBLAS has a buffer for each thread, and waits for ever where it does not get it; oneDNN ends the
+ * process. Of the machine's memory they take what they touch. */
+static int has_room(const gantry__cpu_blas_t *blas, library_t *out)
+{
+    const uint64_t left = gantry__cpu_machine_room("");
+    const uint64_t needed = (256 + 64 * (uint64_t)blas->threads) << 20;
+    if (left >= needed) {
+        return 1;
+    }
+    snprintf(out->text, sizeof out->text, "not opened: ulimit leaves this process %llu MiB of memory, and it may take %llu",
+             (unsigned long long)(left >> 20), (unsigned long long)(needed >> 20));
+    return 0;
+}
+
+static void *do_nothing(void *argument)
+{
+    return argument;
+}
+
+/* OpenBLAS interrupts the process where it cannot make a thread. */
+static int has_threads(library_t *out)
+{
+    pthread_t thread;
+    int code = pthread_create(&thread, NULL, do_nothing, NULL);
+    if (code == 0) {
+        pthread_join(thread, NULL);
+        return 1;
+    }
+    snprintf(out->text, sizeof out->text, "not opened: no thread can be made: %s (ulimit -u)", strerror(code));
+    return 0;
+}
+
 static int is_usable(gantry__cpu_blas_t *blas, int library)
 {
     library_t *wanted = &blas->libraries[library];
     if (!wanted->is_tried) {
         wanted->is_tried = 1;
         wanted->is_usable = library == GANTRY_CPU_BLAS_OWN      ? 1
+                            : !has_room(blas, wanted)           ? 0
                             : library == GANTRY_CPU_BLAS_ONEDNN ? open_onednn(blas, wanted)
-                                                                : open_openblas(blas, wanted);
+                                                                : has_threads(wanted) && open_openblas(blas, wanted);
     }
     return wanted->is_usable;
 }

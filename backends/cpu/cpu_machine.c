@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Limits come from three places that must be read together: the machine (/proc), cgroup version 2 (one tree, files in
- * each ancestor) and version 1 (one tree per controller). A process is bound by every ancestor of its cgroup, and
- * inside a container the path that /proc/self/cgroup names may not exist below the mount. So each path is tried with
- * its last component taken off again and again, up to the mount itself:
+/* Limits come from four places that must be read together: the machine (/proc), the process itself (ulimit -v and -d),
+ * cgroup version 2 (one tree, files in each ancestor) and version 1 (one tree per controller). A process is bound by
+ * every ancestor of its cgroup, and inside a container the path that /proc/self/cgroup names may not exist below the
+ * mount. So each path is tried with its last component taken off again and again, up to the mount itself:
  *
  *     /sys/fs/cgroup/memory + /a/b   ->   /a/b/FILE, /a/FILE, /FILE        the tightest one wins
  */
@@ -216,6 +216,39 @@ static void memory_version_2(void *context, const char *directory)
                    number_in(directory, "/memory.stat", "inactive_file"));
 }
 
+/* "Max data size   SOFT   HARD   bytes", where SOFT may be "unlimited", and "VmData:   KIBIBYTES kB". */
+static void tighten_to_limit(memory_figures_t *figures, const char *limit_line, const char *used_line)
+{
+    const uint64_t limit = number_at(limit_line);
+    const uint64_t used = number_at(used_line) * 1024;
+    const uint64_t left = limit > used ? limit - used : 0;
+
+    if (limit == 0) {
+        return;
+    }
+    figures->total_bytes = limit < figures->total_bytes ? limit : figures->total_bytes;
+    figures->free_bytes = left < figures->free_bytes ? left : figures->free_bytes;
+}
+
+static void memory_of_process(const char *root, memory_figures_t *figures)
+{
+    char limits[FILE_BYTES];
+    char status[FILE_BYTES];
+
+    if (read_below(root, "/proc/self/limits", limits) > 0 && read_below(root, "/proc/self/status", status) > 0) {
+        tighten_to_limit(figures, find_line(limits, "Max address space"), find_line(status, "VmSize"));
+        tighten_to_limit(figures, find_line(limits, "Max data size"), find_line(status, "VmData"));
+    }
+}
+
+uint64_t gantry__cpu_machine_room(const char *root)
+{
+    memory_figures_t figures = {UINT64_MAX, UINT64_MAX};
+
+    memory_of_process(root, &figures);
+    return figures.free_bytes;
+}
+
 void gantry__cpu_machine_memory(const char *root, uint64_t *out_free_bytes, uint64_t *out_total_bytes)
 {
     memory_figures_t figures = {0, 0};
@@ -227,6 +260,7 @@ void gantry__cpu_machine_memory(const char *root, uint64_t *out_free_bytes, uint
     }
     if (figures.total_bytes > 0) {
         walk_controller(root, "memory", memory_version_1, memory_version_2, &figures);
+        memory_of_process(root, &figures);
     }
     *out_free_bytes = figures.free_bytes;
     *out_total_bytes = figures.total_bytes;

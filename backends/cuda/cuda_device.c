@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/process_limit.h"
+
 #define REASON_BYTES 384
 
 /* ---- finding ---- */
@@ -36,13 +38,17 @@ static int32_t start_driver(gantry_backend_instance_t *instance, int *out_count)
         return no_devices(instance, native);
     }
     if (native != GANTRY__CU_SUCCESS) {
-        return gantry__cuda_fail(
-            instance->host, GANTRY_K_UNAVAILABLE, native,
-            "the NVIDIA driver %s (%s) was found, but it does not start: %s (%u)%s", instance->cu.name,
-            instance->version, gantry__cuda_error_name(native), native,
-            native == GANTRY__CU_NOT_INITIALIZED
-                ? "; so it answers in a child of fork whose parent used CUDA: call exec in the child"
-                : "");
+        char more[160] = "";
+
+        if (native == GANTRY__CU_OUT_OF_MEMORY) { /* it reserves more address space than the machine has memory */
+            gantry__process_limit_text(more, sizeof more);
+        } else if (native == GANTRY__CU_NOT_INITIALIZED) {
+            snprintf(more, sizeof more,
+                     "; so it answers in a child of fork whose parent used CUDA: call exec in the child");
+        }
+        return gantry__cuda_fail(instance->host, GANTRY_K_UNAVAILABLE, native,
+                                 "the NVIDIA driver %s (%s) was found, but it does not start: %s (%u)%s",
+                                 instance->cu.name, instance->version, gantry__cuda_error_name(native), native, more);
     }
     return GANTRY_K_OK;
 }

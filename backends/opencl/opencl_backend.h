@@ -16,6 +16,7 @@
 #include "opencl/opencl_clblast_parameters.h"
 #include "opencl/opencl_cpu_blocks.h"
 #include "opencl/opencl_drivers.h"
+#include "opencl/opencl_pocl.h"
 #include "opencl/opencl_status.h"
 #include "opencl/opencl_symbols.h"
 #include "shared/kernel_list.h"
@@ -60,6 +61,7 @@ struct gantry_backend_instance_t {
     gantry__clblast_rows_t *clblast_rows; /* of a file; NULL */
     gantry__opencl_notes_t notes;
     int has_platforms; /* a driver was called: from then on it lives as long as the process */
+    gantry__pocl_folder_t pocl_folder; /* where there is a PoCL */
     char libraries[sizeof(gantry__opencl_notes_t) + 512];
 };
 
@@ -140,6 +142,11 @@ void gantry__opencl_pinned_release_all(gantry_backend_device_t *device);
 /* Makes queue (of device) wait for the event, which may belong to another device. */
 int32_t gantry__opencl_event_wait_on(gantry_backend_device_t *device, cl_command_queue queue,
                                      gantry_backend_event_t *event);
+
+/* ---- opencl_program.c ---- */
+
+/* Before the driver compiles something for the device: whether it can, where that is known. */
+int32_t gantry__opencl_check_compiling(const gantry_backend_device_t *device);
 
 /* ---- opencl_kernel.c ---- */
 

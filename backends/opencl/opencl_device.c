@@ -9,10 +9,12 @@
 
 #include "opencl/opencl_matmul.h"
 #include "portable/kernel_types.h"
+#include "shared/process_limit.h"
 
 #define MOST_PLATFORMS 64
 #define MOST_DEVICES 256 /* of one platform */
-#define REASON_BYTES 384
+#define REASON_BYTES GANTRY__POCL_REASON_BYTES
+#define LIBRARY_BYTES (UINT64_C(256) << 20) /* of address space: PoCL's with LLVM takes 240 MiB */
 
 static void leave_out(gantry_backend_instance_t *instance, const char *platform, const char *reason) {
     gantry__opencl_note(instance->host, &instance->notes, GANTRY_LOG_WARNING, "OpenCL platform \"%.120s\": %s",
@@ -92,29 +94,86 @@ static int32_t add_device(gantry_backend_instance_t *instance, cl_platform_id pl
     return status;
 }
 
+/* Takes the processors out of the list. */
+static void drop_processors(const gantry_backend_instance_t *instance, cl_device_id *devices, cl_uint *count) {
+    cl_uint kept = 0;
+
+    for (cl_uint i = 0; i < *count; i++) {
+        cl_device_type type = 0;
+
+        if (instance->cl.clGetDeviceInfo(devices[i], CL_DEVICE_TYPE, sizeof type, &type, NULL) == CL_SUCCESS &&
+            (type & CL_DEVICE_TYPE_CPU) == 0) {
+            devices[kept++] = devices[i];
+        }
+    }
+    *count = kept;
+}
+
+static void leave_out_empty(gantry_backend_instance_t *instance, const char *name) {
+    const char *variable = gantry__pocl_is(name)          ? "POCL_DEVICES"
+                           : strcmp(name, "rusticl") == 0 ? "RUSTICL_ENABLE"
+                                                          : NULL;
+    const char *value = variable != NULL ? getenv(variable) : NULL;
+    char reason[REASON_BYTES] = "it has no devices";
+
+    if (value != NULL) {
+        snprintf(reason, sizeof reason, "it has no devices; %s, which names them, is \"%.200s\"", variable, value);
+    } else if (variable != NULL) {
+        snprintf(reason, sizeof reason, "it has no devices; %s, which names them, is not set", variable);
+    }
+    leave_out(instance, name, reason);
+}
+
+/* PoCL is asked only when it has what it needs. No device and no reason: the platform has none. */
+static cl_uint list_devices(gantry_backend_instance_t *instance, cl_platform_id platform, const char *name,
+                            cl_device_id *devices, char *reason, size_t reason_bytes) {
+    int is_pocl = gantry__pocl_is(name);
+    cl_uint count = 0;
+    cl_int native;
+
+    if (is_pocl && !gantry__pocl_can_start(&instance->pocl_folder, reason, reason_bytes)) {
+        return 0;
+    }
+    native = instance->cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MOST_DEVICES, devices, &count);
+    if (native != CL_SUCCESS) {
+        if (native != CL_DEVICE_NOT_FOUND) {
+            snprintf(reason, reason_bytes, "listing its devices: %s (%d)", gantry__opencl_error_name(native),
+                     (int)native);
+        }
+        return 0;
+    }
+    count = count < MOST_DEVICES ? count : MOST_DEVICES;
+    if (is_pocl && count > 0 && !gantry__pocl_can_link(reason, reason_bytes)) {
+        drop_processors(instance, devices, &count);
+    }
+    return count;
+}
+
 static int32_t add_platform(gantry_backend_instance_t *instance, cl_platform_id platform) {
     const gantry_host_t *host = instance->host;
     cl_device_id devices[MOST_DEVICES];
-    char reason[REASON_BYTES];
+    char reason[REASON_BYTES] = "";
     char *name = NULL;
     cl_uint count = 0;
     int32_t status = GANTRY_K_OK;
     cl_int native = gantry__opencl_platform_text(instance, platform, CL_PLATFORM_NAME, &name);
 
-    if (native == CL_SUCCESS) {
-        native = instance->cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MOST_DEVICES, devices, &count);
-    }
     if (native == GANTRY__OPENCL_NO_MEMORY) {
-        status = GANTRY_K_RESOURCE_EXHAUSTED;
-    } else if (native == CL_DEVICE_NOT_FOUND || (native == CL_SUCCESS && count == 0)) {
-        leave_out(instance, name, "it has no devices (POCL_DEVICES names PoCL's, whose libraries lie beside its own)");
-    } else if (native != CL_SUCCESS) {
-        snprintf(reason, sizeof reason, "listing its devices: %s (%d)", gantry__opencl_error_name(native), (int)native);
-        leave_out(instance, name != NULL ? name : "?", reason);
-    } else {
-        for (cl_uint i = 0; i < count && i < MOST_DEVICES && status == GANTRY_K_OK; i++) {
-            status = add_device(instance, platform, devices[i], name);
-        }
+        return GANTRY_K_RESOURCE_EXHAUSTED;
+    }
+    if (native != CL_SUCCESS) {
+        snprintf(reason, sizeof reason, "asking for its name: %s (%d)", gantry__opencl_error_name(native), (int)native);
+        leave_out(instance, "?", reason);
+        return GANTRY_K_OK;
+    }
+    count = list_devices(instance, platform, name, devices, reason, sizeof reason);
+    if (reason[0] != '\0') {
+        leave_out(instance, name, reason);
+    } else if (count == 0) {
+        leave_out_empty(instance, name);
+    }
+    for (cl_uint i = 0; i < count && status == GANTRY_K_OK; i++) {
+        status = add_device(instance, platform, devices[i], name);
     }
     gantry__host_text_free(host, name);
     return status;
@@ -154,7 +213,12 @@ static int32_t add_platforms(gantry_backend_instance_t *instance, const cl_platf
 /* -1001 is the loader's own word for none. */
 static int32_t fail_without_platforms(const gantry_backend_instance_t *instance) {
     const char *notes = instance->notes.text;
+    char room[256];
 
+    if (!gantry__process_has_room(LIBRARY_BYTES, room, sizeof room)) {
+        return gantry__opencl_fail(instance->host, GANTRY_K_UNAVAILABLE, -1001,
+                                   "no OpenCL platform: drivers cannot be loaded by %s: %s", instance->cl.name, room);
+    }
     return gantry__opencl_fail(instance->host, GANTRY_K_UNAVAILABLE, -1001,
                                "no OpenCL platform: %.700s%s; install pocl-opencl-icd or the vendor's driver%s",
                                notes[0] != '\0' ? notes : instance->cl.name,
@@ -179,7 +243,7 @@ int32_t gantry__opencl_devices_find(gantry_backend_instance_t *instance) {
     status = add_platforms(instance, platforms, count < MOST_PLATFORMS ? count : MOST_PLATFORMS);
     if (status == GANTRY_K_OK && instance->record_count == 0) {
         status =
-            gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0, "OpenCL loader %s found but no usable device: %.700s",
+            gantry__opencl_fail(host, GANTRY_K_UNAVAILABLE, 0, "OpenCL loader %s found but no usable device: %.1000s",
                                 instance->cl.name, instance->notes.text);
     }
     return status;

@@ -180,10 +180,15 @@ int32_t gantry__opencl_kernel_find(gantry_backend_program_t *program, const char
     gantry_backend_kernel_t *kernel = (gantry_backend_kernel_t *)gantry__kernel_list_find(&program->kernels, name);
     cl_int native = CL_SUCCESS;
     cl_kernel handle;
+    int32_t status;
 
     *out_kernel = kernel;
     if (kernel != NULL) {
         return GANTRY_K_OK;
+    }
+    status = gantry__opencl_check_compiling(program->device);
+    if (status != GANTRY_K_OK) {
+        return status;
     }
     handle = program->device->cl->clCreateKernel(program->handle, name, &native);
     if (native != CL_SUCCESS) {

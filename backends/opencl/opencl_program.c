@@ -51,6 +51,12 @@ static int32_t build_failed(gantry_backend_device_t *device, cl_program handle, 
     return code;
 }
 
+int32_t gantry__opencl_check_compiling(const gantry_backend_device_t *device) {
+    return gantry__pocl_is(device->record->platform_name)
+               ? gantry__pocl_check_compiling(device->host, &device->instance->pocl_folder)
+               : GANTRY_K_OK;
+}
+
 /* ---- making ---- */
 
 static void destroy(gantry_backend_program_t *program) {
@@ -91,6 +97,7 @@ static int32_t finish(gantry_backend_program_t *program, const char *options) {
     char all[GANTRY__BUILD_OPTIONS_BYTES];
     int length =
         snprintf(all, sizeof all, "%s%s%s", device->record->build_options, options[0] != '\0' ? " " : "", options);
+    int32_t status;
     cl_int native;
 
     if (length < 0 || (size_t)length >= sizeof all) {
@@ -98,6 +105,10 @@ static int32_t finish(gantry_backend_program_t *program, const char *options) {
                                    "build options of \"%.200s\" take %d bytes; at most %d are "
                                    "accepted",
                                    program->label, length, GANTRY__BUILD_OPTIONS_BYTES - 1);
+    }
+    status = gantry__opencl_check_compiling(device);
+    if (status != GANTRY_K_OK) {
+        return status;
     }
     native = device->cl->clBuildProgram(program->handle, 1, &device->record->device, all, NULL, NULL);
     return native == CL_SUCCESS ? GANTRY_K_OK : build_failed(device, program->handle, program->label, all, native);

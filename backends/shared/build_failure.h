@@ -22,7 +22,7 @@ typedef struct gantry__build_failure_t {
     const char *log; /* NULL: the compiler left none */
 } gantry__build_failure_t;
 
-/* Returns the failure's code. */
+/* Returns the failure's code; ResourceExhausted when the log says that the compiler had no memory. */
 int32_t gantry__build_failed(const gantry_host_t *host, const gantry__build_failure_t *failure);
 
 #endif

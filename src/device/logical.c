@@ -24,8 +24,8 @@ static gantry_status_t check_host_memory(const logical_t *device, uint64_t size_
     uint64_t reserve = total_bytes / 64; /* for the rest of the process and the system */
     if (size_bytes <= free_bytes && reserve <= free_bytes - size_bytes) return GANTRY_OK;
     return gantry__fail(GANTRY_RESOURCE_EXHAUSTED,
-                        "%s: a region of %" PRIu64 " bytes does not fit into the machine's free memory of %" PRIu64
-                        " bytes",
+                        "%s: a region of %" PRIu64 " bytes does not fit into the free memory of %" PRIu64
+                        " bytes that machine, cgroup and ulimit leave",
                         device->name, size_bytes, free_bytes);
 }
 

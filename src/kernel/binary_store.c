@@ -26,6 +26,12 @@ typedef struct header_t {
 
 _Static_assert(sizeof(header_t) == 40, "the header is written as it is");
 
+static void warn_of_folder(const gantry__binary_store_t *store) {
+    gantry__log(store->log, GANTRY_LEVEL_WARNING,
+                "Program binaries are not kept: %s; GANTRY_KERNEL_CACHE names another folder, or \"\" none",
+                gantry__message());
+}
+
 gantry_status_t gantry__binary_store_init(gantry__binary_store_t *store, const gantry__heap_t *heap,
                                           const gantry__log_t *log, gantry__settings_t *settings, const char *option) {
     *store = (gantry__binary_store_t){.heap = heap, .log = log};
@@ -34,7 +40,7 @@ gantry_status_t gantry__binary_store_init(gantry__binary_store_t *store, const g
     store->is_named = wanted != NULL;
     store->folder = wanted ? gantry__heap_strdup(heap, wanted) : gantry__user_folder(heap, settings, "kernels");
     if (store->folder && gantry__directory_make(store->folder) != GANTRY_OK) {
-        gantry__log(log, GANTRY_LEVEL_WARNING, "Program binaries are not kept: %s", gantry__message());
+        warn_of_folder(store);
         gantry__binary_store_deinit(store);
     }
     return GANTRY_OK;
@@ -98,8 +104,7 @@ gantry__store_answer_t gantry__binary_store_get(const gantry__binary_store_t *st
     return answer;
 }
 
-void gantry__binary_store_put(const gantry__binary_store_t *store, gantry__hash128_t key, const void *bytes,
-                              size_t size) {
+void gantry__binary_store_put(gantry__binary_store_t *store, gantry__hash128_t key, const void *bytes, size_t size) {
     if (!store->folder) return;
     header_t header = {.size = size, .checksum = gantry__hash64(bytes, size, 0), .key = key};
     memcpy(header.magic, STORE_MAGIC, sizeof header.magic);
@@ -107,7 +112,6 @@ void gantry__binary_store_put(const gantry__binary_store_t *store, gantry__hash1
     gantry__text_t path;
     gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
     if (format_path(store, key, &path)) status = gantry__file_write(gantry__text_get(&path), pieces, 2, 0);
-    if (status != GANTRY_OK)
-        gantry__log(store->log, GANTRY_LEVEL_WARNING, "A program binary is not kept: %s", gantry__message());
+    if (status != GANTRY_OK && !atomic_exchange(&store->has_warned, true)) warn_of_folder(store);
     gantry__text_deinit(&path);
 }

@@ -6,6 +6,7 @@
 #ifndef GANTRY_KERNEL_BINARY_STORE_H
 #define GANTRY_KERNEL_BINARY_STORE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/hash.h"
@@ -18,6 +19,7 @@ typedef struct gantry__binary_store_t {
     const gantry__log_t *log;
     char *folder;  /* NULL: no store */
     bool is_named; /* by option or environment: not the default folder */
+    atomic_bool has_warned; /* that a binary is not kept */
 } gantry__binary_store_t;
 
 /* option: the runtime option's folder, "" none, NULL: GANTRY_KERNEL_CACHE, then $XDG_CACHE_HOME or ~/.cache, gantry/kernels. */
@@ -29,7 +31,7 @@ typedef enum gantry__store_answer_t { GANTRY__STORE_MISS = 0, GANTRY__STORE_HIT 
 
 /* On a hit *out_bytes (heap memory of *out_size) belongs to the caller. */
 gantry__store_answer_t gantry__binary_store_get(const gantry__binary_store_t *store, gantry__hash128_t key, void **out_bytes, size_t *out_size);
-/* Failures are logged and otherwise ignored. */
-void gantry__binary_store_put(const gantry__binary_store_t *store, gantry__hash128_t key, const void *bytes, size_t size);
+/* The first failure is logged; failures are otherwise ignored. */
+void gantry__binary_store_put(gantry__binary_store_t *store, gantry__hash128_t key, const void *bytes, size_t size);
 
 #endif

@@ -18,7 +18,7 @@ struct gantry__program_t {
 typedef struct gantry__kernel_slot_t slot_t;
 
 gantry_status_t gantry__program_cache_init(gantry__program_cache_t *cache, const gantry__heap_t *heap,
-                                           const gantry__log_t *log, const gantry__binary_store_t *store,
+                                           const gantry__log_t *log, gantry__binary_store_t *store,
                                            gantry__program_counters_t *counters, const gantry_backend_t *backend,
                                            gantry_backend_device_t *device, const gantry_device_info_t *info) {
     *cache = (gantry__program_cache_t){.heap = heap,

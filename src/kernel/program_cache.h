@@ -22,7 +22,7 @@ typedef struct gantry__program_t gantry__program_t;
 typedef struct gantry__program_cache_t {
     const gantry__heap_t *heap;
     const gantry__log_t *log;
-    const gantry__binary_store_t *store;
+    gantry__binary_store_t *store;
     gantry__program_counters_t *counters;
     const gantry_backend_t *backend;
     gantry_backend_device_t *device;
@@ -39,7 +39,7 @@ typedef struct gantry__program_cache_t {
 } gantry__program_cache_t;
 
 gantry_status_t gantry__program_cache_init(gantry__program_cache_t *cache, const gantry__heap_t *heap, const gantry__log_t *log,
-                                           const gantry__binary_store_t *store, gantry__program_counters_t *counters,
+                                           gantry__binary_store_t *store, gantry__program_counters_t *counters,
                                            const gantry_backend_t *backend, gantry_backend_device_t *device, const gantry_device_info_t *info);
 void gantry__program_cache_deinit(gantry__program_cache_t *cache);
 

@@ -12,7 +12,7 @@
 typedef struct gantry__view_probe_t {
     const gantry__heap_t *heap;
     const gantry__log_t *log;
-    const gantry__binary_store_t *store;
+    gantry__binary_store_t *store;
     gantry__program_counters_t *counters;
 } gantry__view_probe_t;
 

@@ -4,11 +4,14 @@
 #define _POSIX_C_SOURCE 200809L
 #include "backend_fixture.h"
 
+#include <sys/resource.h>
+
 #include "shared/build_failure.h"
 #include "shared/host_call.h"
 #include "shared/kernel_list.h"
 #include "shared/library_open.h"
 #include "shared/native_error.h"
+#include "shared/process_limit.h"
 #include "shared/process_mark.h"
 
 #include <sys/wait.h>
@@ -276,6 +279,59 @@ static void refusal_shows_a_long_log_from_its_first_error_on(void **state) {
     assert_error_has("(-11)\nshort, without the word");
 }
 
+/* What PoCL, NVIDIA's and LLVM's say. */
+static void refusal_for_lack_of_memory_is_exhausted(void **state) {
+    static const char *const logs[] = {
+        "error: <built-in>:4:10: cannot open file 'opencl-c.h': Cannot allocate memory\nDevice p failed to build\n",
+        "ptxas fatal   : Memory allocation failure\n", "LLVM ERROR: out of memory\n", "std::bad_alloc"};
+    fixture_t fixture;
+    gantry__build_failure_t failure = {.domain = "Test",
+                                       .code = INVALID_ARGUMENT,
+                                       .native = -11,
+                                       .native_name = "TEST_BUILD",
+                                       .label = "test/good",
+                                       .options = "",
+                                       .hardware_name = "a card"};
+
+    (void)state;
+    fixture_init(&fixture);
+    for (size_t i = 0; i < sizeof logs / sizeof logs[0]; i++) {
+        failure.log = logs[i];
+        assert_int_equal(gantry__build_failed(&fixture.host, &failure), RESOURCE_EXHAUSTED);
+        assert_error_has(logs[i]);
+    }
+}
+
+/* ---- limits of the process ---- */
+
+static void limit_of_the_process_is_told_with_what_is_left(void **state) {
+    struct rlimit before;
+    struct rlimit set;
+    char text[256] = "as it was";
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    if (before.rlim_cur != RLIM_INFINITY) {
+        printf("skipped: the address space is limited already\n");
+        skip();
+    }
+    assert_true(gantry__process_has_room(UINT64_C(1) << 50, text, sizeof text));
+    assert_string_equal(text, "as it was");
+    gantry__process_limit_text(text, sizeof text);
+    assert_string_equal(text, "");
+    set = before;
+    set.rlim_cur = UINT64_C(1) << 46; /* 64 TiB: sanitizers take some */
+    assert_int_equal(setrlimit(RLIMIT_AS, &set), 0);
+    assert_true(gantry__process_has_room(1, text, sizeof text));
+    assert_false(gantry__process_has_room(UINT64_C(1) << 50, text, sizeof text));
+    assert_non_null(
+        strstr(text, "the address space (ulimit -v) of this process is limited to 67108864 MiB, of which "));
+    assert_non_null(strstr(text, " MiB are left and 1073741824 MiB are needed"));
+    gantry__process_limit_text(text, sizeof text);
+    assert_non_null(strstr(text, "; the address space (ulimit -v) of this process is limited to 67108864 MiB"));
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+}
+
 /* ---- kernels ---- */
 
 static void kernel_list_finds_by_name_and_gives_all_back(void **state) {
@@ -324,6 +380,8 @@ int main(void) {
         cmocka_unit_test(library_that_is_missing_has_each_ones_reason),
         cmocka_unit_test(library_whose_file_is_cut_is_refused),
         cmocka_unit_test(refusal_shows_a_long_log_from_its_first_error_on),
+        cmocka_unit_test(refusal_for_lack_of_memory_is_exhausted),
+        cmocka_unit_test(limit_of_the_process_is_told_with_what_is_left),
         cmocka_unit_test(kernel_list_finds_by_name_and_gives_all_back),
         cmocka_unit_test(kernel_info_of_an_older_caller_is_not_written_beyond),
     };

@@ -112,6 +112,39 @@ static void machine_odd_files_mean_no_limit(void **state)
     assert_string_equal(identity.hardware_name, "CPU");
 }
 
+/* Without cgroups, 8000 KiB of which 6000 are free. */
+static void write_limits(const char *root, const char *space, const char *data)
+{
+    char text[512];
+
+    snprintf(text, sizeof text,
+             "Limit                     Soft Limit           Hard Limit           Units     \n"
+             "Max data size             %s            unlimited            bytes     \n"
+             "Max address space         %s            unlimited            bytes     \n",
+             data, space);
+    write_below(root, "/proc/self/limits", text);
+    write_below(root, "/proc/self/status",
+                "Name:\tprogram\nVmPeak:\t    5000 kB\nVmSize:\t    3000 kB\nVmData:\t     500 kB\n");
+}
+
+static void machine_limits_of_the_process_bind(void **state)
+{
+    const char *root = *state;
+
+    write_limits(root, "unlimited", "unlimited");
+    memory_is(root, 6000, 8000);
+    assert_true(gantry__cpu_machine_room(root) == UINT64_MAX);
+    write_limits(root, "4096000", "unlimited");
+    memory_is(root, 1000, 4000);
+    write_limits(root, "1024000", "unlimited"); /* set when more was taken already */
+    memory_is(root, 0, 1000);
+    write_limits(root, "unlimited", "2048000");
+    memory_is(root, 1500, 2000);
+    write_limits(root, "8601600", "unlimited"); /* more than the machine has, and 5400 KiB of it left */
+    memory_is(root, 5400, 8000);
+    assert_int_equal(gantry__cpu_machine_room(root), 5400 * 1024);
+}
+
 #define WITH_ROOT(test) cmocka_unit_test_setup_teardown(test, make_root, remove_root)
 
 int main(void)
@@ -120,6 +153,7 @@ int main(void)
         WITH_ROOT(machine_without_cgroups_has_the_machines_figures),
         WITH_ROOT(machine_cgroup_2_tightest_ancestor_binds),
         WITH_ROOT(machine_cgroup_1_path_missing_inside_a_container_uses_the_mount),
+        WITH_ROOT(machine_limits_of_the_process_bind),
         WITH_ROOT(machine_odd_files_mean_no_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

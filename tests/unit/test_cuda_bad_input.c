@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -217,6 +218,43 @@ static void runs_no_programs(machine_t *m) {
     EXPECT_TEXT(record.device, "CPU:0");
     EXPECT(record.refusal_count > 0 && record.refusals[0].why == GANTRY_REFUSED_NO_KERNEL, "%u refusals",
            record.refusal_count);
+}
+
+/* ---- no memory to compile in ---- */
+
+static void compiler_has_no_memory(machine_t *m, const char *error) {
+    gantry_placement_record_t record = {.struct_size = sizeof record};
+    size_t count = 0;
+    machine_open(m);
+    expect_refuses(m, "GPU:0", GANTRY_RESOURCE_EXHAUSTED, error);
+    machine_close(m);
+    m->options.oom_fallback = GANTRY_ON;
+    machine_open(m);
+    expect_computes(m, "GPU:0");
+    EXPECT(gantry_get_placements(m->runtime, 1, &record, &count) == GANTRY_OK && count == 1, "%zu", count);
+    EXPECT_TEXT(record.device, "CPU:0");
+    EXPECT(record.reason == GANTRY_PLACED_OUT_OF_MEMORY, "reason %d", (int)record.reason);
+}
+
+static void has_no_memory_for_nvrtc(machine_t *m) { compiler_has_no_memory(m, "NVRTC_ERROR_OUT_OF_MEMORY (1)"); }
+static void has_no_memory_for_loading(machine_t *m) { compiler_has_no_memory(m, "CUDA_ERROR_OUT_OF_MEMORY (2)"); }
+
+static void has_a_limit(machine_t *m) {
+    struct rlimit limit;
+    EXPECT(getrlimit(RLIMIT_AS, &limit) == 0, "no limits");
+    limit.rlim_cur = UINT64_C(1) << 46; /* 64 TiB: sanitizers take some */
+    EXPECT(setrlimit(RLIMIT_AS, &limit) == 0, "no limit");
+    machine_open(m);
+    EXPECT_TEXT(m->cuda.reason,
+                "CUDA_ERROR_OUT_OF_MEMORY (2); the address space (ulimit -v) of this process is limited to");
+    expect_computes(m, "CPU:0");
+}
+
+static void compilers_lack_of_memory_is_exhausted_and_falls_back(void **state) {
+    (void)state;
+    on_machine("fail=nvrtcCompileProgram:*:1", has_no_memory_for_nvrtc);
+    on_machine("fail=cuModuleLoadDataEx:*:2", has_no_memory_for_loading);
+    on_machine("fail=cuInit:*:2", has_a_limit);
 }
 
 static void has_no_nvrtc(machine_t *m) {
@@ -527,6 +565,7 @@ static void visible_devices_are_numbered_as_the_variable_says(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_driver_leaves_the_cpu_and_a_reason),
+        cmocka_unit_test(compilers_lack_of_memory_is_exhausted_and_falls_back),
         cmocka_unit_test(no_compiler_for_the_card_leaves_products_and_the_cpu),
         cmocka_unit_test(driver_older_than_the_compiler_is_told_with_both_versions),
         cmocka_unit_test(binary_that_the_driver_refuses_is_built_again),

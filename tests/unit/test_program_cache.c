@@ -256,6 +256,17 @@ static void bad_entries_are_built_again_and_counted(void **state) {
     remove_folder(&folder);
 }
 
+/* One warning for all programs, with its cure. */
+static void folder_that_takes_no_file_is_told_once(void **state) {
+    (void)state;
+    gantry_program_stats_t stats = run_here("/proc/self");
+    assert_true(stats.built > 1);
+    assert_int_equal(log_lines_with(&lines, "not kept", ""), 1);
+    assert_int_equal(log_lines_with(&lines, "Program binaries are not kept: cannot write '/proc/self/",
+                                    "; GANTRY_KERNEL_CACHE names another folder, or \"\" none"),
+                     1);
+}
+
 static void unusable_folder_is_no_error(void **state) {
     (void)state;
     folder_t folder;
@@ -349,6 +360,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(second_process_with_a_warm_cache_builds_nothing),
         cmocka_unit_test(cache_is_for_its_owner_only),
         cmocka_unit_test(bad_entries_are_built_again_and_counted),
+        cmocka_unit_test(folder_that_takes_no_file_is_told_once),
         cmocka_unit_test(unusable_folder_is_no_error),
         cmocka_unit_test(folder_comes_from_option_or_environment_or_home),
     };
