@@ -13,7 +13,8 @@
  * comma after the last entry are all in use. The reader below is a cursor over the header that never passes its end; a
  * failure is the first one met. It keeps no copy and takes no memory: cost is the header's length, and that is bounded.
  * A file is looked at from its front: what it is, the first bytes, the header, its length; only then are elements read,
- * to where they shall stay. It is not mapped, since one that is cut short meanwhile would end the process. Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html */
+ * to where they shall stay. It is not mapped, since one that is cut short meanwhile would end the process.
+ * Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html */
 #include "io/npy.h"
 
 #include <inttypes.h>
@@ -254,7 +255,7 @@ static gantry_status_t read_header(cursor_t *cursor, gantry__npy_view_t *out) {
                                               : "shape");
 }
 
-/* The fixed bytes in front of the header, of which `known` are there: how many there are, and how long the header is. */
+/* Of the bytes in front of the header, `known` of which are there: how many they are, and how long the header is. */
 static gantry_status_t read_front(const unsigned char *bytes, size_t known, size_t *out_fixed, size_t *out_length) {
     if (known < MAGIC_BYTES || memcmp(bytes, MAGIC, MAGIC_BYTES) != 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "not an .npy file: it does not begin with \\x93NUMPY");
