@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MatMul and BatchMatMul of types of 16 bits: the operands are widened to 32, that product runs, and each of its elements
- * is cast back. Of float16 and bfloat16 the products of two are exact in float32, and rounded once in the end; int16
- * wraps around from int32 as it would have before.
+/* MatMul and BatchMatMul of types of 16 bits: the operands are widened to 32, that product runs, and each of its
+ * elements is cast back. Of float16 and bfloat16 the products of two are exact in float32, and their sum is rounded once;
+ * int16 wraps around from int32 as it would in itself.
  *
  * Cost: one pass over each tensor beside the wide product, and 4 bytes of scratch for each of their elements. */
 #include <string.h>

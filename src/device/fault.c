@@ -217,7 +217,7 @@ static void unlink_kept(gantry__fault_table_t *table, gantry__fault_t *fault) {
     --table->kept_count;
 }
 
-/* What the slot says, unless somebody else was first. Returns whether the table's reference is the caller's to release. */
+/* What the slot says, unless somebody else was first. Returns whether the table's reference is the caller's. */
 static bool settle_by(gantry__fault_t *fault, const slot_t *slot) {
     gantry__fault_table_t *table = &fault->device->faults;
     gantry__fault_values_t values = {.count = 0};

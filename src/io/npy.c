@@ -13,7 +13,8 @@
  * comma after the last entry are all in use. The reader below is a cursor over the header that never passes its end; a
  * failure is the first one met. It keeps no copy and takes no memory: cost is the header's length, and that is bounded.
  * A file is looked at from its front: what it is, the first bytes, the header, its length; only then are elements read,
- * to where they shall stay. It is not mapped, since one that is cut short meanwhile would end the process. Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html */
+ * to where they shall stay. It is not mapped, since one that is cut short meanwhile would end the process.
+ * Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html */
 #include "io/npy.h"
 
 #include <inttypes.h>
@@ -254,7 +255,7 @@ static gantry_status_t read_header(cursor_t *cursor, gantry__npy_view_t *out) {
                                               : "shape");
 }
 
-/* The fixed bytes in front of the header, of which `known` are there: how many there are, and how long the header is. */
+/* Of the bytes in front of the header, `known` of which are there: how many they are, and how long the header is. */
 static gantry_status_t read_front(const unsigned char *bytes, size_t known, size_t *out_fixed, size_t *out_length) {
     if (known < MAGIC_BYTES || memcmp(bytes, MAGIC, MAGIC_BYTES) != 0) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "not an .npy file: it does not begin with \\x93NUMPY");
@@ -282,8 +283,8 @@ static gantry_status_t read_front(const unsigned char *bytes, size_t known, size
 static gantry_status_t check_length(size_t fixed, size_t length, uint64_t size) {
     const uint64_t rest = size > fixed ? size - fixed : 0;
     if (length > rest) {
-        return gantry__fail(GANTRY_DATA_LOSS, "the .npy file says its header has %zu bytes, but only %" PRIu64 " follow",
-                            length, rest);
+        return gantry__fail(GANTRY_DATA_LOSS,
+                            "the .npy file says its header has %zu bytes, but only %" PRIu64 " follow", length, rest);
     }
     if (length <= LONGEST_HEADER) return GANTRY_OK;
     return gantry__fail(GANTRY_UNIMPLEMENTED, "the .npy file's header has %zu bytes; at most %d are accepted", length,
@@ -312,7 +313,8 @@ static gantry_status_t parse_header(cursor_t cursor, size_t offset, uint64_t siz
     out->data_offset = offset;
     const uint64_t left = size - offset;
     if (left == out->data_bytes) return GANTRY_OK;
-    return gantry__fail(GANTRY_DATA_LOSS, "the .npy file should have %zu bytes of elements and has %" PRIu64 ": it is %s",
+    return gantry__fail(GANTRY_DATA_LOSS,
+                        "the .npy file should have %zu bytes of elements and has %" PRIu64 ": it is %s",
                         out->data_bytes, left, left < out->data_bytes ? "truncated" : "followed by something else");
 }
 
@@ -405,8 +407,7 @@ static gantry_status_t read_whole_header(const gantry__heap_t *heap, gantry__npy
     gantry_status_t status = gantry__file_read_next(file->file, file->path, text + ahead, length - ahead, &got);
     if (status == GANTRY_OK && got < length - ahead)
         status = gantry__fail(GANTRY_DATA_LOSS, "the .npy file ends within its header of %zu bytes", length);
-    if (status == GANTRY_OK)
-        status = parse_header((cursor_t){text, text + length}, fixed + length, size, &file->array);
+    if (status == GANTRY_OK) status = parse_header((cursor_t){text, text + length}, fixed + length, size, &file->array);
     gantry__heap_free(heap, text, FRONT_BYTES + length);
     return status;
 }
@@ -428,13 +429,15 @@ static gantry_status_t read_promised(gantry__npy_file_t *file, void *target, siz
     GANTRY__TRY(gantry__file_read_next(file->file, file->path, target, bytes, &got));
     file->left -= got;
     if (got < bytes) {
-        return gantry__fail(GANTRY_DATA_LOSS, "the .npy file should have %zu bytes of elements and has %zu: it is truncated",
+        return gantry__fail(GANTRY_DATA_LOSS,
+                            "the .npy file should have %zu bytes of elements and has %zu: it is truncated",
                             file->array.data_bytes, file->array.data_bytes - file->left);
     }
     if (file->left > 0) return GANTRY_OK;
     GANTRY__TRY(gantry__file_read_next(file->file, file->path, &beyond, 1, &more));
     if (more == 0) return GANTRY_OK;
-    return gantry__fail(GANTRY_DATA_LOSS, "the .npy file has more than %zu bytes of elements: it is followed by something else",
+    return gantry__fail(GANTRY_DATA_LOSS,
+                        "the .npy file has more than %zu bytes of elements: it is followed by something else",
                         file->array.data_bytes);
 }
 

@@ -62,9 +62,10 @@ gantry_status_t gantry__infer_reach(const gantry__infer_t *call, const char *att
                           : dtype == GANTRY_INT32  ? INT32_MAX
                                                    : INT64_MAX;
     if (last <= reach) return GANTRY_OK;
-    return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                        "attribute '%s' is %s, which holds numbers up to %lld, and %lld is possible; a larger type is accepted",
-                        attr, gantry_dtype_name(dtype), (long long)reach, (long long)last);
+    return gantry__fail(
+        GANTRY_INVALID_ARGUMENT,
+        "attribute '%s' is %s, which holds numbers up to %lld, and %lld is possible; a larger type is accepted", attr,
+        gantry_dtype_name(dtype), (long long)reach, (long long)last);
 }
 
 gantry_status_t gantry__infer_rank_fits(int64_t rank) {

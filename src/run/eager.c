@@ -10,8 +10,8 @@
  *   publish   results carry the point they are ready at and the faults they depend on; the record is written
  *
  * A profile's frame, when there is one, is told of each step (run/profile.h).
- * Where the result is its input's memory (another shape of it, an aligned piece), or known by now, nothing is gathered, allocated or computed. A composed op is
- * inferred here, and then runs its parts, each of which comes this way (run/compose.h).
+ * Where the result is its input's memory (another shape of it, an aligned piece), or known by now, nothing is gathered,
+ * allocated or computed. A composed op is inferred here, and then runs its parts, each of which comes this way (run/compose.h).
  * Everything lives on the stack until publish; a failure at any step releases what was made and is kept by the scope. */
 #include "run/eager.h"
 
@@ -491,8 +491,8 @@ static gantry_status_t make_piece(eager_t *eager) {
 /* A result that the inputs' elements have no part in. */
 static gantry_status_t make_known(eager_t *eager) {
     const unsigned char value = (unsigned char)eager->infer.known_bool;
-    GANTRY__TRY(gantry__tensor_from_host(eager->runtime, eager->device, GANTRY_BOOL, &eager->infer.out_shapes[0], &value,
-                                         eager->scope->tag, &eager->made[0]));
+    GANTRY__TRY(gantry__tensor_from_host(eager->runtime, eager->device, GANTRY_BOOL, &eager->infer.out_shapes[0],
+                                         &value, eager->scope->tag, &eager->made[0]));
     eager->made_count = 1;
     return inherit_faults(eager, NULL);
 }

@@ -19,8 +19,8 @@ typedef struct npy_load_t {
 static gantry_status_t make_tensor(npy_load_t *load, uint32_t first_stream, gantry_tensor_t **out_tensor) {
     const gantry__npy_view_t *array = &load->file.array;
     const gantry__allocation_t purpose = {.owner = "Const", .tag = load->scope->tag};
-    return gantry__tensor_create(load->scope->runtime, load->device, array->dtype, &array->shape, first_stream, &purpose,
-                                 out_tensor);
+    return gantry__tensor_create(load->scope->runtime, load->device, array->dtype, &array->shape, first_stream,
+                                 &purpose, out_tensor);
 }
 
 static gantry_status_t read_in_place(npy_load_t *load, gantry_tensor_t **out_tensor) {
@@ -54,8 +54,7 @@ static gantry_status_t read_elements(npy_load_t *load, gantry_tensor_t **out_ten
     const size_t block_bytes = is_whole ? array->data_bytes : NPY_BLOCK;
     void *block = gantry__heap_alloc(heap, block_bytes);
     if (!block) return GANTRY_RESOURCE_EXHAUSTED;
-    gantry_status_t status =
-        is_whole ? read_whole(load, block, out_tensor) : read_by_blocks(load, block, out_tensor);
+    gantry_status_t status = is_whole ? read_whole(load, block, out_tensor) : read_by_blocks(load, block, out_tensor);
     gantry__heap_free(heap, block, block_bytes);
     return status;
 }

@@ -187,7 +187,8 @@ static void dropped_faults_need_no_room(conformance_t *c)
                              gantry_gather(scope, params, gantry_scalar_i32(scope, 3), 0), (const float[]){3}, 1);
     conformance_end_scope(c, scope, GANTRY_OK);
     (void)gantry_runtime_synchronize(c->runtime); /* tells of the first of them where calls did not */
-    CHECK(c, gantry_runtime_synchronize(c->runtime) == GANTRY_OK, "the faults are told twice: %s", gantry_last_message());
+    CHECK(c, gantry_runtime_synchronize(c->runtime) == GANTRY_OK, "the faults are told twice: %s",
+          gantry_last_message());
 }
 
 static void bad_positions_give_defined_values_only(conformance_t *c)

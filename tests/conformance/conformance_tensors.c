@@ -122,8 +122,8 @@ static void odd_bools_become_true(conformance_t *c)
             trues += odd[i] != 0;
             wrong += got[i] != (odd[i] != 0);
         }
-        CHECK(c, wrong == 0 && sum == trues, "%zu: %zu bytes differ, the sum is %" PRId64 " and not %" PRId64, count, wrong,
-              sum, trues);
+        CHECK(c, wrong == 0 && sum == trues, "%zu: %zu bytes differ, the sum is %" PRId64 " and not %" PRId64, count,
+              wrong, sum, trues);
         conformance_end_scope(c, scope, GANTRY_OK);
     }
 }
@@ -315,7 +315,8 @@ static void write_counting_file(const char *path, bool fortran, int32_t rows, in
 {
     FILE *file = fopen(path, "wb");
     char header[128];
-    int length = snprintf(header, sizeof header, "{'descr': '<i4', 'fortran_order': %s, 'shape': (%" PRId32 ", %" PRId32 ")}\n",
+    int length = snprintf(header, sizeof header,
+                          "{'descr': '<i4', 'fortran_order': %s, 'shape': (%" PRId32 ", %" PRId32 ")}\n",
                           fortran ? "True" : "False", rows, columns);
     (void)fwrite("\x93NUMPY\x01\x00", 1, 8, file);
     (void)fputc(length, file);
@@ -346,7 +347,8 @@ static void large_npy_files_are_loaded(conformance_t *c)
         gantry_status_t status = gantry_tensor_read(gantry_load_npy(scope, path), got, sizeof got);
         int32_t wrong = 0;
         for (int32_t i = 0; i < ROWS * COLUMNS; i++) wrong += got[i] != i;
-        CHECK(c, status == GANTRY_OK && wrong == 0, "%" PRId32 " numbers differ: %s", wrong, gantry_scope_message(scope));
+        CHECK(c, status == GANTRY_OK && wrong == 0, "%" PRId32 " numbers differ: %s", wrong,
+              gantry_scope_message(scope));
         memset(got, 0, sizeof got);
         remove(path);
         conformance_end_scope(c, scope, GANTRY_OK);

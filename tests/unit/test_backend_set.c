@@ -258,6 +258,16 @@ static void cut_module_is_refused(void **state) {
     assert_true(refused > 0);
 }
 
+/* The loader would wait for somebody to write. */
+static void module_that_is_a_pipe_is_refused(void **state) {
+    (void)state;
+    char name[PATH_MAX];
+    assert_int_equal(mkfifo(strcpy(name, in_root("libgantry_backend_bad.so")), 0600), 0);
+    (void)alarm(60); /* ends the test */
+    expect_refused(name, "it is a pipe; a plain file is accepted");
+    (void)alarm(0);
+}
+
 static void module_without_symbol_is_refused(void **state) {
     (void)state;
     expect_refused(FAKE_FOLDER("empty"), "does not export gantry_backend_query");
@@ -523,6 +533,7 @@ int main(void) {
         TEST(missing_file_is_refused_by_name),
         TEST(damaged_file_is_refused),
         TEST(cut_module_is_refused),
+        TEST(module_that_is_a_pipe_is_refused),
         TEST(module_without_symbol_is_refused),
         TEST(module_of_newer_abi_is_refused),
         TEST(module_without_required_slot_is_refused),

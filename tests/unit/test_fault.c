@@ -230,14 +230,16 @@ static void any_number_of_submitted_results_may_be_unread(void **state) {
     static gantry__fault_t *held[3 * GANTRY__FAULT_SLOTS];
     const slot_t bad = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, 5};
     gantry_logical_device_t *device = device_fixture_open_gpu(&f);
-    for (int i = 0; i < 3 * GANTRY__FAULT_SLOTS; ++i) held[i] = submit_kernel(device, i == 2 || i == 2000 ? &bad : NULL);
+    for (int i = 0; i < 3 * GANTRY__FAULT_SLOTS; ++i)
+        held[i] = submit_kernel(device, i == 2 || i == 2000 ? &bad : NULL);
     assert_in_range(fake->calls("to_host"), 4, 6); /* half the slots at once */
     for (int i = 0; i < 3 * GANTRY__FAULT_SLOTS; ++i) {
         assert_int_equal(gantry__fault_settle(held[i]), i == 2 || i == 2000 ? GANTRY_INVALID_ARGUMENT : GANTRY_OK);
         gantry__fault_release(held[i]);
     }
     expect_told(device, NULL);
-    for (int i = 0; i < 3 * GANTRY__FAULT_SLOTS; ++i) gantry__fault_release(submit_kernel(device, i == 2 ? &bad : NULL));
+    for (int i = 0; i < 3 * GANTRY__FAULT_SLOTS; ++i)
+        gantry__fault_release(submit_kernel(device, i == 2 ? &bad : NULL));
     expect_told(device, "element 5");
     assert_int_equal(device->faults.free_count, GANTRY__FAULT_SLOTS);
     device_fixture_close(&f);

@@ -41,7 +41,7 @@ static void expect_loaded(gantry_scope_t *scope) {
     free(got);
 }
 
-/* The heap refuses what is larger than a block of the file; tensors of the CPU backend and of the fake one lie elsewhere. */
+/* The heap refuses what is larger than a block of the file; tensors lie elsewhere. */
 static void load_takes_no_second_copy_of_the_file(void **state) {
     (void)state;
     static const struct {

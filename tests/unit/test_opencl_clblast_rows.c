@@ -161,6 +161,11 @@ static void file_with_a_bad_line_is_refused_with_its_number(void **state) {
     fixture_set(&fixture, "GANTRY_OPENCL_CLBLAST_PARAMETERS", "/nonexistent/rows");
     assert_int_equal(fixture.backend->open(&fixture.host, &fixture.instance), INVALID_ARGUMENT);
     assert_error_has("/nonexistent/rows cannot be opened: No such file");
+    fixture_set(&fixture, "GANTRY_OPENCL_CLBLAST_PARAMETERS", "/dev/zero");
+    (void)alarm(60); /* it never ends */
+    assert_int_equal(fixture.backend->open(&fixture.host, &fixture.instance), INVALID_ARGUMENT);
+    (void)alarm(0);
+    assert_error_has("/dev/zero is no plain file");
 }
 
 /* What CLBlast says of each row, by the level it is logged at. */

@@ -98,7 +98,7 @@ GANTRY_FN void gantry_note_fault(GANTRY_GLOBAL uint *slot, const uint code, cons
     slot[1] = input;
     if (block >= 12) {
         ((GANTRY_GLOBAL GANTRY_LONG *)slot)[1] = position;
-    } else if (slot[4 + block] < left) { /* most come behind the first, and need not queue */
+    } else {
         GANTRY_RAISE(slot + 4 + block, left);
     }
 }
