@@ -179,6 +179,20 @@ static void add_device(bench_t *bench, const gantry_physical_device_t *physical,
                    details.platform, details.driver_version);
 }
 
+/* The first item of the list that no device was added for; NULL when all are there. */
+static const char *missing_device(const bench_t *bench, const char *list) {
+    for (const char *item = list; item; item = strchr(item, ',') ? strchr(item, ',') + 1 : NULL) {
+        size_t length = strcspn(item, ",");
+        bool found = false;
+        for (size_t i = 0; i < bench->device_count; ++i) {
+            const char *alias = bench->devices[i].alias;
+            found |= strlen(alias) == length && strncmp(alias, item, length) == 0;
+        }
+        if (!found) return item;
+    }
+    return NULL;
+}
+
 static bool open_runtime(bench_t *bench, const char *wanted) {
     bench->runtime = bench_runtime(NULL);
     if (!bench->runtime) return false;
@@ -188,8 +202,9 @@ static bool open_runtime(bench_t *bench, const char *wanted) {
                      "gantry_list_device_views"))
         return false;
     for (size_t i = 0; i < count && i < 64; ++i) add_device(bench, views[i], wanted);
-    if (bench->device_count > 0) return true;
-    (void)fprintf(stderr, "--device %s: none of these is here; `gantry devices` lists the names\n", wanted);
+    const char *missing = missing_device(bench, wanted);
+    if (bench->device_count > 0 && !missing) return true;
+    (void)fprintf(stderr, "--device %s: it is not here; `gantry devices` lists the names\n", missing ? missing : "");
     return false;
 }
 
@@ -237,6 +252,10 @@ int main(int argc, char **argv) {
             if (options.layers) bench_layers(&bench, cases[i].name, cases[i].run, options.layers);
         }
         code = print_and_write(&bench) && !bench.is_wrong ? 0 : 1;
+        if (bench.report.count == 0) {
+            (void)fprintf(stderr, "nothing was measured: the cases have nothing for these devices\n");
+            code = 1;
+        }
     }
     gantry_runtime_release(bench.runtime);
     bench_report_deinit(&bench.report);
