@@ -28,7 +28,7 @@ parent() { # HOW ARGUMENTS...: configures the project that has Gantry inside
     how=$1
     shift
     quiet cmake -S "$tests/subproject" -B "$work/parent" -G "$GENERATOR" -DHOW="$how" -DGANTRY="$source" -DCMAKE_C_COMPILER="$CC" \
-        -DCMAKE_BUILD_TYPE=Debug -DWANTED_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 "$@"
+        -DCMAKE_BUILD_TYPE=Debug -DWANTED_BUILD_TYPE=Debug "-DCMAKE_C_FLAGS_DEBUG=-O0 -DNDEBUG" "$@"
 }
 
 opencl="" cuda=""

@@ -49,18 +49,21 @@ program() { # NAME PROGRAM...
     has "1 + 2 = 3" "$name"
     echo "$name runs"
 }
+libdir=$(dirname "$(dirname "$(find "$prefix" -name gantry.pc)")") flags=""
+# Debian's CMake does not look into lib64 by itself.
+where=-DCMAKE_PREFIX_PATH=$prefix
+[ "${libdir##*/}" != lib64 ] || where=-DGantry_DIR=$libdir/cmake/Gantry
 for language in C CXX; do
     if [ $language = CXX ] && ! command -v "$CXX" >/dev/null 2>&1; then
         echo "SKIP: no C++ compiler ($CXX)"
         continue
     fi
-    alone cmake -S "$consumer" -B "$work/$language" -G "$GENERATOR" -DLANGUAGE=$language -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$CC" \
+    alone cmake -S "$consumer" -B "$work/$language" -G "$GENERATOR" -DLANGUAGE=$language "$where" -DCMAKE_C_COMPILER="$CC" \
         -DCMAKE_CXX_COMPILER="$CXX"
     alone cmake --build "$work/$language"
     program "find_package, $language" "$work/$language/consumer" "$opencl" "$cuda"
 done
 
-libdir=$(dirname "$(dirname "$(find "$prefix" -name gantry.pc)")") flags=""
 if command -v pkg-config >/dev/null 2>&1; then
     flags=$(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --cflags --libs gantry)
     # shellcheck disable=SC2086
@@ -89,7 +92,7 @@ fi
     echo "the README's first program runs"
 }
 
-alone cmake -S "$prefix/share/doc/gantry/examples" -B "$work/examples" -G "$GENERATOR" -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$CC"
+alone cmake -S "$prefix/share/doc/gantry/examples" -B "$work/examples" -G "$GENERATOR" -DCMAKE_BUILD_TYPE=Release "$where" -DCMAKE_C_COMPILER="$CC"
 alone cmake --build "$work/examples"
 alone "$work/examples/cpu_vs_gpu" --size 64 --devices /CPU:0
 has "/CPU:0" cpu_vs_gpu
