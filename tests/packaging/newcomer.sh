@@ -101,7 +101,7 @@ fi
 suite=${NEWCOMER_SUITE:-${VERSION_CODENAME:-stable}}
 [ -n "${NEWCOMER_SUITE:-}" ] || [ "${ID:-}" = debian ] || suite=stable
 root=$work/root
-rm -rf "$root"
+rm -rf --one-file-system "$root"
 mkdir -p "$root" "$work/packages" "$work/archives"
 say "a clean root of Debian $suite"
 debootstrap --variant=minbase --cache-dir="$work/packages" "$suite" "$root" "${NEWCOMER_MIRROR:-http://deb.debian.org/debian}" >"$work/debootstrap.log" 2>&1 ||
@@ -117,4 +117,4 @@ unshare -m -p -f sh -c '
     chmod 755 "$root/root"
     exec chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root NEWCOMER_TESTS="$NEWCOMER_TESTS" \
         sh /root/newcomer/clone/tests/packaging/newcomer.sh inside /root/newcomer/clone /root/newcomer yes' || fail "see above; the root stays in $root"
-rm -rf "$root"
+rm -rf --one-file-system "$root"

@@ -14,7 +14,7 @@ checked=0 passed=0
 refuse() {
     text=$1 code=0
     shift
-    if [ ! -x "$1" ]; then
+    if ! command -v "$1" >/dev/null 2>&1; then
         echo "SKIP $1: not built here"
         return 0
     fi
@@ -51,6 +51,9 @@ refuse "no_such" "$bin/gantry_bench_curves" --device no_such:0 --case add --max-
 refuse "no_such" scripts/test --no_such
 refuse "--select needs" scripts/test --select
 refuse "no such part" scripts/check-gpu --only no_such
+if [ -e "$2/lib/tests/cuda/standin_libcuda.so" ]; then
+    refuse "Nothing was checked of --only products" env -u GANTRY_BACKENDS scripts/check-gpu --stand-in --build "$2" --out "$work" --only products
+fi
 refuse "needs a number" scripts/demo --epochs
 refuse "usage" "$bin/memory_control" --device cpu:0 --no_such
 refuse "no_such" "$bin/gantry" no_such

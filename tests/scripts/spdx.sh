@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# spdx.sh SOURCE_DIR: every source file says its licence in its first five lines. A clone is asked what it keeps, other trees are searched.
+# spdx.sh SOURCE_DIR: every source file names its licence. A clone is asked what it keeps, other trees are searched.
 set -eu
 cd "$1"
 if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
@@ -8,12 +8,11 @@ if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
 else
     files=$(find . -path ./build -prune -o -type f -print | sed 's|^\./||')
 fi
-checked=0 lacking=0
-for file in $(printf '%s\n' "$files" | grep -E '\.(c|h|cl|def|inc|cmake|py|sh|in)$|(^|/)CMakeLists\.txt$|^scripts/|^\.ci/|(^|/)run$'); do
-    [ -f "$file" ] || continue # deleted, and not yet committed
-    checked=$((checked + 1))
-    head -5 "$file" | grep -q 'SPDX-License-Identifier: Apache-2\.0' || { echo "$file has no line SPDX-License-Identifier: Apache-2.0"; lacking=$((lacking + 1)); }
-done
-[ "$checked" -ge 500 ] || { echo "only $checked source files were found in $1"; exit 1; }
-echo "$checked source files, $lacking without the line"
-[ "$lacking" = 0 ]
+files=$(printf '%s\n' "$files" | grep -E '\.(c|cpp|h|cl|def|inc|cmake|py|sh|in)$|(^|/)CMakeLists\.txt$|^scripts/|^\.ci/|(^|/)run$')
+# A file that is deleted, and not yet committed, is none.
+files=$(printf '%s\n' "$files" | while read -r file; do [ ! -f "$file" ] || printf '%s\n' "$file"; done)
+count=$(printf '%s\n' "$files" | wc -l)
+[ "$count" -ge 500 ] || { echo "only $count source files were found in $1"; exit 1; }
+lacking=$(printf '%s\n' "$files" | xargs grep -L 'SPDX-License-Identifier: Apache-2\.0' || true)
+[ -z "$lacking" ] || { echo "no line SPDX-License-Identifier: Apache-2.0 in:"; echo "$lacking"; exit 1; }
+echo "$count source files name their licence"
