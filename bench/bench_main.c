@@ -246,6 +246,10 @@ int main(int argc, char **argv) {
             if (options.layers) bench_layers(&bench, cases[i].name, cases[i].run, options.layers);
         }
         code = print_and_write(&bench) && !bench.is_wrong ? 0 : 1;
+        if (bench.report.count == 0) {
+            (void)fprintf(stderr, "nothing was measured: the cases have nothing for these devices\n");
+            code = 1;
+        }
     }
     gantry_runtime_release(bench.runtime);
     bench_report_deinit(&bench.report);

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes the list of backends and kernel packs that are linked into the library.
-set(GANTRY_BUILTIN_SOURCE ${CMAKE_BINARY_DIR}/generated/builtin_modules.c)
+# Writes the list of backends and kernel packs that are linked into the library, and why other known backends are not there.
+set(GANTRY_BUILTIN_SOURCE ${PROJECT_BINARY_DIR}/generated/builtin_modules.c)
 set(declarations "")
 set(backends "")
 set(packs "")
 foreach(name IN LISTS GANTRY_BUILTIN_BACKENDS)
   string(APPEND declarations "int32_t gantry_backend_query_${name}(uint32_t max_abi, const gantry_backend_t **out_backend);\n")
   string(APPEND backends "    {\"${name}\", gantry_backend_query_${name}},\n")
+endforeach()
+set(absent "")
+foreach(name IN LISTS GANTRY_KNOWN_BACKENDS)
+  if(NOT name IN_LIST GANTRY_BUILTIN_BACKENDS)
+    string(APPEND absent "    {\"${name}\", \"${GANTRY_ABSENT_${name}}\"},\n")
+  endif()
 endforeach()
 foreach(name IN LISTS GANTRY_BUILTIN_PACKS)
   string(APPEND declarations "int32_t gantry_pack_query_${name}(uint32_t max_abi, const gantry_kernel_pack_t **out_pack);\n")
@@ -19,6 +25,10 @@ file(CONFIGURE OUTPUT ${GANTRY_BUILTIN_SOURCE} CONTENT [[
 const gantry__builtin_backend_t gantry__builtin_backends[] = {
 @backends@};
 const size_t gantry__builtin_backend_count = sizeof gantry__builtin_backends / sizeof gantry__builtin_backends[0];
+
+/* Ends with an item without a name. */
+const gantry__absent_backend_t gantry__absent_backends[] = {
+@absent@    {NULL, NULL}};
 
 const gantry_kernel_pack_query_fn gantry__builtin_packs[] = {
 @packs@};

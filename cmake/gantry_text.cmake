@@ -3,11 +3,11 @@
 function(gantry_embed_texts target)
   foreach(text IN LISTS ARGN)
     get_filename_component(stem ${text} NAME_WE)
-    set(out ${CMAKE_BINARY_DIR}/generated/text_${stem}.c)
+    set(out ${PROJECT_BINARY_DIR}/generated/text_${stem}.c)
     if(NOT TARGET gantry_text_${stem})
       add_custom_command(OUTPUT ${out}
-        COMMAND ${CMAKE_COMMAND} -DTEXT=${text} -DSTEM=${stem} -DOUT=${out} -P ${CMAKE_SOURCE_DIR}/cmake/embed_text.cmake
-        DEPENDS ${text} ${CMAKE_SOURCE_DIR}/cmake/embed_text.cmake COMMENT "Embedding ${stem}.cl" VERBATIM)
+        COMMAND ${CMAKE_COMMAND} -DTEXT=${text} -DSTEM=${stem} -DOUT=${out} -P ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake
+        DEPENDS ${text} ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake COMMENT "Embedding ${stem}.cl" VERBATIM)
       add_custom_target(gantry_text_${stem} DEPENDS ${out})
     endif()
     set_source_files_properties(${out} TARGET_DIRECTORY ${target} PROPERTIES GENERATED TRUE)

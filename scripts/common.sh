@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Shared by scripts/demo and scripts/test: what has to be installed, and how to build. Sourced, not run.
+# Shared by the scripts: what has to be installed, and how to build. Sourced, not run.
 set -eu
 cd "$(dirname "$0")/.."
 ROOT=$PWD

@@ -113,6 +113,18 @@ static bool is_in(const char *list, const char *name) {
     return !list;
 }
 
+/* The first name in the list that is no case; NULL when all are. */
+static const char *unknown_case(const char *list) {
+    for (const char *item = list; item; item = strchr(item, ',') ? strchr(item, ',') + 1 : NULL) {
+        size_t length = strcspn(item, ",");
+        bool known = false;
+        for (size_t i = 0; i < curve_case_count; ++i)
+            known = known || (strlen(curve_cases[i].name) == length && strncmp(curve_cases[i].name, item, length) == 0);
+        if (!known) return item;
+    }
+    return NULL;
+}
+
 static int list_cases(void) {
     for (size_t i = 0; i < curve_case_count; ++i)
         (void)printf("{\"case\": \"%s\", \"what\": \"%s\", \"unit\": \"%s\"}\n", curve_cases[i].name,
@@ -172,6 +184,11 @@ int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "--list") == 0) return list_cases();
     options_t options = {.most_bytes = 1ll << 30, .step = 4, .seconds = 0.2, .longest = 2};
     if (!parse(argc, argv, &options)) return usage();
+    const char *unknown = unknown_case(options.cases);
+    if (unknown) {
+        (void)fprintf(stderr, "--case %s: no case of this name; --list has them\n", unknown);
+        return 2;
+    }
     /* an op that only the CPU has would be another device's figure */
     gantry_runtime_options_t settings = {.struct_size = sizeof settings,
                                          .log = log_warning,

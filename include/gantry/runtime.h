@@ -133,7 +133,7 @@ typedef struct gantry_backend_status_t {
     gantry_backend_state_t state;
     const char *name;        /* "opencl"; the file's name when it could not be asked */
     const char *description; /* "" when it could not be asked */
-    const char *path;        /* the module's file, or "built in" */
+    const char *path;        /* the module's file, "built in", or "none": there is no such backend here */
     const char *reason;      /* why it is not usable; "" when it is */
     const char *libraries;   /* which vendor libraries it found or missed; "" */
     uint32_t device_count;

@@ -191,6 +191,26 @@ static gantry_status_t open_builtins(gantry__backend_set_t *set, const char *onl
     return GANTRY_OK;
 }
 
+/* Was a backend of this name found, usable or not? One that could not be asked has its file's name. */
+static bool was_found(const gantry__backend_set_t *set, const char *name) {
+    char file[64];
+    (void)snprintf(file, sizeof file, "libgantry_backend_%s.", name);
+    for (size_t i = 0; i < set->count; ++i) {
+        if (strcmp(set->items[i].name, name) == 0 || strncmp(set->items[i].name, file, strlen(file)) == 0) return true;
+    }
+    return false;
+}
+
+/* A backend that is nowhere shall not be missed without a word. */
+static gantry_status_t state_absent(gantry__backend_set_t *set) {
+    for (const gantry__absent_backend_t *absent = gantry__absent_backends; absent->name; ++absent) {
+        if (was_found(set, absent->name)) continue;
+        const gantry__backend_t item = {.state = GANTRY_BACKEND_UNAVAILABLE};
+        GANTRY__TRY(append(set, item, absent->name, "none", absent->reason));
+    }
+    return GANTRY_OK;
+}
+
 static gantry_status_t open_all(gantry__backend_set_t *set, const char *path, const char *only) {
     const gantry__setting_t *wanted = gantry__settings_find(set->settings, "GANTRY_BACKENDS");
     if (!wanted) return GANTRY_RESOURCE_EXHAUSTED;
@@ -206,6 +226,7 @@ static gantry_status_t open_all(gantry__backend_set_t *set, const char *path, co
     GANTRY__TRY(gantry__module_own_folder(set->heap, &own));
     gantry_status_t status = gantry__module_search_folder(set->heap, own, visit_module, &search);
     gantry__heap_free_text(set->heap, own);
+    if (status == GANTRY_OK) status = state_absent(set);
     if (status != GANTRY_OK) return status;
     warn_of_unknown(set, wanted->value, gantry__setting_by(wanted));
     warn_of_unknown(set, wanted->environment, wanted->name); /* what an option overrules */

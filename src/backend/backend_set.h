@@ -3,7 +3,7 @@
  *
  * The only place that opens modules and reads backend tables unchecked. Built-in backends come first, then modules from the option's
  * path, GANTRY_BACKEND_PATH and the folder "gantry" beside the library; the first module of a name wins, later ones are refused.
- * Modules stay loaded to the end of the process. Owner: the runtime. Init-only; reading is thread-safe. */
+ * Backends that the build knows and nothing was found of come last, with why. Modules stay loaded to the end of the process. Owner: the runtime. Init-only; reading is thread-safe. */
 #ifndef GANTRY_BACKEND_BACKEND_SET_H
 #define GANTRY_BACKEND_BACKEND_SET_H
 
@@ -20,7 +20,7 @@ typedef struct gantry__backend_t {
     const gantry_backend_t *table;          /* NULL when it could not be asked */
     gantry_backend_instance_t *instance;    /* NULL unless usable */
     char *name;                             /* the table's, or the file's */
-    char *path;                             /* "built in" or the file */
+    char *path;                             /* "built in", the file, or "none" */
     char *reason;                           /* "" when usable */
     uint32_t device_count;
 } gantry__backend_t;

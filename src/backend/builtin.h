@@ -13,6 +13,14 @@ typedef struct gantry__builtin_backend_t {
 extern const gantry__builtin_backend_t gantry__builtin_backends[];
 extern const size_t gantry__builtin_backend_count;
 
+/* A backend that this build knows of and does not have inside: what is wrong when no module of the name is found either. */
+typedef struct gantry__absent_backend_t {
+    const char *name;
+    const char *reason;
+} gantry__absent_backend_t;
+
+extern const gantry__absent_backend_t gantry__absent_backends[]; /* ends with a NULL name */
+
 extern const gantry_kernel_pack_query_fn gantry__builtin_packs[];
 extern const size_t gantry__builtin_pack_count;
 

@@ -54,6 +54,12 @@ static inline void write_file(const char *name, const char *text) {
     (void)fclose(file);
 }
 
+#define SKIP_BECAUSE(reason)                \
+    do {                                    \
+        print_message("skipped: " reason "\n"); \
+        skip();                             \
+    } while (0)
+
 /* What every test program begins with; 1 when the folder cannot be made. */
 static inline int open_folder(void) {
     static const char *const others[] = {"GANTRY_BACKENDS",      "GANTRY_BACKEND_PATH",   "GANTRY_VISIBLE_DEVICES",

@@ -19,7 +19,7 @@ static void devices_lists_backends_and_devices(void **state) {
     expect_in_output("cpu        usable");
     expect_in_output("/CPU:0");
     expect_in_output("/physical_device:CPU:0, cpu:0");
-    if (!has_opencl) skip();
+    if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     expect_in_output("opencl     usable");
     expect_in_output("opencl:0");
     expect_in_output("opencl:1");
@@ -356,7 +356,7 @@ static void without_opencl_the_cpu_serves_alone_and_says_why(void **state) {
 
 static void guide_prints_its_results_in_order(void **state) {
     (void)state;
-    if (!has_opencl) skip();
+    if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     expect_run(0, "$BIN/gpu_guide");
     static const char *const texts[] = {
         "Num GPUs Available:  2",
@@ -393,7 +393,7 @@ static void memory_chapter_reads_the_same_on_every_backend(void **state) {
     expect_in_output("OOM when allocating tensor with shape");
     expect_in_output("Every step did what it says.");
     expect_run(2, "$BIN/memory_control --device GPU:99");
-    if (!has_opencl) skip();
+    if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     expect_run(0, "$BIN/memory_control --device GPU:0 | sed s/GPU/CPU/g | diff - cpu.txt");
     expect_run(0,
                "$BIN/memory_control --device GPU:1 | sed -e s/GPU_1/CPU_0/g -e s/GPU:2/CPU:1/g -e s/GPU:1/CPU:0/g | "
@@ -446,7 +446,7 @@ static void identifier_learns_and_losses_agree_between_devices(void **state) {
     assert_int_equal(read_losses(on_cpu, 3), 3);
     assert_true(on_cpu[2] < on_cpu[0]);
     assert_true(held_out_accuracy() > 0.95);
-    if (!has_opencl) skip();
+    if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     expect_run(0, "$BIN/language_id --device /GPU:0 --epochs 3 --batch 64 --features 512 low=low high=high");
     expect_in_output("weights on /job:localhost/replica:0/task:0/device:GPU:0");
     assert_int_equal(read_losses(on_gpu, 3), 3);

@@ -106,7 +106,7 @@ static void busy_machine_is_told(void **state) {
     (void)state;
     if (run("[ $(nproc) = $(grep -c '^cpu[0-9]' /proc/stat) ] && ! grep -q '^[0-9]' /sys/fs/cgroup/cpu.max "
             "2>/dev/null"))
-        skip();
+        SKIP_BECAUSE("a quota keeps the processes here below the machine's cores");
     use_file("busy");
     expect_run(0,
                "for i in $(seq $(nproc)); do timeout 60 sh -c 'while :; do :; done' & BUSY=\"$BUSY $!\"; done; "
@@ -140,7 +140,7 @@ static void list_and_reset_go_by_device_and_name(void **state) {
 
 static void opencl_blocks_are_measured_kept_and_used(void **state) {
     (void)state;
-    if (!has_opencl) skip();
+    if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     use_file("blocks");
     expect_run(0, "$BIN/gantry tune --device opencl:0 --seconds 2");
     expect_in_output("depth=512 rows=120 columns=1024 direct=24, as it comes");
@@ -153,10 +153,10 @@ static void opencl_blocks_are_measured_kept_and_used(void **state) {
 
 static void clblast_is_searched_when_it_is_asked_for(void **state) {
     (void)state;
-    if (!has_opencl) skip();
+    if (!has_opencl) SKIP_BECAUSE("no OpenCL device here");
     use_file("clblast");
     expect_run(0, "$BIN/gantry tune --device opencl:0 --what clblast --seconds 0.01 || [ $? = 1 ]");
-    if (strstr(output, "nothing to tune")) skip();
+    if (strstr(output, "nothing to tune")) SKIP_BECAUSE("the device has nothing to tune: no CLBlast here");
     expect_in_output("as it comes");
     expect_in_output("the time is over: 0 of ");
     assert_true(records_in("clblast") <= 2);
@@ -167,14 +167,14 @@ static void clblast_is_searched_when_it_is_asked_for(void **state) {
 static void a_card_has_clblast_searched_by_default(void **state) {
     static const char layer[] = GANTRY_TEST_MODULES "/cuda/standin_opencl.so";
     (void)state;
-    if (!has_opencl || access(layer, R_OK) != 0) skip();
+    if (!has_opencl || access(layer, R_OK) != 0) SKIP_BECAUSE("no OpenCL device here, or the stand-in is not built");
     use_file("card");
     const char *line = "OPENCL_LAYERS=" GANTRY_TEST_MODULES
                        "/cuda/standin_opencl.so GANTRY_STAND_IN_CUDA='devices=1;memory=2G' "
                        "GANTRY_BACKENDS=cpu,opencl $BIN/gantry tune --device opencl:0 --seconds 1";
     expect_run(0, line);
     expect_in_output("Stand-in for an NVIDIA GPU");
-    if (strstr(output, "nothing to tune")) skip();
+    if (strstr(output, "nothing to tune")) SKIP_BECAUSE("the device has nothing to tune: no CLBlast here");
     expect_in_output("as it comes, n ");
 }
 
@@ -185,7 +185,7 @@ static void a_device_that_has_nothing_to_tune_is_there_all_the_same(void **state
                                            {"tune --list", "0 records in"},
                                            {"tune --reset", "0 records taken out"}};
     (void)state;
-    if (!has_opencl || access(driver, R_OK) != 0) skip();
+    if (!has_opencl || access(driver, R_OK) != 0) SKIP_BECAUSE("no OpenCL device here, or the stand-in is not built");
     use_file("none");
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; ++i) {
         int code = run("GANTRY_BACKEND_PATH=%s/cuda GANTRY_STAND_IN_CUDA='devices=1;memory=2G' GANTRY_CUDA_LIBRARY=%s "

@@ -84,6 +84,7 @@ typedef struct conformance_t {
     conformance_rules_t expectations, skips;
     conformance_row_t rows[CONFORMANCE_MAX_GROUPS];
     size_t row_count;
+    bool is_met[CONFORMANCE_MAX_GROUPS]; /* of the names in options.only, by number: there is such a group */
     /* the running case */
     conformance_row_t *row;
     char case_name[160];
@@ -121,7 +122,8 @@ void conformance_fail(conformance_t *c, const char *format, ...) __attribute__((
 void conformance_skip(conformance_t *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void conformance_end(conformance_t *c);
 /* True when --only names the group, or names nothing. */
-bool conformance_wants(const conformance_t *c, const char *group);
+bool conformance_wants(conformance_t *c, const char *group);
+conformance_row_t *conformance_row(conformance_t *c, const char *group); /* made if there is none */
 void conformance_run_checks(conformance_t *c, const char *group, const conformance_check_t *checks, size_t count);
 /* Table, totals, programs built. Returns the exit code. */
 int conformance_summary(conformance_t *c);

@@ -241,9 +241,10 @@ void conformance_run_golden(conformance_t *c)
 {
     struct dirent **entries = NULL;
     int count = scandir(c->options.golden, &entries, is_json, alphasort);
-    if (count <= 0 && conformance_begin(c, "golden", "(files)")) {
-        conformance_fail(c, "there is no golden file in %s", c->options.golden);
-        conformance_end(c);
+    if (count <= 0) { /* whatever is asked for */
+        c->row = conformance_row(c, "golden");
+        c->row->failed++;
+        printf("FAIL golden/(files): there is no golden file in %s\n", c->options.golden);
     }
     for (int i = 0; i < count; i++) {
         char op[64];

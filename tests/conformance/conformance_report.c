@@ -16,19 +16,22 @@ static void flatten(char *text)
     }
 }
 
-bool conformance_wants(const conformance_t *c, const char *group)
+bool conformance_wants(conformance_t *c, const char *group)
 {
     if (!c->options.only) return true;
-    size_t length = strlen(group);
-    for (const char *at = c->options.only; *at;) {
+    size_t length = strlen(group), number = 0;
+    for (const char *at = c->options.only; *at; number++) {
         size_t word = strcspn(at, ",");
-        if (word == length && strncmp(at, group, word) == 0) return true;
+        if (word == length && strncmp(at, group, word) == 0) {
+            if (number < CONFORMANCE_MAX_GROUPS) c->is_met[number] = true;
+            return true;
+        }
         at += word + (at[word] == ',');
     }
     return false;
 }
 
-static conformance_row_t *find_row(conformance_t *c, const char *group)
+conformance_row_t *conformance_row(conformance_t *c, const char *group)
 {
     for (size_t i = 0; i < c->row_count; i++) {
         if (strcmp(c->rows[i].group, group) == 0) return &c->rows[i];
@@ -62,7 +65,7 @@ bool conformance_begin(conformance_t *c, const char *group, const char *name)
         printf("%s/%s\n", group, name);
         return false;
     }
-    c->row = find_row(c, group);
+    c->row = conformance_row(c, group);
     const conformance_rule_t *skip = find_skip(c, group, name);
     if (skip) {
         c->row->skipped++;
@@ -150,6 +153,21 @@ static void check_stale_skips(conformance_t *c)
     }
 }
 
+/* A name that nothing answers to would pass for ever. */
+static size_t count_unmet(const conformance_t *c)
+{
+    size_t unmet = 0, number = 0;
+    for (const char *at = c->options.only; at && *at && number < CONFORMANCE_MAX_GROUPS; number++) {
+        size_t word = strcspn(at, ",");
+        if (!c->is_met[number]) {
+            printf("FAIL --only %.*s: no case of such an op or group on this device\n", (int)word, at);
+            unmet++;
+        }
+        at += word + (at[word] == ',');
+    }
+    return unmet;
+}
+
 static void print_table(const conformance_t *c)
 {
     printf("%-28s %7s %7s %8s  %s\n", "op or group", "passed", "failed", "skipped", "largest ulp");
@@ -188,6 +206,7 @@ int conformance_summary(conformance_t *c)
     bool cold = c->options.expect_warm && stats.built > 0;
     if (cold) printf("FAIL programs were built, though the cache should have held all of them\n");
     if (passed + failed == 0) printf("FAIL nothing was run: the filters leave no case\n");
+    failed += count_unmet(c);
     printf("%s: %zu passed, %zu failed, %zu skipped\n", c->options.device, passed, failed, skipped);
     return failed || cold || passed == 0 ? 1 : 0;
 }

@@ -191,7 +191,8 @@ static uint32_t print_table(const options_t *o, const text_list_t *list, const s
         programs += variants;
     }
     print_row("all (variants x architectures)", programs, &total);
-    return total.failures;
+    if (programs == 0) printf("nothing was compiled: no program's source is called %s\n", o->only ? o->only : "anything");
+    return total.failures + (programs == 0);
 }
 
 static void print_list(const text_list_t *list) {

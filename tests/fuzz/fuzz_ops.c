@@ -76,6 +76,21 @@ static bool is_wanted(const options_t *options, const char *op) {
     return false;
 }
 
+/* The first name in --only that has no golden file; NULL when each has. */
+static const char *unknown_name(const options_t *options) {
+    for (const char *at = options->only; at && *at;) {
+        size_t word = strcspn(at, ",");
+        bool known = false;
+        for (size_t i = 0; i < file_count; ++i) {
+            const char *op = files[i].cases[0].op;
+            known = known || (strlen(op) == word && strncmp(op, at, word) == 0);
+        }
+        if (!known) return at;
+        at += word + (at[word] == ',');
+    }
+    return NULL;
+}
+
 static int compare_names(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -102,7 +117,9 @@ static bool load_files(const options_t *options) {
     }
     if (!good) fprintf(stderr, "fuzz_ops: %s\n", error);
     if (file_count == 0) fprintf(stderr, "fuzz_ops: no golden files\n");
-    return good && file_count > 0;
+    const char *unknown = unknown_name(options);
+    if (unknown) fprintf(stderr, "fuzz_ops: --only %.*s: no golden file of this name\n", (int)strcspn(unknown, ","), unknown);
+    return good && file_count > 0 && !unknown;
 }
 
 static const golden_case_t *pick_case(fuzz_random_t *random) {
@@ -268,7 +285,8 @@ static int fuzz(gantry_runtime_t *runtime, const options_t *options) {
     printf("%s%s%s: seed %" PRIu64 ", %" PRIu64 " calls of %zu ops, %" PRIu64 " succeeded, %d findings\n", options->device,
            options->reference ? " against " : "", options->reference ? options->reference : "", options->seed,
            number - options->first, file_count, good, findings);
-    return findings > 0;
+    if (good == 0) printf("nothing was tried: no call succeeded\n");
+    return findings > 0 || good == 0;
 }
 
 static int usage(const char *word) {

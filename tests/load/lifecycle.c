@@ -380,9 +380,10 @@ static bool read_options(int argc, char **argv, options_t *out) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (!value) return false;
         if (strcmp(name, "--device") == 0) {
-            for (int k = 0; k < DEVICES; ++k) {
-                if (strcmp(value, device_words[k]) == 0) out->device = (device_t)k;
-            }
+            int k = 0;
+            while (k < DEVICES && strcmp(value, device_words[k]) != 0) ++k;
+            if (k == DEVICES) return false;
+            out->device = (device_t)k;
         } else if (strcmp(name, "--cycles") == 0) {
             out->cycles = strtol(value, NULL, 10);
         } else if (strcmp(name, "--together") == 0) {

@@ -332,6 +332,26 @@ static bool make_shared(world_t *world) {
     return true;
 }
 
+/* Does every backend of the list have a device? Without one its share of the load would be missing unseen. */
+static bool has_backends(world_t *world, const char *list) {
+    bool has_all = true;
+    for (const char *at = list; at && *at;) {
+        size_t length = strcspn(at, ",");
+        bool has = false;
+        char name[64];
+        (void)snprintf(name, sizeof name, "%.*s", (int)length, at);
+        for (size_t i = 0; i < gantry_backend_status_count(world->runtime); ++i) {
+            gantry_backend_status_t status = {.struct_size = sizeof status};
+            if (gantry_backend_status(world->runtime, i, &status) != GANTRY_OK) continue;
+            has = has || (strcmp(status.name, name) == 0 && status.device_count > 0);
+        }
+        if (!has) complain(world, "no device of this backend is here", name);
+        has_all = has_all && has;
+        at += length + (at[length] == ',');
+    }
+    return has_all;
+}
+
 static bool open_world(world_t *world) {
     const options_t *options = world->options;
     const gantry_runtime_options_t settings = {.struct_size = sizeof settings,
@@ -342,6 +362,7 @@ static bool open_world(world_t *world) {
                                                .memory_limit_bytes = (uint64_t)options->limit_mib << 20};
     const gantry_logical_device_t *devices[MOST_DEVICES];
     if (gantry_runtime_create(&settings, &world->runtime) != GANTRY_OK) return false;
+    if (!has_backends(world, options->backends)) return false;
     if (options->split) split_devices(world);
     if (gantry_list_logical_devices(world->runtime, NULL, MOST_DEVICES, devices, &world->device_count) != GANTRY_OK)
         return false;

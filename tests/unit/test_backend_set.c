@@ -49,10 +49,17 @@ static void close_set(fixture_t *f) {
     end(f);
 }
 
+/* Backends that something was found of: those that are nowhere come behind them. */
+static size_t found(const fixture_t *f) {
+    size_t count = 0;
+    while (count < f->set.count && strcmp(f->set.items[count].path, "none") != 0) ++count;
+    return count;
+}
+
 /* The only backend besides the built-in ones. */
 static const gantry__backend_t *only_module(const fixture_t *f) {
-    assert_int_equal(f->set.count, gantry__builtin_backend_count + 1);
-    return &f->set.items[f->set.count - 1];
+    assert_int_equal(found(f), gantry__builtin_backend_count + 1);
+    return &f->set.items[found(f) - 1];
 }
 
 static void expect_state(const gantry__backend_t *item, gantry_backend_state_t state, const char *reason) {
@@ -112,7 +119,8 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     (void)state;
     static const char *const names[] = {"libgantry_backend_bad.so", "libgantry_backend_cut.so", "libother.so",
-                                        "libgantry_backend_.txt", "libgantry_backend_link.so"};
+                                        "libgantry_backend_.txt", "libgantry_backend_link.so",
+                                        "libgantry_backend_opencl.so"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) (void)unlink(in_root(names[i]));
     (void)rmdir(root);
     fake_expect_nothing_lives(fake);
@@ -152,7 +160,7 @@ static void library_without_module_folder_has_its_builtins_only(void **state) {
     (void)state;
     fixture_t f;
     open_set(&f, NULL, NULL);
-    assert_int_equal(f.set.count, gantry__builtin_backend_count);
+    assert_int_equal(found(&f), gantry__builtin_backend_count);
     close_set(&f);
 }
 
@@ -170,10 +178,10 @@ static void environment_path_is_searched(void **state) {
     fixture_t f;
     assert_int_equal(setenv("GANTRY_BACKEND_PATH", ":" FAKE_FOLDER("fake") "::" FAKE_FILE("other", "other") ":", 1), 0);
     open_set(&f, NULL, NULL);
-    assert_int_equal(f.set.count, gantry__builtin_backend_count + 2);
-    expect_state(&f.set.items[f.set.count - 2], GANTRY_BACKEND_USABLE, "");
-    assert_string_equal(f.set.items[f.set.count - 2].name, "fake");
-    expect_state(&f.set.items[f.set.count - 1], GANTRY_BACKEND_USABLE, "");
+    assert_int_equal(found(&f), gantry__builtin_backend_count + 2);
+    expect_state(&f.set.items[found(&f) - 2], GANTRY_BACKEND_USABLE, "");
+    assert_string_equal(f.set.items[found(&f) - 2].name, "fake");
+    expect_state(&f.set.items[found(&f) - 1], GANTRY_BACKEND_USABLE, "");
     close_set(&f);
 }
 
@@ -182,8 +190,8 @@ static void second_module_of_a_name_is_refused(void **state) {
     fixture_t f;
     assert_int_equal(setenv("GANTRY_BACKEND_PATH", FAKE_FOLDER("fake"), 1), 0);
     open_set(&f, FAKE_FOLDER("duplicate"), NULL); /* the option's path is searched first */
-    assert_int_equal(f.set.count, gantry__builtin_backend_count + 2);
-    const gantry__backend_t *first = &f.set.items[f.set.count - 2], *second = first + 1;
+    assert_int_equal(found(&f), gantry__builtin_backend_count + 2);
+    const gantry__backend_t *first = &f.set.items[found(&f) - 2], *second = first + 1;
     expect_state(first, GANTRY_BACKEND_USABLE, "");
     assert_string_equal(first->path, FAKE_FILE("duplicate", "fake"));
     expect_state(second, GANTRY_BACKEND_REFUSED, "a backend named fake was found earlier");
@@ -197,7 +205,7 @@ static void unavailable_backend_keeps_its_name(void **state) {
     fixture_t f;
     fake->set_open_result(GANTRY_UNAVAILABLE, "no driver was found");
     open_set(&f, FAKE_FOLDER("fake") ":" FAKE_FOLDER("duplicate"), NULL);
-    const gantry__backend_t *first = &f.set.items[f.set.count - 2];
+    const gantry__backend_t *first = &f.set.items[found(&f) - 2];
     expect_state(first, GANTRY_BACKEND_UNAVAILABLE, "no driver was found");
     expect_state(first + 1, GANTRY_BACKEND_REFUSED,
                  "found earlier"); /* the first module of a name wins, usable or not */
@@ -210,7 +218,7 @@ static void folder_with_other_files_has_no_modules(void **state) {
     write_file("libother.so", "x", 1);
     write_file("libgantry_backend_.txt", "x", 1);
     open_set(&f, root, NULL);
-    assert_int_equal(f.set.count, gantry__builtin_backend_count);
+    assert_int_equal(found(&f), gantry__builtin_backend_count);
     close_set(&f);
 }
 
@@ -493,6 +501,51 @@ static void two_sets_have_their_own_instances(void **state) {
     close_set(&b);
 }
 
+/* ---- what is nowhere ---- */
+
+static const gantry__backend_t *find(const fixture_t *f, const char *name) {
+    for (size_t i = 0; i < f->set.count; ++i) {
+        if (strcmp(f->set.items[i].name, name) == 0) return &f->set.items[i];
+    }
+    return NULL;
+}
+
+static void known_backend_that_is_nowhere_is_stated_with_its_reason(void **state) {
+    (void)state;
+    fixture_t f;
+    open_set(&f, FAKE_FOLDER("fake"), NULL);
+    size_t absent = 0;
+    for (; gantry__absent_backends[absent].name; ++absent) {
+        const gantry__backend_t *item = find(&f, gantry__absent_backends[absent].name);
+        assert_non_null(item);
+        expect_state(item, GANTRY_BACKEND_UNAVAILABLE, gantry__absent_backends[absent].reason);
+        assert_string_equal(item->path, "none");
+        assert_int_equal(log_lines_with(&f.log, item->name, item->reason), 1);
+    }
+    assert_int_equal(absent + gantry__builtin_backend_count, 3); /* cpu, opencl, cuda: inside, or with a reason */
+    assert_int_equal(f.set.count, found(&f) + absent);
+    close_set(&f);
+}
+
+static bool is_stated_absent(const fixture_t *f, const char *name) {
+    for (size_t i = found(f); i < f->set.count; ++i) {
+        if (strcmp(f->set.items[i].name, name) == 0) return true;
+    }
+    return false;
+}
+
+static void backend_of_which_a_module_is_found_is_not_stated_absent(void **state) {
+    (void)state;
+    fixture_t f;
+    open_set(&f, FAKE_FOLDER("cuda"), NULL);
+    assert_false(is_stated_absent(&f, "cuda"));
+    close_set(&f);
+    write_file("libgantry_backend_opencl.so", "", 0); /* damaged is not absent */
+    open_set(&f, root, NULL);
+    assert_false(is_stated_absent(&f, "opencl"));
+    close_set(&f);
+}
+
 static void memory_running_out_leaks_nothing(void **state) {
     (void)state;
     gantry_status_t status = GANTRY_RESOURCE_EXHAUSTED;
@@ -505,7 +558,7 @@ static void memory_running_out_leaks_nothing(void **state) {
                                           FAKE_FOLDER("fake") ":" FAKE_FOLDER("empty"), NULL);
         if (status == GANTRY_OK) {
             assert_true(f.heap.inner.calls <= at); /* no shortage goes unseen: a folder left out would be */
-            assert_int_equal(f.set.count, gantry__builtin_backend_count + 2);
+            assert_int_equal(found(&f), gantry__builtin_backend_count + 2);
             gantry__backend_set_deinit(&f.set);
         } else {
             assert_int_equal(status, GANTRY_RESOURCE_EXHAUSTED);
@@ -547,6 +600,8 @@ int main(void) {
         TEST(host_looks_options_up),
         TEST(host_keeps_errors_and_log_lines),
         TEST(two_sets_have_their_own_instances),
+        TEST(known_backend_that_is_nowhere_is_stated_with_its_reason),
+        TEST(backend_of_which_a_module_is_found_is_not_stated_absent),
         TEST(memory_running_out_leaks_nothing),
     };
     fake = fake_module_control(FAKE_FILE("fake", "fake"));

@@ -193,6 +193,7 @@ static void rows_reach_the_device_they_are_for(void **state) {
         0);
     if (strstr(fixture.backend->libraries(fixture.instance), "CLBlast missing") != NULL) {
         fixture_close(&fixture);
+        print_message("skipped: no CLBlast here\n");
         skip();
     }
     said[0] = '\0';

@@ -149,6 +149,7 @@ static void clblast_takes_records(void **state) {
         open_tuned(&core, &fixture, "clblast", cases[i].what, cases[i].values);
         if (strstr(fixture.backend->libraries(fixture.instance), "CLBlast missing") != NULL) {
             core_close(&core);
+            print_message("skipped: no CLBlast here\n");
             skip();
         }
         if (strstr(said, cases[i].said) == NULL) {

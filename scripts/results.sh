@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by scripts/test, after common.sh: counts what passed, failed and was skipped, and says so in the last line, however the script ends.
+# Whoever sources it sets IS_COMPLETE=yes at its end, and SELECT to a regular expression when not all tests of ctest are wanted.
+PASSED=0 FAILED=0 SKIPPED=0 RUN_FAILED=0 IS_COMPLETE=no
+
+finish() {
+    code=$?
+    trap - EXIT
+    if [ "$IS_COMPLETE" = no ]; then
+        echo "stopped before the end: what follows counts what ran until then, and the stop as one that failed" >&2
+        FAILED=$((FAILED + 1))
+    elif [ $((PASSED + FAILED)) = 0 ]; then
+        echo "nothing was tested" >&2
+        code=1
+    fi
+    if [ "$FAILED" != 0 ] && [ "$code" = 0 ]; then code=1; fi
+    echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"
+    exit "$code"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# What ctest's log ends with, as "passed failed skipped": it counts a skipped test among those that passed, and a disabled one not at all.
+ctest_counts() { # LOG
+    awk '/^[0-9]+% tests passed, / { failed = $4; total = $NF; skipped = disabled = 0 }
+         total != "" && /^\t *[0-9]+ - .* \(Skipped\)$/ { ++skipped }
+         total != "" && /^\t *[0-9]+ - .* \(Disabled\)$/ { ++disabled }
+         END { if (total != "") print total - failed - skipped, failed, skipped + disabled }' "$1"
+}
+
+# ctest_in PRESET [ARGUMENTS]: leaves the number that failed in RUN_FAILED. A run without a test is one that failed.
+ctest_in() {
+    preset=$1 code=0
+    shift
+    log=build/$preset/ctest.log
+    rm -f "$log"
+    ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$JOBS" ${SELECT:+-R "$SELECT"} -O "$ROOT/$log" "$@" || code=$?
+    counts=$(ctest_counts "$log" 2>/dev/null || true)
+    # shellcheck disable=SC2086
+    set -- ${counts:-0 0 0}
+    RUN_FAILED=$2
+    if [ "$code" != 0 ] && [ "$RUN_FAILED" = 0 ]; then
+        echo "ctest in build/$preset ended with exit code $code, and names no test that failed" >&2
+        RUN_FAILED=1
+    fi
+    PASSED=$((PASSED + $1)) FAILED=$((FAILED + RUN_FAILED)) SKIPPED=$((SKIPPED + $3))
+}
+
+# What failed in the last run is run again.
+forget_failed() { FAILED=$((FAILED - RUN_FAILED)); }
+
+# suite NAME COMMAND...: a program as one test more; exit code 77 is a skip, whose reason it has printed.
+suite() {
+    name=$1 code=0
+    shift
+    "$@" || code=$?
+    case $code in
+        0) PASSED=$((PASSED + 1)) ;;
+        77) SKIPPED=$((SKIPPED + 1)) && echo "$name: skipped" ;;
+        *) FAILED=$((FAILED + 1)) && echo "$name: FAILED, exit code $code" ;;
+    esac
+}

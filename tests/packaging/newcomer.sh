@@ -1,0 +1,120 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# newcomer.sh [--here]: the way of somebody who meets Gantry on a machine that has nothing of it. In a fresh Debian root, which debootstrap makes, a
+# clone of this tree's last commit: scripts/demo, scripts/test, install; then, with clone and build moved away, programs by find_package and
+# pkg-config, in C and C++, the README's first program, and `gantry devices` as an unprivileged user without HOME. FetchContent and the static library
+# are among the tests (package_subproject). Part of scripts/test --newcomer; some twenty minutes.
+#
+# Left out: of the tests those that NEWCOMER_TESTS does not name, a regular expression for scripts/test --select; unset, it names all but the long ones
+# (conformance, faults, load, fuzz, bench, cuda).
+#
+# --here, and wherever debootstrap or the right to use it is missing: the same on this system, which is not clean, in an empty environment and with an
+# empty prefix; nothing is installed into it.
+# Environment: NEWCOMER_MIRROR, NEWCOMER_SUITE (Debian's, by default those of this system).
+set -eu
+
+say() { printf '\n== newcomer: %s\n' "$*"; }
+
+fail() {
+    echo "newcomer: FAILED: $*"
+    exit 1
+}
+
+# ---- the way itself, in the root that the second part makes: newcomer.sh inside CLONE HOME yes|no (install packages?) ----
+
+as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups env -i PATH="$PATH" "$@"; }
+
+walk() { # CLONE HOME INSTALL
+    clone=$1 home=$2 flag=""
+    [ "$3" = yes ] || flag=--no-install
+    cd "$clone"
+    say "scripts/demo"
+    # shellcheck disable=SC2086
+    scripts/demo $flag >"$home/demo.log" 2>&1 || { tail -40 "$home/demo.log" && fail "scripts/demo"; }
+    grep -E '^held-out accuracy' "$home/demo.log" || fail "scripts/demo ends without a trained model"
+
+    say "scripts/test, of the tests $NEWCOMER_TESTS"
+    # shellcheck disable=SC2086
+    scripts/test $flag --select "$NEWCOMER_TESTS" >"$home/test.log" 2>&1 || { tail -60 "$home/test.log" && fail "scripts/test"; }
+    tail -1 "$home/test.log" | grep -E '^[1-9][0-9]* passed, 0 failed, [0-9]+ skipped$' || fail "the last line of scripts/test: $(tail -1 "$home/test.log")"
+    grep -E '\((Skipped|Disabled)\)$' "$home/test.log" || true
+
+    say "install, and everything else moved away"
+    prefix=$home/gantry
+    cmake --install build/release --prefix "$prefix" >"$home/install.log" || fail "cmake --install"
+    cp -R tests/packaging/consumer "$home/consumer"
+    cp tests/packaging/use_installed.sh "$home"
+    cd /
+    mv "$clone" "$home/away"
+    chmod 700 "$home/away"
+    if [ "$3" = yes ]; then
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends g++ >"$home/apt.log" 2>&1 || { cat "$home/apt.log" && fail "apt-get install g++"; }
+    fi
+
+    say "find_package, pkg-config, C, C++, a first program, the examples"
+    mkdir -p "$home/use"
+    FOREIGN=$clone sh "$home/use_installed.sh" "$prefix" "$home/use" "$home/consumer" "$prefix" "$prefix" || fail "use_installed.sh"
+
+    say "gantry devices, an unprivileged user without HOME"
+    if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null 2>&1; then
+        echo "SKIP: this is not root, or there is no setpriv"
+        return 0
+    fi
+    chmod 755 "$home"
+    as_nobody "$prefix/bin/gantry" devices >"$home/devices.log" 2>&1 || { cat "$home/devices.log" && fail "gantry devices as nobody"; }
+    for line in "cpu        usable" "opencl     usable"; do
+        grep -F "$line" "$home/devices.log" || { cat "$home/devices.log" && fail "gantry devices as nobody has no \"$line\""; }
+    done
+    say "the whole way went well"
+}
+
+if [ "${1:-}" = inside ]; then
+    walk "$2" "$3" "$4"
+    exit 0
+fi
+
+# ---- the root, or this system ----
+
+: "${NEWCOMER_TESTS:=^(test_|symbols_|size_|package_|scripts[.]|golden_coverage\$|docs_ops\$)}"
+ROOT=$(cd "$(dirname "$0")/../.." && pwd)
+work=$ROOT/build/newcomer
+mkdir -p "$work"
+git -C "$ROOT" rev-parse HEAD >/dev/null 2>&1 || { echo "SKIP: $ROOT is no clone, and what a newcomer does first is to clone"; exit 77; }
+[ -z "$(git -C "$ROOT" status --porcelain)" ] || echo "NOTE: what is not committed is not in the clone"
+
+clean=yes
+[ "${1:-}" != --here ] || clean=no
+if [ $clean = yes ] && { [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null 2>&1 || ! unshare -m -p -f true 2>/dev/null; }; then
+    clean=no
+    echo "NOTE: debootstrap and root are needed for a clean root: this system serves, which has packages of its own"
+fi
+
+if [ $clean = no ]; then
+    home=$(mktemp -d "${TMPDIR:-/tmp}/gantry_newcomer.XXXXXX")
+    trap 'rm -rf "$home"' EXIT
+    git clone -q "$ROOT" "$home/clone"
+    env -i PATH="$PATH" HOME="$home" NEWCOMER_TESTS="$NEWCOMER_TESTS" sh "$home/clone/tests/packaging/newcomer.sh" inside "$home/clone" "$home" no
+    exit 0
+fi
+
+. /etc/os-release
+suite=${NEWCOMER_SUITE:-${VERSION_CODENAME:-stable}}
+[ -n "${NEWCOMER_SUITE:-}" ] || [ "${ID:-}" = debian ] || suite=stable
+root=$work/root
+rm -rf --one-file-system "$root"
+mkdir -p "$root" "$work/packages" "$work/archives"
+say "a clean root of Debian $suite"
+debootstrap --variant=minbase --cache-dir="$work/packages" "$suite" "$root" "${NEWCOMER_MIRROR:-http://deb.debian.org/debian}" >"$work/debootstrap.log" 2>&1 ||
+    { tail -20 "$work/debootstrap.log"; fail "debootstrap, see $work/debootstrap.log"; }
+cp /etc/resolv.conf "$root/etc/resolv.conf"
+mkdir -p "$root/root/newcomer"
+git clone -q "$ROOT" "$root/root/newcomer/clone"
+export root work NEWCOMER_TESTS
+# The mounts end with the command.
+unshare -m -p -f sh -c '
+    mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" && mount --rbind /sys "$root/sys" &&
+        mount --bind "$work/archives" "$root/var/cache/apt/archives" || exit 1
+    chmod 755 "$root/root"
+    exec chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root NEWCOMER_TESTS="$NEWCOMER_TESTS" \
+        sh /root/newcomer/clone/tests/packaging/newcomer.sh inside /root/newcomer/clone /root/newcomer yes' || fail "see above; the root stays in $root"
+rm -rf --one-file-system "$root"

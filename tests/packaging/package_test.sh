@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# package_test.sh MODE SOURCE_DIR BUILD_DIR: what is installed, or built within another project, is used from another folder, with source and build
+# out of the way where the system can hide them.
+#   installed    the build, installed with DESTDIR and moved: command, find_package, pkg-config, C and C++, examples
+#   subproject   a project with Gantry by FetchContent. First a shared library: its program finds the modules in the build tree. Then a static one
+#                with OpenCL alone inside, in lib64, used as the installed one. Built for debuggers, but without what they read: that is fastest
+# Environment: CC, CXX, GENERATOR; OPENCL=ON|OFF, whether that backend is built; POCL_CACHE_DIR.
+set -eu
+mode=$1 source=$2 build=$3
+: "${CC:=cc}" "${CXX:=c++}" "${GENERATOR:=Unix Makefiles}" "${OPENCL:=ON}"
+export CC CXX GENERATOR OPENCL
+unset GANTRY_BACKENDS GANTRY_BACKEND_PATH LD_LIBRARY_PATH DESTDIR CMAKE_PREFIX_PATH
+work=$(mktemp -d "${TMPDIR:-/tmp}/gantry_package.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cp -R "$source/tests/packaging" "$work/packaging"
+tests=$work/packaging
+mkdir "$work/kept"
+KEPT=$work/kept
+export KEPT
+
+# quiet COMMAND...: its output is shown when it fails.
+quiet() {
+    "$@" >"$work/log" 2>&1 || { code=$? && cat "$work/log" && echo "FAILED: $*: exit code $code" && exit 1; }
+}
+
+parent() { # HOW ARGUMENTS...: configures the project that has Gantry inside
+    how=$1
+    shift
+    quiet cmake -S "$tests/subproject" -B "$work/parent" -G "$GENERATOR" -DHOW="$how" -DGANTRY="$source" -DCMAKE_C_COMPILER="$CC" \
+        -DCMAKE_BUILD_TYPE=Debug -DWANTED_BUILD_TYPE=Debug "-DCMAKE_C_FLAGS_DEBUG=-O0 -DNDEBUG" "$@"
+}
+
+opencl="" cuda=""
+case $mode in
+    installed)
+        DESTDIR=$work/stage quiet cmake --install "$build" --prefix /opt/gantry
+        mv "$work/stage/opt/gantry" "$work/moved" # nothing of the prefix it was installed for may be needed
+        [ "$OPENCL" = OFF ] || opencl=$work/moved
+        FOREIGN="$source
+$build
+$work/stage
+/opt/gantry"
+        export FOREIGN
+        sh "$tests/without.sh" "$build" "$source" -- sh "$tests/use_installed.sh" "$work/moved" "$work/use" "$tests/consumer" "$opencl" "$cuda" ;;
+    subproject)
+        parent fetch
+        quiet cmake --build "$work/parent" --parallel 2 --target program
+        [ "$OPENCL" = OFF ] || opencl=$work/parent/
+        quiet env -i PATH="$PATH" sh -c 'cd / && exec "$@"' program "$work/parent/elsewhere/program" "$opencl" "$work/parent/"
+        cat "$work/log"
+
+        # The same folder as a static library: most objects are the same.
+        backends="" cuda="not built in: this static library was configured without it; -DGANTRY_STATIC_BACKENDS=cuda links it in"
+        if [ "$OPENCL" = ON ]; then
+            backends=opencl opencl="built in" cuda="not built in: this static library was configured without it; -DGANTRY_STATIC_BACKENDS=opencl,cuda links it in"
+        fi
+        parent fetch -DBUILD_SHARED_LIBS=OFF -DGANTRY_STATIC_BACKENDS=$backends -DGANTRY_BUILD_TOOLS=ON -DCMAKE_INSTALL_LIBDIR=lib64
+        quiet cmake --build "$work/parent" --parallel 2
+        quiet "$work/parent/elsewhere/program" "$opencl" "$cuda"
+        cat "$work/log"
+        quiet cmake --install "$work/parent" --prefix "$work/prefix"
+        [ -f "$work/prefix/lib64/libgantry.a" ] || { echo "FAILED: CMAKE_INSTALL_LIBDIR=lib64 has no libgantry.a"; exit 1; }
+        ! find "$work/prefix" -name '*.so*' | grep . || { echo "FAILED: a static library is installed with these"; exit 1; }
+        rm -rf "$work/parent"
+        FOREIGN="$source
+$work/parent"
+        export FOREIGN
+        sh "$tests/without.sh" "$build" "$source" -- sh "$tests/use_installed.sh" "$work/prefix" "$work/use" "$tests/consumer" "$opencl" "$cuda"
+
+        # By add_subdirectory, and without a word about backends: a static library has all that can be built.
+        parent add -DCMAKE_BUILD_TYPE= -DWANTED_BUILD_TYPE= -DBUILD_SHARED_LIBS=OFF
+        for backend in cpu cuda $([ "$OPENCL" = OFF ] || echo opencl); do
+            find "$work/parent" -name builtin_modules.c -exec cat {} + | grep -qF "{\"$backend\", gantry_backend_query_$backend}" ||
+                { echo "FAILED: a static library has $backend not inside, though nothing was said of backends"; exit 1; }
+        done ;;
+    *) echo "package_test.sh: there is no mode $mode" && exit 2 ;;
+esac

@@ -1,0 +1,103 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# use_installed.sh PREFIX WORK CONSUMER OPENCL CUDA: uses what lies in PREFIX as its user would: runs the command, builds and runs programs that find
+# it by find_package and pkg-config, in C and C++, and the installed examples. CONSUMER is a copy of tests/packaging/consumer; OPENCL and CUDA are
+# what these backends' path or reason must have ("" asks for nothing). Environment: CC, CXX, GENERATOR; FOREIGN, a list of folders, one a line, that no
+# installed file may name.
+set -eu
+prefix=$1 work=$2 consumer=$3 opencl=$4 cuda=$5
+: "${CC:=cc}" "${CXX:=c++}" "${GENERATOR:=Unix Makefiles}"
+mkdir -p "$work/home"
+cd /
+fail() {
+    echo "FAILED: $*"
+    exit 1
+}
+
+# alone COMMAND...: with nothing in the environment that leads anywhere.
+alone() {
+    env -i PATH="$PATH" HOME="$work/home" POCL_CACHE_DIR="${POCL_CACHE_DIR:-}" GANTRY_TUNING_FILE= "$@" >"$work/output" 2>&1 ||
+        { code=$? && cat "$work/output" && fail "$*: exit code $code"; }
+}
+has() { grep -qF -e "$1" "$work/output" || { cat "$work/output" && fail "\"$1\" is not in what $2 says"; }; }
+
+for file in share/doc/gantry/LICENSE share/doc/gantry/README.md share/doc/gantry/docs/memory.md share/doc/gantry/examples/gpu_guide.c include/gantry/gantry.h; do
+    [ -f "$prefix/$file" ] || fail "$file is not installed"
+done
+# Links within the installed pages lead to files.
+cd "$prefix/share/doc/gantry"
+for link in $(grep -o '](\([a-zA-Z_/.]*\))' README.md | tr -d '()]' | sort -u); do [ -e "$link" ] || fail "README.md links to $link, which is not installed"; done
+cd /
+printf '%s\n' "${FOREIGN:-}" | while read -r folder; do
+    [ -z "$folder" ] || ! grep -rlF -e "$folder" "$prefix" || fail "these installed files name $folder"
+done
+
+if [ -x "$prefix/bin/gantry" ]; then
+    alone "$prefix/bin/gantry" devices
+    has "cpu        usable" "gantry devices"
+    [ -z "$opencl" ] || has "$opencl" "gantry devices"
+    [ -z "$cuda" ] || has "$cuda" "gantry devices"
+    alone "$prefix/bin/gantry" ops
+    has MatMul "gantry ops"
+    echo "bin/gantry runs"
+fi
+
+program() { # NAME PROGRAM...
+    name=$1
+    shift
+    alone "$@"
+    has "1 + 2 = 3" "$name"
+    echo "$name runs"
+}
+libdir=$(dirname "$(dirname "$(find "$prefix" -name gantry.pc)")") flags=""
+# Debian's CMake does not look into lib64 by itself.
+where=-DCMAKE_PREFIX_PATH=$prefix
+[ "${libdir##*/}" != lib64 ] || where=-DGantry_DIR=$libdir/cmake/Gantry
+for language in C CXX; do
+    if [ $language = CXX ] && ! command -v "$CXX" >/dev/null 2>&1; then
+        echo "SKIP: no C++ compiler ($CXX)"
+        continue
+    fi
+    alone cmake -S "$consumer" -B "$work/$language" -G "$GENERATOR" -DLANGUAGE=$language "$where" -DCMAKE_C_COMPILER="$CC" \
+        -DCMAKE_CXX_COMPILER="$CXX"
+    alone cmake --build "$work/$language"
+    program "find_package, $language" "$work/$language/consumer" "$opencl" "$cuda"
+done
+
+if command -v pkg-config >/dev/null 2>&1; then
+    flags=$(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --cflags --libs gantry)
+    # shellcheck disable=SC2086
+    alone "$CC" -std=c11 "$consumer/consumer.c" -o "$work/by_pkg_config" $flags
+    program "pkg-config: $flags" env LD_LIBRARY_PATH="$libdir" "$work/by_pkg_config" "$opencl" "$cuda"
+    if command -v "$CXX" >/dev/null 2>&1; then
+        # shellcheck disable=SC2086
+        alone "$CXX" "$consumer/consumer.cpp" -o "$work/by_pkg_config_cpp" $flags
+        program "pkg-config, C++" env LD_LIBRARY_PATH="$libdir" "$work/by_pkg_config_cpp"
+    fi
+else
+    echo "SKIP: no pkg-config"
+fi
+
+# The program that the README begins with, and what its comment says that it prints.
+{
+    printf '#include <gantry/gantry.h>\n#include <stdio.h>\nint main(void) {\n    gantry_runtime_t *runtime;\n    if (gantry_runtime_create(NULL, &runtime) != GANTRY_OK) return 1;\n'
+    awk '/^```c$/ { inside = 1; next } /^```$/ && inside { exit } inside' "$prefix/share/doc/gantry/README.md"
+    printf '    gantry_runtime_release(runtime);\n    puts(text);\n    return status == GANTRY_OK ? 0 : 1;\n}\n'
+} >"$work/first.c"
+# shellcheck disable=SC2086
+[ -z "$flags" ] || {
+    alone "$CC" -std=c11 "$work/first.c" -o "$work/first" $flags
+    alone env LD_LIBRARY_PATH="$libdir" "$work/first"
+    has "[22. 28.]" "the README's first program"
+    echo "the README's first program runs"
+}
+
+alone cmake -S "$prefix/share/doc/gantry/examples" -B "$work/examples" -G "$GENERATOR" -DCMAKE_BUILD_TYPE=Release "$where" -DCMAKE_C_COMPILER="$CC"
+alone cmake --build "$work/examples"
+alone "$work/examples/cpu_vs_gpu" --size 64 --devices /CPU:0
+has "/CPU:0" cpu_vs_gpu
+if [ -n "$opencl" ]; then
+    alone env POCL_DEVICES="pthread pthread" "$work/examples/gpu_guide"
+    has "[[22. 28.]" gpu_guide
+fi
+echo "the installed examples build and run"
