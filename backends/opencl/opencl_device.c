@@ -179,7 +179,7 @@ int32_t gantry__opencl_device_info(gantry_backend_instance_t *instance, uint32_t
 
 /* ---- opening ---- */
 
-/* AUTO: CLBlast's kernels suit GPUs, ours suits processors whose work-items are loops; anything else takes the portable pack. */
+/* AUTO: CLBlast's kernels suit GPUs, ours processors whose work-items are loops; anything else takes the portable pack. */
 static int32_t resolve_matmul(gantry_backend_instance_t *instance, const gantry__opencl_record_t *record) {
     int32_t choice = instance->matmul;
     char reason[256];

@@ -26,7 +26,7 @@ typedef struct device_tiles_t {
     int64_t run;
     int64_t batch_rank;
     int64_t batch_dims[GANTRY_K_MAX_RANK];
-    int64_t batch_strides[2 * GANTRY_K_MAX_RANK];
+    int64_t batch_strides[2][GANTRY_K_MAX_RANK];
 } device_tiles_t;
 
 GANTRY_K_PROGRAM(source, "portable/move", gantry__text_work, gantry__text_move);
@@ -78,8 +78,8 @@ static int32_t run_tiles(gantry_op_call_t *call, const gantry__move_copy_t *copy
                             .batch_rank = shape->batch.rank};
     for (int32_t d = 0; d < shape->batch.rank; ++d) {
         tiles.batch_dims[d] = shape->batch.dims[d];
-        tiles.batch_strides[d] = shape->batch.strides[0][d];
-        tiles.batch_strides[GANTRY_K_MAX_RANK + d] = shape->batch.strides[1][d];
+        tiles.batch_strides[0][d] = shape->batch.strides[0][d];
+        tiles.batch_strides[1][d] = shape->batch.strides[1][d];
     }
     if (!serial) cut_squares(&tiles, shape->batches);
     const gantry_launch_arg_t args[] = {gantry_k_span(in), gantry_k_span(call->outputs[0]),

@@ -22,7 +22,7 @@ typedef struct gantry_k_device_plan_t {
     gantry_k_work_t work;
     int64_t rank;
     int64_t dims[GANTRY_K_MAX_RANK];
-    int64_t strides[GANTRY_K_MAX_OPERANDS * GANTRY_K_MAX_RANK];
+    int64_t strides[GANTRY_K_MAX_OPERANDS][GANTRY_K_MAX_RANK];
 } gantry_k_device_plan_t;
 
 #define GANTRY_K_RUN_UNIT 1024                    /* runs are multiples of this many elements */
@@ -110,7 +110,7 @@ static inline gantry_k_device_plan_t gantry_k_device_plan(const gantry_k_plan_t 
     for (int32_t d = 0; d < plan->rank; d++) {
         out.dims[d] = plan->dims[d];
         for (int32_t k = 0; k < plan->operands; k++) {
-            out.strides[k * GANTRY_K_MAX_RANK + d] = plan->strides[k][d];
+            out.strides[k][d] = plan->strides[k][d];
         }
     }
     return out;

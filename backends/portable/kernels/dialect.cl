@@ -212,7 +212,7 @@ GANTRY_FN double gantry__double_of_bits(ulong bits)
 #endif
 #endif
 
-/* Whether an index is in [0, size); size is not negative. One comparison, as Mesa 22.3 takes (long)index >= 0 of an int for true. */
+/* Whether an index is in [0, size), a size being never negative. Mesa 22.3 takes (long)index >= 0 of an int for true. */
 #define GANTRY_IS_WITHIN(index, size) ((ulong)(GANTRY_LONG)(index) < (ulong)(size))
 
 /* position / size, of places in tensors and sizes: neither is negative. Of 64 bits a division takes a GPU some hundred

@@ -318,8 +318,8 @@ GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(ou
 {
     GANTRY_TAKE(gantry_plan_t, p)
     const int inner = (int)p.rank - 1;
-    const GANTRY_LONG x_step = p.strides[GANTRY_STRIDE(0, inner)];
-    const GANTRY_LONG y_step = p.strides[GANTRY_STRIDE(1, inner)];
+    const GANTRY_LONG x_step = p.strides0[inner];
+    const GANTRY_LONG y_step = p.strides1[inner];
     const GANTRY_LONG end = GANTRY_END(p.work);
     GANTRY_LONG i = GANTRY_FIRST(p.work);
     GANTRY_LONG at[8];
@@ -332,8 +332,8 @@ GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(ou
     for (int d = inner; d >= 0; d--) {
         at[d] = rest % p.dims[d];
         rest /= p.dims[d];
-        x_at += at[d] * p.strides[GANTRY_STRIDE(0, d)];
-        y_at += at[d] * p.strides[GANTRY_STRIDE(1, d)];
+        x_at += at[d] * p.strides0[d];
+        y_at += at[d] * p.strides1[d];
     }
     while (i < end) {
         GANTRY_GLOBAL const T *xs = GANTRY_IN(T, x) + x_at;
@@ -354,8 +354,8 @@ GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(ou
         x_at += length * x_step;
         y_at += length * y_step;
         for (int d = inner; d > 0 && at[d] == p.dims[d]; d--) {
-            x_at += p.strides[GANTRY_STRIDE(0, d - 1)] - p.dims[d] * p.strides[GANTRY_STRIDE(0, d)];
-            y_at += p.strides[GANTRY_STRIDE(1, d - 1)] - p.dims[d] * p.strides[GANTRY_STRIDE(1, d)];
+            x_at += p.strides0[d - 1] - p.dims[d] * p.strides0[d];
+            y_at += p.strides1[d - 1] - p.dims[d] * p.strides1[d];
             at[d] = 0;
             at[d - 1]++;
         }
@@ -378,8 +378,8 @@ GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(ou
             const GANTRY_LONG next = gantry_divide_position(rest, p.dims[d]);
             const GANTRY_LONG at = rest - next * p.dims[d];
 
-            x_at += at * p.strides[GANTRY_STRIDE(0, d)];
-            y_at += at * p.strides[GANTRY_STRIDE(1, d)];
+            x_at += at * p.strides0[d];
+            y_at += at * p.strides1[d];
             rest = next;
         }
         GANTRY_REPORT(GANTRY_CHECK(GANTRY_IN(T, y)[y_at]), y_at)

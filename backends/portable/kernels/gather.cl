@@ -100,7 +100,7 @@ GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPA
             for (; pick < p.picks && i < end; pick++) {
                 const GANTRY_LONG index = (GANTRY_LONG)own[pick];
                 const GANTRY_LONG length = p.inner - at < end - i ? p.inner - at : end - i;
-                const int is_there = GANTRY_IS_WITHIN(index, p.limit);
+                const int is_there = index >= 0 && index < p.limit;
 
                 if (p.picks - pick > p.ahead) {
                     const ulong next = (ulong)ins + (ulong)((GANTRY_LONG)own[pick + p.ahead] * p.inner) * sizeof(T);

@@ -46,9 +46,9 @@ extern __shared__ ulong gantry_shared_memory[];
 
 #endif
 
-/* A structure of parameters whose arrays are read at an index that is no constant; GANTRY_TAKE begins the kernel's body. The copy is
- * for processors whose work-items are lanes: Mesa's llvmpipe reads a parameter at one lane's index for all, and crashes. */
-#if GANTRY_COPY_PARAMETERS
+/* A structure that holds arrays, as a parameter by value; GANTRY_TAKE begins the kernel's body. The copy is for processors
+ * whose work-items are lanes: Mesa's llvmpipe reads a parameter at one lane's index for all of them, or crashes. */
+#if defined(GANTRY_COPY_PARAMETERS)
 #define GANTRY_VALUE(type, name) const type name##_value
 #define GANTRY_TAKE(type, name) const type name = name##_value;
 #else

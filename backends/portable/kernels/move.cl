@@ -2,7 +2,7 @@
 /* Copies between two arrays of the same dimensions and any strides: Transpose, BroadcastTo, Slice and Concat, by element size (T is uchar,
  * int or long and stands for all types of that size). Before this come dialect, launch, types and work. */
 
-/* Element at (i0, i1, ...): in[from + sum i * strides[0]] goes to out[to + sum i * strides[1]]. */
+/* Element at (i0, i1, ...): in[from + sum i * strides0] goes to out[to + sum i * strides1]. */
 typedef struct gantry_move_t {
     gantry_plan_t plan;
     GANTRY_LONG from;
@@ -16,8 +16,8 @@ GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gan
 {
     GANTRY_TAKE(gantry_move_t, p)
     const int inner = (int)p.plan.rank - 1;
-    const GANTRY_LONG in_step = p.plan.strides[GANTRY_STRIDE(0, inner)];
-    const GANTRY_LONG out_step = p.plan.strides[GANTRY_STRIDE(1, inner)];
+    const GANTRY_LONG in_step = p.plan.strides0[inner];
+    const GANTRY_LONG out_step = p.plan.strides1[inner];
     const GANTRY_LONG end = GANTRY_END(p.plan.work);
     GANTRY_LONG i = GANTRY_FIRST(p.plan.work);
     GANTRY_LONG at[8];
@@ -28,8 +28,8 @@ GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gan
     for (int d = inner; d >= 0; d--) {
         at[d] = rest % p.plan.dims[d];
         rest /= p.plan.dims[d];
-        in_at += at[d] * p.plan.strides[GANTRY_STRIDE(0, d)];
-        out_at += at[d] * p.plan.strides[GANTRY_STRIDE(1, d)];
+        in_at += at[d] * p.plan.strides0[d];
+        out_at += at[d] * p.plan.strides1[d];
     }
     while (i < end) {
         GANTRY_GLOBAL const T *ins = GANTRY_IN(T, in) + in_at;
@@ -64,8 +64,8 @@ GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gan
         in_at += length * in_step;
         out_at += length * out_step;
         for (int d = inner; d > 0 && at[d] == p.plan.dims[d]; d--) {
-            in_at += p.plan.strides[GANTRY_STRIDE(0, d - 1)] - p.plan.dims[d] * p.plan.strides[GANTRY_STRIDE(0, d)];
-            out_at += p.plan.strides[GANTRY_STRIDE(1, d - 1)] - p.plan.dims[d] * p.plan.strides[GANTRY_STRIDE(1, d)];
+            in_at += p.plan.strides0[d - 1] - p.plan.dims[d] * p.plan.strides0[d];
+            out_at += p.plan.strides1[d - 1] - p.plan.dims[d] * p.plan.strides1[d];
             at[d] = 0;
             at[d - 1]++;
         }
@@ -86,8 +86,8 @@ GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gan
             const GANTRY_LONG next = gantry_divide_position(rest, p.plan.dims[d]);
             const GANTRY_LONG at = rest - next * p.plan.dims[d];
 
-            in_at += at * p.plan.strides[GANTRY_STRIDE(0, d)];
-            out_at += at * p.plan.strides[GANTRY_STRIDE(1, d)];
+            in_at += at * p.plan.strides0[d];
+            out_at += at * p.plan.strides1[d];
             rest = next;
         }
         GANTRY_OUT(T, out)[out_at] = GANTRY_IN(T, in)[in_at];
@@ -117,7 +117,7 @@ typedef struct gantry_tiles_t {
     GANTRY_LONG run; /* tiles of a work-item in the serial style */
     GANTRY_LONG batch_rank;
     GANTRY_LONG batch_dims[8];
-    GANTRY_LONG batch_strides[16]; /* as gantry_plan_t's */
+    GANTRY_LONG batch_strides0[8], batch_strides1[8];
 } gantry_tiles_t;
 
 #define GANTRY_SIDE 32 /* of a square tile */
@@ -133,8 +133,8 @@ typedef struct gantry_tiles_t {
     for (int d = (int)(p).batch_rank - 1; d >= 0; d--) {                                              \
         const GANTRY_LONG next = gantry_divide_position(batch, (p).batch_dims[d]);                    \
         const GANTRY_LONG at = batch - next * (p).batch_dims[d];                                      \
-        in_at += at * (p).batch_strides[GANTRY_STRIDE(0, d)];                                         \
-        out_at += at * (p).batch_strides[GANTRY_STRIDE(1, d)];                                        \
+        in_at += at * (p).batch_strides0[d];                                                          \
+        out_at += at * (p).batch_strides1[d];                                                         \
         batch = next;                                                                                 \
     }                                                                                                 \
     const GANTRY_LONG rows = (p).rows - row < (p).tile_rows ? (p).rows - row : (p).tile_rows;         \

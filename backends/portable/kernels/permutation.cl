@@ -10,6 +10,8 @@ typedef struct gantry_permutation_t {
 
 #ifdef GANTRY_ITEM_TEXT
 
+#define GANTRY_IS_INDEX(value) ((value) >= 0 && (value) < p->work.count)
+
 GANTRY_ITEM void GANTRY_ITEM_FN(unset)(GANTRY_GLOBAL T *y, GANTRY_PARAMETERS(gantry_permutation_t) p,
                                        const GANTRY_LONG i)
 {
@@ -21,7 +23,7 @@ GANTRY_ITEMS_0_1(unset, T, gantry_permutation_t)
 GANTRY_ITEM void GANTRY_ITEM_FN(invert)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T *y,
                                         GANTRY_PARAMETERS(gantry_permutation_t) p, const GANTRY_LONG i)
 {
-    if (GANTRY_IS_WITHIN(x[i], p->work.count)) {
+    if (GANTRY_IS_INDEX(x[i])) {
         y[x[i]] = (T)i;
     }
 }
@@ -31,7 +33,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(check)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL T
                                        GANTRY_PARAMETERS(gantry_permutation_t) p, GANTRY_GLOBAL uchar *fault,
                                        const GANTRY_LONG i)
 {
-    if (!GANTRY_IS_WITHIN(x[i], p->work.count) || y[x[i]] != (T)i) {
+    if (!GANTRY_IS_INDEX(x[i]) || y[x[i]] != (T)i) {
         GANTRY_ITEM_FAULT(fault, GANTRY_FAULT_BAD_PERMUTATION, 0, i);
     }
 }

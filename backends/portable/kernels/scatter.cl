@@ -66,7 +66,7 @@ GANTRY_ITEM GANTRY_LONG GANTRY_ITEM_FN(find_slice)(GANTRY_GLOBAL const uchar *in
     for (GANTRY_LONG d = 0; d < p->depth; d++) {
         const GANTRY_LONG index = GANTRY_GET_INDEX(indices, p->is_wide, row * p->depth + d);
 
-        is_inside = is_inside && GANTRY_IS_WITHIN(index, p->dims[d]);
+        is_inside = is_inside && index >= 0 && index < p->dims[d];
         slice = is_inside ? slice * p->dims[d] + index : 0;
     }
     return is_inside ? slice : -1;

@@ -56,9 +56,9 @@ GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPA
             const GANTRY_LONG next = gantry_divide_position(rest, p.dims[d]);
             const GANTRY_LONG at = rest - next * p.dims[d];
 
-            condition_at += at * p.strides[GANTRY_STRIDE(0, d)];
-            x_at += at * p.strides[GANTRY_STRIDE(1, d)];
-            y_at += at * p.strides[GANTRY_STRIDE(2, d)];
+            condition_at += at * p.strides0[d];
+            x_at += at * p.strides1[d];
+            y_at += at * p.strides2[d];
             rest = next;
         }
         GANTRY_OUT(T, out)

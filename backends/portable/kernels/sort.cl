@@ -207,7 +207,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(in_top_count)(GANTRY_GLOBAL const T *predictions
     const GANTRY_LONG row = gantry_divide_position(i, p->chunks), begin = (i - row * p->chunks) * GANTRY_SORT_CHUNK;
     const GANTRY_LONG end = begin + GANTRY_SORT_CHUNK < p->classes ? begin + GANTRY_SORT_CHUNK : p->classes;
     const GANTRY_LONG target = GANTRY_GET_INDEX(targets, p->is_wide, row);
-    const int is_class = GANTRY_IS_WITHIN(target, p->classes);
+    const int is_class = target >= 0 && target < p->classes;
     GANTRY_GLOBAL const T *in = predictions + row * p->classes;
     const gantry_order_t order = p->order;
     const K limit = GANTRY_ITEM_FN(sort_key)(in[is_class ? target : 0], &order);

@@ -131,11 +131,8 @@ typedef struct gantry_plan_t {
     gantry_work_t work;
     GANTRY_LONG rank;
     GANTRY_LONG dims[8];
-    GANTRY_LONG strides[24]; /* in elements, at GANTRY_STRIDE(operand, dimension) */
+    GANTRY_LONG strides0[8], strides1[8], strides2[8]; /* in elements; Mesa's Rusticl takes [3][8] for 24 bytes */
 } gantry_plan_t;
-
-/* Arrays of parameters have one dimension: Mesa's Rusticl takes [3][8] for 24 bytes. */
-#define GANTRY_STRIDE(operand, d) (8 * (operand) + (d))
 
 /* Items (item.cl) that are runs of neighbours in a row: of one element on cards, of some dozens on processors, where what
  * it takes to find the row is then paid once for all of them. GANTRY_FIND_RUN sets item i's row and which of its
