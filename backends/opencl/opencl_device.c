@@ -9,6 +9,7 @@
 
 #include "opencl/opencl_matmul.h"
 #include "portable/kernel_types.h"
+#include "portable/portable_launch.h"
 #include "shared/process_limit.h"
 
 #define MOST_PLATFORMS 64
@@ -286,15 +287,15 @@ int32_t gantry__opencl_device_info(gantry_backend_instance_t *instance, uint32_t
 
 /* ---- opening ---- */
 
-/* AUTO: CLBlast's kernels suit GPUs, ours suits processors; anything else takes the portable pack. */
+/* AUTO: CLBlast's kernels suit GPUs, ours processors whose work-items are loops; anything else takes the portable pack. */
 static int32_t resolve_matmul(gantry_backend_instance_t *instance, const gantry__opencl_record_t *record) {
     int32_t choice = instance->matmul;
     char reason[256];
 
     if (choice == GANTRY__OPENCL_MATMUL_AUTO) {
-        choice = record->info.type == GANTRY_DEVICE_TYPE_GPU   ? GANTRY__OPENCL_MATMUL_CLBLAST
-                 : record->info.type == GANTRY_DEVICE_TYPE_CPU ? GANTRY__OPENCL_MATMUL_CPU
-                                                               : GANTRY__OPENCL_MATMUL_PORTABLE;
+        choice = record->info.type == GANTRY_DEVICE_TYPE_GPU ? GANTRY__OPENCL_MATMUL_CLBLAST
+                 : gantry_k_is_serial_device(&record->info)  ? GANTRY__OPENCL_MATMUL_CPU
+                                                             : GANTRY__OPENCL_MATMUL_PORTABLE;
     }
     if ((choice == GANTRY__OPENCL_MATMUL_CLBLAST && !gantry__opencl_clblast_load(instance, reason, sizeof reason)) ||
         !gantry__opencl_tensor_fits(&record->info, choice, reason, sizeof reason)) {

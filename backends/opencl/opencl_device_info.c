@@ -20,6 +20,7 @@
 #define DEVICE_BOARD_NAME_AMD 0x4038
 #define DEVICE_WAVEFRONT_WIDTH_AMD 0x4043
 #define TOPOLOGY_PCIE_AMD 1
+#define DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE 0x1067 /* OpenCL 3.0 */
 
 /* Every type that needs no more than OpenCL's integers and float32: a half is stored as 16 bits. */
 #define PLAIN_TYPES (GANTRY_K_ANY & ~GANTRY_K_BIT(GANTRY_K_FLOAT64))
@@ -281,6 +282,16 @@ static void fill_vendor_numbers(const asked_t *asked) {
     }
 }
 
+/* A processor without vectors that wants groups of several work-items makes lanes of them (Mesa's llvmpipe). */
+static void fill_lanes(const asked_t *asked, const char *version) {
+    gantry_device_info_t *info = &asked->record->info;
+
+    if (info->type == GANTRY_DEVICE_TYPE_CPU && info->native_vector_width == 1 &&
+        strncmp(version, "OpenCL 3.", 9) == 0) {
+        info->sub_group_size = number32(asked, DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE);
+    }
+}
+
 /* Three levels, the smaller the more urgent; they take a queue made by OpenCL 2.0's function. */
 static void fill_priorities(const asked_t *asked, const char *version) {
     int major = 0;
@@ -364,6 +375,7 @@ static void fill_rest(const asked_t *asked, const char *version) {
     fill_flags(asked);
     fill_numbers(asked);
     fill_vendor_numbers(asked);
+    fill_lanes(asked, version);
     fill_priorities(asked, version);
     find_pci(asked);
     find_uuid(asked);

@@ -20,6 +20,11 @@
 
 #include "portable/kernels/work.cl"
 
+_Static_assert(sizeof(gantry_plan_t) == sizeof(gantry_k_device_plan_t) &&
+                   offsetof(gantry_plan_t, strides0) == offsetof(gantry_k_device_plan_t, strides[0]) &&
+                   offsetof(gantry_plan_t, strides2) == offsetof(gantry_k_device_plan_t, strides[2]),
+               "a plan lies alike in the text and on the host's side");
+
 enum { GANTRY_K_ITEM_SPANS = 5 };
 
 /* One launch of one item over [0, count). */

@@ -14,10 +14,15 @@
 #define GANTRY_K_LOCAL_MOST 256u
 #define GANTRY_K_GROUPS_PER_UNIT 8 /* that keep a compute unit busy: of 256, the 2048 work-items a large one holds */
 
-/* 1 for devices whose work-items are loops rather than lanes. */
+/* 1 for devices whose work-items are loops rather than lanes: processors, but for those that make lanes of them. */
+static inline int gantry_k_is_serial_device(const gantry_device_info_t *info)
+{
+    return info->type == GANTRY_DEVICE_TYPE_CPU && info->sub_group_size <= 1;
+}
+
 static inline int gantry_k_is_serial(const gantry_op_call_t *call)
 {
-    return call->device_info->type == GANTRY_DEVICE_TYPE_CPU;
+    return gantry_k_is_serial_device(call->device_info);
 }
 
 static inline uint32_t gantry_k_local_for(const gantry_op_call_t *call, uint64_t items)

@@ -53,6 +53,9 @@ static inline gantry_k_options_t gantry_k_options(const gantry_op_call_t *call)
 
     options.text[0] = '\0';
     gantry_k_define(&options, "SERIAL", (uint32_t)gantry_k_is_serial(call));
+    if (!gantry_k_is_serial(call) && call->device_info->type == GANTRY_DEVICE_TYPE_CPU) {
+        gantry_k_define(&options, "COPY_PARAMETERS", 1);
+    }
     return options;
 }
 

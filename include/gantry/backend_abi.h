@@ -128,7 +128,8 @@ struct gantry_device_info_t {
     uint32_t max_work_group_size;      /* work-items */
     uint32_t parameter_bytes;          /* of one launch, 0: no known bound */
     uint32_t native_vector_width;      /* float32 lanes, 1 when not a vector machine */
-    uint32_t sub_group_size;           /* warp or wavefront, 0 when unknown */
+    uint32_t sub_group_size;           /* warp or wavefront, 0 when unknown; of a processor: the lanes it makes of
+                                          work-items, 0 where they are loops */
     uint32_t program_kinds;            /* GANTRY_PROGRAM_... accepted, 0: none */
     uint32_t clock_mhz;
     int32_t least_priority;    /* of streams: from this, the least urgent, ... */

@@ -148,14 +148,14 @@ static const gantry_tensor_t *convolve(const conv_t *conv, const gantry_tensor_t
                           GANTRY_SHAPE(batch, conv->places.dims[1], conv->places.dims[2], conv->outputs));
 }
 
-/* Whether ConvolveImages would run on a processor; one that imitates a card is none. */
+/* Whether ConvolveImages would run on a processor; one that imitates a card, or makes lanes of work-items, is none. */
 static bool is_for_processor(const conv_t *conv) {
     const gantry__op_def_t *op = gantry__op_get(GANTRY__OP_ID_CONVOLVE_IMAGES);
     const gantry__place_request_t request =
         gantry__dispatch_request(conv->scope->runtime, op, conv->c->call->attrs, conv->scope->wish, NULL);
     gantry__kept_plan_t *kept = NULL;
     return gantry__dispatch_plan(conv->scope->runtime, &request, &kept) == GANTRY_OK &&
-           kept->plan.device->info.type == GANTRY_DEVICE_TYPE_CPU;
+           kept->plan.device->info.type == GANTRY_DEVICE_TYPE_CPU && kept->plan.device->info.sub_group_size <= 1;
 }
 
 static bool goes_without_patches(const conv_t *conv, gantry_dtype_t dtype) {

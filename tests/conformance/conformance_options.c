@@ -33,7 +33,7 @@ static const char usage[] =
     "  --no-float64           the device must lack float64; on such a device all its cases are run, elsewhere\n"
     "  --golden DIR           folder of golden files\n"
     "  --expectations FILE    kernels known to be missing: backend op dtype reason\n"
-    "  --skip-file FILE       cases to leave out: op case-text reason (* is any case)\n"
+    "  --skip-file FILE       cases to leave out: op case-text reason (* is any case, /X one that begins with X)\n"
     "  --allow-missing        exit 77, not 1, when the device's backend is unavailable\n"
     "  --expect-warm          fail when a program had to be built\n"
     "  --list                 print the cases\n"

@@ -45,12 +45,19 @@ conformance_row_t *conformance_row(conformance_t *c, const char *group)
     return row;
 }
 
+/* Text behind a slash is what the name begins with. */
+static bool matches(const char *name, const char *text)
+{
+    if (*text == '/') return strncmp(name, text + 1, strlen(text + 1)) == 0;
+    return strcmp(text, "*") == 0 || strstr(name, text);
+}
+
 static const conformance_rule_t *find_skip(conformance_t *c, const char *group, const char *name)
 {
     for (size_t i = 0; i < c->skips.count; i++) {
         conformance_rule_t *rule = &c->skips.items[i];
         if (strcmp(rule->words[0], group) != 0) continue;
-        if (strcmp(rule->words[1], "*") != 0 && !strstr(name, rule->words[1])) continue;
+        if (!matches(name, rule->words[1])) continue;
         rule->used = true;
         return rule;
     }

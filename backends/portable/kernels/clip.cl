@@ -41,12 +41,12 @@ GANTRY_ITEM void GANTRY_ITEM_FN(clip)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL co
         const GANTRY_LONG next = gantry_divide_position(rest, p->dims[d]);
         const GANTRY_LONG at = rest - next * p->dims[d];
 
-        lower_at += at * p->strides[1][d];
-        upper_at += at * p->strides[2][d];
+        lower_at += at * p->strides1[d];
+        upper_at += at * p->strides2[d];
         rest = next;
     }
-    out[i] = GANTRY_ITEM_FN(clip_value)(x[i], lower[lower_at + rest * p->strides[1][0]],
-                                        upper[upper_at + rest * p->strides[2][0]]);
+    out[i] = GANTRY_ITEM_FN(clip_value)(x[i], lower[lower_at + rest * p->strides1[0]],
+                                        upper[upper_at + rest * p->strides2[0]]);
 }
 GANTRY_ITEMS_3_1(clip, T, T, T, T, gantry_clip_t)
 

@@ -212,6 +212,9 @@ GANTRY_FN double gantry__double_of_bits(ulong bits)
 #endif
 #endif
 
+/* Whether an index is in [0, size), a size being never negative. Mesa 22.3 takes (long)index >= 0 of an int for true. */
+#define GANTRY_IS_WITHIN(index, size) ((ulong)(GANTRY_LONG)(index) < (ulong)(size))
+
 /* position / size, of places in tensors and sizes: neither is negative. Of 64 bits a division takes a GPU some hundred
  * instructions, and what is below 2^32 is the rule. NVRTC asks by itself whether 32 bits are enough. */
 GANTRY_FN GANTRY_LONG gantry_divide_position(const GANTRY_LONG position, const GANTRY_LONG size)

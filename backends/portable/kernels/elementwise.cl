@@ -314,11 +314,12 @@ GANTRY_DENSE_KERNEL(x_scalar, 0, i)
                    })
 
 GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out),
-                        const gantry_plan_t p GANTRY_FAULT_PARAMETER)
+                        GANTRY_VALUE(gantry_plan_t, p) GANTRY_FAULT_PARAMETER)
 {
+    GANTRY_TAKE(gantry_plan_t, p)
     const int inner = (int)p.rank - 1;
-    const GANTRY_LONG x_step = p.strides[0][inner];
-    const GANTRY_LONG y_step = p.strides[1][inner];
+    const GANTRY_LONG x_step = p.strides0[inner];
+    const GANTRY_LONG y_step = p.strides1[inner];
     const GANTRY_LONG end = GANTRY_END(p.work);
     GANTRY_LONG i = GANTRY_FIRST(p.work);
     GANTRY_LONG at[8];
@@ -331,8 +332,8 @@ GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(ou
     for (int d = inner; d >= 0; d--) {
         at[d] = rest % p.dims[d];
         rest /= p.dims[d];
-        x_at += at[d] * p.strides[0][d];
-        y_at += at[d] * p.strides[1][d];
+        x_at += at[d] * p.strides0[d];
+        y_at += at[d] * p.strides1[d];
     }
     while (i < end) {
         GANTRY_GLOBAL const T *xs = GANTRY_IN(T, x) + x_at;
@@ -353,8 +354,8 @@ GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(ou
         x_at += length * x_step;
         y_at += length * y_step;
         for (int d = inner; d > 0 && at[d] == p.dims[d]; d--) {
-            x_at += p.strides[0][d - 1] - p.dims[d] * p.strides[0][d];
-            y_at += p.strides[1][d - 1] - p.dims[d] * p.strides[1][d];
+            x_at += p.strides0[d - 1] - p.dims[d] * p.strides0[d];
+            y_at += p.strides1[d - 1] - p.dims[d] * p.strides1[d];
             at[d] = 0;
             at[d - 1]++;
         }
@@ -365,8 +366,9 @@ GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(ou
 #else
 
 GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out),
-                        const gantry_plan_t p GANTRY_FAULT_PARAMETER)
+                        GANTRY_VALUE(gantry_plan_t, p) GANTRY_FAULT_PARAMETER)
 {
+    GANTRY_TAKE(gantry_plan_t, p)
     for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < p.work.count; i += GANTRY_STEP) {
         GANTRY_LONG rest = i;
         GANTRY_LONG x_at = 0;
@@ -376,8 +378,8 @@ GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(ou
             const GANTRY_LONG next = gantry_divide_position(rest, p.dims[d]);
             const GANTRY_LONG at = rest - next * p.dims[d];
 
-            x_at += at * p.strides[0][d];
-            y_at += at * p.strides[1][d];
+            x_at += at * p.strides0[d];
+            y_at += at * p.strides1[d];
             rest = next;
         }
         GANTRY_REPORT(GANTRY_CHECK(GANTRY_IN(T, y)[y_at]), y_at)

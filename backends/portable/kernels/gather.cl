@@ -136,7 +136,7 @@ GANTRY_KERNEL gather(GANTRY_SPAN_IN(params), GANTRY_SPAN_IN(indices), GANTRY_SPA
         const GANTRY_LONG index = (GANTRY_LONG)GANTRY_IN(I, indices)[position];
         T value = 0;
 
-        if (index >= 0 && index < p.limit) {
+        if (GANTRY_IS_WITHIN(index, p.limit)) {
             value = GANTRY_IN(T, params)[(matrix * p.limit + index) * p.inner + at];
         } else {
             GANTRY_FAULT(fault, GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, position);

@@ -56,59 +56,60 @@
 
 #define GANTRY_ITEM GANTRY_FN
 #define GANTRY_ITEM_FN(name) name##_item
-#define GANTRY_ITEM_LOOP(call)                                                                   \
-    {                                                                                            \
-        for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < GANTRY_END(p.work); i += GANTRY_STEP) {   \
-            call;                                                                                \
-        }                                                                                        \
+#define GANTRY_ITEM_LOOP(P, call)                                                              \
+    {                                                                                          \
+        GANTRY_TAKE(P, p)                                                                      \
+        for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < GANTRY_END(p.work); i += GANTRY_STEP) { \
+            call;                                                                              \
+        }                                                                                      \
     }
 
 #define GANTRY_APART
 #define GANTRY_LANES_SUM(sum)
 #define GANTRY_NO_ITEM(name)
 #define GANTRY_ITEMS_0_1(name, A, P) \
-    GANTRY_KERNEL name(GANTRY_SPAN_OUT(a), const P p) \
-        GANTRY_ITEM_LOOP(name##_item(GANTRY_OUT(A, a), &p, i))
+    GANTRY_KERNEL name(GANTRY_SPAN_OUT(a), GANTRY_VALUE(P, p)) \
+        GANTRY_ITEM_LOOP(P, name##_item(GANTRY_OUT(A, a), &p, i))
 #define GANTRY_ITEMS_0_2(name, A, B, P) \
-    GANTRY_KERNEL name(GANTRY_SPAN_OUT(a), GANTRY_SPAN_OUT(b), const P p) \
-        GANTRY_ITEM_LOOP(name##_item(GANTRY_OUT(A, a), GANTRY_OUT(B, b), &p, i))
+    GANTRY_KERNEL name(GANTRY_SPAN_OUT(a), GANTRY_SPAN_OUT(b), GANTRY_VALUE(P, p)) \
+        GANTRY_ITEM_LOOP(P, name##_item(GANTRY_OUT(A, a), GANTRY_OUT(B, b), &p, i))
 #define GANTRY_ITEMS_1_1(name, A, B, P) \
-    GANTRY_KERNEL name(GANTRY_SPAN_IN(a), GANTRY_SPAN_OUT(b), const P p) \
-        GANTRY_ITEM_LOOP(name##_item(GANTRY_IN(A, a), GANTRY_OUT(B, b), &p, i))
+    GANTRY_KERNEL name(GANTRY_SPAN_IN(a), GANTRY_SPAN_OUT(b), GANTRY_VALUE(P, p)) \
+        GANTRY_ITEM_LOOP(P, name##_item(GANTRY_IN(A, a), GANTRY_OUT(B, b), &p, i))
 #define GANTRY_ITEMS_2_1(name, A, B, D, P) \
-    GANTRY_KERNEL name(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(d), const P p) \
-        GANTRY_ITEM_LOOP(name##_item(GANTRY_IN(A, a), GANTRY_IN(B, b), GANTRY_OUT(D, d), &p, i))
+    GANTRY_KERNEL name(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(d), GANTRY_VALUE(P, p)) \
+        GANTRY_ITEM_LOOP(P, name##_item(GANTRY_IN(A, a), GANTRY_IN(B, b), GANTRY_OUT(D, d), &p, i))
 #define GANTRY_ITEMS_3_1(name, A, B, D, E, P) \
-    GANTRY_KERNEL name(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_IN(d), GANTRY_SPAN_OUT(e), const P p) \
-        GANTRY_ITEM_LOOP(name##_item(GANTRY_IN(A, a), GANTRY_IN(B, b), GANTRY_IN(D, d), GANTRY_OUT(E, e), &p, i))
-#define GANTRY_ITEMS_4_1(name, A, B, D, E, F, P)                                                                      \
+    GANTRY_KERNEL name(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_IN(d), GANTRY_SPAN_OUT(e), GANTRY_VALUE(P, p)) \
+        GANTRY_ITEM_LOOP(P, name##_item(GANTRY_IN(A, a), GANTRY_IN(B, b), GANTRY_IN(D, d), GANTRY_OUT(E, e), &p, i))
+#define GANTRY_ITEMS_4_1(name, A, B, D, E, F, P)                                                                       \
     GANTRY_KERNEL name(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_IN(d), GANTRY_SPAN_IN(e), GANTRY_SPAN_OUT(f), \
-                       const P p)                                                                                     \
-        GANTRY_ITEM_LOOP(name##_item(GANTRY_IN(A, a), GANTRY_IN(B, b), GANTRY_IN(D, d), GANTRY_IN(E, e),              \
+                       GANTRY_VALUE(P, p))                                                                             \
+        GANTRY_ITEM_LOOP(P, name##_item(GANTRY_IN(A, a), GANTRY_IN(B, b), GANTRY_IN(D, d), GANTRY_IN(E, e),            \
                                      GANTRY_OUT(F, f), &p, i))
 #define GANTRY_ITEMS_1_2(name, A, B, D, P) \
-    GANTRY_KERNEL name(GANTRY_SPAN_IN(a), GANTRY_SPAN_OUT(b), GANTRY_SPAN_OUT(d), const P p) \
-        GANTRY_ITEM_LOOP(name##_item(GANTRY_IN(A, a), GANTRY_OUT(B, b), GANTRY_OUT(D, d), &p, i))
+    GANTRY_KERNEL name(GANTRY_SPAN_IN(a), GANTRY_SPAN_OUT(b), GANTRY_SPAN_OUT(d), GANTRY_VALUE(P, p)) \
+        GANTRY_ITEM_LOOP(P, name##_item(GANTRY_IN(A, a), GANTRY_OUT(B, b), GANTRY_OUT(D, d), &p, i))
 #define GANTRY_ITEMS_2_2(name, A, B, D, E, P) \
-    GANTRY_KERNEL name(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(d), GANTRY_SPAN_OUT(e), const P p) \
-        GANTRY_ITEM_LOOP(name##_item(GANTRY_IN(A, a), GANTRY_IN(B, b), GANTRY_OUT(D, d), GANTRY_OUT(E, e), &p, i))
+    GANTRY_KERNEL name(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(d), GANTRY_SPAN_OUT(e), GANTRY_VALUE(P, p)) \
+        GANTRY_ITEM_LOOP(P, name##_item(GANTRY_IN(A, a), GANTRY_IN(B, b), GANTRY_OUT(D, d), GANTRY_OUT(E, e), &p, i))
 #define GANTRY_ITEMS_1_1F(name, A, B, P) \
-    GANTRY_KERNEL name(GANTRY_SPAN_IN(a), GANTRY_SPAN_OUT(b), const P p, GANTRY_SPAN_OUT(fault)) \
-        GANTRY_ITEM_LOOP(name##_item(GANTRY_IN(A, a), GANTRY_OUT(B, b), &p, GANTRY_OUT(uchar, fault), i))
-#define GANTRY_ITEMS_2_1F(name, A, B, D, P)                                                               \
-    GANTRY_KERNEL name(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(d), const P p,               \
-                       GANTRY_SPAN_OUT(fault))                                                            \
-        GANTRY_ITEM_LOOP(name##_item(GANTRY_IN(A, a), GANTRY_IN(B, b), GANTRY_OUT(D, d), &p,              \
+    GANTRY_KERNEL name(GANTRY_SPAN_IN(a), GANTRY_SPAN_OUT(b), GANTRY_VALUE(P, p), GANTRY_SPAN_OUT(fault)) \
+        GANTRY_ITEM_LOOP(P, name##_item(GANTRY_IN(A, a), GANTRY_OUT(B, b), &p, GANTRY_OUT(uchar, fault), i))
+#define GANTRY_ITEMS_2_1F(name, A, B, D, P)                                                          \
+    GANTRY_KERNEL name(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(d), GANTRY_VALUE(P, p), \
+                       GANTRY_SPAN_OUT(fault))                                                       \
+        GANTRY_ITEM_LOOP(P, name##_item(GANTRY_IN(A, a), GANTRY_IN(B, b), GANTRY_OUT(D, d), &p,      \
                                      GANTRY_OUT(uchar, fault), i))
-#define GANTRY_ITEMS_3_1F(name, A, B, D, E, P)                                                            \
-    GANTRY_KERNEL name(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_IN(d), GANTRY_SPAN_OUT(e),       \
-                       const P p, GANTRY_SPAN_OUT(fault))                                                 \
-        GANTRY_ITEM_LOOP(name##_item(GANTRY_IN(A, a), GANTRY_IN(B, b), GANTRY_IN(D, d), GANTRY_OUT(E, e), \
+#define GANTRY_ITEMS_3_1F(name, A, B, D, E, P)                                                               \
+    GANTRY_KERNEL name(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_IN(d), GANTRY_SPAN_OUT(e),          \
+                       GANTRY_VALUE(P, p), GANTRY_SPAN_OUT(fault))                                           \
+        GANTRY_ITEM_LOOP(P, name##_item(GANTRY_IN(A, a), GANTRY_IN(B, b), GANTRY_IN(D, d), GANTRY_OUT(E, e), \
                                      &p, GANTRY_OUT(uchar, fault), i))
-#define GANTRY_ITEMS_3_2F(name, A, B, D, E, F, P)                                                         \
-    GANTRY_KERNEL name(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_IN(d), GANTRY_SPAN_OUT(e),       \
-                       GANTRY_SPAN_OUT(f), const P p, GANTRY_SPAN_OUT(fault))                             \
-        GANTRY_ITEM_LOOP(name##_item(GANTRY_IN(A, a), GANTRY_IN(B, b), GANTRY_IN(D, d), GANTRY_OUT(E, e), \
+#define GANTRY_ITEMS_3_2F(name, A, B, D, E, F, P)                                                            \
+    GANTRY_KERNEL name(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_IN(d), GANTRY_SPAN_OUT(e),          \
+                       GANTRY_SPAN_OUT(f), GANTRY_VALUE(P, p), GANTRY_SPAN_OUT(fault))                       \
+        GANTRY_ITEM_LOOP(P, name##_item(GANTRY_IN(A, a), GANTRY_IN(B, b), GANTRY_IN(D, d), GANTRY_OUT(E, e), \
                                      GANTRY_OUT(F, f), &p, GANTRY_OUT(uchar, fault), i))
 
 #else

@@ -46,6 +46,16 @@ extern __shared__ ulong gantry_shared_memory[];
 
 #endif
 
+/* A structure that holds arrays, as a parameter by value; GANTRY_TAKE begins the kernel's body. The copy is for processors
+ * whose work-items are lanes: Mesa's llvmpipe reads a parameter at one lane's index for all of them, or crashes. */
+#if defined(GANTRY_COPY_PARAMETERS)
+#define GANTRY_VALUE(type, name) const type name##_value
+#define GANTRY_TAKE(type, name) const type name = name##_value;
+#else
+#define GANTRY_VALUE(type, name) const type name
+#define GANTRY_TAKE(type, name)
+#endif
+
 #define GANTRY_BASE_IN(name) GANTRY_GLOBAL const uchar *name##_base
 #define GANTRY_BASE_OUT(name) GANTRY_GLOBAL uchar *name##_base
 #define GANTRY_SPAN_IN(name) GANTRY_BASE_IN(name), const ulong name##_offset

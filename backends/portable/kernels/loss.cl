@@ -18,7 +18,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(sparse_loss)(GANTRY_GLOBAL const T *log_softmax,
 {
     const GANTRY_LONG row = gantry_divide_position(i, p->classes), class_ = i - row * p->classes;
     const GANTRY_LONG label = (GANTRY_LONG)labels[row];
-    const int is_valid = label >= 0 && label < p->classes;
+    const int is_valid = GANTRY_IS_WITHIN(label, p->classes);
     const T nothing = is_valid ? (T)0 : (T)GANTRY_AS_FLOAT(0x7fc00000u);
 
     if (class_ == 0) {

@@ -67,8 +67,9 @@ GANTRY_FN GANTRY_LONG batch_offset(const matmul_t *plan, const GANTRY_LONG *stri
 #define SIDE (16 * GANTRY_MATMUL_EACH)
 #define DEPTH 16
 
-GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c), const matmul_t plan)
+GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c), GANTRY_VALUE(matmul_t, plan))
 {
+    GANTRY_TAKE(matmul_t, plan)
     GANTRY_LOCAL_ARRAY(U, a_tile, DEPTH * SIDE); /* [depth][row] */
     GANTRY_LOCAL_ARRAY(U, b_tile, DEPTH * SIDE); /* [depth][column] */
     const GANTRY_LONG group = GANTRY_GROUP_ID(0);
@@ -124,8 +125,9 @@ GANTRY_KERNEL matmul_tile(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(
     }
 }
 
-GANTRY_KERNEL matmul_item(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c), const matmul_t plan)
+GANTRY_KERNEL matmul_item(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c), GANTRY_VALUE(matmul_t, plan))
 {
+    GANTRY_TAKE(matmul_t, plan)
     const GANTRY_LONG place = GANTRY_GLOBAL_ID(0);
     const GANTRY_LONG down_all = gantry_divide_position(place, plan.n);
     const GANTRY_LONG batch = gantry_divide_position(down_all, plan.m);
@@ -193,8 +195,9 @@ GANTRY_FN void read_piece(U *piece, GANTRY_GLOBAL const T *b, GANTRY_LONG row_st
     }
 }
 
-GANTRY_KERNEL matmul_rows(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c), const matmul_t plan)
+GANTRY_KERNEL matmul_rows(GANTRY_SPAN_IN(a), GANTRY_SPAN_IN(b), GANTRY_SPAN_OUT(c), GANTRY_VALUE(matmul_t, plan))
 {
+    GANTRY_TAKE(matmul_t, plan)
     U sums[ROWS * COLUMNS];
     U piece[STEP * COLUMNS]; /* of B: halves, or columns that do not lie side by side */
     const GANTRY_LONG group = GANTRY_GROUP_ID(0);

@@ -2,7 +2,7 @@
 /* Copies between two arrays of the same dimensions and any strides: Transpose, BroadcastTo, Slice and Concat, by element size (T is uchar,
  * int or long and stands for all types of that size). Before this come dialect, launch, types and work. */
 
-/* Element at (i0, i1, ...): in[from + sum i * strides[0]] goes to out[to + sum i * strides[1]]. */
+/* Element at (i0, i1, ...): in[from + sum i * strides0] goes to out[to + sum i * strides1]. */
 typedef struct gantry_move_t {
     gantry_plan_t plan;
     GANTRY_LONG from;
@@ -12,11 +12,12 @@ typedef struct gantry_move_t {
 #if GANTRY_SERIAL
 
 /* Row by row, the outer dimensions counted like an odometer. */
-GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const gantry_move_t p)
+GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry_move_t, p))
 {
+    GANTRY_TAKE(gantry_move_t, p)
     const int inner = (int)p.plan.rank - 1;
-    const GANTRY_LONG in_step = p.plan.strides[0][inner];
-    const GANTRY_LONG out_step = p.plan.strides[1][inner];
+    const GANTRY_LONG in_step = p.plan.strides0[inner];
+    const GANTRY_LONG out_step = p.plan.strides1[inner];
     const GANTRY_LONG end = GANTRY_END(p.plan.work);
     GANTRY_LONG i = GANTRY_FIRST(p.plan.work);
     GANTRY_LONG at[8];
@@ -27,8 +28,8 @@ GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const gantry_mov
     for (int d = inner; d >= 0; d--) {
         at[d] = rest % p.plan.dims[d];
         rest /= p.plan.dims[d];
-        in_at += at[d] * p.plan.strides[0][d];
-        out_at += at[d] * p.plan.strides[1][d];
+        in_at += at[d] * p.plan.strides0[d];
+        out_at += at[d] * p.plan.strides1[d];
     }
     while (i < end) {
         GANTRY_GLOBAL const T *ins = GANTRY_IN(T, in) + in_at;
@@ -63,8 +64,8 @@ GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const gantry_mov
         in_at += length * in_step;
         out_at += length * out_step;
         for (int d = inner; d > 0 && at[d] == p.plan.dims[d]; d--) {
-            in_at += p.plan.strides[0][d - 1] - p.plan.dims[d] * p.plan.strides[0][d];
-            out_at += p.plan.strides[1][d - 1] - p.plan.dims[d] * p.plan.strides[1][d];
+            in_at += p.plan.strides0[d - 1] - p.plan.dims[d] * p.plan.strides0[d];
+            out_at += p.plan.strides1[d - 1] - p.plan.dims[d] * p.plan.strides1[d];
             at[d] = 0;
             at[d - 1]++;
         }
@@ -73,8 +74,9 @@ GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const gantry_mov
 
 #else
 
-GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const gantry_move_t p)
+GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry_move_t, p))
 {
+    GANTRY_TAKE(gantry_move_t, p)
     for (GANTRY_LONG i = GANTRY_FIRST(p.plan.work); i < GANTRY_END(p.plan.work); i += GANTRY_STEP) {
         GANTRY_LONG rest = i;
         GANTRY_LONG in_at = p.from;
@@ -84,8 +86,8 @@ GANTRY_KERNEL strided(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const gantry_mov
             const GANTRY_LONG next = gantry_divide_position(rest, p.plan.dims[d]);
             const GANTRY_LONG at = rest - next * p.plan.dims[d];
 
-            in_at += at * p.plan.strides[0][d];
-            out_at += at * p.plan.strides[1][d];
+            in_at += at * p.plan.strides0[d];
+            out_at += at * p.plan.strides1[d];
             rest = next;
         }
         GANTRY_OUT(T, out)[out_at] = GANTRY_IN(T, in)[in_at];
@@ -115,7 +117,7 @@ typedef struct gantry_tiles_t {
     GANTRY_LONG run; /* tiles of a work-item in the serial style */
     GANTRY_LONG batch_rank;
     GANTRY_LONG batch_dims[8];
-    GANTRY_LONG batch_strides[2][8];
+    GANTRY_LONG batch_strides0[8], batch_strides1[8];
 } gantry_tiles_t;
 
 #define GANTRY_SIDE 32 /* of a square tile */
@@ -131,8 +133,8 @@ typedef struct gantry_tiles_t {
     for (int d = (int)(p).batch_rank - 1; d >= 0; d--) {                                              \
         const GANTRY_LONG next = gantry_divide_position(batch, (p).batch_dims[d]);                    \
         const GANTRY_LONG at = batch - next * (p).batch_dims[d];                                      \
-        in_at += at * (p).batch_strides[0][d];                                                        \
-        out_at += at * (p).batch_strides[1][d];                                                       \
+        in_at += at * (p).batch_strides0[d];                                                          \
+        out_at += at * (p).batch_strides1[d];                                                         \
         batch = next;                                                                                 \
     }                                                                                                 \
     const GANTRY_LONG rows = (p).rows - row < (p).tile_rows ? (p).rows - row : (p).tile_rows;         \
@@ -162,8 +164,9 @@ typedef long4 gantry_four_t;
     }
 
 /* Squares of 4 x 4 in registers; what is left at the edges one by one. */
-GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const gantry_tiles_t p)
+GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry_tiles_t, p))
 {
+    GANTRY_TAKE(gantry_tiles_t, p)
     const GANTRY_LONG first = GANTRY_GLOBAL_ID(0) * p.run;
     const GANTRY_LONG end = p.tiles < first + p.run ? p.tiles : first + p.run;
 
@@ -200,8 +203,9 @@ GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const gantry_tiles
 #else
 
 /* One work-group of 128 for each square tile. The column that pads the block keeps work-items out of each other's memory bank. */
-GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const gantry_tiles_t p)
+GANTRY_KERNEL tiles(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(gantry_tiles_t, p))
 {
+    GANTRY_TAKE(gantry_tiles_t, p)
     GANTRY_LOCAL_ARRAY(T, block, GANTRY_SIDE * (GANTRY_SIDE + 1));
     const int lane = (int)GANTRY_LOCAL_ID(0) % GANTRY_SIDE;
     const int line = (int)GANTRY_LOCAL_ID(0) / GANTRY_SIDE;

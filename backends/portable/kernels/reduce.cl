@@ -256,8 +256,9 @@ GANTRY_FN ACC lane_sum(GANTRY_GLOBAL const T *x, const reduce_level_t *level, GA
     return sum;
 }
 
-GANTRY_KERNEL reduce_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_level_t level)
+GANTRY_KERNEL reduce_group(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(reduce_level_t, level))
 {
+    GANTRY_TAKE(reduce_level_t, level)
     GANTRY_LOCAL_ARRAY(ACC, sums, GROUP_MOST);
     const int item = (int)GANTRY_LOCAL_ID(0);
     const int lanes = (int)level.lanes;
@@ -309,8 +310,9 @@ GANTRY_FN void load_part(ACC *values, GANTRY_GLOBAL const T *x, const reduce_lev
     }
 }
 
-GANTRY_KERNEL reduce_few(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_level_t level)
+GANTRY_KERNEL reduce_few(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(reduce_level_t, level))
 {
+    GANTRY_TAKE(reduce_level_t, level)
     GANTRY_LOCAL_ARRAY(ACC, sums, GROUP_MOST);
     ACC values[PART_ROWS];
     const int item = (int)GANTRY_LOCAL_ID(0);
@@ -357,8 +359,9 @@ GANTRY_KERNEL reduce_few(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_
  * `blocks` groups make one chunk. An item's own lanes are APART apart: of the loads that are under way at once, k and
  * k + LANES / APART are one lane's. One reduced axis only. */
 #define REDUCE_BLOCK_KERNEL(name, APART)                                                                             \
-    GANTRY_KERNEL name(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_level_t level)                         \
+    GANTRY_KERNEL name(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(reduce_level_t, level))                \
     {                                                                                                                \
+        GANTRY_TAKE(reduce_level_t, level)                                                                           \
         GANTRY_LOCAL_ARRAY(ACC, sums, GROUP_MOST);                                                                   \
         const int width = GROUP_MOST / APART;                                                                        \
         const int item = (int)GANTRY_LOCAL_ID(0);                                                                    \
@@ -485,8 +488,9 @@ GANTRY_FN ACC item_of_chunk(GANTRY_GLOBAL const T *x, const reduce_level_t *leve
     return sum;
 }
 
-GANTRY_KERNEL reduce_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_level_t level)
+GANTRY_KERNEL reduce_item(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(reduce_level_t, level))
 {
+    GANTRY_TAKE(reduce_level_t, level)
     const GANTRY_LONG unit = GANTRY_GLOBAL_ID(0);
     if (unit >= level.units) {
         return;
@@ -592,8 +596,9 @@ GANTRY_FN void narrow_chunk(ACC *acc, GANTRY_GLOBAL const T *x, const reduce_lev
     }
 }
 
-GANTRY_KERNEL reduce_narrow(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_level_t level)
+GANTRY_KERNEL reduce_narrow(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(reduce_level_t, level))
 {
+    GANTRY_TAKE(reduce_level_t, level)
     ACC acc[LANES * NARROW];
     const int columns = (int)level.columns;
     const GANTRY_LONG first = GANTRY_GROUP_ID(0) * level.each;
@@ -608,8 +613,9 @@ GANTRY_KERNEL reduce_narrow(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const redu
 
 /* Sequences of at most 64 elements that follow each other: 64 of them are turned, so that a lane of the tree is a row
  * of `turned`. */
-GANTRY_KERNEL reduce_small(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_level_t level)
+GANTRY_KERNEL reduce_small(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(reduce_level_t, level))
 {
+    GANTRY_TAKE(reduce_level_t, level)
     ACC turned[LANES * WIDTH];
     const int length = (int)level.length;
     const GANTRY_LONG first = GANTRY_GROUP_ID(0) * level.each;
@@ -681,8 +687,9 @@ GANTRY_FN const ACC *wide_chunk(ACC *sums, GANTRY_GLOBAL const T *x, const reduc
     return result;
 }
 
-GANTRY_KERNEL reduce_wide(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_level_t level)
+GANTRY_KERNEL reduce_wide(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(reduce_level_t, level))
 {
+    GANTRY_TAKE(reduce_level_t, level)
     ACC sums[8 * BLOCK];
     const GANTRY_LONG first = GANTRY_GROUP_ID(0) * level.each;
     for (GANTRY_LONG unit = first; unit < first + level.each && unit < level.units; unit++) {

@@ -126,8 +126,9 @@ GANTRY_FN void line_pair(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL const T *y, int
     *second = line_fold(b);
 }
 
-GANTRY_KERNEL reduce_line(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), const reduce_level_t level)
+GANTRY_KERNEL reduce_line(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(reduce_level_t, level))
 {
+    GANTRY_TAKE(reduce_level_t, level)
     const GANTRY_LONG first = GANTRY_GROUP_ID(0) * level.each;
     const GANTRY_LONG end = first + level.each < level.units ? first + level.each : level.units;
     const GANTRY_LONG apart = (end - first + 1) / 2;

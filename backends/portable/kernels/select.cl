@@ -43,8 +43,9 @@ GANTRY_KERNEL dense(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPAN_IN
 
 /* Operands 0, 1, 2 of the plan are condition, x, y. */
 GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPAN_IN(y), GANTRY_SPAN_OUT(out),
-                        const gantry_plan_t p)
+                        GANTRY_VALUE(gantry_plan_t, p))
 {
+    GANTRY_TAKE(gantry_plan_t, p)
     for (GANTRY_LONG i = GANTRY_FIRST(p.work); i < GANTRY_END(p.work); i += GANTRY_STEP) {
         GANTRY_LONG rest = i;
         GANTRY_LONG condition_at = 0;
@@ -55,9 +56,9 @@ GANTRY_KERNEL broadcast(GANTRY_SPAN_IN(condition), GANTRY_SPAN_IN(x), GANTRY_SPA
             const GANTRY_LONG next = gantry_divide_position(rest, p.dims[d]);
             const GANTRY_LONG at = rest - next * p.dims[d];
 
-            condition_at += at * p.strides[0][d];
-            x_at += at * p.strides[1][d];
-            y_at += at * p.strides[2][d];
+            condition_at += at * p.strides0[d];
+            x_at += at * p.strides1[d];
+            y_at += at * p.strides2[d];
             rest = next;
         }
         GANTRY_OUT(T, out)
