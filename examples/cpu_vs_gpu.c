@@ -43,7 +43,7 @@ static double multiply_and_sum(gantry_runtime_t *runtime, const char *device, in
 }
 
 static unsigned long long copied_bytes(gantry_runtime_t *runtime) {
-    static gantry_placement_record_t records[64];
+    static gantry_placement_record_t records[64] = {{.struct_size = sizeof records[0]}};
     size_t count;
     unsigned long long bytes = 0;
     example_check(gantry_get_placements(runtime, 64, records, &count), "gantry_get_placements");

@@ -129,7 +129,7 @@ static void place_softly(gantry_runtime_t *runtime) {
     gantry_scope_t *scope = gantry_scope_begin(runtime, "/device:GPU:9");
     example_print(gantry_matmul(scope, matrix_a(scope), matrix_b(scope), NULL));
     example_check(gantry_scope_end(scope), "matmul");
-    gantry_placement_record_t record;
+    gantry_placement_record_t record = {.struct_size = sizeof record};
     size_t count;
     example_check(gantry_get_placements(runtime, 1, &record, &count), "gantry_get_placements");
     if (count == 1)

@@ -71,26 +71,34 @@ static void warn(const gantry_host_t *host, const char *format, ...)
     host->log(host->self, GANTRY_LOG_WARNING, text);
 }
 
-/* Threads of the pool: the usable cores, or what GANTRY_CPU_THREADS says. */
-static uint32_t wanted_threads(const gantry_host_t *host, uint32_t cores)
+/* Threads of the pool: what GANTRY_CPU_THREADS says, or the usable cores. *out_refused is a text that says nothing. */
+static uint32_t wanted_threads(const gantry_host_t *host, uint32_t cores, const char **out_refused)
 {
     const char *text = option(host, "GANTRY_CPU_THREADS");
     char *end;
     long threads;
 
+    *out_refused = NULL;
     if (text == NULL || text[0] == '\0') {
         return cores;
     }
     threads = strtol(text, &end, 10);
-    if (end != text && *end == '\0' && threads == 0) {
+    if (end == text || *end != '\0' || threads < 0 || threads > MOST_THREADS) {
+        *out_refused = text;
         return cores;
     }
-    if (end == text || *end != '\0' || threads < 1 || threads > MOST_THREADS) {
+    return threads == 0 ? cores : (uint32_t)threads;
+}
+
+static void warn_of_threads(const gantry_host_t *host, uint32_t cores)
+{
+    const char *refused;
+
+    (void)wanted_threads(host, cores, &refused);
+    if (refused != NULL) {
         warn(host, "GANTRY_CPU_THREADS is \"%.40s\"; accepted are 0 to %d. Using %u, the cores this process may use",
-             text, MOST_THREADS, cores);
-        return cores;
+             refused, MOST_THREADS, cores);
     }
-    return (uint32_t)threads;
 }
 
 static int wanted_level(const gantry_host_t *host)
@@ -119,6 +127,12 @@ static void close_instance(gantry_backend_instance_t *instance)
     host = instance->host;
     gantry__cpu_blas_release(instance->blas);
     gantry__cpu_pool_release(instance->pool);
+    while (instance->libraries != NULL) {
+        gantry__cpu_line_t *line = instance->libraries;
+
+        instance->libraries = line->next;
+        host->reallocate(host->self, line, sizeof *line, 0);
+    }
     if (instance->kernels != NULL) {
         host->reallocate(host->self, instance->kernels, instance->kernel_count * sizeof *instance->kernels, 0);
     }
@@ -232,8 +246,6 @@ static int32_t device_info(gantry_backend_instance_t *instance, uint32_t index, 
 static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_t **out_instance)
 {
     gantry_backend_instance_t *instance = host->reallocate(host->self, NULL, 0, sizeof *instance);
-    gantry_device_info_t info = {.struct_size = sizeof info};
-    uint32_t threads;
     int32_t status;
 
     *out_instance = NULL;
@@ -256,17 +268,11 @@ static int32_t open_instance(const gantry_host_t *host, gantry_backend_instance_
     if (status != GANTRY_K_OK) {
         goto fail;
     }
-    threads = wanted_threads(host, instance->cores);
-    status = gantry__cpu_pool_create(host, threads, &instance->pool);
-    if (status != GANTRY_K_OK) {
-        goto fail;
-    }
+    warn_of_threads(host, instance->cores);
     status = gantry__cpu_blas_create(host, instance->simd_level, &instance->blas);
     if (status != GANTRY_K_OK) {
         goto fail;
     }
-    device_info(instance, 0, &info);
-    gantry__cpu_blas_set_device(instance->blas, &info, threads);
     *out_instance = instance;
     return GANTRY_K_OK;
 fail:
@@ -280,6 +286,27 @@ static uint32_t device_count(gantry_backend_instance_t *instance)
     return 1;
 }
 
+/* With the first device: until then a program may say how many threads there shall be. */
+static int32_t make_pool(gantry_backend_instance_t *instance)
+{
+    gantry_device_info_t info = {.struct_size = sizeof info};
+    const char *refused;
+    int32_t status = GANTRY_K_OK;
+
+    device_info(instance, 0, &info);
+    pthread_mutex_lock(&instance->lock);
+    if (instance->pool == NULL) {
+        uint32_t threads = wanted_threads(instance->host, instance->cores, &refused);
+
+        status = gantry__cpu_pool_create(instance->host, threads, &instance->pool);
+        if (status == GANTRY_K_OK) {
+            gantry__cpu_blas_set_device(instance->blas, &info, threads);
+        }
+    }
+    pthread_mutex_unlock(&instance->lock);
+    return status;
+}
+
 static int32_t device_open(gantry_backend_instance_t *instance, uint32_t index, gantry_backend_device_t **out_device)
 {
     const gantry_host_t *host = instance->host;
@@ -287,6 +314,9 @@ static int32_t device_open(gantry_backend_instance_t *instance, uint32_t index, 
     int32_t status = check_index(instance, index);
 
     *out_device = NULL;
+    if (status == GANTRY_K_OK) {
+        status = make_pool(instance);
+    }
     if (status != GANTRY_K_OK) {
         return status;
     }
@@ -316,19 +346,38 @@ static uint32_t list_kernels(gantry_backend_instance_t *instance, uint32_t index
     return instance->kernel_count;
 }
 
-/* A text that was given out stays as it is: other threads may be reading it. */
+static void write_libraries(gantry_backend_instance_t *instance, char *out, size_t out_bytes)
+{
+    char threads[32];
+    const char *refused;
+    uint32_t count = wanted_threads(instance->host, instance->cores, &refused);
+
+    snprintf(threads, sizeof threads, count == 1 ? "one thread" : "%u threads", count);
+    snprintf(out, out_bytes, "%s; vector code: %s; %s",
+             instance->pool != NULL ? gantry__cpu_pool_description(instance->pool) : threads,
+             gantry__cpu_simd_name(instance->simd_level), gantry__cpu_blas_library(instance->blas));
+}
+
 static const char *list_libraries(gantry_backend_instance_t *instance)
 {
-    char *text = instance->libraries[gantry__cpu_blas_is_open(instance->blas)];
-    const char *products = gantry__cpu_blas_library(instance->blas);
+    const gantry_host_t *host = instance->host;
+    gantry__cpu_line_t now = {NULL, ""};
+    gantry__cpu_line_t *line;
 
     pthread_mutex_lock(&instance->lock);
-    if (text[0] == '\0') {
-        snprintf(text, sizeof instance->libraries[0], "%s; vector code: %s; %s",
-                 gantry__cpu_pool_description(instance->pool), gantry__cpu_simd_name(instance->simd_level), products);
+    write_libraries(instance, now.text, sizeof now.text);
+    for (line = instance->libraries; line != NULL && strcmp(line->text, now.text) != 0; line = line->next) {
+    }
+    if (line == NULL) {
+        line = host->reallocate(host->self, NULL, 0, sizeof *line);
+        if (line != NULL) {
+            now.next = instance->libraries;
+            *line = now;
+            instance->libraries = line;
+        }
     }
     pthread_mutex_unlock(&instance->lock);
-    return text;
+    return line != NULL ? line->text : "";
 }
 
 static const gantry_backend_t table = {

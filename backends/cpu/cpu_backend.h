@@ -18,17 +18,23 @@
 #include "cpu/cpu_simd.h"
 #include "portable/kernel_types.h"
 
+/* A text that was given out stays: other threads may be reading it. */
+typedef struct gantry__cpu_line_t {
+    struct gantry__cpu_line_t *next;
+    char text[800];
+} gantry__cpu_line_t;
+
 struct gantry_backend_instance_t {
     const gantry_host_t *host;
-    gantry__cpu_pool_t *pool;
+    gantry__cpu_pool_t *pool; /* made with the first device, for all of them; under lock */
     gantry__cpu_blas_t *blas;
     int simd_level; /* GANTRY_CPU_BASE... */
     uint32_t cores; /* the process may use */
     uint64_t total_bytes;
     gantry__cpu_identity_t identity;
     char platform_version[96];
-    pthread_mutex_t lock;   /* of libraries */
-    char libraries[2][800]; /* listed before and after libraries for products are opened; "": not written yet */
+    pthread_mutex_t lock;
+    gantry__cpu_line_t *libraries; /* all that were listed, the newest first; under lock */
     const gantry_kernel_def_t **kernels; /* of all families */
     uint32_t kernel_count;
 };

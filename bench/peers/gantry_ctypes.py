@@ -31,6 +31,7 @@ class WindowOptions(ctypes.Structure):
     """gantry_window_options_t; padding 1: the window stays inside"""
 
     _fields_ = [
+        ("struct_size", ctypes.c_uint32),
         ("strides", ctypes.c_int64 * 2),
         ("dilations", ctypes.c_int64 * 2),
         ("padding", ctypes.c_int),

@@ -6,10 +6,11 @@
  *
  * Rules of the interface
  * - A module exports one symbol, gantry_backend_query, which returns constant data and touches no driver.
- * - Every struct begins with struct_size, set by its maker to sizeof. Slots are only ever appended. A reader looks at a slot only
+ * - Every struct but the plain values gantry_span_t, gantry_launch_arg_t and gantry_type_constraint_t, which stay as they are, begins with
+ *   struct_size, set by its maker to sizeof. Slots are only ever appended. A reader looks at a slot only
  *   when it lies inside struct_size (GANTRY_ABI_HAS). An out-struct carries the caller's struct_size and is never written beyond it.
  * - Fixed-width integers only; text is UTF-8, owned by whoever filled it, valid as long as the object that carries it.
- * - Arrays of structs travel as arrays of pointers, so that a struct may grow.
+ * - Arrays of structs with struct_size travel as arrays of pointers, so that a struct may grow.
  * - A slot returns 0 or one of Gantry's status codes (status.h); the text goes through host->set_error before it returns.
  * - "required" slots are never NULL; for an "optional" one the default is stated.
  * - Unavailable from a slot that works on an open device means that the device is lost for this process: the core fails everything that

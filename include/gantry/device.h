@@ -72,8 +72,10 @@ GANTRY_API gantry_status_t gantry_get_visible_devices(gantry_runtime_t *runtime,
 
 /* ---- splitting: frozen by initialisation ---- */
 
-/* One logical device of a split card. Zero-filled: no limit of its own, nothing imitated. */
+/* One logical device of a split card. Zero-filled: no limit of its own, nothing imitated. In a list the first one's struct_size is that of
+ * all. */
 typedef struct gantry_logical_device_config_t {
+    uint32_t struct_size;        /* its sizeof; in a list to be read 0 stands for the struct of version 0.1 */
     uint64_t memory_limit_bytes; /* a GPU in several parts needs it; 0 on a CPU: an equal share of what the others leave; 0 alone: the device's default */
     bool has_priority;           /* all entries or none */
     int32_t priority;            /* of its streams, lower is more urgent; within the range the device offers */
@@ -90,7 +92,7 @@ typedef struct gantry_logical_device_config_t {
  * takes a split back. */
 GANTRY_API gantry_status_t gantry_set_logical_device_configuration(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
                                                                    const gantry_logical_device_config_t *configs, size_t count);
-/* Count 0 when the device is not configured. */
+/* Count 0 when the device is not configured. out_configs[0].struct_size must be set. */
 GANTRY_API gantry_status_t gantry_get_logical_device_configuration(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
                                                                    size_t capacity, gantry_logical_device_config_t *out_configs,
                                                                    size_t *out_count);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ops, one C function each. Definitions are TensorFlow's, of the op's highest version; broadcasting is NumPy's.
  *
- * Every function returns a tensor of the scope, or NULL after an error that the scope keeps: InvalidArgument for shapes, types or
- * NULL inputs, Unimplemented where no device has a kernel, ResourceExhausted when memory is out. In a failed scope they do nothing.
+ * Every function returns a tensor of the scope, or NULL after an error that the scope keeps: InvalidArgument for shapes and types, and for
+ * NULL where an input, an array that is not empty or a place for a result is wanted and NULL has no meaning of its own; Unimplemented where no
+ * device has a kernel, ResourceExhausted when memory is out. In a failed scope they do nothing.
+ * Options may be NULL; what is 0 or NULL in them is the default. Their struct_size may stay 0, which stands for the fields of version 0.1; else it
+ * is their sizeof (docs/api_conventions.md).
  * Which types an op takes is listed in docs/ops.md. */
 #ifndef GANTRY_OPS_H
 #define GANTRY_OPS_H
@@ -109,6 +112,7 @@ GANTRY_API const gantry_tensor_t *gantry_one_hot(gantry_scope_t *scope, const ga
 /* ---- reductions ---- */
 
 typedef struct gantry_reduce_options_t {
+    uint32_t struct_size; /* its sizeof; 0: the fields of version 0.1 */
     const int32_t *axes; /* negative counts from the end; NULL: all */
     size_t axis_count;
     bool keep_dims;
@@ -124,6 +128,7 @@ GANTRY_API const gantry_tensor_t *gantry_argmax(gantry_scope_t *scope, const gan
 /* ---- matrices ---- */
 
 typedef struct gantry_matmul_options_t {
+    uint32_t struct_size; /* its sizeof; 0: the fields of version 0.1 */
     bool transpose_a;
     bool transpose_b;
 } gantry_matmul_options_t;

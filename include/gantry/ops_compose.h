@@ -59,6 +59,7 @@ GANTRY_API const gantry_tensor_t *gantry_batch_norm(gantry_scope_t *scope, const
                                                     const gantry_tensor_t *scale, double variance_epsilon);
 
 typedef struct gantry_fused_batch_norm_options_t {
+    uint32_t struct_size; /* its sizeof; 0: the fields of version 0.1 */
     double epsilon;                /* 0: 0.0001 */
     double exponential_avg_factor; /* 0: 1, so that former statistics do not count */
     bool inference;                /* mean and variance are used, not those of x */

@@ -17,6 +17,7 @@ GANTRY_API const gantry_tensor_t *gantry_matrix_band_part(gantry_scope_t *scope,
 
 /* What is not set (0, NULL) is the default. */
 typedef struct gantry_diagonal_options_t {
+    uint32_t struct_size; /* its sizeof; 0: the fields of version 0.1 */
     int32_t lower, upper;           /* the diagonals lower to upper */
     int32_t rows, columns;          /* matrix_diag: of the result; 0: as few as hold the diagonals, both 0: squares */
     const gantry_tensor_t *padding; /* not for matrix_set_diag: a scalar of x's type, on no diagonal and behind shorter ones; NULL: 0 */

@@ -33,7 +33,8 @@ GANTRY_API const gantry_tensor_t *gantry_stateless_multinomial(gantry_scope_t *s
                                                                gantry_dtype_t dtype, int64_t seed0, int64_t seed1);
 /* The first dimension in another order. */
 GANTRY_API const gantry_tensor_t *gantry_stateless_shuffle(gantry_scope_t *scope, const gantry_tensor_t *value, int64_t seed0, int64_t seed1);
-/* What the ops above make of a seed, for the ops by key and counter (StatelessRandomUniformV2): uint64[1] and uint64[2]. */
+/* What the ops above make of a seed, for the ops by key and counter (StatelessRandomUniformV2): uint64[1] and uint64[2]. Either result
+ * may be NULL. */
 GANTRY_API gantry_status_t gantry_stateless_random_get_key_counter(gantry_scope_t *scope, int64_t seed0, int64_t seed1, const gantry_tensor_t **out_key,
                                                                    const gantry_tensor_t **out_counter);
 

@@ -33,6 +33,7 @@ GANTRY_API const gantry_tensor_t *gantry_argmin(gantry_scope_t *scope, const gan
 /* ---- scans along an axis; options may be NULL ---- */
 
 typedef struct gantry_scan_options_t {
+    uint32_t struct_size; /* its sizeof; 0: the fields of version 0.1 */
     bool exclusive; /* each result is of the elements before its own */
     bool reverse;   /* from the last to the first */
 } gantry_scan_options_t;

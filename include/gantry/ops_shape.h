@@ -11,6 +11,7 @@ extern "C" {
 
 /* Bit i of a mask is of entry i; see gantry_strided_slice. */
 typedef struct gantry_strided_slice_options_t {
+    uint32_t struct_size; /* its sizeof; 0: the fields of version 0.1 */
     int32_t begin_mask;       /* from the first element (the last one, when the stride is negative) */
     int32_t end_mask;         /* to the last element (the first one) */
     int32_t ellipsis_mask;    /* one entry: all dimensions that no other entry takes */
@@ -19,7 +20,8 @@ typedef struct gantry_strided_slice_options_t {
 } gantry_strided_slice_options_t;
 
 /* Python's x[begin:end:stride, ...]: entry_count entries (at most 31), one per dimension from the first, the dimensions that are left whole.
- * Negative indices count from the end, and ranges are cut to the dimension. strides NULL: all 1; options NULL: no bit is set. */
+ * Negative indices count from the end, and ranges are cut to the dimension. begin or end NULL: all 0, where a mask says the rest; strides NULL:
+ * all 1; options NULL: no bit is set. */
 GANTRY_API const gantry_tensor_t *gantry_strided_slice(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *begin,
                                                        const int64_t *end, const int64_t *strides, size_t entry_count,
                                                        const gantry_strided_slice_options_t *options);
@@ -31,11 +33,12 @@ typedef enum gantry_pad_mode_t {
 } gantry_pad_mode_t;
 
 typedef struct gantry_pad_options_t {
+    uint32_t struct_size; /* its sizeof; 0: the fields of version 0.1 */
     gantry_pad_mode_t mode;
     const gantry_tensor_t *value; /* CONSTANT: a scalar of x's type; NULL: 0 */
 } gantry_pad_options_t;
 
-/* paddings: two numbers per dimension, elements before and after it. options NULL: zeros. */
+/* paddings: two numbers per dimension, elements before and after it; NULL: none. options NULL: zeros. */
 GANTRY_API const gantry_tensor_t *gantry_pad(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *paddings,
                                              const gantry_pad_options_t *options);
 /* multiples: how often x is repeated, one number per dimension. */

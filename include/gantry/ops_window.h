@@ -20,6 +20,7 @@ typedef enum gantry_padding_t {
 
 /* NULL or zero-filled: strides and dilations of 1, SAME, channels last. For sequences the first of two counts. */
 typedef struct gantry_window_options_t {
+    uint32_t struct_size; /* its sizeof; 0: the fields of version 0.1 */
     int64_t strides[2];   /* rows, columns; 0 means 1 */
     int64_t dilations[2]; /* distance of a filter's elements; 0 means 1; not for pooling */
     gantry_padding_t padding;

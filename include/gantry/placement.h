@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where did it run, and why: a record for every placement.
  *
- * Records are kept in a bounded ring (the newest 1024), counted per (op, reason), and handed to a callback as they are made.
+ * Records are kept in a bounded ring (the newest 1024), counted per (op, reason, device), and handed to a callback as they are made.
+ * Lists are filled by the caller's struct_size, which stands in the first struct of the list and is that of all: a program sets
+ * list[0].struct_size = sizeof list[0], and the library writes the others'.
  * Thread-safe. */
 #ifndef GANTRY_PLACEMENT_H
 #define GANTRY_PLACEMENT_H
@@ -68,16 +70,19 @@ typedef struct gantry_placement_record_t {
 typedef void (*gantry_placement_fn)(void *user, const gantry_placement_record_t *record);
 GANTRY_API gantry_status_t gantry_set_placement_callback(gantry_runtime_t *runtime, gantry_placement_fn callback, void *user);
 
-/* The newest records, oldest of them first: writes up to capacity and the number written. */
+/* The newest records, oldest of them first: writes up to capacity and the number written. out_records[0].struct_size must be set. */
 GANTRY_API gantry_status_t gantry_get_placements(gantry_runtime_t *runtime, size_t capacity, gantry_placement_record_t *out_records,
                                                  size_t *out_count);
 
 typedef struct gantry_placement_count_t {
-    char op[48];
+    uint32_t struct_size;
     gantry_placement_reason_t reason;
+    char op[48];
+    char device[128]; /* full name of the chosen device, "" when refused */
     uint64_t count;
 } gantry_placement_count_t;
 
+/* How often each op was placed on each device, by reason: writes up to capacity and the full count. out_counts[0].struct_size must be set. */
 GANTRY_API gantry_status_t gantry_get_placement_counts(gantry_runtime_t *runtime, size_t capacity, gantry_placement_count_t *out_counts,
                                                        size_t *out_count);
 

@@ -6,7 +6,7 @@
  * A child of fork must create a runtime of its own: with the parent's objects every call that returns a status is FailedPrecondition
  * there, gantry_scope_begin gives NULL, and releasing or ending one does nothing. What the parent held is not given back in the child: that leak is meant, since
  * drivers, threads and locks do not survive fork.
- * Owner: whoever created it releases it. Every other object of a runtime keeps it alive, but is refused after release.
+ * Owner: whoever created it releases it. Scopes, tensors, variables and generators keep it in memory, but are refused after release.
  * Thread-safe, but for create's options, which are read during the call only. */
 #ifndef GANTRY_RUNTIME_H
 #define GANTRY_RUNTIME_H
@@ -50,7 +50,8 @@ typedef enum gantry_placement_mode_t {
     GANTRY_PLACEMENT_DEFAULT = 0,
     GANTRY_PLACEMENT_PREFER = 1,    /* fall back, keep the reason (the default) */
     GANTRY_PLACEMENT_WARN_ONCE = 2, /* and log one warning per (op, reason) */
-    GANTRY_PLACEMENT_REQUIRE = 3    /* an op that cannot run where it was asked, or on a GPU, is an error */
+    GANTRY_PLACEMENT_REQUIRE = 3    /* an op that cannot run where it was asked, or on a GPU, is an error. An integer variable for which no device
+                                       is asked lives on the CPU, as in every mode */
 } gantry_placement_mode_t;
 
 /* Whether it is recorded where the time goes; see profile.h. */
@@ -102,8 +103,9 @@ typedef struct gantry_runtime_options_t {
 /* options may be NULL. *out_runtime is NULL after a failure. A machine without any GPU or OpenCL is not a failure. */
 GANTRY_API gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *options, gantry_runtime_t **out_runtime);
 
-/* Waits for pending work, then ends it. Objects of the runtime that still live are refused from now on and stay valid only to be
- * released. NULL is allowed. */
+/* Waits for pending work, then ends it. From now on the pointer is as after free(), unless a scope, tensor, variable or generator of the
+ * runtime still lives: then it and they are refused, each call that returns a status with FailedPrecondition, and stay valid only to be ended
+ * or released. NULL is allowed. */
 GANTRY_API void gantry_runtime_release(gantry_runtime_t *runtime);
 
 /* Initialises now what the first operation would. OK when it already is. */
@@ -176,6 +178,8 @@ GANTRY_API gantry_status_t gantry_set_placement_mode(gantry_runtime_t *runtime, 
 
 /* ---- thread counts: frozen by initialisation, 0 means the default ---- */
 
+/* Of the CPU backend, the caller's among them; at most 1024. Until initialisation the last call holds, before option and environment;
+ * afterwards an equal number is fine, another one FailedPrecondition. */
 GANTRY_API gantry_status_t gantry_set_intra_op_parallelism_threads(gantry_runtime_t *runtime, int32_t threads);
 GANTRY_API int32_t gantry_get_intra_op_parallelism_threads(const gantry_runtime_t *runtime);
 

@@ -13,8 +13,8 @@ extern "C" {
 
 typedef struct gantry_scope_t gantry_scope_t;
 
-/* device: a user's device text, or NULL for no wish. A bad device gives a failed scope; NULL only when memory is gone, runtime is NULL
- * or released, or this is a child of fork (gantry_last_message tells). */
+/* device: a user's device text, or NULL for no wish. A bad device gives a failed scope; NULL only when memory is gone, runtime is NULL, this is
+ * a child of fork, or the runtime was released and other objects of it still live (gantry_last_message tells). */
 GANTRY_API gantry_scope_t *gantry_scope_begin(gantry_runtime_t *runtime, const char *device);
 /* device replaces the parent's field by field (a new type clears the index); NULL inherits; GANTRY_DEVICE_NONE cuts off. Must end before parent does. */
 GANTRY_API gantry_scope_t *gantry_scope_begin_in(gantry_scope_t *parent, const char *device);

@@ -35,7 +35,8 @@ typedef enum gantry_status_t {
 /* The code's name as TensorFlow writes it, e.g. "InvalidArgument"; never NULL. */
 GANTRY_API const char *gantry_status_name(gantry_status_t status);
 
-/* Text of the last failure on the calling thread; "" when there was none. Valid until the next failure on this thread. */
+/* Text of the last call on the calling thread that failed: "" as long as none has. A call that succeeds leaves it as it is or empties it, and never
+ * puts there what it met and got round. Valid until the thread's next call. */
 GANTRY_API const char *gantry_last_message(void);
 
 #ifdef __cplusplus

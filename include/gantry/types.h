@@ -55,10 +55,11 @@ typedef struct gantry_shape_t {
 #define GANTRY_SCALAR ((gantry_shape_t){.rank = 0})
 #endif
 
-/* Number of elements; -1 when a dimension is negative, rank is out of range, or the product overflows int64. */
+/* Number of elements; -1 when a dimension is negative, rank is out of range, the product overflows int64, or shape is NULL. */
 GANTRY_API int64_t gantry_shape_elements(const gantry_shape_t *shape);
+/* A NULL equals nothing. */
 GANTRY_API bool gantry_shape_equal(const gantry_shape_t *a, const gantry_shape_t *b);
-/* Writes "[2,3]" and returns the length it needs (as snprintf). */
+/* Writes "[2,3]" and returns the length it needs (as snprintf): "" and 0 for NULL. out NULL: the length only. */
 GANTRY_API size_t gantry_shape_format(const gantry_shape_t *shape, char *out, size_t out_bytes);
 
 #ifdef __cplusplus

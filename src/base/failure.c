@@ -6,6 +6,7 @@
 #include <string.h>
 
 static _Thread_local char last_message[GANTRY__MESSAGE_BYTES];
+static _Thread_local uint32_t failures;
 
 gantry_status_t (gantry__fail)(gantry_status_t code, const char *format, ...) {
     char text[GANTRY__MESSAGE_BYTES]; /* the arguments may point into the old message */
@@ -14,6 +15,7 @@ gantry_status_t (gantry__fail)(gantry_status_t code, const char *format, ...) {
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
     memcpy(last_message, text, strlen(text) + 1);
+    ++failures;
     return code;
 }
 
@@ -30,6 +32,12 @@ gantry_status_t gantry__fail_prefix(gantry_status_t code, const char *format, ..
 }
 
 const char *gantry__message(void) { return last_message; }
+
+uint32_t gantry__failures(void) { return failures; }
+
+void gantry__forget_since(uint32_t before) {
+    if (failures != before) last_message[0] = '\0';
+}
 
 const char *gantry_last_message(void) { return last_message; }
 

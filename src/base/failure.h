@@ -5,6 +5,8 @@
 #ifndef GANTRY_BASE_FAILURE_H
 #define GANTRY_BASE_FAILURE_H
 
+#include <stdint.h>
+
 #include <gantry/status.h>
 
 #if defined(__GNUC__)
@@ -29,6 +31,11 @@ gantry_status_t gantry__fail_prefix(gantry_status_t code, const char *format, ..
 
 /* The kept message; "" when none. Valid until the next failure on this thread. */
 const char *gantry__message(void);
+
+/* Whoever goes on after a failure forgets it, so that what succeeds in the end leaves no text of what it got round:
+ *     const uint32_t before = gantry__failures();    ...    if (status == GANTRY_OK) gantry__forget_since(before); */
+uint32_t gantry__failures(void); /* so far on this thread, modulo 2^32 */
+void gantry__forget_since(uint32_t before);
 
 #define GANTRY__TRY(expression)                        \
     do {                                               \

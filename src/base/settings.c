@@ -19,6 +19,11 @@ static void release_entry(const gantry__heap_t *heap, gantry__setting_t *entry) 
     gantry__heap_free_text(heap, entry->value);
     gantry__heap_free_text(heap, entry->by);
     gantry__heap_free_text(heap, entry->environment);
+    while (entry->called) {
+        gantry__setting_text_t *text = entry->called;
+        entry->called = text->next;
+        gantry__heap_free(heap, text, sizeof *text + text->length + 1);
+    }
     gantry__heap_free(heap, entry, sizeof *entry);
 }
 
@@ -112,7 +117,12 @@ const gantry__setting_t *gantry__settings_find(gantry__settings_t *settings, con
 const char *gantry__settings_get(gantry__settings_t *settings, const char *name, gantry__setting_source_t *out_source) {
     const gantry__setting_t *entry = gantry__settings_find(settings, name);
     if (out_source) *out_source = entry ? entry->source : GANTRY__SOURCE_DEFAULT;
-    return entry ? entry->value : NULL;
+    if (!entry) return NULL;
+    gantry__mutex_lock(&settings->lock);
+    const gantry__setting_text_t *called = entry->called;
+    gantry__mutex_unlock(&settings->lock);
+    if (called && out_source) *out_source = GANTRY__SOURCE_CALL;
+    return called ? called->text : entry->value;
 }
 
 const char *gantry__setting_by(const gantry__setting_t *setting) { return setting->by ? setting->by : setting->name; }
@@ -122,6 +132,23 @@ void gantry__settings_note_call(gantry__settings_t *settings, const char *name, 
     gantry__setting_t *entry = find(settings, name);
     if (entry) entry->call = call;
     gantry__mutex_unlock(&settings->lock);
+}
+
+gantry_status_t gantry__settings_put_call(gantry__settings_t *settings, const char *name, const char *value,
+                                          const char *call) {
+    const size_t length = strlen(value);
+    if (!gantry__settings_find(settings, name)) return GANTRY_RESOURCE_EXHAUSTED;
+    gantry__setting_text_t *text = gantry__heap_alloc(settings->heap, sizeof *text + length + 1);
+    if (!text) return GANTRY_RESOURCE_EXHAUSTED;
+    text->length = length;
+    memcpy(text->text, value, length + 1);
+    gantry__mutex_lock(&settings->lock);
+    gantry__setting_t *entry = find(settings, name);
+    text->next = entry->called;
+    entry->called = text;
+    entry->call = call;
+    gantry__mutex_unlock(&settings->lock);
+    return GANTRY_OK;
 }
 
 const char *gantry__settings_call(gantry__settings_t *settings, const char *name) {

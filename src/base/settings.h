@@ -27,7 +27,15 @@ typedef struct gantry__setting_t {
     char *environment; /* what an option overrules; NULL: nothing */
     gantry__setting_source_t source; /* of value */
     const char *call;  /* the call that changed it since, static text; NULL: none */
+    struct gantry__setting_text_t *called; /* what a call put in place of value, newest first; NULL: nothing */
 } gantry__setting_t;
+
+/* A text stays until deinit: somebody may hold it. */
+typedef struct gantry__setting_text_t {
+    struct gantry__setting_text_t *next;
+    size_t length;
+    char text[];
+} gantry__setting_text_t;
 
 typedef struct gantry__settings_t {
     const gantry__heap_t *heap;
@@ -47,15 +55,17 @@ gantry_status_t gantry__settings_put(gantry__settings_t *settings, const char *n
 /* "NAME=VALUE" texts, NULL-terminated; InvalidArgument for one without '='. */
 gantry_status_t gantry__settings_put_all(gantry__settings_t *settings, const char *const *assignments);
 
-/* What is known of a name, read now when it was not yet; NULL when memory is out. Valid until deinit; all but call is constant. */
+/* What is known of a name, read now when it was not yet; NULL when memory is out. Valid until deinit; all but call and called is constant. */
 const gantry__setting_t *gantry__settings_find(gantry__settings_t *settings, const char *name);
-/* NULL when unset. Valid until deinit. source may be NULL. */
+/* NULL when unset; what a call put in its place comes first. Valid until deinit. source may be NULL. */
 const char *gantry__settings_get(gantry__settings_t *settings, const char *name, gantry__setting_source_t *out_source);
 /* Who gave the value: "option memory_limit_bytes", else the name itself. */
 const char *gantry__setting_by(const gantry__setting_t *setting);
 
 /* Keeps that a call (static text) changed the setting. The value itself is the caller's. */
 void gantry__settings_note_call(gantry__settings_t *settings, const char *name, const char *call);
+/* The same, and puts a value in place of what option and environment say: for whoever reads the setting later. */
+gantry_status_t gantry__settings_put_call(gantry__settings_t *settings, const char *name, const char *value, const char *call);
 /* The call kept; NULL: none. */
 const char *gantry__settings_call(gantry__settings_t *settings, const char *name);
 

@@ -108,9 +108,11 @@ static gantry_status_t read_table(const gantry__tuning_store_t *store, const gan
 /* The lock is held. */
 static void read_once(gantry__tuning_store_t *store) {
     if (store->is_read) return;
+    const uint32_t before = gantry__failures();
     store->is_read = true;
     if (read_table(store, store->log, &store->table) != GANTRY_OK)
         gantry__log(store->log, GANTRY_LEVEL_WARNING, "Nothing tuned is used: %s", gantry__message());
+    gantry__forget_since(before);
 }
 
 const gantry__tuning_record_t *gantry__tuning_store_find(gantry__tuning_store_t *store, const char *device,

@@ -54,7 +54,7 @@ gantry_dtype_t gantry_dtype_from_name(const char *name) {
 }
 
 int64_t gantry_shape_elements(const gantry_shape_t *shape) {
-    if (shape->rank < 0 || shape->rank > GANTRY_MAX_RANK) return -1;
+    if (!shape || shape->rank < 0 || shape->rank > GANTRY_MAX_RANK) return -1;
     int64_t product = 1;
     bool empty = false;
     for (int32_t i = 0; i < shape->rank; ++i) {
@@ -72,7 +72,7 @@ int64_t gantry_shape_elements(const gantry_shape_t *shape) {
 }
 
 bool gantry_shape_equal(const gantry_shape_t *a, const gantry_shape_t *b) {
-    if (a->rank != b->rank) return false;
+    if (!a || !b || a->rank != b->rank) return false;
     for (int32_t i = 0; i < a->rank; ++i) {
         if (a->dims[i] != b->dims[i]) return false;
     }
@@ -82,6 +82,9 @@ bool gantry_shape_equal(const gantry_shape_t *a, const gantry_shape_t *b) {
 size_t gantry_shape_format(const gantry_shape_t *shape, char *out, size_t out_bytes) {
     char text[GANTRY_MAX_RANK * 21 + 3];
     size_t used = 0;
+    if (!out) out_bytes = 0;
+    if (out_bytes > 0) out[0] = '\0';
+    if (!shape) return 0;
     text[used++] = '[';
     for (int32_t i = 0; i < shape->rank && i < GANTRY_MAX_RANK; ++i) {
         used += (size_t)snprintf(text + used, sizeof text - used, i ? ",%" PRId64 : "%" PRId64, shape->dims[i]);

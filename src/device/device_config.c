@@ -10,6 +10,11 @@ gantry_status_t gantry__device_check(const gantry__device_table_t *table, const 
     for (size_t i = 0; i < table->physical_count; ++i) {
         if (table->physical[i] == device) return GANTRY_OK;
     }
+    if (!device) {
+        return gantry__fail(GANTRY_INVALID_ARGUMENT,
+                            "Unrecognized device: NULL is not a physical device of this runtime (%zu are listed)",
+                            table->physical_count);
+    }
     return gantry__fail(GANTRY_INVALID_ARGUMENT,
                         "Unrecognized device: %p is not a physical device of this runtime (%zu are listed)",
                         (const void *)device, table->physical_count);

@@ -199,6 +199,7 @@ static void announce(const logical_t *device) {
 }
 
 gantry_status_t gantry__logical_device_open_slowly(gantry_logical_device_t *device) {
+    const uint32_t before = gantry__failures();
     gantry_status_t status = GANTRY_OK;
     bool is_first = false;
     gantry__mutex_lock(&device->physical->open_lock);
@@ -211,6 +212,7 @@ gantry_status_t gantry__logical_device_open_slowly(gantry_logical_device_t *devi
     gantry__mutex_unlock(&device->physical->open_lock);
     if (is_remarkable) gantry__fail_over_tell(device->physical);
     if (is_first) announce(device);
+    if (status == GANTRY_OK) gantry__forget_since(before);
     return status;
 }
 

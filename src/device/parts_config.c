@@ -13,8 +13,8 @@ typedef gantry_logical_device_config_t part_t;
 static gantry_status_t check_count(const physical_t *device, const part_t *parts, size_t count) {
     if (count == 0 || !parts) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "the logical device configuration of %s is empty; one entry or more is accepted",
-                            device->name);
+                            "the logical device configuration of %s is %s; one entry or more is accepted",
+                            device->name, parts ? "empty" : "NULL");
     }
     if (count > GANTRY__MOST_PARTS) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,

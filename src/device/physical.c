@@ -282,8 +282,8 @@ void gantry__device_details(const gantry__device_table_t *table, const gantry_ph
                             gantry_device_details_t *out) {
     const physical_t *shown = gantry__device_shown(device), *card = device->served_by ? device->served_by : device;
     const physical_t *other = device == card ? gantry__card_next_view(card, card) : card;
-    gantry_device_details_t all = {
-        .struct_size = out->struct_size,
+    *out = (gantry_device_details_t){
+        .struct_size = sizeof *out,
         .name = device->name,
         .type = device->type,
         .alias = shown->alias,
@@ -308,5 +308,4 @@ void gantry__device_details(const gantry__device_table_t *table, const gantry_ph
         .listed = device->listed,
         .other_view = other ? gantry__device_shown(other)->alias : "",
     };
-    memcpy(out, &all, out->struct_size < sizeof all ? out->struct_size : sizeof all);
 }

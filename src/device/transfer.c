@@ -340,8 +340,10 @@ static gantry_status_t copy_across(gantry__buffer_t *target, gantry__buffer_t *s
 gantry_status_t gantry__copy_across(gantry__buffer_t *target, gantry__buffer_t *source, uint64_t offset_bytes,
                                     uint64_t size_bytes, gantry__point_t ready, gantry__point_t *out_ready) {
     gantry__profile_frame_t *frame;
+    const uint32_t failures = gantry__failures();
     gantry__step_t before = begin_copy(target->device, &frame);
     gantry_status_t status = copy_across(target, source, offset_bytes, size_bytes, ready, out_ready);
     end_copy(frame, before, 0);
+    if (status == GANTRY_OK) gantry__forget_since(failures); /* there may be no direct way */
     return status;
 }

@@ -116,6 +116,7 @@ static gantry_status_t build(gantry__program_cache_t *cache, const gantry_progra
                              const char *name, gantry_backend_program_t **out_program) {
     gantry__hash128_t key = {0, 0};
     bool stores = stores_binaries(cache);
+    const uint32_t before = gantry__failures();
     if (stores) {
         key = store_key(cache, source, options);
         *out_program = load_stored(cache, source, key);
@@ -134,6 +135,7 @@ static gantry_status_t build(gantry__program_cache_t *cache, const gantry_progra
     gantry_backend_kernel_t *kernel;
     if (stores && cache->backend->program->kernel_find(*out_program, name, &kernel) == 0)
         store_binary(cache, *out_program, key);
+    gantry__forget_since(before); /* the stored binary may have been refused, or there be none to store */
     return GANTRY_OK;
 }
 

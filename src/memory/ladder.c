@@ -320,7 +320,9 @@ gantry_status_t gantry__ladder_climb(gantry__allocator_t *allocator, const gantr
                                      gantry__bfc_chunk_t **out_chunk) {
     climb_t climb = {
         .allocator = allocator, .request = request, .rounded = gantry__bfc_round(&allocator->bfc, request->bytes)};
+    const uint32_t before = gantry__failures();
     gantry_status_t status = climb_up(&climb);
+    if (status == GANTRY_OK) gantry__forget_since(before); /* a later rung got round what the driver refused */
     *out_chunk = climb.chunk;
     return status;
 }

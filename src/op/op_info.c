@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public list of ops. The texts are constants, made from the same definitions as the table. */
-#include <string.h>
-
+#include "base/struct_size.h"
 #include "op/op_def.h"
 
 #define TEXT_FLOATS "type of float32, float64"
@@ -67,16 +66,10 @@ gantry_status_t gantry_op_info(size_t index, gantry_op_info_t *out_info) {
         return gantry__fail(GANTRY_OUT_OF_RANGE, "op %zu does not exist: there are %d ops, 0 to %d", index,
                             (int)GANTRY__OP_COUNT, (int)GANTRY__OP_COUNT - 1);
     }
-    if (!out_info || out_info->struct_size < sizeof out_info->struct_size) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "op info: %s; accepted is a struct whose struct_size is set to its size",
-                            out_info ? "struct_size is too small" : "the struct is NULL");
-    }
     const gantry__op_def_t *op = gantry__op_get((gantry__op_id_t)index);
     uint32_t part_count;
     (void)gantry__op_parts(op, &part_count);
     gantry_op_info_t all = {
-        .struct_size = out_info->struct_size,
         .name = op->name,
         .summary = op->summary,
         .input_count = op->input_count,
@@ -89,6 +82,5 @@ gantry_status_t gantry_op_info(size_t index, gantry_op_info_t *out_info) {
         .part_count = part_count,
         .parts = part_names[index],
     };
-    memcpy(out_info, &all, all.struct_size < sizeof all ? all.struct_size : sizeof all);
-    return GANTRY_OK;
+    return gantry__struct_fill(out_info, &all, sizeof all, "gantry_op_info: out_info");
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/struct_size.h"
+
 void gantry__placement_log_init(gantry__placement_log_t *log) {
     atomic_init(&log->sequence, 0);
     for (size_t i = 0; i < GANTRY__PLACEMENTS; ++i) {
@@ -58,7 +60,7 @@ void gantry__placement_record_fill(gantry_placement_record_t *record, uint64_t s
     }
 }
 
-size_t gantry__placement_log_read(gantry__placement_log_t *log, size_t capacity,
+size_t gantry__placement_log_read(gantry__placement_log_t *log, size_t capacity, uint32_t struct_size,
                                   gantry_placement_record_t *out_records) {
     uint64_t newest = atomic_load(&log->sequence);
     uint64_t count = newest < GANTRY__PLACEMENTS ? newest : GANTRY__PLACEMENTS;
@@ -71,7 +73,9 @@ size_t gantry__placement_log_read(gantry__placement_log_t *log, size_t capacity,
         uint64_t bytes = atomic_load(&log->ring[place].bytes_copied);
         if (atomic_load_explicit(&log->ring[place].sequence, memory_order_acquire) != sequence || !kept)
             continue; /* overtaken */
-        gantry__placement_record_fill(&out_records[written++], sequence, &kept->plan, part_of, bytes);
+        gantry_placement_record_t record;
+        gantry__placement_record_fill(&record, sequence, &kept->plan, part_of, bytes);
+        gantry__struct_fill_at(out_records, written++, struct_size, &record);
     }
     return written;
 }

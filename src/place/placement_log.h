@@ -25,8 +25,8 @@ uint64_t gantry__placement_log_next(gantry__placement_log_t *log);
 /* part_of: the composed op that ran it, or NULL. */
 void gantry__placement_log_note(gantry__placement_log_t *log, uint64_t sequence, const gantry__kept_plan_t *kept,
                                 const gantry__op_def_t *part_of, uint64_t bytes_copied);
-/* Oldest of the newest first; returns how many were written. */
-size_t gantry__placement_log_read(gantry__placement_log_t *log, size_t capacity, gantry_placement_record_t *out_records);
+/* Oldest of the newest first, struct_size bytes of each; returns how many were written. */
+size_t gantry__placement_log_read(gantry__placement_log_t *log, size_t capacity, uint32_t struct_size, gantry_placement_record_t *out_records);
 void gantry__placement_record_fill(gantry_placement_record_t *record, uint64_t sequence, const gantry__plan_t *plan,
                                    const gantry__op_def_t *part_of, uint64_t bytes_copied);
 

@@ -203,17 +203,15 @@ static gantry_status_t explain_refusal(const gantry__place_request_t *request, g
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
                             "Could not satisfy device specification '%s'. enable_soft_placement=%d. Supported device "
                             "types [%s]. All available "
-                            "devices [%s].%s%s.",
-                            asked, request->soft ? 1 : 0, types, names,
-                            request->require ? " Placement is \"require\": falling back is an error; op " : " Op ", op);
+                            "devices [%s]. Op %s.",
+                            asked, request->soft ? 1 : 0, types, names, op);
     }
     return gantry__fail(
         GANTRY_INVALID_ARGUMENT,
         "No supported device found in available devices [%s]. enable_soft_placement=%d. Supported devices types [%s]. "
         "Op %s of "
-        "type %s.%s",
-        names, request->soft ? 1 : 0, types, op, dtype,
-        request->require ? " Placement is \"require\": running on a CPU while no GPU has a kernel is an error." : "");
+        "type %s.",
+        names, request->soft ? 1 : 0, types, op, dtype);
 }
 
 /* TensorFlow's text, and which of the devices that were passed over is lost or does not compute with a type. */
@@ -231,6 +229,18 @@ static gantry_status_t refuse_op(const gantry__place_request_t *request, gantry_
         }
     }
     return status;
+}
+
+/* In another mode it would run elsewhere. */
+static gantry_status_t refuse_required(const gantry__place_request_t *request, gantry__plan_t *plan) {
+    gantry_status_t status = refuse_op(request, plan);
+    const char *accepted = request->integer_variable
+                               ? "for an integer variable but int64 a scope that asks for the CPU or for no device"
+                               : "a GPU that has a kernel, or the device asked for where it has one";
+    return gantry__fail(status,
+                        "%s GANTRY_PLACEMENT=require (option placement_mode, gantry_set_placement_mode) allows no "
+                        "fall-back; accepted: %s.",
+                        gantry__message(), accepted);
 }
 
 /* ---- the five ways ---- */
@@ -263,7 +273,8 @@ static gantry_status_t place_unasked(const gantry__place_request_t *request, gan
         return GANTRY_OK;
     }
     plan->reason = plan->refusal_count > 0 ? GANTRY_PLACED_ONLY_CPU_KERNEL : GANTRY_PLACED_NO_GPU;
-    return request->require ? refuse_op(request, plan) : GANTRY_OK;
+    /* an integer variable lives on the CPU in every program: that is no fall-back */
+    return request->require && !request->integer_variable ? refuse_required(request, plan) : GANTRY_OK;
 }
 
 static bool is_wish_elsewhere(const gantry__wish_t *wish) {
@@ -305,7 +316,8 @@ static gantry_status_t place_asked(const gantry__place_request_t *request, gantr
         return GANTRY_OK;
     }
     note_missing_device(request, plan);
-    if (!request->soft || request->require) return refuse_op(request, plan);
+    if (request->require) return refuse_required(request, plan);
+    if (!request->soft) return refuse_op(request, plan);
     if (try_all(request, is_of_asked_type, plan)) {
         plan->reason = GANTRY_PLACED_SOFT_SAME_TYPE;
         return GANTRY_OK;

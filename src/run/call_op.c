@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/call_op.h"
 
+#include "base/struct_size.h"
+
 static gantry_status_t make_host(gantry_scope_t *scope, gantry_dtype_t dtype, const gantry_shape_t *shape,
                                  const void *data, gantry_tensor_t **out_tensor) {
     gantry_runtime_t *runtime = scope->runtime;
@@ -61,6 +63,33 @@ const gantry_tensor_t *gantry__add_host_axes(gantry__extras_t *extras, gantry_sc
     const int32_t *axes = options && options->axes ? options->axes : all;
     const int64_t count = options && options->axes ? (int64_t)options->axis_count : rank;
     return gantry__add_host(extras, scope, GANTRY_INT32, GANTRY_SHAPE(count), axes);
+}
+
+bool gantry__take_options(gantry_scope_t *scope, const void *given, size_t first_bytes, void *out, size_t out_bytes,
+                          const char *what) {
+    gantry_status_t status = gantry__struct_read(given, first_bytes, out, out_bytes, what);
+    if (status == GANTRY_OK) return true;
+    if (gantry__scope_check(scope) == GANTRY_OK) (void)gantry__scope_fail(scope, status);
+    return false;
+}
+
+bool gantry__is_given(gantry_scope_t *scope, const void *list, size_t count, const char *what) {
+    if (list || count == 0) return true;
+    if (gantry__scope_check(scope) == GANTRY_OK) {
+        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is NULL; an array of %zu is accepted", what, count);
+        (void)gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
+    }
+    return false;
+}
+
+const gantry_tensor_t *gantry__add_host_of_rank(gantry__extras_t *extras, gantry_scope_t *scope,
+                                                const gantry_tensor_t *x, const int64_t *list, int64_t each,
+                                                const char *what) {
+    static const int64_t none = 0;
+    const int64_t rank = x ? x->shape.rank : 0;
+    if (!gantry__is_given(scope, list, (size_t)(rank * each), what)) return NULL;
+    return gantry__add_host(extras, scope, GANTRY_INT64, each == 1 ? GANTRY_SHAPE(rank) : GANTRY_SHAPE(rank, each),
+                            list ? list : &none);
 }
 
 gantry_status_t gantry__call_op_into(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *const *inputs,

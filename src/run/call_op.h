@@ -51,6 +51,19 @@ const gantry_tensor_t *gantry__add_host_int_like(gantry__extras_t *extras, gantr
 const gantry_tensor_t *gantry__add_host_axes(gantry__extras_t *extras, gantry_scope_t *scope, const gantry_tensor_t *x,
                                              const gantry_reduce_options_t *options);
 
+/* An op's options as this library has them, the defaults where none are given. False after an InvalidArgument, which the scope keeps. first_bytes:
+ * what a struct_size of 0 stands for. what: the struct's name. */
+bool gantry__take_options(gantry_scope_t *scope, const void *given, size_t first_bytes, void *out, size_t out_bytes, const char *what);
+/* The same for a struct whose last field in version 0.1 was `last`. */
+#define GANTRY__TAKE_OPTIONS(scope, given, type, last, out) \
+    gantry__take_options(scope, given, offsetof(type, last) + sizeof((out)->last), out, sizeof *(out), #type)
+
+/* False after an InvalidArgument, which the scope keeps: a list of count things is NULL. what: "gantry_concat: values". */
+bool gantry__is_given(gantry_scope_t *scope, const void *list, size_t count, const char *what);
+/* int64 [rank of x] or, with several for each dimension, [rank, each]. The list may be NULL for a scalar or no x, which the op refuses. */
+const gantry_tensor_t *gantry__add_host_of_rank(gantry__extras_t *extras, gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *list,
+                                                int64_t each, const char *what);
+
 /* Runs an op of one output, then lets go of the extras (may be NULL). */
 const gantry_tensor_t *gantry__call_op(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *const *inputs, size_t input_count,
                                        const gantry_attr_value_t *attrs, size_t attr_count, gantry__extras_t *extras);

@@ -7,13 +7,11 @@
 #include "device/device_config.h"
 #include "run/api.h"
 
-gantry_status_t gantry__copy_out(const void *all, size_t all_bytes, void *out, uint32_t struct_size, const char *what) {
-    if (struct_size < sizeof(uint32_t) || struct_size > all_bytes) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: struct_size is %u; 4 to %zu is accepted", what, struct_size,
-                            all_bytes);
-    }
-    memcpy(out, all, struct_size);
-    return GANTRY_OK;
+gantry_status_t gantry__list_check(size_t capacity, const void *list, const size_t *out_count, size_t known_bytes,
+                                   const char *what, uint32_t *out_struct_size) {
+    *out_struct_size = (uint32_t)known_bytes;
+    if (!out_count) return gantry__fail(GANTRY_INVALID_ARGUMENT, "%s: out_count is NULL", what);
+    return capacity > 0 ? gantry__struct_check(list, known_bytes, what, out_struct_size) : GANTRY_OK;
 }
 
 static gantry_status_t check_list(size_t capacity, const void *out_devices, const size_t *out_count, const char *call) {
@@ -48,13 +46,10 @@ gantry_status_t gantry_list_device_views(gantry_runtime_t *runtime, size_t capac
 gantry_status_t gantry_get_device_details(gantry_runtime_t *runtime, const gantry_physical_device_t *device,
                                           gantry_device_details_t *out_details) {
     GANTRY__TRY(gantry__runtime_check(runtime));
-    if (!out_details || out_details->struct_size < sizeof(uint32_t)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_get_device_details: out_details is NULL or its struct_size is not set");
-    }
     GANTRY__TRY(gantry__device_check(&runtime->devices, device));
-    gantry__device_details(&runtime->devices, device, out_details);
-    return GANTRY_OK;
+    gantry_device_details_t all;
+    gantry__device_details(&runtime->devices, device, &all);
+    return gantry__struct_fill(out_details, &all, sizeof all, "gantry_get_device_details: out_details");
 }
 
 gantry_status_t gantry_set_visible_devices(gantry_runtime_t *runtime, const gantry_physical_device_t *const *devices,
@@ -89,8 +84,13 @@ gantry_status_t gantry_get_visible_devices(gantry_runtime_t *runtime, const char
 gantry_status_t gantry_set_logical_device_configuration(gantry_runtime_t *runtime,
                                                         const gantry_physical_device_t *device,
                                                         const gantry_logical_device_config_t *configs, size_t count) {
+    gantry_logical_device_config_t parts[GANTRY__MOST_PARTS];
     GANTRY__TRY(gantry__runtime_check(runtime));
-    return gantry__device_set_logical(&runtime->devices, device, configs, count);
+    if (!configs || count > GANTRY__MOST_PARTS) /* refused, after the device */
+        return gantry__device_set_logical(&runtime->devices, device, configs, count);
+    GANTRY__TRY(gantry__struct_read_list(configs, count, sizeof *configs, parts, sizeof *parts,
+                                         "gantry_set_logical_device_configuration: configs"));
+    return gantry__device_set_logical(&runtime->devices, device, parts, count);
 }
 
 gantry_status_t gantry_get_logical_device_configuration(gantry_runtime_t *runtime,
@@ -98,11 +98,14 @@ gantry_status_t gantry_get_logical_device_configuration(gantry_runtime_t *runtim
                                                         gantry_logical_device_config_t *out_configs,
                                                         size_t *out_count) {
     GANTRY__TRY(gantry__runtime_check(runtime));
-    if (!out_count || (capacity > 0 && !out_configs)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_get_logical_device_configuration: out_configs or out_count is NULL");
-    }
-    return gantry__device_get_logical(&runtime->devices, device, capacity, out_configs, out_count);
+    static const char what[] = "gantry_get_logical_device_configuration: out_configs";
+    gantry_logical_device_config_t parts[GANTRY__MOST_PARTS];
+    uint32_t struct_size;
+    GANTRY__TRY(gantry__list_check(capacity, out_configs, out_count, sizeof *out_configs, what, &struct_size));
+    GANTRY__TRY(gantry__device_get_logical(&runtime->devices, device, GANTRY__MOST_PARTS, parts, out_count));
+    for (size_t i = 0; i < *out_count && i < capacity; ++i)
+        gantry__struct_fill_at(out_configs, i, struct_size, &parts[i]);
+    return GANTRY_OK;
 }
 
 gantry_status_t gantry_set_logical_cpu_devices(gantry_runtime_t *runtime, size_t count) {

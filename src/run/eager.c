@@ -532,12 +532,16 @@ static gantry_status_t run(eager_t *eager, const gantry_attr_value_t *attrs, siz
 static gantry_status_t run_on_cpu(eager_t *eager, const gantry_attr_value_t *attrs, size_t attr_count) {
     char first[GANTRY__MESSAGE_BYTES];
     (void)snprintf(first, sizeof first, "%s", gantry__message());
+    const uint32_t before = gantry__failures() - 1; /* the device's */
     const gantry_logical_device_t *exhausted = eager->device;
     end(eager);
     begin(eager, eager->scope, eager->op, eager->inputs, eager->input_count, eager->room);
     eager->exhausted = exhausted;
     gantry_status_t status = run(eager, attrs, attr_count, NULL);
-    if (status == GANTRY_OK) return GANTRY_OK;
+    if (status == GANTRY_OK) {
+        gantry__forget_since(before);
+        return GANTRY_OK;
+    }
     return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "%.1400s; and moving op %s to a CPU failed: ", first,
                                eager->op->name);
 }

@@ -50,8 +50,7 @@ gantry_status_t gantry_get_memory_info(gantry_runtime_t *runtime, const char *de
     gantry__ladder_counts_t counts;
     gantry__allocator_stats(&device->allocator, &stats);
     gantry__allocator_counts(&device->allocator, &counts);
-    gantry_memory_info_t all = {.struct_size = out_info->struct_size,
-                                .current_bytes = stats.bytes_in_use,
+    gantry_memory_info_t all = {.current_bytes = stats.bytes_in_use,
                                 .peak_bytes = stats.peak_bytes_in_use,
                                 .pool_bytes = stats.pool_bytes,
                                 .peak_pool_bytes = stats.peak_pool_bytes,
@@ -69,7 +68,7 @@ gantry_status_t gantry_get_memory_info(gantry_runtime_t *runtime, const char *de
                                 .context_bytes = device->physical->context_bytes,
                                 .context_charged_bytes = stats.reserved_bytes};
     (void)gantry__driver_memory(device, &all.driver_free_bytes, &all.driver_total_bytes);
-    return gantry__copy_out(&all, sizeof all, out_info, out_info->struct_size, "gantry_get_memory_info");
+    return gantry__struct_fill(out_info, &all, sizeof all, "gantry_get_memory_info: out_info");
 }
 
 gantry_status_t gantry_reset_memory_stats(gantry_runtime_t *runtime, const char *device_name) {

@@ -2,8 +2,7 @@
 /* The generic call by name, and questions about kernels and programs. */
 #include <gantry/op.h>
 
-#include <string.h>
-
+#include "base/struct_size.h"
 #include "run/eager.h"
 
 static gantry_status_t check_call(const char *name, const gantry_tensor_t *const *inputs, size_t input_count,
@@ -33,13 +32,14 @@ gantry_status_t gantry_op_call(gantry_scope_t *scope, const char *name, const ga
     if (status != GANTRY_OK) return status;
     const gantry__op_def_t *op = NULL;
     status = check_call(name, inputs, input_count, &op);
-    if (status == GANTRY_OK && attr_count > 0 && !attrs) {
+    if (status == GANTRY_OK && attr_count > 0 && !attrs)
         status = gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: %zu attributes are given at NULL", name, attr_count);
-    }
+    if (status == GANTRY_OK && (!outputs || !output_count))
+        status = gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s: outputs or output_count is NULL", name);
     if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
     size_t count = room;
     status = gantry__run_op_into(scope, op, inputs, input_count, attrs, attr_count, NULL, outputs, &count);
-    if (output_count) *output_count = count;
+    *output_count = count;
     return status;
 }
 
@@ -90,7 +90,8 @@ gantry_status_t gantry_op_has_kernel(gantry_runtime_t *runtime, const char *op_n
     if (out_source) *out_source = "";
     GANTRY__TRY(gantry__runtime_check(runtime));
     const gantry__op_def_t *op = op_name ? gantry__op_find(op_name) : NULL;
-    if (!op) return gantry__fail(GANTRY_NOT_FOUND, "Op type not registered '%s'", op_name ? op_name : "NULL");
+    if (!op_name) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_op_has_kernel: the op's name is NULL");
+    if (!op) return gantry__fail(GANTRY_NOT_FOUND, "Op type not registered '%s'", op_name);
     if (!device || !out_has)
         return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_op_has_kernel: device or out_has is NULL");
     GANTRY__TRY(gantry__runtime_initialize(runtime, "gantry_op_has_kernel"));
@@ -103,18 +104,12 @@ gantry_status_t gantry_op_has_kernel(gantry_runtime_t *runtime, const char *op_n
 
 gantry_status_t gantry_get_program_stats(gantry_runtime_t *runtime, gantry_program_stats_t *out_stats) {
     GANTRY__TRY(gantry__runtime_check(runtime));
-    if (!out_stats || out_stats->struct_size < sizeof(uint32_t)) {
-        return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "gantry_get_program_stats: out_stats is NULL or its struct_size is not set");
-    }
     const gantry__program_counters_t *counters = &runtime->counters;
-    gantry_program_stats_t all = {.struct_size = out_stats->struct_size,
-                                  .built = atomic_load(&counters->built),
+    gantry_program_stats_t all = {.built = atomic_load(&counters->built),
                                   .loaded = atomic_load(&counters->loaded),
                                   .reused = atomic_load(&counters->reused),
                                   .bad_entries = atomic_load(&counters->bad_entries),
                                   .launches = atomic_load(&counters->launches),
                                   .build_ns = atomic_load(&counters->build_ns)};
-    memcpy(out_stats, &all, out_stats->struct_size < sizeof all ? out_stats->struct_size : sizeof all);
-    return GANTRY_OK;
+    return gantry__struct_fill(out_stats, &all, sizeof all, "gantry_get_program_stats: out_stats");
 }

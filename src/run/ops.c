@@ -24,8 +24,8 @@ static gantry_status_t check_constant(gantry_dtype_t dtype, const gantry_shape_t
     }
     if (bytes != (size_t)elements * element_bytes || (!data && bytes > 0)) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "constant: %zu bytes at %p are given; %zu bytes are accepted for this shape and type",
-                            bytes, data, (size_t)elements * element_bytes);
+                            "constant: %zu bytes%s are given; %zu bytes are accepted for this shape and type", bytes,
+                            data ? "" : " at NULL", (size_t)elements * element_bytes);
     }
     return GANTRY_OK;
 }
@@ -168,6 +168,7 @@ const gantry_tensor_t *gantry_cast(gantry_scope_t *scope, const gantry_tensor_t 
 }
 
 const gantry_tensor_t *gantry_add_n(gantry_scope_t *scope, const gantry_tensor_t *const *values, size_t count) {
+    if (!gantry__is_given(scope, values, count, "gantry_add_n: values")) return NULL;
     return gantry__call_op(scope, GANTRY__OP_ID_ADD_N, values, count, NULL, 0, NULL);
 }
 
@@ -215,6 +216,7 @@ const gantry_tensor_t *gantry_broadcast_to(gantry_scope_t *scope, const gantry_t
 
 const gantry_tensor_t *gantry_concat(gantry_scope_t *scope, const gantry_tensor_t *const *values, size_t count,
                                      int32_t axis) {
+    if (!gantry__is_given(scope, values, count, "gantry_concat: values")) return NULL;
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[GANTRY__MAX_INPUTS];
     size_t given = count < GANTRY__MAX_INPUTS ? count : GANTRY__MAX_INPUTS - 1;
@@ -227,11 +229,9 @@ const gantry_tensor_t *gantry_concat(gantry_scope_t *scope, const gantry_tensor_
 const gantry_tensor_t *gantry_slice(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *begin,
                                     const int64_t *size) {
     gantry__extras_t extras = {.count = 0};
-    int32_t rank = x ? x->shape.rank : 0;
     const gantry_tensor_t *inputs[] = {x, NULL, NULL};
-    static const int64_t none[GANTRY_MAX_RANK];
-    inputs[1] = gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE(rank), begin ? begin : none);
-    if (inputs[1]) inputs[2] = gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE(rank), size ? size : none);
+    inputs[1] = gantry__add_host_of_rank(&extras, scope, x, begin, 1, "gantry_slice: begin");
+    if (inputs[1]) inputs[2] = gantry__add_host_of_rank(&extras, scope, x, size, 1, "gantry_slice: size");
     return gantry__call_op(scope, GANTRY__OP_ID_SLICE, inputs, 3, NULL, 0, &extras);
 }
 
@@ -254,16 +254,14 @@ const gantry_tensor_t *gantry_one_hot(gantry_scope_t *scope, const gantry_tensor
 
 const gantry_tensor_t *gantry_matmul(gantry_scope_t *scope, const gantry_tensor_t *a, const gantry_tensor_t *b,
                                      const gantry_matmul_options_t *options) {
+    gantry_matmul_options_t o;
+    if (!GANTRY__TAKE_OPTIONS(scope, options, gantry_matmul_options_t, transpose_b, &o)) return NULL;
     const gantry_tensor_t *inputs[] = {a, b};
     bool batched = a && b && (a->shape.rank > 2 || b->shape.rank > 2);
     size_t count = 0;
     gantry_attr_value_t attrs[2];
-    if (options && options->transpose_a) {
-        attrs[count++] = gantry__attr_bool(batched ? "adj_x" : "transpose_a", true);
-    }
-    if (options && options->transpose_b) {
-        attrs[count++] = gantry__attr_bool(batched ? "adj_y" : "transpose_b", true);
-    }
+    if (o.transpose_a) attrs[count++] = gantry__attr_bool(batched ? "adj_x" : "transpose_a", true);
+    if (o.transpose_b) attrs[count++] = gantry__attr_bool(batched ? "adj_y" : "transpose_b", true);
     return gantry__call_op(scope, batched ? GANTRY__OP_ID_BATCH_MAT_MUL : GANTRY__OP_ID_MAT_MUL, inputs, 2, attrs,
                            count, NULL);
 }

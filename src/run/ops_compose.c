@@ -6,22 +6,30 @@
 
 #include "run/call_op.h"
 
+/* After a failure that the scope has kept, or without a scope. */
+static gantry_status_t status_of(const gantry_scope_t *scope) {
+    return scope ? scope->status : GANTRY_INVALID_ARGUMENT;
+}
+
 /* ---- putting together and taking apart ---- */
 
 const gantry_tensor_t *gantry_pack(gantry_scope_t *scope, const gantry_tensor_t *const *values, size_t count,
                                    int32_t axis) {
+    if (!gantry__is_given(scope, values, count, "gantry_pack: values")) return NULL;
     const gantry_attr_value_t attr = gantry__attr_int("axis", axis);
     return gantry__call_op(scope, GANTRY__OP_ID_PACK, values, count, &attr, 1, NULL);
 }
 
 gantry_status_t gantry_unpack(gantry_scope_t *scope, const gantry_tensor_t *x, int32_t axis,
                               const gantry_tensor_t **outputs, size_t count) {
+    if (!gantry__is_given(scope, outputs, count, "gantry_unpack: outputs")) return status_of(scope);
     const gantry_attr_value_t attrs[] = {gantry__attr_int("num", (int64_t)count), gantry__attr_int("axis", axis)};
     return gantry__call_op_into(scope, GANTRY__OP_ID_UNPACK, &x, 1, attrs, 2, NULL, outputs, &count);
 }
 
 gantry_status_t gantry_split(gantry_scope_t *scope, const gantry_tensor_t *x, int32_t axis,
                              const gantry_tensor_t **outputs, size_t count) {
+    if (!gantry__is_given(scope, outputs, count, "gantry_split: outputs")) return status_of(scope);
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {gantry__add_host_i32(&extras, scope, axis), x};
     const gantry_attr_value_t attr = gantry__attr_int("num_split", (int64_t)count);
@@ -30,9 +38,11 @@ gantry_status_t gantry_split(gantry_scope_t *scope, const gantry_tensor_t *x, in
 
 gantry_status_t gantry_split_v(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *sizes, int32_t axis,
                                const gantry_tensor_t **outputs, size_t count) {
+    if (!gantry__is_given(scope, outputs, count, "gantry_split_v: outputs")) return status_of(scope);
+    (void)gantry__is_given(scope, sizes, count, "gantry_split_v: sizes"); /* failed, it empties outputs below */
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {x, NULL, NULL};
-    inputs[1] = gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE((int64_t)count), sizes);
+    if (sizes) inputs[1] = gantry__add_host(&extras, scope, GANTRY_INT64, GANTRY_SHAPE((int64_t)count), sizes);
     if (inputs[1]) inputs[2] = gantry__add_host_i32(&extras, scope, axis);
     const gantry_attr_value_t attr = gantry__attr_int("num_split", (int64_t)count);
     return gantry__call_op_into(scope, GANTRY__OP_ID_SPLIT_V, inputs, 3, &attr, 1, &extras, outputs, &count);
@@ -94,12 +104,19 @@ const gantry_tensor_t *gantry_boolean_mask(gantry_scope_t *scope, const gantry_t
 
 gantry_status_t gantry_moments(gantry_scope_t *scope, const gantry_tensor_t *x, const gantry_reduce_options_t *options,
                                const gantry_tensor_t **out_mean, const gantry_tensor_t **out_variance) {
+    if (out_mean) *out_mean = NULL;
+    if (out_variance) *out_variance = NULL;
+    if (!gantry__is_given(scope, out_mean, 1, "gantry_moments: out_mean") ||
+        !gantry__is_given(scope, out_variance, 1, "gantry_moments: out_variance"))
+        return status_of(scope);
+    gantry_reduce_options_t o;
+    if (!GANTRY__TAKE_OPTIONS(scope, options, gantry_reduce_options_t, keep_dims, &o)) return status_of(scope);
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {x, gantry__add_host_axes(&extras, scope, x, options)}, *outputs[2];
+    const gantry_tensor_t *inputs[] = {x, gantry__add_host_axes(&extras, scope, x, &o)}, *outputs[2];
     const gantry_attr_value_t attr = gantry__attr_bool("keep_dims", true);
     size_t count = 2;
     gantry_status_t status = gantry__call_op_into(scope, GANTRY__OP_ID_MOMENTS, inputs, 2, &attr,
-                                                  options && options->keep_dims ? 1 : 0, &extras, outputs, &count);
+                                                  o.keep_dims ? 1 : 0, &extras, outputs, &count);
     *out_mean = outputs[0];
     *out_variance = outputs[1];
     return status;
@@ -118,14 +135,18 @@ gantry_status_t gantry_fused_batch_norm(gantry_scope_t *scope, const gantry_tens
                                         const gantry_tensor_t *variance,
                                         const gantry_fused_batch_norm_options_t *options,
                                         const gantry_tensor_t *outputs[3]) {
-    const gantry_fused_batch_norm_options_t given = options ? *options : (gantry_fused_batch_norm_options_t){0};
+    if (!gantry__is_given(scope, outputs, 3, "gantry_fused_batch_norm: outputs")) return status_of(scope);
+    for (int i = 0; i < 3; ++i) outputs[i] = NULL;
+    gantry_fused_batch_norm_options_t o;
+    if (!GANTRY__TAKE_OPTIONS(scope, options, gantry_fused_batch_norm_options_t, channels_first, &o))
+        return status_of(scope);
     const gantry_tensor_t *inputs[] = {x, scale, offset, mean, variance}, *all[6];
     const gantry_attr_value_t attrs[] = {
-        gantry__attr_bool("is_training", !given.inference),
-        gantry__attr_text("data_format", given.channels_first ? "NCHW" : "NHWC"),
-        gantry__attr_float("epsilon", given.epsilon != 0 ? given.epsilon : 0.0001),
+        gantry__attr_bool("is_training", !o.inference),
+        gantry__attr_text("data_format", o.channels_first ? "NCHW" : "NHWC"),
+        gantry__attr_float("epsilon", o.epsilon != 0 ? o.epsilon : 0.0001),
         gantry__attr_float("exponential_avg_factor",
-                           given.exponential_avg_factor != 0 ? given.exponential_avg_factor : 1)};
+                           o.exponential_avg_factor != 0 ? o.exponential_avg_factor : 1)};
     size_t count = 6;
     gantry_status_t status =
         gantry__call_op_into(scope, GANTRY__OP_ID_FUSED_BATCH_NORM, inputs, 5, attrs, 4, NULL, all, &count);
@@ -154,6 +175,7 @@ const gantry_tensor_t *gantry_dropout(gantry_scope_t *scope, const gantry_tensor
 
 const gantry_tensor_t *gantry_einsum(gantry_scope_t *scope, const char *equation, const gantry_tensor_t *const *inputs,
                                      size_t count) {
+    if (!gantry__is_given(scope, inputs, count, "gantry_einsum: inputs")) return NULL;
     const gantry_attr_value_t attr = gantry__attr_text("equation", equation);
     return gantry__call_op(scope, GANTRY__OP_ID_EINSUM, inputs, count, &attr, 1, NULL);
 }

@@ -29,7 +29,10 @@ const gantry_tensor_t *gantry_matrix_band_part(gantry_scope_t *scope, const gant
     return gantry__call_op(scope, GANTRY__OP_ID_MATRIX_BAND_PART, inputs, 3, NULL, 0, &extras);
 }
 
-static const gantry_diagonal_options_t main_diagonal = {0};
+static bool take_options(gantry_scope_t *scope, const gantry_diagonal_options_t *given,
+                         gantry_diagonal_options_t *out) {
+    return GANTRY__TAKE_OPTIONS(scope, given, gantry_diagonal_options_t, align, out);
+}
 
 static const gantry_tensor_t *add_band(gantry__extras_t *extras, gantry_scope_t *scope,
                                        const gantry_diagonal_options_t *options) {
@@ -47,34 +50,37 @@ static gantry_attr_value_t align_attr(const gantry_diagonal_options_t *options) 
 
 const gantry_tensor_t *gantry_matrix_diag(gantry_scope_t *scope, const gantry_tensor_t *diagonals,
                                           const gantry_diagonal_options_t *options) {
-    const gantry_diagonal_options_t *o = options ? options : &main_diagonal;
-    const gantry_attr_value_t align = align_attr(o);
+    gantry_diagonal_options_t o;
+    if (!take_options(scope, options, &o)) return NULL;
+    const gantry_attr_value_t align = align_attr(&o);
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[5] = {diagonals};
-    inputs[1] = add_band(&extras, scope, o);
-    inputs[2] = add_side(&extras, scope, o->rows);
-    inputs[3] = add_side(&extras, scope, o->columns);
-    inputs[4] = o->padding;
-    return gantry__call_op(scope, GANTRY__OP_ID_MATRIX_DIAG, inputs, o->padding ? 5 : 4, &align, 1, &extras);
+    inputs[1] = add_band(&extras, scope, &o);
+    inputs[2] = add_side(&extras, scope, o.rows);
+    inputs[3] = add_side(&extras, scope, o.columns);
+    inputs[4] = o.padding;
+    return gantry__call_op(scope, GANTRY__OP_ID_MATRIX_DIAG, inputs, o.padding ? 5 : 4, &align, 1, &extras);
 }
 
 const gantry_tensor_t *gantry_matrix_diag_part(gantry_scope_t *scope, const gantry_tensor_t *x,
                                                const gantry_diagonal_options_t *options) {
-    const gantry_diagonal_options_t *o = options ? options : &main_diagonal;
-    const gantry_attr_value_t align = align_attr(o);
+    gantry_diagonal_options_t o;
+    if (!take_options(scope, options, &o)) return NULL;
+    const gantry_attr_value_t align = align_attr(&o);
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[3] = {x, NULL, o->padding};
-    inputs[1] = add_band(&extras, scope, o);
-    return gantry__call_op(scope, GANTRY__OP_ID_MATRIX_DIAG_PART, inputs, o->padding ? 3 : 2, &align, 1, &extras);
+    const gantry_tensor_t *inputs[3] = {x, NULL, o.padding};
+    inputs[1] = add_band(&extras, scope, &o);
+    return gantry__call_op(scope, GANTRY__OP_ID_MATRIX_DIAG_PART, inputs, o.padding ? 3 : 2, &align, 1, &extras);
 }
 
 const gantry_tensor_t *gantry_matrix_set_diag(gantry_scope_t *scope, const gantry_tensor_t *x,
                                               const gantry_tensor_t *diagonals,
                                               const gantry_diagonal_options_t *options) {
-    const gantry_diagonal_options_t *o = options ? options : &main_diagonal;
-    const gantry_attr_value_t align = align_attr(o);
+    gantry_diagonal_options_t o;
+    if (!take_options(scope, options, &o)) return NULL;
+    const gantry_attr_value_t align = align_attr(&o);
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[3] = {x, diagonals};
-    inputs[2] = add_band(&extras, scope, o);
+    inputs[2] = add_band(&extras, scope, &o);
     return gantry__call_op(scope, GANTRY__OP_ID_MATRIX_SET_DIAG, inputs, 3, &align, 1, &extras);
 }

@@ -8,10 +8,12 @@
 
 static const gantry_tensor_t *reduce(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *x,
                                      const gantry_reduce_options_t *options) {
+    gantry_reduce_options_t o;
+    if (!GANTRY__TAKE_OPTIONS(scope, options, gantry_reduce_options_t, keep_dims, &o)) return NULL;
     gantry__extras_t extras = {.count = 0};
-    const gantry_tensor_t *inputs[] = {x, gantry__add_host_axes(&extras, scope, x, options)};
+    const gantry_tensor_t *inputs[] = {x, gantry__add_host_axes(&extras, scope, x, &o)};
     const gantry_attr_value_t attr = gantry__attr_bool("keep_dims", true);
-    return gantry__call_op(scope, id, inputs, 2, &attr, options && options->keep_dims ? 1 : 0, &extras);
+    return gantry__call_op(scope, id, inputs, 2, &attr, o.keep_dims ? 1 : 0, &extras);
 }
 
 #define REDUCTION(name, TOKEN)                                                                \
@@ -44,10 +46,12 @@ ALONG_AXIS(argmin, ARG_MIN)
 
 static const gantry_tensor_t *scan(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *x, int32_t axis,
                                    const gantry_scan_options_t *options) {
+    gantry_scan_options_t o;
+    if (!GANTRY__TAKE_OPTIONS(scope, options, gantry_scan_options_t, reverse, &o)) return NULL;
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[] = {x, gantry__add_host_i32(&extras, scope, axis)};
-    const gantry_attr_value_t attrs[] = {gantry__attr_bool("exclusive", options && options->exclusive),
-                                         gantry__attr_bool("reverse", options && options->reverse)};
+    const gantry_attr_value_t attrs[] = {gantry__attr_bool("exclusive", o.exclusive),
+                                         gantry__attr_bool("reverse", o.reverse)};
     return gantry__call_op(scope, id, inputs, 2, attrs, 2, &extras);
 }
 

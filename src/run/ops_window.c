@@ -58,20 +58,25 @@ static void add_spreads(window_call_t *call, const char *name) {
     add_four(call, name, or_one(call->options.dilations[0]), or_one(call->options.dilations[1]));
 }
 
-/* Padding and format, which all ops have; for_images tells the format's names. */
-static void begin(window_call_t *call, const gantry_window_options_t *options, bool for_images) {
-    static const char *const formats[2][2] = {{"NWC", "NCW"}, {"NHWC", "NCHW"}};
+static bool take_options(window_call_t *call, gantry_scope_t *scope, const gantry_window_options_t *given) {
     call->count = 0;
-    call->options = options ? *options : (gantry_window_options_t){.padding = GANTRY_PADDING_SAME};
+    return GANTRY__TAKE_OPTIONS(scope, given, gantry_window_options_t, channels_first, &call->options);
+}
+
+/* Padding and format, which all ops have; for_images tells the format's names. False after an InvalidArgument. */
+static bool begin(window_call_t *call, gantry_scope_t *scope, const gantry_window_options_t *options, bool for_images) {
+    static const char *const formats[2][2] = {{"NWC", "NCW"}, {"NHWC", "NCHW"}};
+    if (!take_options(call, scope, options)) return false;
     add_text(call, "padding", padding_text(call->options.padding));
     add_text(call, "data_format", formats[for_images][call->options.channels_first]);
+    return true;
 }
 
 static const gantry_tensor_t *convolve(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *images,
                                        const gantry_tensor_t *filter, const gantry_window_options_t *options) {
     const gantry_tensor_t *inputs[] = {images, filter};
     window_call_t call;
-    begin(&call, options, true);
+    if (!begin(&call, scope, options, true)) return NULL;
     add_strides(&call);
     add_spreads(&call, "dilations");
     add_pads(&call);
@@ -94,15 +99,18 @@ const gantry_tensor_t *gantry_conv2d_transpose(gantry_scope_t *scope, const gant
     int32_t sizes[GANTRY_MAX_RANK] = {0};
     gantry__extras_t extras = {.count = 0};
     window_call_t call;
-    begin(&call, options, true);
+    if (!begin(&call, scope, options, true)) return NULL;
     add_strides(&call);
     add_spreads(&call, "dilations");
-    for (int32_t d = 0; d < output_shape.rank && d < GANTRY_MAX_RANK; ++d) {
+    const bool has_rank = output_shape.rank >= 0 && output_shape.rank <= GANTRY_MAX_RANK;
+    for (int32_t d = 0; has_rank && d < output_shape.rank; ++d) {
         const int64_t size = output_shape.dims[d];
         sizes[d] = size < 0 || size > INT32_MAX ? -1 : (int32_t)size; /* refused as a size */
     }
     const gantry_tensor_t *inputs[] = {
-        images, filter, gantry__add_host(&extras, scope, GANTRY_INT32, GANTRY_SHAPE(output_shape.rank), sizes)};
+        images, filter,
+        has_rank ? gantry__add_host(&extras, scope, GANTRY_INT32, GANTRY_SHAPE(output_shape.rank), sizes)
+                 : gantry__add_host_shape(&extras, scope, &output_shape)};
     return gantry__call_op(scope, GANTRY__OP_ID_CONV_2D_TRANSPOSE, inputs, 3, call.attrs, call.count, &extras);
 }
 
@@ -110,7 +118,7 @@ const gantry_tensor_t *gantry_conv1d(gantry_scope_t *scope, const gantry_tensor_
                                      const gantry_tensor_t *filter, const gantry_window_options_t *options) {
     const gantry_tensor_t *inputs[] = {sequences, filter};
     window_call_t call;
-    begin(&call, options, false);
+    if (!begin(&call, scope, options, false)) return NULL;
     add_int(&call, "stride", or_one(call.options.strides[0]));
     add_int(&call, "dilations", or_one(call.options.dilations[0]));
     return gantry__call_op(scope, GANTRY__OP_ID_CONV_1D, inputs, 2, call.attrs, call.count, NULL);
@@ -119,7 +127,7 @@ const gantry_tensor_t *gantry_conv1d(gantry_scope_t *scope, const gantry_tensor_
 static const gantry_tensor_t *pool_images(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *images,
                                           int64_t rows, int64_t columns, const gantry_window_options_t *options) {
     window_call_t call;
-    begin(&call, options, true);
+    if (!begin(&call, scope, options, true)) return NULL;
     add_four(&call, "ksize", rows, columns);
     add_strides(&call);
     add_pads(&call);
@@ -139,7 +147,7 @@ const gantry_tensor_t *gantry_avg_pool2d(gantry_scope_t *scope, const gantry_ten
 static const gantry_tensor_t *pool_line(gantry_scope_t *scope, gantry__op_id_t id, const gantry_tensor_t *sequences,
                                         int64_t length, const gantry_window_options_t *options) {
     window_call_t call;
-    begin(&call, options, false);
+    if (!begin(&call, scope, options, false)) return NULL;
     add_int(&call, "ksize", length);
     add_int(&call, "strides", or_one(call.options.strides[0]));
     return gantry__call_op(scope, id, &sequences, 1, call.attrs, call.count, NULL);
@@ -157,8 +165,8 @@ const gantry_tensor_t *gantry_avg_pool1d(gantry_scope_t *scope, const gantry_ten
 
 const gantry_tensor_t *gantry_extract_image_patches(gantry_scope_t *scope, const gantry_tensor_t *images, int64_t rows,
                                                     int64_t columns, const gantry_window_options_t *options) {
-    window_call_t call = {.count = 0};
-    call.options = options ? *options : (gantry_window_options_t){.padding = GANTRY_PADDING_SAME};
+    window_call_t call;
+    if (!take_options(&call, scope, options)) return NULL;
     call.options.channels_first = false;
     add_text(&call, "padding", padding_text(call.options.padding));
     add_four(&call, "ksizes", rows, columns);

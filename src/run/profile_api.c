@@ -40,8 +40,7 @@ gantry_status_t gantry_profile_read(gantry_runtime_t *runtime, size_t index, gan
     if (!out_row) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_profile_read: out_row is NULL");
     gantry_profile_row_t row;
     GANTRY__TRY(gantry__profile_row(&runtime->profile, index, &row));
-    row.struct_size = out_row->struct_size;
-    return gantry__copy_out(&row, sizeof row, out_row, out_row->struct_size, "gantry_profile_read");
+    return gantry__struct_fill(out_row, &row, sizeof row, "gantry_profile_read: out_row");
 }
 
 static gantry_status_t check_format_call(gantry_report_format_t format, char *out, size_t out_bytes,

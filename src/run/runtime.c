@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "base/setting_rows.h"
+#include "base/struct_size.h"
 #include "run/tensor_state.h"
-
-#define MOST_THREADS 1024
 
 const char *gantry_version(void) { return GANTRY_VERSION; }
 
@@ -48,25 +47,12 @@ static gantry_status_t read_profile(gantry_runtime_t *runtime) {
     return GANTRY_OK;
 }
 
-/* The CPU backend reads the setting itself when it is opened. */
+/* The CPU backend reads the setting itself when its device is opened. */
 static gantry_status_t read_threads(gantry_runtime_t *runtime) {
     uint64_t threads = 0;
-    GANTRY__TRY(gantry__settings_get_number(&runtime->settings, "GANTRY_CPU_THREADS", MOST_THREADS,
+    GANTRY__TRY(gantry__settings_get_number(&runtime->settings, "GANTRY_CPU_THREADS", GANTRY__MOST_THREADS,
                                             "threads (0: all cores)", &threads));
-    runtime->intra_op_threads = (int32_t)threads;
-    return GANTRY_OK;
-}
-
-static gantry_status_t check_options(const gantry_runtime_options_t *given, gantry_runtime_options_t *out_options) {
-    *out_options = (gantry_runtime_options_t){.struct_size = sizeof *out_options};
-    if (!given) return GANTRY_OK;
-    if (given->struct_size < sizeof(uint32_t) || given->struct_size > sizeof *out_options) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
-            "runtime options: struct_size is %u; sizeof(gantry_runtime_options_t), at most %zu, is accepted",
-            given->struct_size, sizeof *out_options);
-    }
-    memcpy(out_options, given, given->struct_size);
+    atomic_init(&runtime->intra_op_threads, (int)threads);
     return GANTRY_OK;
 }
 
@@ -120,8 +106,9 @@ fail_settings:
 gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *given, gantry_runtime_t **out_runtime) {
     if (!out_runtime) return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_runtime_create: out_runtime is NULL");
     *out_runtime = NULL;
+    const uint32_t before = gantry__failures();
     gantry_runtime_options_t options;
-    GANTRY__TRY(check_options(given, &options));
+    GANTRY__TRY(gantry__struct_read(given, 0, &options, sizeof options, "runtime options"));
     gantry__heap_t heap = gantry__heap_default;
     if (options.reallocate) heap = (gantry__heap_t){options.reallocate, options.reallocate_user};
     gantry_runtime_t *runtime = gantry__heap_zalloc(&heap, sizeof *runtime);
@@ -136,6 +123,7 @@ gantry_status_t gantry_runtime_create(const gantry_runtime_options_t *given, gan
         gantry__heap_free(&heap, runtime, sizeof *runtime);
         return status;
     }
+    gantry__forget_since(before); /* what is absent is told by gantry_backend_status */
     *out_runtime = runtime;
     return GANTRY_OK;
 }
@@ -186,6 +174,7 @@ static gantry_logical_device_t *find_host(const gantry__device_table_t *devices)
 /* Threads that come here at the same time all do it; the first to finish gives its tables to the runtime. */
 gantry_status_t gantry__runtime_initialize(gantry_runtime_t *runtime, const char *by) {
     if (atomic_load_explicit(&runtime->is_initialized, memory_order_acquire)) return GANTRY_OK;
+    const uint32_t before = gantry__failures();
     GANTRY__TRY(gantry__device_table_freeze(&runtime->devices, by));
     gantry_logical_device_t *host = find_host(&runtime->devices);
     if (!host) return gantry__fail(GANTRY_NOT_FOUND, "No CPU devices are available in this process");
@@ -202,6 +191,7 @@ gantry_status_t gantry__runtime_initialize(gantry_runtime_t *runtime, const char
     }
     gantry__mutex_unlock(&runtime->lock);
     if (!is_first) release_tables(runtime, &tables, runtime->devices.physical_count);
+    gantry__forget_since(before);
     return GANTRY_OK;
 }
 
@@ -338,9 +328,11 @@ void gantry__runtime_drop(gantry_runtime_t *runtime) {
 void gantry_runtime_release(gantry_runtime_t *runtime) {
     if (!runtime || !gantry__fork_guard_ask(&runtime->fork)) return;
     if (atomic_exchange(&runtime->is_released, true)) return;
+    const uint32_t before = gantry__failures();
     gantry_status_t unread; /* errors of work that nobody read end here */
     synchronize_all(runtime, &unread);
     gantry__runtime_drop(runtime);
+    gantry__forget_since(before);
 }
 
 gantry_status_t gantry_runtime_synchronize(gantry_runtime_t *runtime) {

@@ -21,6 +21,9 @@
 #include "run/profile.h"
 #include "run/random_state.h"
 
+/* Of the CPU backend. */
+#define GANTRY__MOST_THREADS 1024
+
 typedef struct gantry__wish_node_t {
     gantry__wish_t wish;
     struct gantry__wish_node_t *next;
@@ -57,7 +60,7 @@ struct gantry_runtime_t {
     gantry_logical_device_t *host; /* the first CPU: where host constants live */
     /* settings that may change at any time */
     atomic_int soft_placement, log_placement, device_policy, placement_mode;
-    int32_t intra_op_threads;
+    atomic_int intra_op_threads; /* until the device table freezes */
     /* under lock */
     gantry__mutex_t lock;
     gantry__wish_node_t *wishes;

@@ -83,6 +83,9 @@ static void put_live_value(gantry_runtime_t *runtime, gantry__setting_id_t id, g
         case GANTRY__SETTING_LOG_PLACEMENT: text = atomic_load(&runtime->log_placement) ? "1" : "0"; break;
         case GANTRY__SETTING_DEVICE_POLICY: text = policies[atomic_load(&runtime->device_policy)]; break;
         case GANTRY__SETTING_PLACEMENT_MODE: text = modes[atomic_load(&runtime->placement_mode)]; break;
+        case GANTRY__SETTING_INTRA_OP_THREADS:
+            (void)snprintf(out->value, sizeof out->value, "%" PRId32, gantry_get_intra_op_parallelism_threads(runtime));
+            break;
         case GANTRY__SETTING_PROFILE: text = profiles[atomic_load(&runtime->devices.profiling)]; break;
         case GANTRY__SETTING_KERNEL_CACHE:
             if (out->source == GANTRY_FROM_DEFAULT) text = runtime->store.folder;
@@ -179,12 +182,11 @@ gantry_status_t gantry_get_setting(gantry_runtime_t *runtime, const char *name, 
     const gantry__setting_row_t *row = &gantry__setting_rows[index];
     bool is_initialized = atomic_load_explicit(&runtime->devices.frozen, memory_order_acquire);
     gantry_setting_t all = {
-        .struct_size = out_setting->struct_size,
         .set_by = "default",
         .per_device = row->per_device,
         .frozen = row->fixed == GANTRY__FIXED_AT_CREATE || (row->fixed == GANTRY__FIXED_AT_INIT && is_initialized)};
     put_text(all.value, sizeof all.value, row->default_text);
     gantry__setting_id_t id = (gantry__setting_id_t)index;
     GANTRY__TRY(row->per_device ? read_device(runtime, id, device, &all) : read_global(runtime, id, &all));
-    return gantry__copy_out(&all, sizeof all, out_setting, out_setting->struct_size, "gantry_get_setting");
+    return gantry__struct_fill(out_setting, &all, sizeof all, "gantry_get_setting: out_setting");
 }

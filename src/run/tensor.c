@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/struct_size.h"
 #include "device/loss.h"
 #include "run/tensor_format.h"
 #include "run/tensor_state.h"
@@ -291,8 +292,8 @@ gantry_status_t gantry__tensor_host_data(const gantry_tensor_t *tensor, const vo
 static gantry_status_t read_elements(const gantry_tensor_t *tensor, void *out, size_t bytes) {
     if (bytes != tensor->size_bytes || (!out && bytes > 0)) {
         return gantry__fail(GANTRY_INVALID_ARGUMENT,
-                            "reading a tensor of %zu bytes into %zu bytes at %p; exactly its size is accepted",
-                            tensor->size_bytes, bytes, out);
+                            "reading a tensor of %zu bytes into %zu bytes%s; exactly its size is accepted",
+                            tensor->size_bytes, bytes, out ? "" : " at NULL");
     }
     if (tensor->fault_count > 0) GANTRY__TRY(gantry__tensor_settle(tensor));
     if (bytes == 0) return GANTRY_OK;
@@ -335,14 +336,8 @@ gantry_status_t gantry_tensor_wait(const gantry_tensor_t *tensor) {
 }
 
 static gantry_status_t read_format_options(const gantry_format_options_t *given, gantry__format_options_t *out_layout) {
-    gantry_format_options_t options = {.struct_size = sizeof options};
-    if (given && (given->struct_size < sizeof(uint32_t) || given->struct_size > sizeof options)) {
-        return gantry__fail(
-            GANTRY_INVALID_ARGUMENT,
-            "format options: struct_size is %u; sizeof(gantry_format_options_t), at most %zu, is accepted",
-            given->struct_size, sizeof options);
-    }
-    if (given) memcpy(&options, given, given->struct_size);
+    gantry_format_options_t options;
+    GANTRY__TRY(gantry__struct_read(given, 0, &options, sizeof options, "format options"));
     *out_layout =
         (gantry__format_options_t){options.precision, options.threshold, options.edge_items, options.line_width};
     return GANTRY_OK;
@@ -375,6 +370,8 @@ gantry_status_t gantry_tensor_format(const gantry_tensor_t *tensor, const gantry
     if (out && out_bytes > 0) out[0] = '\0';
     if (out_needed) *out_needed = 0;
     GANTRY__TRY(check_tensor(tensor));
+    if (!out && out_bytes > 0)
+        return gantry__fail(GANTRY_INVALID_ARGUMENT, "gantry_tensor_format: out is NULL, but out_bytes is %zu", out_bytes);
     gantry_runtime_t *runtime = tensor->runtime;
     gantry__profile_frame_t room, *frame = gantry__profile_begin_call(&runtime->devices, &room);
     gantry_status_t status = format(tensor, options, out, out_bytes, out_needed);

@@ -169,6 +169,7 @@ gantry_status_t conformance_call(conformance_t *c, gantry_scope_t *scope, const 
                                  size_t *output_count)
 {
     gantry_attr_value_t attrs[16];
+    char before[512];
     if (item->attr_count > 16) {
         fprintf(stderr, "gantry_conformance: %s has %zu attributes\n", item->name, item->attr_count);
         exit(2);
@@ -178,7 +179,13 @@ gantry_status_t conformance_call(conformance_t *c, gantry_scope_t *scope, const 
     *output_count = CONFORMANCE_MAX_OUTPUTS;
     c->record = (gantry_placement_record_t){.struct_size = sizeof c->record};
     gantry_set_seed(c->runtime, 0); /* random ops with a state begin anew */
-    return gantry_op_call(scope, item->op, inputs, item->input_count, attrs, item->attr_count, outputs, output_count);
+    snprintf(before, sizeof before, "%s", gantry_last_message());
+    gantry_status_t status =
+        gantry_op_call(scope, item->op, inputs, item->input_count, attrs, item->attr_count, outputs, output_count);
+    /* what succeeds leaves no text of what it got round */
+    CHECK(c, status != GANTRY_OK || !*gantry_last_message() || strncmp(before, gantry_last_message(), sizeof before - 1) == 0,
+          "%s succeeds and leaves the message \"%s\"", item->op, gantry_last_message());
+    return status;
 }
 
 /* ---- outputs ---- */

@@ -86,7 +86,7 @@ static void without_soft_placement_the_type_is_named(conformance_t *c)
 /* The newest two placements are the variable's: where it lives, and its first value. */
 static void check_handle(conformance_t *c)
 {
-    gantry_placement_record_t records[2];
+    gantry_placement_record_t records[2] = {{.struct_size = sizeof records[0]}};
     size_t count = 0;
     gantry_status_t status = gantry_get_placements(c->runtime, 2, records, &count);
     CHECK(c, status == GANTRY_OK && count == 2, "%zu records: %s", count, conformance_last_error(status));

@@ -252,15 +252,15 @@ int faults_program_settings(int argc, char **argv) {
     gantry_runtime_t *runtime = open_runtime();
     const gantry_logical_device_t *logical[8], *found = NULL;
     const char *type = strncmp(argv[1], "cpu", 3) == 0 ? "CPU" : "GPU";
-    gantry_placement_record_t records[4];
-    gantry_placement_count_t counts[16];
+    gantry_placement_record_t records[4] = {{.struct_size = sizeof records[0]}};
+    gantry_placement_count_t counts[16] = {{.struct_size = sizeof counts[0]}};
     gantry_program_stats_t stats = {.struct_size = sizeof stats};
     size_t count = 0;
     bool has = false;
     const char *source = NULL;
     code |= describe(runtime);
     code |= configure(runtime, type);
-    (void)gantry_set_intra_op_parallelism_threads(runtime, 2); /* refused */
+    code |= TRY(gantry_set_intra_op_parallelism_threads(runtime, 2));
     code |= TRY(gantry_list_logical_devices(runtime, NULL, 8, logical, &count));
     code |= TRY(gantry_find_logical_device(runtime, argv[1], &found));
     if (found)

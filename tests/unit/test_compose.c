@@ -98,7 +98,7 @@ static void parts_are_recorded_with_the_op_that_was_called(void **state) {
     assert_int_equal(split(scope, x, 2, out), GANTRY_OK);
     EXPECT_F32(out[0], 1, 2);
     EXPECT_F32(out[1], 3, 4);
-    gantry_placement_record_t records[3];
+    gantry_placement_record_t records[3] = {{.struct_size = sizeof records[0]}};
     size_t count = 0;
     assert_int_equal(gantry_get_placements(f.runtime, 3, records, &count), GANTRY_OK);
     assert_int_equal(count, 3);

@@ -45,7 +45,7 @@ static void case_cpu_split_in_two(void **state) {
     runtime_fixture_t f;
     runtime_fixture_open(&f, 1);
     const gantry_physical_device_t *cpu = device_of(&f, "CPU", 0);
-    gantry_logical_device_config_t parts[4];
+    gantry_logical_device_config_t parts[4] = {{.struct_size = sizeof parts[0]}};
     size_t count = 9;
     assert_int_equal(gantry_get_logical_device_configuration(f.runtime, cpu, 4, parts, &count), GANTRY_OK);
     assert_int_equal(count, 0);
@@ -176,14 +176,15 @@ static void case_growth_set_twice(void **state) {
     runtime_fixture_close(&f);
 }
 
-/* threads set twice before init: last wins; intra threads 10, init, then 1 / 10: error / ok. Gantry: the CPU backend has its threads when
- * the runtime is made, so that the option sets them and a call can only confirm them */
+/* threads set twice before init: last wins; intra threads 10, init, then 1 / 10: error / ok */
 static void case_threads(void **state) {
     (void)state;
     runtime_fixture_t f;
     gantry_runtime_options_t options = runtime_fixture_options(&f);
-    options.intra_op_threads = 10;
+    options.intra_op_threads = 3;
     runtime_fixture_open_with(&f, &options);
+    assert_int_equal(gantry_set_intra_op_parallelism_threads(f.runtime, 5), GANTRY_OK);
+    assert_int_equal(gantry_set_intra_op_parallelism_threads(f.runtime, 10), GANTRY_OK);
     assert_int_equal(gantry_get_intra_op_parallelism_threads(f.runtime), 10);
     initialise(&f);
     expect_failure(gantry_set_intra_op_parallelism_threads(f.runtime, 1), GANTRY_FAILED_PRECONDITION,

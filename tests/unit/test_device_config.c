@@ -294,7 +294,7 @@ static void logical_configuration_is_checked_at_once(void **state) {
     gantry_logical_device_config_t two[2] = {{.memory_limit_bytes = 10 << 20}, {.memory_limit_bytes = 10 << 20}}, too_much = {.memory_limit_bytes = UINT64_MAX};
     device_fixture_open(&f, NULL, NULL);
     expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), two, 0), GANTRY_INVALID_ARGUMENT, "is empty");
-    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), NULL, 1), GANTRY_INVALID_ARGUMENT, "is empty");
+    expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), NULL, 1), GANTRY_INVALID_ARGUMENT, "is NULL");
     expect_failure(gantry__device_set_logical(&f.table, gpu(&f, 0), &too_much, 1), GANTRY_INVALID_ARGUMENT,
                    "more than the device has");
     expect_failure(gantry__device_set_logical(&f.table, NULL, two, 2), GANTRY_INVALID_ARGUMENT,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was placed where: the ring and its wrap, counts per (op, reason), the callback, the log line, warnings that come once. */
+/* What was placed where: the ring and its wrap, counts per (op, reason, device), the callback, the log line, warnings that come once. */
 #define _XOPEN_SOURCE 700
 
 #include <pthread.h>
@@ -12,20 +12,25 @@ static gantry_placement_record_t records[GANTRY__PLACEMENTS + 8];
 
 static size_t read_records(const runtime_fixture_t *f, size_t capacity) {
     size_t count = 0;
+    records[0].struct_size = sizeof records[0];
     assert_int_equal(gantry_get_placements(f->runtime, capacity, records, &count), GANTRY_OK);
     return count;
 }
 
+/* On all devices together. */
 static uint64_t count_of(const runtime_fixture_t *f, const char *op, gantry_placement_reason_t reason) {
-    gantry_placement_count_t counts[32];
+    gantry_placement_count_t counts[32] = {{.struct_size = sizeof counts[0]}};
     size_t count = 0;
     uint64_t found = 0;
     assert_int_equal(gantry_get_placement_counts(f->runtime, 32, counts, &count), GANTRY_OK);
     assert_in_range(count, 0, 32);
     for (size_t i = 0; i < count; ++i) {
         if (strcmp(counts[i].op, op) != 0 || counts[i].reason != reason) continue;
-        assert_int_equal(found, 0); /* one row per pair */
-        found = counts[i].count;
+        for (size_t k = 0; k < i; ++k) { /* one row per op, reason and device */
+            assert_false(strcmp(counts[k].op, op) == 0 && counts[k].reason == reason &&
+                         strcmp(counts[k].device, counts[i].device) == 0);
+        }
+        found += counts[i].count;
     }
     return found;
 }
@@ -118,7 +123,7 @@ static void ring_keeps_the_newest_in_order(void **state) {
     runtime_fixture_close(&f);
 }
 
-static void counts_are_kept_per_op_and_reason(void **state) {
+static void counts_are_kept_per_op_reason_and_device(void **state) {
     (void)state;
     runtime_fixture_t f;
     runtime_fixture_open(&f, 2);
@@ -134,12 +139,19 @@ static void counts_are_kept_per_op_and_reason(void **state) {
     assert_int_equal(count_of(&f, "Add", GANTRY_PLACED_GPU_PREFERRED), 4);
     assert_int_equal(count_of(&f, "Const", GANTRY_PLACED_EXPLICIT), 6);
     assert_int_equal(count_of(&f, "Const", GANTRY_PLACED_GPU_PREFERRED), 2);
-    gantry_placement_count_t one;
+    gantry_placement_count_t list[8] = {{.struct_size = sizeof list[0]}};
     size_t count = 0;
     assert_int_equal(gantry_get_placement_counts(f.runtime, 0, NULL, &count), GANTRY_OK);
-    assert_int_equal(count, 4);
-    assert_int_equal(gantry_get_placement_counts(f.runtime, 1, &one, &count), GANTRY_OK);
-    assert_int_equal(count, 4); /* the full number, whatever fits */
+    assert_int_equal(count, 8);
+    assert_int_equal(gantry_get_placement_counts(f.runtime, 1, list, &count), GANTRY_OK);
+    assert_int_equal(count, 8); /* the full number, whatever fits */
+    assert_int_equal(gantry_get_placement_counts(f.runtime, 8, list, &count), GANTRY_OK);
+    uint64_t on_second = 0;
+    for (size_t i = 0; i < count; ++i) {
+        assert_int_equal(list[i].struct_size, sizeof list[i]);
+        if (strcmp(list[i].op, "Add") == 0 && strcmp(list[i].device, LOCAL("GPU:1")) == 0) on_second += list[i].count;
+    }
+    assert_int_equal(on_second, 4);
     expect_failure(gantry_get_placement_counts(f.runtime, 1, NULL, &count), GANTRY_INVALID_ARGUMENT, "NULL");
     runtime_fixture_close(&f);
 }
@@ -272,7 +284,7 @@ int main(int argc, char **argv) {
         TEST(record_tells_all_about_a_placement),
         TEST(fallback_is_recorded_with_its_refusals),
         TEST(ring_keeps_the_newest_in_order),
-        TEST(counts_are_kept_per_op_and_reason),
+        TEST(counts_are_kept_per_op_reason_and_device),
         TEST(callback_sees_every_placement_until_it_is_removed),
         TEST(log_has_tensorflows_line_when_it_is_asked_for),
         TEST(warning_comes_once_per_op_and_reason),

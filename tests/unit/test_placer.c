@@ -331,7 +331,7 @@ static void required_placement_never_falls_back(void **state) {
     make_cpu_and_two_gpus();
     add_kernel(CPU0 | GPU1, &add_float);
     place_required("GPU:0");
-    expect_refused(GANTRY_INVALID_ARGUMENT, "Placement is \"require\": falling back is an error; op Add");
+    expect_refused(GANTRY_INVALID_ARGUMENT, "GANTRY_PLACEMENT=require (option placement_mode, gantry_set_placement_mode) allows no fall-back");
     place_required("GPU:7");
     expect_refused(GANTRY_INVALID_ARGUMENT, "Could not satisfy device specification");
     place_required("CPU:0"); /* asked for is asked for */
@@ -346,13 +346,29 @@ static void required_placement_without_gpu_is_an_error(void **state) {
     add_kernel(CPU0, &add_float);
     place_required(NULL);
     expect_refused(GANTRY_INVALID_ARGUMENT,
-                   "Placement is \"require\": running on a CPU while no GPU has a kernel is an error.");
+                   "GANTRY_PLACEMENT=require (option placement_mode, gantry_set_placement_mode) allows no fall-back");
     make_cpu_only();
     add_kernel(CPU0, &add_float);
     place_required(NULL);
     expect_refused(GANTRY_INVALID_ARGUMENT, "No supported device found");
     place_required("CPU:0");
     expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_EXPLICIT, 0);
+}
+
+static void required_integer_variable_has_its_one_home(void **state) {
+    (void)state;
+    make_cpu_and_two_gpus();
+    begin_placing("VarHandleOp", GANTRY_INT32, NULL);
+    placing.request.require = placing.request.integer_variable = true;
+    place();
+    expect_placed(LOCAL("CPU:0"), GANTRY_PLACED_ONLY_CPU_KERNEL, 2);
+    expect_refusal(0, 1, GANTRY_REFUSED_INTEGER_VARIABLE);
+    begin_placing("VarHandleOp", GANTRY_INT32, "GPU:0"); /* asked for and not had */
+    placing.request.require = placing.request.integer_variable = true;
+    place();
+    expect_refused(GANTRY_INVALID_ARGUMENT,
+                   "GANTRY_PLACEMENT=require (option placement_mode, gantry_set_placement_mode) allows no fall-back; "
+                   "accepted: for an integer variable but int64 a scope that asks for the CPU or for no device.");
 }
 
 /* ---- variables ---- */
@@ -516,7 +532,7 @@ static void type_that_the_device_lacks_is_named_without_soft_placement(void **st
     begin_placing("Add", GANTRY_FLOAT64, NULL);
     placing.request.require = true;
     place();
-    expect_refused(GANTRY_INVALID_ARGUMENT, " is an error. Device " LOCAL("GPU:0") " does not compute with float64.");
+    expect_refused(GANTRY_INVALID_ARGUMENT, " does not compute with float64. GANTRY_PLACEMENT=require ");
 }
 
 static void variable_lives_where_its_type_is_computed_with(void **state) {
@@ -589,6 +605,7 @@ int main(void) {
         cmocka_unit_test(place_that_is_not_here_is_unknown_even_softly),
         cmocka_unit_test(required_placement_never_falls_back),
         cmocka_unit_test(required_placement_without_gpu_is_an_error),
+        cmocka_unit_test(required_integer_variable_has_its_one_home),
         cmocka_unit_test(integer_variable_lives_on_the_cpu),
         cmocka_unit_test(integer_variable_on_a_gpu_without_soft_placement_is_the_guides_error),
         cmocka_unit_test(other_variables_live_where_they_are_asked),

@@ -486,10 +486,12 @@ static void released_runtime_is_refused_everywhere(void **state) {
     gantry_device_details_t details = {.struct_size = sizeof details};
     gantry_backend_status_t backend = {.struct_size = sizeof backend};
     gantry_program_stats_t stats = {.struct_size = sizeof stats};
-    gantry_placement_record_t record;
-    gantry_placement_count_t counted;
+    gantry_placement_record_t record = {.struct_size = sizeof record};
+    gantry_placement_count_t counted = {.struct_size = sizeof counted};
 #define EXPECT_REFUSED(expression) expect_failure(expression, GANTRY_FAILED_PRECONDITION, "the runtime was released")
     EXPECT_REFUSED(gantry_runtime_initialize(runtime));
+    assert_null(gantry_scope_begin(runtime, NULL));
+    assert_non_null(strstr(gantry_last_message(), "the runtime was released"));
     EXPECT_REFUSED(gantry_runtime_synchronize(runtime));
     EXPECT_REFUSED(gantry_list_physical_devices(runtime, NULL, 0, NULL, &count));
     EXPECT_REFUSED(gantry_list_device_views(runtime, 0, NULL, &count));

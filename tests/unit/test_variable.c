@@ -203,6 +203,29 @@ static void integer_variable_on_a_gpu_is_the_guides_error_without_soft_placement
     runtime_fixture_close(&f);
 }
 
+static void integer_variable_is_made_and_updated_where_placement_is_required(void **state) {
+    (void)state;
+    runtime_fixture_t f;
+    runtime_fixture_open(&f, 1);
+    assert_int_equal(gantry_set_placement_mode(f.runtime, GANTRY_PLACEMENT_REQUIRE), GANTRY_OK);
+    gantry_scope_t *scope = runtime_fixture_scope(&f, NULL);
+    gantry_variable_t *v = make_variable(scope, gantry_scalar_i32(scope, 7), NULL);
+    assert_string_equal(gantry_logical_device_name(gantry_variable_device(v)), "/device:CPU:0");
+    gantry_placement_record_t records[2] = {{.struct_size = sizeof records[0]}};
+    size_t count = 0;
+    assert_int_equal(gantry_get_placements(f.runtime, 2, records, &count), GANTRY_OK);
+    assert_string_equal(records[0].op, "VarHandleOp");
+    assert_int_equal(records[0].reason, GANTRY_PLACED_ONLY_CPU_KERNEL);
+    assert_int_equal(records[0].refusals[0].why, GANTRY_REFUSED_INTEGER_VARIABLE);
+    assert_int_equal(gantry_variable_assign_add(scope, v, gantry_scalar_i32(scope, 1)), GANTRY_OK);
+    int32_t value = 0;
+    assert_int_equal(gantry_tensor_read(gantry_variable_read(scope, v), &value, sizeof value), GANTRY_OK);
+    assert_int_equal(value, 8);
+    gantry_variable_release(v);
+    expect_ended_well(scope);
+    runtime_fixture_close(&f);
+}
+
 static void long_integer_variable_lives_on_the_gpu(void **state) {
     (void)state;
     runtime_fixture_t f;
@@ -331,6 +354,7 @@ int main(int argc, char **argv) {
         TEST(ops_on_a_variable_run_where_it_lives),
         TEST(integer_variable_falls_to_the_cpu_under_soft_placement),
         TEST(integer_variable_on_a_gpu_is_the_guides_error_without_soft_placement),
+        TEST(integer_variable_is_made_and_updated_where_placement_is_required),
         TEST(long_integer_variable_lives_on_the_gpu),
         TEST(wrong_values_are_refused_and_change_nothing),
         TEST(questions_about_no_variable_have_plain_answers),

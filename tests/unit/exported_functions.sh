@@ -1,0 +1,16 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# exported_functions.sh NM LIBRARY NULL_CALLS: every function that the library exports is one that test_null_calls calls, and the other way.
+set -u
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+"$1" -D --defined-only "$2" | awk '{ sub(/@.*/, "", $3); print $3 }' | sort > "$folder/exported"
+sed -n 's/^    {"\(gantry_[a-z_0-9]*\)", call_.*/\1/p' "$3" | sort > "$folder/called"
+count=$(wc -l < "$folder/called")
+[ "$count" -gt 300 ] || { echo "FAIL: only $count functions in $3"; exit 1; }
+if ! diff "$folder/exported" "$folder/called" > "$folder/difference"; then
+    echo "FAIL: < exported and not called, > called and not exported"
+    cat "$folder/difference"
+    exit 1
+fi
+echo "$count functions, each exported and called"

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+# From the preprocessed public headers, a C file: one function per exported one, which calls it with NULL in the places asked for, and their table.
+# What else it is given is chosen by type and name in null_calls.h: a type that is not there does not compile. And a table of the public structs:
+# whether they begin with struct_size.
+{ text = text " " $0 }
+
+function trim(s) { gsub(/^ +| +$/, "", s); return s }
+
+# "const gantry_tensor_t * const *" becomes const_gantry_tensor_t_p_const_p.
+function mangled(type) {
+    gsub(/\*/, " p ", type)
+    type = trim(type)
+    gsub(/ +/, "_", type)
+    sub(/^_Bool/, "bool", type)
+    return type
+}
+
+# One parameter: the name into `name`, the type into `type`; an array is a pointer.
+function take_parameter(parameter) {
+    parameter = trim(parameter)
+    is_array = sub(/ *\[[^]]*\]$/, "", parameter)
+    match(parameter, /[A-Za-z_0-9]+$/)
+    name = substr(parameter, RSTART)
+    type = trim(substr(parameter, 1, RSTART - 1)) (is_array ? " *" : "")
+}
+
+function emit(declaration,    open, head, function_name, result, count, parameters, i, places, names, arguments) {
+    open = index(declaration, "(")
+    head = trim(substr(declaration, 1, open - 1))
+    match(head, /[A-Za-z_0-9]+$/)
+    function_name = substr(head, RSTART)
+    result = mangled(substr(head, 1, RSTART - 1))
+    declaration = substr(declaration, open + 1)
+    sub(/\) *$/, "", declaration)
+    count = trim(declaration) == "void" ? 0 : split(declaration, parameters, ",")
+    places = 0
+    for (i = 1; i <= count; i++) {
+        take_parameter(parameters[i])
+        if (type ~ /\*|_fn$/) {
+            names = names (places ? ", " : "") "\"" name "\""
+            arguments = arguments (i > 1 ? ", " : "") "IS_NULL(" places ") ? NULL : given_" mangled(type) "(c, \"" name "\")"
+            places++
+        } else {
+            arguments = arguments (i > 1 ? ", " : "") "given_" mangled(type) "(c, \"" name "\")"
+        }
+    }
+    printf "static void call_%s(null_call_t *c) {\n    (void)c;\n    RESULT_%s(%s(%s));\n}\n\n", function_name, result, function_name, arguments
+    rows = rows sprintf("    {\"%s\", call_%s, %d, {%s}},\n", function_name, function_name, places, places ? names : "NULL")
+}
+
+END {
+    print "/* Made by tests/unit/null_calls.awk from gantry/gantry.h. */"
+    print "#include \"null_calls.h\"\n"
+    mark = "__attribute__((visibility(\"default\")))"
+    statements = split(text, statement, ";")
+    for (s = 1; s <= statements; s++) {
+        if (match(statement[s], /typedef struct gantry_[a-z_0-9]+ +\{/)) {
+            struct_name = substr(statement[s], RSTART + 15, RLENGTH - 15)
+            sub(/ +\{/, "", struct_name)
+            structs = structs sprintf("    {\"%s\", %s},\n", struct_name, statement[s] ~ /\{ *uint32_t struct_size$/ ? "true" : "false")
+        }
+        at = index(statement[s], mark)
+        if (!at) continue
+        declaration = substr(statement[s], at + length(mark))
+        if (declaration ~ /gantry_[a-z_0-9]+ *\(/) emit(declaration)
+    }
+    print "const null_function_t null_functions[] = {\n" rows "};"
+    print "const public_struct_t public_structs[] = {\n" structs "};"
+    print "const size_t public_struct_count = sizeof public_structs / sizeof public_structs[0];"
+    print "const size_t null_function_count = sizeof null_functions / sizeof null_functions[0];"
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the calls that null_calls.awk makes are given: a value by type and name, made when it is first asked for, and a place for the result. Beside
+ * them stands its table of public structs. */
+#ifndef GANTRY_TEST_NULL_CALLS_H
+#define GANTRY_TEST_NULL_CALLS_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <gantry/gantry.h>
+
+#define NULL_PLACES 16 /* pointers of one function, at most */
+
+typedef struct null_call_t null_call_t;
+
+typedef struct null_function_t {
+    const char *name;
+    void (*call)(null_call_t *c);
+    uint32_t place_count;
+    const char *places[NULL_PLACES];
+} null_function_t;
+
+extern const null_function_t null_functions[];
+extern const size_t null_function_count;
+
+typedef struct public_struct_t {
+    const char *name;
+    bool has_size; /* its first field is struct_size */
+} public_struct_t;
+
+extern const public_struct_t public_structs[];
+extern const size_t public_struct_count;
+
+typedef enum null_result_t { NULL_GIVES_NOTHING, NULL_GIVES_STATUS, NULL_GIVES_TENSOR } null_result_t;
+
+/* One call. Nothing of it is given back: its process ends. */
+struct null_call_t {
+    const null_function_t *function;
+    uint32_t nulls; /* bit i: place i is NULL */
+    gantry_runtime_t *runtime;
+    gantry_scope_t *scope;
+    gantry_variable_t *variable;
+    gantry_generator_t *generator;
+    null_result_t gives;
+    gantry_status_t status;
+    const void *object; /* returned */
+    const gantry_tensor_t *tensors[2];
+    char text[256];
+    char before[2048]; /* the last message */
+};
+
+#define IS_NULL(place) (c->nulls >> (place) & 1)
+
+/* ---- results ---- */
+
+#define RESULT_gantry_status_t(call) (c->gives = NULL_GIVES_STATUS, c->status = (call))
+#define RESULT_const_gantry_tensor_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
+#define RESULT_gantry_scope_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
+#define RESULT_gantry_variable_t_p(call) (c->gives = NULL_GIVES_TENSOR, c->object = (call))
+#define RESULT_void(call) (call)
+#define RESULT_bool(call) ((void)(call))
+#define RESULT_int32_t(call) ((void)(call))
+#define RESULT_int64_t(call) ((void)(call))
+#define RESULT_size_t(call) ((void)(call))
+#define RESULT_const_char_p(call) ((void)(call))
+#define RESULT_const_gantry_logical_device_t_p(call) ((void)(call))
+#define RESULT_const_gantry_physical_device_t_p(call) ((void)(call))
+#define RESULT_const_gantry_shape_t_p(call) ((void)(call))
+#define RESULT_gantry_device_policy_t(call) ((void)(call))
+#define RESULT_gantry_dtype_t(call) ((void)(call))
+#define RESULT_gantry_runtime_t_p(call) ((void)(call))
+#define RESULT_gantry_tensor_t_p(call) ((void)(call))
+
+/* ---- objects ---- */
+
+static inline gantry_runtime_t *given_runtime(null_call_t *c) {
+    const gantry_runtime_options_t options = {.struct_size = sizeof options, .backends = "cpu", .kernel_cache = ""};
+    if (!c->runtime && gantry_runtime_create(&options, &c->runtime) != GANTRY_OK) abort();
+    return c->runtime;
+}
+
+static inline gantry_scope_t *given_scope(null_call_t *c) {
+    if (!c->scope) c->scope = gantry_scope_begin(given_runtime(c), NULL);
+    return c->scope;
+}
+
+/* Of the scope; the scope of the call is another where the call has none. */
+static inline const gantry_tensor_t *given_tensor(null_call_t *c) {
+    const float values[] = {1, 2};
+    const gantry_shape_t shape = {.rank = 1, .dims = {2}};
+    if (!c->tensors[0]) {
+        gantry_scope_t *home = c->scope ? c->scope : gantry_scope_begin(given_runtime(c), NULL);
+        c->tensors[0] = c->tensors[1] = gantry_constant(home, GANTRY_FLOAT32, shape, values, sizeof values);
+    }
+    return c->tensors[0];
+}
+
+static inline gantry_variable_t *given_variable(null_call_t *c) {
+    if (!c->variable) {
+        gantry_scope_t *home = gantry_scope_begin(given_runtime(c), NULL);
+        const float values[] = {1, 2};
+        const gantry_shape_t shape = {.rank = 1, .dims = {2}};
+        c->variable =
+            gantry_variable_create(home, gantry_constant(home, GANTRY_FLOAT32, shape, values, sizeof values), NULL);
+    }
+    return c->variable;
+}
+
+static inline gantry_generator_t *given_generator(null_call_t *c) {
+    if (!c->generator && gantry_generator_from_seed(given_runtime(c), 1, GANTRY_RANDOM_AUTO, &c->generator) != GANTRY_OK)
+        abort();
+    return c->generator;
+}
+
+static inline const gantry_physical_device_t *given_physical(null_call_t *c) {
+    const gantry_physical_device_t *device = NULL;
+    size_t count;
+    if (gantry_list_physical_devices(given_runtime(c), "CPU", 1, &device, &count) != GANTRY_OK) abort();
+    return device;
+}
+
+static inline const gantry_logical_device_t *given_logical(null_call_t *c) {
+    const gantry_logical_device_t *device = NULL;
+    if (gantry_find_logical_device(given_runtime(c), "CPU:0", &device) != GANTRY_OK) abort();
+    return device;
+}
+
+#define given_gantry_runtime_t_p(c, name) given_runtime(c)
+#define given_const_gantry_runtime_t_p(c, name) given_runtime(c)
+#define given_gantry_scope_t_p(c, name) given_scope(c)
+#define given_const_gantry_scope_t_p(c, name) given_scope(c)
+#define given_const_gantry_tensor_t_p(c, name) given_tensor(c)
+#define given_gantry_tensor_t_p(c, name) gantry_tensor_retain(given_tensor(c))
+#define given_gantry_variable_t_p(c, name) given_variable(c)
+#define given_const_gantry_variable_t_p(c, name) given_variable(c)
+#define given_gantry_generator_t_p(c, name) given_generator(c)
+#define given_const_gantry_physical_device_t_p(c, name) given_physical(c)
+#define given_const_struct_gantry_physical_device_t_p(c, name) given_physical(c)
+#define given_const_gantry_logical_device_t_p(c, name) given_logical(c)
+#define given_const_gantry_tensor_t_p_const_p(c, name) (given_tensor(c), (c)->tensors)
+
+/* ---- lists and places to write to; what is written is not looked at ---- */
+
+#define GIVEN_PLACE(type, count)                  \
+    static inline type *given_place_of_##type(void) { \
+        static type place[count];                 \
+        return place;                             \
+    }
+GIVEN_PLACE(size_t, 1)
+GIVEN_PLACE(uint64_t, 4)
+GIVEN_PLACE(bool, 1)
+
+/* A struct to be filled. */
+#define GIVEN_STRUCT(type)                            \
+    static inline type *given_##type##_p_(void) {     \
+        static type place[2];                         \
+        place[0].struct_size = sizeof place[0];       \
+        return place;                                 \
+    }
+GIVEN_STRUCT(gantry_backend_status_t)
+GIVEN_STRUCT(gantry_device_details_t)
+GIVEN_STRUCT(gantry_memory_info_t)
+GIVEN_STRUCT(gantry_op_info_t)
+GIVEN_STRUCT(gantry_placement_record_t)
+GIVEN_STRUCT(gantry_profile_row_t)
+GIVEN_STRUCT(gantry_program_stats_t)
+GIVEN_STRUCT(gantry_setting_t)
+#define given_gantry_backend_status_t_p(c, name) given_gantry_backend_status_t_p_()
+#define given_gantry_device_details_t_p(c, name) given_gantry_device_details_t_p_()
+#define given_gantry_memory_info_t_p(c, name) given_gantry_memory_info_t_p_()
+#define given_gantry_op_info_t_p(c, name) given_gantry_op_info_t_p_()
+#define given_gantry_placement_record_t_p(c, name) given_gantry_placement_record_t_p_()
+#define given_gantry_profile_row_t_p(c, name) given_gantry_profile_row_t_p_()
+#define given_gantry_program_stats_t_p(c, name) given_gantry_program_stats_t_p_()
+#define given_gantry_setting_t_p(c, name) given_gantry_setting_t_p_()
+
+GIVEN_STRUCT(gantry_placement_count_t)
+GIVEN_STRUCT(gantry_logical_device_config_t)
+#define given_gantry_placement_count_t_p(c, name) given_gantry_placement_count_t_p_()
+#define given_gantry_logical_device_config_t_p(c, name) given_gantry_logical_device_config_t_p_()
+
+static inline void *given_pointers(void) {
+    static void *pointers[8];
+    return pointers;
+}
+
+#define given_size_t_p(c, name) given_count_place(name)
+#define given_uint64_t_p(c, name) given_place_of_uint64_t()
+#define given_bool_p(c, name) given_place_of_bool()
+#define given_void_p(c, name) ((void *)(c)->text)
+#define given_char_p(c, name) ((c)->text)
+#define given_void_p_p(c, name) ((void **)given_pointers())
+#define given_const_char_p_p(c, name) ((const char **)given_pointers())
+#define given_gantry_runtime_t_p_p(c, name) ((gantry_runtime_t **)given_pointers())
+#define given_gantry_generator_t_p_p(c, name) ((gantry_generator_t **)given_pointers())
+#define given_const_gantry_tensor_t_p_p(c, name) ((const gantry_tensor_t **)given_pointers())
+#define given_const_gantry_logical_device_t_p_p(c, name) ((const gantry_logical_device_t **)given_pointers())
+#define given_const_gantry_physical_device_t_p_p(c, name) ((const gantry_physical_device_t **)given_pointers())
+
+/* The capacity of outputs goes in by the same place that the count comes out by. */
+static inline size_t *given_count_place(const char *name) {
+    size_t *place = given_place_of_size_t();
+    *place = strcmp(name, "output_count") == 0 ? 2 : 0;
+    return place;
+}
+
+static inline const gantry_physical_device_t *const *given_physical_list(null_call_t *c) {
+    static const gantry_physical_device_t *devices[2];
+    devices[0] = devices[1] = given_physical(c);
+    return devices;
+}
+
+static const int64_t given_i64[4] = {1, 1, 1, 1};
+static const int32_t given_i32[4] = {0, 0, 0, 0};
+static const uint64_t given_u64[4] = {1, 1, 1, 1};
+static const float given_floats[2] = {1, 2};
+static const gantry_shape_t given_two = {.rank = 1, .dims = {2}};
+static const gantry_attr_value_t given_attrs[2] = {{.name = "T", .kind = GANTRY_KIND_TYPE, .i = GANTRY_FLOAT32},
+                                                   {.name = "N", .kind = GANTRY_KIND_INT, .i = 2}}; /* of AddN */
+static const gantry_logical_device_config_t given_configs[2];
+
+#define given_const_gantry_physical_device_t_p_const_p(c, name) given_physical_list(c)
+#define given_const_int64_t_p(c, name) given_i64
+#define given_const_int32_t_p(c, name) given_i32
+#define given_const_uint64_t_p(c, name) given_u64
+#define given_const_void_p(c, name) given_floats
+#define given_const_gantry_shape_t_p(c, name) (&given_two)
+#define given_const_gantry_attr_value_t_p(c, name) given_attrs
+#define given_const_gantry_logical_device_config_t_p(c, name) given_configs
+
+/* ---- options ---- */
+
+#define given_const_gantry_runtime_options_t_p(c, name) \
+    (&(gantry_runtime_options_t){.struct_size = sizeof(gantry_runtime_options_t), .backends = "cpu"})
+#define given_const_gantry_format_options_t_p(c, name) \
+    (&(gantry_format_options_t){.struct_size = sizeof(gantry_format_options_t)})
+#define given_const_gantry_reduce_options_t_p(c, name) (&(gantry_reduce_options_t){.axis_count = 1})
+#define given_const_struct_gantry_reduce_options_t_p(c, name) given_const_gantry_reduce_options_t_p(c, name)
+#define given_const_gantry_scan_options_t_p(c, name) (&(gantry_scan_options_t){.reverse = true})
+#define given_const_gantry_matmul_options_t_p(c, name) (&(gantry_matmul_options_t){.transpose_a = true})
+#define given_const_gantry_strided_slice_options_t_p(c, name) (&(gantry_strided_slice_options_t){.begin_mask = 1})
+#define given_const_gantry_pad_options_t_p(c, name) (&(gantry_pad_options_t){.mode = GANTRY_PAD_CONSTANT})
+#define given_const_gantry_diagonal_options_t_p(c, name) (&(gantry_diagonal_options_t){.lower = 0})
+#define given_const_gantry_window_options_t_p(c, name) (&(gantry_window_options_t){.channels_first = true})
+#define given_const_gantry_fused_batch_norm_options_t_p(c, name) \
+    (&(gantry_fused_batch_norm_options_t){.inference = true})
+
+/* ---- texts, functions and numbers ---- */
+
+static inline const char *given_text(const null_call_t *c, const char *name) {
+    static const struct {
+        const char *name, *text;
+    } texts[] = {{"device", "CPU:0"},   {"type", "CPU"},     {"path", "/nowhere/no_such_file.npy"},
+                 {"equation", "i,i->"}, {"op", "MatMul"},    {"data_format", "NHWC"},
+                 {"what", "test.none"}, {"values", "of=no"}, {"tag", "tag"}};
+    if (strcmp(name, "name") == 0 && strcmp(c->function->name, "gantry_find_logical_device") == 0) return "CPU:0";
+    if (strcmp(name, "name") == 0)
+        return strcmp(c->function->name, "gantry_get_setting") == 0 ? "memory_limit" : "AddN";
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i)
+        if (strcmp(texts[i].name, name) == 0) return texts[i].text;
+    abort(); /* a text that has no value here */
+}
+
+static inline size_t given_size(const char *name) {
+    if (strcmp(name, "bytes") == 0) return sizeof given_floats;
+    if (strcmp(name, "out_bytes") == 0) return 64;
+    return strcmp(name, "index") == 0 ? 0 : strcmp(name, "axis_count") == 0 ? 1 : 2;
+}
+
+static inline void given_callback(void *user, const gantry_placement_record_t *record) { (void)user, (void)record; }
+static inline bool given_visit(void *user, const gantry_tuning_record_t *record) { return !user && !record; }
+
+#define given_const_char_p(c, name) given_text(c, name)
+#define given_gantry_placement_fn(c, name) given_callback
+#define given_gantry_tuning_record_fn(c, name) given_visit
+#define given_size_t(c, name) given_size(name)
+#define given_bool(c, name) true
+#define given_int32_t(c, name) 0
+#define given_int64_t(c, name) 1
+#define given_uint64_t(c, name) 1
+#define given_float(c, name) 0.5f
+#define given_double(c, name) 0.5
+#define given_gantry_shape_t(c, name) given_two
+#define given_gantry_dtype_t(c, name) GANTRY_FLOAT32
+#define given_gantry_status_t(c, name) GANTRY_OK
+#define given_gantry_device_policy_t(c, name) GANTRY_POLICY_SILENT
+#define given_gantry_placement_mode_t(c, name) GANTRY_PLACEMENT_PREFER
+#define given_gantry_placement_reason_t(c, name) GANTRY_PLACED_EXPLICIT
+#define given_gantry_refusal_t(c, name) GANTRY_REFUSED_NO_KERNEL
+#define given_gantry_profile_mode_t(c, name) GANTRY_PROFILE_ON
+#define given_gantry_random_algorithm_t(c, name) GANTRY_RANDOM_AUTO
+#define given_gantry_report_format_t(c, name) GANTRY_REPORT_TEXT
+
+#endif

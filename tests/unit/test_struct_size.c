@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every public struct that begins with struct_size, with every size: it is filled or read so far and no byte further, or the call is
+ * InvalidArgument. The rows below are all structs of the headers; what the library hands to a callback has none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "null_calls.h"
+
+#define CANARY 0x5a
+#define BEHIND 64 /* bytes that belong to somebody else */
+
+typedef struct world_t {
+    gantry_runtime_t *runtime;
+    gantry_scope_t *scope;
+    const gantry_tensor_t *x; /* float32[1,2,2,1] */
+    const gantry_physical_device_t *device;
+} world_t;
+
+static const float elements[4] = {1, 2, 3, 4};
+
+static int open_world(void **state) {
+    static world_t w;
+    const gantry_runtime_options_t options = {.struct_size = sizeof options, .backends = "cpu", .kernel_cache = ""};
+    const gantry_shape_t shape = {.rank = 4, .dims = {1, 2, 2, 1}};
+    size_t count = 0;
+    assert_int_equal(gantry_runtime_create(&options, &w.runtime), GANTRY_OK);
+    w.scope = gantry_scope_begin(w.runtime, NULL);
+    w.x = gantry_constant(w.scope, GANTRY_FLOAT32, shape, elements, sizeof elements);
+    assert_non_null(gantry_exp(w.scope, w.x));
+    assert_int_equal(gantry_list_physical_devices(w.runtime, "CPU", 1, &w.device, &count), GANTRY_OK);
+    assert_int_equal(gantry_profile_start(w.runtime, GANTRY_PROFILE_ON), GANTRY_OK);
+    *state = &w;
+    return 0;
+}
+
+static int close_world(void **state) {
+    world_t *w = *state;
+    (void)gantry_scope_end(w->scope);
+    gantry_runtime_release(w->runtime);
+    return 0;
+}
+
+/* ---- structs that the library fills ---- */
+
+static gantry_status_t fill_backend(const world_t *w, void *p) { return gantry_backend_status(w->runtime, 0, p); }
+static gantry_status_t fill_setting(const world_t *w, void *p) {
+    return gantry_get_setting(w->runtime, "memory_growth", NULL, p);
+}
+static gantry_status_t fill_details(const world_t *w, void *p) {
+    return gantry_get_device_details(w->runtime, w->device, p);
+}
+static gantry_status_t fill_memory(const world_t *w, void *p) { return gantry_get_memory_info(w->runtime, "CPU:0", p); }
+static gantry_status_t fill_op(const world_t *w, void *p) { return w ? gantry_op_info(0, p) : GANTRY_UNKNOWN; }
+static gantry_status_t fill_programs(const world_t *w, void *p) { return gantry_get_program_stats(w->runtime, p); }
+static gantry_status_t fill_profile(const world_t *w, void *p) {
+    return gantry_profile_read(w->runtime, GANTRY_PROFILE_TOTAL, p);
+}
+static gantry_status_t fill_record(const world_t *w, void *p) {
+    size_t count;
+    return gantry_get_placements(w->runtime, 1, p, &count);
+}
+static gantry_status_t fill_count(const world_t *w, void *p) {
+    size_t count;
+    return gantry_get_placement_counts(w->runtime, 1, p, &count);
+}
+static gantry_status_t fill_config(const world_t *w, void *p) {
+    size_t count;
+    return gantry_get_logical_device_configuration(w->runtime, w->device, 1, p, &count);
+}
+
+/* previous: the size before the last field came. */
+#define FILLED(type, last, call) {#type, sizeof(type), offsetof(type, last), call}
+static const struct {
+    const char *name;
+    size_t size, previous;
+    gantry_status_t (*fill)(const world_t *w, void *p);
+} filled[] = {
+    FILLED(gantry_backend_status_t, device_count, fill_backend),
+    FILLED(gantry_setting_t, frozen, fill_setting),
+    FILLED(gantry_device_details_t, other_view, fill_details),
+    FILLED(gantry_memory_info_t, context_charged_bytes, fill_memory),
+    FILLED(gantry_op_info_t, parts, fill_op),
+    FILLED(gantry_program_stats_t, build_ns, fill_programs),
+    FILLED(gantry_profile_row_t, elapsed_ns, fill_profile),
+    FILLED(gantry_placement_record_t, part_of, fill_record),
+    FILLED(gantry_placement_count_t, count, fill_count),
+    FILLED(gantry_logical_device_config_t, max_work_group_size, fill_config),
+};
+#define FILLED_ROWS (sizeof filled / sizeof filled[0])
+
+/* How many bytes from `from` on are still the canary's. */
+static size_t untouched(const unsigned char *bytes, size_t from, size_t size) {
+    size_t count = 0;
+    for (size_t i = from; i < size; ++i) count += bytes[i] == CANARY;
+    return count;
+}
+
+static void fill_with_size(const world_t *w, size_t row, uint32_t struct_size) {
+    const size_t room = filled[row].size + BEHIND;
+    unsigned char *bytes = malloc(room); /* the sanitizers see what lies behind */
+    assert_non_null(bytes);
+    memset(bytes, CANARY, room);
+    memcpy(bytes, &struct_size, sizeof struct_size);
+    const bool fits = struct_size >= sizeof struct_size && struct_size <= filled[row].size;
+    const gantry_status_t status = filled[row].fill(w, bytes);
+    const size_t written = fits ? struct_size : sizeof struct_size;
+    if (status != (fits ? GANTRY_OK : GANTRY_INVALID_ARGUMENT))
+        fail_msg("%s with struct_size %u: %s", filled[row].name, struct_size, gantry_status_name(status));
+    if (!fits) assert_non_null(strstr(gantry_last_message(), "struct_size is "));
+    if (untouched(bytes, written, room) != room - written)
+        fail_msg("%s with struct_size %u: bytes behind it are written", filled[row].name, struct_size);
+    assert_memory_equal(bytes, &struct_size, sizeof struct_size); /* it stays the caller's */
+    free(bytes);
+}
+
+static void filled_struct_is_written_up_to_its_size(void **state) {
+    const world_t *w = *state;
+    for (size_t i = 0; i < FILLED_ROWS; ++i) {
+        for (uint32_t size = 0; size <= filled[i].size + BEHIND; ++size) fill_with_size(w, i, size);
+        fill_with_size(w, i, (uint32_t)filled[i].previous);
+        fill_with_size(w, i, UINT32_MAX);
+        fill_with_size(w, i, (uint32_t)CANARY << 24 | CANARY << 16 | CANARY << 8 | CANARY); /* nobody set it */
+    }
+}
+
+static void filled_struct_of_this_version_is_filled(void **state) {
+    const world_t *w = *state;
+    unsigned char bytes[4096];
+    for (size_t i = 0; i < FILLED_ROWS; ++i) {
+        const uint32_t struct_size = (uint32_t)filled[i].size;
+        if (filled[i].fill == fill_config) continue; /* the list is empty */
+        assert_true(sizeof bytes >= filled[i].size);
+        memset(bytes, CANARY, sizeof bytes);
+        memcpy(bytes, &struct_size, sizeof struct_size);
+        assert_int_equal(filled[i].fill(w, bytes), GANTRY_OK);
+        if (untouched(bytes, sizeof struct_size, filled[i].size) > filled[i].size / 4)
+            fail_msg("%s is not filled", filled[i].name);
+    }
+}
+
+/* ---- lists: the first struct's size is that of all ---- */
+
+static void list_is_written_in_the_callers_steps(void **state) {
+    const world_t *w = *state;
+    unsigned char bytes[3 * sizeof(gantry_placement_record_t)];
+    gantry_placement_record_t whole[2] = {{.struct_size = sizeof whole[0]}};
+    size_t count = 0;
+    assert_int_equal(gantry_get_placements(w->runtime, 2, whole, &count), GANTRY_OK);
+    assert_int_equal(count, 2);
+    assert_int_equal(whole[1].struct_size, sizeof whole[1]);
+    assert_string_equal(whole[1].op, "Exp");
+    const uint32_t steps[] = {4, 8, offsetof(gantry_placement_record_t, asked),
+                              offsetof(gantry_placement_record_t, part_of)};
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; ++i) {
+        const uint32_t step = steps[i];
+        memset(bytes, CANARY, sizeof bytes);
+        memcpy(bytes, &step, sizeof step);
+        assert_int_equal(gantry_get_placements(w->runtime, 2, (gantry_placement_record_t *)(void *)bytes, &count), GANTRY_OK);
+        assert_int_equal(untouched(bytes, 2 * step, sizeof bytes), sizeof bytes - 2 * step);
+        for (size_t k = 0; k < 2; ++k) {
+            assert_memory_equal(bytes + k * step, &step, sizeof step);
+            assert_memory_equal(bytes + k * step + 4, (const char *)&whole[k] + 4, step - 4);
+        }
+    }
+}
+
+static gantry_status_t configure(gantry_runtime_t *runtime, uint32_t struct_size, size_t step) {
+    const gantry_physical_device_t *device;
+    unsigned char bytes[3 * sizeof(gantry_logical_device_config_t)];
+    size_t count;
+    assert_int_equal(gantry_list_physical_devices(runtime, "CPU", 1, &device, &count), GANTRY_OK);
+    memset(bytes, 0, sizeof bytes);
+    for (uint64_t i = 0; i < 2; ++i) {
+        const uint64_t limit = (i + 1) << 20;
+        memcpy(bytes + i * step + offsetof(gantry_logical_device_config_t, memory_limit_bytes), &limit, sizeof limit);
+    }
+    memset(bytes + 2 * step, CANARY, sizeof bytes - 2 * step);
+    memcpy(bytes, &struct_size, sizeof struct_size);
+    return gantry_set_logical_device_configuration(runtime, device, (gantry_logical_device_config_t *)(void *)bytes, 2);
+}
+
+static void list_is_read_in_the_callers_steps(void **state) {
+    const gantry_runtime_options_t options = {.struct_size = sizeof options, .backends = "cpu", .kernel_cache = ""};
+    const size_t whole = sizeof(gantry_logical_device_config_t), old = offsetof(gantry_logical_device_config_t, has_ordinal);
+    gantry_runtime_t *runtime;
+    (void)state;
+    assert_int_equal(gantry_runtime_create(&options, &runtime), GANTRY_OK);
+    assert_int_equal(configure(runtime, (uint32_t)old, old), GANTRY_OK);
+    assert_int_equal(configure(runtime, (uint32_t)whole, whole), GANTRY_OK);
+    assert_int_equal(configure(runtime, 0, whole), GANTRY_OK);
+    assert_int_equal(configure(runtime, 3, whole), GANTRY_INVALID_ARGUMENT);
+    assert_int_equal(configure(runtime, (uint32_t)whole + 1, whole), GANTRY_INVALID_ARGUMENT);
+    gantry_memory_info_t info = {.struct_size = sizeof info};
+    assert_int_equal(gantry_get_memory_info(runtime, "CPU:1", &info), GANTRY_OK);
+    assert_int_equal(info.limit_bytes, 2 << 20);
+    gantry_runtime_release(runtime);
+}
+
+/* ---- options, which the library reads ---- */
+
+static gantry_status_t of_scope(const world_t *w, const gantry_tensor_t *result) {
+    const gantry_status_t status = gantry_scope_status(w->scope);
+    assert_true((result != NULL) == (status == GANTRY_OK));
+    if (status != GANTRY_OK && !strstr(gantry_scope_message(w->scope), "struct_size is "))
+        fail_msg("%s", gantry_scope_message(w->scope));
+    gantry_scope_clear(w->scope);
+    return status;
+}
+
+static gantry_status_t read_runtime(const world_t *w, const void *p) {
+    gantry_runtime_t *runtime = NULL;
+    const gantry_status_t status = gantry_runtime_create(p, &runtime);
+    gantry_runtime_release(runtime);
+    return w ? status : GANTRY_UNKNOWN;
+}
+static gantry_status_t read_format(const world_t *w, const void *p) {
+    return gantry_tensor_format(w->x, p, NULL, 0, NULL);
+}
+static gantry_status_t read_reduce(const world_t *w, const void *p) { return of_scope(w, gantry_sum(w->scope, w->x, p)); }
+static gantry_status_t read_matmul(const world_t *w, const void *p) {
+    const gantry_tensor_t *square = gantry_reshape(w->scope, w->x, (gantry_shape_t){.rank = 2, .dims = {2, 2}});
+    return of_scope(w, gantry_matmul(w->scope, square, square, p));
+}
+static gantry_status_t read_scan(const world_t *w, const void *p) {
+    return of_scope(w, gantry_cumsum(w->scope, w->x, 0, p));
+}
+static gantry_status_t read_slice(const world_t *w, const void *p) {
+    static const int64_t zero = 0, one = 1;
+    return of_scope(w, gantry_strided_slice(w->scope, w->x, &zero, &one, NULL, 1, p));
+}
+static gantry_status_t read_pad(const world_t *w, const void *p) {
+    static const int64_t none[8];
+    return of_scope(w, gantry_pad(w->scope, w->x, none, p));
+}
+static gantry_status_t read_window(const world_t *w, const void *p) {
+    return of_scope(w, gantry_max_pool2d(w->scope, w->x, 1, 1, p));
+}
+static gantry_status_t read_diagonal(const world_t *w, const void *p) {
+    return of_scope(w, gantry_matrix_diag(w->scope, w->x, p));
+}
+static gantry_status_t read_batch_norm(const world_t *w, const void *p) {
+    const gantry_tensor_t *outputs[3], *one = gantry_ones(w->scope, GANTRY_FLOAT32, (gantry_shape_t){.rank = 1, .dims = {1}});
+    (void)gantry_fused_batch_norm(w->scope, w->x, one, one, one, one, p, outputs);
+    return of_scope(w, outputs[0]);
+}
+
+#define READ(type, zero_is_fine, call) {#type, sizeof(type), zero_is_fine, call}
+static const struct {
+    const char *name;
+    size_t size;
+    bool zero_is_fine; /* struct_size may stay 0 */
+    gantry_status_t (*read)(const world_t *w, const void *p);
+} read_rows[] = {
+    READ(gantry_runtime_options_t, false, read_runtime),
+    READ(gantry_format_options_t, false, read_format),
+    READ(gantry_reduce_options_t, true, read_reduce),
+    READ(gantry_matmul_options_t, true, read_matmul),
+    READ(gantry_scan_options_t, true, read_scan),
+    READ(gantry_strided_slice_options_t, true, read_slice),
+    READ(gantry_pad_options_t, true, read_pad),
+    READ(gantry_window_options_t, true, read_window),
+    READ(gantry_diagonal_options_t, true, read_diagonal),
+    READ(gantry_fused_batch_norm_options_t, true, read_batch_norm),
+};
+#define READ_ROWS (sizeof read_rows / sizeof read_rows[0])
+
+/* Fields behind struct_size are nonsense: whoever reads one fails, or dies. */
+static void read_with_size(const world_t *w, size_t row, uint32_t struct_size) {
+    const size_t size = read_rows[row].size;
+    unsigned char *bytes = calloc(1, size + BEHIND);
+    assert_non_null(bytes);
+    const size_t given = struct_size == 0 && read_rows[row].zero_is_fine ? size : struct_size;
+    if (given < size) memset(bytes + given, CANARY, size - given);
+    memcpy(bytes, &struct_size, sizeof struct_size);
+    const bool fits = given >= sizeof struct_size && given <= size;
+    const gantry_status_t status = read_rows[row].read(w, bytes);
+    if (status != (fits ? GANTRY_OK : GANTRY_INVALID_ARGUMENT)) {
+        fail_msg("%s with struct_size %u: %s, %s", read_rows[row].name, struct_size, gantry_status_name(status),
+                 gantry_last_message());
+    }
+    free(bytes);
+}
+
+static void options_are_read_up_to_their_size(void **state) {
+    const world_t *w = *state;
+    for (size_t i = 0; i < READ_ROWS; ++i) {
+        for (uint32_t size = 0; size <= read_rows[i].size + 8; size += size < 8 ? 1 : 4) read_with_size(w, i, size);
+        read_with_size(w, i, UINT32_MAX);
+    }
+}
+
+/* ---- the list of structs ---- */
+
+static bool has_row(const char *name) {
+    for (size_t i = 0; i < FILLED_ROWS; ++i)
+        if (strcmp(filled[i].name, name) == 0) return true;
+    for (size_t i = 0; i < READ_ROWS; ++i)
+        if (strcmp(read_rows[i].name, name) == 0) return true;
+    return strcmp(name, "gantry_tuning_record_t") == 0; /* a callback's */
+}
+
+static void every_struct_has_a_size_or_is_a_plain_value(void **state) {
+    (void)state;
+    assert_true(public_struct_count > 20);
+    for (size_t i = 0; i < public_struct_count; ++i) {
+        const char *name = public_structs[i].name;
+        bool is_plain = strcmp(name, "gantry_shape_t") == 0 || strcmp(name, "gantry_attr_value_t") == 0;
+        if (public_structs[i].has_size == is_plain) fail_msg("%s: a plain value, or a struct with struct_size?", name);
+        if (!is_plain && !has_row(name)) fail_msg("%s has no row here", name);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(filled_struct_is_written_up_to_its_size),
+        cmocka_unit_test(filled_struct_of_this_version_is_filled),
+        cmocka_unit_test(list_is_written_in_the_callers_steps),
+        cmocka_unit_test(list_is_read_in_the_callers_steps),
+        cmocka_unit_test(options_are_read_up_to_their_size),
+        cmocka_unit_test(every_struct_has_a_size_or_is_a_plain_value),
+    };
+    return cmocka_run_group_tests(tests, open_world, close_world);
+}
