@@ -20,7 +20,8 @@ typedef struct gantry_strided_slice_options_t {
 } gantry_strided_slice_options_t;
 
 /* Python's x[begin:end:stride, ...]: entry_count entries (at most 31), one per dimension from the first, the dimensions that are left whole.
- * Negative indices count from the end, and ranges are cut to the dimension. strides NULL: all 1; options NULL: no bit is set. */
+ * Negative indices count from the end, and ranges are cut to the dimension. begin or end NULL: all 0, where a mask says the rest; strides NULL:
+ * all 1; options NULL: no bit is set. */
 GANTRY_API const gantry_tensor_t *gantry_strided_slice(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *begin,
                                                        const int64_t *end, const int64_t *strides, size_t entry_count,
                                                        const gantry_strided_slice_options_t *options);
@@ -37,7 +38,7 @@ typedef struct gantry_pad_options_t {
     const gantry_tensor_t *value; /* CONSTANT: a scalar of x's type; NULL: 0 */
 } gantry_pad_options_t;
 
-/* paddings: two numbers per dimension, elements before and after it. options NULL: zeros. */
+/* paddings: two numbers per dimension, elements before and after it; NULL: none. options NULL: zeros. */
 GANTRY_API const gantry_tensor_t *gantry_pad(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *paddings,
                                              const gantry_pad_options_t *options);
 /* multiples: how often x is repeated, one number per dimension. */

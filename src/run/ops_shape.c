@@ -20,13 +20,12 @@ static const gantry_tensor_t *add_axes(gantry__extras_t *extras, gantry_scope_t 
     return gantry__add_host(extras, scope, GANTRY_INT32, GANTRY_SHAPE((int64_t)count), axes ? axes : &none);
 }
 
-/* One each; more than an op takes are refused as missing. */
-static const gantry_tensor_t *add_strides(gantry__extras_t *extras, gantry_scope_t *scope, const int64_t *strides,
-                                          size_t count) {
-    int64_t ones[MOST_ENTRIES];
-    for (size_t i = 0; i < MOST_ENTRIES; ++i) ones[i] = 1;
-    return add_i64(extras, scope, strides || count > MOST_ENTRIES ? strides : ones, count,
-                   "gantry_strided_slice: strides");
+/* Where none are given, each is `otherwise`; more than an op takes are refused as missing. */
+static const gantry_tensor_t *add_entries(gantry__extras_t *extras, gantry_scope_t *scope, const int64_t *values,
+                                          size_t count, int64_t otherwise, const char *what) {
+    int64_t filled[MOST_ENTRIES];
+    for (size_t i = 0; i < MOST_ENTRIES; ++i) filled[i] = otherwise;
+    return add_i64(extras, scope, values || count > MOST_ENTRIES ? values : filled, count, what);
 }
 
 const gantry_tensor_t *gantry_strided_slice(gantry_scope_t *scope, const gantry_tensor_t *x, const int64_t *begin,
@@ -40,9 +39,9 @@ const gantry_tensor_t *gantry_strided_slice(gantry_scope_t *scope, const gantry_
         gantry__attr_int("begin_mask", o.begin_mask), gantry__attr_int("end_mask", o.end_mask),
         gantry__attr_int("ellipsis_mask", o.ellipsis_mask), gantry__attr_int("new_axis_mask", o.new_axis_mask),
         gantry__attr_int("shrink_axis_mask", o.shrink_axis_mask)};
-    inputs[1] = add_i64(&extras, scope, begin, entry_count, "gantry_strided_slice: begin");
-    inputs[2] = add_i64(&extras, scope, end, entry_count, "gantry_strided_slice: end");
-    inputs[3] = add_strides(&extras, scope, strides, entry_count);
+    inputs[1] = add_entries(&extras, scope, begin, entry_count, 0, "gantry_strided_slice: begin");
+    inputs[2] = add_entries(&extras, scope, end, entry_count, 0, "gantry_strided_slice: end");
+    inputs[3] = add_entries(&extras, scope, strides, entry_count, 1, "gantry_strided_slice: strides");
     return gantry__call_op(scope, GANTRY__OP_ID_STRIDED_SLICE, inputs, 4, attrs, 5, &extras);
 }
 
@@ -57,7 +56,8 @@ const gantry_tensor_t *gantry_pad(gantry_scope_t *scope, const gantry_tensor_t *
     const gantry_attr_value_t attr = gantry__attr_text("mode", mirror_mode(o.mode));
     gantry__extras_t extras = {.count = 0};
     const gantry_tensor_t *inputs[3] = {x, NULL, o.value};
-    inputs[1] = gantry__add_host_of_rank(&extras, scope, x, paddings, 2, "gantry_pad: paddings");
+    static const int64_t none[2 * GANTRY_MAX_RANK];
+    inputs[1] = gantry__add_host_of_rank(&extras, scope, x, paddings ? paddings : none, 2, "gantry_pad: paddings");
     if (o.mode != GANTRY_PAD_CONSTANT) {
         return gantry__call_op(scope, GANTRY__OP_ID_MIRROR_PAD, inputs, 2, &attr, 1, &extras);
     }

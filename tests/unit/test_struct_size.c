@@ -205,7 +205,8 @@ static void list_is_read_in_the_callers_steps(void **state) {
 static gantry_status_t of_scope(const world_t *w, const gantry_tensor_t *result) {
     const gantry_status_t status = gantry_scope_status(w->scope);
     assert_true((result != NULL) == (status == GANTRY_OK));
-    if (status != GANTRY_OK) assert_non_null(strstr(gantry_scope_message(w->scope), "struct_size is "));
+    if (status != GANTRY_OK && !strstr(gantry_scope_message(w->scope), "struct_size is "))
+        fail_msg("%s", gantry_scope_message(w->scope));
     gantry_scope_clear(w->scope);
     return status;
 }
@@ -221,15 +222,15 @@ static gantry_status_t read_format(const world_t *w, const void *p) {
 }
 static gantry_status_t read_reduce(const world_t *w, const void *p) { return of_scope(w, gantry_sum(w->scope, w->x, p)); }
 static gantry_status_t read_matmul(const world_t *w, const void *p) {
-    return of_scope(w, gantry_matmul(w->scope, w->x, w->x, p));
+    const gantry_tensor_t *square = gantry_reshape(w->scope, w->x, (gantry_shape_t){.rank = 2, .dims = {2, 2}});
+    return of_scope(w, gantry_matmul(w->scope, square, square, p));
 }
 static gantry_status_t read_scan(const world_t *w, const void *p) {
     return of_scope(w, gantry_cumsum(w->scope, w->x, 0, p));
 }
 static gantry_status_t read_slice(const world_t *w, const void *p) {
     static const int64_t zero = 0, one = 1;
-    const gantry_shape_t shape = {.rank = 4, .dims = {1, 2, 2, 1}};
-    return of_scope(w, gantry_strided_slice(w->scope, gantry_reshape(w->scope, w->x, shape), &zero, &one, NULL, 1, p));
+    return of_scope(w, gantry_strided_slice(w->scope, w->x, &zero, &one, NULL, 1, p));
 }
 static gantry_status_t read_pad(const world_t *w, const void *p) {
     static const int64_t none[8];
