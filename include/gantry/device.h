@@ -80,7 +80,8 @@ GANTRY_API gantry_status_t gantry_get_visible_devices(gantry_runtime_t *runtime,
 
 /* ---- splitting: frozen by initialisation ---- */
 
-/* One logical device of a split card. Zero-filled: no limit of its own, nothing imitated. In a list the first one's struct_size is that of all. */
+/* One logical device of a split card. Zero-filled: no limit of its own, nothing imitated. In a list the first one's struct_size is that of
+ * all. */
 typedef struct gantry_logical_device_config_t {
     uint32_t struct_size;        /* its sizeof; in a list to be read 0 stands for the struct of version 0.1 */
     uint64_t memory_limit_bytes; /* a GPU in several parts needs it; 0 on a CPU: an equal share of what the others leave; 0 alone: the device's default */

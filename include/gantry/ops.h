@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ops, one C function each. Definitions are TensorFlow's, of the op's highest version; broadcasting is NumPy's.
  *
- * Every function returns a tensor of the scope, or NULL after an error that the scope keeps: InvalidArgument for shapes, types, and NULL where
- * an input, a list that is not empty or a place for a result is wanted and nothing else is said, Unimplemented where no device has a kernel, ResourceExhausted when memory is out. In a failed scope they do nothing.
- * Options are optional: NULL, and what is 0 or NULL in them, is the default. Their struct_size may stay 0, which stands for the fields that the
- * struct had in version 0.1; any other value than up to its sizeof is InvalidArgument.
+ * Every function returns a tensor of the scope, or NULL after an error that the scope keeps: InvalidArgument for shapes and types, and for
+ * NULL where an input, an array that is not empty or a place for a result is wanted and NULL has no meaning of its own; Unimplemented where no
+ * device has a kernel, ResourceExhausted when memory is out. In a failed scope they do nothing.
+ * Options may be NULL; what is 0 or NULL in them is the default. Their struct_size may stay 0, which stands for the fields of version 0.1; else it
+ * is their sizeof (docs/api_conventions.md).
  * Which types an op takes is listed in docs/ops.md. */
 #ifndef GANTRY_OPS_H
 #define GANTRY_OPS_H

@@ -237,9 +237,10 @@ static gantry_status_t refuse_required(const gantry__place_request_t *request, g
     const char *accepted = request->integer_variable
                                ? "for an integer variable but int64 a scope that asks for the CPU or for no device"
                                : "a GPU that has a kernel, or the device asked for where it has one";
-    return gantry__fail(
-        status, "%s GANTRY_PLACEMENT=require (option placement_mode, gantry_set_placement_mode) allows no fall-back; accepted: %s.",
-        gantry__message(), accepted);
+    return gantry__fail(status,
+                        "%s GANTRY_PLACEMENT=require (option placement_mode, gantry_set_placement_mode) allows no "
+                        "fall-back; accepted: %s.",
+                        gantry__message(), accepted);
 }
 
 /* ---- the five ways ---- */

@@ -76,7 +76,7 @@ bool gantry__take_options(gantry_scope_t *scope, const void *given, size_t first
 bool gantry__is_given(gantry_scope_t *scope, const void *list, size_t count, const char *what) {
     if (list || count == 0) return true;
     if (gantry__scope_check(scope) == GANTRY_OK) {
-        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is NULL; a list of %zu is accepted", what, count);
+        (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "%s is NULL; an array of %zu is accepted", what, count);
         (void)gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
     }
     return false;

@@ -70,7 +70,7 @@ static void synchronize_tells_of_a_fault_once(conformance_t *c)
         gantry_status_t status = gantry_runtime_synchronize(c->runtime);
         if (is_late) {
             conformance_check_status(c, "synchronize", status, GANTRY_INVALID_ARGUMENT, gantry_last_message(),
-                                     "Integer division by zero, element 1: op Div (number ");
+                                     "Integer division by zero: op Div (number ");
         } else {
             CHECK(c, status == GANTRY_OK, "synchronize tells what the call told: %s", gantry_last_message());
         }
@@ -161,8 +161,8 @@ static void first_of_many_bad_elements_is_told(conformance_t *c)
         {"SparseSoftmaxCrossEntropyWithLogits", 1, 3, 1, "*labels", "[70001]"},
         {"InvertPermutation", COUNTS, -5, 0, "*x", "[70001]"},
         {"InvertPermutation", COUNTS, 12, 0, "*x", "[12]"}, /* the first of equals */
-        {"FloorDiv", 3, 0, 1, "*by zero, element ", "70001:"},
-        {"Pow", 1, -1, 1, "*not allowed, element ", "70001:"},
+        {"FloorDiv", 3, 0, 1, "*, element ", "70001"},
+        {"Pow", 1, -1, 1, "*, element ", "70001"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         for (int k = 0; k < 3; k++) check_many(c, &cases[i]);

@@ -114,6 +114,13 @@ static void a_padding_that_does_not_exist_is_refused(void **state) {
     assert_int_equal(gantry_scope_status(f->scope), GANTRY_INVALID_ARGUMENT);
 }
 
+static void a_shape_of_too_many_dimensions_is_refused(void **state) {
+    const cpu_scope_t *f = *state;
+    const gantry_tensor_t *x = counted(f, GANTRY_SHAPE(1, 2, 2, 1));
+    assert_null(gantry_conv2d_transpose(f->scope, x, x, (gantry_shape_t){.rank = 1000}, NULL));
+    assert_non_null(strstr(gantry_scope_message(f->scope), "a shape has rank 1000; 0 to 8 is accepted"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(conv2d_without_options_keeps_the_size, cpu_scope_set_up, cpu_scope_tear_down),
@@ -125,6 +132,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(extract_image_patches_lays_windows_side_by_side, cpu_scope_set_up, cpu_scope_tear_down),
         cmocka_unit_test_setup_teardown(a_window_of_no_rows_is_refused, cpu_scope_set_up, cpu_scope_tear_down),
         cmocka_unit_test_setup_teardown(a_padding_that_does_not_exist_is_refused, cpu_scope_set_up, cpu_scope_tear_down),
+        cmocka_unit_test_setup_teardown(a_shape_of_too_many_dimensions_is_refused, cpu_scope_set_up, cpu_scope_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

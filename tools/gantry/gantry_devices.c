@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gantry devices: a table for people, JSON for programs. Both say the same. Lists without opening a device, but for cards that several backends
- * see: which of them serves such a card shows only when it is opened. Initialises the runtime, since only that numbers the parts of split ones. */
+/* gantry devices: a table for people, JSON for programs. Both say the same. Initialises the runtime, since only that numbers the parts of split
+ * devices and has the CPU backend say what it serves with; opens no other device, but for cards that several backends see: which of them serves
+ * such a card shows only when it is opened. */
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -280,5 +281,6 @@ static int print_json(gantry_runtime_t *runtime) {
 }
 
 int gantry_tool_devices(gantry_runtime_t *runtime, bool json) {
+    if (gantry_runtime_initialize(runtime) != GANTRY_OK) (void)fprintf(stderr, "gantry: %s\n", gantry_last_message());
     return json ? print_json(runtime) : print_all(runtime);
 }
