@@ -166,7 +166,7 @@ static inline uint64_t gantry_k_host_bits(const gantry_arg_t *arg)
     return bits;
 }
 
-/* Element `index` of a host-memory int32 or int64 tensor. */
+/* Element `index` of a host-memory tensor of int32, int64, int8 or uint8. */
 static inline int64_t gantry_k_host_int(const gantry_arg_t *arg, int64_t index)
 {
     if (arg->dtype == GANTRY_K_INT32) {

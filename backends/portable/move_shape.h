@@ -57,7 +57,8 @@ GANTRY_MOVE_OPS(GANTRY_MOVE_DECLARE_OP)
     X(one_hot, "OneHot", compute_one_hot, gantry_k_one_hot_types, gantry_k_one_hot_hosts, 1)
 static const gantry_type_constraint_t gantry_k_gather_types[] = {{"Tparams", GANTRY_K_ANY},
                                                                  {"Tindices", GANTRY_K_INTS}};
-static const gantry_type_constraint_t gantry_k_one_hot_types[] = {{"T", GANTRY_K_ANY}, {"TI", GANTRY_K_INTS | GANTRY_K_BIT(GANTRY_K_UINT8) | GANTRY_K_BIT(GANTRY_K_INT8)}};
+static const gantry_type_constraint_t gantry_k_one_hot_types[] = {
+    {"T", GANTRY_K_ANY}, {"TI", GANTRY_K_INTS | GANTRY_K_BIT(GANTRY_K_UINT8) | GANTRY_K_BIT(GANTRY_K_INT8)}};
 static const char *const gantry_k_gather_hosts[] = {"axis"};
 static const char *const gantry_k_one_hot_hosts[] = {"depth"};
 

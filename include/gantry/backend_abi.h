@@ -351,7 +351,7 @@ typedef struct gantry_call_services_t {
     int32_t (*launch)(gantry_op_call_t *call, gantry_backend_kernel_t *kernel, const gantry_launch_t *launch);
     int32_t (*copy)(gantry_op_call_t *call, const gantry_span_t *target, const gantry_span_t *source);
     int32_t (*fill)(gantry_op_call_t *call, const gantry_span_t *target, const void *pattern, uint32_t pattern_bytes);
-    /* 64 bytes of device memory, zero now: a kernel that meets bad data writes {uint32 code, uint32 input, int64 position}, code one of
+    /* 64 bytes of device memory (the span says how many), zero now: a kernel that meets bad data writes {uint32 code, uint32 input, int64 position}, code one of
      * GANTRY_FAULT_...; the core reports it when something that depends on this call is read, or by gantry_runtime_synchronize. Of several
      * bad positions the first one is reported if each goes, in place of position, into an atomic maximum: of 2^31 - position % 2^31, into the
      * 32-bit word 4 + position / 2^31, for positions below 12 * 2^31. */

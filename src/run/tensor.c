@@ -174,16 +174,11 @@ static bool is_filled(const gantry_logical_device_t *device, gantry_dtype_t dtyp
            gantry_shape_elements(shape) == 1;
 }
 
-/* Whether a byte is neither 0 nor 1. */
+/* Whether a byte is neither 0 nor 1: a loop that becomes vector code. */
 static bool has_odd_bool(const unsigned char *bytes, size_t count) {
-    uint64_t all = 0, eight;
-    size_t i = 0;
-    for (; i + sizeof eight <= count; i += sizeof eight) {
-        memcpy(&eight, bytes + i, sizeof eight);
-        all |= eight;
-    }
-    for (; i < count; ++i) all |= bytes[i];
-    return (all & UINT64_C(0xfefefefefefefefe)) != 0;
+    unsigned char all = 0;
+    for (size_t i = 0; i < count; ++i) all |= bytes[i];
+    return all > 1;
 }
 
 /* To a C program, to NumPy and to TensorFlow what is not 0 is true; kernels count on 1. */
