@@ -16,7 +16,7 @@ fail() {
 
 # alone COMMAND...: with nothing in the environment that leads anywhere.
 alone() {
-    env -i PATH="$PATH" HOME="$work/home" POCL_CACHE_DIR="${POCL_CACHE_DIR:-}" GANTRY_TUNING_FILE= "$@" >"$work/output" 2>&1 ||
+    env -i PATH="$PATH" HOME="$work/home" ${POCL_CACHE_DIR:+POCL_CACHE_DIR="$POCL_CACHE_DIR"} GANTRY_TUNING_FILE= "$@" >"$work/output" 2>&1 ||
         { code=$? && cat "$work/output" && fail "$*: exit code $code"; }
 }
 has() { grep -qF -e "$1" "$work/output" || { cat "$work/output" && fail "\"$1\" is not in what $2 says"; }; }
