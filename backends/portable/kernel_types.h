@@ -166,16 +166,19 @@ static inline uint64_t gantry_k_host_bits(const gantry_arg_t *arg)
     return bits;
 }
 
-/* Element `index` of a host-memory tensor of int32, int64, int8 or uint8. */
+/* Element `index` of a host-memory tensor of integers of 8, 32 or 64 bits; of uint64 the same bits. */
 static inline int64_t gantry_k_host_int(const gantry_arg_t *arg, int64_t index)
 {
-    if (arg->dtype == GANTRY_K_INT32) {
+    switch (arg->dtype) {
+    case GANTRY_K_INT8:
+        return ((const int8_t *)arg->data)[index];
+    case GANTRY_K_UINT8:
+        return ((const uint8_t *)arg->data)[index];
+    case GANTRY_K_INT32:
         return ((const int32_t *)arg->data)[index];
-    }
-    if (arg->dtype == GANTRY_K_INT64) {
+    default:
         return ((const int64_t *)arg->data)[index];
     }
-    return arg->dtype == GANTRY_K_INT8 ? ((const int8_t *)arg->data)[index] : ((const uint8_t *)arg->data)[index];
 }
 
 #endif

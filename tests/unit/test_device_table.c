@@ -515,21 +515,6 @@ static void details_tell_what_the_backend_said(void **state) {
     device_fixture_close(&f);
 }
 
-static void details_stay_inside_an_older_caller_s_struct(void **state) {
-    (void)state;
-    device_fixture_t f;
-    device_fixture_open(&f, NULL, NULL);
-    gantry_device_details_t details;
-    memset(&details, 0x5a, sizeof details);
-    details.struct_size = offsetof(gantry_device_details_t, type);
-    gantry__device_details(&f.table, device_fixture_physical(&f, "fake:0"), &details);
-    assert_string_equal(details.name, "/physical_device:GPU:0");
-    assert_int_equal(details.struct_size, offsetof(gantry_device_details_t, type));
-    const unsigned char *bytes = (const unsigned char *)&details;
-    for (size_t i = offsetof(gantry_device_details_t, type); i < sizeof details; ++i) assert_int_equal(bytes[i], 0x5a);
-    device_fixture_close(&f);
-}
-
 /* ---- freeze ---- */
 
 static void freeze_makes_logical_devices_once(void **state) {
