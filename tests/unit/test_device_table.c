@@ -620,7 +620,6 @@ int main(void) {
         TEST(look_up_of_nothing_or_several_fails),
         TEST(names_in_a_message_are_cut_to_fit),
         TEST(details_tell_what_the_backend_said),
-        TEST(details_stay_inside_an_older_caller_s_struct),
         TEST(freeze_makes_logical_devices_once),
         TEST(freeze_asks_for_libraries_only_when_somebody_reads_them),
         TEST(freeze_tells_once_what_was_found),
