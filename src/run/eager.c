@@ -558,16 +558,12 @@ static gantry_status_t run(eager_t *eager) {
 static GANTRY__COLD gantry_status_t run_on_cpu(eager_t *eager) {
     char first[GANTRY__MESSAGE_BYTES];
     (void)snprintf(first, sizeof first, "%s", gantry__message());
-    const uint32_t before = gantry__failures() - 1; /* the device's */
     const gantry_logical_device_t *exhausted = eager->device;
     end(eager);
     begin(eager);
     eager->exhausted = exhausted;
     gantry_status_t status = run(eager);
-    if (status == GANTRY_OK) {
-        gantry__forget_since(before);
-        return GANTRY_OK;
-    }
+    if (status == GANTRY_OK) return GANTRY_OK;
     return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "%.1400s; and moving op %s to a CPU failed: ", first,
                                eager->op->name);
 }
@@ -654,6 +650,7 @@ gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_
     }
     status = gantry__check_part(scope, op);
     if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
+    const uint32_t before = gantry__failures();
     eager_t eager;
     gantry__profile_frame_t frame;
     eager.scope = scope;
@@ -671,7 +668,9 @@ gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_
     status = run_in_room(&eager, output_count);
     gantry__scope_end_donated(scope, inputs, input_count);
     if (eager.frame) keep_profile(&eager);
-    return status == GANTRY_OK ? GANTRY_OK : gantry__scope_fail(scope, status);
+    if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
+    gantry__forget_since(before); /* an optional step may have failed, or a device's memory run out */
+    return GANTRY_OK;
 }
 
 gantry_status_t gantry__run_op(gantry_scope_t *scope, const gantry__op_def_t *op, const gantry_tensor_t *const *inputs,
