@@ -457,9 +457,9 @@ static void draw_permutation(cpu_call_t *owner, int64_t limit) {
     values[place] = (kept + 1) % count;
     if (count > 1) {
         char text[64];
-        (void)snprintf(text, sizeof text, "%" PRId64 " is duplicated in the input.", values[place]);
+        (void)snprintf(text, sizeof text, " = %" PRId64 " is duplicated in the input.", values[place]);
         assert_int_equal(compute(owner, "InvertPermutation", inputs, 1, out, &none), GANTRY_K_INVALID_ARGUMENT);
-        assert_string_equal(owner->message, text);
+        assert_non_null(strstr(owner->message, text));
     }
     cpu_call_clear(owner);
 }

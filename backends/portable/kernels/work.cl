@@ -131,7 +131,7 @@ typedef struct gantry_plan_t {
     gantry_work_t work;
     GANTRY_LONG rank;
     GANTRY_LONG dims[8];
-    GANTRY_LONG strides0[8], strides1[8], strides2[8]; /* in elements; Mesa's Rusticl takes [3][8] for 24 bytes */
+    GANTRY_LONG strides0[8], strides1[8], strides2[8]; /* in elements; Mesa's Rusticl miscounts an array of arrays */
 } gantry_plan_t;
 
 /* Items (item.cl) that are runs of neighbours in a row: of one element on cards, of some dozens on processors, where what
