@@ -95,7 +95,7 @@ static void expect_refused(const char *environment, const char *reason) {
     char line[1024];
     (void)snprintf(line, sizeof line, "env -u POCL_CACHE_DIR -u XDG_CACHE_HOME %s $BIN/gantry devices", environment);
     expect_run(0, line);
-    expect_in_output("no usable device: platform \"Portable Computing Language\": ");
+    expect_in_output("no usable device: OpenCL platform \"Portable Computing Language\": ");
     expect_in_output(reason);
     (void)snprintf(line, sizeof line, "env -u POCL_CACHE_DIR -u XDG_CACHE_HOME %s $SELF op add", environment);
     expect_run(0, line);
@@ -213,8 +213,8 @@ static void address_space_that_is_limited_ends_no_process(void **state) {
     expect_in_output("the address space (ulimit -v) of this process is limited to 300 MiB, of which");
     expect_run(0, "ulimit -v 153600; $BIN/gantry devices");
     expect_in_output(
-        "no platform, since drivers cannot be loaded: the address space (ulimit -v) of this process is limited to 150 "
-        "MiB");
+        "drivers cannot be loaded by libOpenCL.so.1: the address space (ulimit -v) of this process is limited to "
+        "150 MiB");
     expect_run(
         0, "ulimit -d 102400; POCL_CACHE_DIR=$PWD/space $BIN/gantry devices"); /* PoCL aborts with less than 128 MiB */
     expect_in_output("the memory (ulimit -d) of this process is limited to 100 MiB");

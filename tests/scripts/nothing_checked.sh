@@ -44,7 +44,7 @@ refuse "usage" "$bin/tests/lifecycle" --device no_such --cycles 5
 refuse "no_such" "$bin/tests/gantry_cuda_text" --cases "$work/no_such.txt" --list
 refuse "usage" "$bin/tests/exhaustive_math_float32" --stride 1000000 no_such
 refuse "no_such" "$bin/gantry_bench" --case dispatch,no_such --quick
-refuse "--device no_such:0" "$bin/gantry_bench" --case dispatch --quick --repeat 1 --device cpu:0,no_such:0
+refuse "'no_such:0'" "$bin/gantry_bench" --case dispatch --quick --repeat 1 --device cpu:0,no_such:0
 refuse "nothing was measured" "$bin/gantry_bench" --case card_launch --quick --repeat 1 --device cpu:0
 refuse "no_such" "$bin/gantry_bench_curves" --device cpu:0 --case add,no_such --max-bytes 64 --seconds 0.001
 refuse "no_such" "$bin/gantry_bench_curves" --device no_such:0 --case add --max-bytes 64 --seconds 0.001
