@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Toolchain: 64-bit Arm from another machine, run by qemu-user; used by scripts/test-aarch64. GANTRY_AARCH64_ROOT holds unpacked packages.
+# Toolchain: 64-bit Arm from another machine, run by qemu-user; used by scripts/test-aarch64. GANTRY_TEST_AARCH64_ROOT holds unpacked packages.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
 set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
-set(CMAKE_FIND_ROOT_PATH $ENV{GANTRY_AARCH64_ROOT}/usr /usr/aarch64-linux-gnu)
+set(CMAKE_FIND_ROOT_PATH $ENV{GANTRY_TEST_AARCH64_ROOT}/usr /usr/aarch64-linux-gnu)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)

@@ -10,7 +10,7 @@
 #
 # --here, and wherever debootstrap or the right to use it is missing: the same on this system, which is not clean, in an empty environment and with an
 # empty prefix; nothing is installed into it.
-# Environment: NEWCOMER_MIRROR, NEWCOMER_SUITE (Debian's, by default those of this system).
+# Environment: NEWCOMER_MIRROR (by default debootstrap's own), NEWCOMER_SUITE (by default this system's).
 set -eu
 
 say() { printf '\n== newcomer: %s\n' "$*"; }
@@ -105,7 +105,7 @@ root=$work/root
 rm -rf --one-file-system "$root"
 mkdir -p "$root" "$work/packages" "$work/archives"
 say "a clean root of Debian $suite"
-debootstrap --variant=minbase --cache-dir="$work/packages" "$suite" "$root" "${NEWCOMER_MIRROR:-http://deb.debian.org/debian}" >"$work/debootstrap.log" 2>&1 ||
+debootstrap --variant=minbase --cache-dir="$work/packages" "$suite" "$root" ${NEWCOMER_MIRROR:+"$NEWCOMER_MIRROR"} >"$work/debootstrap.log" 2>&1 ||
     { tail -20 "$work/debootstrap.log"; fail "debootstrap, see $work/debootstrap.log"; }
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 mkdir -p "$root/root/newcomer"
