@@ -97,9 +97,9 @@ static void settings_list_every_variable(void **state) {
 #undef GANTRY__ENVIRONMENT_ROW
     };
     static char text[sizeof output];
-    expect_run(0, "env -i HOME=/nonexistent $BIN/gantry settings 2>/dev/null");
+    expect_run(0, "env -i HOME=/proc/none $BIN/gantry settings 2>/dev/null");
     memcpy(text, output, sizeof text);
-    expect_run(0, "env -i HOME=/nonexistent $BIN/gantry settings --json 2>/dev/null");
+    expect_run(0, "env -i HOME=/proc/none $BIN/gantry settings --json 2>/dev/null");
     cJSON *array = cJSON_Parse(output);
     assert_non_null(array);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {

@@ -224,7 +224,10 @@ static int32_t run_gather(fake_work_t *work, fake_error_t *out_error) {
             continue;
         }
         memset(to, 0, (size_t)plan->inner_bytes);
-        fault_t fault = {GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, position};
+        fault_t fault;
+        memcpy(&fault, work->operands[3].bytes, sizeof fault);
+        if (fault.code != GANTRY_FAULT_NONE && fault.position <= position) continue;
+        fault = (fault_t){GANTRY_FAULT_INDEX_OUT_OF_RANGE, 1, position};
         memcpy(work->operands[3].bytes, &fault, sizeof fault);
     }
     return FAKE_OK;
