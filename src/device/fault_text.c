@@ -56,9 +56,14 @@ gantry__fault_values_t gantry__fault_fetch_values(const gantry__fault_t *fault, 
         (uint64_t)position >= fault->values->span.size_bytes)
         return values;
     const uint64_t first = fault->values_offset + (uint64_t)position * (uint64_t)count * size;
-    if (first + (uint64_t)count * size > fault->values->span.size_bytes ||
-        gantry__copy_to_host(bytes, fault->values, first, (size_t)count * size, fault->point) != GANTRY_OK)
+    if (first + (uint64_t)count * size > fault->values->span.size_bytes) return values;
+    gantry_status_t status =
+        gantry__copy_to_host(bytes, fault->values, first, (size_t)count * size, fault->point);
+    if (status != GANTRY_OK) {
+        (void)snprintf(values.cause, sizeof values.cause, "; the value cannot be read: %s: %s",
+                       gantry_status_name(status), gantry__message());
         return values;
+    }
     for (; values.count < count; ++values.count)
         values.numbers[values.count] = read_number(bytes + (size_t)values.count * size, fault->values_dtype);
     return values;
@@ -131,7 +136,7 @@ void gantry__fault_describe(gantry__fault_t *fault, uint32_t code, uint32_t inpu
         print_code(code, what, sizeof what);
         (void)snprintf(place, sizeof place, ", element %" PRId64, position);
     }
-    (void)snprintf(fault->text, sizeof fault->text, "%s: op %s%s%s (number %" PRIu64 ") on %s, input %" PRIu32 "%s",
+    (void)snprintf(fault->text, sizeof fault->text, "%s: op %s%s%s (number %" PRIu64 ") on %s, input %" PRIu32 "%s%s",
                    what, fault->op, fault->part_of ? " of " : "", fault->part_of ? fault->part_of : "", fault->sequence,
-                   fault->device->full_name, input, place);
+                   fault->device->full_name, input, place, values->cause);
 }

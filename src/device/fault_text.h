@@ -14,9 +14,10 @@
 typedef struct gantry__fault_values_t {
     int64_t numbers[GANTRY__FAULT_NUMBERS];
     int32_t count; /* 0: not known */
+    char cause[160]; /* why they cannot be fetched; "" where none were kept */
 } gantry__fault_values_t;
 
-/* Nothing where no values were kept or they cannot be fetched. The launch has ended. */
+/* The launch has ended. */
 gantry__fault_values_t gantry__fault_fetch_values(const gantry__fault_t *fault, int64_t position);
 /* Fills fault->text. */
 void gantry__fault_describe(gantry__fault_t *fault, uint32_t code, uint32_t input, int64_t position,
