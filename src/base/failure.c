@@ -35,6 +35,8 @@ const char *gantry__message(void) { return last_message; }
 
 uint32_t gantry__failures(void) { return failures; }
 
+const uint32_t *gantry__failure_count(void) { return &failures; }
+
 void gantry__forget_since(uint32_t before) {
     if (failures != before) last_message[0] = '\0';
 }

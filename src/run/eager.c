@@ -588,8 +588,8 @@ static gantry_status_t run_to_end(eager_t *eager, size_t *output_count) {
 }
 
 /* A frame with arrays for so many inputs and outputs: some 150 bytes each, which lists of 64 do not cost the other calls. */
-#define GIVE_ROOM(name, INPUTS, OUTPUTS)                                                   \
-    static GANTRY__NOINLINE gantry_status_t name(eager_t *eager, size_t *output_count) {   \
+#define GIVE_ROOM(inlining, name, INPUTS, OUTPUTS)                                         \
+    static inlining gantry_status_t name(eager_t *eager, size_t *output_count) {           \
         const gantry_shape_t *shapes[INPUTS];                                              \
         gantry_dtype_t dtypes[INPUTS], out_dtypes[OUTPUTS];                                \
         gantry_shape_t out_shapes[OUTPUTS];                                                \
@@ -614,9 +614,9 @@ static gantry_status_t run_to_end(eager_t *eager, size_t *output_count) {
         eager->output_args = output_args;                                                  \
         return run_to_end(eager, output_count);                                            \
     }
-GIVE_ROOM(run_few, FEW_INPUTS, FEW_OUTPUTS)
-GIVE_ROOM(run_many_inputs, GANTRY__MAX_INPUTS, FEW_OUTPUTS)
-GIVE_ROOM(run_many_outputs, GANTRY__MAX_INPUTS, GANTRY__MAX_OUTPUTS)
+GIVE_ROOM(inline, run_few, FEW_INPUTS, FEW_OUTPUTS)
+GIVE_ROOM(GANTRY__NOINLINE, run_many_inputs, GANTRY__MAX_INPUTS, FEW_OUTPUTS)
+GIVE_ROOM(GANTRY__NOINLINE, run_many_outputs, GANTRY__MAX_INPUTS, GANTRY__MAX_OUTPUTS)
 
 static gantry_status_t run_in_room(eager_t *eager, size_t *output_count) {
     const gantry__op_def_t *op = eager->op;
@@ -650,7 +650,7 @@ gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_
     }
     status = gantry__check_part(scope, op);
     if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
-    const uint32_t before = gantry__failures();
+    const uint32_t *failures = gantry__failure_count(), before = *failures;
     eager_t eager;
     gantry__profile_frame_t frame;
     eager.scope = scope;
@@ -669,7 +669,7 @@ gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_
     gantry__scope_end_donated(scope, inputs, input_count);
     if (eager.frame) keep_profile(&eager);
     if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
-    gantry__forget_since(before); /* an optional step may have failed, or a device's memory run out */
+    if (*failures != before) gantry__forget_since(before); /* an optional step failed, or a device's memory ran out */
     return GANTRY_OK;
 }
 
