@@ -594,8 +594,8 @@ static gantry_status_t run_to_end(eager_t *eager, size_t *output_count) {
         gantry_dtype_t dtypes[INPUTS], out_dtypes[OUTPUTS];                                \
         gantry_shape_t out_shapes[OUTPUTS];                                                \
         gantry_tensor_t *copies[INPUTS], *made[OUTPUTS];                                   \
-        owned_t owned[INPUTS];                                                             \
         const gantry_tensor_t *used[INPUTS];                                               \
+        owned_t owned[INPUTS];                                                             \
         gantry__point_t points[INPUTS + GANTRY__STREAMS];                                  \
         gantry_arg_t args[INPUTS], results[OUTPUTS], *output_args[OUTPUTS];                \
         const gantry_arg_t *input_args[INPUTS];                                            \
@@ -619,8 +619,7 @@ GIVE_ROOM(GANTRY__NOINLINE, run_many_inputs, GANTRY__MAX_INPUTS, FEW_OUTPUTS)
 GIVE_ROOM(GANTRY__NOINLINE, run_many_outputs, GANTRY__MAX_INPUTS, GANTRY__MAX_OUTPUTS)
 
 static gantry_status_t run_in_room(eager_t *eager, size_t *output_count) {
-    const gantry__op_def_t *op = eager->op;
-    if (op->output_count > FEW_OUTPUTS || op->outputs[0].flags & GANTRY__ARG_LIST)
+    if (eager->op->output_count > FEW_OUTPUTS || eager->op->outputs[0].flags & GANTRY__ARG_LIST)
         return run_many_outputs(eager, output_count);
     return eager->input_count > FEW_INPUTS ? run_many_inputs(eager, output_count) : run_few(eager, output_count);
 }
