@@ -3,6 +3,12 @@
  * finds the other's number, or none where it is no index at all. T is int or long. */
 #ifndef GANTRY_PERMUTATION_PARAMETERS
 #define GANTRY_PERMUTATION_PARAMETERS
+/* Equal elements write one place from several threads, and any of their numbers does. */
+#if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
+#define GANTRY_PUT_NUMBER(place, number) (*(place) = (number))
+#else
+#define GANTRY_PUT_NUMBER(place, number) __atomic_store_n(place, number, __ATOMIC_RELAXED)
+#endif
 typedef struct gantry_permutation_t {
     gantry_work_t work;
 } gantry_permutation_t;
@@ -24,7 +30,7 @@ GANTRY_ITEM void GANTRY_ITEM_FN(invert)(GANTRY_GLOBAL const T *x, GANTRY_GLOBAL 
                                         GANTRY_PARAMETERS(gantry_permutation_t) p, const GANTRY_LONG i)
 {
     if (GANTRY_IS_INDEX(x[i])) {
-        y[x[i]] = (T)i;
+        GANTRY_PUT_NUMBER(&y[x[i]], (T)i);
     }
 }
 GANTRY_ITEMS_1_1(invert, T, T, gantry_permutation_t)
