@@ -515,16 +515,14 @@ static void publish(eager_t *eager) {
     eager->made_count = 0;
 }
 
-static gantry_status_t compose(eager_t *eager) {
-    eager->made_count = eager->infer.output_count;
-    return gantry__compose(eager->scope, &eager->infer, eager->inputs, eager->made);
-}
-
 static gantry_status_t run(eager_t *eager) {
     GANTRY__TRY(check_inputs(eager));
     GANTRY__TRY(gantry__runtime_initialize(eager->runtime, eager->op->name));
     GANTRY__TRY(infer(eager));
-    if (eager->op->flags & GANTRY__OP_COMPOSED) return compose(eager);
+    if (eager->op->flags & GANTRY__OP_COMPOSED) {
+        eager->made_count = eager->infer.output_count;
+        return gantry__compose(eager->scope, &eager->infer, eager->inputs, eager->made);
+    }
     describe_call(eager);
     gantry__profile_frame_t *frame = eager->frame;
     (void)gantry__profile_enter(frame, GANTRY__STEP_PLACEMENT);
@@ -562,15 +560,13 @@ static GANTRY__COLD gantry_status_t run_on_cpu(eager_t *eager) {
     end(eager);
     begin(eager);
     eager->exhausted = exhausted;
-    gantry_status_t status = run(eager);
-    if (status == GANTRY_OK) return GANTRY_OK;
+    if (run(eager) == GANTRY_OK) return GANTRY_OK;
     return gantry__fail_prefix(GANTRY_RESOURCE_EXHAUSTED, "%.1400s; and moving op %s to a CPU failed: ", first,
                                eager->op->name);
 }
 
 static bool may_move(const eager_t *eager) {
-    if (!eager->runtime->devices.policy.oom_fallback || eager->pinned || !eager->device || eager->in_place)
-        return false;
+    if (!eager->runtime->devices.policy.oom_fallback || eager->pinned || !eager->device || eager->in_place) return false;
     return eager->device->index < 0 || strcmp(eager->device->physical->type, "CPU") != 0;
 }
 
@@ -640,14 +636,13 @@ gantry_status_t gantry__run_op_into(gantry_scope_t *scope, const gantry__op_def_
     const size_t room = *output_count;
     *output_count = 0;
     for (size_t i = 0; i < room; ++i) outputs[i] = NULL;
-    gantry_status_t status = gantry__scope_check(scope);
-    if (status != GANTRY_OK) return status;
+    GANTRY__TRY(gantry__scope_check(scope));
     if (input_count > GANTRY__MAX_INPUTS) {
         (void)gantry__fail(GANTRY_INVALID_ARGUMENT, "op %s is given %zu inputs; at most %d are accepted", op->name,
                            input_count, GANTRY__MAX_INPUTS);
         return gantry__scope_fail(scope, GANTRY_INVALID_ARGUMENT);
     }
-    status = gantry__check_part(scope, op);
+    gantry_status_t status = gantry__check_part(scope, op);
     if (status != GANTRY_OK) return gantry__scope_fail(scope, status);
     const uint32_t *failures = gantry__failure_count(), before = *failures;
     eager_t eager;
