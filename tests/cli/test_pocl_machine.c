@@ -74,8 +74,8 @@ static bool is_here(const char *what, const char *line) {
     return false;
 }
 
-/* In front of a command, with an environment of what follows: as somebody who may write nothing. */
-/* A search for leaks needs a process more than some of these limits leave. */
+/* In front of a command, with an environment of what follows: as somebody who may write nothing. A search for leaks needs a process
+ * more than some of these limits leave. */
 #define SOMEBODY "$NOBODY env -i ASAN_OPTIONS=detect_leaks=0 PATH=\"$PATH\" GANTRY_OPENCL_CPU=gpu POCL_DEVICES=pthread "
 
 static bool has_somebody(void) {

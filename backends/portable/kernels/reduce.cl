@@ -95,12 +95,10 @@ GANTRY_FN ACC reduce_square(ACC x)
 #define LANES 64
 #define CHUNK 4096
 
-/* One level: the host's struct of the same name. Axes: sizes and strides in elements, the slowest first, `rank` of them
- * used. */
+/* One level: the host's struct of the same name. Sizes and strides are in elements, the slowest of `rank` axes first. */
 typedef struct {
     GANTRY_LONG length;  /* of a sequence */
-    GANTRY_LONG chunks;
-    GANTRY_LONG columns;
+    GANTRY_LONG chunks, columns;
     GANTRY_LONG units;   /* of work, whatever the form counts */
     GANTRY_LONG each;    /* units of one work-group, on CPUs */
     GANTRY_LONG blocks;  /* reduce_wide, reduce_block: units for the columns of one chunk */
@@ -108,12 +106,8 @@ typedef struct {
     GANTRY_LONG finish;  /* of the results: 0 nothing, 1 divided, 2 their roots */
     GANTRY_LONG divisor;
     GANTRY_LONG stored;  /* the type of out's elements, a number of types.cl */
-    GANTRY_LONG kept_rank;
-    GANTRY_LONG kept_dims[4];
-    GANTRY_LONG kept_strides[4];
-    GANTRY_LONG reduced_rank;
-    GANTRY_LONG reduced_dims[4];
-    GANTRY_LONG reduced_strides[4];
+    GANTRY_LONG kept_rank, kept_dims[4], kept_strides[4];
+    GANTRY_LONG reduced_rank, reduced_dims[4], reduced_strides[4];
 } reduce_level_t;
 
 GANTRY_FN GANTRY_LONG row_offset(const reduce_level_t *level, GANTRY_LONG row)
@@ -611,8 +605,7 @@ GANTRY_KERNEL reduce_narrow(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VAL
     }
 }
 
-/* Sequences of at most 64 elements that follow each other: 64 of them are turned, so that a lane of the tree is a row
- * of `turned`. */
+/* Sequences of at most 64 neighbours: 64 of them are transposed, so that a lane of the tree is a row of `turned`. */
 GANTRY_KERNEL reduce_small(GANTRY_SPAN_IN(in), GANTRY_SPAN_OUT(out), GANTRY_VALUE(reduce_level_t, level))
 {
     GANTRY_TAKE(reduce_level_t, level)
